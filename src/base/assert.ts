@@ -1,0 +1,13 @@
+/** A broken invariant of our own code. Never caught to go on: what we believe about memory is wrong. */
+export class AssertionError extends Error {
+  override readonly name = 'AssertionError';
+}
+
+export function assert(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new AssertionError(message);
+}
+
+/** For the default branch of a switch over a closed set: the compiler proves it is never reached. */
+export function unreachable(value: never): never {
+  throw new AssertionError(`unreachable: ${String(value)}`);
+}

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // Shared two-core machines stall for seconds; a slow run is not a wrong one.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    pool: 'threads',
+    maxWorkers: 2,
+    reporters: ['default', './test/closing-line-reporter.ts'],
+  },
+});
