@@ -1,0 +1,230 @@
+/**
+ * Byte strings → small integers, in shared memory: the core of machine ids and of every interned name. The
+ * caller chooses the ref of each entry (a machine's slot, or the next free number), so an entry needs no
+ * column but its address.
+ *
+ *   offset                 bytes         content
+ *   0                      4             magic, refuses a foreign buffer
+ *   4                      4             version, i32, Atomics only, odd while an entry is added or removed
+ *   8                      4             entriesMax: refs are 1…entriesMax
+ *   12                     4             bucketCount
+ *   16                     4·buckets     bucket: tag << refBits | ref, 0 = empty
+ *   16 + 4·buckets         4·(max + 1)   address of each ref's bytes in the arena (byte-arena.ts)
+ *
+ * Open addressing with linear probing: 5 buckets to 4 entries, so a full table still ends a probe after a few
+ * buckets, and a half full one costs 10 bytes an entry. The tag is as many low bits of the hash as the word has
+ * left; it spares nearly every comparison of bytes that would fail. Removal shifts the entries behind the hole
+ * back, so there are no tombstones and look-ups never grow slower.
+ *
+ * One thread writes. A reader in another thread repeats its look-up if the version moved meanwhile (seqlock.ts).
+ */
+import { assert } from './assert.ts';
+import { ByteArena } from './byte-arena.ts';
+import { hashBytes } from './hash.ts';
+import { beginWrite, endWrite, isBeingWritten, isUnchanged, pauseReader } from './seqlock.ts';
+
+const MAGIC = 0x464b5431; // "FKT1"
+const VERSION = 1;
+const HEADER_WORDS = 4;
+
+export interface SharedKeyTable {
+  readonly words: SharedArrayBuffer;
+  readonly arena: SharedArrayBuffer;
+}
+
+export class KeyTable {
+  readonly entriesMax: number;
+  readonly arena: ByteArena;
+  readonly #isWriter: boolean;
+  readonly #versions: Int32Array<SharedArrayBuffer>;
+  readonly #buckets: Uint32Array<SharedArrayBuffer>;
+  readonly #addresses: Uint32Array<SharedArrayBuffer>;
+  readonly #bucketCount: number;
+  /** bucketCount / 2^32: scales a hash to a bucket without a power-of-two table. */
+  readonly #bucketScale: number;
+  readonly #refMask: number;
+
+  private constructor(words: SharedArrayBuffer, arena: ByteArena, isWriter: boolean) {
+    const header = new Uint32Array(words, 0, HEADER_WORDS);
+    assert(header[0] === MAGIC, 'not the buffer of a key table');
+    this.entriesMax = header[2]!;
+    this.#bucketCount = header[3]!;
+    this.#versions = new Int32Array(words, 0, HEADER_WORDS);
+    this.#buckets = new Uint32Array(words, HEADER_WORDS * 4, this.#bucketCount);
+    this.#addresses = new Uint32Array(words, (HEADER_WORDS + this.#bucketCount) * 4, this.entriesMax + 1);
+    this.#bucketScale = this.#bucketCount / 0x1_0000_0000;
+    this.#refMask = 2 ** (32 - Math.clz32(this.entriesMax)) - 1;
+    this.arena = arena;
+    this.#isWriter = isWriter;
+  }
+
+  static create(entriesMax: number, bytesMax: number): KeyTable {
+    assert(
+      Number.isInteger(entriesMax) && entriesMax >= 1 && entriesMax < 2 ** 31,
+      'entriesMax in [1, 2^31)',
+    );
+    const bucketCount = Math.ceil(entriesMax * 1.25) + 1;
+    const words = new SharedArrayBuffer((HEADER_WORDS + bucketCount + entriesMax + 1) * 4);
+    new Uint32Array(words, 0, HEADER_WORDS).set([MAGIC, 0, entriesMax, bucketCount]);
+    return new KeyTable(words, ByteArena.create(bytesMax), true);
+  }
+
+  /** For reading in another thread. */
+  static attach(shared: SharedKeyTable): KeyTable {
+    return new KeyTable(shared.words, new ByteArena(shared.arena), false);
+  }
+
+  share(): SharedKeyTable {
+    return { words: this.#buckets.buffer, arena: this.arena.buffer };
+  }
+
+  /** The ref of these bytes, 0 if absent. `hash` must be theirs. */
+  find(hash: number, bytes: Uint8Array, start: number, end: number): number {
+    if (this.#isWriter) return this.#probe(hash, bytes, start, end);
+    for (let tries = 0; ; tries++) {
+      const version = Atomics.load(this.#versions, VERSION);
+      if (!isBeingWritten(version)) {
+        const ref = this.#probe(hash, bytes, start, end);
+        if (isUnchanged(this.#versions, VERSION, version)) return ref;
+      }
+      pauseReader(tries);
+    }
+  }
+
+  /** Adds bytes that `find` did not find, under a ref that has none. False if the arena is full. */
+  add(ref: number, hash: number, bytes: Uint8Array, start: number, end: number): boolean {
+    assert(this.#isWriter && ref >= 1 && ref <= this.entriesMax, 'the writer adds refs 1…entriesMax');
+    this.#beginWrite();
+    const address = this.arena.store(bytes, start, end);
+    if (address !== 0) {
+      this.#addresses[ref] = address;
+      let bucket = this.#homeOf(hash);
+      while (this.#buckets[bucket] !== 0) if (++bucket === this.#bucketCount) bucket = 0;
+      this.#buckets[bucket] = this.#bucketWord(hash, ref);
+    }
+    this.#endWrite();
+    return address !== 0;
+  }
+
+  remove(ref: number): void {
+    const address = this.#addresses[ref]!;
+    assert(this.#isWriter && address !== 0, 'the writer removes a ref that is there');
+    const hash = this.#hashAt(address);
+    const word = this.#bucketWord(hash, ref);
+    const buckets = this.#buckets;
+    let hole = this.#homeOf(hash);
+    while (buckets[hole] !== word) if (++hole === this.#bucketCount) hole = 0;
+    this.#beginWrite();
+    this.#closeHole(hole);
+    this.#addresses[ref] = 0;
+    this.arena.free(address);
+    this.#endWrite();
+  }
+
+  /** Whether the ref stands for exactly these bytes: cheaper than a look-up for a caller with a good guess. */
+  equals(ref: number, bytes: Uint8Array, start: number, end: number): boolean {
+    if (this.#isWriter) return this.#equalsNow(ref, bytes, start, end);
+    for (let tries = 0; ; tries++) {
+      const version = Atomics.load(this.#versions, VERSION);
+      if (!isBeingWritten(version)) {
+        const equal = this.#equalsNow(ref, bytes, start, end);
+        if (isUnchanged(this.#versions, VERSION, version)) return equal;
+      }
+      pauseReader(tries);
+    }
+  }
+
+  /** The text of a ref; '' if it has none. */
+  textOf(ref: number): string {
+    if (this.#isWriter) return this.#addresses[ref] === 0 ? '' : this.arena.textOf(this.#addresses[ref]!);
+    for (let tries = 0; ; tries++) {
+      const version = Atomics.load(this.#versions, VERSION);
+      if (!isBeingWritten(version)) {
+        const address = this.#addresses[ref]!;
+        const start = this.arena.startOf(address);
+        const end = start + this.arena.lengthOf(address);
+        // Checked before the copy too: a length that was read half-written could ask for gigabytes.
+        if (isUnchanged(this.#versions, VERSION, version)) {
+          const text = address === 0 ? '' : this.arena.decode(start, end);
+          if (isUnchanged(this.#versions, VERSION, version)) return text;
+        }
+      }
+      pauseReader(tries);
+    }
+  }
+
+  /** Where the ref's bytes are in the arena, 0 if it has none. The writer's thread only. */
+  addressOf(ref: number): number {
+    return this.#addresses[ref]!;
+  }
+
+  /** Bytewise order of two refs' bytes; a ref without bytes comes first. The writer's thread only. */
+  compare(refA: number, refB: number): number {
+    const addressA = this.#addresses[refA]!;
+    const addressB = this.#addresses[refB]!;
+    if (addressA === 0 || addressB === 0) return addressA === addressB ? 0 : addressA === 0 ? -1 : 1;
+    return this.arena.compare(addressA, addressB);
+  }
+
+  #probe(hash: number, bytes: Uint8Array, start: number, end: number): number {
+    const buckets = this.#buckets;
+    const refMask = this.#refMask;
+    const tag = this.#bucketWord(hash, 0);
+    let bucket = this.#homeOf(hash);
+    // The count bounds a reader that races with removals; the writer always meets an empty bucket before.
+    for (let step = 0; step < this.#bucketCount; step++) {
+      const word = buckets[bucket]!;
+      if (word === 0) return 0;
+      if ((word & ~refMask) >>> 0 === tag) {
+        const ref = (word & refMask) >>> 0;
+        if (this.#equalsNow(ref, bytes, start, end)) return ref;
+      }
+      if (++bucket === this.#bucketCount) bucket = 0;
+    }
+    return 0;
+  }
+
+  #equalsNow(ref: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const address = this.#addresses[ref]!;
+    return address !== 0 && this.arena.equals(address, bytes, start, end);
+  }
+
+  #closeHole(freed: number): void {
+    const buckets = this.#buckets;
+    let hole = freed;
+    let next = freed;
+    for (;;) {
+      if (++next === this.#bucketCount) next = 0;
+      const word = buckets[next]!;
+      if (word === 0) break;
+      const home = this.#homeOf(this.#hashAt(this.#addresses[(word & this.#refMask) >>> 0]!));
+      // The entry may fill the hole unless its home lies behind the hole, cyclically.
+      const stays = hole <= next ? hole < home && home <= next : hole < home || home <= next;
+      if (stays) continue;
+      buckets[hole] = word;
+      hole = next;
+    }
+    buckets[hole] = 0;
+  }
+
+  #beginWrite(): void {
+    beginWrite(this.#versions, VERSION, (this.#versions[VERSION]! + 1) | 0);
+  }
+
+  #endWrite(): void {
+    endWrite(this.#versions, VERSION, (this.#versions[VERSION]! + 1) | 0);
+  }
+
+  #homeOf(hash: number): number {
+    return Math.floor(hash * this.#bucketScale);
+  }
+
+  #bucketWord(hash: number, ref: number): number {
+    return ((Math.imul(hash, this.#refMask + 1) & ~this.#refMask) | ref) >>> 0;
+  }
+
+  #hashAt(address: number): number {
+    const start = this.arena.startOf(address);
+    return hashBytes(this.arena.bytes, start, start + this.arena.lengthOf(address));
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Needs as rows of columns. 776,000 of them stand beside the fleet; as objects they would be
+ * hundreds of megabytes that every full collection walks, as columns 32 bytes each that nobody traces.
+ *
+ *   column       bytes   unit, meaning
+ *   arrivalMs    8       f64, ms since the epoch: the roll-up that first contained the need
+ *   profile      4       u32, ref in the profile table; 0 = free row
+ *   group        4       u32, ref in the table of groups, 0 = the empty group
+ *   aggregate    4       u32, vector ref: all that is wanted
+ *   minUnit      4       u32, vector ref: what each machine must at least have
+ *   digestLow    4       u32, digest of the wire row that the need came from;
+ *   digestHigh   4       u32  both 0 = unknown, or made of several rows
+ *
+ * The arrays are replaced when they grow: read them again after anything that may add rows.
+ */
+import { grown } from '../base/vectors.ts';
+
+export class NeedColumns {
+  arrivalMs: Float64Array;
+  profile: Uint32Array;
+  group: Uint32Array;
+  aggregate: Uint32Array;
+  minUnit: Uint32Array;
+  digestLow: Uint32Array;
+  digestHigh: Uint32Array;
+
+  constructor(rowCapacity: number) {
+    this.arrivalMs = new Float64Array(rowCapacity);
+    this.profile = new Uint32Array(rowCapacity);
+    this.group = new Uint32Array(rowCapacity);
+    this.aggregate = new Uint32Array(rowCapacity);
+    this.minUnit = new Uint32Array(rowCapacity);
+    this.digestLow = new Uint32Array(rowCapacity);
+    this.digestHigh = new Uint32Array(rowCapacity);
+  }
+
+  /** Doubles until the rows fit. */
+  reserve(rowCount: number): void {
+    let rowCapacity = this.profile.length;
+    if (rowCount <= rowCapacity) return;
+    while (rowCapacity < rowCount) rowCapacity *= 2;
+    this.arrivalMs = grown(this.arrivalMs, new Float64Array(rowCapacity));
+    this.profile = grown(this.profile, new Uint32Array(rowCapacity));
+    this.group = grown(this.group, new Uint32Array(rowCapacity));
+    this.aggregate = grown(this.aggregate, new Uint32Array(rowCapacity));
+    this.minUnit = grown(this.minUnit, new Uint32Array(rowCapacity));
+    this.digestLow = grown(this.digestLow, new Uint32Array(rowCapacity));
+    this.digestHigh = grown(this.digestHigh, new Uint32Array(rowCapacity));
+  }
+
+  /** Copies a row of another table over one of this; whoever owns references moves them along. */
+  copyRow(row: number, from: NeedColumns, fromRow: number): void {
+    this.arrivalMs[row] = from.arrivalMs[fromRow]!;
+    this.profile[row] = from.profile[fromRow]!;
+    this.group[row] = from.group[fromRow]!;
+    this.aggregate[row] = from.aggregate[fromRow]!;
+    this.minUnit[row] = from.minUnit[fromRow]!;
+    this.digestLow[row] = from.digestLow[fromRow]!;
+    this.digestHigh[row] = from.digestHigh[fromRow]!;
+  }
+
+  /** Whether two rows ask for the same of the same: all but arrival and digest. */
+  asksTheSame(row: number, other: NeedColumns, otherRow: number): boolean {
+    return (
+      this.profile[row] === other.profile[otherRow] &&
+      this.group[row] === other.group[otherRow] &&
+      this.aggregate[row] === other.aggregate[otherRow] &&
+      this.minUnit[row] === other.minUnit[otherRow]
+    );
+  }
+}
+
+/** The tables that a need's refs point into. */
+export interface NeedRefs {
+  readonly profiles: RefCounts;
+  readonly groups: RefCounts;
+  readonly vectors: RefCounts;
+}
+
+interface RefCounts {
+  retain(ref: number): void;
+  release(ref: number): void;
+}
+
+export function retainRow(columns: NeedColumns, row: number, refs: NeedRefs): void {
+  refs.profiles.retain(columns.profile[row]!);
+  refs.groups.retain(columns.group[row]!);
+  refs.vectors.retain(columns.aggregate[row]!);
+  refs.vectors.retain(columns.minUnit[row]!);
+}
+
+export function releaseRow(columns: NeedColumns, row: number, refs: NeedRefs): void {
+  refs.profiles.release(columns.profile[row]!);
+  refs.groups.release(columns.group[row]!);
+  refs.vectors.release(columns.aggregate[row]!);
+  refs.vectors.release(columns.minUnit[row]!);
+  columns.profile[row] = 0;
+}

@@ -1,0 +1,309 @@
+/**
+ * The demand of every cluster. A roll-up replaces its cluster's needs as a whole: rows are checked, merged,
+ * put in order and written as one contiguous slice of columns (need-columns.ts). Whatever goes wrong before
+ * the writing leaves the table as it was.
+ *
+ * 2,000 clusters repeat themselves every ten seconds, so the cost is in proportion to what is new. A roll-up
+ * whose row digests add up to those of the last one is done after a sum; else a row with a known digest is
+ * kept as it is, and only the others are decoded. A cluster is dirty only if a need came, went or changed.
+ *
+ * Rows of a slice stay where they are until their cluster is dirty.
+ */
+import { assert } from '../base/assert.ts';
+import { ShardError } from '../base/errors.ts';
+import type { StringTable } from '../base/string-table.ts';
+import type { VectorTable } from '../base/vectors.ts';
+import { ClusterLedger, type DigestSum } from './cluster-ledger.ts';
+import { NeedColumns, releaseRow } from './need-columns.ts';
+import { NeedOrder } from './need-order.ts';
+import { mix, PairIndex } from './pair-index.ts';
+import { ProfileTable } from './profiles.ts';
+import { type RollupRow, RowChecker } from './rollup.ts';
+import { type DraftTables, RollupDraft } from './rollup-draft.ts';
+import { roomFor, SliceAllocator } from './slice-allocator.ts';
+
+/** Five times the 776,000 needs that the largest shard is built for: 134 MB of columns. */
+export const NEEDS_MAX = 4_194_304;
+const ROWS_AT_START = 4096;
+
+export type RollupOutcome =
+  | 'applied' // something changed: the cluster is dirty
+  | 'unchanged' // accepted, and it said what was known
+  | 'held'; // not applied: a suspicious drop, until more roll-ups agree
+
+export interface NeedTableOptions {
+  readonly clusters: StringTable;
+  readonly fingerprints: StringTable;
+  readonly groups: StringTable;
+  readonly vectors: VectorTable;
+  /** Hold roll-ups that drop most of a cluster's demand. On unless told otherwise. */
+  readonly quarantine?: boolean;
+}
+
+export class TooManyNeedsError extends ShardError {
+  readonly code = 'too_many_needs';
+  readonly next = 'reject-input';
+
+  constructor(clusterId: string, needCount: number) {
+    super(
+      `The ${needCount} needs of cluster ${JSON.stringify(clusterId)} do not fit: a shard holds ${NEEDS_MAX}. ` +
+        'The roll-up was refused; the demand accepted before stays. Fewer groups per cluster, or another shard, will fit.',
+    );
+  }
+}
+
+export class NeedTable {
+  readonly profiles: ProfileTable;
+  readonly #tables: DraftTables;
+  readonly #quarantine: boolean;
+  readonly #columns = new NeedColumns(ROWS_AT_START);
+  readonly #slices = new SliceAllocator(NEEDS_MAX);
+  readonly #ledger: ClusterLedger;
+  readonly #draft: RollupDraft;
+  readonly #order: NeedOrder;
+  readonly #checker: RowChecker;
+  readonly #rowByDigest = new PairIndex();
+  #count = 0;
+
+  constructor(options: NeedTableOptions) {
+    const { clusters, fingerprints, groups, vectors } = options;
+    this.profiles = new ProfileTable(fingerprints);
+    this.#tables = { profiles: this.profiles, groups, vectors };
+    this.#quarantine = options.quarantine ?? true;
+    this.#ledger = new ClusterLedger(clusters);
+    this.#draft = new RollupDraft(this.#tables);
+    this.#order = new NeedOrder(this.profiles, groups);
+    this.#checker = new RowChecker(vectors.dimensions);
+  }
+
+  /** Needs of all clusters. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Every row of every slice is below this. */
+  get rowLimit(): number {
+    return this.#slices.rowLimit;
+  }
+
+  // The columns, by row. Arrays are replaced when the table grows: read these again after an `accept`.
+  get profile(): Uint32Array {
+    return this.#columns.profile;
+  }
+
+  get group(): Uint32Array {
+    return this.#columns.group;
+  }
+
+  get aggregate(): Uint32Array {
+    return this.#columns.aggregate;
+  }
+
+  get minUnit(): Uint32Array {
+    return this.#columns.minUnit;
+  }
+
+  get arrivalMs(): Float64Array {
+    return this.#columns.arrivalMs;
+  }
+
+  /** First row of a cluster's needs, which follow each other in order (need-order.ts). */
+  sliceStart(cluster: number): number {
+    return this.#ledger.sliceStart[cluster] ?? 0;
+  }
+
+  sliceCount(cluster: number): number {
+    return this.#ledger.needCount[cluster] ?? 0;
+  }
+
+  /** Whether demand of this cluster was accepted since the start. Until then nothing of it is reclaimed. */
+  hasReported(cluster: number): boolean {
+    return this.#ledger.hasReported(cluster);
+  }
+
+  /** Roll-ups of this cluster that are held now, in a row. */
+  heldRollups(cluster: number): number {
+    return this.#ledger.heldInARow(cluster);
+  }
+
+  rejectedRollups(cluster: number): number {
+    return this.#ledger.rejectedCount(cluster);
+  }
+
+  /** Clusters that have reported since the start, and so all that have needs. */
+  clusterRefs(): Iterable<number> {
+    return this.#ledger.reported();
+  }
+
+  /**
+   * Appends the refs of clusters whose needs changed, or that reported for the first time, since the last
+   * take. A forgotten cluster is among them; its ref then stands for no needs, or for another cluster's.
+   */
+  takeDirty(out: number[]): void {
+    this.#ledger.takeDirty(out);
+  }
+
+  /** Replaces a cluster's demand. Throws a ShardError if the roll-up is refused: counted, and nothing changed. */
+  accept(clusterId: string, rows: readonly RollupRow[], nowMs: number, boundMachines: number): RollupOutcome {
+    const digests = new Uint32Array(2 * rows.length); // all zero: unknown
+    return this.acceptDigested(clusterId, digests, (index) => rows[index]!, nowMs, boundMachines);
+  }
+
+  /**
+   * The same, by digests: low and high word of each row's, in the order of rows. A digest says all that the
+   * row says, whatever the order of its map entries; 0, 0 stands for unknown. `decodeRow` is asked only for
+   * rows that are new, each once.
+   */
+  acceptDigested(
+    clusterId: string,
+    digests: Uint32Array,
+    decodeRow: (index: number) => RollupRow,
+    nowMs: number,
+    boundMachines: number,
+  ): RollupOutcome {
+    assert(digests.length % 2 === 0, 'a digest is two words');
+    const rowCount = digests.length / 2;
+    const cluster = this.#ledger.open(clusterId);
+    const sum = sumOf(digests);
+    if (this.#ledger.isRepeat(cluster, rowCount, sum)) {
+      this.#ledger.accepted(cluster, rowCount, sum);
+      return 'unchanged';
+    }
+    try {
+      this.#makeDraft(cluster, clusterId, digests, decodeRow);
+      if (this.#quarantine && this.#ledger.shouldHold(cluster, rowCount, boundMachines)) {
+        this.#draft.drop();
+        this.#ledger.held(cluster);
+        return 'held';
+      }
+      const hasChanged = this.#replace(cluster, clusterId, nowMs);
+      this.#ledger.accepted(cluster, rowCount, sum);
+      return hasChanged ? 'applied' : 'unchanged';
+    } catch (error) {
+      this.#draft.drop();
+      if (error instanceof ShardError) this.#ledger.rejected(cluster);
+      throw error;
+    }
+  }
+
+  /** Counts a roll-up that was refused before its rows were read: undecodable, or for another cluster. */
+  reject(clusterId: string): void {
+    this.#ledger.rejected(this.#ledger.open(clusterId));
+  }
+
+  /** Withdraws all demand of a cluster and forgets that it ever reported. */
+  forget(cluster: number): void {
+    if (!this.#ledger.isKnown(cluster)) return;
+    if (this.#ledger.hasReported(cluster)) this.#ledger.markDirty(cluster);
+    this.#releaseSlice(cluster);
+    this.#slices.replace(this.#ledger.sliceStart[cluster]!, this.#ledger.sliceRoom[cluster]!, 0);
+    this.#ledger.sliceRoom[cluster] = 0;
+    this.#ledger.close(cluster);
+  }
+
+  /** Two passes: the first checks every row and keeps nothing, the second cannot find a bad one. */
+  #makeDraft(
+    cluster: number,
+    clusterId: string,
+    digests: Uint32Array,
+    decodeRow: (index: number) => RollupRow,
+  ): void {
+    const rowCount = digests.length / 2;
+    const columns = this.#columns;
+    this.#indexDigests(cluster);
+    this.#draft.begin(clusterId, rowCount);
+    this.#checker.begin(clusterId);
+    const decoded: (RollupRow | undefined)[] = [];
+    for (let index = 0; index < rowCount; index++) {
+      const known = this.#rowByDigest.get(digests[2 * index]!, digests[2 * index + 1]!);
+      const row = known < 0 ? decodeRow(index) : undefined;
+      decoded.push(row);
+      if (row !== undefined) {
+        this.#checker.check(row, index);
+      } else {
+        this.#checker.countKept(this.#tables.vectors, columns.aggregate[known]!, index);
+        this.#checker.countKept(this.#tables.vectors, columns.minUnit[known]!, index);
+      }
+    }
+    this.#checker.end();
+    for (let index = 0; index < rowCount; index++) {
+      const low = digests[2 * index]!;
+      const high = digests[2 * index + 1]!;
+      const row = decoded[index];
+      if (row !== undefined) this.#draft.add(row, index, low, high);
+      else this.#draft.keep(columns, this.#rowByDigest.get(low, high), index);
+    }
+  }
+
+  #indexDigests(cluster: number): void {
+    const { digestLow, digestHigh } = this.#columns;
+    const start = this.sliceStart(cluster);
+    const end = start + this.sliceCount(cluster);
+    this.#rowByDigest.clear(end - start);
+    for (let row = start; row < end; row++) {
+      if (digestLow[row] === 0 && digestHigh[row] === 0) continue;
+      this.#rowByDigest.set(digestLow[row]!, digestHigh[row]!, row);
+    }
+  }
+
+  /** Writes the draft over the cluster's slice; whether anything is different now. */
+  #replace(cluster: number, clusterId: string, nowMs: number): boolean {
+    const draft = this.#draft;
+    const oldStart = this.sliceStart(cluster);
+    const oldCount = this.sliceCount(cluster);
+    const hasChanged = draft.matchWith(this.#columns, oldStart, oldCount, nowMs);
+    if (!hasChanged && this.#ledger.hasReported(cluster)) {
+      this.#learnDigests(oldStart, oldCount);
+      draft.drop();
+      return false;
+    }
+    const order = this.#order.of(draft, oldCount);
+    const start = this.#slices.replace(oldStart, this.#ledger.sliceRoom[cluster]!, draft.count);
+    if (start < 0) throw new TooManyNeedsError(clusterId, draft.count);
+    this.#columns.reserve(this.#slices.rowLimit);
+    this.#releaseSlice(cluster); // the draft has references of its own to all that stays
+    for (let place = 0; place < order.length; place++) {
+      this.#columns.copyRow(start + place, draft.columns, order[place]!);
+    }
+    this.#ledger.sliceStart[cluster] = start;
+    this.#ledger.sliceRoom[cluster] = roomFor(draft.count);
+    this.#ledger.needCount[cluster] = draft.count;
+    this.#count += draft.count;
+    draft.handOver();
+    this.#ledger.markDirty(cluster);
+    return true;
+  }
+
+  /** The same needs from rows that look different on the wire: next time they are known by sight. */
+  #learnDigests(start: number, count: number): void {
+    const { digestLow, digestHigh } = this.#draft.columns;
+    for (let position = 0; position < count; position++) {
+      const row = this.#draft.successorOf(position);
+      this.#columns.digestLow[start + position] = digestLow[row]!;
+      this.#columns.digestHigh[start + position] = digestHigh[row]!;
+    }
+  }
+
+  #releaseSlice(cluster: number): void {
+    const start = this.sliceStart(cluster);
+    const count = this.sliceCount(cluster);
+    for (let row = start; row < start + count; row++) releaseRow(this.#columns, row, this.#tables);
+    this.#ledger.needCount[cluster] = 0;
+    this.#count -= count;
+  }
+}
+
+function sumOf(digests: Uint32Array): DigestSum {
+  let low = 0;
+  let high = 0;
+  let isComplete = true;
+  for (let word = 0; word < digests.length; word += 2) {
+    const rowLow = digests[word]!;
+    const rowHigh = digests[word + 1]!;
+    if (rowLow === 0 && rowHigh === 0) isComplete = false;
+    // Mixed first: plain sums of digests would agree for rows that trade halves.
+    low = (low + mix(rowLow, rowHigh)) >>> 0;
+    high = (high + mix(rowHigh, rowLow ^ 0x9e3779b1)) >>> 0;
+  }
+  return { low, high, isComplete };
+}

@@ -1,0 +1,177 @@
+/**
+ * Profiles: what kind of machine needs ask for, shared by every need that asks for the same. A fleet of
+ * 776,000 needs has a few hundred profiles, so each is one object, counted, with a small ref that a need's
+ * row carries. Requirement sets are interned once more below profiles: matching depends on nothing else, so
+ * two profiles that differ in priority or penalties share its answers.
+ *
+ * A profile is its structure, not its fingerprint: a label value with a comma in it can make two profiles
+ * print alike, and one cluster's odd value must not change what another cluster's need matches.
+ */
+import { compareBytewise } from '../base/dimensions.ts';
+import type { StringTable } from '../base/string-table.ts';
+import { FingerprintRanks } from './fingerprint-ranks.ts';
+import { InternTable } from './intern-table.ts';
+import { ProfileMemo } from './profile-memo.ts';
+import {
+  fingerprintOf,
+  normalRequirements,
+  normalSpread,
+  type ProfileParts,
+  type Requirement,
+  sameKeysOf,
+  withoutSameRequirements,
+} from './requirements.ts';
+
+export interface RequirementSet {
+  readonly ref: number;
+  readonly requirements: readonly Requirement[];
+}
+
+export interface Profile extends ProfileParts {
+  readonly ref: number;
+  /** Ref in `requirementSets`: equal for profiles that match the same machines. */
+  readonly requirementSet: number;
+  readonly fingerprint: string;
+  /** Ref in the table of fingerprints, comparable with what is stamped on machines. */
+  readonly fingerprintRef: number;
+  /** Keys of Same requirements; empty for a plain need. */
+  readonly sameKeys: readonly string[];
+}
+
+/** Read-only use of the requirement sets: they live and die with the profiles that hold them. */
+export type RequirementSets = Pick<
+  InternTable<RequirementSet>,
+  'count' | 'refLimit' | 'version' | 'get' | 'isHeld' | 'referenceCount'
+>;
+
+export class ProfileTable {
+  readonly #fingerprints: StringTable;
+  readonly #sets = new InternTable<RequirementSet>();
+  readonly #profiles = new InternTable<Profile>();
+  readonly #ranks: FingerprintRanks;
+  readonly #memo = new ProfileMemo();
+  /** By profile: the profile without its Same requirements once asked for; the profile holds it. */
+  readonly #withoutSame = new Map<number, number>();
+
+  constructor(fingerprints: StringTable) {
+    this.#fingerprints = fingerprints;
+    this.#ranks = new FingerprintRanks(fingerprints);
+  }
+
+  get count(): number {
+    return this.#profiles.count;
+  }
+
+  get refLimit(): number {
+    return this.#profiles.refLimit;
+  }
+
+  /** Grows whenever a profile comes or goes. */
+  get version(): number {
+    return this.#profiles.version;
+  }
+
+  get requirementSets(): RequirementSets {
+    return this.#sets;
+  }
+
+  get(ref: number): Profile {
+    return this.#profiles.get(ref);
+  }
+
+  /** The ref of a profile, its parts in any order, with one more reference. */
+  intern(parts: ProfileParts): number {
+    const remembered = this.#memo.find(parts);
+    if (remembered !== 0) {
+      this.#profiles.retain(remembered);
+      return remembered;
+    }
+    const ref = this.#internNormal(parts);
+    this.#memo.remember(ref, parts);
+    return ref;
+  }
+
+  retain(ref: number): void {
+    this.#profiles.retain(ref);
+  }
+
+  release(ref: number): void {
+    const dropped = this.#profiles.release(ref);
+    if (dropped === undefined) return;
+    this.#ranks.removed(ref);
+    this.#memo.forget(ref);
+    this.#sets.release(dropped.requirementSet);
+    this.#fingerprints.release(dropped.fingerprintRef);
+    const remaining = this.#withoutSame.get(ref);
+    this.#withoutSame.delete(ref);
+    if (remaining !== undefined) this.release(remaining);
+  }
+
+  referenceCount(ref: number): number {
+    return this.#profiles.referenceCount(ref);
+  }
+
+  /**
+   * The profile that remains without the Same requirements, which is the profile itself if it has none. It
+   * lives as long as the profile it was asked of; whoever keeps it longer retains it.
+   */
+  withoutSame(ref: number): number {
+    const profile = this.get(ref);
+    if (profile.sameKeys.length === 0) return ref;
+    const known = this.#withoutSame.get(ref);
+    if (known !== undefined) return known;
+    const remaining = this.intern({
+      ...profile,
+      requirements: withoutSameRequirements(profile.requirements),
+    });
+    this.#withoutSame.set(ref, remaining);
+    return remaining;
+  }
+
+  /**
+   * Order of fingerprints as numbers, by profile ref: `ranks[a] - ranks[b]` compares two profiles. Read it
+   * again after anything that may intern a profile; the order of two profiles never changes.
+   */
+  fingerprintRanks(): Uint32Array {
+    return this.#ranks.read();
+  }
+
+  /** An order of profiles that print alike: by what they are, not by who came first. */
+  compareStructure(refA: number, refB: number): number {
+    const textOf = ({ requirements, spread }: Profile) => JSON.stringify([requirements, spread]);
+    return refA === refB ? 0 : compareBytewise(textOf(this.get(refA)), textOf(this.get(refB)));
+  }
+
+  #internNormal(parts: ProfileParts): number {
+    const requirements = normalRequirements(parts.requirements);
+    const spread = normalSpread(parts.spread);
+    const requirementSet = this.#internSet(requirements);
+    const { priority, interruptionPenalty, reclamationPenalty } = parts;
+    const spreadKey = spread.length === 0 ? '' : JSON.stringify(spread);
+    const key = `${requirementSet}|${priority}|${interruptionPenalty}|${reclamationPenalty}|${spreadKey}`;
+    const known = this.#profiles.retainKey(key);
+    if (known !== 0) {
+      this.#sets.release(requirementSet); // the profile holds it already
+      return known;
+    }
+    try {
+      const ref = this.#profiles.add(key, (newRef) => {
+        const normal = { requirements, spread, priority, interruptionPenalty, reclamationPenalty };
+        const fingerprint = fingerprintOf(normal);
+        const fingerprintRef = this.#fingerprints.intern(fingerprint);
+        const sameKeys = sameKeysOf(requirements);
+        return { ref: newRef, requirementSet, ...normal, fingerprint, fingerprintRef, sameKeys };
+      });
+      this.#ranks.added(ref, this.get(ref).fingerprintRef);
+      return ref;
+    } catch (error) {
+      this.#sets.release(requirementSet);
+      throw error;
+    }
+  }
+
+  #internSet(requirements: readonly Requirement[]): number {
+    const key = JSON.stringify(requirements.map(({ key, operator, values }) => [key, operator, ...values]));
+    return this.#sets.retainKey(key) || this.#sets.add(key, (ref) => ({ ref, requirements }));
+  }
+}

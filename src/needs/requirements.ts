@@ -1,0 +1,121 @@
+/**
+ * What a need asks of a machine: requirements on its attributes and a spread over its domains. Both have
+ * one normal form, so that two operators which list the same things in another order ask for one profile;
+ * the fingerprint is that form as text. It is stamped on machines and survives restarts, so its format is
+ * part of the protocol. Operator and mode numbers are the protocol's.
+ */
+import { compareBytewise } from '../base/dimensions.ts';
+import type { PenaltyBucket } from '../machine/penalty.ts';
+
+export const Operator = {
+  Unspecified: 0,
+  In: 1,
+  NotIn: 2,
+  Exists: 3,
+  DoesNotExist: 4,
+  Same: 5, // all machines of the need share one value: a gang in one rack
+} as const;
+
+export const WhenUnsatisfiable = {
+  Unspecified: 0,
+  DoNotSchedule: 1,
+  ScheduleAnyway: 2,
+} as const;
+
+export interface Requirement {
+  readonly key: string;
+  /** One of Operator; a plain number, because that is what arrives. Checked at the boundary (rollup.ts). */
+  readonly operator: number;
+  readonly values: readonly string[];
+}
+
+export interface Spread {
+  readonly topologyKey: string;
+  readonly maxSkew: number;
+  /** One of WhenUnsatisfiable. */
+  readonly whenUnsatisfiable: number;
+}
+
+/** Everything that makes two needs of one kind; who asks, for how much and since when is not in it. */
+export interface ProfileParts {
+  readonly requirements: readonly Requirement[];
+  readonly spread: readonly Spread[];
+  readonly priority: number;
+  readonly interruptionPenalty: PenaltyBucket;
+  readonly reclamationPenalty: PenaltyBucket;
+}
+
+export function isOperator(value: number): boolean {
+  return Number.isInteger(value) && value >= Operator.Unspecified && value <= Operator.Same;
+}
+
+export function isWhenUnsatisfiable(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= WhenUnsatisfiable.ScheduleAnyway;
+}
+
+/** Whether a machine whose attribute has this value (undefined: lacks it) meets the requirement. */
+export function matches(requirement: Requirement, attribute: string | undefined): boolean {
+  const { operator, values } = requirement;
+  switch (operator) {
+    case Operator.In:
+      return attribute !== undefined && values.includes(attribute);
+    case Operator.NotIn:
+      return attribute === undefined || !values.includes(attribute);
+    case Operator.Exists:
+      return attribute !== undefined;
+    case Operator.DoesNotExist:
+      return attribute === undefined;
+    case Operator.Same:
+      return attribute !== undefined && (values.length === 0 || values.includes(attribute));
+    default:
+      return false; // unspecified: an empty wish is not a wish for anything
+  }
+}
+
+/** By key, then operator; values sorted. Equal key and operator: by values, so that order never matters. */
+export function normalRequirements(requirements: readonly Requirement[]): readonly Requirement[] {
+  return requirements
+    .map(({ key, operator, values }) => ({ key, operator, values: values.toSorted(compareBytewise) }))
+    .sort(
+      (a, b) =>
+        compareBytewise(a.key, b.key) ||
+        a.operator - b.operator ||
+        compareBytewise(a.values.join(','), b.values.join(',')) ||
+        compareBytewise(JSON.stringify(a.values), JSON.stringify(b.values)),
+    );
+}
+
+/** By key; equal keys by skew and mode. */
+export function normalSpread(spread: readonly Spread[]): readonly Spread[] {
+  return spread
+    .map(({ topologyKey, maxSkew, whenUnsatisfiable }) => ({ topologyKey, maxSkew, whenUnsatisfiable }))
+    .sort(
+      (a, b) =>
+        compareBytewise(a.topologyKey, b.topologyKey) ||
+        a.maxSkew - b.maxSkew ||
+        a.whenUnsatisfiable - b.whenUnsatisfiable,
+    );
+}
+
+/** The profile as one line of text. Takes the parts in any order. */
+export function fingerprintOf(parts: ProfileParts): string {
+  let text = `p=${parts.priority}|ipb=${parts.interruptionPenalty}|rpb=${parts.reclamationPenalty}|reqs=`;
+  for (const { key, operator, values } of normalRequirements(parts.requirements)) {
+    text += `${key}:${operator}:${values.join(',')};`;
+  }
+  text += '|spr=';
+  for (const { topologyKey, maxSkew, whenUnsatisfiable } of normalSpread(parts.spread)) {
+    text += `${topologyKey}:${maxSkew}:${whenUnsatisfiable};`;
+  }
+  return text;
+}
+
+/** Keys whose value all machines of the need must share, each once, in bytewise order. */
+export function sameKeysOf(requirements: readonly Requirement[]): readonly string[] {
+  const keys = requirements.filter(({ operator }) => operator === Operator.Same).map(({ key }) => key);
+  return [...new Set(keys)].sort(compareBytewise);
+}
+
+export function withoutSameRequirements(requirements: readonly Requirement[]): readonly Requirement[] {
+  return requirements.filter(({ operator }) => operator !== Operator.Same);
+}

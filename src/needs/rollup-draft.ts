@@ -1,0 +1,168 @@
+/**
+ * A roll-up on its way into the table: its rows merged to needs, each holding its own references, in scratch
+ * columns that are used again for the next one. Until the draft is written it can be dropped without a
+ * trace, so a roll-up that fails half-way, is held, or repeats what is known leaves the table as it was.
+ */
+import { UNITS_MAX } from '../base/quantity.ts';
+import type { StringTable } from '../base/string-table.ts';
+import type { VectorTable } from '../base/vectors.ts';
+import { NeedColumns, type NeedRefs, releaseRow, retainRow } from './need-columns.ts';
+import { PairIndex } from './pair-index.ts';
+import type { ProfileTable } from './profiles.ts';
+import { internDemand, RollupRejectedError, type RollupRow } from './rollup.ts';
+
+export interface DraftTables extends NeedRefs {
+  readonly profiles: ProfileTable;
+  readonly groups: StringTable;
+  readonly vectors: VectorTable;
+}
+
+const ROWS_AT_START = 512;
+
+export class RollupDraft {
+  readonly columns = new NeedColumns(ROWS_AT_START);
+  readonly #tables: DraftTables;
+  readonly #rowByNeed = new PairIndex(); // (fingerprint, group) → row
+  /** By position in the old slice: the draft's row that goes on with that need, plus 1; 0 = withdrawn. */
+  #successor = new Uint32Array(ROWS_AT_START);
+  /** By row: 1 if the need was in the old slice. */
+  #isKnown = new Uint8Array(ROWS_AT_START);
+  #clusterId = '';
+  #count = 0;
+
+  constructor(tables: DraftTables) {
+    this.#tables = tables;
+  }
+
+  /** Needs after merging. */
+  get count(): number {
+    return this.#count;
+  }
+
+  begin(clusterId: string, rowsMax: number): void {
+    this.#clusterId = clusterId;
+    this.#count = 0;
+    this.columns.reserve(rowsMax + 1);
+    this.#rowByNeed.clear(rowsMax + 1);
+  }
+
+  /** Takes a row that was checked. */
+  add(row: RollupRow, index: number, digestLow: number, digestHigh: number): void {
+    const { profiles, groups, vectors } = this.#tables;
+    const { columns } = this;
+    const at = this.#count++;
+    // Zero first: if a table is full half-way, `drop` gives back exactly what was taken.
+    columns.profile[at] = columns.group[at] = columns.aggregate[at] = columns.minUnit[at] = 0;
+    columns.digestLow[at] = digestLow;
+    columns.digestHigh[at] = digestHigh;
+    columns.profile[at] = profiles.intern({
+      requirements: row.requirements,
+      spread: row.spread,
+      priority: row.priority,
+      interruptionPenalty: row.interruptionBucket,
+      reclamationPenalty: row.reclamationBucket,
+    });
+    columns.group[at] = groups.intern(row.group);
+    columns.aggregate[at] = internDemand(vectors, row.aggregate);
+    columns.minUnit[at] = internDemand(vectors, row.minUnit);
+    this.#merge(at, index);
+  }
+
+  /** Takes a row that is known from the roll-up before, without looking into it. */
+  keep(known: NeedColumns, knownRow: number, index: number): void {
+    const at = this.#count++;
+    this.columns.copyRow(at, known, knownRow);
+    retainRow(this.columns, at, this.#tables);
+    this.#merge(at, index);
+  }
+
+  /** Gives every reference back. */
+  drop(): void {
+    while (this.#count > 0) releaseRow(this.columns, --this.#count, this.#tables);
+  }
+
+  /** The references belong to whoever copied the rows. */
+  handOver(): void {
+    this.#count = 0;
+  }
+
+  /**
+   * Finds the needs that the old slice had: they keep their arrival, all others arrive now. Whether anything
+   * changed: a need new, withdrawn or asking for something else.
+   */
+  matchWith(old: NeedColumns, oldStart: number, oldCount: number, nowMs: number): boolean {
+    const { columns } = this;
+    if (oldCount > this.#successor.length) this.#successor = new Uint32Array(2 * oldCount);
+    if (this.#count > this.#isKnown.length) this.#isKnown = new Uint8Array(2 * this.#count);
+    this.#isKnown.fill(0, 0, this.#count);
+    columns.arrivalMs.fill(nowMs, 0, this.#count);
+    let hasChanged = oldCount !== this.#count;
+    for (let position = 0; position < oldCount; position++) {
+      const oldRow = oldStart + position;
+      const { fingerprintRef } = this.#tables.profiles.get(old.profile[oldRow]!);
+      const row = this.#rowByNeed.get(fingerprintRef, old.group[oldRow]!);
+      this.#successor[position] = row + 1;
+      if (row < 0) {
+        hasChanged = true;
+        continue;
+      }
+      this.#isKnown[row] = 1;
+      columns.arrivalMs[row] = old.arrivalMs[oldRow]!;
+      if (!columns.asksTheSame(row, old, oldRow)) hasChanged = true;
+    }
+    return hasChanged;
+  }
+
+  /** The row that goes on with the need at this position of the old slice, -1 if it was withdrawn. */
+  successorOf(position: number): number {
+    return this.#successor[position]! - 1;
+  }
+
+  isKnown(row: number): boolean {
+    return this.#isKnown[row] === 1;
+  }
+
+  /** Joins a row with an earlier one of the same fingerprint and group: aggregates add, min_unit is the greater. */
+  #merge(at: number, index: number): void {
+    const { profiles, vectors } = this.#tables;
+    const { columns } = this;
+    const { fingerprintRef } = profiles.get(columns.profile[at]!);
+    const into = this.#rowByNeed.get(fingerprintRef, columns.group[at]!);
+    if (into < 0) {
+      this.#rowByNeed.set(fingerprintRef, columns.group[at]!, at);
+      return;
+    }
+    this.#refuseOverflow(columns.aggregate[into]!, columns.aggregate[at]!, index);
+    this.#replaceVector(
+      columns.aggregate,
+      into,
+      vectors.add(columns.aggregate[into]!, columns.aggregate[at]!),
+    );
+    this.#replaceVector(columns.minUnit, into, vectors.max(columns.minUnit[into]!, columns.minUnit[at]!));
+    if (profiles.compareStructure(columns.profile[at]!, columns.profile[into]!) < 0) {
+      const profile = columns.profile[into]!;
+      columns.profile[into] = columns.profile[at]!;
+      columns.profile[at] = profile;
+    }
+    columns.digestLow[into] = columns.digestHigh[into] = 0; // no single row says this any more
+    this.#count--;
+    releaseRow(columns, at, this.#tables);
+  }
+
+  #replaceVector(column: Uint32Array, row: number, vectorRef: number): void {
+    this.#tables.vectors.release(column[row]!);
+    column[row] = vectorRef;
+  }
+
+  #refuseOverflow(a: number, b: number, index: number): void {
+    const { vectors } = this.#tables;
+    const end = vectors.start[b]! + vectors.length[b]!;
+    for (let entry = vectors.start[b]!; entry < end; entry++) {
+      const dim = vectors.dims[entry]!;
+      if (vectors.unitsOf(a, dim) + vectors.units[entry]! <= UNITS_MAX) continue;
+      const name = JSON.stringify(vectors.dimensions.nameOf(dim));
+      const why = 'adds up to more than 2^53 − 1 units with the rows that it merges with';
+      throw new RollupRejectedError(this.#clusterId, `needs[${index}].aggregate_resources[${name}]`, why);
+    }
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * The boundary of demand: roll-up rows as they were decoded, and the one place where they are checked. A
+ * roll-up is accepted or refused as a whole, so a row is checked in full before anything of it is kept;
+ * after this nobody looks at a bucket or parses a quantity again.
+ */
+import { DIMENSIONS_MAX, type DimensionTable } from '../base/dimensions.ts';
+import { ShardError } from '../base/errors.ts';
+import { InvalidQuantityError, parseDemand } from '../base/quantity.ts';
+import type { VectorTable } from '../base/vectors.ts';
+import { isPenaltyBucket } from '../machine/penalty.ts';
+import { isOperator, isWhenUnsatisfiable, type Requirement, type Spread } from './requirements.ts';
+
+/** One decoded row. Quantities are text by resource name; numbers are the protocol's, unchecked. */
+export interface RollupRow {
+  readonly requirements: readonly Requirement[];
+  readonly aggregate: Readonly<Record<string, string>>;
+  readonly minUnit: Readonly<Record<string, string>>;
+  readonly priority: number;
+  readonly spread: readonly Spread[];
+  readonly interruptionBucket: number;
+  readonly reclamationBucket: number;
+  readonly group: string;
+}
+
+/** Dimensions with a quantity above zero in one roll-up. Real ones have three to five. */
+export const ROLLUP_DIMENSIONS_MAX = 64;
+
+export class RollupRejectedError extends ShardError {
+  readonly code = 'rollup_rejected';
+  readonly next = 'reject-input';
+  readonly clusterId: string;
+  /** The path of the offending field in the message: `needs[3].requirements[0].operator`. */
+  readonly field: string;
+
+  constructor(clusterId: string, field: string, why: string) {
+    super(
+      `The roll-up of cluster ${JSON.stringify(clusterId)} was refused: ${field} ${why}. ` +
+        'None of it was applied; the demand accepted before stays. Correct the field and send it again.',
+    );
+    this.clusterId = clusterId;
+    this.field = field;
+  }
+}
+
+/** A session speaks for one cluster. A roll-up that names none is the session's own. */
+export function requireOwnCluster(clusterId: string, namedClusterId: string): void {
+  if (namedClusterId === '' || namedClusterId === clusterId) return;
+  const why = `names cluster ${JSON.stringify(namedClusterId)}, which this session does not speak for`;
+  throw new RollupRejectedError(clusterId, 'cluster_id', why);
+}
+
+export class RowChecker {
+  readonly #dimensions: DimensionTable;
+  readonly #isSeen = new Uint8Array(DIMENSIONS_MAX);
+  readonly #newNames = new Set<string>();
+  #seenCount = 0;
+  #clusterId = '';
+
+  constructor(dimensions: DimensionTable) {
+    this.#dimensions = dimensions;
+  }
+
+  /** Begins a roll-up. */
+  begin(clusterId: string): void {
+    this.#clusterId = clusterId;
+    this.#isSeen.fill(0);
+    this.#newNames.clear();
+    this.#seenCount = 0;
+  }
+
+  /** Throws unless every field of the row is known and in range. Keeps and interns nothing. */
+  check(row: RollupRow, index: number): void {
+    for (const [position, { key, operator }] of row.requirements.entries()) {
+      if (key === '') this.#refuse(index, `requirements[${position}].key`, 'is empty');
+      if (!isOperator(operator)) {
+        this.#refuse(index, `requirements[${position}].operator`, `is ${operator}, an operator unknown here`);
+      }
+    }
+    for (const [position, { maxSkew, whenUnsatisfiable }] of row.spread.entries()) {
+      if (!isInt32(maxSkew))
+        this.#refuse(index, `spread[${position}].max_skew`, `is ${maxSkew}, not an int32`);
+      if (isWhenUnsatisfiable(whenUnsatisfiable)) continue;
+      const why = `is ${whenUnsatisfiable}, a mode unknown here`;
+      this.#refuse(index, `spread[${position}].when_unsatisfiable`, why);
+    }
+    if (!isInt32(row.priority)) this.#refuse(index, 'priority', `is ${row.priority}, not an int32`);
+    this.#checkBucket(index, 'interruption_penalty_bucket', row.interruptionBucket);
+    this.#checkBucket(index, 'reclamation_penalty_bucket', row.reclamationBucket);
+    this.#checkQuantities(index, 'aggregate_resources', row.aggregate);
+    this.#checkQuantities(index, 'min_unit', row.minUnit);
+  }
+
+  /** Counts the dimensions of a row that was accepted before and is kept. */
+  countKept(vectors: VectorTable, vectorRef: number, index: number): void {
+    const { start, length, dims } = vectors;
+    const end = start[vectorRef]! + length[vectorRef]!;
+    for (let entry = start[vectorRef]!; entry < end; entry++) this.#countDimension(dims[entry]!);
+    this.#checkDimensionCount(index, 'aggregate_resources');
+  }
+
+  /** After the last row: whether the shard can still number the names that are new to it. */
+  end(): void {
+    if (this.#dimensions.count + this.#newNames.size <= DIMENSIONS_MAX) return;
+    const names = [...this.#newNames].join(', ');
+    const why = `name resources new to this shard (${names}), which can tell ${DIMENSIONS_MAX} apart and knows ${this.#dimensions.count}`;
+    throw new RollupRejectedError(this.#clusterId, 'needs', why);
+  }
+
+  #checkBucket(index: number, field: string, bucket: number): void {
+    if (!isPenaltyBucket(bucket)) this.#refuse(index, field, `is ${bucket}, a penalty bucket unknown here`);
+  }
+
+  #checkQuantities(index: number, field: string, quantities: Readonly<Record<string, string>>): void {
+    for (const name of Object.keys(quantities)) {
+      const units = this.#parse(index, field, name, quantities[name]!);
+      if (units === 0) continue;
+      const dim = this.#dimensions.find(name);
+      if (dim < 0) this.#newNames.add(name);
+      else this.#countDimension(dim);
+      this.#checkDimensionCount(index, field);
+    }
+  }
+
+  #parse(index: number, field: string, name: string, text: string): number {
+    try {
+      return parseDemand(name, text);
+    } catch (error) {
+      if (!(error instanceof InvalidQuantityError)) throw error;
+      this.#refuse(
+        index,
+        `${field}[${JSON.stringify(name)}]`,
+        `is ${error.fault}: ${JSON.stringify(text.slice(0, 64))}`,
+      );
+    }
+  }
+
+  #countDimension(dim: number): void {
+    this.#seenCount += 1 - this.#isSeen[dim]!;
+    this.#isSeen[dim] = 1;
+  }
+
+  #checkDimensionCount(index: number, field: string): void {
+    if (this.#seenCount + this.#newNames.size <= ROLLUP_DIMENSIONS_MAX) return;
+    this.#refuse(
+      index,
+      field,
+      `brings the roll-up to more than ${ROLLUP_DIMENSIONS_MAX} resource dimensions`,
+    );
+  }
+
+  #refuse(index: number, field: string, why: string): never {
+    throw new RollupRejectedError(this.#clusterId, `needs[${index}].${field}`, why);
+  }
+}
+
+/** The units of checked quantities as an interned vector, with one more reference. */
+export function internDemand(vectors: VectorTable, quantities: Readonly<Record<string, string>>): number {
+  vectors.stage();
+  for (const name of Object.keys(quantities)) {
+    const units = parseDemand(name, quantities[name]!);
+    if (units !== 0) vectors.put(vectors.dimensions.indexOf(name), units);
+  }
+  return vectors.commit();
+}
+
+function isInt32(value: number): boolean {
+  return value === (value | 0);
+}
