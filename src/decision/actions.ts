@@ -1,0 +1,92 @@
+/**
+ * The decided actions of one cycle, in order (R4), as columns that are reused: a burst of 50,000 actions
+ * makes no objects. Refs are those of the inventory's tables.
+ */
+import { widerF64, widerI32, widerU8, widerU32 } from './columns.ts';
+
+export const ActionKind = { Bootstrap: 1, Provision: 2, Reclaim: 3, Preempt: 4, Delete: 5 } as const;
+export type ActionKind = (typeof ActionKind)[keyof typeof ActionKind];
+
+export const ACTION_NAMES: Readonly<Record<ActionKind, string>> = {
+  [ActionKind.Bootstrap]: 'Bootstrap',
+  [ActionKind.Provision]: 'Provision',
+  [ActionKind.Reclaim]: 'Reclaim',
+  [ActionKind.Preempt]: 'Preempt',
+  [ActionKind.Delete]: 'Delete',
+};
+
+/** Why, as the audit log says it. */
+export const ACTION_REASONS: Readonly<Record<ActionKind, string>> = {
+  [ActionKind.Bootstrap]: 'phase1.idle',
+  [ActionKind.Provision]: 'phase1.speculative',
+  [ActionKind.Reclaim]: 'phase3.excess',
+  [ActionKind.Preempt]: 'phase2.inversion',
+  [ActionKind.Delete]: 'phase3.release',
+};
+
+/** The need that an action serves. */
+export interface ActionNeed {
+  readonly cluster: number;
+  readonly fingerprint: number;
+  readonly group: number;
+  readonly priority: number;
+  readonly interruptionPenalty: number;
+  readonly reclamationPenalty: number;
+}
+
+const NOBODY: ActionNeed = {
+  cluster: 0,
+  fingerprint: 0,
+  group: 0,
+  priority: 0,
+  interruptionPenalty: 0,
+  reclamationPenalty: 0,
+};
+
+export class ActionList {
+  count = 0;
+  kind = new Uint8Array(256);
+  slot = new Uint32Array(256);
+  /** Cluster of the machine: the one it is bound to, or will be. */
+  cluster = new Uint32Array(256);
+  /** Cluster of the need that it is done for; of a preemption: the preemptor's. */
+  forCluster = new Uint32Array(256);
+  fingerprint = new Uint32Array(256);
+  group = new Uint32Array(256);
+  priority = new Int32Array(256);
+  interruptionPenalty = new Uint8Array(256);
+  reclamationPenalty = new Uint8Array(256);
+  graceSeconds = new Float64Array(256);
+
+  clear(): void {
+    this.count = 0;
+  }
+
+  add(kind: ActionKind, slot: number, cluster: number, graceSeconds: number, need: ActionNeed = NOBODY): void {
+    const at = this.count++;
+    if (at >= this.kind.length) this.#widen(at);
+    this.kind[at] = kind;
+    this.slot[at] = slot;
+    this.cluster[at] = cluster;
+    this.graceSeconds[at] = graceSeconds;
+    this.forCluster[at] = need.cluster;
+    this.fingerprint[at] = need.fingerprint;
+    this.group[at] = need.group;
+    this.priority[at] = need.priority;
+    this.interruptionPenalty[at] = need.interruptionPenalty;
+    this.reclamationPenalty[at] = need.reclamationPenalty;
+  }
+
+  #widen(at: number): void {
+    this.kind = widerU8(this.kind, at);
+    this.slot = widerU32(this.slot, at);
+    this.cluster = widerU32(this.cluster, at);
+    this.forCluster = widerU32(this.forCluster, at);
+    this.fingerprint = widerU32(this.fingerprint, at);
+    this.group = widerU32(this.group, at);
+    this.priority = widerI32(this.priority, at);
+    this.interruptionPenalty = widerU8(this.interruptionPenalty, at);
+    this.reclamationPenalty = widerU8(this.reclamationPenalty, at);
+    this.graceSeconds = widerF64(this.graceSeconds, at);
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Claims of credit: which need of its cluster a machine counts for. Each need's machines form a ring
+ * through the fleet's claim columns, so that taking and releasing one machine costs nothing but itself.
+ * A change of hands tells whom it concerns: the need that loses a machine, and the gang that the machine
+ * is stamped for, must be looked at again.
+ */
+import type { ClusterState } from './clusters.ts';
+import { type Fleet, Role } from './fleet.ts';
+import { Mark, type NeedColumns } from './need-columns.ts';
+
+export class Claims {
+  readonly #fleet: Fleet;
+  readonly #needs: NeedColumns;
+
+  constructor(fleet: Fleet, needs: NeedColumns) {
+    this.#fleet = fleet;
+    this.#needs = needs;
+  }
+
+  /** Whether the need at this index may take the machine: nobody has it, or only a later need does. */
+  isAvailable(slot: number, index: number): boolean {
+    const claim = this.#fleet.claim[slot]!;
+    return claim === 0 || claim > index;
+  }
+
+  /** Gives a machine to the need at `index`; a later need that had it will be credited again. */
+  take(cluster: ClusterState, index: number, slot: number): void {
+    const { claim, nextClaim, previousClaim, stamp, stamps } = this.#fleet;
+    const needs = this.#needs;
+    if (claim[slot] !== 0) {
+      needs.marks[cluster.needStart + claim[slot]! - 1]! |= Mark.Dirty;
+      this.release(cluster, slot);
+    }
+    const need = cluster.needStart + index;
+    const first = needs.firstClaim[need]!;
+    nextClaim[slot] = first;
+    previousClaim[slot] = 0;
+    if (first !== 0) previousClaim[first] = slot;
+    needs.firstClaim[need] = slot;
+    needs.claimCount[need]!++;
+    claim[slot] = index + 1;
+    if (this.#fleet.role[slot] === Role.Configured) cluster.claimedConfiguredCount++;
+    this.#fleet.markVictim(slot);
+    const gang = stamps.gang[stamp[slot]!]!;
+    if (gang > index + 1) needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
+  }
+
+  /** Takes a machine from the need that has it. The caller sees to who must look again. */
+  release(cluster: ClusterState, slot: number): void {
+    const { claim, nextClaim, previousClaim } = this.#fleet;
+    const needs = this.#needs;
+    const need = cluster.needStart + claim[slot]! - 1;
+    const next = nextClaim[slot]!;
+    const previous = previousClaim[slot]!;
+    if (previous === 0) needs.firstClaim[need] = next;
+    else nextClaim[previous] = next;
+    if (next !== 0) previousClaim[next] = previous;
+    needs.claimCount[need]!--;
+    claim[slot] = 0;
+    if (this.#fleet.role[slot] === Role.Configured) cluster.claimedConfiguredCount--;
+    this.#fleet.markVictim(slot);
+  }
+
+  /** Releases all of a need's machines into `released`; returns how many there are then. */
+  releaseAll(cluster: ClusterState, need: number, released: number[]): number {
+    const first = released.length;
+    for (let slot = this.#needs.firstClaim[need]!; slot !== 0; slot = this.#fleet.nextClaim[slot]!) {
+      released.push(slot);
+    }
+    for (let position = first; position < released.length; position++) {
+      this.release(cluster, released[position]!);
+    }
+    return released.length - first;
+  }
+
+  /** After a need was credited again: machines that it no longer holds are news for the needs after it. */
+  announce(cluster: ClusterState, index: number, released: number[]): void {
+    const { claim, stamp, stamps } = this.#fleet;
+    for (const slot of released) {
+      if (claim[slot] !== 0) continue;
+      cluster.fresh.push(slot);
+      const gang = stamps.gang[stamp[slot]!]!;
+      if (gang > index + 1) this.#needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
+    }
+    released.length = 0;
+  }
+}

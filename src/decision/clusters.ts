@@ -1,0 +1,73 @@
+/** What the engine keeps per cluster: where its needs and machines are, and what must be looked at again. */
+
+import type { Filter } from './filters.ts';
+
+/** Machines of one cluster and family, in keep order. */
+export interface Lane {
+  readonly family: number;
+  /** List ids; 0 = none. */
+  configured: number;
+  configuring: number;
+}
+
+/** Same needs of one cluster that fold into one plain need when each fits one machine (A1). */
+export interface FoldGroup {
+  /** Profile without its Same requirements. */
+  readonly profile: number;
+  readonly aggregate: number;
+  /** Stamp of the fold, and of the same with the empty group (how the reference stamps). */
+  readonly stamp: number;
+  readonly plainStamp: number;
+  /** Rows of the group in order N4, and the filter of a machine that holds one of each whole. */
+  readonly rows: number[];
+  readonly fits: Filter[];
+  /** By position in `rows`: 1 = it folds now; the others stay gangs. */
+  folded: Uint8Array;
+  /** Its own machines alone do not hold them all: asked again whenever the free machines change. */
+  asksFree: boolean;
+}
+
+const NO_ROWS = new Uint32Array(0);
+
+export class ClusterState {
+  readonly ref: number;
+  readonly lanes: Lane[] = [];
+  readonly laneOf = new Map<number, Lane>();
+  /** Rows of the need table, as last read: index in the cluster's slice → its stamp, and its need. */
+  rowCount = 0;
+  rowStamp: Uint32Array = NO_ROWS;
+  rowNeed: Uint32Array = NO_ROWS;
+  groups: FoldGroup[] = [];
+  /** Normalised needs: a slice of the need columns, in order N4. */
+  needStart = 0;
+  needCount = 0;
+  /** Machines whose availability to this cluster's needs changed since its last credit. */
+  readonly fresh: number[] = [];
+  /** Some need is marked, or `fresh` is not empty. */
+  touched = false;
+  /** The normalised needs must be made anew. */
+  stale = false;
+  /** A machine that A1 looks at changed. */
+  foldsTouched = false;
+  /** Same needs that their own machines do not settle: looked at in every cycle. */
+  unsettledCount = 0;
+  configuredCount = 0;
+  claimedConfiguredCount = 0;
+  /** Position in the bytewise order of cluster ids, as of when its id was this (refs are reused). */
+  rank = 0;
+  rankedId = '';
+
+  constructor(ref: number) {
+    this.ref = ref;
+  }
+
+  lane(family: number): Lane {
+    let lane = this.laneOf.get(family);
+    if (lane === undefined) {
+      lane = { family, configured: 0, configuring: 0 };
+      this.laneOf.set(family, lane);
+      this.lanes.push(lane);
+    }
+    return lane;
+  }
+}

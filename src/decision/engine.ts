@@ -1,0 +1,435 @@
+/**
+ * The decision engine: needs and inventory in, actions out. One cycle reads what changed since the last one,
+ * repairs credit, lets needs with a deficit acquire (phase 1) and preempt (phase 2), and gives back what
+ * nobody claims (phase 3). From scratch is the same engine with everything changed, so a fresh engine over
+ * the same inputs must say the same: `differencesFrom` counts where two do not.
+ *
+ * No clock, no randomness, no I/O: the same inputs give the same actions.
+ */
+import type { Inventory } from '../inventory/inventory.ts';
+import { Flag } from '../inventory/intent.ts';
+import type { NeedTable } from '../needs/need-table.ts';
+import { Acquisition } from './acquire.ts';
+import { ActionList } from './actions.ts';
+import { SlotAttributes } from './attributes.ts';
+import { Claims } from './claims.ts';
+import type { ClusterState } from './clusters.ts';
+import { Credit } from './credit.ts';
+import { Drains } from './drains.ts';
+import { COARSE_VALUES_MAX, Families } from './families.ts';
+import { Filters } from './filters.ts';
+import { Fleet, Role } from './fleet.ts';
+import { Gangs } from './gangs.ts';
+import { Mark, NeedColumns, NeedKind } from './need-columns.ts';
+import { Normaliser } from './normalise.ts';
+import { NeedOrder } from './order.ts';
+import { type PreemptionWeights, Preemption } from './preempt.ts';
+import { type IdleHolds, Reclamation } from './reclaim.ts';
+import { StampTable } from './stamps.ts';
+import { Supply } from './supply.ts';
+import { UnmetNeeds } from './unmet.ts';
+import { type Shortfall, type Verdict, Verdicts } from './verdicts.ts';
+import { WalkContext } from './walk.ts';
+
+export interface EngineOptions {
+  readonly inventory: Inventory;
+  readonly needs: NeedTable;
+  /** A9: whether the cluster's operator is connected (or bootstraps are local). */
+  readonly hasSession: (cluster: number) => boolean;
+  /** A9, X5: whether the need (cluster, fingerprint, group) is in back-off. */
+  readonly inBackoff?: (cluster: number, fingerprint: number, group: number) => boolean;
+  readonly holds: IdleHolds;
+  readonly weights?: PreemptionWeights;
+  /** Labels with more values than this are told apart by shape and not by family. */
+  readonly coarseValuesMax?: number;
+}
+
+export interface NeedCounts {
+  readonly cluster: string;
+  readonly fingerprint: string;
+  readonly group: string;
+  readonly unmetCycles: number;
+  readonly parkedCycles: number;
+}
+
+export interface CycleInput {
+  readonly nowMs: number;
+  /** C1: a woken cycle advances no count and emits no Reclaim. */
+  readonly isOrdinary: boolean;
+}
+
+/** How the time of a cycle was spent, in ms, and how much was looked at. */
+export interface CycleCost {
+  readonly changedMachines: number;
+  readonly changedClusters: number;
+  readonly evaluatedNeeds: number;
+  readonly unmetNeeds: number;
+}
+
+/** Marks the end of a phase; the caller has the clock. */
+export type PhaseListener = (phase: 'sync' | 'credit' | 'acquire' | 'preempt' | 'reclaim' | 'verdicts') => void;
+
+export class Engine {
+  readonly #inventory: Inventory;
+  readonly #needTable: NeedTable;
+  readonly #options: EngineOptions;
+  readonly #stamps: StampTable;
+  readonly #families: Families;
+  readonly #fleet: Fleet;
+  readonly #filters: Filters;
+  readonly #needs = new NeedColumns();
+  readonly #drains: Drains;
+  readonly #order: NeedOrder;
+  readonly #normaliser: Normaliser;
+  readonly #claims: Claims;
+  readonly #supply: Supply;
+  readonly #gangs: Gangs;
+  readonly #credit: Credit;
+  readonly #acquisition: Acquisition;
+  readonly #preemption: Preemption;
+  readonly #reclamation: Reclamation;
+  readonly #unmet = new UnmetNeeds();
+  readonly #verdicts: Verdicts;
+  readonly actions = new ActionList();
+  readonly #changed: Uint32Array;
+  readonly #dirtyClusters: number[] = [];
+  readonly #touched = new Set<ClusterState>();
+  readonly #newShapes = new Set<number>();
+  readonly #leftShapes = new Set<number>();
+  #byRank: ClusterState[] = [];
+  #cycle = 0;
+
+  constructor(options: EngineOptions) {
+    const { inventory, needs } = options;
+    const { clusters, fingerprints, groups } = inventory.tables;
+    const vectors = inventory.shapes.vectors;
+    const attributes = new SlotAttributes(inventory);
+    this.#options = options;
+    this.#inventory = inventory;
+    this.#needTable = needs;
+    this.#stamps = new StampTable(clusters, fingerprints, groups);
+    this.#families = new Families(inventory.shapes, vectors, options.coarseValuesMax ?? COARSE_VALUES_MAX);
+    this.#fleet = new Fleet(inventory, this.#families, this.#stamps);
+    this.#filters = new Filters(inventory, needs.profiles, this.#families, attributes);
+    this.#drains = new Drains(this.#stamps);
+    this.#order = new NeedOrder(this.#needs, this.#stamps, this.#fleet.clusters, groups, needs.profiles);
+    this.#normaliser = new Normaliser(needs, groups, this.#fleet, this.#filters, this.#needs, this.#order);
+    this.#claims = new Claims(this.#fleet, this.#needs);
+    this.#supply = new Supply(this.#fleet);
+    const context = new WalkContext(this.#fleet, this.#filters, this.#supply);
+    const rules = {
+      isParked: (need: number) => this.#verdicts.isParked(need),
+      isBarred: (need: number) => this.#isBarred(need),
+    };
+    const isPastGate = (cluster: number) => needs.hasReported(cluster);
+    this.#gangs = new Gangs(needs.profiles, this.#needs, this.#claims, this.#drains, context, rules, attributes);
+    this.#credit = new Credit(this.#fleet, this.#filters, this.#needs, this.#claims, this.#gangs, this.#order);
+    this.#acquisition = new Acquisition(context, needs.profiles, this.#needs, this.#gangs, rules);
+    this.#preemption = new Preemption(
+      this.#fleet,
+      this.#filters,
+      this.#needs,
+      this.#gangs,
+      this.#drains,
+      rules,
+      isPastGate,
+      options.weights,
+    );
+    this.#reclamation = new Reclamation(this.#fleet, this.#supply, this.#preemption, isPastGate);
+    this.#verdicts = new Verdicts(
+      this.#fleet,
+      this.#filters,
+      this.#needs,
+      this.#gangs,
+      this.#drains,
+      this.#unmet,
+    );
+    this.#changed = new Uint32Array(inventory.columns.rowCapacity);
+  }
+
+  /** Decides one cycle on what the inventory and the needs say now; the actions are in `actions`. */
+  decide(input: CycleInput, onPhase: PhaseListener = () => {}): CycleCost {
+    const changedMachines = this.#inventory.changes.take(this.#changed);
+    this.#dirtyClusters.length = 0;
+    this.#needTable.takeDirty(this.#dirtyClusters);
+    return this.#decide(input, changedMachines, onPhase);
+  }
+
+  /** The same from scratch, for a fresh engine: reads everything, and takes nothing from the change logs. */
+  decideFromScratch(input: CycleInput, onPhase: PhaseListener = () => {}): CycleCost {
+    let count = 0;
+    const { state } = this.#inventory.columns;
+    for (let slot = 1; slot < state.length; slot++) if (state[slot] !== 0) this.#changed[count++] = slot;
+    this.#dirtyClusters.length = 0;
+    for (const cluster of this.#needTable.clusterRefs()) this.#dirtyClusters.push(cluster);
+    return this.#decide(input, count, onPhase);
+  }
+
+  /** P6: the machine's preemption was enqueued; it drains for this need until it is Idle or back. */
+  preemptionBegan(slot: number, cluster: number, fingerprint: number, group: number): void {
+    this.#drains.begin(slot, cluster, fingerprint, group);
+    const state = this.#fleet.clusters[cluster];
+    if (state !== undefined) this.#touchFolds(state);
+  }
+
+  /** For a fresh engine beside another one: takes over what no table says (P6, and the counts of A7, A8, P5). */
+  adopt(other: Engine): void {
+    const { cluster, fingerprint, group } = other.#stamps;
+    this.#cycle = other.#cycle;
+    this.#stamps.countsBefore = other.#stamps.copyCounts();
+    for (const [slot, stamp] of other.#drains) {
+      this.#drains.begin(slot, cluster[stamp]!, fingerprint[stamp]!, group[stamp]!);
+    }
+    this.#verdicts.adopt(other.#verdicts);
+  }
+
+  /** Starts with counts that were known before: cycles unmet (A8) and parked (A7) by need. */
+  seedCounts(counts: Iterable<NeedCounts>): void {
+    this.#stamps.countsBefore = new Map(
+      [...counts].map(({ cluster, fingerprint, group, unmetCycles, parkedCycles }) => [
+        StampTable.nameOf(cluster, fingerprint, group),
+        { unmetCount: unmetCycles, unmetAt: this.#cycle, parkCount: parkedCycles, parkAt: this.#cycle },
+      ]),
+    );
+  }
+
+  /** Gives back every reference that the engine holds in the tables that it shares. */
+  close(): void {
+    for (const [slot] of this.#drains) this.#drains.end(slot);
+    for (const cluster of this.#fleet.clusters) if (cluster !== undefined) this.#normaliser.forget(cluster);
+    for (let slot = 1; slot < this.#fleet.role.length; slot++) this.#fleet.detach(slot);
+    this.#families.regroup();
+  }
+
+  get shortfalls(): readonly Shortfall[] {
+    return this.#verdicts.shortfalls;
+  }
+
+  /** The verdict on a row of the cluster's slice in the need table, as of the last cycle. */
+  verdict(cluster: number, row: number): Verdict {
+    const state = this.#fleet.clusters[cluster]!;
+    const need = state.rowNeed[row]!;
+    let member = 0;
+    if (this.#needs.kind[need] === NeedKind.Fold) {
+      for (let before = 0; before < row; before++) if (state.rowNeed[before] === need) member++;
+    }
+    return this.#verdicts.verdictOf(state, row, member);
+  }
+
+  /** A7's count of a row's need after the last cycle. */
+  parkingCount(cluster: number, row: number): number {
+    return this.#verdicts.parkingCount(this.#fleet.clusters[cluster]!.rowStamp[row]!);
+  }
+
+  /** The need that counts a machine in this cycle, as refs of (fingerprint, group) and cluster; null if none. */
+  claimOf(slot: number): { cluster: number; fingerprint: number; group: number } | null {
+    let need = this.#supply.takenBy[slot]! - 1;
+    const claim = this.#fleet.claim[slot]!;
+    if (need < 0 && claim !== 0) need = this.#fleet.clusterState(this.#fleet.cluster[slot]!).needStart + claim - 1;
+    if (need < 0) return null;
+    const stamp = this.#needs.stamp[need]!;
+    const { cluster, fingerprint, group } = this.#stamps;
+    return { cluster: cluster[stamp]!, fingerprint: fingerprint[stamp]!, group: group[stamp]! };
+  }
+
+  #decide(input: CycleInput, changedMachines: number, onPhase: PhaseListener): CycleCost {
+    this.#cycle++;
+    this.#verdicts.beginCycle(this.#cycle, input.isOrdinary);
+    this.actions.clear();
+    this.#sync(changedMachines);
+    onPhase('sync');
+    this.#credit.run(this.#touched);
+    this.#touched.clear();
+    this.#preemption.settleBuckets();
+    onPhase('credit');
+    this.#unmet.begin(this.#sortedUnmet(), this.#needs);
+    this.#acquisition.run(this.#unmet, this.actions);
+    onPhase('acquire');
+    this.#preemption.run(this.#unmet, this.actions);
+    onPhase('preempt');
+    if (input.isOrdinary) this.#reclamation.reclaim(this.#byRank, this.actions);
+    this.#reclamation.release(input.nowMs, this.#options.holds, this.actions);
+    onPhase('reclaim');
+    this.#verdicts.record((ref) => this.#fleet.clusterState(ref));
+    this.#stamps.countsBefore = null; // every need has its stamp by now
+    onPhase('verdicts');
+    return {
+      changedMachines,
+      changedClusters: this.#dirtyClusters.length,
+      evaluatedNeeds: this.#credit.evaluatedCount,
+      unmetNeeds: this.#unmet.count,
+    };
+  }
+
+  /** Takes over what changed: machines off their lists, roll-ups read, machines on their new lists, folds. */
+  #sync(changedMachines: number): void {
+    this.#inventory.ensureRanks();
+    this.#families.fitDimensions();
+    const changed = this.#admitShapes(changedMachines);
+    for (const ref of this.#dirtyClusters) {
+      const cluster = this.#fleet.clusterState(ref);
+      this.#normaliser.readRows(cluster);
+      this.#touched.add(cluster);
+    }
+    this.#filters.refreshAll();
+    this.#attachAll(changed);
+    this.#endDrains();
+    this.#dismissShapes();
+    this.#normaliser.refold(this.#touched);
+    this.#refoldFree();
+    this.#order.refresh();
+    for (const cluster of this.#touched) if (cluster.stale) this.#rebuild(cluster);
+    this.#rankClusters();
+  }
+
+  #detach(slot: number): void {
+    const fleet = this.#fleet;
+    if (fleet.role[slot] === Role.None) return;
+    const ref = fleet.cluster[slot]!;
+    if (ref !== 0) {
+      const cluster = fleet.clusterState(ref);
+      this.#touched.add(cluster);
+      cluster.touched = true;
+      if (fleet.claim[slot] !== 0) {
+        this.#needs.marks[cluster.needStart + fleet.claim[slot]! - 1]! |= Mark.Dirty;
+        this.#claims.release(cluster, slot);
+      }
+      const gang = this.#stamps.gang[fleet.stamp[slot]!]!;
+      if (gang !== 0) this.#needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
+    }
+    fleet.detach(slot);
+  }
+
+  /** Takes the changed machines off their lists and admits their new shapes; all, if those must be regrouped. */
+  #admitShapes(changedMachines: number): Uint32Array {
+    const { state, shape } = this.#inventory.columns;
+    const families = this.#families;
+    let changed = this.#changed.subarray(0, changedMachines);
+    let mustRegroup = false;
+    for (const slot of changed) {
+      if (this.#fleet.role[slot] !== Role.None) this.#leftShapes.add(this.#fleet.shape[slot]!);
+      this.#detach(slot);
+      if (state[slot] === 0 || (families.familyOf[shape[slot]!] ?? 0) !== 0) continue;
+      if (this.#newShapes.has(shape[slot]!)) continue;
+      this.#newShapes.add(shape[slot]!);
+      if (families.countLabels(shape[slot]!)) mustRegroup = true;
+    }
+    if (mustRegroup) changed = this.#regroup(changed);
+    for (const one of this.#newShapes) families.admit(one);
+    this.#newShapes.clear();
+    return changed;
+  }
+
+  /** A label turned fine: all machines come off their lists, and all shapes get families anew. */
+  #regroup(changed: Uint32Array): Uint32Array {
+    const { state, shape } = this.#inventory.columns;
+    const isChanged = new Set(changed);
+    let count = changed.length;
+    for (let slot = 1; slot < state.length; slot++) {
+      if (this.#fleet.role[slot] === Role.None || isChanged.has(slot)) continue;
+      this.#detach(slot);
+      this.#changed[count++] = slot;
+    }
+    const all = this.#changed.subarray(0, count);
+    for (const slot of all) if (state[slot] !== 0) this.#newShapes.add(shape[slot]!);
+    this.#preemption.regroup();
+    this.#fleet.regroup();
+    this.#families.regroup();
+    this.#filters.regroup();
+    this.#gangs.regroup();
+    this.#leftShapes.clear();
+    for (const cluster of this.#fleet.clusters) if (cluster !== undefined) this.#touched.add(cluster);
+    return all;
+  }
+
+  /** Shapes that lost their last machine: their numbers may come back as others. */
+  #dismissShapes(): void {
+    for (const shape of this.#leftShapes) {
+      if (this.#families.machinesIn[shape]! > 0 || this.#families.familyOf[shape] === 0) continue;
+      this.#filters.forgetShape(shape);
+      this.#gangs.forgetShape(shape);
+      this.#families.dismiss(shape);
+    }
+    this.#leftShapes.clear();
+  }
+
+  #attachAll(changed: Uint32Array): void {
+    const fleet = this.#fleet;
+    for (const slot of changed) {
+      fleet.attach(slot);
+      const isDraining = fleet.role[slot] === Role.Draining;
+      if (isDraining && (this.#inventory.columns.flags[slot]! & Flag.FoundDraining) !== 0) this.#drains.found.add(slot);
+      const ref = fleet.cluster[slot]!;
+      if (ref !== 0 && !isDraining) this.#touched.add(this.#fleet.clusterState(ref));
+    }
+  }
+
+  /** A machine that drains no more is freed for nobody any longer; its gang may fold again. */
+  #endDrains(): void {
+    const { role } = this.#fleet;
+    for (const slot of this.#drains.found) if (role[slot] !== Role.Draining) this.#drains.found.delete(slot);
+    for (const [slot, stamp] of [...this.#drains]) {
+      if (role[slot] === Role.Draining) continue;
+      const cluster = this.#fleet.clusters[this.#stamps.cluster[stamp]!];
+      this.#drains.end(slot);
+      if (cluster !== undefined) this.#touchFolds(cluster);
+    }
+  }
+
+  #touchFolds(cluster: ClusterState): void {
+    cluster.foldsTouched = true;
+    cluster.touched = true;
+    this.#touched.add(cluster);
+  }
+
+  #refoldFree(): void {
+    const changed: ClusterState[] = [];
+    this.#normaliser.refoldFree(changed);
+    for (const cluster of changed) this.#touched.add(cluster);
+  }
+
+  #rebuild(cluster: ClusterState): void {
+    const released: number[] = [];
+    for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
+      this.#claims.releaseAll(cluster, need, released);
+    }
+    this.#credit.forget(cluster);
+    this.#normaliser.build(cluster);
+  }
+
+  /** Cluster ids as numbers; made anew when a cluster came, or its number stands for another one. */
+  #rankClusters(): void {
+    const { clusters } = this.#inventory.tables;
+    let isCurrent = true;
+    for (const cluster of this.#touched) if (cluster.rankedId !== clusters.get(cluster.ref)) isCurrent = false;
+    if (isCurrent) return;
+    this.#byRank = this.#fleet.clusters.filter((state): state is ClusterState => state !== undefined);
+    this.#byRank.sort((a, b) => clusters.compare(a.ref, b.ref));
+    for (const [rank, state] of this.#byRank.entries()) {
+      state.rank = rank;
+      state.rankedId = clusters.get(state.ref);
+    }
+  }
+
+  #sortedUnmet(): number[] {
+    const unmet: number[] = [];
+    for (const needs of this.#credit.unmet.values()) for (const need of needs) unmet.push(need);
+    return unmet.sort(this.#order.compareAcquire);
+  }
+
+  #isBarred(need: number): boolean {
+    const ref = this.#needs.cluster[need]!;
+    if (!this.#options.hasSession(ref)) return true;
+    const { inBackoff } = this.#options;
+    if (inBackoff === undefined) return false;
+    const { fingerprint, group } = this.#stamps;
+    const isWaiting = (stamp: number) => inBackoff(ref, fingerprint[stamp]!, group[stamp]!);
+    if (isWaiting(this.#needs.stamp[need]!)) return true;
+    if (this.#needs.kind[need] !== NeedKind.Fold) return false;
+    const cluster = this.#fleet.clusterState(ref);
+    for (let row = this.#needs.firstRow[need]!; row < cluster.rowCount; row++) {
+      if (cluster.rowNeed[row] === need && isWaiting(cluster.rowStamp[row]!)) return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,206 @@
+/**
+ * Filters: which machines a need may take at all. A filter is a requirement set together with a min_unit,
+ * interned and counted, because thousands of needs ask for the same thing; the answer per family is kept
+ * in one byte. Where a requirement names a value of a fine label (one rack of thousands) the family can
+ * only say "perhaps", and the shape is asked, once; where it names a label of the single machine (its host
+ * name), the machine.
+ */
+import type { Inventory } from '../inventory/inventory.ts';
+import { attributeOf } from '../inventory/shapes.ts';
+import type { ProfileTable } from '../needs/profiles.ts';
+import { matches, Operator, type Requirement } from '../needs/requirements.ts';
+import type { SlotAttributes } from './attributes.ts';
+import { widerU8 } from './columns.ts';
+import { type Families, FINE, familyAttribute } from './families.ts';
+
+/** How far a filter has to look before it knows. */
+export const Look = { Family: 0, Shape: 1, Machine: 2 } as const;
+export type Look = (typeof Look)[keyof typeof Look];
+
+export interface Filter {
+  /** Small and dense, for columns; reused after the last reference is gone. */
+  readonly id: number;
+  readonly key: number;
+  /** A profile with this requirement set, held so that the set stays what it is. */
+  readonly profile: number;
+  readonly minUnit: number;
+  readonly requirements: readonly Requirement[];
+  look: Look;
+  /** By family: 1 = its machines match (perhaps, if `look` is further) and cover min_unit. */
+  eligible: Uint8Array<ArrayBuffer>;
+  /** The eligible families. */
+  readonly families: number[];
+  /** Families looked at so far; later ones are new. */
+  familiesSeen: number;
+  /** By shape, for `look` ≥ Shape: 0 not asked, 1 matches (perhaps), 2 does not. */
+  shapeAnswer: Uint8Array<ArrayBuffer>;
+  references: number;
+  /** A1: whole gangs of `gangsOf` that fit into the free machines, as of `gangsAt` of freeVersion. */
+  gangsOf: number;
+  gangsAt: number;
+  gangs: number;
+}
+
+/** Requirement sets and vectors are refs below 2^22 and 2^31, so a pair is one exact number. */
+const MIN_UNIT_SPAN = 2 ** 24;
+
+export class Filters {
+  readonly #inventory: Inventory;
+  readonly #profiles: ProfileTable;
+  readonly #families: Families;
+  readonly #attributes: SlotAttributes;
+  readonly #byKey = new Map<number, Filter>();
+  readonly #beyondFamily = new Set<Filter>();
+  readonly #byId: (Filter | undefined)[] = [undefined];
+  readonly #freeIds: number[] = [];
+
+  constructor(inventory: Inventory, profiles: ProfileTable, families: Families, attributes: SlotAttributes) {
+    this.#inventory = inventory;
+    this.#profiles = profiles;
+    this.#families = families;
+    this.#attributes = attributes;
+  }
+
+  get count(): number {
+    return this.#byKey.size;
+  }
+
+  get(id: number): Filter {
+    return this.#byId[id]!;
+  }
+
+  /** The filter of a profile's requirement set and a min_unit, with one more reference. */
+  intern(profile: number, minUnit: number): Filter {
+    const key = this.#profiles.get(profile).requirementSet * MIN_UNIT_SPAN + minUnit;
+    let filter = this.#byKey.get(key);
+    if (filter === undefined) {
+      filter = this.#make(key, profile, minUnit);
+      this.#byKey.set(key, filter);
+      this.#byId[filter.id] = filter;
+      if (filter.look !== Look.Family) this.#beyondFamily.add(filter);
+    }
+    filter.references++;
+    return filter;
+  }
+
+  release(filter: Filter): void {
+    if (--filter.references > 0) return;
+    this.#byKey.delete(filter.key);
+    this.#byId[filter.id] = undefined;
+    this.#freeIds.push(filter.id);
+    this.#beyondFamily.delete(filter);
+    this.#profiles.release(filter.profile);
+    this.#inventory.shapes.vectors.release(filter.minUnit);
+  }
+
+  /** Looks at the families that came since the last time. */
+  refresh(filter: Filter): void {
+    const families = this.#families;
+    if (filter.familiesSeen === families.count) return;
+    filter.eligible = widerU8(filter.eligible, families.count);
+    for (let family = filter.familiesSeen + 1; family <= families.count; family++) {
+      if (!this.#mayMatch(filter, family)) continue;
+      filter.eligible[family] = 1;
+      filter.families.push(family);
+    }
+    filter.familiesSeen = families.count;
+  }
+
+  refreshAll(): void {
+    for (const filter of this.#byKey.values()) this.refresh(filter);
+  }
+
+  /** Whether a machine of an eligible family really matches; for filters that look further than that. */
+  admitsSlot(filter: Filter, slot: number): boolean {
+    if (!this.admitsShape(filter, this.#inventory.columns.shape[slot]!)) return false;
+    if (filter.look !== Look.Machine) return true;
+    return filter.requirements.every((requirement) =>
+      matches(requirement, this.#attributes.of(slot, requirement.key)),
+    );
+  }
+
+  /** The same for a shape; `look` Machine: whether the shape leaves it possible. */
+  admitsShape(filter: Filter, shape: number): boolean {
+    if (filter.eligible[this.#families.familyOf[shape]!] !== 1) return false;
+    if (filter.look === Look.Family) return true;
+    filter.shapeAnswer = widerU8(filter.shapeAnswer, shape);
+    let answer = filter.shapeAnswer[shape]!;
+    if (answer === 0) {
+      const known = this.#inventory.shapes.get(shape);
+      const own = this.#attributes.ownKeys;
+      const admitted = filter.requirements.every(
+        (requirement) => own.has(requirement.key) || matches(requirement, attributeOf(known, requirement.key)),
+      );
+      answer = admitted ? 1 : 2;
+      filter.shapeAnswer[shape] = answer;
+    }
+    return answer === 1;
+  }
+
+  /** Families were made anew: every filter looks again. */
+  regroup(): void {
+    this.#beyondFamily.clear();
+    for (const filter of this.#byKey.values()) {
+      filter.look = this.#lookOf(filter.requirements);
+      filter.eligible = new Uint8Array(this.#families.count + 1);
+      filter.shapeAnswer = new Uint8Array(0);
+      filter.families.length = 0;
+      filter.familiesSeen = 0;
+      if (filter.look !== Look.Family) this.#beyondFamily.add(filter);
+    }
+  }
+
+  /** A shape is gone: its number may come back as another one. */
+  forgetShape(shape: number): void {
+    for (const filter of this.#beyondFamily) {
+      if (shape < filter.shapeAnswer.length) filter.shapeAnswer[shape] = 0;
+    }
+  }
+
+  #make(key: number, profile: number, minUnit: number): Filter {
+    const { requirements } = this.#profiles.get(profile);
+    this.#profiles.retain(profile);
+    this.#inventory.shapes.vectors.retain(minUnit);
+    const filter: Filter = {
+      id: this.#freeIds.pop() ?? this.#byId.length,
+      key,
+      profile,
+      minUnit,
+      requirements,
+      look: this.#lookOf(requirements),
+      eligible: new Uint8Array(this.#families.count + 1),
+      families: [],
+      familiesSeen: 0,
+      shapeAnswer: new Uint8Array(0),
+      references: 0,
+      gangsOf: -1,
+      gangsAt: -1,
+      gangs: 0,
+    };
+    this.refresh(filter);
+    return filter;
+  }
+
+  #lookOf(requirements: readonly Requirement[]): Look {
+    let look: Look = Look.Family;
+    for (const { key, values } of requirements) {
+      if (this.#attributes.ownKeys.has(key)) look = Look.Machine;
+      else if (look === Look.Family && values.length > 0 && this.#families.fineKeys.has(key)) look = Look.Shape;
+    }
+    return look;
+  }
+
+  #mayMatch(filter: Filter, family: number): boolean {
+    if (!this.#inventory.shapes.vectors.covers(this.#families.sampleOf(family).capacity, filter.minUnit)) return false;
+    for (const requirement of filter.requirements) {
+      if (this.#attributes.ownKeys.has(requirement.key)) continue;
+      const attribute = familyAttribute(this.#families, family, requirement.key);
+      if (attribute !== FINE) {
+        if (!matches(requirement, attribute)) return false;
+      } else if (requirement.operator === Operator.DoesNotExist || requirement.operator === Operator.Unspecified) {
+        return false;
+      }
+    }
+    return true;
+  }
+}

@@ -1,0 +1,363 @@
+/**
+ * Gangs (A5, A6): a need with a Same requirement is served by one domain, or by none. Most gangs sit in one
+ * rack with machines of their own that cover them: then nothing else can move them, they are *settled* and
+ * cost nothing until one of those machines changes. The others weigh every domain in which they have, or
+ * could get, machines, and reserve what they will acquire there.
+ */
+import type { VectorTable } from '../base/vectors.ts';
+import type { ProfileTable } from '../needs/profiles.ts';
+import type { SlotAttributes } from './attributes.ts';
+import type { Claims } from './claims.ts';
+import type { ClusterState } from './clusters.ts';
+import { DomainTally } from './domain-tally.ts';
+import { Domains } from './domains.ts';
+import type { Drains } from './drains.ts';
+import type { Families } from './families.ts';
+import { type Filter, type Filters, Look } from './filters.ts';
+import { type Fleet, Role } from './fleet.ts';
+import { Mark, type NeedColumns, subtractCapacity, WalkPart } from './need-columns.ts';
+import type { Supply } from './supply.ts';
+import { Walk, type WalkContext } from './walk.ts';
+
+/** What a cycle decides about a gang before credit: A7 (parked) and A9 (barred). */
+export interface GangRules {
+  isParked(need: number): boolean;
+  isBarred(need: number): boolean;
+}
+
+export class Gangs {
+  readonly #fleet: Fleet;
+  readonly #families: Families;
+  readonly #vectors: VectorTable;
+  readonly #profiles: ProfileTable;
+  readonly #filters: Filters;
+  readonly #needs: NeedColumns;
+  readonly #claims: Claims;
+  readonly #drains: Drains;
+  readonly #supply: Supply;
+  readonly #rules: GangRules;
+  readonly #attributes: SlotAttributes;
+  readonly #domainsByKeys = new Map<string, Domains>();
+  readonly #tally: DomainTally;
+  readonly #walk: Walk;
+  readonly #lanes: number[] = [];
+
+  constructor(
+    profiles: ProfileTable,
+    needs: NeedColumns,
+    claims: Claims,
+    drains: Drains,
+    context: WalkContext,
+    rules: GangRules,
+    attributes: SlotAttributes,
+  ) {
+    this.#fleet = context.fleet;
+    this.#families = context.fleet.families;
+    this.#vectors = context.fleet.inventory.shapes.vectors;
+    this.#profiles = profiles;
+    this.#filters = context.filters;
+    this.#needs = needs;
+    this.#claims = claims;
+    this.#drains = drains;
+    this.#supply = context.supply;
+    this.#rules = rules;
+    this.#attributes = attributes;
+    this.#tally = new DomainTally(this.#vectors, this.#families);
+    this.#walk = new Walk(context);
+  }
+
+  beginCycle(): void {
+    this.#supply.beginCycle();
+  }
+
+  /** Families were made anew: what is coarse and what is fine may have changed. */
+  regroup(): void {
+    this.#domainsByKeys.clear();
+  }
+
+  forgetShape(shape: number): void {
+    for (const domains of this.#domainsByKeys.values()) domains.forgetShape(shape);
+  }
+
+  /** The domains that topology keys make; kept, since shapes keep their places in them. */
+  domainsOf(keys: readonly string[]): Domains {
+    const text = JSON.stringify(keys);
+    let domains = this.#domainsByKeys.get(text);
+    if (domains === undefined) {
+      domains = new Domains(keys, this.#fleet.inventory, this.#families, this.#attributes);
+      this.#domainsByKeys.set(text, domains);
+    }
+    return domains;
+  }
+
+  domainsOfGang(need: number): Domains {
+    return this.domainsOf(this.#profiles.get(this.#needs.profile[need]!).sameKeys);
+  }
+
+  /**
+   * Credits a gang whose own machines cover it in exactly one domain: that domain wins whatever else there
+   * is (A5: it covers, its creditable and own coverage are complete). False: it is not so, nothing was done.
+   */
+  trySettle(cluster: ClusterState, index: number, released: number[]): boolean {
+    const need = cluster.needStart + index;
+    const needs = this.#needs;
+    if (this.#vectors.length[needs.aggregate[need]!] === 0) {
+      this.#claims.releaseAll(cluster, need, released);
+      needs.creditCount[need] = 0;
+      needs.marks[need] = Mark.Settled | Mark.Satisfiable; // wants nothing, takes nothing
+      needs.domain[need] = 0;
+      return true;
+    }
+    const filter = this.#filters.get(needs.filter[need]!);
+    const domains = this.domainsOfGang(need);
+    const tally = this.#tally.begin(needs.aggregate[need]!, domains);
+    this.#tallyOwn(cluster, index, filter, domains);
+    const domain = tally.onlyDomainCoveredByOwn();
+    if (domain === 0) return false;
+    this.#claims.releaseAll(cluster, need, released);
+    this.#credit(cluster, index, filter, domains, domain, true);
+    needs.marks[need]! |= Mark.Settled;
+    return true;
+  }
+
+  /** Chooses the gang's domain, credits it there, and reserves what it will acquire. */
+  evaluate(cluster: ClusterState, index: number, released: number[]): void {
+    const need = cluster.needStart + index;
+    const needs = this.#needs;
+    if (this.trySettle(cluster, index, released)) return;
+    const filter = this.#filters.get(needs.filter[need]!);
+    const domains = this.domainsOfGang(need);
+    const isParked = this.#rules.isParked(need);
+    const tally = this.#tally.begin(needs.aggregate[need]!, domains);
+    this.#tallyOwn(cluster, index, filter, domains);
+    this.#tallyOthers(cluster, index, filter, domains);
+    if (!isParked) {
+      this.#tallyFree(filter, domains);
+      this.#tallyDraining(need, filter, domains);
+    }
+    const domain = tally.choose();
+    const satisfiable = domain !== 0 && tally.covers(domain);
+    this.#claims.releaseAll(cluster, need, released);
+    this.#credit(cluster, index, filter, domains, domain, satisfiable);
+    if (isParked) needs.marks[need]! |= Mark.Parked;
+    else if (domain !== 0 && !this.#rules.isBarred(need)) this.#reserve(need, filter, domains, domain);
+  }
+
+  #isCreditable(slot: number, index: number, filter: Filter): boolean {
+    if (!this.#claims.isAvailable(slot, index)) return false;
+    if (this.#fleet.role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) return false;
+    if (filter.eligible[this.#families.familyOf[this.#fleet.shape[slot]!]!] !== 1) return false;
+    return filter.look === Look.Family || this.#filters.admitsSlot(filter, slot);
+  }
+
+  #tallyOwn(cluster: ClusterState, index: number, filter: Filter, domains: Domains): void {
+    const { stamped, stamps, shape } = this.#fleet;
+    const list = stamps.list[this.#needs.stamp[cluster.needStart + index]!]!;
+    if (list === 0) return;
+    for (let at = stamped.first(list); at !== 0; at = stamped.next(at)) {
+      const slot = stamped.slotAt(at);
+      if (!this.#isCreditable(slot, index, filter)) continue;
+      this.#tally.addOwn(domains.ofSlot(slot), this.#families.familyOf[shape[slot]!]!);
+    }
+  }
+
+  /** The cluster's other machines, but not those that another gang was given. */
+  #tallyOthers(cluster: ClusterState, index: number, filter: Filter, domains: Domains): void {
+    const { keep } = this.#fleet;
+    for (const lane of cluster.lanes) {
+      if (filter.eligible[lane.family] !== 1) continue;
+      for (const list of [lane.configured, lane.configuring]) {
+        if (list === 0) continue;
+        for (let at = keep.first(list); at !== 0; at = keep.next(at)) {
+          const slot = keep.slotAt(at);
+          if (this.#stampedForGang(slot) || !this.#isCreditable(slot, index, filter)) continue;
+          this.#tally.addCreditable(domains.ofSlot(slot), lane.family);
+        }
+      }
+    }
+  }
+
+  /** Stamped for a gang, this one included: its own are walked apart. */
+  #stampedForGang(slot: number): boolean {
+    const stamp = this.#fleet.stamp[slot]!;
+    return stamp !== 0 && this.#fleet.stamps.gang[stamp] !== 0;
+  }
+
+  /** Machines that could be acquired and that no earlier gang reserved. */
+  #tallyFree(filter: Filter, domains: Domains): void {
+    const families = this.#families;
+    const supply = this.#supply;
+    for (const family of filter.families) {
+      if (families.open[family] === 0) continue;
+      if (domains.look === Look.Family && filter.look === Look.Family) {
+        this.#tally.addFree(domains.ofFamily(family), family, families.open[family]! - supply.reserved[family]!);
+        continue;
+      }
+      for (const shape of families.openShapesOf(family)) {
+        if (!this.#filters.admitsShape(filter, shape)) continue;
+        if (domains.look !== Look.Machine && filter.look !== Look.Machine) {
+          const machines = families.openIn[shape]! - supply.reservedIn[shape]!;
+          this.#tally.addFree(domains.ofShape(shape), family, machines);
+        } else {
+          this.#fleet.forEachOpen(shape, (slot) => {
+            if (supply.reservedBy[slot] !== 0 || !this.#filters.admitsSlot(filter, slot)) return;
+            this.#tally.addFree(domains.ofSlot(slot), family, 1);
+          });
+        }
+      }
+    }
+  }
+
+  #tallyDraining(need: number, filter: Filter, domains: Domains): void {
+    const { shape } = this.#fleet;
+    for (const slot of this.#drains.slotsFor(this.#needs.stamp[need]!)) {
+      const family = this.#families.familyOf[shape[slot]!]!;
+      if (this.#fleet.isStuck(slot) || filter.eligible[family] !== 1) continue;
+      if (filter.look !== Look.Family && !this.#filters.admitsSlot(filter, slot)) continue;
+      this.#tally.addFree(domains.ofSlot(slot), family, 1);
+    }
+  }
+
+  /** A2's walk inside the chosen domain, then A6. */
+  #credit(
+    cluster: ClusterState,
+    index: number,
+    filter: Filter,
+    domains: Domains,
+    domain: number,
+    satisfiable: boolean,
+  ): void {
+    const needs = this.#needs;
+    const need = cluster.needStart + index;
+    const { stamped, stamps, role } = this.#fleet;
+    let left = needs.fillRemaining(need, this.#vectors);
+    needs.domain[need] = domain;
+    needs.lastTaken[need] = 0;
+    const list = stamps.list[needs.stamp[need]!]!;
+    if (domain !== 0 && list !== 0) {
+      for (let at = stamped.first(list); at !== 0 && left > 0; at = stamped.next(at)) {
+        const slot = stamped.slotAt(at);
+        left = this.#offer(cluster, index, filter, domains, slot, Role.Configured - role[slot]!, left);
+      }
+    }
+    if (domain !== 0 && left > 0) left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configured);
+    if (domain !== 0 && left > 0) left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configuring);
+    needs.creditCount[need] = needs.claimCount[need]!;
+    needs.marks[need] = (left > 0 ? Mark.Deficit : 0) | (satisfiable ? Mark.Satisfiable : 0);
+    if (satisfiable && !this.#configuredCover(need)) this.#keepOwnOutside(cluster, index, domains, domain);
+  }
+
+  #walkLanes(
+    cluster: ClusterState,
+    index: number,
+    filter: Filter,
+    domains: Domains,
+    wanted: number,
+    part: number,
+  ): number {
+    const { keep, compareKeep } = this.#fleet;
+    const candidates = this.#lanes;
+    candidates.length = 0;
+    for (const lane of cluster.lanes) {
+      const list = part === WalkPart.Configured ? lane.configured : lane.configuring;
+      if (list === 0 || filter.eligible[lane.family] !== 1) continue;
+      for (let at = keep.first(list); at !== 0; at = keep.next(at)) {
+        const slot = keep.slotAt(at);
+        if (!this.#stampedForGang(slot) && domains.ofSlot(slot) === this.#needs.domain[cluster.needStart + index]) {
+          candidates.push(slot);
+        }
+      }
+    }
+    candidates.sort(compareKeep);
+    let left = wanted;
+    for (const slot of candidates) {
+      if (left === 0) break;
+      left = this.#offer(cluster, index, filter, domains, slot, part, left);
+    }
+    return left;
+  }
+
+  #offer(
+    cluster: ClusterState,
+    index: number,
+    filter: Filter,
+    domains: Domains,
+    slot: number,
+    part: number,
+    left: number,
+  ): number {
+    const need = cluster.needStart + index;
+    const needs = this.#needs;
+    if (!this.#isCreditable(slot, index, filter) || domains.ofSlot(slot) !== needs.domain[need]) return left;
+    const family = this.#families.familyOf[this.#fleet.shape[slot]!]!;
+    const after = needs.subtract(need, this.#families, family, this.#vectors);
+    if (after < 0) return left;
+    this.#claims.take(cluster, index, slot);
+    needs.lastTaken[need] = slot;
+    needs.lastPart[need] = part;
+    return after;
+  }
+
+  /** Whether the Configured machines that it was credited cover the whole gang. */
+  #configuredCover(need: number): boolean {
+    const { role, shape, nextClaim } = this.#fleet;
+    const { start, length, units } = this.#vectors;
+    const aggregate = this.#needs.aggregate[need]!;
+    const left = this.#scratch(length[aggregate]!);
+    for (let index = 0; index < length[aggregate]!; index++) left[index] = units[start[aggregate]! + index]!;
+    let remaining: number = length[aggregate]!;
+    for (let slot = this.#needs.firstClaim[need]!; slot !== 0 && remaining > 0; slot = nextClaim[slot]!) {
+      if (role[slot] !== Role.Configured) continue;
+      const family = this.#families.familyOf[shape[slot]!]!;
+      const after = subtractCapacity(left, 0, this.#vectors, aggregate, this.#families, family);
+      if (after >= 0) remaining = after;
+    }
+    return remaining === 0;
+  }
+
+  #scratchUnits = new Float64Array(8);
+
+  #scratch(length: number): Float64Array {
+    if (this.#scratchUnits.length < length) this.#scratchUnits = new Float64Array(2 * length);
+    return this.#scratchUnits;
+  }
+
+  /** A6, make before break: the gang's machines elsewhere stay with it until those inside can carry it. */
+  #keepOwnOutside(cluster: ClusterState, index: number, domains: Domains, domain: number): void {
+    const { stamped, stamps, role } = this.#fleet;
+    const list = stamps.list[this.#needs.stamp[cluster.needStart + index]!]!;
+    if (list === 0) return;
+    for (let at = stamped.first(list); at !== 0; at = stamped.next(at)) {
+      const slot = stamped.slotAt(at);
+      if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) continue;
+      if (domains.ofSlot(slot) === domain || this.#fleet.claim[slot] === index + 1) continue;
+      if (this.#claims.isAvailable(slot, index)) this.#claims.take(cluster, index, slot);
+    }
+  }
+
+  /** What it will take: A3's walk in its domain for what credit left. */
+  #reserve(need: number, filter: Filter, domains: Domains, domain: number): void {
+    const needs = this.#needs;
+    const aggregate = needs.aggregate[need]!;
+    const count = this.#vectors.length[aggregate]!;
+    const left = this.#scratch(count);
+    let remaining = 0;
+    for (let index = 0; index < count; index++) {
+      left[index] = needs.remaining[need * needs.width + index]!;
+      if (left[index]! > 0) remaining++;
+    }
+    if (remaining === 0) return;
+    const walk = this.#walk.open(filter, needs.interruptionPenalty[need]!, need + 1, domains, domain);
+    for (let slot = walk.peek(); slot !== 0 && remaining > 0; slot = walk.peek()) {
+      const family = this.#families.familyOf[this.#fleet.shape[slot]!]!;
+      const after = subtractCapacity(left, 0, this.#vectors, aggregate, this.#families, family);
+      if (after < 0) {
+        walk.skipFamily();
+        continue;
+      }
+      this.#supply.reserve(slot, need);
+      remaining = after;
+      walk.skip();
+    }
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * Normalised needs as columns: what phase 1 walks. A cluster's needs are one slice in order N4; each is a
+ * plain need, a gang (Same) or a fold of gangs that each fit one machine (A1).
+ *
+ *   by need   cluster       u32   ref
+ *             kind          u8    NeedKind
+ *             marks         u8    Mark bits
+ *             profile       u32   ref; of a fold: without its Same requirements
+ *             filter        u32   id (filters.ts)
+ *             aggregate     u32   vector ref; the demand is `multiplier` times this
+ *             multiplier    u32   gangs in the fold; 1 for any other
+ *             firstRow      u32   its row in the cluster's slice of the need table; of a fold: the first member's
+ *             stamp         u32   of its machines
+ *             plainStamp    u32   a fold's second stamp (the reference stamps folds with the empty group)
+ *             priority      i32
+ *             interruptionPenalty, reclamationPenalty   u8   buckets
+ *             arrivalMs     f64
+ *             firstClaim    u32   slot; the ring goes on in the fleet's nextClaim
+ *             claimCount    u32   machines on its ring
+ *             creditCount   u32   those that count for it; A6 lets a gang hold more
+ *             gangsHeld     f64   whole gangs that fit into a fold's machines
+ *             lastTaken     u32   slot that credit took last, with its part of the walk in lastPart
+ *             lastPart      u8    WalkPart
+ *             domain        u32   chosen domain of a gang (domains.ts); 0 = none
+ *             remaining     f64 × width   demand not covered, by wanted dimension in the vector's order
+ *
+ * Slices come in powers of two and are reused.
+ */
+import type { VectorTable } from '../base/vectors.ts';
+import { widerF64, widerI32, widerU8, widerU32 } from './columns.ts';
+import type { Families } from './families.ts';
+
+export const NeedKind = { Plain: 0, Fold: 1, Gang: 2 } as const;
+export type NeedKind = (typeof NeedKind)[keyof typeof NeedKind];
+
+export const Mark = {
+  /** Must be credited again. */
+  Dirty: 1,
+  /** Something remains after credit. */
+  Deficit: 2,
+  /** A gang that its own machines cover in exactly one domain: nothing else can move it. */
+  Settled: 4,
+  /** A gang whose chosen domain can hold all of it. */
+  Satisfiable: 8,
+  /** A gang that credit alone serves, for now (A7). */
+  Parked: 16,
+  /** A fold whose machines hold fewer whole gangs than it has members, though nothing remains. */
+  Short: 32,
+} as const;
+
+/** The parts of A2's walk, in order. */
+export const WalkPart = { OwnConfigured: 0, OwnConfiguring: 1, OwnCreating: 2, Configured: 3, Configuring: 4 } as const;
+
+const NEEDS_AT_START = 64;
+
+export class NeedColumns {
+  cluster = new Uint32Array(NEEDS_AT_START);
+  kind = new Uint8Array(NEEDS_AT_START);
+  marks = new Uint8Array(NEEDS_AT_START);
+  profile = new Uint32Array(NEEDS_AT_START);
+  filter = new Uint32Array(NEEDS_AT_START);
+  aggregate = new Uint32Array(NEEDS_AT_START);
+  multiplier = new Uint32Array(NEEDS_AT_START);
+  firstRow = new Uint32Array(NEEDS_AT_START);
+  stamp = new Uint32Array(NEEDS_AT_START);
+  plainStamp = new Uint32Array(NEEDS_AT_START);
+  priority = new Int32Array(NEEDS_AT_START);
+  interruptionPenalty = new Uint8Array(NEEDS_AT_START);
+  reclamationPenalty = new Uint8Array(NEEDS_AT_START);
+  arrivalMs = new Float64Array(NEEDS_AT_START);
+  firstClaim = new Uint32Array(NEEDS_AT_START);
+  claimCount = new Uint32Array(NEEDS_AT_START);
+  creditCount = new Uint32Array(NEEDS_AT_START);
+  gangsHeld = new Float64Array(NEEDS_AT_START);
+  lastTaken = new Uint32Array(NEEDS_AT_START);
+  lastPart = new Uint8Array(NEEDS_AT_START);
+  domain = new Uint32Array(NEEDS_AT_START);
+  width = 4;
+  remaining = new Float64Array(NEEDS_AT_START * 4);
+  readonly #freeSlices: number[][] = [];
+  #limit = 1;
+
+  /** Every need is below this. */
+  get limit(): number {
+    return this.#limit;
+  }
+
+  /** First need of a slice for `count` needs; give it back with the same count. */
+  takeSlice(count: number): number {
+    if (count === 0) return 0;
+    const sizeClass = sizeClassOf(count);
+    const free = this.#freeSlices[sizeClass]?.pop();
+    if (free !== undefined) return free;
+    const start = this.#limit;
+    this.#limit += 1 << sizeClass;
+    this.#widen(this.#limit - 1);
+    return start;
+  }
+
+  giveSlice(start: number, count: number): void {
+    if (count === 0) return;
+    const sizeClass = sizeClassOf(count);
+    this.#freeSlices[sizeClass] ??= [];
+    this.#freeSlices[sizeClass].push(start);
+  }
+
+  /** Makes room for vectors with this many dimensions. */
+  fitWidth(dimensionCount: number): void {
+    if (dimensionCount <= this.width) return;
+    const wider = new Float64Array(this.cluster.length * dimensionCount);
+    for (let need = 0; need < this.#limit; need++) {
+      for (let index = 0; index < this.width; index++) {
+        wider[need * dimensionCount + index] = this.remaining[need * this.width + index]!;
+      }
+    }
+    this.remaining = wider;
+    this.width = dimensionCount;
+  }
+
+  has(need: number, mark: number): boolean {
+    return (this.marks[need]! & mark) !== 0;
+  }
+
+  set(need: number, mark: number, on: boolean): void {
+    if (on) this.marks[need]! |= mark;
+    else this.marks[need]! &= ~mark;
+  }
+
+  /** Sets `remaining` to the whole demand; returns the number of wanted dimensions. */
+  fillRemaining(need: number, vectors: VectorTable): number {
+    const { start, length, units } = vectors;
+    const aggregate = this.aggregate[need]!;
+    const multiplier = this.multiplier[need]!;
+    const first = start[aggregate]!;
+    const count = length[aggregate]!;
+    const row = need * this.width;
+    for (let index = 0; index < count; index++) this.remaining[row + index] = multiplier * units[first + index]!;
+    return count;
+  }
+
+  /**
+   * The taking rule (A2): if a machine of this family has some of a dimension that remains, its capacity is
+   * subtracted, never below zero. Returns how many dimensions remain then, or -1 if it had nothing to give.
+   */
+  subtract(need: number, families: Families, family: number, vectors: VectorTable): number {
+    const aggregate = this.aggregate[need]!;
+    return subtractCapacity(this.remaining, need * this.width, vectors, aggregate, families, family);
+  }
+
+  /** Puts the needs of a fresh slice (nothing claimed yet) into this order; `order` lists all of them. */
+  permute(start: number, order: readonly number[]): void {
+    if (order.every((need, index) => need === start + index)) return;
+    for (const column of [
+      this.kind,
+      this.profile,
+      this.filter,
+      this.aggregate,
+      this.multiplier,
+      this.firstRow,
+      this.stamp,
+      this.plainStamp,
+      this.priority,
+      this.interruptionPenalty,
+      this.reclamationPenalty,
+      this.arrivalMs,
+    ]) {
+      const moved = order.map((need) => column[need]!);
+      column.set(moved, start);
+    }
+  }
+
+  #widen(last: number): void {
+    if (last < this.cluster.length) return;
+    this.cluster = widerU32(this.cluster, last);
+    const length = this.cluster.length - 1;
+    this.kind = widerU8(this.kind, length);
+    this.marks = widerU8(this.marks, length);
+    this.profile = widerU32(this.profile, length);
+    this.filter = widerU32(this.filter, length);
+    this.aggregate = widerU32(this.aggregate, length);
+    this.multiplier = widerU32(this.multiplier, length);
+    this.firstRow = widerU32(this.firstRow, length);
+    this.stamp = widerU32(this.stamp, length);
+    this.plainStamp = widerU32(this.plainStamp, length);
+    this.priority = widerI32(this.priority, length);
+    this.interruptionPenalty = widerU8(this.interruptionPenalty, length);
+    this.reclamationPenalty = widerU8(this.reclamationPenalty, length);
+    this.arrivalMs = widerF64(this.arrivalMs, length);
+    this.firstClaim = widerU32(this.firstClaim, length);
+    this.claimCount = widerU32(this.claimCount, length);
+    this.creditCount = widerU32(this.creditCount, length);
+    this.gangsHeld = widerF64(this.gangsHeld, length);
+    this.lastTaken = widerU32(this.lastTaken, length);
+    this.lastPart = widerU8(this.lastPart, length);
+    this.domain = widerU32(this.domain, length);
+    this.remaining = widerF64(this.remaining, (length + 1) * this.width);
+  }
+}
+
+/** The taking rule on any row of remaining units that is laid out as `aggregate`. */
+export function subtractCapacity(
+  remaining: Float64Array,
+  row: number,
+  vectors: VectorTable,
+  aggregate: number,
+  families: Families,
+  family: number,
+): number {
+  const { start, length, dims } = vectors;
+  const first = start[aggregate]!;
+  const count = length[aggregate]!;
+  const { capacity } = families;
+  const machine = family * families.stride;
+  let gives = false;
+  let left = 0;
+  for (let index = 0; index < count; index++) {
+    const wanted = remaining[row + index]!;
+    if (wanted === 0) continue;
+    const units = capacity[machine + dims[first + index]!]!;
+    if (units > 0) gives = true;
+    if (units < wanted) left++;
+  }
+  if (!gives) return -1;
+  for (let index = 0; index < count; index++) {
+    const wanted = remaining[row + index]!;
+    const units = capacity[machine + dims[first + index]!]!;
+    remaining[row + index] = units < wanted ? wanted - units : 0;
+  }
+  return left;
+}
+
+function sizeClassOf(count: number): number {
+  return 32 - Math.clz32(count - 1);
+}

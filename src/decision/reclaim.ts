@@ -1,0 +1,156 @@
+/**
+ * Phase 3 (R1, R3): what nobody claims goes back. A Configured machine without a claim is drained; a machine
+ * that has been Idle for longer than its hold is released. Idle machines wait in a heap by the time since
+ * when they are Idle, so that a quiet cycle looks at the first one and no more.
+ */
+import { CapacityType } from '../machine/capacity-type.ts';
+import { ActionKind, type ActionList } from './actions.ts';
+import type { ClusterState } from './clusters.ts';
+import { type Fleet, Role } from './fleet.ts';
+import type { Preemption } from './preempt.ts';
+import type { Supply } from './supply.ts';
+
+const RECLAIM_GRACE_SECONDS = 600;
+
+export interface IdleHolds {
+  readonly onDemandMs: number;
+  readonly spotMs: number;
+}
+
+/** Slots by the time since when they are Idle, the longest first. */
+class IdleHeap {
+  #slot: number[] = [];
+  #since: number[] = [];
+
+  get size(): number {
+    return this.#slot.length;
+  }
+
+  get firstSinceMs(): number {
+    return this.#since[0]!;
+  }
+
+  push(slot: number, sinceMs: number): void {
+    let at = this.#slot.length;
+    this.#slot.push(slot);
+    this.#since.push(sinceMs);
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (this.#since[parent]! <= sinceMs) break;
+      this.#slot[at] = this.#slot[parent]!;
+      this.#since[at] = this.#since[parent]!;
+      at = parent;
+    }
+    this.#slot[at] = slot;
+    this.#since[at] = sinceMs;
+  }
+
+  pop(): number {
+    const first = this.#slot[0]!;
+    const slot = this.#slot.pop()!;
+    const sinceMs = this.#since.pop()!;
+    const count = this.#slot.length;
+    if (count === 0) return first;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= count) break;
+      if (child + 1 < count && this.#since[child + 1]! < this.#since[child]!) child++;
+      if (sinceMs <= this.#since[child]!) break;
+      this.#slot[at] = this.#slot[child]!;
+      this.#since[at] = this.#since[child]!;
+      at = child;
+    }
+    this.#slot[at] = slot;
+    this.#since[at] = sinceMs;
+    return first;
+  }
+}
+
+export class Reclamation {
+  readonly #fleet: Fleet;
+  readonly #supply: Supply;
+  readonly #preemption: Preemption;
+  readonly #isPastGate: (cluster: number) => boolean;
+  readonly #waiting = new Map<number, IdleHeap>([
+    [CapacityType.OnDemand, new IdleHeap()],
+    [CapacityType.Spot, new IdleHeap()],
+  ]);
+  /** Machines whose hold is over, as long as they stay Idle: released by their action, kept by a need's. */
+  readonly #overdue = new Set<number>();
+  readonly #found: number[] = [];
+
+  constructor(
+    fleet: Fleet,
+    supply: Supply,
+    preemption: Preemption,
+    isPastGate: (cluster: number) => boolean,
+  ) {
+    this.#fleet = fleet;
+    this.#supply = supply;
+    this.#preemption = preemption;
+    this.#isPastGate = isPastGate;
+  }
+
+  /** R1, by cluster id, then in keep order. The cap (R2) is a rail and comes after the decision. */
+  reclaim(clusters: readonly ClusterState[], actions: ActionList): void {
+    for (const cluster of clusters) {
+      if (cluster.configuredCount === cluster.claimedConfiguredCount || !this.#isPastGate(cluster.ref)) continue;
+      const found = this.#found;
+      found.length = 0;
+      this.#collectUnclaimed(cluster, found);
+      found.sort(this.#fleet.compareKeep);
+      for (const slot of found) actions.add(ActionKind.Reclaim, slot, cluster.ref, RECLAIM_GRACE_SECONDS);
+    }
+  }
+
+  #collectUnclaimed(cluster: ClusterState, found: number[]): void {
+    const { keep, claim } = this.#fleet;
+    for (const { configured } of cluster.lanes) {
+      if (configured === 0) continue;
+      for (let at = keep.first(configured); at !== 0; at = keep.next(at)) {
+        const slot = keep.slotAt(at);
+        if (claim[slot] !== 0 || this.#preemption.isVictim(slot) || this.#fleet.inBackoff(slot)) continue;
+        found.push(slot);
+      }
+    }
+  }
+
+  /** R3, by id. */
+  release(nowMs: number, holds: IdleHolds, actions: ActionList): void {
+    this.#queueNewlyIdle();
+    this.#ripen(CapacityType.OnDemand, nowMs - holds.onDemandMs);
+    this.#ripen(CapacityType.Spot, nowMs - holds.spotMs);
+    const { role, inventory } = this.#fleet;
+    const { capacityType, stateSinceMs, idRank } = inventory.columns;
+    const found = this.#found;
+    found.length = 0;
+    for (const slot of this.#overdue) {
+      const holdMs = capacityType[slot] === CapacityType.OnDemand ? holds.onDemandMs : holds.spotMs;
+      if (role[slot] !== Role.Idle || !isReleasable(capacityType[slot]!)) this.#overdue.delete(slot);
+      else if (nowMs - stateSinceMs[slot]! <= holdMs) {
+        this.#overdue.delete(slot);
+        this.#waiting.get(capacityType[slot]!)!.push(slot, stateSinceMs[slot]!);
+      } else if (this.#supply.takenBy[slot] === 0 && !this.#fleet.inBackoff(slot)) found.push(slot);
+    }
+    found.sort((a, b) => idRank[a]! - idRank[b]!);
+    for (const slot of found) actions.add(ActionKind.Delete, slot, 0, 0);
+  }
+
+  #queueNewlyIdle(): void {
+    const { newlyIdle, inventory } = this.#fleet;
+    const { capacityType, stateSinceMs } = inventory.columns;
+    for (const slot of newlyIdle) this.#waiting.get(capacityType[slot]!)?.push(slot, stateSinceMs[slot]!);
+    newlyIdle.length = 0;
+  }
+
+  /** Moves machines that have been Idle since before `untilMs` to the overdue ones; stale entries show there. */
+  #ripen(capacityType: number, untilMs: number): void {
+    const heap = this.#waiting.get(capacityType)!;
+    while (heap.size > 0 && heap.firstSinceMs < untilMs) this.#overdue.add(heap.pop());
+  }
+}
+
+function isReleasable(capacityType: number): boolean {
+  return capacityType === CapacityType.OnDemand || capacityType === CapacityType.Spot;
+}

@@ -1,0 +1,291 @@
+/**
+ * What is said of each need after a cycle (A8), and the counts that the next one starts with (A7, A8, P5).
+ * Satisfied needs cost nothing: only those that credit did not satisfy are looked at, and a verdict is put
+ * into words when somebody asks.
+ */
+import type { VectorTable } from '../base/vectors.ts';
+import type { ClusterState } from './clusters.ts';
+import type { Drains } from './drains.ts';
+import { type Filter, type Filters, Look } from './filters.ts';
+import { type Fleet, Role } from './fleet.ts';
+import type { Gangs } from './gangs.ts';
+import { Mark, type NeedColumns, NeedKind } from './need-columns.ts';
+import { UnmetNeeds } from './unmet.ts';
+
+/** Numbers are the protocol's. */
+export const UnmetReason = {
+  None: 0,
+  PriorityStarved: 1,
+  NoMatchingSupply: 2,
+  TopologyUnsatisfiable: 3,
+  PreemptionExhausted: 4,
+} as const;
+export type UnmetReason = (typeof UnmetReason)[keyof typeof UnmetReason];
+
+export interface Verdict {
+  readonly satisfied: boolean;
+  /** Units by dimension name, zeros left out. */
+  readonly deficit: Readonly<Record<string, number>>;
+  readonly claimed: number;
+  readonly bootstraps: number;
+  readonly provisions: number;
+  /** Values of the chosen domain, joined by commas; '' without one. */
+  readonly domain: string;
+  readonly satisfiable: boolean;
+  readonly parked: boolean;
+  readonly parkedCycles: number;
+  readonly cyclesUnmet: number;
+  readonly reason: UnmetReason;
+}
+
+/** What is still missing after phase 2, summed over clusters. */
+export interface Shortfall {
+  readonly fingerprint: number;
+  readonly profile: number;
+  readonly priority: number;
+  readonly missing: Map<number, number>;
+  ageCycles: number;
+}
+
+const PARKED_FROM = 8;
+const TRIED_EVERY = 32;
+
+export class Verdicts {
+  readonly #fleet: Fleet;
+  readonly #filters: Filters;
+  readonly #vectors: VectorTable;
+  readonly #needs: NeedColumns;
+  readonly #gangs: Gangs;
+  readonly #drains: Drains;
+  readonly #unmet: UnmetNeeds;
+  /** By need: entry + 1 among the unmet ones; valid if that entry names the need. */
+  #entryOf = new Uint32Array(256);
+  #reason = new Uint8Array(256);
+  #cycle = 0;
+  #isOrdinary = true;
+  shortfalls: Shortfall[] = [];
+  #ages = new Map<number, number>();
+
+  constructor(
+    fleet: Fleet,
+    filters: Filters,
+    needs: NeedColumns,
+    gangs: Gangs,
+    drains: Drains,
+    unmet: UnmetNeeds,
+  ) {
+    this.#fleet = fleet;
+    this.#filters = filters;
+    this.#vectors = fleet.inventory.shapes.vectors;
+    this.#needs = needs;
+    this.#gangs = gangs;
+    this.#drains = drains;
+    this.#unmet = unmet;
+  }
+
+  /** Counts of A7 and A8 hold from one cycle to the next; `cycle` is counted by the engine, every cycle. */
+  beginCycle(cycle: number, isOrdinary: boolean): void {
+    this.#cycle = cycle;
+    this.#isOrdinary = isOrdinary;
+  }
+
+  adopt(other: Verdicts): void {
+    this.#ages = new Map(other.#ages);
+  }
+
+  /** A7: whether the gang is served by credit alone in this cycle. */
+  isParked(need: number): boolean {
+    const { parkAt, parkCount } = this.#fleet.stamps;
+    const stamp = this.#needs.stamp[need]!;
+    if (parkAt[stamp] !== this.#cycle - 1) return false;
+    const count = parkCount[stamp]!;
+    return count >= PARKED_FROM && !(this.#isOrdinary && count % TRIED_EVERY === 0);
+  }
+
+  /** After the phases: reasons and counts of the needs that were not satisfied by credit. */
+  record(clusterOf: (ref: number) => ClusterState): void {
+    const unmet = this.#unmet;
+    if (this.#entryOf.length < this.#needs.limit) this.#entryOf = new Uint32Array(2 * this.#needs.limit);
+    if (this.#reason.length < unmet.count) this.#reason = new Uint8Array(2 * unmet.count);
+    for (let entry = 0; entry < unmet.count; entry++) {
+      const need = unmet.need[entry]!;
+      this.#entryOf[need] = entry + 1;
+      const isSatisfied = this.#isSatisfied(entry);
+      this.#reason[entry] = isSatisfied ? UnmetReason.None : this.#reasonOf(entry);
+      if (this.#needs.kind[need] === NeedKind.Fold) {
+        this.#countMembers(clusterOf(this.#needs.cluster[need]!), entry);
+      } else if (!isSatisfied) {
+        this.#count(this.#needs.stamp[need]!);
+        if (this.#needs.kind[need] === NeedKind.Gang) this.#countParking(entry);
+      }
+    }
+    this.#sumShortfalls();
+  }
+
+  verdictOf(cluster: ClusterState, row: number, memberIndex: number): Verdict {
+    const need = cluster.rowNeed[row]!;
+    const entry = this.#entryFor(need);
+    const stamp = cluster.rowStamp[row]!;
+    const needs = this.#needs;
+    const isFold = needs.kind[need] === NeedKind.Fold;
+    const isGang = needs.kind[need] === NeedKind.Gang;
+    const acquired = entry < 0 ? 0 : this.#unmet.acquired[entry]!;
+    const gangs = entry < 0 ? needs.gangsHeld[need]! : this.#unmet.gangsHeld[entry]!;
+    const isFirst = !isFold || memberIndex === 0;
+    const satisfied = isFold
+      ? needs.aggregate[need] === 0 || memberIndex < gangs
+      : entry < 0 || this.#isSatisfied(entry);
+    const parkedCycles = this.#fleet.stamps.parkAt[stamp] === this.#cycle ? this.#fleet.stamps.parkCount[stamp]! : 0;
+    return {
+      satisfied,
+      deficit: satisfied ? {} : this.#deficitOf(need, entry, isFold),
+      claimed: isFirst ? needs.creditCount[need]! + acquired : 0,
+      bootstraps: isFirst && entry >= 0 ? this.#unmet.bootstraps[entry]! : 0,
+      provisions: isFirst && entry >= 0 ? this.#unmet.provisions[entry]! : 0,
+      domain: isGang ? this.#gangs.domainsOfGang(need).textOf(needs.domain[need]!) : '',
+      satisfiable: !isGang || needs.has(need, Mark.Satisfiable),
+      parked: isGang && (satisfied ? this.isParked(need) : needs.has(need, Mark.Parked)),
+      parkedCycles: isGang ? parkedCycles : 0,
+      cyclesUnmet: satisfied ? 0 : this.cyclesUnmet(stamp),
+      reason: satisfied ? UnmetReason.None : (this.#reason[entry]! as UnmetReason),
+    };
+  }
+
+  cyclesUnmet(stamp: number): number {
+    const { unmetAt, unmetCount } = this.#fleet.stamps;
+    return unmetAt[stamp] === this.#cycle ? unmetCount[stamp]! : 0;
+  }
+
+  /** A7's count after this cycle. */
+  parkingCount(stamp: number): number {
+    const { parkAt, parkCount } = this.#fleet.stamps;
+    return parkAt[stamp] === this.#cycle ? parkCount[stamp]! : 0;
+  }
+
+  #entryFor(need: number): number {
+    const entry = (this.#entryOf[need] ?? 0) - 1;
+    return entry >= 0 && entry < this.#unmet.count && this.#unmet.need[entry] === need ? entry : -1;
+  }
+
+  #isSatisfied(entry: number): boolean {
+    const { rest, width, need, gangsHeld } = this.#unmet;
+    const aggregate = this.#needs.aggregate[need[entry]!]!;
+    if (UnmetNeeds.left(rest, entry * width, this.#vectors, aggregate) > 0) return false;
+    if (this.#needs.kind[need[entry]!] !== NeedKind.Fold) return true;
+    return gangsHeld[entry]! >= this.#needs.multiplier[need[entry]!]!;
+  }
+
+  #deficitOf(need: number, entry: number, isFold: boolean): Record<string, number> {
+    const aggregate = this.#needs.aggregate[need]!;
+    if (isFold) return this.#vectors.amountsOf(aggregate);
+    const { start, length, dims } = this.#vectors;
+    const deficit: Record<string, number> = {};
+    for (let index = 0; index < length[aggregate]!; index++) {
+      const units = this.#unmet.rest[entry * this.#unmet.width + index]!;
+      if (units > 0) deficit[this.#vectors.dimensions.nameOf(dims[start[aggregate]! + index]!)] = units;
+    }
+    return deficit;
+  }
+
+  /** Members of a fold that its machines do not hold, in order N4: the last ones. */
+  #countMembers(cluster: ClusterState, entry: number): void {
+    const need = this.#unmet.need[entry]!;
+    if (this.#needs.aggregate[need] === 0) return;
+    let place = 0;
+    for (let row = this.#needs.firstRow[need]!; row < cluster.rowCount; row++) {
+      if (cluster.rowNeed[row] !== need) continue;
+      if (place++ >= this.#unmet.gangsHeld[entry]!) this.#count(cluster.rowStamp[row]!);
+    }
+  }
+
+  #count(stamp: number): void {
+    const { unmetAt, unmetCount } = this.#fleet.stamps;
+    const before = unmetAt[stamp] === this.#cycle - 1 ? unmetCount[stamp]! : 0;
+    unmetCount[stamp] = before + (this.#isOrdinary ? 1 : 0);
+    unmetAt[stamp] = this.#cycle;
+  }
+
+  #countParking(entry: number): void {
+    const need = this.#unmet.need[entry]!;
+    if (this.#needs.has(need, Mark.Satisfiable) || this.#unmet.acquired[entry]! > 0 || this.#isComing(need)) return;
+    const { parkAt, parkCount } = this.#fleet.stamps;
+    const stamp = this.#needs.stamp[need]!;
+    const before = parkAt[stamp] === this.#cycle - 1 ? parkCount[stamp]! : 0;
+    parkCount[stamp] = before + (this.#isOrdinary ? 1 : 0);
+    parkAt[stamp] = this.#cycle;
+  }
+
+  /** Something is enqueued, Creating or draining for the gang. */
+  #isComing(need: number): boolean {
+    const { stamped, stamps, role } = this.#fleet;
+    const stamp = this.#needs.stamp[need]!;
+    const list = stamps.list[stamp]!;
+    for (let at = list === 0 ? 0 : stamped.first(list); at !== 0; at = stamped.next(at)) {
+      if (role[stamped.slotAt(at)] === Role.Creating) return true;
+    }
+    return this.#drains.slotsFor(stamp).some((slot) => role[slot] === Role.Draining && !this.#fleet.isStuck(slot));
+  }
+
+  #reasonOf(entry: number): UnmetReason {
+    const need = this.#unmet.need[entry]!;
+    const needs = this.#needs;
+    if (needs.kind[need] === NeedKind.Gang) {
+      const isStranded = !needs.has(need, Mark.Satisfiable) || needs.has(need, Mark.Parked);
+      if (isStranded || needs.domain[need] === 0) return UnmetReason.TopologyUnsatisfiable;
+    }
+    if (!this.#exists(this.#filters.get(needs.filter[need]!))) return UnmetReason.NoMatchingSupply;
+    const { missing, width, victims } = this.#unmet;
+    const isMissing = UnmetNeeds.left(missing, entry * width, this.#vectors, needs.aggregate[need]!) > 0;
+    if (victims[entry]! > 0 && isMissing) return UnmetReason.PreemptionExhausted;
+    return UnmetReason.PriorityStarved;
+  }
+
+  /** Whether any machine, in any state, could serve the filter's needs. */
+  #exists(filter: Filter): boolean {
+    const { families, inventory } = this.#fleet;
+    for (const family of filter.families) {
+      if (families.machines[family] === 0) continue;
+      if (filter.look === Look.Family) return true;
+      for (const shape of families.shapesOf(family)) {
+        if (families.machinesIn[shape] === 0 || !this.#filters.admitsShape(filter, shape)) continue;
+        if (filter.look === Look.Shape) return true;
+        for (let state = 1; state <= 8; state++) {
+          const start = inventory.indexes.startOfShape(state, shape);
+          const end = start + inventory.indexes.countOfShape(state, shape);
+          for (let position = start; position < end; position++) {
+            if (this.#filters.admitsSlot(filter, inventory.indexes.shapeSlots[position]!)) return true;
+          }
+        }
+      }
+    }
+    return false;
+  }
+
+  /** P5: summed per fingerprint over clusters, aged by one each ordinary cycle, forgotten when met. */
+  #sumShortfalls(): void {
+    const unmet = this.#unmet;
+    const { start, length, dims } = this.#vectors;
+    const byFingerprint = new Map<number, Shortfall>();
+    for (let entry = 0; entry < unmet.count; entry++) {
+      const need = unmet.need[entry]!;
+      const aggregate = this.#needs.aggregate[need]!;
+      if (UnmetNeeds.left(unmet.missing, entry * unmet.width, this.#vectors, aggregate) === 0) continue;
+      const fingerprint = this.#fleet.stamps.fingerprint[this.#needs.stamp[need]!]!;
+      let shortfall = byFingerprint.get(fingerprint);
+      if (shortfall === undefined) {
+        const age = (this.#ages.get(fingerprint) ?? 0) + (this.#isOrdinary ? 1 : 0);
+        const profile = this.#needs.profile[need]!;
+        const priority = this.#needs.priority[need]!;
+        shortfall = { fingerprint, profile, priority, missing: new Map(), ageCycles: age };
+        byFingerprint.set(fingerprint, shortfall);
+      }
+      for (let index = 0; index < length[aggregate]!; index++) {
+        const units = unmet.missing[entry * unmet.width + index]!;
+        const dim = dims[start[aggregate]! + index]!;
+        if (units > 0) shortfall.missing.set(dim, (shortfall.missing.get(dim) ?? 0) + units);
+      }
+    }
+    this.shortfalls = [...byFingerprint.values()];
+    this.#ages = new Map(this.shortfalls.map(({ fingerprint, ageCycles }) => [fingerprint, ageCycles]));
+  }
+}

@@ -1,0 +1,158 @@
+/** A3 Acquire, A4 Spread, A9: what needs with a deficit take of orphan Creating, Idle and Speculative machines. */
+import { effectiveCostUsd } from '../../src/machine/cost.ts';
+import { MachineState } from '../../src/machine/state.ts';
+import { isNothing, subtract } from './amounts.ts';
+import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
+import { acquireWalk, isInDomain, reservedByOthers } from './credit.ts';
+import { attributeOf, sortedSpread } from './profile.ts';
+import {
+  byId,
+  type Cycle,
+  canTake,
+  compareA3,
+  dollars,
+  fits,
+  isOrphan,
+  type LiveNeed,
+  stateOf,
+  type Turn,
+} from './view.ts';
+import { type Spread, WhenUnsatisfiable, type WorldMachine } from './world.ts';
+
+/** A3: "needs with a deficit by priority desc, interruption bucket desc, reclamation bucket desc, then as N4". */
+export function acquire(cycle: Cycle): void {
+  for (const need of cycle.needs.toSorted(compareA3)) {
+    const turn = cycle.turns.get(need.key)!;
+    if (isNothing(turn.remaining)) continue;
+    const constraint = spreadConstraintOf(need);
+    if (constraint !== null) turn.spreadDomains = domainsAtTurn(cycle, turn, constraint);
+    // A7: "credit only, no acquisition"; A9: "credit only: no Bootstrap, no Provision, no preemption".
+    if (turn.isParked || turn.isBarred) continue;
+    if (constraint === null) acquireInOrder(cycle, turn);
+    else acquireSpread(cycle, turn, constraint);
+  }
+}
+
+function acquireInOrder(cycle: Cycle, turn: Turn): void {
+  const { need } = turn;
+  const reserved = reservedByOthers(cycle, need);
+  for (const machine of acquireWalk(cycle, need)) {
+    if (isNothing(turn.remaining)) return;
+    if (!canTake(cycle, machine, need, turn.remaining)) continue;
+    // A5: "credit and acquisition stay in the domain"; "no other Same need acquires" what one has reserved.
+    if (need.sameKeys.length > 0 && (!isInDomain(machine, turn) || reserved.has(machine.id))) continue;
+    take(cycle, turn, machine);
+  }
+}
+
+/** "Idle gives a Bootstrap, Speculative a Provision"; an orphan is "counted as claimed, without an action". */
+function take(cycle: Cycle, turn: Turn, machine: WorldMachine): void {
+  const { need } = turn;
+  cycle.claims.set(machine.id, need);
+  turn.acquired.push(machine);
+  turn.remaining = subtract(turn.remaining, machine.capacity);
+  const action = {
+    machine: machine.id,
+    cluster: need.cluster.id,
+    forCluster: '',
+    fingerprint: need.fingerprint,
+    group: need.group,
+    graceSeconds: 0,
+  };
+  if (stateOf(machine) === MachineState.Idle) {
+    turn.bootstrapCount++;
+    cycle.actions.push({ kind: 'Bootstrap', ...action, reason: 'phase1.idle' });
+  } else if (stateOf(machine) === MachineState.Speculative) {
+    turn.provisionCount++;
+    cycle.actions.push({ kind: 'Provision', ...action, reason: 'phase1.speculative' });
+  }
+}
+
+/**
+ * A4: "first constraint with DO_NOT_SCHEDULE"; A5: "Same wins over spread".
+ * READING: the first in N2's order, by key.
+ */
+export function spreadConstraintOf(need: LiveNeed): Spread | null {
+  if (need.sameKeys.length > 0) return null;
+  const constraints = sortedSpread(need.spread);
+  return (
+    constraints.find(({ whenUnsatisfiable }) => whenUnsatisfiable === WhenUnsatisfiable.DoNotSchedule) ?? null
+  );
+}
+
+/**
+ * "the minimum is over every domain in which a matching machine that covers min_unit is credited, Idle or Speculative at
+ * the need's turn, exhausted ones included"; A3: "A4 […] treat[s orphans] as Idle".
+ * READING: credited to this need; Idle or Speculative and not yet claimed by an earlier need; back-off does not matter.
+ */
+function domainsAtTurn(cycle: Cycle, turn: Turn, { key }: Spread): Set<string> {
+  const free = cycle.world.machines.filter((machine) => {
+    const state = stateOf(machine);
+    const isFree =
+      state === MachineState.Idle || state === MachineState.Speculative || isOrphan(machine, cycle.needs);
+    return isFree && !cycle.claims.has(machine.id) && fits(machine, turn.need);
+  });
+  return valuesOf([...turn.credited, ...free], key);
+}
+
+function valuesOf(machines: readonly WorldMachine[], key: string): Set<string> {
+  const values = machines.map((machine) => attributeOf(machine, key)).filter((value) => value !== null);
+  return new Set(values);
+}
+
+/**
+ * Whether A4 lets the need take a machine there: "domains whose count is ≤ minimum count + max_skew − 1 (skew at least 1
+ * […]). Count = machines of this need in the domain, credited ones included […]. Machines without the key do not qualify."
+ * P1: "P6's and this cycle's victims counted in".
+ * READING: their domains take part in the minimum too; over no domain at all the minimum is 0.
+ */
+export function isSpreadAllowed(turn: Turn, { key, maxSkew }: Spread, machine: WorldMachine): boolean {
+  const domain = attributeOf(machine, key);
+  if (domain === null) return false;
+  const freed = [...turn.draining, ...turn.victims];
+  const ofNeed = [...turn.credited, ...turn.acquired, ...freed];
+  const countIn = (value: string) => ofNeed.filter((one) => attributeOf(one, key) === value).length;
+  const counts = [...turn.spreadDomains, ...valuesOf(freed, key)].map(countIn);
+  const minimum = counts.length === 0 ? 0 : Math.min(...counts);
+  return countIn(domain) <= minimum + Math.max(1, maxSkew) - 1;
+}
+
+/**
+ * A4: "machines one by one, each the cheapest Idle head, else the cheapest Speculative head, among [allowed] domains […]
+ * (tie: smaller domain value)", orphans "before the Idle head".
+ * READING: orphans go by id alone, whatever their price and domain.
+ */
+function acquireSpread(cycle: Cycle, turn: Turn, constraint: Spread): void {
+  const { need } = turn;
+  while (!isNothing(turn.remaining)) {
+    const heads = acquireWalk(cycle, need).filter(
+      (machine) =>
+        canTake(cycle, machine, need, turn.remaining) && isSpreadAllowed(turn, constraint, machine),
+    );
+    const next = heads.sort((left, right) => compareHeads(left, right, need, constraint))[0];
+    if (next === undefined) return;
+    take(cycle, turn, next);
+  }
+}
+
+function compareHeads(left: WorldMachine, right: WorldMachine, need: LiveNeed, { key }: Spread): number {
+  const kinds = compareNumbers(kindRank(left), kindRank(right));
+  if (kinds !== 0 || kindRank(left) === 0) return firstDifference(kinds, byId(left, right));
+  return firstDifference(
+    compareNumbers(costOf(left, need), costOf(right, need)),
+    compareBytes(attributeOf(left, key)!, attributeOf(right, key)!),
+    byId(left, right),
+  );
+}
+
+function kindRank(machine: WorldMachine): number {
+  const state = stateOf(machine);
+  if (state === MachineState.Creating) return 0;
+  return state === MachineState.Idle ? 1 : 2;
+}
+
+/** A3: Idle by price, Speculative by effective cost. */
+function costOf(machine: WorldMachine, need: LiveNeed): number {
+  if (stateOf(machine) === MachineState.Idle) return machine.price;
+  return effectiveCostUsd(machine.price, machine.probability, dollars(need.interruptionPenalty));
+}

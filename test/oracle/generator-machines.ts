@@ -1,0 +1,161 @@
+/** Random machines: few types, prices and places; stamps for needs that live, that are gone, and for folds. */
+import type { Random } from '../../src/base/random.ts';
+import { CapacityType } from '../../src/machine/capacity-type.ts';
+import { MachineState } from '../../src/machine/state.ts';
+import { CLUSTER_IDS, GIBIBYTE_UNITS, RACKS, randomNeed, TIERS, ZONES } from './generator-needs.ts';
+import { fingerprintOf, foldGroupOf, sameKeysOf, withoutSame } from './profile.ts';
+import type { Amounts, IntentKind, Stamp, World, WorldMachine, WorldNeed } from './world.ts';
+
+const S = MachineState;
+
+export const MACHINES_MAX = 40;
+
+const CAPACITY_TYPES: readonly CapacityType[] = [
+  CapacityType.Unspecified,
+  CapacityType.BareMetal,
+  CapacityType.Reserved,
+  CapacityType.OnDemand,
+  CapacityType.Spot,
+];
+
+export interface MachineType {
+  name: string;
+  capacity: Amounts;
+}
+
+const TYPES: readonly MachineType[] = [
+  { name: 'small', capacity: { cpu: 2_000, memory: 4 * GIBIBYTE_UNITS } },
+  { name: 'large', capacity: { cpu: 4_000, memory: 16 * GIBIBYTE_UNITS } },
+  {
+    name: 'gpu',
+    capacity: { cpu: 4_000, memory: 8 * GIBIBYTE_UNITS, 'nvidia.com/gpu': 2_000 },
+  },
+  { name: 'bare', capacity: { cpu: 3_000 } },
+];
+
+/** The 2–4 types of one fleet. */
+export function randomMenu(random: Random): MachineType[] {
+  return random.shuffle([...TYPES]).slice(0, random.between(2, 4));
+}
+
+export function randomMachine(
+  world: World,
+  menu: readonly MachineType[],
+  id: string,
+  random: Random,
+): WorldMachine {
+  const type = random.pick(menu);
+  const machine: WorldMachine = {
+    id,
+    state: S.Idle,
+    intent: 'none',
+    instanceType: random.chance(0.05) ? '' : type.name,
+    zone: random.chance(0.05) ? '' : random.pick(ZONES),
+    capacityType: random.pick(CAPACITY_TYPES),
+    price: random.pick([1, 1, 1, 2, 0.5]),
+    probability: random.pick([0, 0, 0.1, 0.5]),
+    capacity: { ...type.capacity },
+    labels: randomLabels(random),
+    stamp: null,
+    stuck: false,
+    backoff: random.chance(0.05),
+    stateSinceMs: world.nowMs,
+    drainFor: null,
+    foundDraining: false,
+  };
+  setState(world, machine, randomState(random), random);
+  if (random.chance(0.12)) setIntent(world, machine, random);
+  return machine;
+}
+
+export function randomState(random: Random): MachineState {
+  const states = [
+    S.Speculative,
+    S.Creating,
+    S.Idle,
+    S.Configuring,
+    S.Configured,
+    S.Draining,
+    S.Deleting,
+    S.Failed,
+  ];
+  return states[random.weighted([4, 2, 4, 2, 9, 2, 0.5, 0.7])]!;
+}
+
+export function randomLabels(random: Random): Record<string, string> {
+  const labels: Record<string, string> = {};
+  if (!random.chance(0.08)) labels.rack = random.pick(RACKS);
+  if (random.chance(0.5)) labels.tier = random.pick(TIERS);
+  return labels;
+}
+
+/** Puts the machine into a state as the provider's word would, with what M3 asks of it. */
+export function setState(world: World, machine: WorldMachine, state: MachineState, random: Random): void {
+  const isBound = state === S.Configuring || state === S.Configured || state === S.Draining;
+  const isTransitional = isBound ? state !== S.Configured : state === S.Creating || state === S.Deleting;
+  machine.state = state;
+  machine.intent = 'none';
+  machine.stuck = isTransitional && random.chance(0.08);
+  machine.stateSinceMs =
+    world.nowMs - random.pick([0, 10_000, 60_000, 60_001, 120_000, 600_000, 600_001, 900_000]);
+  machine.drainFor = null;
+  machine.foundDraining = false;
+  machine.stamp = isBound || (state === S.Failed && random.chance(0.5)) ? randomStamp(world, random) : null;
+  if (state === S.Creating && !random.chance(0.3)) machine.stamp = randomStamp(world, random);
+  // M3: a Configuring machine may come without a cluster.
+  if (state === S.Configuring && random.chance(0.05)) machine.stamp = null;
+  if (state !== S.Draining) return;
+  if (random.chance(0.5)) machine.drainFor = randomTarget(world, random);
+  else machine.foundDraining = random.chance(0.5);
+}
+
+/** X1: an action was enqueued for it and has not begun. */
+function setIntent(world: World, machine: WorldMachine, random: Random): void {
+  const possible: Partial<Record<MachineState, readonly IntentKind[]>> = {
+    [S.Speculative]: ['provision'],
+    [S.Idle]: ['bootstrap', 'bootstrap', 'delete'],
+    [S.Configured]: ['reclaim', 'preempt'],
+  };
+  const intent = random.pick<IntentKind>(possible[machine.state] ?? ['none']);
+  machine.intent = intent;
+  if (intent === 'bootstrap' || intent === 'provision') machine.stamp = randomStamp(world, random);
+  if (intent === 'preempt') machine.drainFor = randomTarget(world, random);
+}
+
+function randomTarget(world: World, random: Random): { cluster: string; fingerprint: string; group: string } {
+  const { cluster, fingerprint, group } = randomStamp(world, random);
+  return { cluster, fingerprint, group };
+}
+
+/** For a live need, for the fold it may join, for that with the empty group, for a need that is gone, or for an unknown one. */
+export function randomStamp(world: World, random: Random): Stamp {
+  const cluster = world.clusters.length > 0 ? random.pick(world.clusters) : null;
+  const isDead = cluster === null || cluster.needs.length === 0 || random.chance(0.15);
+  const need = isDead ? randomNeed(world, random) : random.pick(cluster.needs);
+  const stamp: Stamp = {
+    ...stampOf(need, random),
+    cluster: cluster === null || random.chance(0.03) ? random.pick([...CLUSTER_IDS, 'nowhere']) : cluster.id,
+  };
+  if (random.chance(0.08)) {
+    return {
+      ...stamp,
+      fingerprint: '',
+      group: '',
+      priority: 0,
+      interruptionPenalty: 0,
+      reclamationPenalty: 0,
+    };
+  }
+  // An assignment that survived a change of the demand: its values are those of the day it was made.
+  return random.chance(0.1) ? { ...stamp, priority: random.pick([0, 10, 500, 1_000]) } : stamp;
+}
+
+function stampOf(need: WorldNeed, random: Random): Omit<Stamp, 'cluster'> {
+  const { priority, interruptionPenalty, reclamationPenalty } = need;
+  const values = { priority, interruptionPenalty, reclamationPenalty };
+  if (sameKeysOf(need.requirements).length === 0 || random.chance(0.6)) {
+    return { ...values, fingerprint: fingerprintOf(need), group: need.group };
+  }
+  const fingerprint = fingerprintOf({ ...need, requirements: withoutSame(need.requirements) });
+  return { ...values, fingerprint, group: random.chance(0.7) ? foldGroupOf(need.aggregate) : '' };
+}

@@ -1,0 +1,168 @@
+/** Phase 2, P1–P4 and P6: what is freed for the deficits that phase 1 left. */
+import { MachineState } from '../../src/machine/state.ts';
+import { isSpreadAllowed, spreadConstraintOf } from './acquire.ts';
+import { hasSomeOf, isNothing, subtract } from './amounts.ts';
+import { compareNumbers, firstDifference } from './bytes.ts';
+import { isInDomain } from './credit.ts';
+import {
+  byId,
+  type Cycle,
+  compareA3,
+  dollars,
+  fits,
+  inState,
+  isDrainingFor,
+  type LiveNeed,
+  type Turn,
+} from './view.ts';
+import type { World, WorldMachine } from './world.ts';
+
+/** P1: "Only for phase 1's deficits, in A3's order". */
+export function preempt(cycle: Cycle): void {
+  const counted = new Set<string>();
+  const victims = new Set<string>();
+  for (const need of cycle.needs.toSorted(compareA3)) {
+    const turn = cycle.turns.get(need.key)!;
+    turn.missing = turn.remaining;
+    if (isNothing(turn.missing)) continue;
+    countDraining(cycle, turn, counted);
+    // "Never for parked needs (A7) or those of A9".
+    if (turn.isParked || turn.isBarred) continue;
+    chooseVictims(cycle, turn, victims);
+  }
+}
+
+/**
+ * P6: "Each cycle, in P1's order: a need's own draining machines count first (Same: in its chosen domain); then those found
+ * Draining by the first listing after a start, or draining for a need that is gone, for the first deficit that they match,
+ * cover min_unit of and have a missing dimension of." X11: a stuck machine is "no longer counted in […] P6".
+ * READING: its own count whether or not they still fit. READING: those found count for a Same need in its chosen domain only.
+ * READING: parked needs and those of A9 count what drains as any other need: they only get no victims.
+ */
+function countDraining(cycle: Cycle, turn: Turn, counted: Set<string>): void {
+  const { need } = turn;
+  const reachable = inState(cycle.world, MachineState.Draining)
+    .filter((machine) => !machine.stuck && (need.sameKeys.length === 0 || isInDomain(machine, turn)))
+    .sort(byId);
+  for (const machine of reachable.filter((one) => isDrainingFor(one, need))) count(turn, machine);
+  for (const machine of reachable.filter((one) => isFreeForAll(one, cycle.needs))) {
+    if (counted.has(machine.id) || !fits(machine, need) || !hasSomeOf(machine.capacity, turn.missing)) {
+      continue;
+    }
+    counted.add(machine.id);
+    count(turn, machine);
+  }
+}
+
+function count(turn: Turn, machine: WorldMachine): void {
+  turn.draining.push(machine);
+  turn.missing = subtract(turn.missing, machine.capacity);
+}
+
+function isFreeForAll(machine: WorldMachine, needs: readonly LiveNeed[]): boolean {
+  if (machine.drainFor === null) return machine.foundDraining;
+  return !needs.some((need) => isDrainingFor(machine, need));
+}
+
+/**
+ * P2: "Best score first, then id asc, until the freed capacity covers the deficit." P1: "Same needs only within their
+ * chosen domain, and only if the whole need is then covered".
+ * READING: under A4 each step begins again with the best machine that A4 allows, the first tier before the second.
+ */
+function chooseVictims(cycle: Cycle, turn: Turn, victims: Set<string>): void {
+  const missingBefore = turn.missing;
+  for (;;) {
+    const next = candidates(cycle, turn).find(
+      (machine) => !victims.has(machine.id) && isWanted(turn, machine),
+    );
+    if (next === undefined || isNothing(turn.missing)) break;
+    victims.add(next.id);
+    turn.victims.push(next);
+    turn.missing = subtract(turn.missing, next.capacity);
+  }
+  if (turn.need.sameKeys.length > 0 && !isNothing(turn.missing)) {
+    for (const victim of turn.victims) victims.delete(victim.id);
+    turn.victims = [];
+    turn.missing = missingBefore;
+  }
+  for (const victim of turn.victims) emit(cycle, turn.need, victim);
+}
+
+/** P1: "match, cover min_unit and have some of a dimension still missing". */
+function isWanted(turn: Turn, machine: WorldMachine): boolean {
+  const { need } = turn;
+  if (!fits(machine, need) || !hasSomeOf(machine.capacity, turn.missing)) return false;
+  if (need.sameKeys.length > 0) return isInDomain(machine, turn);
+  const constraint = spreadConstraintOf(need);
+  return constraint === null || isSpreadAllowed(turn, constraint, machine);
+}
+
+/**
+ * P1: "Configured machines […]. First those that no need claims (of clusters past N6), then claimed ones of strictly lower
+ * priority […]; each tier by P2 […]; machines in back-off are left out".
+ */
+function candidates(cycle: Cycle, { need }: Turn): WorldMachine[] {
+  const configured = inState(cycle.world, MachineState.Configured).filter((machine) => !machine.backoff);
+  const ranked = (tier: WorldMachine[]) =>
+    tier.sort((left, right) =>
+      firstDifference(
+        compareNumbers(scoreOf(cycle, need, right), scoreOf(cycle, need, left)),
+        byId(left, right),
+      ),
+    );
+  const unclaimed = configured.filter(
+    (machine) => !cycle.claims.has(machine.id) && isPastGate(cycle.world, machine),
+  );
+  const lower = configured.filter(
+    (machine) => cycle.claims.has(machine.id) && priorityOf(cycle, machine) < need.priority,
+  );
+  return [...ranked(unclaimed), ...ranked(lower)];
+}
+
+/** N6: "until a cluster has reported once since start, nothing of it is reclaimed". */
+export function isPastGate(world: World, machine: WorldMachine): boolean {
+  return world.clusters.some((cluster) => cluster.id === machine.stamp?.cluster && cluster.reported);
+}
+
+/** P1: "a machine's priority is that of the need that claims it in this cycle, else its stamp; […] a missing stamp value is 0". */
+function priorityOf(cycle: Cycle, machine: WorldMachine): number {
+  return cycle.claims.get(machine.id)?.priority ?? machine.stamp?.priority ?? 0;
+}
+
+const DRAIN_SECONDS = 30;
+
+/**
+ * P2: "score = gap × 1.0 + (1 / drain seconds) × 0.1 + (1 / interruption penalty) × 0.1 + (1 / reclamation penalty) × 0.1;
+ * drain seconds 30, floored at 1; penalties floored at $0.01", added from left to right.
+ */
+function scoreOf(cycle: Cycle, need: LiveNeed, machine: WorldMachine): number {
+  const gap = need.priority - priorityOf(cycle, machine);
+  const interruptionUsd = Math.max(0.01, dollars(machine.stamp?.interruptionPenalty));
+  const reclamationUsd = Math.max(0.01, dollars(machine.stamp?.reclamationPenalty));
+  return (
+    gap * 1.0 +
+    (1 / Math.max(1, DRAIN_SECONDS)) * 0.1 +
+    (1 / interruptionUsd) * 0.1 +
+    (1 / reclamationUsd) * 0.1
+  );
+}
+
+/** P3: "Grace by gap (preemptor − victim): > 900,000: 10 s; > 500,000: 30 s; > 100,000: 2 min; else 10 min". */
+function graceSecondsOf(gap: number): number {
+  if (gap > 900_000) return 10;
+  if (gap > 500_000) return 30;
+  return gap > 100_000 ? 120 : 600;
+}
+
+function emit(cycle: Cycle, need: LiveNeed, victim: WorldMachine): void {
+  cycle.actions.push({
+    kind: 'Preempt',
+    machine: victim.id,
+    cluster: victim.stamp?.cluster ?? '',
+    forCluster: need.cluster.id,
+    fingerprint: need.fingerprint,
+    group: need.group,
+    reason: 'phase2.inversion',
+    graceSeconds: graceSecondsOf(need.priority - priorityOf(cycle, victim)),
+  });
+}

@@ -1,0 +1,65 @@
+/** Phase 3, R1 and R3: what nobody claimed goes back. R2's cap is a rail and comes after the decision. */
+import { CapacityType } from '../../src/machine/capacity-type.ts';
+import { MachineState } from '../../src/machine/state.ts';
+import { compareBytes, firstDifference } from './bytes.ts';
+import { isPastGate } from './preempt.ts';
+import { byId, type Cycle, compareKeep, inState } from './view.ts';
+import type { World, WorldMachine } from './world.ts';
+
+/**
+ * R1: "Every Configured machine that phase 1 did not claim and phase 2 did not take, of a cluster past N6, is a Reclaim,
+ * grace 10 min, emitted by cluster id, then in keep order; machines in back-off (X12) are left out before any cap."
+ * C1: a woken cycle "emits no Reclaim".
+ */
+export function reclaim(cycle: Cycle): void {
+  if (!cycle.world.ordinary) return;
+  const preempted = new Set(cycle.actions.map((action) => action.machine));
+  const excess = inState(cycle.world, MachineState.Configured)
+    .filter((machine) => !cycle.claims.has(machine.id) && !preempted.has(machine.id))
+    .filter((machine) => isPastGate(cycle.world, machine) && !machine.backoff)
+    .sort((left, right) =>
+      firstDifference(compareBytes(left.stamp!.cluster, right.stamp!.cluster), compareKeep(left, right)),
+    );
+  for (const machine of excess) {
+    cycle.actions.push({
+      kind: 'Reclaim',
+      machine: machine.id,
+      cluster: machine.stamp!.cluster,
+      forCluster: '',
+      fingerprint: '',
+      group: '',
+      reason: 'phase3.excess',
+      graceSeconds: 600,
+    });
+  }
+}
+
+/**
+ * R3: "a machine that has been Idle for longer than its hold, and is unclaimed in this cycle, is a Delete: on-demand […],
+ * spot […]; bare metal, reserved and unspecified never. […] N6 does not apply. Emitted by id."
+ * READING: X12's "not acted on again" leaves machines in back-off out here too.
+ */
+export function release(cycle: Cycle): void {
+  const { world } = cycle;
+  const overdue = inState(world, MachineState.Idle)
+    .filter((machine) => !cycle.claims.has(machine.id) && !machine.backoff)
+    .filter((machine) => world.nowMs - machine.stateSinceMs > holdMsOf(world, machine))
+    .sort(byId);
+  for (const machine of overdue) {
+    cycle.actions.push({
+      kind: 'Delete',
+      machine: machine.id,
+      cluster: '',
+      forCluster: '',
+      fingerprint: '',
+      group: '',
+      reason: 'phase3.release',
+      graceSeconds: 0,
+    });
+  }
+}
+
+function holdMsOf(world: World, machine: WorldMachine): number {
+  if (machine.capacityType === CapacityType.OnDemand) return world.holdOnDemandMs;
+  return machine.capacityType === CapacityType.Spot ? world.holdSpotMs : Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import { PenaltyBucket } from '../../../src/machine/penalty.ts';
+import { subjects } from '../subjects.ts';
+import {
+  claimedBy,
+  cluster,
+  configured,
+  cpus,
+  creating,
+  did,
+  gang,
+  idle,
+  keyOf,
+  NOW_MS,
+  need,
+  RACK,
+  speculative,
+  spreadOver,
+  stampFor,
+  verdictOf,
+  world,
+} from './worlds.ts';
+
+describe.each(subjects)('$name', ({ decideWith }) => {
+  it('A3: an Idle machine is preferred to a cheaper Speculative one; the one is bootstrapped, the other provisioned', () => {
+    const fleet = [speculative('m-1', { price: 0.1 }), idle('m-2', { price: 9, probability: 1 })];
+    const wide = need({ aggregate: cpus(8), interruptionPenalty: PenaltyBucket.Pinned });
+    const narrow = decideWith(world(fleet, [cluster('alpha', [need()])]));
+    expect(did(narrow)).toEqual(['Bootstrap m-2']);
+    const result = decideWith(world(fleet, [cluster('alpha', [wide])]));
+    expect(did(result)).toEqual(['Bootstrap m-2', 'Provision m-1']);
+    expect(result.actions[1]).toMatchObject({ cluster: 'alpha', forCluster: '', group: '', graceSeconds: 0 });
+    expect(verdictOf(result, 'alpha', wide)).toMatchObject({ claimed: 2, bootstraps: 1, provisions: 1 });
+  });
+
+  it('A3: Idle machines go by price, then id, whatever their probability', () => {
+    const fleet = [idle('m-2'), idle('m-10'), idle('m-3', { price: 0.5, probability: 1 })];
+    const result = decideWith(
+      world(fleet, [cluster('alpha', [need({ aggregate: cpus(12), interruptionPenalty: 20 })])]),
+    );
+    expect(did(result)).toEqual(['Bootstrap m-3', 'Bootstrap m-10', 'Bootstrap m-2']);
+  });
+
+  it('A3: Speculative machines go by effective cost with the need’s interruption penalty, then id', () => {
+    const fleet = [
+      speculative('m-1', { price: 1, probability: 0.5 }),
+      speculative('m-3', { price: 2 }),
+      speculative('m-2', { price: 2 }),
+    ];
+    const order = (interruptionPenalty: number) =>
+      did(decideWith(world(fleet, [cluster('alpha', [need({ aggregate: cpus(12), interruptionPenalty })])])));
+    // Bucket 5 is $4: m-1 costs 1 + 0.5 × 4 = 3.
+    expect(order(5)).toEqual(['Provision m-2', 'Provision m-3', 'Provision m-1']);
+    // Bucket 2 is $0.50: m-1 costs 1.25.
+    expect(order(2)).toEqual(['Provision m-1', 'Provision m-2', 'Provision m-3']);
+    // Bucket 3 is $1: m-1 costs 1.5; unspecified is $0.
+    expect(order(0)[0]).toBe('Provision m-1');
+  });
+
+  it('A3: under an infinite penalty certain machines go first by price (M6), risky ones tie and go by id', () => {
+    const fleet = [
+      speculative('m-1', { price: 5, probability: 0.1 }),
+      speculative('m-0', { price: 7, probability: 0.5 }),
+      speculative('m-9', { price: 8 }),
+    ];
+    const pinned = need({ aggregate: cpus(12), interruptionPenalty: PenaltyBucket.Pinned });
+    const result = decideWith(world(fleet, [cluster('alpha', [pinned])]));
+    expect(did(result)).toEqual(['Provision m-9', 'Provision m-0', 'Provision m-1']);
+  });
+
+  it('A3: needs compete by priority, interruption bucket, reclamation bucket, then arrival, cluster, fingerprint, group', () => {
+    const plain = need();
+    const rivals: [ReturnType<typeof need>, ReturnType<typeof need>][] = [
+      [need({ priority: 101 }), need({ interruptionPenalty: 9, reclamationPenalty: 9, arrivalMs: 0 })],
+      [need({ interruptionPenalty: 9 }), need({ reclamationPenalty: 27, arrivalMs: 0 })],
+      [need({ reclamationPenalty: 9 }), need({ arrivalMs: 0 })],
+      [need({ group: 'z', arrivalMs: NOW_MS - 1 }), plain],
+      [need({ group: 'a' }), need({ group: 'b' })],
+      // The bucket's number, not its dollars.
+      [need({ interruptionPenalty: PenaltyBucket.Zero }), need({ arrivalMs: 0 })],
+    ];
+    for (const [winner, loser] of rivals) {
+      const result = decideWith(world([idle('m-1')], [cluster('alpha', [loser, winner])]));
+      expect(result.claims.get('m-1')).toBe(keyOf('alpha', winner));
+    }
+  });
+
+  it('A3: where everything is equal the smaller cluster id wins', () => {
+    const result = decideWith(world([idle('m-1')], [cluster('beta', [need()]), cluster('alpha', [need()])]));
+    expect(result.actions).toEqual([
+      {
+        kind: 'Bootstrap',
+        machine: 'm-1',
+        cluster: 'alpha',
+        forCluster: '',
+        fingerprint: 'p=100|ipb=0|rpb=0|reqs=|spr=',
+        group: '',
+        reason: 'phase1.idle',
+        graceSeconds: 0,
+      },
+    ]);
+  });
+
+  it('A3: credit comes before any acquisition: a late need keeps its machine while an urgent one starves', () => {
+    const urgent = need({ priority: 1_000, aggregate: cpus(8) });
+    const late = need({ priority: 1, group: 'late' });
+    const fleet = [configured('m-1', stampFor('beta', late)), idle('m-2')];
+    const result = decideWith(world(fleet, [cluster('alpha', [urgent]), cluster('beta', [late])]));
+    expect(claimedBy(result, keyOf('beta', late))).toEqual(['m-1']);
+    expect(claimedBy(result, keyOf('alpha', urgent))).toEqual(['m-2']);
+  });
+
+  it('A3: Creating machines stamped for no live need are claimed first, by id, without an action', () => {
+    const web = need({ aggregate: cpus(12) });
+    const gone = stampFor('alpha', need({ group: 'gone' }));
+    const fleet = [
+      idle('m-1', { price: 0.1 }),
+      creating('m-3', null, { price: 1 }),
+      creating('m-20', gone, { price: 9 }),
+    ];
+    const result = decideWith(world(fleet, [cluster('alpha', [web])]));
+    expect(did(result)).toEqual(['Bootstrap m-1']);
+    expect(claimedBy(result, keyOf('alpha', web))).toEqual(['m-1', 'm-20', 'm-3']);
+    expect(verdictOf(result, 'alpha', web)).toMatchObject({ claimed: 3, bootstraps: 1, satisfied: true });
+    const one = decideWith(world(fleet, [cluster('alpha', [need()])]));
+    expect([...one.claims.keys()]).toEqual(['m-20']);
+  });
+
+  it('A3: an enqueued machine whose need is gone is an orphan too; one whose need lives is not', () => {
+    const web = need();
+    const other = need({ group: 'other', priority: 1, aggregate: {} });
+    const orphan = idle('m-1', { intent: 'bootstrap', stamp: stampFor('alpha', need({ group: 'gone' })) });
+    const taken = speculative('m-2', { intent: 'provision', stamp: stampFor('alpha', other) });
+    const result = decideWith(world([taken, orphan], [cluster('alpha', [web, other])]));
+    expect(result.actions).toEqual([]);
+    expect(claimedBy(result, keyOf('alpha', web))).toEqual(['m-1']);
+    expect(decideWith(world([taken], [cluster('alpha', [web, other])])).claims.size).toBe(0);
+  });
+
+  it('A9: machines in back-off are not acquired: the next best is', () => {
+    const fleet = [
+      idle('m-1', { backoff: true }),
+      speculative('m-2', { price: 0.1, backoff: true }),
+      speculative('m-3'),
+    ];
+    expect(did(decideWith(world(fleet, [cluster('alpha', [need()])])))).toEqual(['Provision m-3']);
+  });
+
+  it('A9: a cluster without a session and a need in back-off keep what they have and get nothing new', () => {
+    const web = need({ aggregate: cpus(8), priority: 1_000 });
+    const victim = need({ priority: 1 });
+    const fleet = [
+      configured('m-1', stampFor('alpha', web)),
+      idle('m-2'),
+      configured('m-3', stampFor('beta', victim)),
+    ];
+    const cases = [
+      cluster('alpha', [web], { hasSession: false }),
+      cluster('alpha', [{ ...web, backoff: true }]),
+    ];
+    for (const alpha of cases) {
+      const result = decideWith(world(fleet, [alpha, cluster('beta', [victim])]));
+      expect(result.actions).toEqual([]);
+      expect(verdictOf(result, 'alpha', web)).toMatchObject({
+        satisfied: false,
+        deficit: cpus(4),
+        claimed: 1,
+      });
+    }
+  });
+
+  it('A9: the session of one cluster is no other cluster’s business', () => {
+    const result = decideWith(
+      world([idle('m-1')], [cluster('alpha', [need()], { hasSession: false }), cluster('beta', [need()])]),
+    );
+    expect(result.claims.get('m-1')).toBe(keyOf('beta', need()));
+  });
+
+  it('A9: a gang that may not acquire reserves nothing, so that a later gang finds the rack free', () => {
+    const first = gang('job-1', 8, { priority: 200 });
+    const second = gang('job-2', 8);
+    const fleet = [idle('m-1'), idle('m-2')];
+    const result = decideWith(
+      world(fleet, [cluster('alpha', [first], { hasSession: false }), cluster('beta', [second])]),
+    );
+    expect(claimedBy(result, keyOf('beta', second))).toEqual(['m-1', 'm-2']);
+    expect(verdictOf(result, 'alpha', first)).toMatchObject({ satisfiable: true, domain: 'rack-1' });
+  });
+
+  it('A9: what is in back-off still makes a domain of A4, so that spread does not pile up elsewhere meanwhile', () => {
+    const web = need({ aggregate: cpus(8), spread: [spreadOver(RACK)] });
+    const fleet = [idle('m-1'), idle('m-2'), idle('m-3', { labels: { rack: 'rack-2' }, backoff: true })];
+    const result = decideWith(world(fleet, [cluster('alpha', [web])]));
+    expect(did(result)).toEqual(['Bootstrap m-1']);
+  });
+});

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { subjects } from '../subjects.ts';
+import type { WorldMachine, WorldNeed } from '../world.ts';
+import {
+  boundTo,
+  cluster,
+  configured,
+  cpus,
+  did,
+  drainFor,
+  draining,
+  foldFingerprint,
+  gang,
+  idle,
+  inRack,
+  isIn,
+  need,
+  RACK,
+  spreadOver,
+  stampFor,
+  world,
+} from './worlds.ts';
+
+describe.each(subjects)('$name', ({ decideWith }) => {
+  const low = need({ priority: 10, aggregate: cpus(100) });
+  const ofLow = stampFor('beta', low);
+  const wanting = need({ priority: 1_000, aggregate: cpus(8) });
+  const found = { foundDraining: true };
+
+  const decideFor = (needs: WorldNeed[], fleet: WorldMachine[]) =>
+    decideWith(world(fleet, [cluster('alpha', needs), cluster('beta', [low], { hasSession: false })]));
+  const victimsOf = (needs: WorldNeed[], fleet: WorldMachine[]) => did(decideFor(needs, fleet));
+  const victims = ['v-1', 'v-2', 'v-3'].map((id) => configured(id, ofLow));
+
+  it('P4: what neither acquisition nor preemption gives is a shortfall', () => {
+    expect(decideFor([wanting], [idle('m-1', { capacity: cpus(1) }), victims[0]!]).shortfalls[0]).toEqual({
+      fingerprint: 'p=1000|ipb=0|rpb=0|reqs=|spr=',
+      deficit: cpus(3),
+      priority: 1_000,
+    });
+    expect(decideWith(world([idle('m-1'), idle('m-2')], [cluster('alpha', [wanting])])).shortfalls).toEqual(
+      [],
+    );
+  });
+
+  it('P5: shortfalls are summed per fingerprint over clusters and groups, the highest priority first', () => {
+    const gold = need({ requirements: [isIn('tier', 'gold')], aggregate: { cpu: 1_000, memory: 5 } });
+    const result = decideWith(
+      world(
+        [],
+        [
+          cluster('alpha', [need({ group: 'a' }), need({ group: 'b' }), gold]),
+          cluster('beta', [need(), need({ priority: 200, aggregate: cpus(1) })]),
+        ],
+      ),
+    );
+    expect(result.shortfalls).toEqual([
+      { fingerprint: 'p=200|ipb=0|rpb=0|reqs=|spr=', deficit: cpus(1), priority: 200 },
+      {
+        fingerprint: 'p=100|ipb=0|rpb=0|reqs=tier:1:gold;|spr=',
+        deficit: { cpu: 1_000, memory: 5 },
+        priority: 100,
+      },
+      { fingerprint: 'p=100|ipb=0|rpb=0|reqs=|spr=', deficit: cpus(12), priority: 100 },
+    ]);
+  });
+
+  it('P6: a machine that drains for the need counts as freed, whatever it was enqueued or is draining', () => {
+    expect(victimsOf([wanting], victims)).toEqual(['Preempt v-1', 'Preempt v-2']);
+    const one = draining('m-1', ofLow, drainFor('alpha', wanting));
+    const enqueued = configured('m-2', ofLow, { intent: 'preempt', ...drainFor('alpha', wanting) });
+    expect(victimsOf([wanting], [one, ...victims])).toEqual(['Preempt v-1']);
+    expect(victimsOf([wanting], [enqueued, ...victims])).toEqual(['Preempt v-1']);
+    const both = decideFor([wanting], [one, enqueued, ...victims]);
+    expect(did(both)).toEqual([]);
+    expect(both.shortfalls.map(({ priority }) => priority)).toEqual([10]);
+  });
+
+  it('P6: what drains for another live need, or by a reclaim, frees nothing for this one', () => {
+    const other = need({ priority: 2_000, group: 'other', aggregate: {} });
+    const fleet = [draining('m-1', ofLow, drainFor('alpha', other)), draining('m-2', ofLow), ...victims];
+    expect(victimsOf([wanting, other], fleet)).toEqual(['Preempt v-1', 'Preempt v-2']);
+  });
+
+  it('P6: what was found draining after a start, or drains for a need that is gone, counts for the first deficit it fits', () => {
+    const gone = need({ group: 'gone' });
+    for (const facts of [found, drainFor('alpha', gone)]) {
+      const first = need({ priority: 2_000, group: 'first' });
+      const fleet = [draining('m-1', boundTo('nobody'), facts), ...victims];
+      const result = decideFor([wanting, first], fleet);
+      expect(result.actions.map(({ machine, group }) => `${machine} ${group}`)).toEqual(['v-1 ', 'v-2 ']);
+    }
+  });
+
+  it('P6: a found machine that does not match, cover min_unit or have what is missing goes to the next deficit', () => {
+    const gold = need({
+      priority: 3_000,
+      group: 'gold',
+      requirements: [isIn('tier', 'gold')],
+      aggregate: cpus(1),
+    });
+    const large = need({ priority: 2_500, group: 'large', minUnit: cpus(5), aggregate: cpus(1) });
+    const memory = need({ priority: 2_000, group: 'memory', aggregate: { memory: 1 } });
+    const fleet = [draining('m-1', ofLow, found), victims[0]!, victims[1]!];
+    expect(victimsOf([gold, large, memory, wanting], fleet)).toEqual(['Preempt v-1']);
+  });
+
+  it('P6: its own count before those that were found, which are then left for others', () => {
+    const second = need({ priority: 500, group: 'second' });
+    const fleet = [
+      draining('m-1', ofLow, { ...drainFor('alpha', wanting), capacity: cpus(8) }),
+      draining('m-0', ofLow, found),
+      ...victims,
+    ];
+    expect(victimsOf([wanting, second], fleet)).toEqual([]);
+  });
+
+  it('P6: a stuck drain no longer counts (X11)', () => {
+    const fleet = [
+      draining('m-1', ofLow, { ...drainFor('alpha', wanting), stuck: true }),
+      draining('m-2', ofLow, { ...found, stuck: true }),
+      ...victims,
+    ];
+    expect(victimsOf([wanting], fleet)).toEqual(['Preempt v-1', 'Preempt v-2']);
+  });
+
+  it('P6: for a gang only what drains in its chosen rack counts', () => {
+    const job = gang('job-1', 12, { priority: 1_000 });
+    const rack = (name: string) => ({ ...inRack(name), ...drainFor('alpha', job) });
+    const fleet = [
+      idle('m-1', inRack('rack-1')),
+      idle('m-2', inRack('rack-1')),
+      configured('v-1', ofLow, inRack('rack-1')),
+    ];
+    expect(victimsOf([job], [...fleet, draining('m-3', ofLow, rack('rack-1'))])).toEqual([
+      'Bootstrap m-1',
+      'Bootstrap m-2',
+    ]);
+    expect(victimsOf([job], [...fleet, draining('m-3', ofLow, rack('rack-2'))])).toEqual([
+      'Bootstrap m-1',
+      'Bootstrap m-2',
+      'Preempt v-1',
+    ]);
+    expect(victimsOf([job], [...fleet, draining('m-3', ofLow, { ...inRack('rack-2'), ...found })])).toContain(
+      'Preempt v-1',
+    );
+  });
+
+  it('P6: what drains counts in the racks of A4', () => {
+    const spread = { ...wanting, aggregate: cpus(12), spread: [spreadOver(RACK)] };
+    const fleet = [
+      idle('m-1', inRack('rack-1')),
+      draining('m-2', ofLow, { ...inRack('rack-2'), ...drainFor('alpha', spread) }),
+      configured('v-1', ofLow, inRack('rack-3')),
+      configured('v-2', ofLow, inRack('rack-1')),
+    ];
+    // One in rack-1, one draining in rack-2: the third may come from anywhere; by id it is v-1.
+    expect(victimsOf([spread], fleet)).toEqual(['Bootstrap m-1', 'Preempt v-1']);
+    const again = [
+      ...fleet.slice(0, 2),
+      draining('m-3', ofLow, { ...inRack('rack-2'), ...drainFor('alpha', spread) }),
+    ];
+    const wider = { ...spread, aggregate: cpus(16) };
+    const more = [
+      ...again,
+      configured('v-0', ofLow, inRack('rack-2')),
+      configured('v-9', ofLow, inRack('rack-1')),
+    ];
+    // Two drain in rack-2 and one is in rack-1: only rack-1 may take another.
+    expect(victimsOf([wider], more)).toEqual(['Bootstrap m-1', 'Preempt v-9']);
+  });
+
+  it('P6: what drains for a fold counts for the fold', () => {
+    const gangs = [gang('job-1', 4, { priority: 1_000 }), gang('job-2', 4, { priority: 1_000 })];
+    const fold = { cluster: 'alpha', fingerprint: foldFingerprint(gangs[0]!), group: 'fold:cpu=4' };
+    const rival = need({ priority: 5_000 });
+    const fleet = [idle('m-1'), idle('m-2'), draining('m-3', ofLow, { drainFor: fold }), ...victims];
+    expect(victimsOf([...gangs, rival], fleet)).toEqual(['Bootstrap m-1', 'Bootstrap m-2']);
+    expect(
+      victimsOf(
+        [...gangs, rival],
+        fleet.filter(({ id }) => id !== 'm-3'),
+      ),
+    ).toContain('Preempt v-1');
+  });
+});

@@ -1,0 +1,240 @@
+import { describe, expect, it } from 'vitest';
+import { subjects } from '../subjects.ts';
+import { needKey, UnmetReason } from '../world.ts';
+import {
+  boundTo,
+  claimedBy,
+  cluster,
+  configured,
+  cpus,
+  creating,
+  did,
+  drainFor,
+  draining,
+  foldFingerprint,
+  gang,
+  idle,
+  inRack,
+  keyOf,
+  NOW_MS,
+  need,
+  RACK,
+  same,
+  speculative,
+  stampFor,
+  verdictOf,
+  world,
+  ZONE,
+} from './worlds.ts';
+
+const foldKey = (clusterId: string, cpuCount: number, of = gang('', cpuCount)) =>
+  needKey(clusterId, `fold:cpu=${cpuCount}`, foldFingerprint(of));
+
+describe.each(subjects)('$name', ({ decideWith }) => {
+  it('A1: two gangs that fit one machine fold into one plain need, and share it', () => {
+    const [first, second] = [gang('job-1', 2), gang('job-2', 2)];
+    const result = decideWith(world([idle('m-1')], [cluster('alpha', [second, first])]));
+    expect(result.actions).toMatchObject([
+      { kind: 'Bootstrap', machine: 'm-1', group: 'fold:cpu=2', fingerprint: foldFingerprint(first) },
+    ]);
+    expect(claimedBy(result, foldKey('alpha', 2))).toEqual(['m-1']);
+    // "counts belong to the first member"
+    expect(verdictOf(result, 'alpha', first)).toMatchObject({ satisfied: true, claimed: 1, bootstraps: 1 });
+    expect(verdictOf(result, 'alpha', second)).toMatchObject({ satisfied: true, claimed: 0, bootstraps: 0 });
+    expect(verdictOf(result, 'alpha', first)).toMatchObject({ domain: '', satisfiable: true, parked: false });
+  });
+
+  it('A1: the fold’s group names the canonical aggregate of one gang, dimensions by name, zeros left out', () => {
+    const mebibyteUnits = 1_024;
+    const aggregate = { memory: 8 * 1_024 * mebibyteUnits, cpu: 1_500, 'nvidia.com/gpu': 2_000, storage: 0 };
+    const fleet = [idle('m-1', { capacity: { ...aggregate, cpu: 4_000 } })];
+    const result = decideWith(world(fleet, [cluster('alpha', [gang('job-1', 0, { aggregate })])]));
+    expect(result.actions[0]?.group).toBe('fold:cpu=1500m,memory=8Gi,nvidia.com/gpu=2');
+  });
+
+  it('A1: members beyond the whole gangs that fit stay Same needs, the last in order N4 first', () => {
+    const early = [gang('job-1', 2), gang('job-2', 2)];
+    const late = gang('job-0', 2, { arrivalMs: NOW_MS + 1 });
+    const result = decideWith(world([idle('m-1')], [cluster('alpha', [late, ...early])]));
+    expect(claimedBy(result, foldKey('alpha', 2))).toEqual(['m-1']);
+    for (const member of early) expect(verdictOf(result, 'alpha', member).satisfied).toBe(true);
+    // It is a Same need: it chose a domain, and lost the machine in it to the fold, which arrived earlier.
+    expect(verdictOf(result, 'alpha', late)).toMatchObject({
+      satisfied: false,
+      domain: 'rack-1',
+      satisfiable: true,
+      reason: UnmetReason.PriorityStarved,
+    });
+  });
+
+  it('A1: whole gangs are counted over Idle, Speculative and orphan Creating machines and the fold’s own', () => {
+    const gangs = ['job-1', 'job-2', 'job-3', 'job-4', 'job-5'].map((group) => gang(group, 4));
+    const own = stampFor('alpha', gangs[0]!, {
+      fingerprint: foldFingerprint(gangs[0]!),
+      group: 'fold:cpu=4',
+    });
+    const fleet = [
+      configured('m-1', own),
+      idle('m-2'),
+      speculative('m-3'),
+      creating('m-4', null),
+      // The fold's own too: "the reference stamps so".
+      configured('m-5', { ...own, group: '' }),
+      // Configured for something else: it does not count for folding.
+      configured('m-6', boundTo('alpha'), { labels: {} }),
+    ];
+    const result = decideWith(world(fleet, [cluster('alpha', gangs)]));
+    expect(claimedBy(result, foldKey('alpha', 4))).toEqual(['m-1', 'm-2', 'm-4', 'm-5', 'm-6']);
+    expect(did(result)).toEqual(['Bootstrap m-2']);
+    const late = gang('job-6', 4, { arrivalMs: NOW_MS + 1 });
+    const smaller = decideWith(world(fleet.slice(0, 1), [cluster('alpha', [gangs[0]!, late])]));
+    expect(claimedBy(smaller, foldKey('alpha', 4))).toEqual(['m-1']);
+    expect(verdictOf(smaller, 'alpha', late)).toMatchObject({
+      satisfied: false,
+      domain: '',
+      reason: UnmetReason.TopologyUnsatisfiable,
+    });
+  });
+
+  it('A1: a gang that holds a machine stamped for itself, or that one drains for, does not fold', () => {
+    const job = gang('job-1', 2);
+    const free = idle('m-9', { price: 0.1 });
+    const own = stampFor('alpha', job);
+    const holdings = [
+      creating('m-1', own),
+      configured('m-1', own),
+      speculative('m-1', { intent: 'provision', stamp: own }),
+    ];
+    for (const held of holdings) {
+      const result = decideWith(world([held, free], [cluster('alpha', [job])]));
+      expect(claimedBy(result, keyOf('alpha', job))).toEqual(['m-1']);
+      expect(verdictOf(result, 'alpha', job)).toMatchObject({ satisfied: true, domain: 'rack-1' });
+    }
+    const drains = draining('m-1', boundTo('beta'), drainFor('alpha', job));
+    const result = decideWith(world([drains, free], [cluster('alpha', [job])]));
+    expect(claimedBy(result, keyOf('alpha', job))).toEqual(['m-9']);
+    // A machine of its own that drains away is not held.
+    const leaving = decideWith(world([draining('m-1', own), free], [cluster('alpha', [job])]));
+    expect(claimedBy(leaving, foldKey('alpha', 2))).toEqual(['m-9']);
+  });
+
+  it('A1: aggregate and min_unit must both fit the one machine, and it must match', () => {
+    const fleet = [idle('m-1', { labels: { rack: 'rack-1', tier: 'gold' } }), idle('m-2', { labels: {} })];
+    const groupOf = (job: ReturnType<typeof gang>) =>
+      decideWith(world(fleet, [cluster('alpha', [job])])).actions.map(({ group }) => group);
+    expect(groupOf(gang('job-1', 4))).toEqual(['fold:cpu=4']);
+    expect(groupOf(gang('job-1', 2, { minUnit: cpus(4) }))).toEqual(['fold:cpu=2']);
+    expect(groupOf(gang('job-1', 2, { minUnit: cpus(5) }))).toEqual([]);
+    expect(groupOf(gang('job-1', 5))).toEqual(['job-1']);
+    expect(groupOf(gang('job-1', 2, { requirements: [same(RACK, 'rack-9')] }))).toEqual([]);
+  });
+
+  it('A1: a gang whose min_unit fits no machine stays a Same need, and has no domain', () => {
+    const job = gang('job-1', 2, { minUnit: cpus(5) });
+    const result = decideWith(world([idle('m-1')], [cluster('alpha', [job])]));
+    expect(verdictOf(result, 'alpha', job)).toMatchObject({
+      satisfiable: false,
+      domain: '',
+      reason: UnmetReason.TopologyUnsatisfiable,
+    });
+    expect(result.parking).toEqual(new Map([[keyOf('alpha', job), 1]]));
+  });
+
+  it('A1: a machine without the Same key makes no gang fold', () => {
+    const result = decideWith(world([idle('m-1', { labels: {} })], [cluster('alpha', [gang('job-1', 2)])]));
+    expect(result.actions).toEqual([]);
+  });
+
+  it('A1: gangs of another aggregate, profile or cluster fold apart', () => {
+    const fleet = ['m-1', 'm-2', 'm-3', 'm-4'].map((id) => idle(id));
+    const result = decideWith(
+      world(fleet, [
+        cluster('alpha', [gang('job-1', 1), gang('job-2', 2), gang('job-3', 1, { priority: 50 })]),
+        cluster('beta', [gang('job-1', 1)]),
+      ]),
+    );
+    expect(new Set(result.claims.values()).size).toBe(4);
+    expect(result.claims.size).toBe(4);
+  });
+
+  it('A1: several Same keys are all dropped, and gangs with different ones fold together', () => {
+    const wide = gang('job-1', 2, { requirements: [same(RACK), same(ZONE)] });
+    const narrow = gang('job-2', 2);
+    const result = decideWith(world([idle('m-1')], [cluster('alpha', [wide, narrow])]));
+    expect(claimedBy(result, foldKey('alpha', 2))).toEqual(['m-1']);
+    expect(verdictOf(result, 'alpha', wide).satisfied).toBe(true);
+    expect(verdictOf(result, 'alpha', narrow).satisfied).toBe(true);
+  });
+
+  it('A1: the fold asks for machines that take a whole gang', () => {
+    const fleet = [idle('m-1', { capacity: cpus(1), price: 0.1 }), idle('m-2')];
+    const result = decideWith(world(fleet, [cluster('alpha', [gang('job-1', 2)])]));
+    expect(did(result)).toEqual(['Bootstrap m-2']);
+  });
+
+  it('A1: the fold arrives when the earliest of its members did', () => {
+    const gangs = [gang('job-1', 4, { arrivalMs: NOW_MS }), gang('job-2', 4, { arrivalMs: NOW_MS - 2 })];
+    const rival = need({ group: 'rival', arrivalMs: NOW_MS - 1, aggregate: cpus(8) });
+    const fleet = [idle('m-1'), idle('m-2')];
+    const result = decideWith(world(fleet, [cluster('alpha', [...gangs, rival])]));
+    expect(claimedBy(result, foldKey('alpha', 4))).toEqual(['m-1', 'm-2']);
+  });
+
+  it('A1: members are satisfied in order N4 while whole gangs fit; the others lack all they asked for', () => {
+    const gangs = [gang('job-1', 4), gang('job-2', 4)];
+    const urgent = need({ priority: 500 });
+    const fleet = [idle('m-1'), idle('m-2')];
+    const result = decideWith(world(fleet, [cluster('alpha', [...gangs, urgent])]));
+    expect(verdictOf(result, 'alpha', gangs[0]!)).toMatchObject({ satisfied: true, claimed: 1, deficit: {} });
+    expect(verdictOf(result, 'alpha', gangs[1]!)).toMatchObject({
+      satisfied: false,
+      deficit: cpus(4),
+      claimed: 0,
+      cyclesUnmet: 1,
+      reason: UnmetReason.PriorityStarved,
+    });
+    expect(result.shortfalls).toEqual([
+      { fingerprint: foldFingerprint(gangs[0]!), deficit: cpus(4), priority: 100 },
+    ]);
+  });
+
+  it('A1: whole gangs are counted machine by machine: what is left over on two machines is no gang', () => {
+    const gangs = [gang('job-1', 2), gang('job-2', 2), gang('job-3', 2)];
+    const fleet = ['m-1', 'm-2', 'm-3'].map((id) => idle(id, { capacity: cpus(3) }));
+    const result = decideWith(world(fleet, [cluster('alpha', gangs)]));
+    // The fold wants 6 cpu and two machines have them, but each takes one gang of 2.
+    expect(did(result)).toEqual(['Bootstrap m-1', 'Bootstrap m-2']);
+    expect(gangs.map((one) => verdictOf(result, 'alpha', one).satisfied)).toEqual([true, true, false]);
+    expect(verdictOf(result, 'alpha', gangs[2]!)).toMatchObject({
+      deficit: cpus(2),
+      reason: UnmetReason.PriorityStarved,
+    });
+    expect(result.shortfalls).toEqual([]);
+  });
+
+  it('A1: the machines of the fold are its own before they are any other need’s', () => {
+    const job = gang('job-1', 4);
+    const fold = stampFor('alpha', job, { fingerprint: foldFingerprint(job), group: 'fold:cpu=4' });
+    const fleet = [
+      configured('m-1', boundTo('alpha'), { price: 0.1 }),
+      configured('m-2', fold, { price: 9 }),
+      configured('m-3', boundTo('alpha'), { price: 0.1 }),
+    ];
+    const result = decideWith(world(fleet, [cluster('alpha', [job])]));
+    expect(claimedBy(result, foldKey('alpha', 4))).toEqual(['m-2']);
+  });
+
+  it('A1: a gang that wants nothing is satisfied, folded or not', () => {
+    for (const fleet of [[], [idle('m-1', inRack('rack-1'))]]) {
+      const nothing = gang('job-1', 0);
+      const result = decideWith(world(fleet, [cluster('alpha', [nothing])]));
+      expect(result.actions).toEqual([]);
+      expect(verdictOf(result, 'alpha', nothing)).toMatchObject({
+        satisfied: true,
+        satisfiable: true,
+        domain: '',
+        reason: UnmetReason.None,
+      });
+    }
+  });
+});

@@ -1,0 +1,225 @@
+/**
+ * One step of a random history: some of the decided actions are enqueued (X1), some that were under way settle, and
+ * the world changes by itself: demand, prices, labels, states, sessions, time, a restart. Counts carry over (A7, A8).
+ */
+import type { Random } from '../../src/base/random.ts';
+import { MachineState } from '../../src/machine/state.ts';
+import {
+  MACHINES_MAX,
+  randomLabels,
+  randomMachine,
+  randomMenu,
+  randomState,
+  setState,
+} from './generator-machines.ts';
+import { addNeed, randomAggregate, randomMinUnit, ZONES } from './generator-needs.ts';
+import { sameKeysOf } from './profile.ts';
+import type { OracleAction, OracleResult, Stamp, World, WorldMachine } from './world.ts';
+
+const S = MachineState;
+
+/** The world after the cycle that gave `result`; the one before it is not changed. */
+export function step(world: World, result: OracleResult, random: Random): World {
+  const next = structuredClone(world);
+  next.parking = new Map(result.parking);
+  next.unmet = new Map(result.unmet);
+  next.cycle++;
+  next.ordinary = random.chance(0.8);
+  next.nowMs += random.pick([0, 250, 10_000, 10_000, 10_000, 60_000, 600_000]);
+  for (const action of result.actions) if (random.chance(0.8)) enqueue(next, action);
+  for (const machine of next.machines) if (random.chance(0.4)) settle(next, machine, random);
+  // Often nothing else happens, so that histories also come to rest.
+  const eventCount = random.chance(0.3) ? 0 : random.between(1, 4);
+  for (let count = 0; count < eventCount; count++) random.pick(EVENTS)(next, random);
+  if (random.chance(0.03)) restart(next);
+  return next;
+}
+
+/** X1: "One action per machine at a time"; X2: "the live state must fit". */
+function enqueue(world: World, action: OracleAction): void {
+  const machine = world.machines.find(({ id }) => id === action.machine)!;
+  const { cluster, forCluster, fingerprint, group } = action;
+  switch (action.kind) {
+    case 'Bootstrap':
+      machine.intent = 'bootstrap';
+      machine.stamp = stampFrom(cluster, fingerprint, group);
+      return;
+    case 'Provision':
+      machine.intent = 'provision';
+      machine.stamp = stampFrom(cluster, fingerprint, group);
+      return;
+    case 'Preempt':
+      machine.intent = 'preempt';
+      machine.drainFor = { cluster: forCluster, fingerprint, group };
+      return;
+    case 'Reclaim':
+      machine.intent = 'reclaim';
+      return;
+    case 'Delete':
+      machine.intent = 'delete';
+  }
+}
+
+/** A fingerprint begins with the values that an assignment keeps (N2). */
+function stampFrom(cluster: string, fingerprint: string, group: string): Stamp {
+  const [, priority, interruptionPenalty, reclamationPenalty] = /^p=(-?\d+)\|ipb=(\d+)\|rpb=(\d+)\|/
+    .exec(fingerprint)!
+    .map(Number) as [number, number, number, number];
+  return { cluster, fingerprint, group, priority, interruptionPenalty, reclamationPenalty };
+}
+
+/** One move along M2: what was enqueued begins, or what was under way ends. */
+function settle(world: World, machine: WorldMachine, random: Random): void {
+  const failed = random.chance(0.08);
+  const { intent } = machine;
+  if (intent !== 'none') {
+    if (intent === 'bootstrap') moveTo(world, machine, failed ? S.Idle : S.Configuring);
+    else if (intent === 'provision') moveTo(world, machine, S.Creating);
+    else if (intent === 'delete') moveTo(world, machine, S.Deleting);
+    else moveTo(world, machine, S.Draining);
+    return;
+  }
+  const target: Partial<Record<MachineState, MachineState>> = {
+    [S.Creating]: S.Idle,
+    [S.Configuring]: random.chance(0.1) || machine.stamp === null ? S.Idle : S.Configured,
+    [S.Draining]: S.Idle,
+    [S.Deleting]: S.Speculative,
+  };
+  const to = target[machine.state];
+  if (to !== undefined) moveTo(world, machine, failed ? S.Failed : to);
+  if (failed && to !== undefined) machine.backoff = random.chance(0.7);
+}
+
+/** M5: the assignment is "cleared with the binding when it becomes Idle or Speculative, by whichever path". */
+function moveTo(world: World, machine: WorldMachine, state: MachineState): void {
+  machine.state = state;
+  machine.intent = 'none';
+  machine.stuck = false;
+  machine.stateSinceMs = world.nowMs;
+  if (state === S.Idle || state === S.Speculative || state === S.Deleting) machine.stamp = null;
+  if (state === S.Draining) return;
+  machine.drainFor = null;
+  machine.foundDraining = false;
+}
+
+function anyMachine(world: World, random: Random, change: (machine: WorldMachine) => void): void {
+  if (world.machines.length > 0) change(random.pick(world.machines));
+}
+
+/** Withdrawal is absence (N1); a new need arrives now (N3). */
+function changeDemand(world: World, random: Random): void {
+  const cluster = world.clusters.length > 0 ? random.pick(world.clusters) : null;
+  if (cluster === null) return;
+  cluster.reported = true;
+  if (cluster.needs.length === 0 || random.chance(0.45)) {
+    addNeed(world, random);
+    return;
+  }
+  const need = random.pick(cluster.needs);
+  switch (random.weighted([2, 3, 1, 1, 1])) {
+    case 0:
+      cluster.needs = cluster.needs.filter((other) => other !== need);
+      return;
+    case 1:
+      need.aggregate = randomAggregate(sameKeysOf(need.requirements).length > 0, random);
+      return;
+    case 2:
+      need.minUnit = randomMinUnit(random);
+      return;
+    case 3:
+      need.backoff = !need.backoff;
+      return;
+    default:
+      cluster.needs = random.chance(0.3) ? [] : random.shuffle(cluster.needs);
+  }
+}
+
+/** One price for an instance type, as when a market moves: many machines change at once, and ties stay. */
+function changePrices(world: World, random: Random): void {
+  const price = random.pick([0.5, 1, 2, 3]);
+  const probability = random.pick([0, 0.1, 0.5]);
+  anyMachine(world, random, (machine) => {
+    const isWhole = random.chance(0.5);
+    for (const other of world.machines) {
+      if (other !== machine && !(isWhole && other.instanceType === machine.instanceType)) continue;
+      other.price = price;
+      other.probability = probability;
+    }
+  });
+}
+
+/** A few of one kind at a time, as a provider brings them: in one state, or each in its own. */
+function insertMachines(world: World, random: Random): void {
+  const menu = randomMenu(random);
+  const state = random.chance(0.6) ? randomState(random) : null;
+  for (let left = random.between(1, 6); left > 0 && world.machines.length < MACHINES_MAX; left--) {
+    const id = `${random.pick(['gpu', 'cpu'])}-${random.below(1_000)}`;
+    if (world.machines.some((machine) => machine.id === id)) continue;
+    const machine = randomMachine(world, menu, id, random);
+    if (state !== null) setState(world, machine, state, random);
+    world.machines.splice(random.between(0, world.machines.length), 0, machine);
+  }
+}
+
+const EVENTS: readonly ((world: World, random: Random) => void)[] = [
+  changeDemand,
+  changeDemand,
+  changePrices,
+  insertMachines,
+  insertMachines,
+  (world, random) =>
+    anyMachine(world, random, (gone) => {
+      world.machines = world.machines.filter((machine) => machine !== gone);
+    }),
+  (world, random) =>
+    anyMachine(world, random, (machine) => {
+      machine.labels = randomLabels(random);
+      if (random.chance(0.3)) machine.zone = random.pick(ZONES);
+    }),
+  // The provider's word overrides M2 (S2).
+  (world, random) =>
+    anyMachine(world, random, (machine) => setState(world, machine, randomState(random), random)),
+  (world, random) =>
+    anyMachine(world, random, (machine) => {
+      const { state, intent } = machine;
+      const isMoving = state === S.Creating || state === S.Configuring || state === S.Draining;
+      if (isMoving && intent === 'none') machine.stuck = !machine.stuck;
+    }),
+  (world, random) =>
+    anyMachine(world, random, (machine) => {
+      machine.backoff = !machine.backoff;
+    }),
+  (world, random) => {
+    if (world.clusters.length === 0) return;
+    const cluster = random.pick(world.clusters);
+    cluster.hasSession = !cluster.hasSession;
+  },
+];
+
+/**
+ * I2: "everything is rebuilt from List and shard_metadata". What is known locally only is lost: enqueued actions, whom a
+ * machine is created or drained for, back-off, counts, the idle clock, and demand until it is sent again.
+ */
+function restart(world: World): void {
+  for (const machine of world.machines) {
+    if (machine.intent !== 'none' && machine.state !== S.Configured) machine.stamp = null;
+    if (machine.state === S.Creating) machine.stamp = null;
+    machine.intent = 'none';
+    machine.stuck = false;
+    machine.backoff = false;
+    machine.drainFor = null;
+    machine.foundDraining = machine.state === S.Draining;
+    machine.stateSinceMs = world.nowMs;
+  }
+  world.parking.clear();
+  world.unmet.clear();
+  for (const [index, cluster] of world.clusters.entries()) {
+    for (const need of cluster.needs) need.backoff = false;
+    for (const need of cluster.needs) need.arrivalMs = world.nowMs;
+    // Clusters come back one after the other: the last one has not yet.
+    if (index < world.clusters.length - 1) continue;
+    cluster.reported = false;
+    cluster.hasSession = false;
+    cluster.needs = [];
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * What the phases share: machines as they count (X1), needs as they live after A1, and what each need got so far
+ * in this cycle. One `Turn` per live need, one `Cycle` for all; both are thrown away with the cycle.
+ */
+import { BUCKET_DOLLARS } from '../../src/machine/penalty.ts';
+import { MachineState } from '../../src/machine/state.ts';
+import { covers, hasSomeOf } from './amounts.ts';
+import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
+import { matches, type Profile } from './profile.ts';
+import {
+  type Amounts,
+  needKey,
+  type OracleAction,
+  type Stamp,
+  type World,
+  type WorldCluster,
+  type WorldMachine,
+} from './world.ts';
+
+/** A need as a cluster sent it. */
+export interface OriginalNeed extends Profile {
+  key: string;
+  cluster: WorldCluster;
+  fingerprint: string;
+  group: string;
+  aggregate: Amounts;
+  minUnit: Amounts;
+  arrivalMs: number;
+  backoff: boolean;
+  /** Empty: it wants no co-location. */
+  sameKeys: string[];
+}
+
+/** A need as the phases see it: an original one, or a fold of several (A1). */
+export interface LiveNeed extends OriginalNeed {
+  isFold: boolean;
+  /** The original needs it stands for, in order N4; an unfolded need stands for itself. */
+  members: OriginalNeed[];
+}
+
+/** What one live need got in this cycle. */
+export interface Turn {
+  need: LiveNeed;
+  /** A7, in this cycle. */
+  isParked: boolean;
+  /** A9: no session, or the need is in back-off: "credit only". */
+  isBarred: boolean;
+  /** A5: the chosen domain; null without one, and for needs without Same. */
+  domain: string[] | null;
+  /** Whether the chosen domain's total covers the aggregate; true for needs without Same. */
+  isSatisfiable: boolean;
+  /** A5: what no other Same need acquires. */
+  reserved: Set<string>;
+  credited: WorldMachine[];
+  /** Orphan Creating, Idle and Speculative machines, in the order in which they were taken. */
+  acquired: WorldMachine[];
+  bootstrapCount: number;
+  provisionCount: number;
+  /** What phase 1 leaves unmet. */
+  remaining: Amounts;
+  /** A4: the domains that the minimum runs over, as of the need's turn in A3. */
+  spreadDomains: Set<string>;
+  /** P6: machines draining that count as freed for it. */
+  draining: WorldMachine[];
+  victims: WorldMachine[];
+  /** What phase 2 leaves missing. */
+  missing: Amounts;
+}
+
+export interface Cycle {
+  world: World;
+  /** In order N4. */
+  needs: LiveNeed[];
+  turns: Map<string, Turn>;
+  /** By machine id. */
+  claims: Map<string, LiveNeed>;
+  actions: OracleAction[];
+}
+
+/**
+ * X1: "From enqueue on it counts in every rule as what it will be: Bootstrap and Provision as Creating, stamped;
+ * Reclaim and Preempt as Draining; Delete as Deleting."
+ */
+export function stateOf(machine: WorldMachine): MachineState {
+  switch (machine.intent) {
+    case 'bootstrap':
+    case 'provision':
+      return MachineState.Creating;
+    case 'reclaim':
+    case 'preempt':
+      return MachineState.Draining;
+    case 'delete':
+      return MachineState.Deleting;
+    case 'none':
+      return machine.state;
+  }
+}
+
+export function inState(world: World, state: MachineState): WorldMachine[] {
+  return world.machines.filter((machine) => stateOf(machine) === state);
+}
+
+/** N4: "priority desc, arrival asc, cluster id asc, then fingerprint, then group". */
+export function compareN4(left: OriginalNeed, right: OriginalNeed): number {
+  return firstDifference(
+    compareNumbers(right.priority, left.priority),
+    compareNumbers(left.arrivalMs, right.arrivalMs),
+    compareBytes(left.cluster.id, right.cluster.id),
+    compareBytes(left.fingerprint, right.fingerprint),
+    compareBytes(left.group, right.group),
+  );
+}
+
+/**
+ * A3: "by priority desc, interruption bucket desc, reclamation bucket desc, then as N4".
+ * READING: the bucket's number, so that zero goes before unspecified.
+ */
+export function compareA3(left: LiveNeed, right: LiveNeed): number {
+  return firstDifference(
+    compareNumbers(right.priority, left.priority),
+    compareNumbers(right.interruptionPenalty, left.interruptionPenalty),
+    compareNumbers(right.reclamationPenalty, left.reclamationPenalty),
+    compareN4(left, right),
+  );
+}
+
+/**
+ * A2: "keep order (price asc, assigned reclamation penalty desc, id asc)".
+ * READING: the penalty is compared in dollars, so that unspecified and zero tie (M5, N5); a missing one is $0.
+ */
+export function compareKeep(left: WorldMachine, right: WorldMachine): number {
+  return firstDifference(
+    compareNumbers(left.price, right.price),
+    compareNumbers(dollars(right.stamp?.reclamationPenalty), dollars(left.stamp?.reclamationPenalty)),
+    compareBytes(left.id, right.id),
+  );
+}
+
+/** N5; a missing value counts as 0. */
+export function dollars(bucket: number | undefined): number {
+  return BUCKET_DOLLARS[bucket ?? 0]!;
+}
+
+export function byId(left: WorldMachine, right: WorldMachine): number {
+  return compareBytes(left.id, right.id);
+}
+
+/** Whether the stamp names this very need. A fold: "machines with its fingerprint and the empty group are its own too". */
+export function isStampedFor(stamp: Stamp | null, need: LiveNeed): boolean {
+  return (
+    stamp !== null &&
+    stamp.cluster === need.cluster.id &&
+    stamp.fingerprint === need.fingerprint &&
+    (stamp.group === need.group || (need.isFold && stamp.group === ''))
+  );
+}
+
+export function isDrainingFor(machine: WorldMachine, need: OriginalNeed): boolean {
+  const target = machine.drainFor;
+  return (
+    stateOf(machine) === MachineState.Draining &&
+    target !== null &&
+    needKey(target.cluster, target.group, target.fingerprint) === need.key
+  );
+}
+
+/** Whether the machine could serve the need at all, now or later: "matches, covers min_unit". */
+export function fits(machine: WorldMachine, need: OriginalNeed): boolean {
+  return matches(need.requirements, machine) && covers(machine.capacity, need.minUnit);
+}
+
+/** A2's taking rule: "unclaimed, matches, covers min_unit and has more than zero of a dimension that still remains". */
+export function canTake(cycle: Cycle, machine: WorldMachine, need: LiveNeed, remaining: Amounts): boolean {
+  return !cycle.claims.has(machine.id) && fits(machine, need) && hasSomeOf(machine.capacity, remaining);
+}
+
+/** A3: "Creating machines stamped for no live need (found after a restart, or their need is gone)". */
+export function isOrphan(machine: WorldMachine, liveNeeds: readonly LiveNeed[]): boolean {
+  return (
+    stateOf(machine) === MachineState.Creating && !liveNeeds.some((need) => isStampedFor(machine.stamp, need))
+  );
+}
