@@ -1,0 +1,188 @@
+/**
+ * Inventory columns: one fixed-width row per machine, all rows in one SharedArrayBuffer. A cycle looks at the
+ * whole fleet every few seconds; as objects that would be garbage-collector work, as columns it is sequential reads,
+ * and a worker looks at a row without a copy. `cap` is the row capacity: machinesMax + 1 (slot 0 = none), rounded up to 8.
+ *
+ *   offset         bytes   column                   unit, meaning
+ *   0              4       magic                    refuses a foreign or older buffer
+ *   4              4       rowCapacity              rows, fixed at creation, multiple of 8
+ *   8              4       slotLimit                i32, Atomics only: every slot that was ever used is below
+ *   12             52      unused                   so that columns begin on a cache line
+ *                          hot, 64 bytes a machine
+ *   64 +  0·cap    8·cap   pricePerHourUsd          f64, USD per hour, ≥ 0
+ *   64 +  8·cap    8·cap   interruptionProbability  f64, in [0, 1]
+ *   64 + 16·cap    8·cap   stateSinceMs             f64, ms since the epoch: when the shard saw it enter its state
+ *   64 + 24·cap    4·cap   generation               u32, see row-generation.ts
+ *   64 + 28·cap    4·cap   shape                    u32, ref in the shape table
+ *   64 + 32·cap    4·cap   need                     u32, ref of the assigned fingerprint, 0 = none
+ *   64 + 36·cap    4·cap   group                    u32, ref of the assigned group, 0 = none
+ *   64 + 40·cap    4·cap   priority                 i32, assigned
+ *   64 + 44·cap    4·cap   statePosition            u32, in the list of its state
+ *   64 + 48·cap    4·cap   stateShapePosition       u32, in the list of its state and shape
+ *   64 + 52·cap    4·cap   clusterPosition          u32, in the list of its cluster and state
+ *   64 + 56·cap    2·cap   cluster                  u16, ref in the cluster table, 0 = bound to none
+ *   64 + 58·cap    2·cap   instanceType             u16, ref in the instance type table
+ *   64 + 60·cap    1·cap   state                    u8, MachineState, 0 = empty slot
+ *   64 + 61·cap    1·cap   capacityType             u8, CapacityType
+ *   64 + 62·cap    1·cap   interruptionPenalty      u8, assigned bucket
+ *   64 + 63·cap    1·cap   reclamationPenalty       u8, assigned bucket
+ *                          cold, 19 bytes a machine
+ *   64 + 64·cap    4·cap   idRank                   u32, orders as the ids do bytewise; 0 = not ranked yet (id-ranks.ts)
+ *   64 + 68·cap    4·cap   host                     u32, address in the host arena, 0 = no host
+ *   64 + 72·cap    4·cap   lastError                u32, ref in the text table, 0 = none
+ *   64 + 76·cap    4·cap   ownLabels                u32, ref in the text table, 0 = none
+ *   64 + 80·cap    1·cap   provider                 u8, index of the configured provider that listed it
+ *   64 + 81·cap    1·cap   intent                   u8, Intent: the action enqueued for it
+ *   64 + 82·cap    1·cap   flags                    u8, bits of Flag
+ *
+ * Widest first, so all are aligned and none is padded. The main thread alone writes.
+ *
+ * Another thread trusts a row only between two equal, even reads of its generation (base/seqlock.ts); the three
+ * positions and idRank are the main thread's own and not covered.
+ */
+import { assert } from '../base/assert.ts';
+
+const MAGIC = 0x464c5431; // "FLT1"
+const HEADER_BYTES = 64;
+const SLOT_LIMIT_WORD = 2;
+export const HOT_BYTES_PER_ROW = 64;
+export const COLD_BYTES_PER_ROW = 19;
+
+type Shared<T> = T & { readonly buffer: SharedArrayBuffer };
+
+export class InventoryColumns {
+  readonly buffer: SharedArrayBuffer;
+  readonly rowCapacity: number;
+  readonly #header: Int32Array;
+  readonly pricePerHourUsd: Shared<Float64Array>;
+  readonly interruptionProbability: Shared<Float64Array>;
+  readonly stateSinceMs: Shared<Float64Array>;
+  readonly generation: Shared<Uint32Array>;
+  readonly shape: Shared<Uint32Array>;
+  readonly need: Shared<Uint32Array>;
+  readonly group: Shared<Uint32Array>;
+  readonly priority: Shared<Int32Array>;
+  readonly statePosition: Shared<Uint32Array>;
+  readonly stateShapePosition: Shared<Uint32Array>;
+  readonly clusterPosition: Shared<Uint32Array>;
+  readonly cluster: Shared<Uint16Array>;
+  readonly instanceType: Shared<Uint16Array>;
+  readonly state: Shared<Uint8Array>;
+  readonly capacityType: Shared<Uint8Array>;
+  readonly interruptionPenalty: Shared<Uint8Array>;
+  readonly reclamationPenalty: Shared<Uint8Array>;
+  readonly idRank: Shared<Uint32Array>;
+  readonly host: Shared<Uint32Array>;
+  readonly lastError: Shared<Uint32Array>;
+  readonly ownLabels: Shared<Uint32Array>;
+  readonly provider: Shared<Uint8Array>;
+  readonly intent: Shared<Uint8Array>;
+  readonly flags: Shared<Uint8Array>;
+
+  private constructor(buffer: SharedArrayBuffer) {
+    const header = new Int32Array(buffer, 0, HEADER_BYTES / 4);
+    const rowCapacity = header[1]!;
+    assert(header[0] === MAGIC && buffer.byteLength === bytesFor(rowCapacity), 'not an inventory buffer');
+    this.buffer = buffer;
+    this.rowCapacity = rowCapacity;
+    this.#header = header;
+    let offset = HEADER_BYTES;
+    const next = (bytes: number) => {
+      const at = offset;
+      offset += bytes * rowCapacity;
+      return at;
+    };
+    this.pricePerHourUsd = new Float64Array(buffer, next(8), rowCapacity);
+    this.interruptionProbability = new Float64Array(buffer, next(8), rowCapacity);
+    this.stateSinceMs = new Float64Array(buffer, next(8), rowCapacity);
+    this.generation = new Uint32Array(buffer, next(4), rowCapacity);
+    this.shape = new Uint32Array(buffer, next(4), rowCapacity);
+    this.need = new Uint32Array(buffer, next(4), rowCapacity);
+    this.group = new Uint32Array(buffer, next(4), rowCapacity);
+    this.priority = new Int32Array(buffer, next(4), rowCapacity);
+    this.statePosition = new Uint32Array(buffer, next(4), rowCapacity);
+    this.stateShapePosition = new Uint32Array(buffer, next(4), rowCapacity);
+    this.clusterPosition = new Uint32Array(buffer, next(4), rowCapacity);
+    this.cluster = new Uint16Array(buffer, next(2), rowCapacity);
+    this.instanceType = new Uint16Array(buffer, next(2), rowCapacity);
+    this.state = new Uint8Array(buffer, next(1), rowCapacity);
+    this.capacityType = new Uint8Array(buffer, next(1), rowCapacity);
+    this.interruptionPenalty = new Uint8Array(buffer, next(1), rowCapacity);
+    this.reclamationPenalty = new Uint8Array(buffer, next(1), rowCapacity);
+    assert(offset === HEADER_BYTES + HOT_BYTES_PER_ROW * rowCapacity, 'hot columns are 64 bytes a machine');
+    this.idRank = new Uint32Array(buffer, next(4), rowCapacity);
+    this.host = new Uint32Array(buffer, next(4), rowCapacity);
+    this.lastError = new Uint32Array(buffer, next(4), rowCapacity);
+    this.ownLabels = new Uint32Array(buffer, next(4), rowCapacity);
+    this.provider = new Uint8Array(buffer, next(1), rowCapacity);
+    this.intent = new Uint8Array(buffer, next(1), rowCapacity);
+    this.flags = new Uint8Array(buffer, next(1), rowCapacity);
+    assert(offset === buffer.byteLength, 'the columns fill the buffer');
+  }
+
+  static create(machinesMax: number): InventoryColumns {
+    const rowCapacity = Math.ceil((machinesMax + 1) / 8) * 8;
+    const buffer = new SharedArrayBuffer(bytesFor(rowCapacity));
+    new Int32Array(buffer, 0, 3).set([MAGIC, rowCapacity, 1]);
+    return new InventoryColumns(buffer);
+  }
+
+  /** In another thread, or over a copy. */
+  static open(buffer: SharedArrayBuffer): InventoryColumns {
+    return new InventoryColumns(buffer);
+  }
+
+  /** Exclusive: scans run from slot 1 to here. */
+  get slotLimit(): number {
+    return Atomics.load(this.#header, SLOT_LIMIT_WORD);
+  }
+
+  set slotLimit(limit: number) {
+    Atomics.store(this.#header, SLOT_LIMIT_WORD, limit);
+  }
+
+  /** The rows as they are now, in a buffer of their own with no room for more. Main thread only. */
+  copy(): InventoryColumns {
+    const { slotLimit } = this;
+    const copy = InventoryColumns.create(slotLimit - 1);
+    copy.slotLimit = slotLimit;
+    const from = this.#all();
+    copy.#all().forEach((column, index) => {
+      column.set(from[index]!.subarray(0, slotLimit));
+    });
+    return copy;
+  }
+
+  #all() {
+    return [
+      this.pricePerHourUsd,
+      this.interruptionProbability,
+      this.stateSinceMs,
+      this.generation,
+      this.shape,
+      this.need,
+      this.group,
+      this.priority,
+      this.statePosition,
+      this.stateShapePosition,
+      this.clusterPosition,
+      this.cluster,
+      this.instanceType,
+      this.state,
+      this.capacityType,
+      this.interruptionPenalty,
+      this.reclamationPenalty,
+      this.idRank,
+      this.host,
+      this.lastError,
+      this.ownLabels,
+      this.provider,
+      this.intent,
+      this.flags,
+    ];
+  }
+}
+
+function bytesFor(rowCapacity: number): number {
+  return HEADER_BYTES + (HOT_BYTES_PER_ROW + COLD_BYTES_PER_ROW) * rowCapacity;
+}

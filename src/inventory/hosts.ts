@@ -1,0 +1,120 @@
+/**
+ * Hosts: where a machine runs, as its provider names it (`aws`, `i-0123456789abcdef0`). Every machine has another one,
+ * so interning would only cost buckets: a host is a block of its own in an arena, and the row holds its address.
+ *
+ *   block     provider   u16, little endian: ref in the table of provider names
+ *             ref        the rest: UTF-8 bytes
+ */
+import { ByteArena } from '../base/byte-arena.ts';
+import { type SharedStringTable, StringTable } from '../base/string-table.ts';
+import { Utf8Scratch } from '../base/utf8.ts';
+import type { HostRef } from '../machine/machine.ts';
+
+const PROVIDER_BYTES = 2;
+const PROVIDER_NAMES_MAX = 65_535;
+
+export interface SharedHosts {
+  readonly arena: SharedArrayBuffer;
+  readonly providers: SharedStringTable;
+}
+
+export class Hosts {
+  readonly #arena: ByteArena;
+  readonly #providers: StringTable;
+  readonly #scratch = new Utf8Scratch();
+
+  private constructor(arena: ByteArena, providers: StringTable) {
+    this.#arena = arena;
+    this.#providers = providers;
+  }
+
+  static create(bytesMax: number): Hosts {
+    const providers = StringTable.create({
+      name: 'host providers',
+      entriesMax: PROVIDER_NAMES_MAX,
+      bytesMax: PROVIDER_NAMES_MAX * 64,
+    });
+    return new Hosts(ByteArena.create(bytesMax), providers);
+  }
+
+  static attach(shared: SharedHosts): Hosts {
+    return new Hosts(new ByteArena(shared.arena), StringTable.attach(shared.providers));
+  }
+
+  share(): SharedHosts {
+    return { arena: this.#arena.buffer, providers: this.#providers.share() };
+  }
+
+  get bytesUsed(): number {
+    return this.#arena.bytesUsed;
+  }
+
+  get bytesTouched(): number {
+    return this.#arena.bytesTouched;
+  }
+
+  get providerCount(): number {
+    return this.#providers.count;
+  }
+
+  get bytesMax(): number {
+    return this.#arena.bytes.length;
+  }
+
+  /** Address of a new host, 0 if there is no room (nothing is kept then). */
+  store(
+    providers: Uint8Array,
+    providerStart: number,
+    providerEnd: number,
+    refs: Uint8Array,
+    refStart: number,
+    refEnd: number,
+  ): number {
+    const provider = this.#providers.internBytes(providers, providerStart, providerEnd);
+    const scratch = this.#scratch;
+    const length = PROVIDER_BYTES + refEnd - refStart;
+    scratch.reserve(length);
+    scratch.bytes[0] = provider & 0xff;
+    scratch.bytes[1] = provider >>> 8;
+    for (let from = refStart, at = PROVIDER_BYTES; from < refEnd; ) scratch.bytes[at++] = refs[from++]!;
+    const address = this.#arena.store(scratch.bytes, 0, length);
+    if (address === 0) this.#providers.release(provider);
+    return address;
+  }
+
+  free(address: number): void {
+    if (address === 0) return;
+    this.#providers.release(this.#providerOf(address));
+    this.#arena.free(address);
+  }
+
+  get(address: number): HostRef | null {
+    if (address === 0) return null;
+    const start = this.#arena.startOf(address);
+    const ref = this.#arena.decode(start + PROVIDER_BYTES, start + this.#arena.lengthOf(address));
+    return { provider: this.#providers.get(this.#providerOf(address)), ref };
+  }
+
+  /** Whether the host at an address is this one. Another thread checks the row's generation afterwards. */
+  equals(
+    address: number,
+    providers: Uint8Array,
+    providerStart: number,
+    providerEnd: number,
+    refs: Uint8Array,
+    refStart: number,
+    refEnd: number,
+  ): boolean {
+    if (address === 0) return false;
+    const { bytes } = this.#arena;
+    const own = this.#arena.startOf(address) + PROVIDER_BYTES - refStart;
+    if (this.#arena.lengthOf(address) - PROVIDER_BYTES !== refEnd - refStart) return false;
+    for (let at = refEnd - 1; at >= refStart; at--) if (bytes[own + at] !== refs[at]) return false;
+    return this.#providers.equalsBytes(this.#providerOf(address), providers, providerStart, providerEnd);
+  }
+
+  #providerOf(address: number): number {
+    const start = this.#arena.startOf(address);
+    return this.#arena.bytes[start]! | (this.#arena.bytes[start + 1]! << 8);
+  }
+}

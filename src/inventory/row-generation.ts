@@ -1,0 +1,31 @@
+/**
+ * The generation of a row: incarnation (16 bits) · writes (15 bits) · being written (1 bit). The lower half changes with
+ * every write, so that a reader in another thread notices a torn row; the upper half only when a machine is removed,
+ * so that whoever holds (slot, generation) across other people's writes notices that the slot has become another
+ * machine's. Writes wrap within their 15 bits: 32,768 writes to one row during one read of it do not happen.
+ */
+import { beginWrite, endWrite } from '../base/seqlock.ts';
+
+const WRITES_MASK = 0xffff;
+const INCARNATION_SHIFT = 16;
+
+/** Whether two generations of a slot are of one machine: writes in between do not matter, removal does. */
+export function isSameIncarnation(generationA: number, generationB: number): boolean {
+  return (generationA ^ generationB) >>> INCARNATION_SHIFT === 0;
+}
+
+/** Odd from here on. */
+export function beginRowWrite(generation: Uint32Array, slot: number): void {
+  beginWrite(generation, slot, generation[slot]! | 1);
+}
+
+/** Even again, and another number than before. */
+export function endRowWrite(generation: Uint32Array, slot: number): void {
+  const odd = generation[slot]!;
+  endWrite(generation, slot, (odd & ~WRITES_MASK) | ((odd + 1) & WRITES_MASK));
+}
+
+/** Even again, and the first generation of the slot's next machine. */
+export function endRowRemoval(generation: Uint32Array, slot: number): void {
+  endWrite(generation, slot, ((generation[slot]! >>> INCARNATION_SHIFT) + 1) << INCARNATION_SHIFT);
+}

@@ -1,0 +1,80 @@
+/**
+ * Intents and flags on a row: what is enqueued for a machine, and what other parts of the shard noticed about it. From
+ * the moment of enqueueing an action counts in every rule (X1), so it is a write like any other: consistent for other
+ * threads, in the indexes, in the change log.
+ */
+import type { MachineState } from '../machine/state.ts';
+import { MachineState as S } from '../machine/state.ts';
+import { type Binding, emptyBinding, loadBinding, storeBinding } from './binding.ts';
+import { IntentRefusedError } from './errors.ts';
+import { type Flag, INTENT_STATE, Intent, isBinding } from './intent.ts';
+import { findInvalidAssignment } from './row-checks.ts';
+import { beginRowWrite, endRowWrite } from './row-generation.ts';
+import type { RowStore } from './row-store.ts';
+
+const UNBOUND = emptyBinding();
+const held = emptyBinding();
+
+/** Enqueues an action (X2: only in the state that it needs). Bootstrap and Provision stamp the binding at once. */
+export function enqueueIntent(store: RowStore, slot: number, intent: Intent, binding?: Binding): void {
+  const { columns } = store;
+  store.guardWrite();
+  const state = store.stateOf(slot);
+  const refuse = (why: string) => new IntentRefusedError(store.idOf(slot), why);
+  if (intent === Intent.None) throw refuse('no action is no intent');
+  if (columns.intent[slot] !== Intent.None) throw refuse('one is enqueued already');
+  if (INTENT_STATE[intent] !== state) throw refuse(`it is not in the state that action ${intent} needs`);
+  if (isBinding(intent) !== (binding !== undefined && binding.cluster !== 0)) {
+    throw refuse('Bootstrap and Provision name a cluster, and no other action does');
+  }
+  if (binding !== undefined) {
+    const invalid = findInvalidAssignment(store.idOf(slot), binding);
+    if (invalid !== null) throw invalid;
+    store.tables.retainBinding(binding);
+    rebind(store, slot, state, 0, binding.cluster);
+  }
+  beginRowWrite(columns.generation, slot);
+  columns.intent[slot] = intent;
+  if (binding !== undefined) storeBinding(columns, slot, binding);
+  endRowWrite(columns.generation, slot);
+  store.changes.mark(slot);
+}
+
+/** The action has settled. A stamp that led to nothing goes with it. */
+export function settleIntent(store: RowStore, slot: number): void {
+  const { columns } = store;
+  store.guardWrite();
+  const state = store.stateOf(slot);
+  if (columns.intent[slot] === Intent.None) return;
+  const cluster = columns.cluster[slot]!;
+  const unbinds = cluster !== 0 && (state === S.Idle || state === S.Speculative);
+  if (unbinds) {
+    loadBinding(columns, slot, held);
+    rebind(store, slot, state, cluster, 0);
+  }
+  beginRowWrite(columns.generation, slot);
+  columns.intent[slot] = Intent.None;
+  if (unbinds) storeBinding(columns, slot, UNBOUND);
+  endRowWrite(columns.generation, slot);
+  if (unbinds) store.tables.releaseBinding(held);
+  store.changes.mark(slot);
+}
+
+export function writeFlag(store: RowStore, slot: number, flag: Flag, on: boolean): void {
+  const { flags, generation } = store.columns;
+  store.guardWrite();
+  store.stateOf(slot);
+  const before = flags[slot]!;
+  const after = on ? before | flag : before & ~flag;
+  if (after === before) return;
+  beginRowWrite(generation, slot);
+  flags[slot] = after;
+  endRowWrite(generation, slot);
+  store.changes.mark(slot);
+}
+
+function rebind(store: RowStore, slot: number, state: MachineState, before: number, after: number): void {
+  const shape = store.columns.shape[slot]!;
+  store.indexes.move(slot, state, state, shape, shape, before, after);
+  store.orders.mark(slot, state, state, before, after);
+}

@@ -1,0 +1,354 @@
+/**
+ * The rows of the inventory and everything that hangs on them, written in one place: columns, ids, hosts, strings, live
+ * indexes, lazily kept orders, id ranks and the change log. Every operation checks first, then takes what may run
+ * out (slot, id bytes, host bytes), then writes; so a refused one has changed nothing, and a written one can no longer fail.
+ *
+ * Rows hold one reference to each shape, cluster, fingerprint, group and text that they name. What is said here in
+ * numbers and refs, inventory.ts says in objects.
+ */
+import { assert } from '../base/assert.ts';
+import { hashBytes } from '../base/hash.ts';
+import type { KeyTable } from '../base/key-table.ts';
+import { IllegalTransitionError, InvalidMachineError } from '../machine/machine.ts';
+import { canMove, isMachineState, MachineState } from '../machine/state.ts';
+import {
+  type Binding,
+  emptyBinding,
+  endsBinding,
+  isSameBinding,
+  loadBinding,
+  resolveBinding,
+  storeBinding,
+} from './binding.ts';
+import { ChangeLog } from './change-log.ts';
+import { InventoryColumns } from './columns.ts';
+import { DuplicateIdError, InventoryFullError, WrongSlotError } from './errors.ts';
+import { FleetCounts } from './fleet-counts.ts';
+import { IdRanks } from './id-ranks.ts';
+import { FleetIndexes } from './indexes.ts';
+import { Flag, Intent, isBinding } from './intent.ts';
+import type { MachineRow } from './machine-row.ts';
+import { FleetOrders } from './orders.ts';
+import { findInvalidMove, findInvalidRow } from './row-checks.ts';
+import { beginRowWrite, endRowRemoval, endRowWrite, isSameIncarnation } from './row-generation.ts';
+import { SlotPool } from './slot-pool.ts';
+import { type InventoryOptions, InventoryTables } from './tables.ts';
+
+const S = MachineState;
+/** Flags that say something about the state, and end with it. */
+const STATE_FLAGS = Flag.Stuck | Flag.FoundDraining;
+const UNBOUND = emptyBinding();
+
+export class RowStore {
+  readonly machinesMax: number;
+  readonly columns: InventoryColumns;
+  readonly tables: InventoryTables;
+  /** Reading only; the store itself keeps them. */
+  readonly indexes: FleetIndexes;
+  readonly counts: FleetCounts;
+  readonly orders: FleetOrders;
+  /** Slots touched (inserted, changed, removed, intent, flags) since it was last taken; for one reader. */
+  readonly changes: ChangeLog;
+  readonly #ids: KeyTable;
+  readonly #ranks: IdRanks;
+  readonly #slots: SlotPool;
+  readonly #held = emptyBinding();
+  readonly #next = emptyBinding();
+  #count = 0;
+
+  constructor(options: InventoryOptions) {
+    this.tables = new InventoryTables(options);
+    this.machinesMax = this.tables.machinesMax;
+    this.columns = InventoryColumns.create(this.machinesMax);
+    const { ids, shapes, clusters } = this.tables;
+    this.indexes = new FleetIndexes(this.columns, shapes.shapesMax, clusters.entriesMax);
+    this.counts = new FleetCounts(this.indexes, shapes);
+    this.orders = new FleetOrders(this.columns, this.indexes, clusters.entriesMax, () => this.ensureRanks());
+    this.changes = new ChangeLog(this.columns.rowCapacity - 1);
+    this.#ids = ids;
+    this.#ranks = new IdRanks(ids, this.columns.idRank, this.machinesMax);
+    this.#slots = new SlotPool(this.columns, this.machinesMax);
+  }
+
+  /** Machines held. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Slots in bytewise order of their ids, for paging. */
+  get slotsById(): Uint32Array {
+    this.ensureRanks();
+    return this.#ranks.slotsById;
+  }
+
+  /** Gives every machine its idRank. Cheap when nothing came or went; spreads a bulk load if called between parts of it. */
+  ensureRanks(): void {
+    if (!this.#ranks.isCurrent) this.#ranks.ensure((slot) => this.#slots.give(slot));
+  }
+
+  /** The slot of an id, 0 if there is none. */
+  findBytes(bytes: Uint8Array, start: number, end: number): number {
+    return this.#ids.find(hashBytes(bytes, start, end), bytes, start, end);
+  }
+
+  idOf(slot: number): string {
+    return this.#ids.textOf(slot);
+  }
+
+  /** To be kept with a slot and shown to `isCurrent` later. */
+  generationOf(slot: number): number {
+    return this.columns.generation[slot]!;
+  }
+
+  /** Whether a slot still holds the machine that it held at that generation; changes of the machine do not matter. */
+  isCurrent(slot: number, generation: number): boolean {
+    const now = this.columns.generation[slot];
+    return now !== undefined && this.columns.state[slot] !== 0 && isSameIncarnation(now, generation);
+  }
+
+  insertRow(
+    ids: Uint8Array,
+    idStart: number,
+    idEnd: number,
+    row: MachineRow,
+    provider: number,
+    nowMs: number,
+  ): number {
+    this.guardWrite();
+    if (idStart === idEnd) throw new InvalidMachineError('', 'structural', 'the id is empty');
+    assert(Number.isInteger(provider) && provider >= 0 && provider <= 255, 'a provider is a byte');
+    if (this.#findInvalid('?', row, row.hasHost, row, row.state === S.Creating, row.lastError) !== null) {
+      const id = decode(ids, idStart, idEnd);
+      throw this.#findInvalid(id, row, row.hasHost, row, row.state === S.Creating, row.lastError)!;
+    }
+    const { columns, tables } = this;
+    const hash = hashBytes(ids, idStart, idEnd);
+    if (this.#ids.find(hash, ids, idStart, idEnd) !== 0) {
+      throw new DuplicateIdError(decode(ids, idStart, idEnd));
+    }
+    if (this.#slots.peek() === 0) this.ensureRanks(); // brings slots out of limbo
+    const slot = this.#slots.peek();
+    if (slot === 0) throw new InventoryFullError('slots', this.machinesMax);
+    const host = row.hasHost ? this.#storeHost(row) : 0;
+    if (!this.#ids.add(slot, hash, ids, idStart, idEnd)) {
+      tables.hosts.free(host);
+      throw new InventoryFullError('bytes of ids', this.#ids.arena.bytes.length);
+    }
+    this.#slots.take();
+    this.#count++;
+    tables.retainRow(row.shape, row, row.lastError, row.ownLabels);
+    beginRowWrite(columns.generation, slot);
+    this.#writeFacts(slot, row);
+    storeBinding(columns, slot, row);
+    columns.state[slot] = row.state;
+    columns.stateSinceMs[slot] = nowMs;
+    columns.host[slot] = host;
+    columns.lastError[slot] = row.lastError;
+    columns.provider[slot] = provider;
+    columns.intent[slot] = Intent.None;
+    columns.flags[slot] = 0;
+    endRowWrite(columns.generation, slot);
+    this.indexes.enter(slot, row.state, row.shape, row.cluster);
+    this.#ranks.add(slot);
+    this.orders.mark(slot, row.state, row.state, row.cluster, row.cluster);
+    this.changes.mark(slot);
+    return slot;
+  }
+
+  /** False if the machine was so already: then nothing happens (S2). `force` skips the transition table, and only that. */
+  applyRow(slot: number, row: MachineRow, nowMs: number, force = false): boolean {
+    this.guardWrite();
+    const { columns, tables } = this;
+    const from = this.stateOf(slot);
+    const to = row.state as MachineState;
+    if (to !== from && isMachineState(to) && !force && !canMove(from, to)) {
+      throw new IllegalTransitionError(this.idOf(slot), from, to);
+    }
+    const held = this.#held;
+    const next = this.#next;
+    loadBinding(columns, slot, held);
+    resolveBinding(next, held, row, from, to);
+    const hostBefore = columns.host[slot]!;
+    // X7: a machine that is only an offer again has no host, whether the change says so or not.
+    const keepsHost = row.saysHost ? row.hasHost && this.#isHost(hostBefore, row) : to !== S.Speculative;
+    const hasHost = row.saysHost ? row.hasHost : keepsHost && hostBefore !== 0;
+    const errorBefore = columns.lastError[slot]!;
+    const lastError = row.saysLastError ? row.lastError : from === S.Failed && to !== from ? 0 : errorBefore;
+    const mayBeStamped = to === S.Creating || (to === from && this.#isStampKept(slot, row));
+    if (this.#findInvalid('?', row, hasHost, next, mayBeStamped, lastError) !== null) {
+      throw this.#findInvalid(this.idOf(slot), row, hasHost, next, mayBeStamped, lastError)!;
+    }
+    const hostStays = keepsHost || (!hasHost && hostBefore === 0);
+    if (to === from && hostStays && lastError === errorBefore && this.#hasFacts(slot, row)) {
+      if (isSameBinding(held, next)) return false;
+    }
+    const host = keepsHost ? hostBefore : hasHost ? this.#storeHost(row) : 0;
+    const shapeBefore = columns.shape[slot]!;
+    const ownBefore = columns.ownLabels[slot]!;
+    tables.retainRow(row.shape, next, lastError, row.ownLabels);
+    this.indexes.move(slot, from, to, shapeBefore, row.shape, held.cluster, next.cluster);
+    beginRowWrite(columns.generation, slot);
+    this.#writeFacts(slot, row);
+    storeBinding(columns, slot, next);
+    columns.host[slot] = host;
+    columns.lastError[slot] = lastError;
+    if (to !== from) this.#writeState(slot, to, nowMs);
+    endRowWrite(columns.generation, slot);
+    if (host !== hostBefore) tables.hosts.free(hostBefore);
+    tables.releaseRow(shapeBefore, held, errorBefore, ownBefore);
+    this.orders.mark(slot, from, to, held.cluster, next.cluster);
+    this.changes.mark(slot);
+    return true;
+  }
+
+  /** A change of state and nothing else: what applyRow does, without looking at what cannot change. */
+  move(slot: number, to: MachineState, nowMs: number, force = false): boolean {
+    this.guardWrite();
+    const { columns, tables } = this;
+    const from = this.stateOf(slot);
+    if (to === from) return false;
+    if (isMachineState(to) && !force && !canMove(from, to)) {
+      throw new IllegalTransitionError(this.idOf(slot), from, to);
+    }
+    const cluster = columns.cluster[slot]!;
+    const unbinds = cluster !== 0 && endsBinding(from, to);
+    const losesHost = to === S.Speculative;
+    const hasHost = !losesHost && columns.host[slot] !== 0;
+    const hasCluster = cluster !== 0 && !unbinds && to !== S.Creating;
+    const hasLastError = to === S.Failed && columns.lastError[slot] !== 0;
+    if (findInvalidMove('?', to, hasHost, hasCluster, hasLastError) !== null) {
+      throw findInvalidMove(this.idOf(slot), to, hasHost, hasCluster, hasLastError)!;
+    }
+    const shape = columns.shape[slot]!;
+    const clusterAfter = unbinds ? 0 : cluster;
+    this.indexes.move(slot, from, to, shape, shape, cluster, clusterAfter);
+    if (unbinds) loadBinding(columns, slot, this.#held);
+    const hostBefore = losesHost ? columns.host[slot]! : 0;
+    const errorBefore = from === S.Failed ? columns.lastError[slot]! : 0;
+    beginRowWrite(columns.generation, slot);
+    if (unbinds) storeBinding(columns, slot, UNBOUND);
+    if (losesHost) columns.host[slot] = 0;
+    if (errorBefore !== 0) columns.lastError[slot] = 0;
+    this.#writeState(slot, to, nowMs);
+    endRowWrite(columns.generation, slot);
+    if (unbinds) tables.releaseBinding(this.#held);
+    tables.hosts.free(hostBefore);
+    tables.texts.release(errorBefore);
+    this.orders.mark(slot, from, to, cluster, clusterAfter);
+    this.changes.mark(slot);
+    return true;
+  }
+
+  remove(slot: number): void {
+    this.guardWrite();
+    const { columns, tables } = this;
+    const state = this.stateOf(slot);
+    const held = this.#held;
+    loadBinding(columns, slot, held);
+    const shape = columns.shape[slot]!;
+    const host = columns.host[slot]!;
+    const lastError = columns.lastError[slot]!;
+    const ownLabels = columns.ownLabels[slot]!;
+    this.indexes.leave(slot, state, shape, held.cluster);
+    beginRowWrite(columns.generation, slot);
+    columns.state[slot] = 0;
+    columns.shape[slot] = columns.host[slot] = columns.lastError[slot] = columns.ownLabels[slot] = 0;
+    columns.intent[slot] = columns.flags[slot] = 0;
+    storeBinding(columns, slot, UNBOUND);
+    endRowRemoval(columns.generation, slot);
+    this.#ids.remove(slot);
+    this.#ranks.remove(slot);
+    tables.hosts.free(host);
+    tables.releaseRow(shape, held, lastError, ownLabels);
+    this.orders.mark(slot, state, state, held.cluster, held.cluster);
+    this.changes.mark(slot);
+    this.#count--;
+  }
+
+  /** The state of a machine that must be there. */
+  stateOf(slot: number): MachineState {
+    const state = this.columns.state[slot];
+    if (state === undefined || state === 0) throw new WrongSlotError(slot, 'holds no machine');
+    return state as MachineState;
+  }
+
+  /** Called ahead of every write; the inventory, which knows about open snapshots, overrides it. */
+  guardWrite(): void {}
+
+  #findInvalid(
+    machineId: string,
+    row: MachineRow,
+    hasHost: boolean,
+    binding: Binding,
+    mayBeStamped: boolean,
+    lastError: number,
+  ): InvalidMachineError | null {
+    assert(this.tables.shapes.isHeld(row.shape), 'a row names a shape that its caller holds');
+    const { state, pricePerHourUsd: price, interruptionProbability: probability } = row;
+    return findInvalidRow(machineId, state, price, probability, hasHost, binding, mayBeStamped, lastError);
+  }
+
+  /** An enqueued Bootstrap or Provision has stamped the row, and the change does not contradict it. */
+  #isStampKept(slot: number, row: MachineRow): boolean {
+    return isBinding(this.columns.intent[slot]!) && !(row.saysCluster && row.cluster !== 0);
+  }
+
+  #hasFacts(slot: number, row: MachineRow): boolean {
+    const { columns } = this;
+    return (
+      columns.shape[slot] === row.shape &&
+      columns.pricePerHourUsd[slot] === row.pricePerHourUsd &&
+      columns.interruptionProbability[slot] === row.interruptionProbability &&
+      columns.ownLabels[slot] === row.ownLabels
+    );
+  }
+
+  #writeFacts(slot: number, row: MachineRow): void {
+    const { columns } = this;
+    const { shapes } = this.tables;
+    columns.pricePerHourUsd[slot] = row.pricePerHourUsd;
+    columns.interruptionProbability[slot] = row.interruptionProbability;
+    columns.shape[slot] = row.shape;
+    columns.instanceType[slot] = shapes.instanceTypeOf[row.shape]!;
+    columns.capacityType[slot] = shapes.capacityTypeOf[row.shape]!;
+    columns.ownLabels[slot] = row.ownLabels;
+  }
+
+  #writeState(slot: number, state: MachineState, nowMs: number): void {
+    const { columns } = this;
+    columns.state[slot] = state;
+    columns.stateSinceMs[slot] = nowMs;
+    const flags = columns.flags[slot]!;
+    if ((flags & STATE_FLAGS) !== 0) columns.flags[slot] = flags & ~STATE_FLAGS;
+  }
+
+  #isHost(address: number, row: MachineRow): boolean {
+    return this.tables.hosts.equals(
+      address,
+      row.hostProviderBytes,
+      row.hostProviderStart,
+      row.hostProviderEnd,
+      row.hostRefBytes,
+      row.hostRefStart,
+      row.hostRefEnd,
+    );
+  }
+
+  #storeHost(row: MachineRow): number {
+    const { hosts } = this.tables;
+    const address = hosts.store(
+      row.hostProviderBytes,
+      row.hostProviderStart,
+      row.hostProviderEnd,
+      row.hostRefBytes,
+      row.hostRefStart,
+      row.hostRefEnd,
+    );
+    if (address === 0) throw new InventoryFullError('bytes of hosts', hosts.bytesMax);
+    return address;
+  }
+}
+
+function decode(bytes: Uint8Array, start: number, end: number): string {
+  return Buffer.from(bytes.subarray(start, end)).toString('utf8');
+}

@@ -1,0 +1,75 @@
+/**
+ * Reads the canonical bytes of shape-key.ts back: once for each new shape, never per machine. The bytes are
+ * always our own, so a surprise in them is a broken invariant and no input error. Objects have no prototype:
+ * a label or resource may have any name, `__proto__` too.
+ */
+import { assert } from '../base/assert.ts';
+
+/** What a shape's canonical bytes say. */
+export interface ShapeKeyParts {
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: number;
+  readonly labels: ReadonlyMap<string, string>;
+  readonly capacity: Readonly<Record<string, number>>;
+}
+
+/** Reads canonical bytes back; they are always our own, so a surprise is a broken invariant. */
+export function parseShapeKey(bytes: Uint8Array, start: number, end: number): ShapeKeyParts {
+  const reader = new KeyReader(bytes, start);
+  const capacityType = bytes[reader.at++]!;
+  const instanceType = reader.text();
+  const zone = reader.text();
+  const labels = new Map<string, string>();
+  for (let left = reader.varint(); left > 0; left--) labels.set(reader.text(), reader.text());
+  const capacity: Record<string, number> = Object.create(null);
+  for (let left = reader.varint(); left > 0; left--) capacity[reader.text()] = reader.double();
+  assert(reader.at === end, 'a shape key ends where its last entry does');
+  return { instanceType, zone, capacityType, labels, capacity };
+}
+
+/** Own labels as they were put in, by key. */
+export function parseOwnLabels(
+  bytes: Uint8Array,
+  end: number,
+  ownLabelKeys: readonly string[],
+): Record<string, string> {
+  const reader = new KeyReader(bytes, 0);
+  const labels: Record<string, string> = Object.create(null);
+  while (reader.at < end) labels[ownLabelKeys[bytes[reader.at++]!]!] = reader.text();
+  return labels;
+}
+
+class KeyReader {
+  at: number;
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  readonly #buffer: Buffer;
+
+  constructor(bytes: Uint8Array, at: number) {
+    this.#bytes = bytes;
+    this.at = at;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = this.#bytes[this.at++]!;
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+  }
+
+  text(): string {
+    const length = this.varint();
+    this.at += length;
+    return this.#buffer.toString('utf8', this.at - length, this.at);
+  }
+
+  double(): number {
+    this.at += 8;
+    return this.#view.getFloat64(this.at - 8, true);
+  }
+}

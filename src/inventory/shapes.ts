@@ -1,0 +1,187 @@
+/**
+ * Shapes: machines with equal (instance type, zone, capacity type, labels, capacity) share one interned
+ * shape, so that a requirement is matched a few thousand times and not half a million. Requirements and
+ * capacity are questions to a shape; a machine only says which shape it has.
+ *
+ *   by shape ref      object        Shape: one object per shape, never one per machine
+ *                     u16 u16 u8    instance type, zone, capacity type: what counters look at
+ *   keys              StringTable   canonical bytes (shape-key.ts) → shape ref, readable from workers
+ *
+ * Counted: every machine of a shape holds one reference, and others (the decision engine) may hold more. A shape
+ * that nobody holds gives back its ref, its strings and its vector.
+ */
+import { assert } from '../base/assert.ts';
+import { type SharedStringTable, StringTable } from '../base/string-table.ts';
+import type { VectorTable } from '../base/vectors.ts';
+import type { CapacityType } from '../machine/capacity-type.ts';
+import { isCapacityType } from '../machine/capacity-type.ts';
+import { ShapeKeyBuilder } from './shape-key.ts';
+import { parseShapeKey } from './shape-key-reader.ts';
+
+export interface Shape {
+  readonly ref: number;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: CapacityType;
+  /** Without own labels (shape-key.ts). */
+  readonly labels: ReadonlyMap<string, string>;
+  /** Ref of the capacity in the vector table. */
+  readonly capacity: number;
+  readonly instanceTypeRef: number;
+  readonly zoneRef: number;
+}
+
+/** Racks of 40 in a fleet of 1,000,000 are 25,000 shapes; five times that before a label is taken for a mistake. */
+export const SHAPES_MAX_DEFAULT = 131_072;
+/** Refs of instance types are u16 in the machine columns, and zones follow suit. */
+const NAMES_MAX = 65_535;
+
+export const INSTANCE_TYPE_KEY = 'node.kubernetes.io/instance-type';
+export const ZONE_KEY = 'topology.kubernetes.io/zone';
+
+/** V4: the value that a requirement on this key looks at, undefined if the shape lacks it. */
+export function attributeOf(shape: Shape, key: string): string | undefined {
+  if (key === INSTANCE_TYPE_KEY && shape.instanceType !== '') return shape.instanceType;
+  if (key === ZONE_KEY && shape.zone !== '') return shape.zone;
+  return shape.labels.get(key);
+}
+
+export interface ShapeTableOptions {
+  readonly vectors: VectorTable;
+  readonly shapesMax?: number;
+  readonly ownLabelKeys?: readonly string[];
+}
+
+export class ShapeTable {
+  readonly vectors: VectorTable;
+  readonly shapesMax: number;
+  readonly instanceTypes: StringTable;
+  readonly zones: StringTable;
+  /** Builds keys for `internKey`; its own-label bytes belong to the caller until the next build. */
+  readonly builder: ShapeKeyBuilder;
+  /** By shape ref, for counters. */
+  readonly instanceTypeOf: Uint16Array;
+  readonly zoneOf: Uint16Array;
+  readonly capacityTypeOf: Uint8Array;
+  readonly #keys: StringTable;
+  readonly #shapes: (Shape | undefined)[] = [undefined];
+  #version = 0;
+
+  constructor(options: ShapeTableOptions) {
+    const shapesMax = options.shapesMax ?? SHAPES_MAX_DEFAULT;
+    this.shapesMax = shapesMax;
+    this.vectors = options.vectors;
+    this.builder = new ShapeKeyBuilder(options.ownLabelKeys);
+    // A key with ten labels is about 400 bytes.
+    this.#keys = StringTable.create({ name: 'shapes', entriesMax: shapesMax, bytesMax: shapesMax * 1024 });
+    const namesMax = Math.min(NAMES_MAX, shapesMax);
+    const names = { entriesMax: namesMax, bytesMax: namesMax * 256 };
+    this.instanceTypes = StringTable.create({ name: 'instance types', ...names });
+    this.zones = StringTable.create({ name: 'zones', ...names });
+    this.instanceTypeOf = new Uint16Array(shapesMax + 1);
+    this.zoneOf = new Uint16Array(shapesMax + 1);
+    this.capacityTypeOf = new Uint8Array(shapesMax + 1);
+  }
+
+  get count(): number {
+    return this.#keys.count;
+  }
+
+  /** Every ref in use is below this. */
+  get refLimit(): number {
+    return this.#keys.refLimit;
+  }
+
+  /** Bumped whenever a shape appears or disappears. */
+  get version(): number {
+    return this.#version;
+  }
+
+  get(ref: number): Shape {
+    const shape = this.#shapes[ref];
+    assert(shape !== undefined, `shape ${ref} is not in use`);
+    return shape;
+  }
+
+  isHeld(ref: number): boolean {
+    return this.#shapes[ref] !== undefined;
+  }
+
+  /** The ref of the shape, with one more reference. Own labels are left in the builder. */
+  intern(
+    instanceType: string,
+    zone: string,
+    capacityType: CapacityType,
+    labels: Readonly<Record<string, string>>,
+    capacity: Readonly<Record<string, number>>,
+  ): number {
+    this.builder.build(instanceType, zone, capacityType, labels, capacity);
+    return this.internKey(this.builder.bytes, 0, this.builder.length);
+  }
+
+  /** The same from canonical bytes, as a worker sends them. */
+  internKey(bytes: Uint8Array, start: number, end: number): number {
+    const ref = this.#keys.internBytes(bytes, start, end);
+    if (this.#shapes[ref] !== undefined) return ref;
+    try {
+      this.#add(ref, bytes, start, end);
+    } catch (error) {
+      this.#keys.release(ref);
+      throw error;
+    }
+    return ref;
+  }
+
+  findKey(bytes: Uint8Array, start: number, end: number): number {
+    return this.#keys.findBytes(bytes, start, end);
+  }
+
+  retain(ref: number): void {
+    this.#keys.retain(ref);
+  }
+
+  release(ref: number): void {
+    const shape = this.get(ref);
+    this.#keys.release(ref);
+    if (this.#keys.referenceCount(ref) > 0) return;
+    this.#shapes[ref] = undefined;
+    this.instanceTypes.release(shape.instanceTypeRef);
+    this.zones.release(shape.zoneRef);
+    this.vectors.release(shape.capacity);
+    this.#version++;
+  }
+
+  referenceCount(ref: number): number {
+    return this.#keys.referenceCount(ref);
+  }
+
+  /** For workers: canonical bytes → shape ref. */
+  shareKeys(): SharedStringTable {
+    return this.#keys.share();
+  }
+
+  get keyBytesUsed(): number {
+    return this.#keys.bytesUsed;
+  }
+
+  #add(ref: number, bytes: Uint8Array, start: number, end: number): void {
+    const { instanceType, zone, capacityType, labels, capacity: amounts } = parseShapeKey(bytes, start, end);
+    assert(isCapacityType(capacityType), 'a shape key has a known capacity type');
+    const capacity = this.vectors.intern(amounts);
+    let instanceTypeRef = 0;
+    let zoneRef: number;
+    try {
+      instanceTypeRef = this.instanceTypes.intern(instanceType);
+      zoneRef = this.zones.intern(zone);
+    } catch (error) {
+      this.instanceTypes.release(instanceTypeRef);
+      this.vectors.release(capacity);
+      throw error;
+    }
+    this.#shapes[ref] = { ref, instanceType, zone, capacityType, labels, capacity, instanceTypeRef, zoneRef };
+    this.instanceTypeOf[ref] = instanceTypeRef;
+    this.zoneOf[ref] = zoneRef;
+    this.capacityTypeOf[ref] = capacityType;
+    this.#version++;
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Which slots are free. Slots are used again oldest first, so that a slot rests as long as possible before its number
+ * means another machine; fresh ones are only begun when none is free, so that the rows stay dense.
+ *
+ * The queue of free slots is linked through the rows themselves: statePosition of a free slot is the next one.
+ */
+import type { InventoryColumns } from './columns.ts';
+
+export class SlotPool {
+  readonly #columns: InventoryColumns;
+  readonly #machinesMax: number;
+  #oldest = 0;
+  #newest = 0;
+  #freeCount = 0;
+
+  constructor(columns: InventoryColumns, machinesMax: number) {
+    this.#columns = columns;
+    this.#machinesMax = machinesMax;
+  }
+
+  get freeCount(): number {
+    return this.#freeCount;
+  }
+
+  /** The slot that `take` will take, 0 if there is none. */
+  peek(): number {
+    if (this.#oldest !== 0) return this.#oldest;
+    const { slotLimit } = this.#columns;
+    return slotLimit <= this.#machinesMax ? slotLimit : 0;
+  }
+
+  take(): number {
+    const slot = this.peek();
+    if (slot === this.#oldest) {
+      this.#oldest = this.#columns.statePosition[slot]!;
+      this.#freeCount--;
+    } else {
+      this.#columns.slotLimit = slot + 1;
+    }
+    return slot;
+  }
+
+  give(slot: number): void {
+    this.#columns.statePosition[slot] = 0;
+    if (this.#oldest === 0) this.#oldest = slot;
+    else this.#columns.statePosition[this.#newest] = slot;
+    this.#newest = slot;
+    this.#freeCount++;
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Sorts slots by a comparator without an object or an allocation per slot: merge sort over two arrays, beginning with
+ * short runs sorted by insertion. Runs that are in order already cost one comparison each, so a list that was
+ * nearly sorted is sorted in little more than one pass.
+ */
+import type { SlotComparator } from './ordered-lists.ts';
+
+const RUN = 16;
+
+export function sortSlots(slots: Uint32Array, count: number, compare: SlotComparator): void {
+  for (let start = 0; start < count; start += RUN) {
+    sortRun(slots, start, Math.min(start + RUN, count), compare);
+  }
+  if (count <= RUN) return;
+  let from: Uint32Array = slots;
+  let to: Uint32Array = new Uint32Array(count);
+  for (let width = RUN; width < count; width *= 2) {
+    for (let start = 0; start < count; start += 2 * width) {
+      mergeRuns(from, to, start, Math.min(start + width, count), Math.min(start + 2 * width, count), compare);
+    }
+    const swapped = from;
+    from = to;
+    to = swapped;
+  }
+  if (from !== slots) slots.set(from.subarray(0, count));
+}
+
+function sortRun(slots: Uint32Array, start: number, end: number, compare: SlotComparator): void {
+  for (let index = start + 1; index < end; index++) {
+    const slot = slots[index]!;
+    let at = index;
+    for (; at > start && compare(slots[at - 1]!, slot) > 0; at--) slots[at] = slots[at - 1]!;
+    slots[at] = slot;
+  }
+}
+
+function mergeRuns(
+  from: Uint32Array,
+  to: Uint32Array,
+  start: number,
+  middle: number,
+  end: number,
+  compare: SlotComparator,
+): void {
+  let left = start;
+  let right = middle;
+  let at = start;
+  if (middle < end && compare(from[middle - 1]!, from[middle]!) > 0) {
+    while (left < middle && right < end) {
+      to[at++] = compare(from[left]!, from[right]!) <= 0 ? from[left++]! : from[right++]!;
+    }
+  }
+  while (left < middle) to[at++] = from[left++]!;
+  while (right < end) to[at++] = from[right++]!;
+}

@@ -1,0 +1,98 @@
+/**
+ * The tables that rows refer to, with what a row holds of them. Strings that machines and needs have in common
+ * (clusters, fingerprints, groups) may be given from outside, so that both compare by ref; the rest is the
+ * inventory's own. Sizes are virtual: pages that were never touched cost nothing.
+ */
+import { assert } from '../base/assert.ts';
+import { KeyTable } from '../base/key-table.ts';
+import { StringTable } from '../base/string-table.ts';
+import type { VectorTable } from '../base/vectors.ts';
+import type { Binding } from './binding.ts';
+import { Hosts } from './hosts.ts';
+import { OWN_LABEL_KEYS_DEFAULT } from './shape-key.ts';
+import { SHAPES_MAX_DEFAULT, ShapeTable } from './shapes.ts';
+
+export const MACHINES_MAX_DEFAULT = 1_048_576;
+/** Clusters are u16 in the columns. */
+export const CLUSTERS_MAX = 65_535;
+/** Ids and hosts are 20 to 30 bytes long; four times that before anyone is refused. */
+const BYTES_PER_MACHINE_MAX_DEFAULT = 128;
+/** Shapes that were just left are held for a moment by whoever looks at changes. */
+const SHAPES_PER_MACHINE_MAX = 2;
+
+export interface InventoryOptions {
+  readonly vectors: VectorTable;
+  readonly machinesMax?: number;
+  readonly shapesMax?: number;
+  /** Labels that are unique per machine and stay out of shapes. */
+  readonly ownLabelKeys?: readonly string[];
+  /** Shared with the needs; at most 65,535 clusters. */
+  readonly clusters?: StringTable;
+  readonly fingerprints?: StringTable;
+  readonly groups?: StringTable;
+  /** Bytes of ids, of hosts, and of errors and own labels: this many each, on average. */
+  readonly bytesPerMachineMax?: number;
+  /** Assert that nothing is written while a snapshot is open. */
+  readonly guards?: boolean;
+}
+
+export class InventoryTables {
+  readonly machinesMax: number;
+  readonly ownLabelKeys: readonly string[];
+  /** Id → slot. */
+  readonly ids: KeyTable;
+  readonly hosts: Hosts;
+  /** Errors and own labels. */
+  readonly texts: StringTable;
+  readonly shapes: ShapeTable;
+  readonly clusters: StringTable;
+  readonly fingerprints: StringTable;
+  readonly groups: StringTable;
+
+  constructor(options: InventoryOptions) {
+    const machinesMax = options.machinesMax ?? MACHINES_MAX_DEFAULT;
+    const bytesMax = machinesMax * (options.bytesPerMachineMax ?? BYTES_PER_MACHINE_MAX_DEFAULT);
+    const shapesMax = options.shapesMax ?? Math.min(SHAPES_MAX_DEFAULT, machinesMax * SHAPES_PER_MACHINE_MAX);
+    this.machinesMax = machinesMax;
+    this.ownLabelKeys = options.ownLabelKeys ?? OWN_LABEL_KEYS_DEFAULT;
+    this.ids = KeyTable.create(machinesMax, bytesMax);
+    this.hosts = Hosts.create(bytesMax);
+    this.texts = StringTable.create({ name: 'errors and own labels', entriesMax: 2 * machinesMax, bytesMax });
+    this.shapes = new ShapeTable({ vectors: options.vectors, shapesMax, ownLabelKeys: this.ownLabelKeys });
+    const clustersMax = Math.min(CLUSTERS_MAX, machinesMax);
+    this.clusters = options.clusters ?? strings('clusters', clustersMax, clustersMax * 256);
+    this.fingerprints = options.fingerprints ?? strings('fingerprints', machinesMax, bytesMax * 4);
+    this.groups = options.groups ?? strings('groups', machinesMax, bytesMax);
+    assert(this.clusters.entriesMax <= CLUSTERS_MAX, `at most ${CLUSTERS_MAX} clusters: a ref is a u16`);
+  }
+
+  retainRow(shape: number, binding: Binding, lastError: number, ownLabels: number): void {
+    this.shapes.retain(shape);
+    this.retainBinding(binding);
+    this.texts.retain(lastError);
+    this.texts.retain(ownLabels);
+  }
+
+  releaseRow(shape: number, binding: Binding, lastError: number, ownLabels: number): void {
+    this.shapes.release(shape);
+    this.releaseBinding(binding);
+    this.texts.release(lastError);
+    this.texts.release(ownLabels);
+  }
+
+  retainBinding(binding: Binding): void {
+    this.clusters.retain(binding.cluster);
+    this.fingerprints.retain(binding.need);
+    this.groups.retain(binding.group);
+  }
+
+  releaseBinding(binding: Binding): void {
+    this.clusters.release(binding.cluster);
+    this.fingerprints.release(binding.need);
+    this.groups.release(binding.group);
+  }
+}
+
+function strings(name: string, entriesMax: number, bytesMax: number): StringTable {
+  return StringTable.create({ name, entriesMax, bytesMax });
+}
