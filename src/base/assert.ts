@@ -3,6 +3,11 @@ export class AssertionError extends Error {
   override readonly name = 'AssertionError';
 }
 
+/** For hot paths, where a message that names a value would be built at every call: `if (…) fail(…)`. */
+export function fail(message: string): never {
+  throw new AssertionError(message);
+}
+
 export function assert(condition: boolean, message: string): asserts condition {
   if (!condition) throw new AssertionError(message);
 }

@@ -2,8 +2,8 @@
  * A shared buffer from which byte blocks are allocated and given back. Half a million ids, hosts and names
  * as JavaScript strings would be work for every garbage collection; here they are bytes that nobody traces.
  *
- * The arena is addressed in words of 4 bytes, so that a u32 reaches 16 GiB. Word 0 is never allocated: an
- * address of 0 means "none". A block holds one run of bytes behind its length:
+ * The arena is addressed in units of 2 bytes, so that a u32 reaches 8 GiB and little is lost to rounding. The first
+ * unit is never allocated: an address of 0 means "none". A block holds one run of bytes behind its length:
  *
  *   bytes     meaning
  *   1         length, if below 255                    255 in this byte: the length is in the next four
@@ -11,7 +11,7 @@
  *   length    the bytes
  *   …         unused, up to the block's size class
  *
- * Size classes: every word count up to 32 words, then eight steps to each doubling, so at most an eighth of a
+ * Size classes: every unit count from 2 to 64, then eight steps to each doubling, so at most an eighth of a
  * block is unused. A freed block goes to its class's free list, whose links are kept in the freed blocks; a
  * class that has none takes a larger class's block and splits it. Blocks are never joined again: callers
  * choose the size for the mix they expect, and pages that were never touched cost nothing.
@@ -20,53 +20,55 @@
  */
 import { assert } from './assert.ts';
 
-const WORD_BYTES = 4;
-/** Up to here every word count is a class of its own. */
-const EXACT_WORDS = 32;
+const UNIT_BYTES = 2;
+/** A free block holds the address of the next one: 4 bytes. */
+const UNITS_MIN = 2;
+/** Up to here every unit count is a class of its own. */
+const EXACT_UNITS = 64;
 const STEPS_PER_DOUBLING = 8;
-/** 32 words × 2^25 = 4 GiB, more than one block will ever be. */
-const CLASS_COUNT = EXACT_WORDS + 1 + STEPS_PER_DOUBLING * 25;
+/** 64 units × 2^24 = 2 GiB, more than one block will ever be. */
+const CLASS_COUNT = EXACT_UNITS + 1 + STEPS_PER_DOUBLING * 24;
 const LONG = 255;
 
 export class ByteArena {
   /** What other threads need to read the blocks. */
   readonly buffer: SharedArrayBuffer;
   readonly bytes: Uint8Array<SharedArrayBuffer>;
-  readonly #words: Uint32Array<SharedArrayBuffer>;
+  readonly #units: Uint16Array<SharedArrayBuffer>;
   readonly #freeHeads = new Uint32Array(CLASS_COUNT);
-  /** First word that was never allocated. */
-  #freshWord = 1;
-  #wordsUsed = 0;
+  /** First unit that was never allocated. */
+  #freshUnit = 1;
+  #unitsUsed = 0;
   #text: Buffer | undefined;
 
   constructor(buffer: SharedArrayBuffer) {
-    assert(buffer.byteLength % WORD_BYTES === 0, 'an arena is a whole number of words');
+    assert(buffer.byteLength % UNIT_BYTES === 0, 'an arena is a whole number of units');
     this.buffer = buffer;
     this.bytes = new Uint8Array(buffer);
-    this.#words = new Uint32Array(buffer);
+    this.#units = new Uint16Array(buffer);
   }
 
   static create(bytesMax: number): ByteArena {
-    return new ByteArena(new SharedArrayBuffer(Math.ceil(bytesMax / WORD_BYTES) * WORD_BYTES + WORD_BYTES));
+    return new ByteArena(new SharedArrayBuffer(Math.ceil(bytesMax / UNIT_BYTES) * UNIT_BYTES + UNIT_BYTES));
   }
 
   /** Bytes in allocated blocks, with their length bytes and unused ends. */
   get bytesUsed(): number {
-    return this.#wordsUsed * WORD_BYTES;
+    return this.#unitsUsed * UNIT_BYTES;
   }
 
   /** Bytes that were ever touched: what the arena costs in memory. */
   get bytesTouched(): number {
-    return this.#freshWord * WORD_BYTES;
+    return this.#freshUnit * UNIT_BYTES;
   }
 
   /** Copies a run of bytes into a block of its own; 0 if there is no room (nothing changed then). */
   store(source: Uint8Array, start: number, end: number): number {
     const length = end - start;
-    const address = this.#allocate(wordsFor(length));
+    const address = this.#allocate(unitsFor(length));
     if (address === 0) return 0;
     const { bytes } = this;
-    let at = address * WORD_BYTES;
+    let at = address * UNIT_BYTES;
     if (length < LONG) {
       bytes[at++] = length;
     } else {
@@ -79,14 +81,14 @@ export class ByteArena {
   }
 
   free(address: number): void {
-    const sizeClass = classOf(wordsFor(this.lengthOf(address)));
-    this.#wordsUsed -= wordsOfClass(sizeClass);
+    const sizeClass = classOf(unitsFor(this.lengthOf(address)));
+    this.#unitsUsed -= unitsOfClass(sizeClass);
     this.#pushFree(address, sizeClass);
   }
 
   lengthOf(address: number): number {
     const { bytes } = this;
-    const at = address * WORD_BYTES;
+    const at = address * UNIT_BYTES;
     const short = bytes[at]!;
     if (short !== LONG) return short;
     return (bytes[at + 1]! | (bytes[at + 2]! << 8) | (bytes[at + 3]! << 16) | (bytes[at + 4]! << 24)) >>> 0;
@@ -94,7 +96,7 @@ export class ByteArena {
 
   /** Where the run begins in `bytes`. */
   startOf(address: number): number {
-    const at = address * WORD_BYTES;
+    const at = address * UNIT_BYTES;
     return this.bytes[at] === LONG ? at + 5 : at + 1;
   }
 
@@ -134,72 +136,79 @@ export class ByteArena {
     return lengthA - lengthB;
   }
 
-  #allocate(words: number): number {
-    const sizeClass = classOf(words);
-    const size = wordsOfClass(sizeClass);
+  #allocate(units: number): number {
+    const sizeClass = classOf(units);
+    const size = unitsOfClass(sizeClass);
     let address = this.#freeHeads[sizeClass]!;
     if (address !== 0) {
-      this.#freeHeads[sizeClass] = this.#words[address]!;
-    } else if (this.#freshWord + size <= this.#words.length) {
-      address = this.#freshWord;
-      this.#freshWord += size;
+      this.#freeHeads[sizeClass] = this.#nextFree(address);
+    } else if (this.#freshUnit + size <= this.#units.length) {
+      address = this.#freshUnit;
+      this.#freshUnit += size;
     } else {
       address = this.#splitLarger(sizeClass);
       if (address === 0) return 0;
     }
-    this.#wordsUsed += size;
+    this.#unitsUsed += size;
     return address;
   }
 
-  /** Only when fresh words ran out: cuts the wanted size off a larger free block. */
+  /** Only when fresh units ran out: cuts the wanted size off a larger free block. */
   #splitLarger(sizeClass: number): number {
-    const size = wordsOfClass(sizeClass);
+    const size = unitsOfClass(sizeClass);
     for (let larger = sizeClass + 1; larger < CLASS_COUNT; larger++) {
       const address = this.#freeHeads[larger]!;
       if (address === 0) continue;
-      this.#freeHeads[larger] = this.#words[address]!;
+      this.#freeHeads[larger] = this.#nextFree(address);
       let rest = address + size;
-      let restWords = wordsOfClass(larger) - size;
-      while (restWords > 0) {
-        const piece = classBelow(restWords);
+      let restUnits = unitsOfClass(larger) - size;
+      // A single unit that is left over is too small for a link, and lost.
+      while (restUnits >= UNITS_MIN) {
+        const piece = classBelow(restUnits);
         this.#pushFree(rest, piece);
-        rest += wordsOfClass(piece);
-        restWords -= wordsOfClass(piece);
+        rest += unitsOfClass(piece);
+        restUnits -= unitsOfClass(piece);
       }
       return address;
     }
     return 0;
   }
 
+  #nextFree(address: number): number {
+    return (this.#units[address]! | (this.#units[address + 1]! << 16)) >>> 0;
+  }
+
   #pushFree(address: number, sizeClass: number): void {
-    this.#words[address] = this.#freeHeads[sizeClass]!;
+    const next = this.#freeHeads[sizeClass]!;
+    this.#units[address] = next;
+    this.#units[address + 1] = next >>> 16;
     this.#freeHeads[sizeClass] = address;
   }
 }
 
-function wordsFor(length: number): number {
-  return ((length + (length < LONG ? 1 : 5) + 3) / WORD_BYTES) | 0;
+function unitsFor(length: number): number {
+  return Math.max(UNITS_MIN, (length + (length < LONG ? 1 : 5) + 1) >>> 1);
 }
 
-/** The smallest class that holds so many words. */
-function classOf(words: number): number {
-  if (words <= EXACT_WORDS) return words;
-  const doubling = 26 - Math.clz32(words - 1); // 33…64 words: 0, 65…128: 1, …
-  const base = EXACT_WORDS * 2 ** doubling;
+/** The smallest class that holds so many units. */
+function classOf(units: number): number {
+  if (units <= EXACT_UNITS) return units;
+  const doubling = 25 - Math.clz32(units - 1); // 65…128 units: 0, 129…256: 1, …
+  const base = EXACT_UNITS * 2 ** doubling;
   return (
-    EXACT_WORDS + doubling * STEPS_PER_DOUBLING + Math.ceil(((words - base) * STEPS_PER_DOUBLING) / base)
+    EXACT_UNITS + doubling * STEPS_PER_DOUBLING + Math.ceil(((units - base) * STEPS_PER_DOUBLING) / base)
   );
 }
 
-function wordsOfClass(sizeClass: number): number {
-  if (sizeClass <= EXACT_WORDS) return sizeClass;
-  const step = sizeClass - EXACT_WORDS - 1;
-  const base = EXACT_WORDS * 2 ** Math.floor(step / STEPS_PER_DOUBLING);
+function unitsOfClass(sizeClass: number): number {
+  if (sizeClass <= EXACT_UNITS) return sizeClass;
+  const step = sizeClass - EXACT_UNITS - 1;
+  const base = EXACT_UNITS * 2 ** Math.floor(step / STEPS_PER_DOUBLING);
   return base + (base / STEPS_PER_DOUBLING) * ((step % STEPS_PER_DOUBLING) + 1);
 }
 
-/** The largest class that so many words hold. */
-function classBelow(words: number): number {
-  const sizeClass = classOf(words);
-  return wordsOfClass(sizeClass) === words ? sizeClass : sizeClass - 1;
+/** The largest class that so many units hold. */
+function classBelow(units: number): number {
+  const sizeClass = classOf(units);
+  return unitsOfClass(sizeClass) === units ? sizeClass : sizeClass - 1;
 }

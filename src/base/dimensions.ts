@@ -10,7 +10,7 @@
  *                              two dimensions never change places, so what was sorted by it stays sorted
  *   byName[i]    u8            dim of the i-th name in bytewise order
  */
-import { assert } from './assert.ts';
+import { fail } from './assert.ts';
 import { ShardError } from './errors.ts';
 
 /** A dimension is one byte in a vector. A fleet has about ten; 64 is what one roll-up may bring. */
@@ -47,7 +47,7 @@ export class DimensionTable {
 
   nameOf(dim: number): string {
     const name = this.#names[dim];
-    assert(name !== undefined, `dimension ${dim} was never given out`);
+    if (name === undefined) fail(`dimension ${dim} was never given out`);
     return name;
   }
 

@@ -26,6 +26,7 @@ import { beginWrite, endWrite, isBeingWritten, isUnchanged, pauseReader } from '
 const MAGIC = 0x464b5431; // "FKT1"
 const VERSION = 1;
 const HEADER_WORDS = 4;
+const PAGE_BYTES = 4096;
 
 export interface SharedKeyTable {
   readonly words: SharedArrayBuffer;
@@ -76,6 +77,13 @@ export class KeyTable {
 
   share(): SharedKeyTable {
     return { words: this.#buckets.buffer, arena: this.arena.buffer };
+  }
+
+  /** Bytes of memory behind the table with refs up to `refLimit`, as far as pages were touched. */
+  bytesTouched(refLimit: number): number {
+    // Entries are spread over the buckets: each touches a page until all are touched.
+    const bucketBytes = Math.min(this.#bucketCount * 4, refLimit * PAGE_BYTES);
+    return bucketBytes + refLimit * 4 + this.arena.bytesTouched;
   }
 
   /** The ref of these bytes, 0 if absent. `hash` must be theirs. */

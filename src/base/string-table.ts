@@ -89,6 +89,11 @@ export class StringTable {
     return this.#keys.arena.bytesUsed;
   }
 
+  /** Bytes of memory behind the table, as far as pages were touched. */
+  get bytesTouched(): number {
+    return this.#refLimit === 1 ? 0 : this.#keys.bytesTouched(this.#refLimit) + this.#refLimit * 4;
+  }
+
   /** The ref of a string, with one more reference to it. */
   intern(text: string): number {
     const end = this.#scratch.write(text);

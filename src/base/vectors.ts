@@ -15,7 +15,7 @@
  * 22 bytes a vector with its buckets, plus 9 an entry. Ref 0 is the zero vector and is not counted. The
  * arrays are replaced when they grow: read the getters again after anything that may intern.
  */
-import { assert } from './assert.ts';
+import { fail } from './assert.ts';
 import { DIMENSIONS_MAX, type DimensionTable } from './dimensions.ts';
 import { ShardError } from './errors.ts';
 import { UNITS_MAX } from './quantity.ts';
@@ -136,13 +136,13 @@ export class VectorTable {
 
   retain(ref: number): void {
     if (ref === 0) return;
-    assert(this.#count[ref]! > 0, `vector ${ref} is not in use`);
+    if (this.#count[ref] === 0) fail(`vector ${ref} is not in use`);
     this.#count[ref]!++;
   }
 
   release(ref: number): void {
     if (ref === 0) return;
-    assert(this.#count[ref]! > 0, `vector ${ref} is not in use`);
+    if (this.#count[ref] === 0) fail(`vector ${ref} is not in use`);
     if (--this.#count[ref]! === 0) this.#remove(ref);
   }
 
@@ -207,8 +207,8 @@ export class VectorTable {
   }
 
   #touch(dim: number, units: number): void {
-    assert(Number.isSafeInteger(units) && units >= 0, `${units} units are not an integer in 0 … 2^53 − 1`);
-    assert(dim >= 0 && dim < this.dimensions.count, `dimension ${dim} was never given out`);
+    if (!(Number.isSafeInteger(units) && units >= 0)) fail(`${units} units are not an integer in 0 … 2^53 − 1`);
+    if (!(dim >= 0 && dim < this.dimensions.count)) fail(`dimension ${dim} was never given out`);
     if (this.#staged[dim] === 0 && units > 0) this.#stagedDims[this.#stagedCount++] = dim;
   }
 

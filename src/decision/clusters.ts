@@ -21,8 +21,15 @@ export interface FoldGroup {
   /** Rows of the group in order N4, and the filter of a machine that holds one of each whole. */
   readonly rows: number[];
   readonly fits: Filter[];
-  /** By position in `rows`: 1 = it folds now; the others stay gangs. */
-  folded: Uint8Array;
+  /** Profile and min_unit of the last row: the next one mostly has the same, and the same filter. */
+  lastProfile: number;
+  lastMinUnit: number;
+  /** By position in `rows`: whether it folds now; the others stay gangs. */
+  readonly folded: boolean[];
+  /** The first row that folds; -1 = none. */
+  firstFolded: number;
+  /** The earliest of those that fold. */
+  arrivalMs: number;
   /** Its own machines alone do not hold them all: asked again whenever the free machines change. */
   asksFree: boolean;
 }

@@ -3,19 +3,22 @@
  * preempted for until it is Idle; one that was found Draining after a start, or whose need is gone, counts
  * for the first need that can use it. Few at a time: maps, not columns.
  */
+import type { StringTable } from '../base/string-table.ts';
 import type { StampTable } from './stamps.ts';
 
 const NONE: readonly number[] = [];
 
 export class Drains {
   readonly #stamps: StampTable;
+  readonly #clusters: StringTable;
   readonly #stampOf = new Map<number, number>();
   readonly #slotsOf = new Map<number, number[]>();
   /** Draining machines that nobody is known to have asked for. */
   readonly found = new Set<number>();
 
-  constructor(stamps: StampTable) {
+  constructor(stamps: StampTable, clusters: StringTable) {
     this.#stamps = stamps;
+    this.#clusters = clusters;
   }
 
   /** The machine drains for the need with this stamp from now on. Takes a reference of its own. */
@@ -23,6 +26,7 @@ export class Drains {
     this.end(slot);
     const stamp = this.#stamps.intern(cluster, fingerprint, group);
     this.#stamps.held[stamp]!++;
+    this.#clusters.retain(cluster); // it may outlive the cluster's demand and machines
     this.#stampOf.set(slot, stamp);
     const slots = this.#slotsOf.get(stamp);
     if (slots === undefined) this.#slotsOf.set(stamp, [slot]);
@@ -39,6 +43,7 @@ export class Drains {
     if (slots.length > 0) this.#slotsOf.set(stamp, slots);
     else this.#slotsOf.delete(stamp);
     this.#stamps.held[stamp]!--;
+    this.#clusters.release(this.#stamps.cluster[stamp]!);
     this.#stamps.release(stamp);
   }
 

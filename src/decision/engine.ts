@@ -111,7 +111,7 @@ export class Engine {
     this.#families = new Families(inventory.shapes, vectors, options.coarseValuesMax ?? COARSE_VALUES_MAX);
     this.#fleet = new Fleet(inventory, this.#families, this.#stamps);
     this.#filters = new Filters(inventory, needs.profiles, this.#families, attributes);
-    this.#drains = new Drains(this.#stamps);
+    this.#drains = new Drains(this.#stamps, clusters);
     this.#order = new NeedOrder(this.#needs, this.#stamps, this.#fleet.clusters, groups, needs.profiles);
     this.#normaliser = new Normaliser(needs, groups, this.#fleet, this.#filters, this.#needs, this.#order);
     this.#claims = new Claims(this.#fleet, this.#needs);
@@ -265,9 +265,11 @@ export class Engine {
   #sync(changedMachines: number): void {
     this.#inventory.ensureRanks();
     this.#families.fitDimensions();
+    if (this.#cycle === 1 || this.#stamps.count === 0) this.#stamps.reserve(this.#needTable.count + changedMachines);
     const changed = this.#admitShapes(changedMachines);
     for (const ref of this.#dirtyClusters) {
       const cluster = this.#fleet.clusterState(ref);
+      if (cluster.rankedId !== this.#inventory.tables.clusters.get(ref)) this.#forgetNeeds(cluster);
       this.#normaliser.readRows(cluster);
       this.#touched.add(cluster);
     }
@@ -323,10 +325,9 @@ export class Engine {
   /** A label turned fine: all machines come off their lists, and all shapes get families anew. */
   #regroup(changed: Uint32Array): Uint32Array {
     const { state, shape } = this.#inventory.columns;
-    const isChanged = new Set(changed);
     let count = changed.length;
-    for (let slot = 1; slot < state.length; slot++) {
-      if (this.#fleet.role[slot] === Role.None || isChanged.has(slot)) continue;
+    for (let slot = 1; this.#families.count > 0 && slot < state.length; slot++) {
+      if (this.#fleet.role[slot] === Role.None) continue; // empty, or off its lists already
       this.#detach(slot);
       this.#changed[count++] = slot;
     }
@@ -389,12 +390,22 @@ export class Engine {
   }
 
   #rebuild(cluster: ClusterState): void {
+    this.#releaseClaims(cluster);
+    this.#normaliser.build(cluster);
+  }
+
+  /** The ref was given back and stands for another cluster now: nothing of the old one counts for it. */
+  #forgetNeeds(cluster: ClusterState): void {
+    this.#releaseClaims(cluster);
+    this.#normaliser.forget(cluster);
+  }
+
+  #releaseClaims(cluster: ClusterState): void {
     const released: number[] = [];
     for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
       this.#claims.releaseAll(cluster, need, released);
     }
     this.#credit.forget(cluster);
-    this.#normaliser.build(cluster);
   }
 
   /** Cluster ids as numbers; made anew when a cluster came, or its number stands for another one. */

@@ -213,14 +213,14 @@ export class Families {
     for (let entry = start[capacity]!; entry < end; entry++) this.capacity[row + dims[entry]!] = units[entry]!;
   }
 
+  /** Lengths keep the parts apart, whatever they contain. Labels come in one order, as in the shape's key. */
   #keyOf(shape: Shape): string {
-    const labels: string[] = [];
-    for (const [key, value] of shape.labels) {
-      labels.push(JSON.stringify(this.fineKeys.has(key) ? [key] : [key, value]));
-    }
-    labels.sort();
     const { instanceType, zone, capacityType, capacity } = shape;
-    return JSON.stringify([instanceType, zone, capacityType, capacity, ...labels]);
+    let text = `${capacityType} ${capacity} ${instanceType.length} ${instanceType}${zone.length} ${zone}`;
+    for (const [key, value] of shape.labels) {
+      text += this.fineKeys.has(key) ? `${key.length} ${key}` : `${key.length} ${key}=${value.length} ${value}`;
+    }
+    return text;
   }
 }
 

@@ -20,7 +20,7 @@ export type Look = (typeof Look)[keyof typeof Look];
 export interface Filter {
   /** Small and dense, for columns; reused after the last reference is gone. */
   readonly id: number;
-  readonly key: number;
+  readonly requirementSet: number;
   /** A profile with this requirement set, held so that the set stays what it is. */
   readonly profile: number;
   readonly minUnit: number;
@@ -41,15 +41,13 @@ export interface Filter {
   gangs: number;
 }
 
-/** Requirement sets and vectors are refs below 2^22 and 2^31, so a pair is one exact number. */
-const MIN_UNIT_SPAN = 2 ** 24;
-
 export class Filters {
   readonly #inventory: Inventory;
   readonly #profiles: ProfileTable;
   readonly #families: Families;
   readonly #attributes: SlotAttributes;
-  readonly #byKey = new Map<number, Filter>();
+  /** By requirement set, then by min_unit. */
+  readonly #bySet: (Map<number, Filter> | undefined)[] = [];
   readonly #beyondFamily = new Set<Filter>();
   readonly #byId: (Filter | undefined)[] = [undefined];
   readonly #freeIds: number[] = [];
@@ -61,21 +59,22 @@ export class Filters {
     this.#attributes = attributes;
   }
 
-  get count(): number {
-    return this.#byKey.size;
-  }
-
   get(id: number): Filter {
     return this.#byId[id]!;
   }
 
   /** The filter of a profile's requirement set and a min_unit, with one more reference. */
   intern(profile: number, minUnit: number): Filter {
-    const key = this.#profiles.get(profile).requirementSet * MIN_UNIT_SPAN + minUnit;
-    let filter = this.#byKey.get(key);
+    const { requirementSet } = this.#profiles.get(profile);
+    let ofSet = this.#bySet[requirementSet];
+    if (ofSet === undefined) {
+      ofSet = new Map();
+      this.#bySet[requirementSet] = ofSet;
+    }
+    let filter = ofSet.get(minUnit);
     if (filter === undefined) {
-      filter = this.#make(key, profile, minUnit);
-      this.#byKey.set(key, filter);
+      filter = this.#make(requirementSet, profile, minUnit);
+      ofSet.set(minUnit, filter);
       this.#byId[filter.id] = filter;
       if (filter.look !== Look.Family) this.#beyondFamily.add(filter);
     }
@@ -83,9 +82,14 @@ export class Filters {
     return filter;
   }
 
+  retain(filter: Filter): Filter {
+    filter.references++;
+    return filter;
+  }
+
   release(filter: Filter): void {
     if (--filter.references > 0) return;
-    this.#byKey.delete(filter.key);
+    this.#bySet[filter.requirementSet]!.delete(filter.minUnit);
     this.#byId[filter.id] = undefined;
     this.#freeIds.push(filter.id);
     this.#beyondFamily.delete(filter);
@@ -107,7 +111,7 @@ export class Filters {
   }
 
   refreshAll(): void {
-    for (const filter of this.#byKey.values()) this.refresh(filter);
+    for (const filter of this.#byId) if (filter !== undefined) this.refresh(filter);
   }
 
   /** Whether a machine of an eligible family really matches; for filters that look further than that. */
@@ -140,7 +144,8 @@ export class Filters {
   /** Families were made anew: every filter looks again. */
   regroup(): void {
     this.#beyondFamily.clear();
-    for (const filter of this.#byKey.values()) {
+    for (const filter of this.#byId) {
+      if (filter === undefined) continue;
       filter.look = this.#lookOf(filter.requirements);
       filter.eligible = new Uint8Array(this.#families.count + 1);
       filter.shapeAnswer = new Uint8Array(0);
@@ -157,13 +162,13 @@ export class Filters {
     }
   }
 
-  #make(key: number, profile: number, minUnit: number): Filter {
+  #make(requirementSet: number, profile: number, minUnit: number): Filter {
     const { requirements } = this.#profiles.get(profile);
     this.#profiles.retain(profile);
     this.#inventory.shapes.vectors.retain(minUnit);
     const filter: Filter = {
       id: this.#freeIds.pop() ?? this.#byId.length,
-      key,
+      requirementSet,
       profile,
       minUnit,
       requirements,

@@ -154,7 +154,8 @@ export class Fleet {
 
   /** The same as A1 sees it, which asks before it is known which folds live: made for none that could. */
   isSurelyOrphan(slot: number): boolean {
-    return this.isOrphan(slot) && (this.stamp[slot] === 0 || this.stamps.owners[this.stamp[slot]!] === 0);
+    const stamp = this.stamp[slot]!;
+    return this.isOrphan(slot) && this.stamps.rowCount[stamp] === 0 && this.stamps.folds[stamp] === 0;
   }
 
   /** Reads a machine's row and puts it on the lists of its role. */

@@ -38,6 +38,8 @@ export class Gangs {
   readonly #rules: GangRules;
   readonly #attributes: SlotAttributes;
   readonly #domainsByKeys = new Map<string, Domains>();
+  /** The same by the array itself: a profile asks with one and the same, thousands of times. */
+  #domainsByArray = new WeakMap<readonly string[], Domains>();
   readonly #tally: DomainTally;
   readonly #walk: Walk;
   readonly #lanes: number[] = [];
@@ -73,6 +75,7 @@ export class Gangs {
   /** Families were made anew: what is coarse and what is fine may have changed. */
   regroup(): void {
     this.#domainsByKeys.clear();
+    this.#domainsByArray = new WeakMap();
   }
 
   forgetShape(shape: number): void {
@@ -81,12 +84,15 @@ export class Gangs {
 
   /** The domains that topology keys make; kept, since shapes keep their places in them. */
   domainsOf(keys: readonly string[]): Domains {
+    const seen = this.#domainsByArray.get(keys);
+    if (seen !== undefined) return seen;
     const text = JSON.stringify(keys);
     let domains = this.#domainsByKeys.get(text);
     if (domains === undefined) {
       domains = new Domains(keys, this.#fleet.inventory, this.#families, this.#attributes);
       this.#domainsByKeys.set(text, domains);
     }
+    this.#domainsByArray.set(keys, domains);
     return domains;
   }
 

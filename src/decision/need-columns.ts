@@ -147,28 +147,6 @@ export class NeedColumns {
     return subtractCapacity(this.remaining, need * this.width, vectors, aggregate, families, family);
   }
 
-  /** Puts the needs of a fresh slice (nothing claimed yet) into this order; `order` lists all of them. */
-  permute(start: number, order: readonly number[]): void {
-    if (order.every((need, index) => need === start + index)) return;
-    for (const column of [
-      this.kind,
-      this.profile,
-      this.filter,
-      this.aggregate,
-      this.multiplier,
-      this.firstRow,
-      this.stamp,
-      this.plainStamp,
-      this.priority,
-      this.interruptionPenalty,
-      this.reclamationPenalty,
-      this.arrivalMs,
-    ]) {
-      const moved = order.map((need) => column[need]!);
-      column.set(moved, start);
-    }
-  }
-
   #widen(last: number): void {
     if (last < this.cluster.length) return;
     this.cluster = widerU32(this.cluster, last);

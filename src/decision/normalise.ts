@@ -4,20 +4,20 @@
  * hold them. Which rows fold is looked at again only when a machine stamped for one of them changes, or,
  * where the own machines do not suffice, when the free machines do.
  */
-import { formatAmounts } from '../base/quantity.ts';
 import type { StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import type { NeedTable } from '../needs/need-table.ts';
 import type { ClusterState, FoldGroup } from './clusters.ts';
 import type { Families } from './families.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
+import { FoldNames } from './fold-names.ts';
 import type { Fleet } from './fleet.ts';
 import { Mark, type NeedColumns, NeedKind } from './need-columns.ts';
-import type { NeedOrder } from './order.ts';
+import { type NeedKey, type NeedOrder, noKey } from './order.ts';
 
 export class Normaliser {
   readonly #needTable: NeedTable;
-  readonly #groups: StringTable;
+  readonly #foldNames: FoldNames;
   readonly #vectors: VectorTable;
   readonly #fleet: Fleet;
   readonly #families: Families;
@@ -27,6 +27,8 @@ export class Normaliser {
   /** Clusters with a group that asks the free machines. */
   readonly #askingFree = new Set<ClusterState>();
   #freeAsked = -1;
+  /** Of the row written before, within one build: the next one mostly asks for the same. */
+  #lastFilter: Filter | null = null;
 
   constructor(
     needTable: NeedTable,
@@ -37,8 +39,8 @@ export class Normaliser {
     order: NeedOrder,
   ) {
     this.#needTable = needTable;
-    this.#groups = groups;
     this.#vectors = fleet.inventory.shapes.vectors;
+    this.#foldNames = new FoldNames(groups, this.#vectors);
     this.#fleet = fleet;
     this.#families = fleet.families;
     this.#filters = filters;
@@ -58,15 +60,16 @@ export class Normaliser {
     cluster.rowNeed = new Uint32Array(count);
     cluster.groups = [];
     const groupOf = new Map<number, FoldGroup>();
+    const { profile: profileOf, group: groupNameOf, profiles } = table;
     for (let row = 0; row < count; row++) {
-      const profile = table.profiles.get(table.profile[start + row]!);
-      const stamp = stamps.intern(cluster.ref, profile.fingerprintRef, table.group[start + row]!);
+      const profile = profiles.get(profileOf[start + row]!);
+      const stamp = stamps.intern(cluster.ref, profile.fingerprintRef, groupNameOf[start + row]!);
       cluster.rowStamp[row] = stamp;
       stamps.rowCount[stamp]!++;
-      this.#addOwner(stamp);
       if (profile.sameKeys.length > 0) this.#joinGroup(cluster, row, start + row, groupOf);
     }
     this.#releaseRows(oldStamps, oldGroups);
+    this.#families.freeVersion++; // which Creating machines A1 counts as free depends on the rows, too
     cluster.stale = true;
     cluster.foldsTouched = true;
     cluster.touched = true;
@@ -120,24 +123,18 @@ export class Normaliser {
   build(cluster: ClusterState): void {
     const needs = this.#needs;
     this.#drop(cluster);
-    const rowCount = cluster.rowCount;
-    const foldGroupOf = this.#foldMembership(cluster);
+    const { rowCount } = cluster;
+    const foldOf = this.#foldMembership(cluster);
     let count = 0;
     for (let row = 0; row < rowCount; row++) {
-      const group = foldGroupOf[row];
-      if (group === undefined || group.rows[group.folded.indexOf(1)] === row) count++;
+      if (foldOf[row] === undefined || foldOf[row]!.firstFolded === row) count++;
     }
     const start = needs.takeSlice(count);
     cluster.needStart = start;
     cluster.needCount = count;
-    let next = start;
-    for (let row = 0; row < rowCount; row++) {
-      const group = foldGroupOf[row];
-      if (group === undefined) this.#writeRow(cluster, next++, row);
-      else if (group.rows[group.folded.indexOf(1)] === row) this.#writeFold(cluster, next++, group);
-    }
-    this.#sortFolds(cluster);
-    for (let need = start; need < start + count; need++) this.#linkRows(cluster, need, foldGroupOf);
+    this.#writeInOrder(cluster, foldOf);
+    for (let need = start; need < start + count; need++) this.#linkRows(cluster, need, foldOf);
+    this.#lastFilter = null;
     cluster.stale = false;
     cluster.touched = true;
     cluster.fresh.length = 0;
@@ -150,27 +147,16 @@ export class Normaliser {
         stamps.forgetCounts(stamp);
         stamps.gang[stamp] = 0;
       }
-      this.#removeOwner(stamp);
       stamps.release(stamp);
     }
     for (const group of groups) {
       for (const fit of group.fits) this.#filters.release(fit);
+      this.#foldNames.release(group.aggregate);
       for (const stamp of [group.stamp, group.plainStamp]) {
-        this.#removeOwner(stamp);
+        stamps.folds[stamp]!--;
         stamps.release(stamp);
       }
     }
-  }
-
-  /** Owners decide which Creating machines A1 counts as free. */
-  #addOwner(stamp: number): void {
-    this.#fleet.stamps.owners[stamp]!++;
-    if (this.#fleet.stamps.list[stamp] !== 0) this.#families.freeVersion++;
-  }
-
-  #removeOwner(stamp: number): void {
-    this.#fleet.stamps.owners[stamp]!--;
-    if (this.#fleet.stamps.list[stamp] !== 0) this.#families.freeVersion++;
   }
 
   #changeLive(stamp: number, by: 1 | -1): void {
@@ -185,61 +171,90 @@ export class Normaliser {
     const minUnit = table.minUnit[tableRow]!;
     const profile = table.profile[tableRow]!;
     const remaining = table.profiles.withoutSame(profile);
-    const key = remaining * 2 ** 24 + aggregate;
-    let group = groupOf.get(key);
-    if (group === undefined) {
-      group = this.#makeGroup(cluster, remaining, aggregate);
-      groupOf.set(key, group);
-      cluster.groups.push(group);
+    // Rows of one profile follow each other (N4), so the group is mostly that of the row before.
+    let group = cluster.groups[cluster.groups.length - 1];
+    if (group === undefined || group.profile !== remaining || group.aggregate !== aggregate) {
+      const key = remaining * GROUP_KEY_SPAN + aggregate;
+      group = groupOf.get(key);
+      if (group === undefined) {
+        group = this.#makeGroup(cluster, remaining, aggregate);
+        groupOf.set(key, group);
+        cluster.groups.push(group);
+      }
     }
-    // The machine must hold aggregate and min_unit; mostly the gang is the larger of the two already.
-    if (this.#vectors.covers(aggregate, minUnit)) {
-      group.fits.push(this.#filters.intern(profile, aggregate));
+    const before = group.rows.length - 1;
+    if (before >= 0 && group.lastProfile === profile && group.lastMinUnit === minUnit) {
+      group.fits.push(this.#filters.retain(group.fits[before]!));
     } else {
-      const both = this.#vectors.max(aggregate, minUnit);
-      group.fits.push(this.#filters.intern(profile, both));
-      this.#vectors.release(both);
+      group.fits.push(this.#fitOf(profile, aggregate, minUnit));
+      group.lastProfile = profile;
+      group.lastMinUnit = minUnit;
     }
     group.rows.push(row);
+  }
+
+  /** The machine must hold aggregate and min_unit; mostly the gang is the larger of the two already. */
+  #fitOf(profile: number, aggregate: number, minUnit: number): Filter {
+    if (this.#vectors.covers(aggregate, minUnit)) return this.#filters.intern(profile, aggregate);
+    const both = this.#vectors.max(aggregate, minUnit);
+    const fit = this.#filters.intern(profile, both);
+    this.#vectors.release(both);
+    return fit;
   }
 
   #makeGroup(cluster: ClusterState, profile: number, aggregate: number): FoldGroup {
     const { stamps } = this.#fleet;
     const { fingerprintRef } = this.#needTable.profiles.get(profile);
-    const name = this.#groups.intern(`fold:${formatAmounts(this.#vectors.amountsOf(aggregate))}`);
-    const stamp = stamps.intern(cluster.ref, fingerprintRef, name);
+    const stamp = stamps.intern(cluster.ref, fingerprintRef, this.#foldNames.use(aggregate));
     const plainStamp = stamps.intern(cluster.ref, fingerprintRef, 0);
-    this.#groups.release(name); // the stamp holds it
-    this.#addOwner(stamp);
-    this.#addOwner(plainStamp);
-    return { profile, aggregate, stamp, plainStamp, rows: [], fits: [], folded: NONE_FOLDED, asksFree: false };
+    stamps.folds[stamp]!++;
+    stamps.folds[plainStamp]!++;
+    return {
+      profile,
+      aggregate,
+      stamp,
+      plainStamp,
+      rows: [],
+      fits: [],
+      lastProfile: 0,
+      lastMinUnit: 0,
+      folded: [],
+      firstFolded: -1,
+      arrivalMs: 0,
+      asksFree: false,
+    };
   }
 
   /** Decides which rows of the group fold; true if that is another answer than before. */
   #foldGroup(cluster: ClusterState, group: FoldGroup): boolean {
     const { held } = this.#fleet.stamps;
-    const folded = new Uint8Array(group.rows.length);
-    group.asksFree = false;
+    const { rows, fits, folded } = group;
+    let differs = false;
     let foldedCount = 0;
     let fitOfOwn: Filter | undefined;
     let own = 0;
-    for (let position = 0; position < group.rows.length; position++) {
-      if (held[cluster.rowStamp[group.rows[position]!]!]! > 0) continue; // it has machines of its own: a gang
-      const fit = group.fits[position]!;
-      if (fit !== fitOfOwn) {
-        own = this.#gangsOnOwn(group, fit);
-        fitOfOwn = fit;
+    group.asksFree = false;
+    group.firstFolded = -1;
+    for (let position = 0; position < rows.length; position++) {
+      let folds = false;
+      if (held[cluster.rowStamp[rows[position]!]!] === 0) {
+        // It has no machines of its own, which would make it a gang.
+        const fit = fits[position]!;
+        if (fit !== fitOfOwn) {
+          own = this.#gangsOnOwn(group, fit);
+          fitOfOwn = fit;
+        }
+        folds = foldedCount < own;
+        if (!folds) {
+          group.asksFree = true;
+          folds = foldedCount < own + this.#gangsOnFree(fit, group.aggregate);
+        }
       }
-      if (foldedCount >= own) {
-        group.asksFree = true;
-        if (foldedCount >= own + this.#gangsOnFree(fit, group.aggregate)) continue;
-      }
-      folded[position] = 1;
-      foldedCount++;
+      if (folds && foldedCount++ === 0) group.firstFolded = rows[position]!;
+      if (folded[position] !== folds) differs = true;
+      folded[position] = folds;
     }
-    const before = group.folded;
-    group.folded = folded;
-    return before.length !== folded.length || folded.some((value, position) => value !== before[position]);
+    return differs;
   }
 
   #gangsOnOwn(group: FoldGroup, fit: Filter): number {
@@ -300,7 +315,7 @@ export class Normaliser {
     const membership = new Array<FoldGroup | undefined>(cluster.rowCount);
     for (const group of cluster.groups) {
       for (let position = 0; position < group.rows.length; position++) {
-        if (group.folded[position] === 1) membership[group.rows[position]!] = group;
+        if (group.folded[position]) membership[group.rows[position]!] = group;
       }
     }
     return membership;
@@ -311,7 +326,13 @@ export class Normaliser {
     const tableRow = table.sliceStart(cluster.ref) + row;
     const profileRef = table.profile[tableRow]!;
     const profile = table.profiles.get(profileRef);
-    const filter = this.#filters.intern(profileRef, table.minUnit[tableRow]!);
+    const minUnit = table.minUnit[tableRow]!;
+    const before = this.#lastFilter;
+    const filter =
+      before !== null && before.profile === profileRef && before.minUnit === minUnit
+        ? this.#filters.retain(before)
+        : this.#filters.intern(profileRef, minUnit);
+    this.#lastFilter = filter;
     const kind = profile.sameKeys.length > 0 ? NeedKind.Gang : NeedKind.Plain;
     const stamp = cluster.rowStamp[row]!;
     this.#write(cluster, need, kind, profileRef, filter, table.aggregate[tableRow]!, 1, row, stamp, 0);
@@ -324,13 +345,11 @@ export class Normaliser {
     const start = table.sliceStart(cluster.ref);
     let minUnit = group.aggregate;
     this.#vectors.retain(minUnit);
-    let arrivalMs = Number.POSITIVE_INFINITY;
     let members = 0;
     for (let position = 0; position < group.rows.length; position++) {
-      if (group.folded[position] === 0) continue;
+      if (!group.folded[position]) continue;
       const row = start + group.rows[position]!;
       members++;
-      arrivalMs = Math.min(arrivalMs, table.arrivalMs[row]!);
       if (this.#vectors.covers(minUnit, table.minUnit[row]!)) continue;
       const greater = this.#vectors.max(minUnit, table.minUnit[row]!);
       this.#vectors.release(minUnit);
@@ -338,10 +357,9 @@ export class Normaliser {
     }
     const filter = this.#filters.intern(group.profile, minUnit);
     this.#vectors.release(minUnit);
-    const first = group.rows[group.folded.indexOf(1)]!;
     const { profile, aggregate, stamp, plainStamp } = group;
-    this.#write(cluster, need, NeedKind.Fold, profile, filter, aggregate, members, first, stamp, plainStamp);
-    this.#needs.arrivalMs[need] = arrivalMs;
+    this.#write(cluster, need, NeedKind.Fold, profile, filter, aggregate, members, group.firstFolded, stamp, plainStamp);
+    this.#needs.arrivalMs[need] = group.arrivalMs;
   }
 
   #write(
@@ -389,16 +407,53 @@ export class Normaliser {
     this.#changeLive(plainStamp, 1);
   }
 
-  /** Rows come in order N4; folds have another fingerprint and group, and are moved to their place. */
-  #sortFolds(cluster: ClusterState): void {
-    const needs = this.#needs;
-    const start = cluster.needStart;
-    const order = Array.from({ length: cluster.needCount }, (_, index) => start + index);
-    order.sort(this.#order.compare);
-    needs.permute(start, order);
+  /** Rows come in order N4; folds have another fingerprint and group, and are merged in at their places. */
+  #writeInOrder(cluster: ClusterState, foldOf: readonly (FoldGroup | undefined)[]): void {
+    const folds = cluster.groups.filter(({ firstFolded }) => firstFolded >= 0);
+    for (const fold of folds) fold.arrivalMs = this.#earliestArrival(cluster, fold);
+    folds.sort((a, b) => this.#order.compareKeys(this.#foldKey(a, FOLD_KEY_A), this.#foldKey(b, FOLD_KEY_B)));
+    let next = cluster.needStart;
+    let fold = 0;
+    for (let row = 0; row < cluster.rowCount; row++) {
+      if (foldOf[row] !== undefined) continue;
+      if (fold < folds.length) this.#rowKey(cluster, row, ROW_KEY);
+      while (fold < folds.length && this.#order.compareKeys(this.#foldKey(folds[fold]!, FOLD_KEY_A), ROW_KEY) < 0) {
+        this.#writeFold(cluster, next++, folds[fold++]!);
+      }
+      this.#writeRow(cluster, next++, row);
+    }
+    while (fold < folds.length) this.#writeFold(cluster, next++, folds[fold++]!);
   }
 
-  #linkRows(cluster: ClusterState, need: number, foldGroupOf: readonly (FoldGroup | undefined)[]): void {
+  #foldKey(group: FoldGroup, key: NeedKey): NeedKey {
+    key.priority = this.#needTable.profiles.get(group.profile).priority;
+    key.arrivalMs = group.arrivalMs;
+    key.profile = group.profile;
+    key.group = this.#fleet.stamps.group[group.stamp]!;
+    return key;
+  }
+
+  #rowKey(cluster: ClusterState, row: number, key: NeedKey): NeedKey {
+    const table = this.#needTable;
+    const tableRow = table.sliceStart(cluster.ref) + row;
+    key.profile = table.profile[tableRow]!;
+    key.priority = table.profiles.get(key.profile).priority;
+    key.arrivalMs = table.arrivalMs[tableRow]!;
+    key.group = table.group[tableRow]!;
+    return key;
+  }
+
+  #earliestArrival(cluster: ClusterState, group: FoldGroup): number {
+    const start = this.#needTable.sliceStart(cluster.ref);
+    let earliest = Number.POSITIVE_INFINITY;
+    for (let position = 0; position < group.rows.length; position++) {
+      if (!group.folded[position]) continue;
+      earliest = Math.min(earliest, this.#needTable.arrivalMs[start + group.rows[position]!]!);
+    }
+    return earliest;
+  }
+
+  #linkRows(cluster: ClusterState, need: number, foldOf: readonly (FoldGroup | undefined)[]): void {
     const needs = this.#needs;
     const { stamps } = this.#fleet;
     const row = needs.firstRow[need]!;
@@ -407,9 +462,9 @@ export class Normaliser {
       cluster.rowNeed[row] = need;
       return;
     }
-    const group = foldGroupOf[row]!;
+    const group = foldOf[row]!;
     for (let position = 0; position < group.rows.length; position++) {
-      if (group.folded[position] === 1) cluster.rowNeed[group.rows[position]!] = need;
+      if (group.folded[position]) cluster.rowNeed[group.rows[position]!] = need;
     }
   }
 
@@ -433,5 +488,10 @@ export class Normaliser {
   }
 }
 
-const NONE_FOLDED = new Uint8Array(0);
+/** Profile and vector refs are far below this, so a pair is one exact number. */
+const GROUP_KEY_SPAN = 2 ** 24;
 const NO_ROWS = new Uint32Array(0);
+/** Reused: comparing two needs makes no objects. */
+const ROW_KEY = noKey();
+const FOLD_KEY_A = noKey();
+const FOLD_KEY_B = noKey();

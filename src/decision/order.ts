@@ -5,6 +5,18 @@ import type { ClusterState } from './clusters.ts';
 import type { NeedColumns } from './need-columns.ts';
 import type { StampTable } from './stamps.ts';
 
+/** What order N4 looks at within one cluster. */
+export interface NeedKey {
+  priority: number;
+  arrivalMs: number;
+  profile: number;
+  group: number;
+}
+
+export function noKey(): NeedKey {
+  return { priority: 0, arrivalMs: 0, profile: 0, group: 0 };
+}
+
 export class NeedOrder {
   readonly #needs: NeedColumns;
   readonly #stamps: StampTable;
@@ -38,6 +50,15 @@ export class NeedOrder {
     if (priority[a] !== priority[b]) return priority[a]! > priority[b]! ? -1 : 1;
     return this.#byArrival(a, b);
   };
+
+  /** N4 of two needs of one cluster that have no columns yet. */
+  compareKeys(a: NeedKey, b: NeedKey): number {
+    if (a.priority !== b.priority) return a.priority > b.priority ? -1 : 1;
+    if (a.arrivalMs !== b.arrivalMs) return a.arrivalMs - b.arrivalMs;
+    const rankA = this.#fingerprintRanks[a.profile]!;
+    const rankB = this.#fingerprintRanks[b.profile]!;
+    return rankA !== rankB ? rankA - rankB : this.#groups.compare(a.group, b.group);
+  }
 
   /** A3: priority desc, interruption bucket desc, reclamation bucket desc, then as N4. */
   readonly compareAcquire = (a: number, b: number): number => {

@@ -3,12 +3,13 @@
  * group) of a need; machines carry the stamp of the need that they were bound or created for, needs carry
  * their own, so "the machines of this very need" is one list and "is it mine" one compare.
  *
- *   by stamp   cluster, fingerprint, group  u32   refs into the string tables, each held by a reference,
- *                                                 so that a ref never changes its meaning under a stamp
+ *   by stamp   cluster, fingerprint, group  u32   refs into the string tables; fingerprint and group are held by
+ *                                                 a reference each, so that they keep their meaning (the engine
+ *                                                 forgets a cluster before its ref stands for another one)
  *              references                   u32   needs and machines that carry it; 0 = free
  *              list                         u32   list of its machines in keep order; 0 = none yet
  *              held                         u32   machines Creating, Configuring, Configured or draining for it
- *              owners                       u32   rows, and folds that rows could join, whose machines it marks
+ *              folds                        u32   folds that rows of its cluster could join, whose machines it marks
  *              live                         u32   needs of this cycle whose own machines it marks
  *              carriers                     u32   those of them whose very stamp it is (a fold has two)
  *              rowCount                     u32   rows of roll-ups that carry it (one, but for fingerprints alike)
@@ -17,7 +18,7 @@
  *              unmetAt, parkAt              f64   … the cycle in which they were last counted is the one before
  *   buckets                                 u32   open addressing, linear probing, at most half full
  */
-import { assert } from '../base/assert.ts';
+import { fail } from '../base/assert.ts';
 import type { StringTable } from '../base/string-table.ts';
 
 const STAMPS_AT_START = 64;
@@ -40,7 +41,7 @@ export class StampTable {
   references = new Uint32Array(STAMPS_AT_START);
   list = new Uint32Array(STAMPS_AT_START);
   held = new Uint32Array(STAMPS_AT_START);
-  owners = new Uint32Array(STAMPS_AT_START);
+  folds = new Uint32Array(STAMPS_AT_START);
   live = new Uint32Array(STAMPS_AT_START);
   carriers = new Uint32Array(STAMPS_AT_START);
   rowCount = new Uint32Array(STAMPS_AT_START);
@@ -87,13 +88,20 @@ export class StampTable {
 
   /** The stamp of the triple, with one more reference. */
   intern(cluster: number, fingerprint: number, group: number): number {
-    const known = this.find(cluster, fingerprint, group);
-    if (known !== 0) {
-      this.references[known]!++;
-      return known;
+    const mask = this.#buckets.length - 1;
+    let bucket = hashOf(cluster, fingerprint, group) & mask;
+    for (let known = this.#buckets[bucket]!; known !== 0; known = this.#buckets[bucket]!) {
+      if (
+        this.fingerprint[known] === fingerprint &&
+        this.group[known] === group &&
+        this.cluster[known] === cluster
+      ) {
+        this.references[known]!++;
+        return known;
+      }
+      bucket = (bucket + 1) & mask;
     }
     const stamp = this.#free.pop() ?? this.#nextStamp();
-    this.#clusters.retain(cluster);
     this.#fingerprints.retain(fingerprint);
     this.#groups.retain(group);
     this.cluster[stamp] = cluster;
@@ -101,7 +109,7 @@ export class StampTable {
     this.group[stamp] = group;
     this.references[stamp] = 1;
     this.forgetCounts(stamp);
-    const before = this.countsBefore?.get(this.#nameOf(stamp));
+    const before = this.countsBefore === null ? undefined : this.countsBefore.get(this.#nameOf(stamp));
     if (before !== undefined) {
       this.unmetCount[stamp] = before.unmetCount;
       this.unmetAt[stamp] = before.unmetAt;
@@ -110,7 +118,7 @@ export class StampTable {
     }
     this.#liveCount++;
     if (this.#liveCount * 2 > this.#buckets.length) this.#growBuckets();
-    else this.#link(stamp);
+    else this.#buckets[bucket] = stamp;
     return stamp;
   }
 
@@ -137,21 +145,28 @@ export class StampTable {
     this.parkAt[stamp] = NEVER;
   }
 
+  /** Makes room for this many at once: a first cycle brings a million. */
+  reserve(count: number): void {
+    if (count > this.cluster.length) this.#widen(count);
+    let buckets = this.#buckets.length;
+    while (count * 2 > buckets) buckets *= 2;
+    if (buckets > this.#buckets.length) this.#growBuckets(buckets);
+  }
+
   retain(stamp: number): void {
     this.references[stamp]!++;
   }
 
   /** Gives a reference back; with the last one goes the stamp (its machines are off its list by then). */
   release(stamp: number): void {
-    assert(this.references[stamp]! > 0, `stamp ${stamp} is not in use`);
+    if (this.references[stamp] === 0) fail(`stamp ${stamp} is not in use`);
     if (--this.references[stamp]! > 0) return;
-    assert(this.list[stamp] === 0, `stamp ${stamp} is given back with machines on its list`);
+    if (this.list[stamp] !== 0) fail(`stamp ${stamp} is given back with machines on its list`);
     this.#unlink(stamp);
-    this.#clusters.release(this.cluster[stamp]!);
     this.#fingerprints.release(this.fingerprint[stamp]!);
     this.#groups.release(this.group[stamp]!);
     this.held[stamp] = 0;
-    this.owners[stamp] = 0;
+    this.folds[stamp] = 0;
     this.live[stamp] = 0;
     this.carriers[stamp] = 0;
     this.gang[stamp] = 0;
@@ -173,34 +188,35 @@ export class StampTable {
   }
 
   #nextStamp(): number {
-    if (this.#limit === this.cluster.length) {
-      const length = 2 * this.#limit;
-      for (const column of [
-        'cluster',
-        'fingerprint',
-        'group',
-        'references',
-        'list',
-        'held',
-        'owners',
-        'live',
-        'carriers',
-        'rowCount',
-        'gang',
-        'unmetCount',
-        'parkCount',
-      ] as const) {
-        const wider = new Uint32Array(length);
-        wider.set(this[column]);
-        this[column] = wider;
-      }
-      for (const column of ['unmetAt', 'parkAt'] as const) {
-        const wider = new Float64Array(length);
-        wider.set(this[column]);
-        this[column] = wider;
-      }
-    }
+    if (this.#limit === this.cluster.length) this.#widen(2 * this.#limit);
     return this.#limit++;
+  }
+
+  #widen(length: number): void {
+    for (const column of [
+      'cluster',
+      'fingerprint',
+      'group',
+      'references',
+      'list',
+      'held',
+      'folds',
+      'live',
+      'carriers',
+      'rowCount',
+      'gang',
+      'unmetCount',
+      'parkCount',
+    ] as const) {
+      const wider = new Uint32Array(length);
+      wider.set(this[column]);
+      this[column] = wider;
+    }
+    for (const column of ['unmetAt', 'parkAt'] as const) {
+      const wider = new Float64Array(length);
+      wider.set(this[column]);
+      this[column] = wider;
+    }
   }
 
   #home(stamp: number): number {
@@ -229,8 +245,8 @@ export class StampTable {
     this.#buckets[hole] = 0;
   }
 
-  #growBuckets(): void {
-    this.#buckets = new Uint32Array(2 * this.#buckets.length);
+  #growBuckets(length = 2 * this.#buckets.length): void {
+    this.#buckets = new Uint32Array(length);
     for (let stamp = 1; stamp < this.#limit; stamp++) if (this.references[stamp] !== 0) this.#link(stamp);
   }
 }

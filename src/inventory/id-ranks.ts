@@ -3,11 +3,10 @@
  * would be most of a sort. Each id gets a u32 rank in bytewise order, with gaps; new ids are merged in a batch when
  * ranks are next needed, and take numbers from the gaps.
  *
- *   slotsById   u32 × machinesMax   slots in order of their ids; the first `count` are in use
+ *   slotsById   u32 × machinesMax   0…count: slots in order of their ids; then `added` slots whose ids are not merged yet
  *   idRank      column by slot      rising along slotsById; 0 = not ranked yet
- *   added       slots whose ids are not merged yet
  *   removed     slots whose ids are gone, but whose numbers may still be in slotsById: *limbo*. They are not used
- *               again before they are out of it, so a number in slotsById never means two machines.
+ *               again before they are out of it, so a number in slotsById never means two machines, and all fit.
  *
  * When a gap is exhausted the neighbourhood is numbered anew, widened until its numbers are far enough apart; that
  * changes ranks but never the relation of two ranks, so whatever was sorted by them stays sorted.
@@ -32,7 +31,7 @@ export class IdRanks {
   readonly #rank: Uint32Array;
   readonly #slotsById: Uint32Array;
   #count = 0;
-  readonly #added = new SlotBatch();
+  #added = 0;
   readonly #removed = new SlotBatch();
 
   constructor(ids: KeyTable, idRank: Uint32Array, machinesMax: number) {
@@ -47,7 +46,7 @@ export class IdRanks {
   }
 
   get isCurrent(): boolean {
-    return this.#added.count === 0 && this.#removed.count === 0;
+    return this.#added === 0 && this.#removed.count === 0;
   }
 
   get limboCount(): number {
@@ -57,7 +56,7 @@ export class IdRanks {
   /** The id of this slot is in the id table from now on. */
   add(slot: number): void {
     this.#rank[slot] = 0;
-    this.#added.push(slot);
+    this.#slotsById[this.#count + this.#added++] = slot;
   }
 
   /** The id of this slot is no longer in the id table; the slot is given back by `ensure`. */
@@ -69,37 +68,44 @@ export class IdRanks {
   ensure(release: (slot: number) => void): void {
     if (this.isCurrent) return;
     if (this.#removed.count > 0) this.#takeOut(release);
-    if (this.#added.count > 0) this.#mergeIn();
+    if (this.#added > 0) this.#mergeIn();
   }
 
   #takeOut(release: (slot: number) => void): void {
     const removed = this.#removed.take();
-    // Ids that came and went before they were ranked are only in the batch of added ones.
+    // Ids that came and went before they were ranked are only among the added ones.
     const ranked = removed.filter((slot) => this.#rank[slot] !== 0);
-    if (ranked.length > this.#count * PASS_SHARE) this.#compactAll();
-    else if (ranked.length > 0) this.#compactAt(ranked.map((slot) => this.#positionOf(slot)).sort());
-    if (ranked.length < removed.length) this.#added.keep((slot) => this.#ids.addressOf(slot) !== 0);
+    if (ranked.length < removed.length) this.#added -= this.#compact(this.#count, this.#count + this.#added);
+    if (ranked.length > this.#count * PASS_SHARE) this.#closeGap(this.#compact(0, this.#count));
+    else if (ranked.length > 0) this.#closeHoles(ranked.map((slot) => this.#positionOf(slot)).sort());
     for (const slot of removed) {
       this.#rank[slot] = 0;
       release(slot);
     }
   }
 
-  #compactAll(): void {
+  /** Moves the slots in start…end that still have an id together; returns how many went. */
+  #compact(start: number, end: number): number {
     const slots = this.#slotsById;
-    let kept = 0;
-    for (let index = 0; index < this.#count; index++) {
+    let kept = start;
+    for (let index = start; index < end; index++) {
       const slot = slots[index]!;
       if (this.#ids.addressOf(slot) !== 0) slots[kept++] = slot;
     }
-    this.#count = kept;
+    return end - kept;
   }
 
-  #compactAt(holes: Uint32Array): void {
+  /** The last `goneCount` of the ranked part are no longer part of it: the added ones move up. */
+  #closeGap(goneCount: number): void {
+    this.#slotsById.copyWithin(this.#count - goneCount, this.#count, this.#count + this.#added);
+    this.#count -= goneCount;
+  }
+
+  #closeHoles(holes: Uint32Array): void {
     const slots = this.#slotsById;
     for (let index = 0; index < holes.length; index++) {
       const start = holes[index]! + 1;
-      const end = index + 1 < holes.length ? holes[index + 1]! : this.#count;
+      const end = index + 1 < holes.length ? holes[index + 1]! : this.#count + this.#added;
       slots.copyWithin(start - index - 1, start, end);
     }
     this.#count -= holes.length;
@@ -119,10 +125,18 @@ export class IdRanks {
   }
 
   #mergeIn(): void {
-    const added = this.#added.take();
-    sortByIds(this.#ids, added, added.length);
     const slots = this.#slotsById;
     const before = this.#count;
+    const unmerged = slots.subarray(before, before + this.#added);
+    sortByIds(this.#ids, unmerged, unmerged.length);
+    this.#count += this.#added;
+    this.#added = 0;
+    // Most often (the first listing; a listing in order of ids) all of them come behind the ones that are there.
+    if (before === 0 || this.#ids.compare(slots[before - 1]!, slots[before]!) < 0) {
+      this.#number(before, this.#count);
+      return;
+    }
+    const added = unmerged.slice();
     // Where each new id belongs among the old ones; sorted input only ever moves forward.
     const targets = new Uint32Array(added.length);
     for (let index = 0, from = 0; index < added.length; index++) {
@@ -136,7 +150,6 @@ export class IdRanks {
       slots[target + index] = added[index]!;
       end = target;
     }
-    this.#count = before + added.length;
     for (let index = 0; index < added.length; ) {
       let runEnd = index + 1;
       while (runEnd < added.length && targets[runEnd] === targets[index]) runEnd++;
@@ -215,7 +228,7 @@ export class IdRanks {
   }
 }
 
-/** Slots collected until the next batch; large arrays are let go of with the batch. */
+/** Slots collected until the next batch; a large array is let go of with its batch. */
 class SlotBatch {
   #slots = new Uint32Array(64);
   count = 0;
@@ -234,13 +247,5 @@ class SlotBatch {
     this.#slots = new Uint32Array(64);
     this.count = 0;
     return taken;
-  }
-
-  keep(isKept: (slot: number) => boolean): void {
-    let kept = 0;
-    for (let index = 0; index < this.count; index++) {
-      if (isKept(this.#slots[index]!)) this.#slots[kept++] = this.#slots[index]!;
-    }
-    this.count = kept;
   }
 }

@@ -12,12 +12,14 @@
  */
 import { STATE_COUNT } from '../machine/state.ts';
 import type { InventoryColumns } from './columns.ts';
-import { SlotLists } from './slot-lists.ts';
+import { HEAD_BYTES, SlotLists } from './slot-lists.ts';
 
 export class FleetIndexes {
   readonly #statePosition: Uint32Array;
   readonly #byState: readonly Uint32Array[];
   readonly #stateCounts = new Uint32Array(STATE_COUNT);
+  /** The most that were ever in each state. */
+  readonly #stateMost = new Uint32Array(STATE_COUNT);
   readonly #byStateShape: SlotLists;
   readonly #byClusterState: SlotLists;
   #version = 0;
@@ -69,11 +71,12 @@ export class FleetIndexes {
     return this.#byClusterState.countOf(cluster * STATE_COUNT + state);
   }
 
-  /** Bytes of the pools that were ever touched. */
-  get bytesTouched(): number {
+  /** Bytes that were ever touched, with so many shapes and clusters. */
+  bytesTouched(shapeLimit: number, clusterLimit: number): number {
+    const heads = (shapeLimit + clusterLimit) * STATE_COUNT * HEAD_BYTES;
     let slots = 0;
-    for (let state = 1; state < STATE_COUNT; state++) slots += this.#stateCounts[state]!;
-    return slots * 4 + this.#byStateShape.bytesTouched + this.#byClusterState.bytesTouched;
+    for (let state = 1; state < STATE_COUNT; state++) slots += this.#stateMost[state]!;
+    return slots * 4 + heads + this.#byStateShape.bytesTouched + this.#byClusterState.bytesTouched;
   }
 
   enter(slot: number, state: number, shape: number, cluster: number): void {
@@ -121,6 +124,7 @@ export class FleetIndexes {
     this.#byState[state]![position] = slot;
     this.#statePosition[slot] = position;
     this.#stateCounts[state] = position + 1;
+    if (position >= this.#stateMost[state]!) this.#stateMost[state] = position + 1;
   }
 
   #leaveState(slot: number, state: number): void {

@@ -5,6 +5,9 @@
  */
 import { assert } from '../base/assert.ts';
 
+/** Types, zones and label keys are a few hundred; a sender that invents them is not remembered. */
+const NAMES_MAX = 10_000;
+
 /** What a shape's canonical bytes say. */
 export interface ShapeKeyParts {
   readonly instanceType: string;
@@ -15,17 +18,30 @@ export interface ShapeKeyParts {
 }
 
 /** Reads canonical bytes back; they are always our own, so a surprise is a broken invariant. */
-export function parseShapeKey(bytes: Uint8Array, start: number, end: number): ShapeKeyParts {
+export function parseShapeKey(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  names: Map<string, string>,
+): ShapeKeyParts {
   const reader = new KeyReader(bytes, start);
   const capacityType = bytes[reader.at++]!;
-  const instanceType = reader.text();
-  const zone = reader.text();
+  const instanceType = shared(names, reader.text());
+  const zone = shared(names, reader.text());
   const labels = new Map<string, string>();
-  for (let left = reader.varint(); left > 0; left--) labels.set(reader.text(), reader.text());
+  for (let left = reader.varint(); left > 0; left--) labels.set(shared(names, reader.text()), reader.text());
   const capacity: Record<string, number> = Object.create(null);
   for (let left = reader.varint(); left > 0; left--) capacity[reader.text()] = reader.double();
   assert(reader.at === end, 'a shape key ends where its last entry does');
   return { instanceType, zone, capacityType, labels, capacity };
+}
+
+/** The same string every time, as long as there are few enough of them. */
+function shared(names: Map<string, string>, name: string): string {
+  const known = names.get(name);
+  if (known !== undefined) return known;
+  if (names.size < NAMES_MAX) names.set(name, name);
+  return name;
 }
 
 /** Own labels as they were put in, by key. */

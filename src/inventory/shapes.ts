@@ -10,7 +10,7 @@
  * Counted: every machine of a shape holds one reference, and others (the decision engine) may hold more. A shape
  * that nobody holds gives back its ref, its strings and its vector.
  */
-import { assert } from '../base/assert.ts';
+import { assert, fail } from '../base/assert.ts';
 import { type SharedStringTable, StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import type { CapacityType } from '../machine/capacity-type.ts';
@@ -65,6 +65,8 @@ export class ShapeTable {
   readonly capacityTypeOf: Uint8Array;
   readonly #keys: StringTable;
   readonly #shapes: (Shape | undefined)[] = [undefined];
+  /** One JavaScript string for each type, zone and label key, however many shapes have it. */
+  readonly #names = new Map<string, string>();
   #version = 0;
 
   constructor(options: ShapeTableOptions) {
@@ -99,7 +101,7 @@ export class ShapeTable {
 
   get(ref: number): Shape {
     const shape = this.#shapes[ref];
-    assert(shape !== undefined, `shape ${ref} is not in use`);
+    if (shape === undefined) fail(`shape ${ref} is not in use`);
     return shape;
   }
 
@@ -145,6 +147,7 @@ export class ShapeTable {
     this.#keys.release(ref);
     if (this.#keys.referenceCount(ref) > 0) return;
     this.#shapes[ref] = undefined;
+    if (this.#keys.count === 0) this.#names.clear();
     this.instanceTypes.release(shape.instanceTypeRef);
     this.zones.release(shape.zoneRef);
     this.vectors.release(shape.capacity);
@@ -160,12 +163,22 @@ export class ShapeTable {
     return this.#keys.share();
   }
 
+  get keyBytesTouched(): number {
+    return this.#keys.bytesTouched;
+  }
+
   get keyBytesUsed(): number {
     return this.#keys.bytesUsed;
   }
 
   #add(ref: number, bytes: Uint8Array, start: number, end: number): void {
-    const { instanceType, zone, capacityType, labels, capacity: amounts } = parseShapeKey(bytes, start, end);
+    const {
+      instanceType,
+      zone,
+      capacityType,
+      labels,
+      capacity: amounts,
+    } = parseShapeKey(bytes, start, end, this.#names);
     assert(isCapacityType(capacityType), 'a shape key has a known capacity type');
     const capacity = this.vectors.intern(amounts);
     let instanceTypeRef = 0;

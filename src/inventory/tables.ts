@@ -17,6 +17,8 @@ export const MACHINES_MAX_DEFAULT = 1_048_576;
 export const CLUSTERS_MAX = 65_535;
 /** Ids and hosts are 20 to 30 bytes long; four times that before anyone is refused. */
 const BYTES_PER_MACHINE_MAX_DEFAULT = 128;
+/** Profiles repeat over clusters: a fleet has hundreds to thousands of fingerprints. */
+const FINGERPRINTS_MAX_DEFAULT = 131_072;
 /** Shapes that were just left are held for a moment by whoever looks at changes. */
 const SHAPES_PER_MACHINE_MAX = 2;
 
@@ -61,7 +63,9 @@ export class InventoryTables {
     this.shapes = new ShapeTable({ vectors: options.vectors, shapesMax, ownLabelKeys: this.ownLabelKeys });
     const clustersMax = Math.min(CLUSTERS_MAX, machinesMax);
     this.clusters = options.clusters ?? strings('clusters', clustersMax, clustersMax * 256);
-    this.fingerprints = options.fingerprints ?? strings('fingerprints', machinesMax, bytesMax * 4);
+    const fingerprintsMax = Math.min(FINGERPRINTS_MAX_DEFAULT, machinesMax);
+    this.fingerprints =
+      options.fingerprints ?? strings('fingerprints', fingerprintsMax, fingerprintsMax * 1024);
     this.groups = options.groups ?? strings('groups', machinesMax, bytesMax);
     assert(this.clusters.entriesMax <= CLUSTERS_MAX, `at most ${CLUSTERS_MAX} clusters: a ref is a u16`);
   }

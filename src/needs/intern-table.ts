@@ -3,7 +3,7 @@
  * requirement sets) that hundreds of thousands of rows point at. Ref 0 is none. A ref is given out again
  * after its last release, so whoever keeps one counts it.
  */
-import { assert } from '../base/assert.ts';
+import { assert, fail } from '../base/assert.ts';
 
 export class InternTable<Value> {
   readonly #refByKey = new Map<string, number>();
@@ -52,7 +52,7 @@ export class InternTable<Value> {
 
   get(ref: number): Value {
     const value = this.#values[ref];
-    assert(value !== undefined, `ref ${ref} is not in use`);
+    if (value === undefined) fail(`ref ${ref} is not in use`);
     return value;
   }
 
@@ -62,14 +62,14 @@ export class InternTable<Value> {
 
   retain(ref: number): void {
     if (ref === 0) return;
-    assert(this.isHeld(ref), `ref ${ref} is not in use`);
+    if (!this.isHeld(ref)) fail(`ref ${ref} is not in use`);
     this.#counts[ref]!++;
   }
 
   /** Gives one reference back. The value, if it was the last: the caller releases what the value holds. */
   release(ref: number): Value | undefined {
     if (ref === 0) return undefined;
-    assert(this.isHeld(ref), `ref ${ref} is not in use`);
+    if (!this.isHeld(ref)) fail(`ref ${ref} is not in use`);
     if (--this.#counts[ref]! > 0) return undefined;
     const value = this.#values[ref];
     this.#refByKey.delete(this.#keys[ref]!);

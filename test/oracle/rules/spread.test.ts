@@ -63,6 +63,18 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(result, keyOf('alpha', web))).toEqual(['m-1', 'm-3']);
   });
 
+  it('A4: a rack in which the need only has credited machines takes part in the minimum', () => {
+    const fleet = [
+      configured('m-0', boundTo('alpha'), inRack('rack-3')),
+      ...['m-1', 'm-2', 'm-3'].map((id) => idle(id, inRack('rack-1'))),
+    ];
+    // One in rack-3, so that rack-1 may have two and no more.
+    expect(did(decideWith(world(fleet, [cluster('alpha', [spreadNeed(4)])])))).toEqual([
+      'Bootstrap m-1',
+      'Bootstrap m-2',
+    ]);
+  });
+
   it('A4: another need’s machines in a rack do not count', () => {
     const other = need({ priority: 500 });
     const fleet = [

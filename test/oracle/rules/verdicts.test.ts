@@ -112,6 +112,21 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(result, keyOf('alpha', second))).toEqual(['m-1', 'm-2']);
   });
 
+  it('A7: a parked gang preempts nothing, though victims in its rack would cover it', () => {
+    const fleet = [configured('m-0', own), configured('m-1', boundTo('beta'))];
+    const decided = (count: number) =>
+      did(
+        decideWith(
+          world(fleet, [cluster('alpha', [job]), cluster('beta', [])], {
+            ordinary: false,
+            parking: new Map([[key, count]]),
+          }),
+        ),
+      );
+    expect(decided(7)).toEqual(['Preempt m-1']);
+    expect(decided(8)).toEqual([]);
+  });
+
   it('A7: what is enqueued, Creating or draining for the gang resets the count, in a woken cycle too', () => {
     const coming = [
       creating('m-1', own),

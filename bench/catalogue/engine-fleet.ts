@@ -1,0 +1,66 @@
+/** A fleet with everything that a decision needs: inventory, needs and an engine over both. */
+import { DimensionTable } from '../../src/base/dimensions.ts';
+import { StringTable } from '../../src/base/string-table.ts';
+import { VectorTable } from '../../src/base/vectors.ts';
+import { Engine } from '../../src/decision/engine.ts';
+import { Inventory } from '../../src/inventory/inventory.ts';
+import type { Machine } from '../../src/machine/machine.ts';
+import { NeedTable } from '../../src/needs/need-table.ts';
+import type { RollupRow } from '../../src/needs/rollup.ts';
+
+export const START_MS = 1_700_000_000_000;
+export const CYCLE_MS = 10_000;
+
+export class EngineFleet {
+  readonly inventory: Inventory;
+  readonly needs: NeedTable;
+  readonly engine: Engine;
+  nowMs = START_MS;
+  readonly phaseMs = new Map<string, number>();
+
+  constructor(machinesMax: number) {
+    const vectors = new VectorTable(new DimensionTable());
+    const clusters = StringTable.create({ name: 'clusters', entriesMax: 65_535, bytesMax: 8 << 20 });
+    const fingerprints = StringTable.create({ name: 'fingerprints', entriesMax: 1 << 20, bytesMax: 256 << 20 });
+    const groups = StringTable.create({ name: 'groups', entriesMax: 4 << 20, bytesMax: 256 << 20 });
+    this.inventory = new Inventory({ vectors, clusters, fingerprints, groups, machinesMax });
+    this.needs = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine: false });
+    this.engine = this.freshEngine();
+  }
+
+  freshEngine(): Engine {
+    return new Engine({
+      inventory: this.inventory,
+      needs: this.needs,
+      hasSession: () => true,
+      holds: { onDemandMs: 600_000, spotMs: 60_000 },
+    });
+  }
+
+  insert(machine: Machine): void {
+    this.inventory.insert(machine, 0, this.nowMs);
+  }
+
+  /** What a listing says of a machine that is known. */
+  apply(machine: Machine): void {
+    const { id, ...facts } = machine;
+    this.inventory.apply(this.inventory.find(id), facts, this.nowMs, { force: true });
+  }
+
+  rollUp(clusterId: string, rows: readonly RollupRow[]): void {
+    this.needs.accept(clusterId, rows, this.nowMs, 0);
+  }
+
+  /** One ordinary cycle; the time of each phase is in `phaseMs`. */
+  decide(engine: Engine = this.engine, fromScratch = false): ReturnType<Engine['decide']> {
+    this.phaseMs.clear();
+    let last = performance.now();
+    const onPhase = (phase: string): void => {
+      const now = performance.now();
+      this.phaseMs.set(phase, now - last);
+      last = now;
+    };
+    const input = { nowMs: this.nowMs, isOrdinary: true };
+    return fromScratch ? engine.decideFromScratch(input, onPhase) : engine.decide(input, onPhase);
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * The benchmark harness: what a scenario looks like and how it is measured. A scenario is one question
+ * with its answer's limits written beside the measurement, so that a figure and what it must hold are
+ * never apart. It is a file in bench/scenarios/ that exports `scenario` (or `scenarios`, an array):
+ *
+ *   // Question: what does one random transition cost at 500,000 machines? Seed 1; fleet built untimed.
+ *   export const scenario: Scenario = {
+ *     name: 'inventory-transition',
+ *     question: 'What does one random transition cost?',
+ *     defaults: { machines: 500_000, seconds: 5 },
+ *     targets: [
+ *       { name: 'a transition', metric: 'transition', limit: 500, direction: 'below' },          // median
+ *       { name: 'its tail', metric: 'transition', statistic: 'p99', limit: 900, direction: 'below' },
+ *       { name: 'gain over a scan', ratio: 'gain', limit: 100, direction: 'above' },
+ *     ],
+ *     async run(context) {
+ *       const fleet = buildFleet(context.params.machines);              // untimed
+ *       await context.time('transition', 'ns', () => moveMany(fleet, 10_000), {
+ *         samples: 50,            // at most; also ends after params.seconds, but never below 3 samples
+ *         operations: 10_000,     // one call does this many: the sample is the time of one
+ *         before: () => pickRows(fleet),                                // untimed, ahead of every sample
+ *       });
+ *       await context.time('scan', 'ms', () => scan(fleet), { samples: 20 });
+ *       context.ratio('gain', 'scan', 'transition');   // slow ÷ fast: medians in one unit, whatever theirs
+ *       context.check(fleet.size === context.params.machines, 'every machine is still there');
+ *     },
+ *   };
+ *
+ * `loop` is `time` by tinybench: for short operations that may simply be repeated (it warms up, takes as
+ * many samples as fit into params.seconds and needs no state prepared between two of them).
+ * `sample` records a figure that the scenario took by itself (bytes, counts, a delay seen from outside).
+ *
+ * Every scenario runs in a process of its own: neither the heap nor the compiled code of another one
+ * shows in its figures. A scenario must bound its own loads and end whatever it starts.
+ */
+import { BenchmarkNotRealError, MeasuredRun } from './measured-run.ts';
+import type { Metric, Statistic, TimeUnit } from './statistics.ts';
+
+export interface ScenarioDefaults {
+  readonly machines: number;
+  /** Declared only by scenarios that scale their demand on their own; --needs reaches no other. */
+  readonly needs?: number;
+  /** Longest time one `time` or `loop` goes on sampling. */
+  readonly seconds: number;
+}
+
+export interface Params {
+  readonly machines: number;
+  readonly needs: number;
+  readonly seconds: number;
+}
+
+/** A limit that the measurement must keep: of a metric (its median unless told otherwise) or of a ratio. */
+export type Target = {
+  readonly name: string;
+  readonly limit: number;
+  /** 'below': measured ≤ limit. 'above': measured ≥ limit. */
+  readonly direction: 'below' | 'above';
+} & ({ readonly metric: string; readonly statistic?: Statistic } | { readonly ratio: string });
+
+export interface TimeOptions {
+  /** Most samples to take; default 30. */
+  readonly samples?: number;
+  /** Calls that are thrown away first; default 1. */
+  readonly warmups?: number;
+  /** How many operations one call does; default 1. */
+  readonly operations?: number;
+  /** Untimed, ahead of every call, thrown-away ones included. */
+  readonly before?: () => void | Promise<void>;
+}
+
+export interface BenchContext {
+  readonly params: Params;
+  /** One line to whoever waits. */
+  progress(text: string): void;
+  /** Times calls one by one; a promise is awaited inside the time. */
+  time(name: string, unit: TimeUnit, fn: () => unknown, options?: TimeOptions): Promise<Metric>;
+  /** Times a short synchronous operation again and again, by tinybench. */
+  loop(
+    name: string,
+    unit: TimeUnit,
+    fn: () => unknown,
+    options?: Pick<TimeOptions, 'operations'>,
+  ): Promise<Metric>;
+  /** Records one figure that the scenario measured itself. */
+  sample(name: string, unit: string, value: number): void;
+  /** slow ÷ fast, each the name of a metric (its median counts) or a number. */
+  ratio(name: string, slow: string | number, fast: string | number): number;
+  /** A benchmark proves that what it timed really happened; a false condition fails the scenario. */
+  check(condition: boolean, text: string): void;
+  /** Collects garbage now, so that the next sample does not pay for the last preparation. */
+  gc(): void;
+}
+
+export interface Scenario {
+  /** What is typed on the command line: kebab-case, equal to its file's name where the file has one. */
+  readonly name: string;
+  /** One line, shown in the list. */
+  readonly question: string;
+  readonly defaults: ScenarioDefaults;
+  readonly targets: readonly Target[];
+  run(context: BenchContext): Promise<void>;
+}
+
+export interface TargetResult {
+  readonly name: string;
+  readonly limit: number;
+  readonly direction: 'below' | 'above';
+  readonly measured: number;
+  readonly met: boolean;
+}
+
+/** One element of the file that --json writes. */
+export interface ScenarioResult {
+  readonly scenario: string;
+  readonly params: Params;
+  readonly metrics: Readonly<Record<string, Metric>>;
+  readonly ratios: Readonly<Record<string, number>>;
+  readonly targets: readonly TargetResult[];
+  readonly node: string;
+  readonly cpus: number;
+}
+
+/** Runs one scenario in this process. `host` is what the figures were taken on. */
+export async function measure(
+  scenario: Scenario,
+  params: Params,
+  host: { readonly node: string; readonly cpus: number },
+  onProgress: (text: string) => void,
+): Promise<ScenarioResult> {
+  const run = new MeasuredRun(scenario.name, params, onProgress);
+  await scenario.run(run);
+  const metrics = run.metrics();
+  const ratios = Object.fromEntries(run.ratios);
+  const targets = scenario.targets.map((target) => judge(scenario.name, target, metrics, ratios));
+  return { scenario: scenario.name, params, metrics, ratios, targets, ...host };
+}
+
+function judge(
+  scenario: string,
+  target: Target,
+  metrics: Readonly<Record<string, Metric>>,
+  ratios: Readonly<Record<string, number>>,
+): TargetResult {
+  const measured =
+    'ratio' in target ? ratios[target.ratio] : metrics[target.metric]?.[target.statistic ?? 'median'];
+  if (measured === undefined || Number.isNaN(measured)) {
+    throw new BenchmarkNotRealError(scenario, `nothing was measured for the target "${target.name}"`);
+  }
+  const { name, limit, direction } = target;
+  const met = direction === 'below' ? measured <= limit : measured >= limit;
+  return { name, limit, direction, measured, met };
+}

@@ -1,0 +1,83 @@
+/**
+ * One scenario, one process: the parent forks this same program for each, with the scenario's name and
+ * parameters in an environment variable, and gets the result as one message. Flags of node (--expose-gc)
+ * pass on by fork.
+ */
+import { fork } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { ShardError } from '../src/base/errors.ts';
+import { measure, type Params, type Scenario, type ScenarioResult } from './harness.ts';
+
+const ASSIGNMENT_VARIABLE = 'FLOTILLA_BENCH_ASSIGNMENT';
+
+interface Assignment {
+  readonly name: string;
+  readonly params: Params;
+}
+
+type Outcome = { readonly result: ScenarioResult } | { readonly failure: string };
+
+export class ScenarioFailedError extends ShardError {
+  readonly code = 'scenario_failed';
+  readonly next = 'stop';
+}
+
+/** In the parent: runs the scenario in a child and gives its result. */
+export function measureInChild(
+  programPath: string,
+  scenario: Scenario,
+  params: Params,
+): Promise<ScenarioResult> {
+  const assignment: Assignment = { name: scenario.name, params };
+  const child = fork(programPath, [], {
+    env: { ...process.env, [ASSIGNMENT_VARIABLE]: JSON.stringify(assignment) },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  return new Promise((resolve, reject) => {
+    let outcome: Outcome | null = null;
+    child.on('message', (message) => {
+      outcome = message as Outcome;
+    });
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      if (outcome === null) {
+        const end = signal === null ? `exit code ${code}` : `signal ${signal}`;
+        reject(
+          new ScenarioFailedError(
+            `Scenario ${scenario.name} ended without a result (${end}). It has no figures.`,
+          ),
+        );
+      } else if ('failure' in outcome) {
+        reject(new ScenarioFailedError(outcome.failure));
+      } else {
+        resolve(outcome.result);
+      }
+    });
+  });
+}
+
+/** In the child: what it was started for, null in the parent. */
+export function assignedScenario(): Assignment | null {
+  const text = process.env[ASSIGNMENT_VARIABLE];
+  return text === undefined ? null : (JSON.parse(text) as Assignment);
+}
+
+/** In the child: measures and reports. Ends the process, so that a forgotten handle cannot hold it. */
+export async function measureAsChild(scenarios: readonly Scenario[], assignment: Assignment): Promise<void> {
+  const scenario = scenarios.find((candidate) => candidate.name === assignment.name);
+  process.on('disconnect', () => process.exit(1)); // the parent is gone, and with it whoever wanted to know
+  let outcome: Outcome;
+  try {
+    if (scenario === undefined) throw new ScenarioFailedError(`There is no scenario ${assignment.name}.`);
+    const host = { node: process.version, cpus: availableParallelism() };
+    const result = await measure(scenario, assignment.params, host, (text) => {
+      process.stderr.write(`  ${assignment.name}: ${text}\n`);
+    });
+    outcome = { result };
+  } catch (error) {
+    outcome = {
+      failure: error instanceof ShardError ? error.message : String((error as Error)?.stack ?? error),
+    };
+  }
+  process.send!(outcome, () => process.exit('failure' in outcome ? 1 : 0));
+}

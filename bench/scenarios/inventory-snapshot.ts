@@ -1,0 +1,117 @@
+/**
+ * Question: what do a snapshot and the first ordered reads after 1,000 changes cost, against rebuilding and sorting plain
+ * objects? Seed by machine number; both sides hold the same fleet and see the same changes. Read are the Idle machines in
+ * acquire order (the first 256) and one cluster's Configured machines in keep order (all); the keep orders of all
+ * clusters are live, as in a running shard, so every change has an order to be put right.
+ */
+import { Random } from '../../src/base/random.ts';
+import type { Inventory } from '../../src/inventory/inventory.ts';
+import { MachineState } from '../../src/machine/state.ts';
+import type { Scenario } from '../harness.ts';
+import { byAcquireOrder, byKeepOrder, fullInventory, NaiveFleet, NOW_MS } from './inventory-fleet.ts';
+
+const S = MachineState;
+const CHANGES = 1_000;
+const HEAD = 256;
+
+export const scenario: Scenario = {
+  name: 'inventory-snapshot',
+  question: 'What do a snapshot and its first ordered reads cost after 1,000 changes?',
+  defaults: { machines: 500_000, seconds: 10 },
+  targets: [
+    { name: 'gain over rebuilding and sorting', ratio: 'gain', limit: 100, direction: 'above' },
+    { name: 'the snapshot alone', metric: 'snapshot', limit: 10, direction: 'below' },
+  ],
+  async run(context) {
+    const { machines } = context.params;
+    const random = new Random(1);
+    context.progress('building both fleets');
+    const inventory = fullInventory(machines);
+    const naive = new NaiveFleet(machines);
+    const ids = [...naive.machines.keys()];
+    const clusters = inventory.tables.clusters.count;
+    for (let cluster = 1; cluster <= clusters; cluster++) inventory.orders.keepOrder(cluster, S.Configured);
+    inventory.orders.acquireOrder(S.Idle);
+
+    let cluster = 1;
+    const ours: string[][] = [];
+    const theirs: string[][] = [];
+    const change = () => {
+      cluster = 1 + random.below(clusters);
+      for (let count = 0; count < CHANGES; count++)
+        changeOne(inventory, naive, ids[random.below(machines)]!, random);
+    };
+    await context.time('ordered reads', 'ms', () => ours.push(...readOurs(inventory, cluster)), {
+      samples: 40,
+      warmups: 5,
+      before: change,
+    });
+    await context.time(
+      'naive ordered reads',
+      'ms',
+      () => theirs.push(...readNaive(naive, inventory.tables.clusters.get(cluster))),
+      {
+        samples: 8,
+        before: () => {
+          change();
+          context.gc();
+        },
+      },
+    );
+    context.ratio('gain', 'naive ordered reads', 'ordered reads');
+    await context.loop('snapshot', 'us', () => inventory.snapshot().close());
+
+    const [idle, kept] = readOurs(inventory, cluster);
+    const [naiveIdle, naiveKept] = readNaive(naive, inventory.tables.clusters.get(cluster));
+    context.check(
+      idle!.length === HEAD && idle!.join() === naiveIdle!.join(),
+      'both read the same Idle machines in the same order',
+    );
+    context.check(
+      kept!.length > 10 && kept!.join() === naiveKept!.join(),
+      'both read the same cluster in the same order',
+    );
+    context.check(ours.length > 0 && theirs.length > 0, 'both were read');
+  },
+};
+
+/** A new price, or a step in a machine's life; the same on both sides. */
+function changeOne(inventory: Inventory, naive: NaiveFleet, id: string, random: Random): void {
+  const slot = inventory.find(id);
+  const machine = naive.machines.get(id)!;
+  if (random.chance(0.5) || machine.state === S.Speculative) {
+    machine.pricePerHourUsd = (100 + random.below(900)) / 1_000;
+    inventory.apply(slot, { pricePerHourUsd: machine.pricePerHourUsd }, NOW_MS);
+    return;
+  }
+  if (machine.state === S.Configured) machine.state = S.Draining;
+  else if (machine.state === S.Draining) {
+    machine.state = S.Idle;
+    machine.cluster = '';
+    machine.assignment = null;
+  } else machine.state = S.Deleting;
+  if (inventory.columns.state[slot] !== S.Deleting) inventory.move(slot, machine.state, NOW_MS);
+}
+
+function readOurs(inventory: Inventory, cluster: number): string[][] {
+  const snapshot = inventory.snapshot();
+  const { orders } = snapshot.inventory;
+  const idle: number[] = [];
+  const { acquire, keep } = orders;
+  let position = acquire.first(orders.acquireOrder(S.Idle));
+  for (; position !== 0 && idle.length < HEAD; position = acquire.next(position))
+    idle.push(acquire.slotAt(position));
+  const kept: number[] = [];
+  const list = orders.keepOrder(cluster, S.Configured);
+  for (let at = keep.first(list); at !== 0; at = keep.next(at)) kept.push(keep.slotAt(at));
+  snapshot.close();
+  const idOf = (slot: number) => inventory.idOf(slot);
+  return [idle.map(idOf), kept.map(idOf)];
+}
+
+function readNaive(naive: NaiveFleet, cluster: string): string[][] {
+  const byState = naive.snapshot();
+  const idle = byState[S.Idle]!.sort(byAcquireOrder).slice(0, HEAD);
+  const kept = byState[S.Configured]!.filter((machine) => machine.cluster === cluster).sort(byKeepOrder);
+  return [idle.map((machine) => machine.id), kept.map((machine) => machine.id)];
+}

@@ -1,0 +1,113 @@
+/**
+ * Question: what does one transition of a random machine cost, with all its indexes, the change log and the marks of live
+ * orders? At the given number of machines and at twice that: the instructions are the same, the caches are not. The
+ * naive twin changes a field of an object found by id, and pays for its indexes at every snapshot (inventory-snapshot).
+ */
+import { Random } from '../../src/base/random.ts';
+import type { Inventory } from '../../src/inventory/inventory.ts';
+import { MachineState } from '../../src/machine/state.ts';
+import type { BenchContext, Scenario } from '../harness.ts';
+import { fullInventory, Lives, NaiveFleet, NOW_MS } from './inventory-fleet.ts';
+
+const S = MachineState;
+const OPERATIONS = 5_000;
+const SAMPLES = 200;
+
+export const scenario: Scenario = {
+  name: 'inventory-transition',
+  question: 'What does one random transition cost, with its indexes?',
+  defaults: { machines: 500_000, seconds: 10 },
+  targets: [
+    { name: 'a transition', metric: 'transition', limit: 400, direction: 'below' },
+    {
+      name: 'a transition among twice as many',
+      metric: 'transition, twice the fleet',
+      limit: 800,
+      direction: 'below',
+    },
+  ],
+  async run(context) {
+    const { machines } = context.params;
+    await measure(context, 'transition', fullInventory(machines), machines);
+    context.gc();
+    await measure(context, 'transition, twice the fleet', fullInventory(2 * machines), 2 * machines);
+    context.gc();
+    await measureNaive(context, machines);
+  },
+};
+
+async function measure(
+  context: BenchContext,
+  name: string,
+  inventory: Inventory,
+  machines: number,
+): Promise<void> {
+  const lives = new Lives(inventory);
+  const random = new Random(2);
+  const { orders } = inventory;
+  orders.acquireOrder(S.Idle);
+  for (let cluster = 1; cluster <= inventory.tables.clusters.count; cluster++)
+    orders.keepOrder(cluster, S.Configured);
+  // Bring the fleet into its steady mix first: a tenth of the machines somewhere on their way.
+  for (let count = 0; count < machines / 10; count++) lives.advance(1 + random.below(machines), NOW_MS);
+  const slots = new Uint32Array(OPERATIONS);
+  const taken = new Uint32Array(machines);
+  let moved = 0;
+  await context.time(
+    name,
+    'ns',
+    () => {
+      for (let index = 0; index < OPERATIONS; index++) if (lives.advance(slots[index]!, NOW_MS)) moved++;
+    },
+    {
+      samples: SAMPLES,
+      warmups: 20,
+      operations: OPERATIONS,
+      before: () => {
+        for (let index = 0; index < OPERATIONS; index++)
+          slots[index] = movableSlot(inventory, machines, random);
+        // What a cycle does between two bursts of transitions.
+        inventory.changes.take(taken);
+        orders.acquireOrder(S.Idle);
+        orders.keepOrder(1, S.Configured);
+      },
+    },
+  );
+  context.check(moved > 0 && moved % OPERATIONS === 0, 'every one of the transitions happened');
+}
+
+/** Any machine but the offers, which have no life of their own here. */
+function movableSlot(inventory: Inventory, machines: number, random: Random): number {
+  for (;;) {
+    const slot = 1 + random.below(machines);
+    if (inventory.columns.state[slot] !== S.Speculative) return slot;
+  }
+}
+
+async function measureNaive(context: BenchContext, machines: number): Promise<void> {
+  const naive = new NaiveFleet(machines);
+  const random = new Random(2);
+  const ids = [...naive.machines.keys()];
+  const chosen: string[] = [];
+  let moved = 0;
+  await context.time(
+    'naive, without indexes',
+    'ns',
+    () => {
+      for (const id of chosen) {
+        const machine = naive.machines.get(id)!;
+        machine.state = machine.state === S.Configured ? S.Draining : S.Configured;
+        moved++;
+      }
+    },
+    {
+      samples: 50,
+      operations: OPERATIONS,
+      before: () => {
+        chosen.length = 0;
+        for (let count = 0; count < OPERATIONS; count++) chosen.push(ids[random.below(machines)]!);
+      },
+    },
+  );
+  context.check(moved > 0, 'the naive twin moved too');
+}

@@ -1,0 +1,220 @@
+/**
+ * Question: what does a full listing cost to decode, as columns and as the messages that protobufjs
+ * makes? Seed 1. The fleet is the catalogue's, with a host name per machine; map entries are shuffled as Go
+ * servers do. protobufjs compiles a decoder per message from the descriptor; it is spared the check for UTF-8,
+ * which makes it the fastest it can be. Its answer is only decoded, while the columns are validated and interned.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import protobuf from 'protobufjs/light.js';
+import { formatQuantity } from '../../src/base/quantity.ts';
+import { Random } from '../../src/base/random.ts';
+import type { Machine } from '../../src/machine/machine.ts';
+import { BUCKET_DOLLARS } from '../../src/machine/penalty.ts';
+import { MachineDecoder } from '../../src/provider/decode/decoder.ts';
+import { idAt, machineAt } from '../../src/provider/decode/rows.ts';
+import { STAMP_KEY_NAMES, StampKey } from '../../src/provider/decode/stamp.ts';
+import { MachineListEncoder, MachineRow, type MachineRowSource } from '../../src/provider/encode/encoder.ts';
+import { encodeLabels, encodeShape, encodeShardMetadata, NO_BYTES } from '../../src/provider/encode/parts.ts';
+import { reflectedType } from '../../src/wire/codec.ts';
+import type { MachineList } from '../../src/wire/protocol.generated.ts';
+import { SteadyFleet } from '../catalogue/fleet.ts';
+import type { BenchContext, Scenario } from '../harness.ts';
+
+export const scenario: Scenario = {
+  name: 'list-decode',
+  question: 'What does a full listing cost to decode: columns against protobufjs messages?',
+  defaults: { machines: 500_000, seconds: 20 },
+  targets: [
+    { name: 'columns decode faster', ratio: 'speed', limit: 5, direction: 'above' },
+    { name: 'columns need less memory', ratio: 'memory', limit: 10, direction: 'above' },
+  ],
+  async run(context) {
+    const { machines } = context.params;
+    const fleet = new SteadyFleet(machines);
+    const bytes = await encodedListing(context, fleet);
+    context.sample('listing', 'MB', bytes.length / 1e6);
+
+    const decoder = new MachineDecoder();
+    const columnsBytes = await grownBytes(context, () => decoder.decodeList(bytes));
+    context.sample('columns memory', 'MB', columnsBytes / 1e6);
+    await context.time('columns', 'ms', () => decoder.decodeList(bytes), { samples: 10 });
+    const { batch } = decoder;
+    context.sample('shapes', 'shapes', batch.shapes.count);
+    context.check(batch.rowCount === machines, 'every machine is a row');
+    context.check(batch.rejectedIds.count === 0, 'no record is refused');
+
+    const listType = reflectedType('MachineList');
+    let list: MachineList | null = null;
+    const decode = () => {
+      list = null; // the one before is garbage, as it would be in a shard
+      list = listType.decode(new UncheckedReader(bytes)) as unknown as MachineList;
+    };
+    context.sample('protobufjs memory', 'MB', (await grownBytes(context, decode)) / 1e6);
+    await context.time('protobufjs', 'ms', decode, { samples: 3, warmups: 0 });
+    compareSome(context, decoder, list, fleet);
+
+    context.ratio('speed', 'protobufjs', 'columns');
+    context.ratio('memory', 'protobufjs memory', 'columns memory');
+  },
+};
+
+class UncheckedReader extends protobuf.BufferReader {
+  override stringVerify(): string {
+    return this.string();
+  }
+}
+
+/** The same listing by both decoders, row by row at a few places. */
+function compareSome(
+  context: BenchContext,
+  { batch }: MachineDecoder,
+  list: MachineList | null,
+  fleet: SteadyFleet,
+): void {
+  context.check(list !== null && list.machines.length === batch.rowCount, 'both have every machine');
+  const random = new Random(2);
+  for (let sample = 0; sample < 1000; sample++) {
+    const row = random.below(batch.rowCount);
+    const message = list!.machines[row]!;
+    context.check(message.id === idAt(batch, row), `row ${row} is the same machine for both`);
+    const { labels, ...decoded } = machineAt(batch, row);
+    const { labels: given, ...expected } = fleet.machineAt(row);
+    context.check(Object.keys(labels).length === Object.keys(given).length + 1, `row ${row} has its labels`);
+    context.check(isEqual(decoded, expected), `row ${row} is as the fleet has it`);
+  }
+}
+
+function isEqual(left: object, right: object): boolean {
+  const entries = (value: object) => JSON.stringify(Object.entries(value).sort());
+  const flat = ({ capacity, assignment, host, ...rest }: Partial<Machine>) =>
+    [capacity, assignment ?? {}, host ?? {}, { ...rest, assignment: null }].map((part) =>
+      entries(part ?? {}),
+    );
+  return String(flat(left)) === String(flat(right));
+}
+
+async function encodedListing(context: BenchContext, fleet: SteadyFleet): Promise<Buffer> {
+  context.progress('machines as a provider keeps them');
+  const source = new FleetSource(fleet);
+  const encoder = new MachineListEncoder();
+  let bytes: Buffer = Buffer.alloc(0);
+  const encode = () => {
+    bytes = encoder.encodeList(source);
+  };
+  await context.time('encode', 'ms', encode, { samples: 5 });
+  // A copy of its own size: the encoder leaves room at the end.
+  return Buffer.from(bytes);
+}
+
+/** The fleet as a provider keeps it: strings per machine, shared parts encoded, in a few shuffled orders each. */
+class FleetSource implements MachineRowSource {
+  static readonly ORDERS = 8;
+  readonly rowCount: number;
+  readonly #random = new Random(1);
+  readonly #shapes = new Map<object, Uint8Array[]>();
+  readonly #stamps = new Map<object, Uint8Array>();
+  readonly #rows: MachineRow[];
+
+  constructor(fleet: SteadyFleet) {
+    this.rowCount = fleet.machineCount;
+    this.#rows = Array.from({ length: this.rowCount }, (_, index) =>
+      this.#rowOf(fleet.machineAt(index), index),
+    );
+  }
+
+  read(index: number, row: MachineRow): void {
+    const kept = this.#rows[index]!;
+    row.id = kept.id;
+    row.state = kept.state;
+    row.pricePerHourUsd = kept.pricePerHourUsd;
+    row.interruptionProbability = kept.interruptionProbability;
+    row.hostProvider = kept.hostProvider;
+    row.hostRef = kept.hostRef;
+    row.cluster = kept.cluster;
+    row.shape = kept.shape;
+    row.ownLabels = kept.ownLabels;
+    row.shardMetadata = kept.shardMetadata;
+  }
+
+  #rowOf(machine: Machine, index: number): MachineRow {
+    const row = new MachineRow();
+    row.id = machine.id;
+    row.state = machine.state;
+    row.pricePerHourUsd = machine.pricePerHourUsd;
+    row.interruptionProbability = machine.interruptionProbability;
+    row.hostProvider = machine.host?.provider ?? '';
+    row.hostRef = machine.host?.ref ?? '';
+    row.cluster = machine.cluster;
+    row.shape = this.#shapeOf(machine);
+    row.ownLabels = encodeLabels({ 'kubernetes.io/hostname': `node-${index}.fleet.example` });
+    row.shardMetadata = this.#stampOf(machine);
+    return row;
+  }
+
+  #shapeOf(machine: Machine): Uint8Array {
+    let orders = this.#shapes.get(machine.labels);
+    if (orders === undefined) {
+      const { instanceType, zone, capacityType, labels, capacity } = machine;
+      const resources = Object.fromEntries(
+        Object.entries(capacity).map(([name, units]) => [name, formatQuantity(name, units)]),
+      );
+      orders = Array.from({ length: FleetSource.ORDERS }, () =>
+        encodeShape({
+          instanceType,
+          zone,
+          capacityType,
+          labels: this.#shuffled(labels),
+          resources: this.#shuffled(resources),
+          allocatable: null,
+        }),
+      );
+      this.#shapes.set(machine.labels, orders);
+    }
+    return this.#random.pick(orders);
+  }
+
+  #stampOf({ assignment }: Machine): Uint8Array {
+    if (assignment === null) return NO_BYTES;
+    let stamp = this.#stamps.get(assignment);
+    if (stamp === undefined) {
+      stamp = encodeShardMetadata(
+        this.#shuffled({
+          [STAMP_KEY_NAMES[StampKey.Priority]]: String(assignment.priority),
+          [STAMP_KEY_NAMES[StampKey.InterruptionPenalty]]: dollars(assignment.interruptionPenalty),
+          [STAMP_KEY_NAMES[StampKey.ReclamationPenalty]]: dollars(assignment.reclamationPenalty),
+          [STAMP_KEY_NAMES[StampKey.Fingerprint]]: assignment.fingerprint,
+          [STAMP_KEY_NAMES[StampKey.Group]]: assignment.group,
+        }),
+      );
+      this.#stamps.set(assignment, stamp);
+    }
+    return stamp;
+  }
+
+  #shuffled(map: Readonly<Record<string, string>>): Record<string, string> {
+    return Object.fromEntries(this.#random.shuffle(Object.entries(map)));
+  }
+}
+
+function dollars(bucket: number): string {
+  const value = BUCKET_DOLLARS[bucket]!;
+  return value === Number.POSITIVE_INFINITY ? '+Inf' : String(value);
+}
+
+/** Heap and array buffers that are still held after the call. */
+async function grownBytes(context: BenchContext, fn: () => void): Promise<number> {
+  const before = await heldBytes(context);
+  fn();
+  return (await heldBytes(context)) - before;
+}
+
+async function heldBytes(context: BenchContext): Promise<number> {
+  // Buffers are given back some turns after their objects are collected.
+  for (let turn = 0; turn < 3; turn++) {
+    context.gc();
+    await sleep(50);
+  }
+  // Not `external`: it leaves shared buffers out, and those are the columns.
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+}

@@ -1,0 +1,138 @@
+/**
+ * Question: does the main thread stay free while a worker lists the whole fleet over gRPC? A provider in a
+ * process of its own answers a unary List on loopback; a worker thread receives and decodes it; the main
+ * thread does nothing but measure how late its own timers are. Seed 1, 97 % of the machines bound.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { ProviderClient } from '../../src/provider/client/client.ts';
+import { FencingTokens } from '../../src/provider/client/fencing.ts';
+import { MachineDecoder } from '../../src/provider/decode/decoder.ts';
+import type { BenchContext, Scenario } from '../harness.ts';
+
+/** What the worker says of one listing. */
+interface Listing {
+  readonly error: string;
+  readonly rowCount: number;
+  readonly rejectedCount: number;
+  readonly bytes: number;
+  readonly transferMs: number;
+  readonly decodeMs: number;
+}
+
+const ROLE = 'list-rpc worker';
+const LISTINGS_MAX = 10;
+/** Enough to see the delay of a loop that has nothing to do, on this machine, now. */
+const QUIET_MS = 2_000;
+const NS_PER_MS = 1e6;
+
+export const scenario: Scenario = {
+  name: 'list-rpc',
+  question: 'Does the main thread stay free while a worker lists the fleet over gRPC?',
+  defaults: { machines: 500_000, seconds: 30 },
+  targets: [{ name: 'main loop delay while listing', metric: 'delay p99', limit: 20, direction: 'below' }],
+  async run(context) {
+    context.progress(`a provider process with ${context.params.machines} machines`);
+    const { child, address } = await startProvider(context.params.machines);
+    const worker = new Worker(new URL(import.meta.url), { workerData: { role: ROLE, address } });
+    try {
+      await measureListings(context, worker);
+    } finally {
+      await worker.terminate();
+      child.kill('SIGTERM');
+      if (child.exitCode === null) await once(child, 'exit');
+    }
+  },
+};
+
+async function measureListings(context: BenchContext, worker: Worker): Promise<void> {
+  await list(worker); // columns grow and code is compiled: not what a running shard pays
+  const quiet = monitorEventLoopDelay({ resolution: 1 });
+  quiet.enable();
+  await sleep(QUIET_MS);
+  quiet.disable();
+  context.sample('quiet delay p99', 'ms', quiet.percentile(99) / NS_PER_MS);
+
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  const endMs = performance.now() + context.params.seconds * 1_000;
+  for (let listing = 0; listing < LISTINGS_MAX && (listing < 3 || performance.now() < endMs); listing++) {
+    context.progress(`listing ${listing + 1} of at most ${LISTINGS_MAX}`);
+    const startedMs = performance.now();
+    delay.enable();
+    const result = await list(worker);
+    delay.disable();
+    context.sample('list', 'ms', performance.now() - startedMs);
+    context.sample('transfer', 'ms', result.transferMs);
+    context.sample('decode', 'ms', result.decodeMs);
+    context.sample('answer', 'MB', result.bytes / 1e6);
+    context.check(result.error === '', `the listing succeeds: ${result.error}`);
+    context.check(result.rowCount === context.params.machines, 'every machine is a row');
+    context.check(result.rejectedCount === 0, 'no record is refused');
+  }
+  context.check(delay.count > 100, 'the main loop was looked at often');
+  context.sample('delay p99', 'ms', delay.percentile(99) / NS_PER_MS);
+  context.sample('delay max', 'ms', delay.max / NS_PER_MS);
+}
+
+function list(worker: Worker): Promise<Listing> {
+  return new Promise((resolve, reject) => {
+    worker.once('error', reject);
+    worker.once('message', (listing: Listing) => {
+      worker.off('error', reject);
+      resolve(listing);
+    });
+    worker.postMessage('list');
+  });
+}
+
+async function startProvider(machines: number): Promise<{ child: ChildProcess; address: string }> {
+  const entry = fileURLToPath(new URL('../../src/cli/provider.js', import.meta.url));
+  const script =
+    'import(process.argv[1]).then(({ run }) => run(process.argv.slice(2))).then((code) => { process.exitCode = code; })';
+  const flags = [
+    '--listen',
+    '127.0.0.1:0',
+    '--machines',
+    `${machines}`,
+    '--configured',
+    '0.97',
+    '--idle',
+    '0.015',
+  ];
+  const child = spawn(process.execPath, ['-e', script, entry, ...flags], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  process.once('exit', () => child.kill('SIGKILL')); // also when the scenario is cut short
+  for await (const line of createInterface(child.stdout)) {
+    const address = /^listening on (\S+)$/.exec(line)?.[1];
+    if (address !== undefined) return { child, address };
+  }
+  throw new Error('the provider process ended without listening');
+}
+
+function runWorker(address: string): void {
+  const client = new ProviderClient({ name: 'bench', address }, FencingTokens.create('bench', 1));
+  const decoder = new MachineDecoder();
+  parentPort!.on('message', async () => {
+    const startedMs = performance.now();
+    const outcome = await client.list();
+    const receivedMs = performance.now();
+    const batch = outcome.kind === 'answered' ? decoder.decodeList(outcome.bytes) : null;
+    const listing: Listing = {
+      error: outcome.kind === 'answered' ? '' : `${outcome.kind} ${outcome.detail}`,
+      rowCount: batch?.rowCount ?? 0,
+      rejectedCount: batch?.rejectedIds.count ?? 0,
+      bytes: outcome.kind === 'answered' ? outcome.bytes.byteLength : 0,
+      transferMs: receivedMs - startedMs,
+      decodeMs: performance.now() - receivedMs,
+    };
+    parentPort!.postMessage(listing);
+  });
+}
+
+if (!isMainThread && workerData?.role === ROLE) runWorker(workerData.address);

@@ -1,0 +1,71 @@
+/** `flotilla provider`: a simulated provider as a process of its own, until a signal ends it. */
+import { readFileSync } from 'node:fs';
+import { logVerbosity, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
+import { ShardError } from '../base/errors.ts';
+import { CATALOGUES } from '../provider/simulated/catalogue.ts';
+import { HELP, type ProviderFlags, parseProviderFlags, UsageError } from '../provider/simulated/flags.ts';
+import { generateMachines } from '../provider/simulated/generate.ts';
+import { SimulatedProvider } from '../provider/simulated/provider.ts';
+import { serveProvider } from '../provider/simulated/server.ts';
+
+const EXIT_OK = 0;
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+const LINGER_MS = 500;
+
+/** Resolves with the exit code when the provider has ended. */
+export async function run(argv: readonly string[]): Promise<number> {
+  setLogVerbosity(logVerbosity.NONE); // what goes wrong is said once, by us
+  try {
+    const flags = parseProviderFlags(argv);
+    if (!flags.help) return await serve(flags);
+    process.stdout.write(HELP);
+    return EXIT_OK;
+  } catch (error) {
+    if (!(error instanceof ShardError)) throw error;
+    process.stderr.write(`flotilla provider: ${error.message}\n`);
+    return error.next === 'refuse-to-start' ? EXIT_USAGE : EXIT_FAILED;
+  }
+}
+
+async function serve(flags: ProviderFlags): Promise<number> {
+  // A restarted process forgets its removals, so it must not recognise the cursors of the one before.
+  const provider = new SimulatedProvider({ settings: flags.settings, incarnation: Date.now() >>> 0 });
+  for (const seed of generateMachines(CATALOGUES[flags.catalogue]!, flags.plan)) provider.add(seed);
+  const served = await serveProvider(provider, flags.listen, { credentials: credentialsOf(flags) });
+  // The first line is for programs: exactly this, when calls are answered and not before.
+  process.stdout.write(`listening on ${served.address}\n`);
+  process.stdout.write(
+    `${flags.plan.machineCount} machines of the ${flags.catalogue} catalogue, seed ${flags.plan.seed}\n`,
+  );
+  const signal = await endSignal();
+  process.stdout.write(`${signal}: ${JSON.stringify(provider.ledger.counts())}\n`);
+  provider.close();
+  await served.close();
+  // A peer that connected and never spoke keeps its socket open for as long as it likes: do not wait for it.
+  setTimeout(() => process.exit(), LINGER_MS).unref();
+  return EXIT_OK;
+}
+
+/** The first SIGTERM or SIGINT; a second one ends the process at once, as it does by default. */
+function endSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    const onSignal = (signal: string) => {
+      process.off('SIGTERM', onSignal);
+      process.off('SIGINT', onSignal);
+      resolve(signal);
+    };
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+  });
+}
+
+function credentialsOf({ tls }: ProviderFlags): ServerCredentials {
+  if (tls === null) return ServerCredentials.createInsecure();
+  try {
+    const pair = { cert_chain: readFileSync(tls.cert), private_key: readFileSync(tls.key) };
+    return ServerCredentials.createSsl(readFileSync(tls.ca), [pair], true);
+  } catch (error) {
+    throw new UsageError(`The TLS files cannot be used (${(error as Error).message})`);
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * The shape of the tree, as data. Imports point inward: what decides knows neither gRPC nor metrics nor the
+ * coordinator, so it lives while they are down and replays from its inputs. Every import of src/ and
+ * workers/ is read and an offender is named with its file, its line and the rule that it breaks.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+interface FolderRule {
+  /** Folders of src/ that it may import besides itself. */
+  readonly folders: readonly string[] | 'all';
+  /** Whether it may import the types of shard/ports.ts. */
+  readonly ports?: true;
+  /** npm packages; a folder that is not an edge has none. */
+  readonly packages: readonly string[] | 'all';
+  /** Whether it may use node's own modules for the outside world; node:buffer is memory, not world. */
+  readonly world: boolean;
+}
+
+const INNER = { packages: [], world: false } as const;
+const EDGE = { ports: true, world: true } as const;
+
+const RULES: Readonly<Record<string, FolderRule>> = {
+  base: { folders: [], ...INNER },
+  machine: { folders: ['base'], ...INNER },
+  needs: { folders: ['base', 'machine'], ...INNER },
+  inventory: { folders: ['base', 'machine'], ...INNER },
+  decision: { folders: ['base', 'machine', 'needs', 'inventory'], ...INNER },
+  shard: { folders: ['base', 'machine', 'needs', 'inventory', 'decision'], ...INNER },
+  wire: { folders: [], packages: ['protobufjs', '@grpc/grpc-js', 'flatbuffers'], world: true },
+  provider: {
+    folders: ['base', 'machine', 'wire'],
+    packages: ['@grpc/grpc-js', 'piscina', 'flatbuffers'],
+    ...EDGE,
+  },
+  session: { folders: ['base', 'machine', 'needs', 'wire'], packages: ['@grpc/grpc-js'], ...EDGE },
+  coordination: { folders: ['base', 'machine', 'wire'], packages: ['@grpc/grpc-js'], ...EDGE },
+  observe: { folders: ['base', 'machine'], packages: ['prom-client'], ...EDGE },
+  config: { folders: ['base'], packages: [], world: true },
+  dashboard: { folders: ['base', 'observe'], packages: 'all', world: true },
+  cli: { folders: 'all', packages: 'all', world: true },
+  // Worker threads read the inventory's columns and make the provider's calls.
+  workers: {
+    folders: ['base', 'machine', 'inventory', 'wire', 'provider'],
+    packages: ['flatbuffers'],
+    world: true,
+  },
+};
+
+const PORTS = 'src/shard/ports.ts';
+
+interface Import {
+  readonly line: number;
+  readonly target: string;
+  readonly isTypeOnly: boolean;
+}
+
+/** Statements begin a line; what a comment shows as an example begins with a star or slashes and is no import. */
+function importsOf(source: string): Import[] {
+  const found: Import[] = [];
+  const add = (index: number, target: string, isTypeOnly: boolean) =>
+    found.push({ line: source.slice(0, index).split('\n').length, target, isTypeOnly });
+  for (const match of source.matchAll(
+    /^[ \t]*(?:import|export)\b(\s+type\b)?[^;'"`]*?\bfrom\s*['"]([^'"]+)['"]/gm,
+  )) {
+    add(match.index, match[2]!, match[1] !== undefined);
+  }
+  for (const match of source.matchAll(/^[ \t]*import\s*['"]([^'"]+)['"]/gm))
+    add(match.index, match[1]!, false);
+  for (const match of source.matchAll(
+    /^(?![ \t]*(?:\*|\/\/)).*?\b(?:import|require)\(\s*['"]([^'"]+)['"]/gm,
+  )) {
+    add(match.index, match[1]!, false);
+  }
+  return found;
+}
+
+/** The folder that a path belongs to, null outside of src/ and workers/. */
+function folderOf(path: string): string | null {
+  const [top, folder, file] = path.split('/');
+  if (top === 'workers') return 'workers';
+  return top === 'src' && file !== undefined ? folder! : null;
+}
+
+function offences(path: string, source: string): string[] {
+  const folder = folderOf(path);
+  const rule = folder === null ? undefined : RULES[folder];
+  if (folder === null || rule === undefined) return [`${path}: its folder is not in the table of this test`];
+  return importsOf(source).flatMap((found) => {
+    const why = whyForbidden(path, folder, rule, found);
+    return why === null ? [] : [`${path}:${found.line} imports ${found.target}: ${why}`];
+  });
+}
+
+function whyForbidden(path: string, folder: string, rule: FolderRule, found: Import): string | null {
+  if (found.target.startsWith('node:')) {
+    return rule.world || found.target === 'node:buffer' ? null : `${folder} takes clock and I/O as arguments`;
+  }
+  if (!found.target.startsWith('.')) return whyPackageForbidden(folder, rule, found.target);
+  const target = posix.join(posix.dirname(path), found.target);
+  const targetFolder = folderOf(target);
+  if (targetFolder === null || targetFolder === 'workers') {
+    return targetFolder === folder ? null : `${folder} imports nothing outside of src/`;
+  }
+  if (targetFolder === folder) return null;
+  if (targetFolder === 'cli') return 'cli wires everything together and nobody imports it';
+  if (rule.folders === 'all' || rule.folders.includes(targetFolder)) return null;
+  if (rule.ports && target === PORTS)
+    return found.isTypeOnly ? null : 'of ports.ts, only types (import type)';
+  return `${folder} may import ${rule.folders.join(', ') || 'no other folder'}${rule.ports ? ' and types of shard/ports.ts' : ''}`;
+}
+
+function whyPackageForbidden(folder: string, rule: FolderRule, target: string): string | null {
+  const parts = target.split('/');
+  const name = target.startsWith('@') ? parts.slice(0, 2).join('/') : parts[0]!;
+  if (rule.packages === 'all' || rule.packages.includes(name)) return null;
+  return `${folder} may use ${rule.packages.length === 0 ? 'no package' : rule.packages.join(', ')}`;
+}
+
+/** Time and chance come in as arguments; these would bring them in by the back door. */
+const HIDDEN_INPUT = /\b(?:Date\.now|performance\.now|Math\.random|process\.hrtime|new Date)\b/;
+const DETERMINISTIC = ['base', 'machine', 'needs', 'inventory', 'decision', 'shard'];
+const CLOCK = 'src/base/clock.ts';
+
+function hiddenInputs(path: string, source: string): string[] {
+  if (path === CLOCK || !DETERMINISTIC.includes(folderOf(path) ?? '')) return [];
+  return source.split('\n').flatMap((text, index) => {
+    const code = text.replace(/^\s*(?:\*|\/\*|\/\/).*|\s\/\/ .*/, '');
+    const match = HIDDEN_INPUT.exec(code);
+    return match === null ? [] : [`${path}:${index + 1} calls ${match[0]}: take a Clock or a Random instead`];
+  });
+}
+
+function sourceFiles(): { path: string; source: string }[] {
+  const root = join(import.meta.dirname, '..');
+  return ['src', 'workers'].flatMap((top) =>
+    readdirSync(join(root, top), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => ({
+        path: `${top}/${file.replaceAll('\\', '/')}`,
+        source: readFileSync(join(root, top, file), 'utf8'),
+      })),
+  );
+}
+
+describe('the tree', () => {
+  const files = sourceFiles();
+
+  it('has imports that point inward only', () => {
+    expect(files.flatMap(({ path, source }) => offences(path, source))).toEqual([]);
+    expect(files.flatMap(({ source }) => importsOf(source)).length).toBeGreaterThan(files.length / 2);
+  });
+
+  it('takes time and chance as arguments wherever it decides', () => {
+    expect(files.flatMap(({ path, source }) => hiddenInputs(path, source))).toEqual([]);
+  });
+});
+
+describe('the check of the tree', () => {
+  for (const [path, source, because] of [
+    [
+      'src/decision/assign.ts',
+      "import { report } from '../coordination/report.ts';",
+      'the engine knows no coordinator',
+    ],
+    ['src/shard/cycle.ts', "import { counter } from '../observe/metrics.ts';", 'the shard emits no metrics'],
+    ['src/shard/cycle.ts', "import { Counter } from 'prom-client';", 'the shard knows no Prometheus'],
+    ['src/machine/cost.ts', "import { x } from '../needs/rollup.ts';", 'the domain points inward'],
+    ['src/base/clock.ts', "import { x } from '../machine/state.ts';", 'base imports nothing'],
+    ['src/wire/codec.ts', "import { x } from '../base/assert.ts';", 'wire imports nothing'],
+    ['src/session/a.ts', "import { x } from '../provider/client.ts';", 'edges do not know each other'],
+    ['src/session/a.ts', "import { run } from '../shard/ports.ts';", 'of the ports only types'],
+    ['src/session/a.ts', "import type { Run } from '../shard/cycle.ts';", 'of the shard only its ports'],
+    ['src/observe/a.ts', "import { x } from '../cli/main.ts';", 'nobody imports cli'],
+    ['workers/execute.ts', "import { x } from '../src/decision/assign.ts';", 'workers decide nothing'],
+    ['src/needs/a.ts', "import { readFileSync } from 'node:fs';", 'the core has no I/O'],
+    ['src/needs/a.ts', "import { x } from '../../bench/harness.ts';", 'src stands alone'],
+    ['src/needs/a.ts', "export { x } from '../decision/assign.ts';", 're-exports count'],
+    ['src/needs/a.ts', "import {\n  a,\n  type B,\n} from '../decision/assign.ts';", 'long imports count'],
+    ['src/needs/a.ts', "const x = await import('../decision/assign.ts');", 'dynamic imports count'],
+    ['src/needs/a.ts', "import '../decision/assign.ts';", 'imports for their effect count'],
+    ['src/novel/a.ts', 'export {};', 'a new folder is entered in the table first'],
+  ] as const) {
+    it(`names ${path} for ${JSON.stringify(source)}: ${because}`, () => {
+      const named = offences(path, source);
+      expect(named).toHaveLength(1);
+      expect(named[0]).toContain(path);
+    });
+  }
+
+  for (const [path, source] of [
+    ['src/session/a.ts', "import type { Run } from '../shard/ports.ts';"],
+    [
+      'src/provider/client/a.ts',
+      "import { credentials } from '@grpc/grpc-js';\nimport { x } from '../../base/errors.ts';",
+    ],
+    ['src/cli/main.ts', "import { x } from '../coordination/report.ts';\nimport { y } from 'anything';"],
+    ['src/needs/a.ts', " * import { x } from '../decision/assign.ts';\n// import('../decision/assign.ts')"],
+    [
+      'workers/execute.ts',
+      "import { x } from './blob.ts';\nimport { y } from '../src/inventory/columns.ts';",
+    ],
+  ] as const) {
+    it(`allows ${JSON.stringify(source)} in ${path}`, () => expect(offences(path, source)).toEqual([]));
+  }
+
+  it('names a clock that is read behind the back of a decision, but not one in a comment', () => {
+    const source = 'const now = Date.now();\n// Date.now() is not called\n * Math.random is never called\n';
+    expect(hiddenInputs('src/decision/a.ts', source)).toEqual([
+      'src/decision/a.ts:1 calls Date.now: take a Clock or a Random instead',
+    ]);
+    expect(hiddenInputs('src/provider/a.ts', source)).toEqual([]);
+  });
+});

@@ -1,0 +1,86 @@
+/** Runs the compiled program as a user does: `npm test` builds it first. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ScenarioResult } from '../../bench/harness.ts';
+
+const PROGRAM = join(import.meta.dirname, '../../dist/bench/main.js');
+
+function bench(...words: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['--expose-gc', PROGRAM, ...words], (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+describe('npm run bench', () => {
+  let folder = '';
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'flotilla-bench-'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('without a scenario lists them, one line each, and exits with 0', async () => {
+    const { code, stdout } = await bench();
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ {2}catalogue\s+What does it cost/m);
+  });
+
+  it('explains itself with --help', async () => {
+    const { code, stdout } = await bench('--help');
+    expect(code).toBe(0);
+    for (const flag of ['--machines', '--needs', '--seconds', '--json', '--check'])
+      expect(stdout).toContain(flag);
+  });
+
+  for (const words of [
+    ['nonesuch'],
+    ['--nonesuch'],
+    ['catalogue', '--needs', '5'],
+    ['catalogue', '--json', '/nonesuch/x'],
+  ]) {
+    it(`refuses ${words.join(' ')} in one line and exits with 2`, async () => {
+      const { code, stdout, stderr } = await bench(...words);
+      expect(code).toBe(2);
+      expect(stdout).toBe('');
+      expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    });
+  }
+
+  it('runs a scenario in a process of its own and writes what it found', async () => {
+    const file = join(folder, 'result.json');
+    const { code, stdout, stderr } = await bench(
+      'catalogue',
+      '--machines',
+      '500',
+      '--seconds',
+      '1',
+      '--json',
+      file,
+    );
+    expect(stderr).toContain('catalogue: build');
+    expect(code).toBe(0);
+    expect(stdout).toContain('1 of 1 scenarios ran');
+    const [result] = JSON.parse(readFileSync(file, 'utf8')) as ScenarioResult[];
+    expect(result).toMatchObject({
+      scenario: 'catalogue',
+      params: { machines: 500, seconds: 1 },
+      node: process.version,
+    });
+    expect(result!.metrics.rows!.median).toBeCloseTo(388, -1);
+    expect(result!.targets.map((target) => target.name)).toContain('the fleet is built');
+    expect(result!.cpus).toBeGreaterThan(0);
+  });
+
+  it('with --check exits with 1 when a target is missed, without it with 0', async () => {
+    // At one machine the fixed parts weigh in full, far above what is allowed for each of 500,000.
+    const words = ['catalogue', '--machines', '1', '--seconds', '0.1'];
+    const lenient = await bench(...words);
+    const strict = await bench(...words, '--check');
+    expect(strict.stdout).toContain('MISSED');
+    expect([lenient.code, strict.code]).toEqual([0, 1]);
+  });
+});
