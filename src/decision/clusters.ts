@@ -12,6 +12,8 @@ export interface Lane {
 
 /** Same needs of one cluster that fold into one plain need when each fits one machine (A1). */
 export interface FoldGroup {
+  /** Position among its cluster's groups. */
+  readonly index: number;
   /** Profile without its Same requirements. */
   readonly profile: number;
   readonly aggregate: number;
@@ -40,9 +42,14 @@ export class ClusterState {
   readonly ref: number;
   readonly lanes: Lane[] = [];
   readonly laneOf = new Map<number, Lane>();
-  /** Rows of the need table, as last read: index in the cluster's slice → its stamp, and its need. */
+  /**
+   * Rows of the need table, as last read: index in the cluster's slice → its stamp, and its need. Rows that may
+   * fold have no stamp (0) until a machine carries it or a count needs it: most never do.
+   */
   rowCount = 0;
   rowStamp: Uint32Array = NO_ROWS;
+  /** Its fold group, as index in `groups` + 1; 0 = it never folds. */
+  rowGroup: Uint32Array = NO_ROWS;
   rowNeed: Uint32Array = NO_ROWS;
   groups: FoldGroup[] = [];
   /** Normalised needs: a slice of the need columns, in order N4. */
@@ -54,8 +61,11 @@ export class ClusterState {
   touched = false;
   /** The normalised needs must be made anew. */
   stale = false;
-  /** A machine that A1 looks at changed. */
+  /** Fold groups for which a machine that A1 looks at changed; all of them, if `foldsTouched`. */
+  readonly touchedGroups: number[] = [];
   foldsTouched = false;
+  /** Fold groups that ask the free machines. */
+  askingCount = 0;
   /** Same needs that their own machines do not settle: looked at in every cycle. */
   unsettledCount = 0;
   configuredCount = 0;

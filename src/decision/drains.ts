@@ -21,8 +21,8 @@ export class Drains {
     this.#clusters = clusters;
   }
 
-  /** The machine drains for the need with this stamp from now on. Takes a reference of its own. */
-  begin(slot: number, cluster: number, fingerprint: number, group: number): void {
+  /** The machine drains for this need from now on; returns its stamp, to which it holds a reference. */
+  begin(slot: number, cluster: number, fingerprint: number, group: number): number {
     this.end(slot);
     const stamp = this.#stamps.intern(cluster, fingerprint, group);
     this.#stamps.held[stamp]!++;
@@ -31,6 +31,7 @@ export class Drains {
     const slots = this.#slotsOf.get(stamp);
     if (slots === undefined) this.#slotsOf.set(stamp, [slot]);
     else slots.push(slot);
+    return stamp;
   }
 
   /** It drains no more. */

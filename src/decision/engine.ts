@@ -143,6 +143,7 @@ export class Engine {
       this.#gangs,
       this.#drains,
       this.#unmet,
+      (cluster, row) => this.#normaliser.stampOfRow(cluster, row),
     );
     this.#changed = new Uint32Array(inventory.columns.rowCapacity);
   }
@@ -167,7 +168,7 @@ export class Engine {
 
   /** P6: the machine's preemption was enqueued; it drains for this need until it is Idle or back. */
   preemptionBegan(slot: number, cluster: number, fingerprint: number, group: number): void {
-    this.#drains.begin(slot, cluster, fingerprint, group);
+    this.#fleet.newStamps.push(this.#drains.begin(slot, cluster, fingerprint, group));
     const state = this.#fleet.clusters[cluster];
     if (state !== undefined) this.#touchFolds(state);
   }
@@ -267,16 +268,17 @@ export class Engine {
     this.#families.fitDimensions();
     if (this.#cycle === 1 || this.#stamps.count === 0) this.#stamps.reserve(this.#needTable.count + changedMachines);
     const changed = this.#admitShapes(changedMachines);
-    for (const ref of this.#dirtyClusters) {
-      const cluster = this.#fleet.clusterState(ref);
-      if (cluster.rankedId !== this.#inventory.tables.clusters.get(ref)) this.#forgetNeeds(cluster);
-      this.#normaliser.readRows(cluster);
-      this.#touched.add(cluster);
-    }
+    for (const ref of this.#dirtyClusters) this.#forgetIfAnother(this.#fleet.clusterState(ref));
     this.#filters.refreshAll();
     this.#attachAll(changed);
     this.#endDrains();
     this.#dismissShapes();
+    for (const ref of this.#dirtyClusters) {
+      const cluster = this.#fleet.clusterState(ref);
+      this.#normaliser.readRows(cluster);
+      this.#touched.add(cluster);
+    }
+    this.#normaliser.linkNewStamps();
     this.#normaliser.refold(this.#touched);
     this.#refoldFree();
     this.#order.refresh();
@@ -394,8 +396,9 @@ export class Engine {
     this.#normaliser.build(cluster);
   }
 
-  /** The ref was given back and stands for another cluster now: nothing of the old one counts for it. */
-  #forgetNeeds(cluster: ClusterState): void {
+  /** A ref that was given back and stands for another cluster now: nothing of the old one counts for it. */
+  #forgetIfAnother(cluster: ClusterState): void {
+    if (cluster.rankedId === this.#inventory.tables.clusters.get(cluster.ref)) return;
     this.#releaseClaims(cluster);
     this.#normaliser.forget(cluster);
   }
@@ -434,12 +437,16 @@ export class Engine {
     const { inBackoff } = this.#options;
     if (inBackoff === undefined) return false;
     const { fingerprint, group } = this.#stamps;
-    const isWaiting = (stamp: number) => inBackoff(ref, fingerprint[stamp]!, group[stamp]!);
-    if (isWaiting(this.#needs.stamp[need]!)) return true;
+    const stamp = this.#needs.stamp[need]!;
+    if (inBackoff(ref, fingerprint[stamp]!, group[stamp]!)) return true;
     if (this.#needs.kind[need] !== NeedKind.Fold) return false;
     const cluster = this.#fleet.clusterState(ref);
+    const table = this.#needTable;
+    const start = table.sliceStart(ref);
     for (let row = this.#needs.firstRow[need]!; row < cluster.rowCount; row++) {
-      if (cluster.rowNeed[row] === need && isWaiting(cluster.rowStamp[row]!)) return true;
+      if (cluster.rowNeed[row] !== need) continue;
+      const { fingerprintRef } = table.profiles.get(table.profile[start + row]!);
+      if (inBackoff(ref, fingerprintRef, table.group[start + row]!)) return true;
     }
     return false;
   }

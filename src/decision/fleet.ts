@@ -86,6 +86,8 @@ export class Fleet {
   offerList = new Uint32Array(64);
   #offerLaneCount = 0;
   readonly clusters: (ClusterState | undefined)[] = [];
+  /** Stamps that machines brought: a row may be waiting for one (normalise.ts). */
+  readonly newStamps: number[] = [];
   /** Idle machines that R3 may release, as they came: read by reclaim.ts. */
   readonly newlyIdle: number[] = [];
   /** Machines whose victim bucket may have changed: read by preempt.ts. */
@@ -323,6 +325,7 @@ export class Fleet {
     let stamp = 0;
     if (cluster !== 0 && columns.need[slot] !== 0) {
       stamp = this.stamps.intern(cluster, columns.need[slot]!, columns.group[slot]!);
+      if (this.stamps.references[stamp] === 1) this.newStamps.push(stamp);
       this.stamp[slot] = stamp;
       this.stamps.held[stamp]!++;
       if (this.stamps.list[stamp] === 0) this.stamps.list[stamp] = this.stamped.create();
@@ -357,7 +360,7 @@ export class Fleet {
     }
     if (stamp !== 0) {
       const state = this.clusterState(cluster);
-      state.foldsTouched = true;
+      this.#touchFolds(state, stamp);
       state.touched = true;
       this.stamps.held[stamp]!--;
       if (this.stamped.listOf(slot) !== 0) {
@@ -372,10 +375,17 @@ export class Fleet {
     }
   }
 
+  #touchFolds(state: ClusterState, stamp: number): void {
+    const fold = this.stamps.fold[stamp]!;
+    if (fold !== 0) state.touchedGroups.push(fold - 1);
+    // The empty group marks the machines of every fold with its fingerprint.
+    if (this.stamps.folds[stamp]! > 0 && this.stamps.group[stamp] === 0) state.foldsTouched = true;
+  }
+
   /** Tells the cluster's needs that a machine is there that was not, or is another one now. */
   #announce(slot: number, state: ClusterState, stamp: number): void {
     state.touched = true;
-    if (stamp !== 0) state.foldsTouched = true;
+    if (stamp !== 0) this.#touchFolds(state, stamp);
     state.fresh.push(slot);
   }
 

@@ -55,18 +55,27 @@ export class Normaliser {
     const table = this.#needTable;
     const start = table.sliceStart(cluster.ref);
     const count = table.sliceCount(cluster.ref);
+    for (const stamp of oldStamps) stamps.fold[stamp] = 0;
+    for (const { stamp } of oldGroups) stamps.fold[stamp] = 0;
     cluster.rowCount = count;
     cluster.rowStamp = new Uint32Array(count);
+    cluster.rowGroup = new Uint32Array(count);
     cluster.rowNeed = new Uint32Array(count);
     cluster.groups = [];
+    cluster.askingCount = 0;
     const groupOf = new Map<number, FoldGroup>();
     const { profile: profileOf, group: groupNameOf, profiles } = table;
     for (let row = 0; row < count; row++) {
-      const profile = profiles.get(profileOf[start + row]!);
-      const stamp = stamps.intern(cluster.ref, profile.fingerprintRef, groupNameOf[start + row]!);
-      cluster.rowStamp[row] = stamp;
-      stamps.rowCount[stamp]!++;
-      if (profile.sameKeys.length > 0) this.#joinGroup(cluster, row, start + row, groupOf);
+      const { fingerprintRef, sameKeys } = profiles.get(profileOf[start + row]!);
+      if (sameKeys.length === 0) {
+        this.#giveStamp(cluster, row, stamps.intern(cluster.ref, fingerprintRef, groupNameOf[start + row]!));
+        continue;
+      }
+      cluster.rowGroup[row] = this.#joinGroup(cluster, row, start + row, groupOf).index + 1;
+      const stamp = stamps.find(cluster.ref, fingerprintRef, groupNameOf[start + row]!);
+      if (stamp === 0) continue;
+      stamps.retain(stamp);
+      this.#giveStamp(cluster, row, stamp);
     }
     this.#releaseRows(oldStamps, oldGroups);
     this.#families.freeVersion++; // which Creating machines A1 counts as free depends on the rows, too
@@ -75,12 +84,57 @@ export class Normaliser {
     cluster.touched = true;
   }
 
+  /** The stamp of a row, made if it has none yet. */
+  stampOfRow(cluster: ClusterState, row: number): number {
+    if (cluster.rowStamp[row] !== 0) return cluster.rowStamp[row]!;
+    const table = this.#needTable;
+    const tableRow = table.sliceStart(cluster.ref) + row;
+    const { fingerprintRef } = table.profiles.get(table.profile[tableRow]!);
+    const stamp = this.#fleet.stamps.intern(cluster.ref, fingerprintRef, table.group[tableRow]!);
+    this.#giveStamp(cluster, row, stamp);
+    return stamp;
+  }
+
+  /** Stamps that machines or drains brought since the last cycle: rows that had none may be theirs. */
+  linkNewStamps(): void {
+    const { stamps, newStamps, clusters } = this.#fleet;
+    for (const stamp of newStamps) {
+      const cluster = clusters[stamps.cluster[stamp]!];
+      if (stamps.references[stamp] === 0 || cluster === undefined || stamps.rowCount[stamp]! > 0) continue;
+      this.#linkStamp(cluster, stamp);
+    }
+    newStamps.length = 0;
+  }
+
+  #linkStamp(cluster: ClusterState, stamp: number): void {
+    const { stamps } = this.#fleet;
+    const table = this.#needTable;
+    const start = table.sliceStart(cluster.ref);
+    for (const group of cluster.groups) {
+      for (const row of group.rows) {
+        if (cluster.rowStamp[row] !== 0 || table.group[start + row] !== stamps.group[stamp]) continue;
+        const { fingerprintRef } = table.profiles.get(table.profile[start + row]!);
+        if (fingerprintRef !== stamps.fingerprint[stamp]) continue;
+        stamps.retain(stamp);
+        this.#giveStamp(cluster, row, stamp);
+        cluster.touchedGroups.push(group.index);
+        return;
+      }
+    }
+  }
+
+  #giveStamp(cluster: ClusterState, row: number, stamp: number): void {
+    cluster.rowStamp[row] = stamp;
+    this.#fleet.stamps.rowCount[stamp]!++;
+    if (cluster.rowGroup[row] !== 0) this.#fleet.stamps.fold[stamp] = cluster.rowGroup[row]!;
+  }
+
   /** Lets go of all that the cluster's rows and needs hold; no claim is left. */
   forget(cluster: ClusterState): void {
     this.#drop(cluster);
     this.#releaseRows(cluster.rowStamp, cluster.groups);
     cluster.rowCount = 0;
-    cluster.rowStamp = cluster.rowNeed = NO_ROWS;
+    cluster.rowStamp = cluster.rowNeed = cluster.rowGroup = NO_ROWS;
     cluster.groups = [];
     this.#askingFree.delete(cluster);
   }
@@ -88,14 +142,14 @@ export class Normaliser {
   /** Asks A1 again where something that it looks at changed; marks clusters whose answer did. */
   refold(touched: Iterable<ClusterState>): void {
     for (const cluster of touched) {
-      if (!cluster.foldsTouched) continue;
-      cluster.foldsTouched = false;
-      let asksFree = false;
-      for (const group of cluster.groups) {
-        if (this.#foldGroup(cluster, group)) cluster.stale = true;
-        if (group.asksFree) asksFree = true;
+      if (cluster.foldsTouched) {
+        for (const group of cluster.groups) this.#refoldGroup(cluster, group);
+      } else {
+        for (const index of cluster.touchedGroups) this.#refoldGroup(cluster, cluster.groups[index]!);
       }
-      if (asksFree) this.#askingFree.add(cluster);
+      cluster.foldsTouched = false;
+      cluster.touchedGroups.length = 0;
+      if (cluster.askingCount > 0) this.#askingFree.add(cluster);
       else this.#askingFree.delete(cluster);
     }
   }
@@ -105,18 +159,19 @@ export class Normaliser {
     if (this.#freeAsked === this.#families.freeVersion) return;
     this.#freeAsked = this.#families.freeVersion;
     for (const cluster of this.#askingFree) {
-      let differs = false;
-      let asksFree = false;
-      for (const group of cluster.groups) {
-        if (group.asksFree && this.#foldGroup(cluster, group)) differs = true;
-        if (group.asksFree) asksFree = true;
-      }
-      if (!asksFree) this.#askingFree.delete(cluster);
-      if (!differs) continue;
-      cluster.stale = true;
+      const wasStale = cluster.stale;
+      for (const group of cluster.groups) if (group.asksFree) this.#refoldGroup(cluster, group);
+      if (cluster.askingCount === 0) this.#askingFree.delete(cluster);
+      if (cluster.stale === wasStale) continue;
       cluster.touched = true;
       changed.push(cluster);
     }
+  }
+
+  #refoldGroup(cluster: ClusterState, group: FoldGroup): void {
+    const didAsk = group.asksFree;
+    if (this.#foldGroup(cluster, group)) cluster.stale = true;
+    if (group.asksFree !== didAsk) cluster.askingCount += didAsk ? -1 : 1;
   }
 
   /** Makes the cluster's normalised needs anew; every one is marked for credit. Claims are released already. */
@@ -143,6 +198,7 @@ export class Normaliser {
   #releaseRows(rowStamp: Uint32Array, groups: readonly FoldGroup[]): void {
     const { stamps } = this.#fleet;
     for (const stamp of rowStamp) {
+      if (stamp === 0) continue;
       if (--stamps.rowCount[stamp]! === 0) {
         stamps.forgetCounts(stamp);
         stamps.gang[stamp] = 0;
@@ -165,7 +221,12 @@ export class Normaliser {
     if (live[stamp] === (by === 1 ? 1 : 0)) this.#fleet.liveChanged(stamp);
   }
 
-  #joinGroup(cluster: ClusterState, row: number, tableRow: number, groupOf: Map<number, FoldGroup>): void {
+  #joinGroup(
+    cluster: ClusterState,
+    row: number,
+    tableRow: number,
+    groupOf: Map<number, FoldGroup>,
+  ): FoldGroup {
     const table = this.#needTable;
     const aggregate = table.aggregate[tableRow]!;
     const minUnit = table.minUnit[tableRow]!;
@@ -191,6 +252,7 @@ export class Normaliser {
       group.lastMinUnit = minUnit;
     }
     group.rows.push(row);
+    return group;
   }
 
   /** The machine must hold aggregate and min_unit; mostly the gang is the larger of the two already. */
@@ -209,7 +271,9 @@ export class Normaliser {
     const plainStamp = stamps.intern(cluster.ref, fingerprintRef, 0);
     stamps.folds[stamp]!++;
     stamps.folds[plainStamp]!++;
+    stamps.fold[stamp] = cluster.groups.length + 1;
     return {
+      index: cluster.groups.length,
       profile,
       aggregate,
       stamp,
@@ -238,7 +302,7 @@ export class Normaliser {
     for (let position = 0; position < rows.length; position++) {
       let folds = false;
       if (held[cluster.rowStamp[rows[position]!]!] === 0) {
-        // It has no machines of its own, which would make it a gang.
+        // It has no machines of its own (nor a stamp, mostly), which would make it a gang.
         const fit = fits[position]!;
         if (fit !== fitOfOwn) {
           own = this.#gangsOnOwn(group, fit);
@@ -334,7 +398,7 @@ export class Normaliser {
         : this.#filters.intern(profileRef, minUnit);
     this.#lastFilter = filter;
     const kind = profile.sameKeys.length > 0 ? NeedKind.Gang : NeedKind.Plain;
-    const stamp = cluster.rowStamp[row]!;
+    const stamp = this.stampOfRow(cluster, row);
     this.#write(cluster, need, kind, profileRef, filter, table.aggregate[tableRow]!, 1, row, stamp, 0);
     this.#needs.arrivalMs[need] = table.arrivalMs[tableRow]!;
   }

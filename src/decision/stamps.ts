@@ -10,6 +10,7 @@
  *              list                         u32   list of its machines in keep order; 0 = none yet
  *              held                         u32   machines Creating, Configuring, Configured or draining for it
  *              folds                        u32   folds that rows of its cluster could join, whose machines it marks
+ *              fold                         u32   fold group that looks at its machines, as index in its cluster + 1
  *              live                         u32   needs of this cycle whose own machines it marks
  *              carriers                     u32   those of them whose very stamp it is (a fold has two)
  *              rowCount                     u32   rows of roll-ups that carry it (one, but for fingerprints alike)
@@ -42,6 +43,7 @@ export class StampTable {
   list = new Uint32Array(STAMPS_AT_START);
   held = new Uint32Array(STAMPS_AT_START);
   folds = new Uint32Array(STAMPS_AT_START);
+  fold = new Uint32Array(STAMPS_AT_START);
   live = new Uint32Array(STAMPS_AT_START);
   carriers = new Uint32Array(STAMPS_AT_START);
   rowCount = new Uint32Array(STAMPS_AT_START);
@@ -167,6 +169,7 @@ export class StampTable {
     this.#groups.release(this.group[stamp]!);
     this.held[stamp] = 0;
     this.folds[stamp] = 0;
+    this.fold[stamp] = 0;
     this.live[stamp] = 0;
     this.carriers[stamp] = 0;
     this.gang[stamp] = 0;
@@ -201,6 +204,7 @@ export class StampTable {
       'list',
       'held',
       'folds',
+      'fold',
       'live',
       'carriers',
       'rowCount',

@@ -58,6 +58,7 @@ export class Verdicts {
   readonly #gangs: Gangs;
   readonly #drains: Drains;
   readonly #unmet: UnmetNeeds;
+  readonly #stampOfRow: (cluster: ClusterState, row: number) => number;
   /** By need: entry + 1 among the unmet ones; valid if that entry names the need. */
   #entryOf = new Uint32Array(256);
   #reason = new Uint8Array(256);
@@ -73,6 +74,7 @@ export class Verdicts {
     gangs: Gangs,
     drains: Drains,
     unmet: UnmetNeeds,
+    stampOfRow: (cluster: ClusterState, row: number) => number,
   ) {
     this.#fleet = fleet;
     this.#filters = filters;
@@ -81,6 +83,7 @@ export class Verdicts {
     this.#gangs = gangs;
     this.#drains = drains;
     this.#unmet = unmet;
+    this.#stampOfRow = stampOfRow;
   }
 
   /** Counts of A7 and A8 hold from one cycle to the next; `cycle` is counted by the engine, every cycle. */
@@ -194,7 +197,7 @@ export class Verdicts {
     let place = 0;
     for (let row = this.#needs.firstRow[need]!; row < cluster.rowCount; row++) {
       if (cluster.rowNeed[row] !== need) continue;
-      if (place++ >= this.#unmet.gangsHeld[entry]!) this.#count(cluster.rowStamp[row]!);
+      if (place++ >= this.#unmet.gangsHeld[entry]!) this.#count(this.#stampOfRow(cluster, row));
     }
   }
 
