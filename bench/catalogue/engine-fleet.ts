@@ -21,7 +21,11 @@ export class EngineFleet {
   constructor(machinesMax: number) {
     const vectors = new VectorTable(new DimensionTable());
     const clusters = StringTable.create({ name: 'clusters', entriesMax: 65_535, bytesMax: 8 << 20 });
-    const fingerprints = StringTable.create({ name: 'fingerprints', entriesMax: 1 << 20, bytesMax: 256 << 20 });
+    const fingerprints = StringTable.create({
+      name: 'fingerprints',
+      entriesMax: 1 << 20,
+      bytesMax: 256 << 20,
+    });
     const groups = StringTable.create({ name: 'groups', entriesMax: 4 << 20, bytesMax: 256 << 20 });
     this.inventory = new Inventory({ vectors, clusters, fingerprints, groups, machinesMax });
     this.needs = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine: false });

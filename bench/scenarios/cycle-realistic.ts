@@ -1,9 +1,10 @@
 // Question: what does a decision cost on a realistic fleet, all of it, and when 1 % of it changed? Seed 1; fleet
 // and roll-ups are built untimed; ids are ranked at load, as a shard does when it applies its first listing. Between
 // two cycles everything that was decided is done (closed-loop.ts), untimed; only `decide` is timed.
+
+import { FleetChurn } from '../catalogue/churn.ts';
 import { ClosedLoop } from '../catalogue/closed-loop.ts';
 import { EngineFleet } from '../catalogue/engine-fleet.ts';
-import { FleetChurn } from '../catalogue/churn.ts';
 import { SteadyFleet } from '../catalogue/fleet.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
 
@@ -86,7 +87,9 @@ export const scenario: Scenario = {
 
     const loop = new ClosedLoop(fleet);
     const rollups = new FleetChurn(steady);
-    const all = Uint32Array.from({ length: machineCount }, (_, row) => fleet.inventory.find(steady.idAt(row)));
+    const all = Uint32Array.from({ length: machineCount }, (_, row) =>
+      fleet.inventory.find(steady.idAt(row)),
+    );
     const next = (): void => {
       fleet.nowMs += 10_000;
       loop.execute();

@@ -207,7 +207,8 @@ export class VectorTable {
   }
 
   #touch(dim: number, units: number): void {
-    if (!(Number.isSafeInteger(units) && units >= 0)) fail(`${units} units are not an integer in 0 … 2^53 − 1`);
+    if (!(Number.isSafeInteger(units) && units >= 0))
+      fail(`${units} units are not an integer in 0 … 2^53 − 1`);
     if (!(dim >= 0 && dim < this.dimensions.count)) fail(`dimension ${dim} was never given out`);
     if (this.#staged[dim] === 0 && units > 0) this.#stagedDims[this.#stagedCount++] = dim;
   }

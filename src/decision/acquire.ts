@@ -12,7 +12,7 @@ import type { GangRules, Gangs } from './gangs.ts';
 import { Mark, type NeedColumns, NeedKind, subtractCapacity } from './need-columns.ts';
 import { bindingSpread, Spreading } from './spread.ts';
 import type { Supply } from './supply.ts';
-import { UnmetNeeds } from './unmet.ts';
+import type { UnmetNeeds } from './unmet.ts';
 import { Walk, type WalkContext } from './walk.ts';
 
 export class Acquisition {
@@ -81,7 +81,12 @@ export class Acquisition {
     }
   }
 
-  #spread(unmet: UnmetNeeds, entry: number, actions: ActionList, spread: { key: string; skew: number }): void {
+  #spread(
+    unmet: UnmetNeeds,
+    entry: number,
+    actions: ActionList,
+    spread: { key: string; skew: number },
+  ): void {
     const need = unmet.need[entry]!;
     const filter = this.#filters.get(this.#needs.filter[need]!);
     const spreading = this.#beginSpread(need, filter, spread);
@@ -121,7 +126,8 @@ export class Acquisition {
         if (this.#supply.takenBy[slot] !== 0 || !this.#filters.admitsSlot(filter, slot)) return;
         spreading.open(domains.ofSlot(slot));
       };
-      for (const one of families.shapesOf(family)) if (families.freeIn[one]! > 0) this.#fleet.forEachFree(one, openIfFree);
+      for (const one of families.shapesOf(family))
+        if (families.freeIn[one]! > 0) this.#fleet.forEachFree(one, openIfFree);
       if (orphans === 0) continue;
       for (let at = byId.first(orphans); at !== 0; at = byId.next(at)) openIfFree(byId.slotAt(at));
     }
@@ -165,7 +171,12 @@ export class Acquisition {
       let order = kind - HEAD_RANK[this.#fleet.role[bestSlot]!]!;
       if (order === 0 && kind > 0) {
         const bestCost = walks.get(best)!.costUsd;
-        order = walk.costUsd === bestCost ? spreading.domains.compare(domain, best) : walk.costUsd < bestCost ? -1 : 1;
+        order =
+          walk.costUsd === bestCost
+            ? spreading.domains.compare(domain, best)
+            : walk.costUsd < bestCost
+              ? -1
+              : 1;
       }
       order ||= idRank[slot]! - idRank[bestSlot]!;
       if (order >= 0) continue;

@@ -62,7 +62,13 @@ export class ActionList {
     this.count = 0;
   }
 
-  add(kind: ActionKind, slot: number, cluster: number, graceSeconds: number, need: ActionNeed = NOBODY): void {
+  add(
+    kind: ActionKind,
+    slot: number,
+    cluster: number,
+    graceSeconds: number,
+    need: ActionNeed = NOBODY,
+  ): void {
     const at = this.count++;
     if (at >= this.kind.length) this.#widen(at);
     this.kind[at] = kind;

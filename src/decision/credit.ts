@@ -9,8 +9,9 @@
  * gangs want too, so they are evaluated in order N4 over all clusters: a cluster's walk stops in front of
  * such a gang and goes on when it is the gang's turn.
  */
-import type { ClusterState } from './clusters.ts';
+
 import type { Claims } from './claims.ts';
+import type { ClusterState } from './clusters.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
 import { type Fleet, Role } from './fleet.ts';
 import type { Gangs } from './gangs.ts';
@@ -206,7 +207,8 @@ export class Credit {
     let atB = listB === 0 ? 0 : stamped.first(listB);
     let left = wanted;
     while (left > 0 && (atA !== 0 || atB !== 0)) {
-      const fromB = atA === 0 || (atB !== 0 && this.#fleet.compareStamped(stamped.slotAt(atB), stamped.slotAt(atA)) < 0);
+      const fromB =
+        atA === 0 || (atB !== 0 && this.#fleet.compareStamped(stamped.slotAt(atB), stamped.slotAt(atA)) < 0);
       const slot = stamped.slotAt(fromB ? atB : atA);
       if (fromB) atB = stamped.next(atB);
       else atA = stamped.next(atA);

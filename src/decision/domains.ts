@@ -3,9 +3,10 @@
  * tuple of values of the keys; machines that lack one of them are in no domain (0). Where every key is a
  * fact of the family all machines of a family are in one domain, and whole families can be counted at once.
  */
+
+import { compareBytewise } from '../base/dimensions.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { attributeOf } from '../inventory/shapes.ts';
-import { compareBytewise } from '../base/dimensions.ts';
 import type { SlotAttributes } from './attributes.ts';
 import { widerU32 } from './columns.ts';
 import type { Families } from './families.ts';

@@ -6,8 +6,9 @@
  *
  * No clock, no randomness, no I/O: the same inputs give the same actions.
  */
-import type { Inventory } from '../inventory/inventory.ts';
+
 import { Flag } from '../inventory/intent.ts';
+import type { Inventory } from '../inventory/inventory.ts';
 import type { NeedTable } from '../needs/need-table.ts';
 import { Acquisition } from './acquire.ts';
 import { ActionList } from './actions.ts';
@@ -23,7 +24,7 @@ import { Gangs } from './gangs.ts';
 import { Mark, NeedColumns, NeedKind } from './need-columns.ts';
 import { Normaliser } from './normalise.ts';
 import { NeedOrder } from './order.ts';
-import { type PreemptionWeights, Preemption } from './preempt.ts';
+import { Preemption, type PreemptionWeights } from './preempt.ts';
 import { type IdleHolds, Reclamation } from './reclaim.ts';
 import { StampTable } from './stamps.ts';
 import { Supply } from './supply.ts';
@@ -67,7 +68,9 @@ export interface CycleCost {
 }
 
 /** Marks the end of a phase; the caller has the clock. */
-export type PhaseListener = (phase: 'sync' | 'credit' | 'acquire' | 'preempt' | 'reclaim' | 'verdicts') => void;
+export type PhaseListener = (
+  phase: 'sync' | 'credit' | 'acquire' | 'preempt' | 'reclaim' | 'verdicts',
+) => void;
 
 export class Engine {
   readonly #inventory: Inventory;
@@ -122,8 +125,23 @@ export class Engine {
       isBarred: (need: number) => this.#isBarred(need),
     };
     const isPastGate = (cluster: number) => needs.hasReported(cluster);
-    this.#gangs = new Gangs(needs.profiles, this.#needs, this.#claims, this.#drains, context, rules, attributes);
-    this.#credit = new Credit(this.#fleet, this.#filters, this.#needs, this.#claims, this.#gangs, this.#order);
+    this.#gangs = new Gangs(
+      needs.profiles,
+      this.#needs,
+      this.#claims,
+      this.#drains,
+      context,
+      rules,
+      attributes,
+    );
+    this.#credit = new Credit(
+      this.#fleet,
+      this.#filters,
+      this.#needs,
+      this.#claims,
+      this.#gangs,
+      this.#order,
+    );
     this.#acquisition = new Acquisition(context, needs.profiles, this.#needs, this.#gangs, rules);
     this.#preemption = new Preemption(
       this.#fleet,
@@ -226,7 +244,8 @@ export class Engine {
   claimOf(slot: number): { cluster: number; fingerprint: number; group: number } | null {
     let need = this.#supply.takenBy[slot]! - 1;
     const claim = this.#fleet.claim[slot]!;
-    if (need < 0 && claim !== 0) need = this.#fleet.clusterState(this.#fleet.cluster[slot]!).needStart + claim - 1;
+    if (need < 0 && claim !== 0)
+      need = this.#fleet.clusterState(this.#fleet.cluster[slot]!).needStart + claim - 1;
     if (need < 0) return null;
     const stamp = this.#needs.stamp[need]!;
     const { cluster, fingerprint, group } = this.#stamps;
@@ -266,7 +285,8 @@ export class Engine {
   #sync(changedMachines: number): void {
     this.#inventory.ensureRanks();
     this.#families.fitDimensions();
-    if (this.#cycle === 1 || this.#stamps.count === 0) this.#stamps.reserve(this.#needTable.count + changedMachines);
+    if (this.#cycle === 1 || this.#stamps.count === 0)
+      this.#stamps.reserve(this.#needTable.count + changedMachines);
     const changed = this.#admitShapes(changedMachines);
     for (const ref of this.#dirtyClusters) this.#forgetIfAnother(this.#fleet.clusterState(ref));
     this.#filters.refreshAll();
@@ -361,7 +381,8 @@ export class Engine {
     for (const slot of changed) {
       fleet.attach(slot);
       const isDraining = fleet.role[slot] === Role.Draining;
-      if (isDraining && (this.#inventory.columns.flags[slot]! & Flag.FoundDraining) !== 0) this.#drains.found.add(slot);
+      if (isDraining && (this.#inventory.columns.flags[slot]! & Flag.FoundDraining) !== 0)
+        this.#drains.found.add(slot);
       const ref = fleet.cluster[slot]!;
       if (ref !== 0 && !isDraining) this.#touched.add(this.#fleet.clusterState(ref));
     }
@@ -415,7 +436,8 @@ export class Engine {
   #rankClusters(): void {
     const { clusters } = this.#inventory.tables;
     let isCurrent = true;
-    for (const cluster of this.#touched) if (cluster.rankedId !== clusters.get(cluster.ref)) isCurrent = false;
+    for (const cluster of this.#touched)
+      if (cluster.rankedId !== clusters.get(cluster.ref)) isCurrent = false;
     if (isCurrent) return;
     this.#byRank = this.#fleet.clusters.filter((state): state is ClusterState => state !== undefined);
     this.#byRank.sort((a, b) => clusters.compare(a.ref, b.ref));

@@ -15,8 +15,15 @@
  *
  * A family number is never given to another family while the grouping lasts; `regroup` starts anew.
  */
-import { attributeOf, INSTANCE_TYPE_KEY, type Shape, type ShapeTable, ZONE_KEY } from '../inventory/shapes.ts';
+
 import type { VectorTable } from '../base/vectors.ts';
+import {
+  attributeOf,
+  INSTANCE_TYPE_KEY,
+  type Shape,
+  type ShapeTable,
+  ZONE_KEY,
+} from '../inventory/shapes.ts';
 import { widerF64, widerU32 } from './columns.ts';
 
 /** A label with more values than this is fine: a zone has three values, a rack label thousands. */
@@ -210,7 +217,8 @@ export class Families {
     const { start, length, dims, units } = this.#vectors;
     const end = start[capacity]! + length[capacity]!;
     const row = family * this.stride;
-    for (let entry = start[capacity]!; entry < end; entry++) this.capacity[row + dims[entry]!] = units[entry]!;
+    for (let entry = start[capacity]!; entry < end; entry++)
+      this.capacity[row + dims[entry]!] = units[entry]!;
   }
 
   /** Lengths keep the parts apart, whatever they contain. Labels come in one order, as in the shape's key. */
@@ -218,7 +226,9 @@ export class Families {
     const { instanceType, zone, capacityType, capacity } = shape;
     let text = `${capacityType} ${capacity} ${instanceType.length} ${instanceType}${zone.length} ${zone}`;
     for (const [key, value] of shape.labels) {
-      text += this.fineKeys.has(key) ? `${key.length} ${key}` : `${key.length} ${key}=${value.length} ${value}`;
+      text += this.fineKeys.has(key)
+        ? `${key.length} ${key}`
+        : `${key.length} ${key}=${value.length} ${value}`;
     }
     return text;
   }

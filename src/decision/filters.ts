@@ -133,7 +133,8 @@ export class Filters {
       const known = this.#inventory.shapes.get(shape);
       const own = this.#attributes.ownKeys;
       const admitted = filter.requirements.every(
-        (requirement) => own.has(requirement.key) || matches(requirement, attributeOf(known, requirement.key)),
+        (requirement) =>
+          own.has(requirement.key) || matches(requirement, attributeOf(known, requirement.key)),
       );
       answer = admitted ? 1 : 2;
       filter.shapeAnswer[shape] = answer;
@@ -190,19 +191,24 @@ export class Filters {
     let look: Look = Look.Family;
     for (const { key, values } of requirements) {
       if (this.#attributes.ownKeys.has(key)) look = Look.Machine;
-      else if (look === Look.Family && values.length > 0 && this.#families.fineKeys.has(key)) look = Look.Shape;
+      else if (look === Look.Family && values.length > 0 && this.#families.fineKeys.has(key))
+        look = Look.Shape;
     }
     return look;
   }
 
   #mayMatch(filter: Filter, family: number): boolean {
-    if (!this.#inventory.shapes.vectors.covers(this.#families.sampleOf(family).capacity, filter.minUnit)) return false;
+    if (!this.#inventory.shapes.vectors.covers(this.#families.sampleOf(family).capacity, filter.minUnit))
+      return false;
     for (const requirement of filter.requirements) {
       if (this.#attributes.ownKeys.has(requirement.key)) continue;
       const attribute = familyAttribute(this.#families, family, requirement.key);
       if (attribute !== FINE) {
         if (!matches(requirement, attribute)) return false;
-      } else if (requirement.operator === Operator.DoesNotExist || requirement.operator === Operator.Unspecified) {
+      } else if (
+        requirement.operator === Operator.DoesNotExist ||
+        requirement.operator === Operator.Unspecified
+      ) {
         return false;
       }
     }

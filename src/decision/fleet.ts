@@ -16,8 +16,9 @@
  *             stamped    machines per stamp: Configured, Configuring, Creating, each in keep order
  *             byId       orphaned Creating machines per family; victims per bucket and family (preempt.ts)
  */
-import type { Inventory } from '../inventory/inventory.ts';
+
 import { Flag, Intent } from '../inventory/intent.ts';
+import type { Inventory } from '../inventory/inventory.ts';
 import { OrderedLists } from '../inventory/ordered-lists.ts';
 import { BUCKET_DOLLARS } from '../machine/penalty.ts';
 import { MachineState } from '../machine/state.ts';
@@ -123,7 +124,8 @@ export class Fleet {
     };
     this.byPrice = new OrderedLists(slots, byPrice);
     this.keep = new OrderedLists(slots, byKeep);
-    const byRole = (a: number, b: number): number => (role[a] === role[b] ? byKeep(a, b) : role[b]! - role[a]!);
+    const byRole = (a: number, b: number): number =>
+      role[a] === role[b] ? byKeep(a, b) : role[b]! - role[a]!;
     this.stamped = new OrderedLists(slots, byRole);
     this.byId = new OrderedLists(slots, (a, b) => idRank[a]! - idRank[b]!);
     this.compareKeep = byKeep;

@@ -196,7 +196,11 @@ export class Gangs {
     for (const family of filter.families) {
       if (families.open[family] === 0) continue;
       if (domains.look === Look.Family && filter.look === Look.Family) {
-        this.#tally.addFree(domains.ofFamily(family), family, families.open[family]! - supply.reserved[family]!);
+        this.#tally.addFree(
+          domains.ofFamily(family),
+          family,
+          families.open[family]! - supply.reserved[family]!,
+        );
         continue;
       }
       for (const shape of families.openShapesOf(family)) {
@@ -246,8 +250,10 @@ export class Gangs {
         left = this.#offer(cluster, index, filter, domains, slot, Role.Configured - role[slot]!, left);
       }
     }
-    if (domain !== 0 && left > 0) left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configured);
-    if (domain !== 0 && left > 0) left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configuring);
+    if (domain !== 0 && left > 0)
+      left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configured);
+    if (domain !== 0 && left > 0)
+      left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configuring);
     needs.creditCount[need] = needs.claimCount[need]!;
     needs.marks[need] = (left > 0 ? Mark.Deficit : 0) | (satisfiable ? Mark.Satisfiable : 0);
     if (satisfiable && !this.#configuredCover(need)) this.#keepOwnOutside(cluster, index, domains, domain);
@@ -269,7 +275,10 @@ export class Gangs {
       if (list === 0 || filter.eligible[lane.family] !== 1) continue;
       for (let at = keep.first(list); at !== 0; at = keep.next(at)) {
         const slot = keep.slotAt(at);
-        if (!this.#stampedForGang(slot) && domains.ofSlot(slot) === this.#needs.domain[cluster.needStart + index]) {
+        if (
+          !this.#stampedForGang(slot) &&
+          domains.ofSlot(slot) === this.#needs.domain[cluster.needStart + index]
+        ) {
           candidates.push(slot);
         }
       }

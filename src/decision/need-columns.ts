@@ -49,7 +49,13 @@ export const Mark = {
 } as const;
 
 /** The parts of A2's walk, in order. */
-export const WalkPart = { OwnConfigured: 0, OwnConfiguring: 1, OwnCreating: 2, Configured: 3, Configuring: 4 } as const;
+export const WalkPart = {
+  OwnConfigured: 0,
+  OwnConfiguring: 1,
+  OwnCreating: 2,
+  Configured: 3,
+  Configuring: 4,
+} as const;
 
 const NEEDS_AT_START = 64;
 
@@ -134,7 +140,8 @@ export class NeedColumns {
     const first = start[aggregate]!;
     const count = length[aggregate]!;
     const row = need * this.width;
-    for (let index = 0; index < count; index++) this.remaining[row + index] = multiplier * units[first + index]!;
+    for (let index = 0; index < count; index++)
+      this.remaining[row + index] = multiplier * units[first + index]!;
     return count;
   }
 

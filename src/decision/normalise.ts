@@ -10,8 +10,8 @@ import type { NeedTable } from '../needs/need-table.ts';
 import type { ClusterState, FoldGroup } from './clusters.ts';
 import type { Families } from './families.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
-import { FoldNames } from './fold-names.ts';
 import type { Fleet } from './fleet.ts';
+import { FoldNames } from './fold-names.ts';
 import { Mark, type NeedColumns, NeedKind } from './need-columns.ts';
 import { type NeedKey, type NeedOrder, noKey } from './order.ts';
 
@@ -422,7 +422,18 @@ export class Normaliser {
     const filter = this.#filters.intern(group.profile, minUnit);
     this.#vectors.release(minUnit);
     const { profile, aggregate, stamp, plainStamp } = group;
-    this.#write(cluster, need, NeedKind.Fold, profile, filter, aggregate, members, group.firstFolded, stamp, plainStamp);
+    this.#write(
+      cluster,
+      need,
+      NeedKind.Fold,
+      profile,
+      filter,
+      aggregate,
+      members,
+      group.firstFolded,
+      stamp,
+      plainStamp,
+    );
     this.#needs.arrivalMs[need] = group.arrivalMs;
   }
 
@@ -481,7 +492,10 @@ export class Normaliser {
     for (let row = 0; row < cluster.rowCount; row++) {
       if (foldOf[row] !== undefined) continue;
       if (fold < folds.length) this.#rowKey(cluster, row, ROW_KEY);
-      while (fold < folds.length && this.#order.compareKeys(this.#foldKey(folds[fold]!, FOLD_KEY_A), ROW_KEY) < 0) {
+      while (
+        fold < folds.length &&
+        this.#order.compareKeys(this.#foldKey(folds[fold]!, FOLD_KEY_A), ROW_KEY) < 0
+      ) {
         this.#writeFold(cluster, next++, folds[fold++]!);
       }
       this.#writeRow(cluster, next++, row);

@@ -64,15 +64,18 @@ export class NeedOrder {
   readonly compareAcquire = (a: number, b: number): number => {
     const { priority, interruptionPenalty, reclamationPenalty } = this.#needs;
     if (priority[a] !== priority[b]) return priority[a]! > priority[b]! ? -1 : 1;
-    if (interruptionPenalty[a] !== interruptionPenalty[b]) return interruptionPenalty[b]! - interruptionPenalty[a]!;
-    if (reclamationPenalty[a] !== reclamationPenalty[b]) return reclamationPenalty[b]! - reclamationPenalty[a]!;
+    if (interruptionPenalty[a] !== interruptionPenalty[b])
+      return interruptionPenalty[b]! - interruptionPenalty[a]!;
+    if (reclamationPenalty[a] !== reclamationPenalty[b])
+      return reclamationPenalty[b]! - reclamationPenalty[a]!;
     return this.#byArrival(a, b);
   };
 
   #byArrival(a: number, b: number): number {
     const { arrivalMs, cluster, profile, stamp } = this.#needs;
     if (arrivalMs[a] !== arrivalMs[b]) return arrivalMs[a]! - arrivalMs[b]!;
-    if (cluster[a] !== cluster[b]) return this.#clusters[cluster[a]!]!.rank - this.#clusters[cluster[b]!]!.rank;
+    if (cluster[a] !== cluster[b])
+      return this.#clusters[cluster[a]!]!.rank - this.#clusters[cluster[b]!]!.rank;
     const rankA = this.#fingerprintRanks[profile[a]!]!;
     const rankB = this.#fingerprintRanks[profile[b]!]!;
     if (rankA !== rankB) return rankA - rankB;

@@ -24,7 +24,12 @@ export interface PreemptionWeights {
   readonly reclamation: number;
 }
 
-export const DEFAULT_WEIGHTS: PreemptionWeights = { gap: 1.0, drain: 0.1, interruption: 0.1, reclamation: 0.1 };
+export const DEFAULT_WEIGHTS: PreemptionWeights = {
+  gap: 1.0,
+  drain: 0.1,
+  interruption: 0.1,
+  reclamation: 0.1,
+};
 
 const DRAIN_SECONDS = 30;
 const PENALTY_FLOOR_USD = 0.01;
@@ -91,7 +96,8 @@ export class Preemption {
 
   /** Families were made anew: the buckets' lists are empty, and begin again. */
   regroup(): void {
-    for (const bucket of this.#buckets.values()) for (const list of bucket.lists.values()) this.#fleet.byId.drop(list);
+    for (const bucket of this.#buckets.values())
+      for (const list of bucket.lists.values()) this.#fleet.byId.drop(list);
     this.#buckets.clear();
   }
 
@@ -132,7 +138,8 @@ export class Preemption {
     const isGang = this.#needs.kind[need] === NeedKind.Gang;
     const domains = isGang ? this.#gangs.domainsOfGang(need) : null;
     const inReach = (slot: number): boolean =>
-      domains === null || (this.#needs.domain[need] !== 0 && domains.ofSlot(slot) === this.#needs.domain[need]);
+      domains === null ||
+      (this.#needs.domain[need] !== 0 && domains.ofSlot(slot) === this.#needs.domain[need]);
     for (const slot of this.#drains.slotsFor(this.#needs.stamp[need]!)) {
       if (this.#fleet.role[slot] !== Role.Draining || this.#fleet.isStuck(slot) || !inReach(slot)) continue;
       this.#subtract(unmet, entry, slot);
@@ -336,7 +343,8 @@ export class Preemption {
     const interruptionPenalty = columns.interruptionPenalty[slot]!;
     const reclamationPenalty = columns.reclamationPenalty[slot]!;
     const penalties = interruptionPenalty * PENALTY_BUCKET_COUNT + reclamationPenalty;
-    const key = (priority * PENALTY_BUCKET_COUNT * PENALTY_BUCKET_COUNT + penalties) * 2 + (isClaimed ? 1 : 0);
+    const key =
+      (priority * PENALTY_BUCKET_COUNT * PENALTY_BUCKET_COUNT + penalties) * 2 + (isClaimed ? 1 : 0);
     let bucket = this.#buckets.get(key);
     if (bucket === undefined) {
       bucket = { isClaimed, priority, interruptionPenalty, reclamationPenalty, lists: new Map() };

@@ -95,7 +95,8 @@ export class Reclamation {
   /** R1, by cluster id, then in keep order. The cap (R2) is a rail and comes after the decision. */
   reclaim(clusters: readonly ClusterState[], actions: ActionList): void {
     for (const cluster of clusters) {
-      if (cluster.configuredCount === cluster.claimedConfiguredCount || !this.#isPastGate(cluster.ref)) continue;
+      if (cluster.configuredCount === cluster.claimedConfiguredCount || !this.#isPastGate(cluster.ref))
+        continue;
       const found = this.#found;
       found.length = 0;
       this.#collectUnclaimed(cluster, found);

@@ -2,15 +2,17 @@
  * Spread (A4): machines one by one, each in a domain that is not ahead of the emptiest one by more than the
  * skew allows. The counts of a need go on into phase 2, where drains and victims are counted in.
  */
-import { WhenUnsatisfiable } from '../needs/requirements.ts';
+
 import type { Profile } from '../needs/profiles.ts';
+import { WhenUnsatisfiable } from '../needs/requirements.ts';
 import type { Domains } from './domains.ts';
 
 /** The first constraint that binds, in the normal order of the profile; Same wins over spread. */
 export function bindingSpread(profile: Profile): { key: string; skew: number } | null {
   if (profile.sameKeys.length > 0) return null;
   for (const { topologyKey, maxSkew, whenUnsatisfiable } of profile.spread) {
-    if (whenUnsatisfiable === WhenUnsatisfiable.DoNotSchedule) return { key: topologyKey, skew: Math.max(1, maxSkew) };
+    if (whenUnsatisfiable === WhenUnsatisfiable.DoNotSchedule)
+      return { key: topologyKey, skew: Math.max(1, maxSkew) };
   }
   return null;
 }

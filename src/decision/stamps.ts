@@ -130,7 +130,8 @@ export class StampTable {
   copyCounts(): Map<string, StampCounts> {
     const counts = new Map<string, StampCounts>(this.countsBefore ?? []);
     for (let stamp = 1; stamp < this.#limit; stamp++) {
-      if (this.references[stamp] === 0 || Math.max(this.unmetAt[stamp]!, this.parkAt[stamp]!) === NEVER) continue;
+      if (this.references[stamp] === 0 || Math.max(this.unmetAt[stamp]!, this.parkAt[stamp]!) === NEVER)
+        continue;
       counts.set(this.#nameOf(stamp), {
         unmetCount: this.unmetCount[stamp]!,
         unmetAt: this.unmetAt[stamp]!,

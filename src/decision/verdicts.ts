@@ -138,7 +138,8 @@ export class Verdicts {
     const satisfied = isFold
       ? needs.aggregate[need] === 0 || memberIndex < gangs
       : entry < 0 || this.#isSatisfied(entry);
-    const parkedCycles = this.#fleet.stamps.parkAt[stamp] === this.#cycle ? this.#fleet.stamps.parkCount[stamp]! : 0;
+    const parkedCycles =
+      this.#fleet.stamps.parkAt[stamp] === this.#cycle ? this.#fleet.stamps.parkCount[stamp]! : 0;
     return {
       satisfied,
       deficit: satisfied ? {} : this.#deficitOf(need, entry, isFold),
@@ -210,7 +211,8 @@ export class Verdicts {
 
   #countParking(entry: number): void {
     const need = this.#unmet.need[entry]!;
-    if (this.#needs.has(need, Mark.Satisfiable) || this.#unmet.acquired[entry]! > 0 || this.#isComing(need)) return;
+    if (this.#needs.has(need, Mark.Satisfiable) || this.#unmet.acquired[entry]! > 0 || this.#isComing(need))
+      return;
     const { parkAt, parkCount } = this.#fleet.stamps;
     const stamp = this.#needs.stamp[need]!;
     const before = parkAt[stamp] === this.#cycle - 1 ? parkCount[stamp]! : 0;
@@ -226,7 +228,9 @@ export class Verdicts {
     for (let at = list === 0 ? 0 : stamped.first(list); at !== 0; at = stamped.next(at)) {
       if (role[stamped.slotAt(at)] === Role.Creating) return true;
     }
-    return this.#drains.slotsFor(stamp).some((slot) => role[slot] === Role.Draining && !this.#fleet.isStuck(slot));
+    return this.#drains
+      .slotsFor(stamp)
+      .some((slot) => role[slot] === Role.Draining && !this.#fleet.isStuck(slot));
   }
 
   #reasonOf(entry: number): UnmetReason {

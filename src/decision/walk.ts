@@ -9,9 +9,10 @@
  * (Two prices less than 2 nano-dollars apart may cost the same after rounding; they keep price order.)
  * Where the penalty is infinite every such cost is, and only the id is left to order by.
  */
+
+import type { OrderedLists } from '../inventory/ordered-lists.ts';
 import { effectiveCostUsd } from '../machine/cost.ts';
 import { BUCKET_DOLLARS } from '../machine/penalty.ts';
-import type { OrderedLists } from '../inventory/ordered-lists.ts';
 import { widerU32 } from './columns.ts';
 import type { Domains } from './domains.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
@@ -86,7 +87,8 @@ export class WalkContext {
     for (const family of families) {
       for (const lane of offerLanesOf[family] ?? []) {
         if (offerProbability[lane] === 0) continue;
-        for (let at = byPrice.first(offerList[lane]!); at !== 0; at = byPrice.next(at)) slots.push(byPrice.slotAt(at));
+        for (let at = byPrice.first(offerList[lane]!); at !== 0; at = byPrice.next(at))
+          slots.push(byPrice.slotAt(at));
       }
     }
     const { idRank } = this.fleet.inventory.columns;
@@ -114,13 +116,19 @@ export class WalkContext {
   /** The same for one domain alone. */
   collect(filter: Filter, domains: Domains, domain: number): WalkArrays {
     const arrays: WalkArrays = { orphans: [], idle: [], offers: [] };
-    this.#forEachOpen(filter, (slot) => domains.ofSlot(slot) === domain && this.#file(slot, arrays), domains, domain);
+    this.#forEachOpen(
+      filter,
+      (slot) => domains.ofSlot(slot) === domain && this.#file(slot, arrays),
+      domains,
+      domain,
+    );
     return arrays;
   }
 
   #file(slot: number, arrays: WalkArrays): void {
     const role = this.fleet.role[slot]!;
-    const array = role === Role.Idle ? arrays.idle : role === Role.Speculative ? arrays.offers : arrays.orphans;
+    const array =
+      role === Role.Idle ? arrays.idle : role === Role.Speculative ? arrays.offers : arrays.orphans;
     array.push(slot);
   }
 
@@ -222,7 +230,10 @@ export class Walk {
     for (let index = 1; index < this.#sourceCount; index++) {
       const one = sources[index]!;
       const other = sources[best]!;
-      if (one.costUsd < other.costUsd || (one.costUsd === other.costUsd && idRank[one.slot]! < idRank[other.slot]!)) {
+      if (
+        one.costUsd < other.costUsd ||
+        (one.costUsd === other.costUsd && idRank[one.slot]! < idRank[other.slot]!)
+      ) {
         best = index;
       }
     }
@@ -254,7 +265,11 @@ export class Walk {
         for (const lane of fleet.offerLanesOf[family] ?? []) {
           const probability = fleet.offerProbability[lane]!;
           if (this.#penaltyUsd === Number.POSITIVE_INFINITY && probability > 0) continue;
-          this.#addSource(byPrice, priceCursors.firstFree(byPrice, fleet.offerList[lane]!, supply), probability);
+          this.#addSource(
+            byPrice,
+            priceCursors.firstFree(byPrice, fleet.offerList[lane]!, supply),
+            probability,
+          );
         }
       }
     }
@@ -275,7 +290,12 @@ export class Walk {
   #loadArray(arrays: WalkArrays): void {
     const { idRank, pricePerHourUsd: price, interruptionProbability } = this.#context.fleet.inventory.columns;
     if (this.#stage === Stage.Orphans) {
-      this.#addSource(null, 0, 0, arrays.orphans.sort((a, b) => idRank[a]! - idRank[b]!));
+      this.#addSource(
+        null,
+        0,
+        0,
+        arrays.orphans.sort((a, b) => idRank[a]! - idRank[b]!),
+      );
     } else if (this.#stage === Stage.Idle) {
       const byPrice = (a: number, b: number) => price[a]! - price[b]! || idRank[a]! - idRank[b]!;
       this.#addSource(null, 0, 0, arrays.idle.sort(byPrice));
@@ -291,7 +311,12 @@ export class Walk {
     }
   }
 
-  #addSource(lists: OrderedLists | null, at: number, probability: number, slots: readonly number[] = NO_SLOTS): void {
+  #addSource(
+    lists: OrderedLists | null,
+    at: number,
+    probability: number,
+    slots: readonly number[] = NO_SLOTS,
+  ): void {
     let source = this.#sources[this.#sourceCount];
     if (source === undefined) {
       source = { lists, at, slots, slot: 0, costUsd: 0, probability };

@@ -12,14 +12,12 @@
  *   64 +  0·cap    8·cap   pricePerHourUsd          f64, USD per hour, ≥ 0
  *   64 +  8·cap    8·cap   interruptionProbability  f64, in [0, 1]
  *   64 + 16·cap    8·cap   stateSinceMs             f64, ms since the epoch: when the shard saw it enter its state
- *   64 + 24·cap    4·cap   generation               u32, see row-generation.ts
- *   64 + 28·cap    4·cap   shape                    u32, ref in the shape table
- *   64 + 32·cap    4·cap   need                     u32, ref of the assigned fingerprint, 0 = none
- *   64 + 36·cap    4·cap   group                    u32, ref of the assigned group, 0 = none
- *   64 + 40·cap    4·cap   priority                 i32, assigned
- *   64 + 44·cap    4·cap   statePosition            u32, in the list of its state
- *   64 + 48·cap    4·cap   stateShapePosition       u32, in the list of its state and shape
- *   64 + 52·cap    4·cap   clusterPosition          u32, in the list of its cluster and state
+ *   64 + 24·cap    16·cap  links                    4 × u32 a row, see Link: generation (row-generation.ts) and the
+ *                                                   positions in the lists of its state, state and shape, cluster and state
+ *   64 + 40·cap    4·cap   shape                    u32, ref in the shape table
+ *   64 + 44·cap    4·cap   need                     u32, ref of the assigned fingerprint, 0 = none
+ *   64 + 48·cap    4·cap   group                    u32, ref of the assigned group, 0 = none
+ *   64 + 52·cap    4·cap   priority                 i32, assigned
  *   64 + 56·cap    2·cap   cluster                  u16, ref in the cluster table, 0 = bound to none
  *   64 + 58·cap    2·cap   instanceType             u16, ref in the instance type table
  *   64 + 60·cap    1·cap   state                    u8, MachineState, 0 = empty slot
@@ -35,7 +33,8 @@
  *   64 + 81·cap    1·cap   intent                   u8, Intent: the action enqueued for it
  *   64 + 82·cap    1·cap   flags                    u8, bits of Flag
  *
- * Widest first, so all are aligned and none is padded. The main thread alone writes.
+ * Widest first, so all are aligned and none is padded. The links of a row lie together because every write touches all four,
+ * and a transition of a random machine costs the memory pages that it waits for. The main thread alone writes.
  *
  * Another thread trusts a row only between two equal, even reads of its generation (base/seqlock.ts); the three
  * positions and idRank are the main thread's own and not covered.
@@ -48,6 +47,10 @@ const SLOT_LIMIT_WORD = 2;
 export const HOT_BYTES_PER_ROW = 64;
 export const COLD_BYTES_PER_ROW = 19;
 
+/** Words of a row's links. */
+export const Link = { Generation: 0, State: 1, StateShape: 2, Cluster: 3 } as const;
+export const LINKS_PER_ROW = 4;
+
 type Shared<T> = T & { readonly buffer: SharedArrayBuffer };
 
 export class InventoryColumns {
@@ -57,14 +60,12 @@ export class InventoryColumns {
   readonly pricePerHourUsd: Shared<Float64Array>;
   readonly interruptionProbability: Shared<Float64Array>;
   readonly stateSinceMs: Shared<Float64Array>;
-  readonly generation: Shared<Uint32Array>;
+  /** Four words a row: index slot × LINKS_PER_ROW + Link.… */
+  readonly links: Shared<Uint32Array>;
   readonly shape: Shared<Uint32Array>;
   readonly need: Shared<Uint32Array>;
   readonly group: Shared<Uint32Array>;
   readonly priority: Shared<Int32Array>;
-  readonly statePosition: Shared<Uint32Array>;
-  readonly stateShapePosition: Shared<Uint32Array>;
-  readonly clusterPosition: Shared<Uint32Array>;
   readonly cluster: Shared<Uint16Array>;
   readonly instanceType: Shared<Uint16Array>;
   readonly state: Shared<Uint8Array>;
@@ -95,14 +96,11 @@ export class InventoryColumns {
     this.pricePerHourUsd = new Float64Array(buffer, next(8), rowCapacity);
     this.interruptionProbability = new Float64Array(buffer, next(8), rowCapacity);
     this.stateSinceMs = new Float64Array(buffer, next(8), rowCapacity);
-    this.generation = new Uint32Array(buffer, next(4), rowCapacity);
+    this.links = new Uint32Array(buffer, next(4 * LINKS_PER_ROW), LINKS_PER_ROW * rowCapacity);
     this.shape = new Uint32Array(buffer, next(4), rowCapacity);
     this.need = new Uint32Array(buffer, next(4), rowCapacity);
     this.group = new Uint32Array(buffer, next(4), rowCapacity);
     this.priority = new Int32Array(buffer, next(4), rowCapacity);
-    this.statePosition = new Uint32Array(buffer, next(4), rowCapacity);
-    this.stateShapePosition = new Uint32Array(buffer, next(4), rowCapacity);
-    this.clusterPosition = new Uint32Array(buffer, next(4), rowCapacity);
     this.cluster = new Uint16Array(buffer, next(2), rowCapacity);
     this.instanceType = new Uint16Array(buffer, next(2), rowCapacity);
     this.state = new Uint8Array(buffer, next(1), rowCapacity);
@@ -148,7 +146,8 @@ export class InventoryColumns {
     copy.slotLimit = slotLimit;
     const from = this.#all();
     copy.#all().forEach((column, index) => {
-      column.set(from[index]!.subarray(0, slotLimit));
+      const valuesPerRow = column === copy.links ? LINKS_PER_ROW : 1;
+      column.set(from[index]!.subarray(0, slotLimit * valuesPerRow));
     });
     return copy;
   }
@@ -158,14 +157,11 @@ export class InventoryColumns {
       this.pricePerHourUsd,
       this.interruptionProbability,
       this.stateSinceMs,
-      this.generation,
+      this.links,
       this.shape,
       this.need,
       this.group,
       this.priority,
-      this.statePosition,
-      this.stateShapePosition,
-      this.clusterPosition,
       this.cluster,
       this.instanceType,
       this.state,

@@ -11,11 +11,11 @@
  * Lists are in no order and change with every write: a reader copies what it needs past the next one.
  */
 import { STATE_COUNT } from '../machine/state.ts';
-import type { InventoryColumns } from './columns.ts';
+import { type InventoryColumns, LINKS_PER_ROW, Link } from './columns.ts';
 import { HEAD_BYTES, SlotLists } from './slot-lists.ts';
 
 export class FleetIndexes {
-  readonly #statePosition: Uint32Array;
+  readonly #links: Uint32Array;
   readonly #byState: readonly Uint32Array[];
   readonly #stateCounts = new Uint32Array(STATE_COUNT);
   /** The most that were ever in each state. */
@@ -25,10 +25,10 @@ export class FleetIndexes {
   #version = 0;
 
   constructor(columns: InventoryColumns, shapesMax: number, clustersMax: number) {
-    this.#statePosition = columns.statePosition;
+    this.#links = columns.links;
     this.#byState = Array.from({ length: STATE_COUNT }, () => new Uint32Array(columns.rowCapacity));
-    this.#byStateShape = new SlotLists((shapesMax + 1) * STATE_COUNT, columns.stateShapePosition);
-    this.#byClusterState = new SlotLists((clustersMax + 1) * STATE_COUNT, columns.clusterPosition);
+    this.#byStateShape = new SlotLists((shapesMax + 1) * STATE_COUNT, columns, Link.StateShape);
+    this.#byClusterState = new SlotLists((clustersMax + 1) * STATE_COUNT, columns, Link.Cluster);
   }
 
   /** Changes with every change of an index. */
@@ -89,11 +89,34 @@ export class FleetIndexes {
   leave(slot: number, state: number, shape: number, cluster: number): void {
     this.#version++;
     this.#leaveState(slot, state);
-    this.#byStateShape.remove(shape * STATE_COUNT + state, slot);
-    if (cluster !== 0) this.#byClusterState.remove(cluster * STATE_COUNT + state, slot);
+    remove(this.#byStateShape, shape * STATE_COUNT + state, slot);
+    if (cluster !== 0) remove(this.#byClusterState, cluster * STATE_COUNT + state, slot);
   }
 
-  /** From one place to another; only the indexes that tell the two apart are touched. */
+  /** Into another state, and out of its cluster if `clusterAfter` is 0. */
+  moveState(
+    slot: number,
+    from: number,
+    to: number,
+    shape: number,
+    cluster: number,
+    clusterAfter: number,
+  ): void {
+    this.#version++;
+    const shapeList = shape * STATE_COUNT;
+    const clusterList = cluster * STATE_COUNT;
+    // What has to come from memory is asked for before anything is written: the lists wait for it together.
+    const movedInShape = this.#byStateShape.lastOf(shapeList + from);
+    const movedInCluster = cluster === 0 ? 0 : this.#byClusterState.lastOf(clusterList + from);
+    this.#byStateShape.remove(shapeList + from, slot, movedInShape);
+    if (cluster !== 0) this.#byClusterState.remove(clusterList + from, slot, movedInCluster);
+    this.#leaveState(slot, from);
+    this.#byStateShape.add(shapeList + to, slot);
+    if (clusterAfter !== 0) this.#byClusterState.add(clusterList + to, slot);
+    this.#enterState(slot, to);
+  }
+
+  /** From one place to any other; only the indexes that tell the two apart are touched. */
   move(
     slot: number,
     stateBefore: number,
@@ -106,11 +129,11 @@ export class FleetIndexes {
     this.#version++;
     const sameState = stateBefore === state;
     if (!sameState || shapeBefore !== shape) {
-      this.#byStateShape.remove(shapeBefore * STATE_COUNT + stateBefore, slot);
+      remove(this.#byStateShape, shapeBefore * STATE_COUNT + stateBefore, slot);
       this.#byStateShape.add(shape * STATE_COUNT + state, slot);
     }
     if (!sameState || clusterBefore !== cluster) {
-      if (clusterBefore !== 0) this.#byClusterState.remove(clusterBefore * STATE_COUNT + stateBefore, slot);
+      if (clusterBefore !== 0) remove(this.#byClusterState, clusterBefore * STATE_COUNT + stateBefore, slot);
       if (cluster !== 0) this.#byClusterState.add(cluster * STATE_COUNT + state, slot);
     }
     if (!sameState) {
@@ -122,18 +145,23 @@ export class FleetIndexes {
   #enterState(slot: number, state: number): void {
     const position = this.#stateCounts[state]!;
     this.#byState[state]![position] = slot;
-    this.#statePosition[slot] = position;
+    this.#links[slot * LINKS_PER_ROW + Link.State] = position;
     this.#stateCounts[state] = position + 1;
     if (position >= this.#stateMost[state]!) this.#stateMost[state] = position + 1;
   }
 
   #leaveState(slot: number, state: number): void {
     const slots = this.#byState[state]!;
-    const position = this.#statePosition[slot]!;
+    const links = this.#links;
+    const position = links[slot * LINKS_PER_ROW + Link.State]!;
     const last = this.#stateCounts[state]! - 1;
     const moved = slots[last]!;
     slots[position] = moved;
-    this.#statePosition[moved] = position;
+    links[moved * LINKS_PER_ROW + Link.State] = position;
     this.#stateCounts[state] = last;
   }
+}
+
+function remove(lists: SlotLists, list: number, slot: number): void {
+  lists.remove(list, slot, lists.lastOf(list));
 }

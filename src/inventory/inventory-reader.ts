@@ -10,7 +10,7 @@ import { hashBytes } from '../base/hash.ts';
 import { KeyTable } from '../base/key-table.ts';
 import { isBeingWritten, isUnchanged, pauseReader } from '../base/seqlock.ts';
 import { StringTable } from '../base/string-table.ts';
-import { InventoryColumns } from './columns.ts';
+import { InventoryColumns, LINKS_PER_ROW, Link } from './columns.ts';
 import { Hosts } from './hosts.ts';
 import type { SharedInventory } from './inventory.ts';
 
@@ -87,14 +87,15 @@ export class InventoryReader {
 
   /** Copies a row; false if the slot holds no machine. */
   read(slot: number, out: SharedRow): boolean {
-    const { generation } = this.#columns;
-    if (!(slot > 0 && slot < generation.length)) return false;
+    const { links, rowCapacity } = this.#columns;
+    if (!(slot > 0 && slot < rowCapacity)) return false;
+    const word = slot * LINKS_PER_ROW + Link.Generation;
     for (let tries = 0; ; tries++) {
-      const before = Atomics.load(generation, slot);
+      const before = Atomics.load(links, word);
       if (!isBeingWritten(before)) {
         this.#copy(slot, out);
         out.generation = before;
-        if (isUnchanged(generation, slot, before)) return out.state !== 0;
+        if (isUnchanged(links, word, before)) return out.state !== 0;
       }
       pauseReader(tries);
     }
@@ -113,7 +114,7 @@ export class InventoryReader {
 
   /** Whether the row is still exactly what was copied, so that refs taken from it meant what they seemed to. */
   isUnchanged(row: SharedRow): boolean {
-    return isUnchanged(this.#columns.generation, row.slot, row.generation);
+    return isUnchanged(this.#columns.links, row.slot * LINKS_PER_ROW + Link.Generation, row.generation);
   }
 
   #copy(slot: number, out: SharedRow): void {

@@ -33,10 +33,10 @@ export function enqueueIntent(store: RowStore, slot: number, intent: Intent, bin
     store.tables.retainBinding(binding);
     rebind(store, slot, state, 0, binding.cluster);
   }
-  beginRowWrite(columns.generation, slot);
+  beginRowWrite(columns.links, slot);
   columns.intent[slot] = intent;
   if (binding !== undefined) storeBinding(columns, slot, binding);
-  endRowWrite(columns.generation, slot);
+  endRowWrite(columns.links, slot);
   store.changes.mark(slot);
 }
 
@@ -52,24 +52,24 @@ export function settleIntent(store: RowStore, slot: number): void {
     loadBinding(columns, slot, held);
     rebind(store, slot, state, cluster, 0);
   }
-  beginRowWrite(columns.generation, slot);
+  beginRowWrite(columns.links, slot);
   columns.intent[slot] = Intent.None;
   if (unbinds) storeBinding(columns, slot, UNBOUND);
-  endRowWrite(columns.generation, slot);
+  endRowWrite(columns.links, slot);
   if (unbinds) store.tables.releaseBinding(held);
   store.changes.mark(slot);
 }
 
 export function writeFlag(store: RowStore, slot: number, flag: Flag, on: boolean): void {
-  const { flags, generation } = store.columns;
+  const { flags, links } = store.columns;
   store.guardWrite();
   store.stateOf(slot);
   const before = flags[slot]!;
   const after = on ? before | flag : before & ~flag;
   if (after === before) return;
-  beginRowWrite(generation, slot);
+  beginRowWrite(links, slot);
   flags[slot] = after;
-  endRowWrite(generation, slot);
+  endRowWrite(links, slot);
   store.changes.mark(slot);
 }
 

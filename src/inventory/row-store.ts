@@ -21,7 +21,7 @@ import {
   storeBinding,
 } from './binding.ts';
 import { ChangeLog } from './change-log.ts';
-import { InventoryColumns } from './columns.ts';
+import { InventoryColumns, LINKS_PER_ROW, Link } from './columns.ts';
 import { DuplicateIdError, InventoryFullError, WrongSlotError } from './errors.ts';
 import { FleetCounts } from './fleet-counts.ts';
 import { IdRanks } from './id-ranks.ts';
@@ -97,12 +97,12 @@ export class RowStore {
 
   /** To be kept with a slot and shown to `isCurrent` later. */
   generationOf(slot: number): number {
-    return this.columns.generation[slot]!;
+    return this.columns.links[slot * LINKS_PER_ROW + Link.Generation]!;
   }
 
   /** Whether a slot still holds the machine that it held at that generation; changes of the machine do not matter. */
   isCurrent(slot: number, generation: number): boolean {
-    const now = this.columns.generation[slot];
+    const now = this.columns.links[slot * LINKS_PER_ROW + Link.Generation];
     return now !== undefined && this.columns.state[slot] !== 0 && isSameIncarnation(now, generation);
   }
 
@@ -137,7 +137,7 @@ export class RowStore {
     this.#slots.take();
     this.#count++;
     tables.retainRow(row.shape, row, row.lastError, row.ownLabels);
-    beginRowWrite(columns.generation, slot);
+    beginRowWrite(columns.links, slot);
     this.#writeFacts(slot, row);
     storeBinding(columns, slot, row);
     columns.state[slot] = row.state;
@@ -147,7 +147,7 @@ export class RowStore {
     columns.provider[slot] = provider;
     columns.intent[slot] = Intent.None;
     columns.flags[slot] = 0;
-    endRowWrite(columns.generation, slot);
+    endRowWrite(columns.links, slot);
     this.indexes.enter(slot, row.state, row.shape, row.cluster);
     this.#ranks.add(slot);
     this.orders.mark(slot, row.state, row.state, row.cluster, row.cluster);
@@ -187,13 +187,13 @@ export class RowStore {
     const ownBefore = columns.ownLabels[slot]!;
     tables.retainRow(row.shape, next, lastError, row.ownLabels);
     this.indexes.move(slot, from, to, shapeBefore, row.shape, held.cluster, next.cluster);
-    beginRowWrite(columns.generation, slot);
+    beginRowWrite(columns.links, slot);
     this.#writeFacts(slot, row);
     storeBinding(columns, slot, next);
     columns.host[slot] = host;
     columns.lastError[slot] = lastError;
     if (to !== from) this.#writeState(slot, to, nowMs);
-    endRowWrite(columns.generation, slot);
+    endRowWrite(columns.links, slot);
     if (host !== hostBefore) tables.hosts.free(hostBefore);
     tables.releaseRow(shapeBefore, held, errorBefore, ownBefore);
     this.orders.mark(slot, from, to, held.cluster, next.cluster);
@@ -213,7 +213,9 @@ export class RowStore {
     const cluster = columns.cluster[slot]!;
     const unbinds = cluster !== 0 && endsBinding(from, to);
     const losesHost = to === S.Speculative;
-    const hasHost = !losesHost && columns.host[slot] !== 0;
+    // Every state but these has a host for sure, and its column need not be looked at.
+    const mayLackHost = from === S.Speculative || from === S.Creating || from === S.Failed;
+    const hasHost = !losesHost && !(mayLackHost && columns.host[slot] === 0);
     const hasCluster = cluster !== 0 && !unbinds && to !== S.Creating;
     const hasLastError = to === S.Failed && columns.lastError[slot] !== 0;
     if (findInvalidMove('?', to, hasHost, hasCluster, hasLastError) !== null) {
@@ -221,16 +223,16 @@ export class RowStore {
     }
     const shape = columns.shape[slot]!;
     const clusterAfter = unbinds ? 0 : cluster;
-    this.indexes.move(slot, from, to, shape, shape, cluster, clusterAfter);
+    this.indexes.moveState(slot, from, to, shape, cluster, clusterAfter);
     if (unbinds) loadBinding(columns, slot, this.#held);
     const hostBefore = losesHost ? columns.host[slot]! : 0;
     const errorBefore = from === S.Failed ? columns.lastError[slot]! : 0;
-    beginRowWrite(columns.generation, slot);
+    beginRowWrite(columns.links, slot);
     if (unbinds) storeBinding(columns, slot, UNBOUND);
     if (losesHost) columns.host[slot] = 0;
     if (errorBefore !== 0) columns.lastError[slot] = 0;
     this.#writeState(slot, to, nowMs);
-    endRowWrite(columns.generation, slot);
+    endRowWrite(columns.links, slot);
     if (unbinds) tables.releaseBinding(this.#held);
     tables.hosts.free(hostBefore);
     tables.texts.release(errorBefore);
@@ -250,12 +252,12 @@ export class RowStore {
     const lastError = columns.lastError[slot]!;
     const ownLabels = columns.ownLabels[slot]!;
     this.indexes.leave(slot, state, shape, held.cluster);
-    beginRowWrite(columns.generation, slot);
+    beginRowWrite(columns.links, slot);
     columns.state[slot] = 0;
     columns.shape[slot] = columns.host[slot] = columns.lastError[slot] = columns.ownLabels[slot] = 0;
     columns.intent[slot] = columns.flags[slot] = 0;
     storeBinding(columns, slot, UNBOUND);
-    endRowRemoval(columns.generation, slot);
+    endRowRemoval(columns.links, slot);
     this.#ids.remove(slot);
     this.#ranks.remove(slot);
     tables.hosts.free(host);

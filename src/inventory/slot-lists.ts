@@ -4,16 +4,17 @@
  *
  *   by list     head       2 × u32   block: first item in `items`, 0 = none · count | size class << 25
  *   pool        items      u32       slots, in blocks (block-pool.ts)
- *   by slot     position   u32       index in its list (a column of the machine table, given by the owner)
+ *   by slot     position   u32       index in its list (one of the links in the columns)
  *
  * Both words of a head, and the heads of one shape or cluster, lie next to each other: at half a million machines
  * the price of a change is the number of cache lines that it waits for, not the number of instructions. A list grows by a
- * seventh to a quarter, halves its room when a quarter full, and gives its block back when empty; a slot costs about 5 bytes.
+ * third to a half, halves its room when a quarter full, and gives its block back when empty; a slot costs 5 to 6 bytes.
  *
  * `items` is replaced when the pool grows: read it again after anything that may add.
  */
 import { assert } from '../base/assert.ts';
 import { BlockPool, ROOM } from './block-pool.ts';
+import { type InventoryColumns, LINKS_PER_ROW } from './columns.ts';
 
 const CLASS_SHIFT = 25; // 7 bits of size class; 2^25 slots in a list
 const COUNT_MASK = 2 ** CLASS_SHIFT - 1;
@@ -25,12 +26,15 @@ const FEW = 32;
 export class SlotLists {
   readonly #pool: BlockPool;
   readonly #heads: Uint32Array;
-  readonly #position: Uint32Array;
+  readonly #links: Uint32Array;
+  /** Which of a row's links is the position. */
+  readonly #link: number;
 
-  constructor(listsMax: number, position: Uint32Array) {
-    this.#pool = new BlockPool(2 * position.length);
+  constructor(listsMax: number, columns: InventoryColumns, link: number) {
+    this.#pool = new BlockPool(2 * columns.rowCapacity);
     this.#heads = new Uint32Array(2 * listsMax);
-    this.#position = position;
+    this.#links = columns.links;
+    this.#link = link;
   }
 
   get items(): Uint32Array {
@@ -53,28 +57,35 @@ export class SlotLists {
     if (start === 0) start = heads[2 * list] = this.#pool.allocate(0);
     else if (count === ROOM[head >>> CLASS_SHIFT]) start = this.#resize(list, (head >>> CLASS_SHIFT) + 1);
     this.#pool.items[start + count] = slot;
-    this.#position[slot] = count;
+    this.#links[slot * LINKS_PER_ROW + this.#link] = count;
     heads[2 * list + 1]!++;
   }
 
-  remove(list: number, slot: number): void {
+  /** The slot that will take the place of one that leaves; 0 if the list is empty. */
+  lastOf(list: number): number {
     const heads = this.#heads;
-    const { items } = this.#pool;
+    return this.#pool.items[heads[2 * list]! + (heads[2 * list + 1]! & COUNT_MASK) - 1]!;
+  }
+
+  /** `moved` is `lastOf(list)`. */
+  remove(list: number, slot: number, moved: number): void {
+    const heads = this.#heads;
+    const links = this.#links;
+    const link = this.#link;
     const start = heads[2 * list]!;
     const head = heads[2 * list + 1]!;
     const last = (head & COUNT_MASK) - 1;
-    const position = this.#position[slot]!;
-    const moved = items[start + last]!;
+    const position = links[slot * LINKS_PER_ROW + link]!;
     assert(position <= last, 'a slot is removed from the list that it is in');
-    items[start + position] = moved;
-    this.#position[moved] = position;
+    this.#pool.items[start + position] = moved;
+    links[moved * LINKS_PER_ROW + link] = position;
     heads[2 * list + 1] = head - 1;
     const sizeClass = head >>> CLASS_SHIFT;
     if (last === 0) {
       this.#pool.free(start, sizeClass);
       heads[2 * list] = heads[2 * list + 1] = 0;
-    } else if (4 * last <= ROOM[sizeClass]! && sizeClass > 3) {
-      this.#resize(list, sizeClass - 4);
+    } else if (4 * last <= ROOM[sizeClass]! && sizeClass > 1) {
+      this.#resize(list, sizeClass - 2);
     }
   }
 

@@ -43,7 +43,7 @@ function isRestart(before: World, result: OracleResult, after: World): boolean {
   return lostCounts || before.clusters.some(({ id, reported }) => reported && isGone(id));
 }
 
-export function runHistory(seed: number, counts: Map<string, number>): void {
+function runHistory(seed: number, counts: Map<string, number>): void {
   const random = new Random(seed);
   const options = GRAINS[seed % GRAINS.length]!;
   const count = (what: string) => counts.set(what, (counts.get(what) ?? 0) + 1);

@@ -1,4 +1,5 @@
 /** Who is asked: every rule test runs against each of these, and each must give the same answers. */
+import { EngineWorld } from '../decision/engine-world.ts';
 import { decide } from './oracle.ts';
 import type { OracleResult, World } from './world.ts';
 
@@ -7,4 +8,8 @@ export interface Subject {
   decideWith: (world: World) => OracleResult;
 }
 
-export const subjects: readonly Subject[] = [{ name: 'oracle', decideWith: decide }];
+export const subjects: readonly Subject[] = [
+  { name: 'oracle', decideWith: decide },
+  // A world of its own each time: a rule test says everything that counts, so nothing may be left from another.
+  { name: 'engine', decideWith: (world) => new EngineWorld().decide(world) },
+];

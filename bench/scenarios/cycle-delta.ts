@@ -1,0 +1,185 @@
+// Question: what does a cycle cost when 1,000 of 500,000 machines changed and 10 of 50 clusters sent a changed roll-up?
+// And does that depend on how many machines there are? Seed 1. Everything that a cycle decides is done before the next
+// one (closed-loop.ts), untimed; only `decide` is timed.
+//
+// The second answer is a ratio of medians, taken in one process over three fleets that have the same churn in turn, so
+// that whatever else runs on the machine slows all of them: the fleet itself; half the machines in half the clusters;
+// and half the machines in the same clusters, each need holding half as many. Clusters have the same number of needs
+// in all three, because a changed roll-up is to be the same change.
+import { Random } from '../../src/base/random.ts';
+import { ClosedLoop } from '../catalogue/closed-loop.ts';
+import { CYCLE_MS } from '../catalogue/engine-fleet.ts';
+import type { BenchContext, Scenario } from '../harness.ts';
+import { TypedFleet, timeCycle, timeQuietCycles } from './cycle-steady.ts';
+
+const MACHINES_CHANGED_MAX = 1_000;
+/** A fleet too small for a thousand changes has this share of it changed, so that it stays mostly in place. */
+const CHANGED_SHARE_MAX = 0.02;
+const ROLLUPS_CHANGED = 10;
+/** Of the rows of a changed roll-up: how many ask for another number of machines. */
+const ROWS_CHANGED_SHARE = 0.05;
+const CONFIGURED_PERCENT = 97;
+const WARMUPS = 6;
+const CYCLES = 30;
+const PART_CYCLES = 10;
+
+/** A fleet whose machines fail, heal and change their price, and whose clusters change their minds. */
+class ChurningFleet {
+  readonly fleet: TypedFleet;
+  readonly machinesChanged: number;
+  readonly #loop: ClosedLoop;
+  readonly #random: Random;
+  readonly #slots: Uint32Array;
+  /** Machines that each need asks for now, by cluster and need. */
+  readonly #wanted: Uint16Array[];
+
+  constructor(machines: number, clusters: number, needs: number) {
+    const machinesPerNeed = Math.floor((machines * CONFIGURED_PERCENT) / 100 / needs);
+    this.fleet = new TypedFleet({ machines, needs, clusters, machinesPerNeed, isBound: true });
+    this.fleet.inventory.ensureRanks();
+    this.machinesChanged = Math.min(MACHINES_CHANGED_MAX, Math.floor(machines * CHANGED_SHARE_MAX));
+    this.#loop = new ClosedLoop(this.fleet);
+    this.#random = new Random(1);
+    this.#slots = this.fleet.inventory.slotsById.slice();
+    this.#wanted = Array.from({ length: clusters }, () =>
+      new Uint16Array(this.fleet.needsPerCluster).fill(machinesPerNeed),
+    );
+    this.fleet.decide();
+  }
+
+  /** Does what was decided; then machines change by themselves until as many are another as shall be. */
+  changeMachines(): void {
+    const { changes } = this.fleet.inventory;
+    this.settle();
+    while (changes.count < this.machinesChanged) {
+      this.#loop.change(this.#slots, this.machinesChanged - changes.count);
+    }
+  }
+
+  settle(): void {
+    this.#loop.execute();
+    this.#loop.heal();
+  }
+
+  /** Some clusters ask for one machine more or less in some rows, and come back to where they were in time. */
+  changeRollups(): void {
+    const { fleet } = this;
+    const clusters = new Set<number>();
+    while (clusters.size < Math.min(ROLLUPS_CHANGED, fleet.clusterCount)) {
+      clusters.add(this.#random.below(fleet.clusterCount));
+    }
+    const rowCount = Math.max(1, Math.round(fleet.needsPerCluster * ROWS_CHANGED_SHARE));
+    for (const cluster of clusters) {
+      const wanted = this.#wanted[cluster]!;
+      const changed = new Set<number>();
+      while (changed.size < rowCount) changed.add(this.#random.below(wanted.length));
+      for (const need of changed) wanted[need] = this.#another(wanted[need]!);
+      fleet.ask(cluster, (need) => wanted[need]!);
+    }
+  }
+
+  #another(machines: number): number {
+    const steady = this.fleet.plan.machinesPerNeed;
+    if (machines !== steady) return steady;
+    return this.#random.chance(0.5) ? steady + 1 : Math.max(1, steady - 1);
+  }
+
+  /** One cycle of which nobody keeps the time. */
+  decide(): void {
+    this.fleet.nowMs += CYCLE_MS;
+    this.fleet.decide();
+  }
+}
+
+function timeDelta(context: BenchContext, name: string, churning: ChurningFleet): void {
+  const { fleet, machinesChanged } = churning;
+  context.gc();
+  const { changedMachines, changedClusters, evaluatedNeeds, unmetNeeds, ms } = timeCycle(
+    context,
+    name,
+    fleet,
+  );
+  context.sample(`${name}: needs walked`, 'needs', evaluatedNeeds);
+  context.sample(`${name}: per need walked`, 'us', (ms * 1_000) / Math.max(1, evaluatedNeeds));
+  context.sample(`${name}: needs with a deficit`, 'needs', unmetNeeds);
+  context.sample(`${name}: actions`, 'actions', fleet.engine.actions.count);
+  context.check(changedMachines + changedClusters > 0, `${name}: something changed`);
+  context.check(changedMachines <= machinesChanged * 2, `${name}: what one cycle decides stays small`);
+  context.check(evaluatedNeeds > 0 && fleet.engine.actions.count > 0, `${name}: something was decided anew`);
+}
+
+/** The fleet comes to rest when nothing changes it any more. */
+function rest(context: BenchContext, churning: ChurningFleet): void {
+  let actions = -1;
+  for (let cycle = 0; cycle < 10 && actions !== 0; cycle++) {
+    churning.settle();
+    churning.decide();
+    actions = churning.fleet.engine.actions.count;
+  }
+  context.check(actions === 0, 'a fleet that is left alone comes to rest');
+  context.check(churning.fleet.engine.shortfalls.length === 0, 'and nobody misses anything');
+}
+
+export const scenario: Scenario = {
+  name: 'cycle-delta',
+  question:
+    'What do 1,000 changed machines and 10 changed roll-ups cost, and does the size of the fleet matter?',
+  defaults: { machines: 500_000, needs: 48_500, seconds: 60 },
+  targets: [
+    { name: 'delta cycle', metric: 'delta', limit: 25, direction: 'below' },
+    {
+      name: 'twice the machines in twice the clusters',
+      ratio: 'delta ÷ half the clusters',
+      limit: 1.25,
+      direction: 'below',
+    },
+    {
+      name: 'twice the machines in each cluster',
+      ratio: 'delta ÷ half of each cluster',
+      limit: 1.25,
+      direction: 'below',
+    },
+  ],
+  async run(context) {
+    const { machines, needs, seconds } = context.params;
+    const clusters = 50;
+    const half = Math.floor(machines / 2);
+    context.progress('loading three fleets');
+    const whole = new ChurningFleet(machines, clusters, needs);
+    const fleets = [
+      ['delta', whole],
+      ['half the clusters', new ChurningFleet(half, clusters / 2, needs / 2)],
+      ['half of each cluster', new ChurningFleet(half, clusters, needs)],
+    ] as const;
+    const deadline = performance.now() + seconds * 1_000;
+    context.progress(`up to ${CYCLES} cycles of each`);
+    for (let cycle = -WARMUPS; cycle < CYCLES && (cycle < 3 || performance.now() < deadline); cycle++) {
+      for (const [name, churning] of fleets) {
+        churning.changeMachines();
+        churning.changeRollups();
+        if (cycle < 0) churning.decide();
+        else {
+          const isExact = churning.fleet.inventory.changes.count === churning.machinesChanged;
+          context.check(isExact, `${name}: exactly so many machines changed`);
+          timeDelta(context, name, churning);
+        }
+      }
+    }
+    for (const other of ['half the clusters', 'half of each cluster']) {
+      context.ratio(`delta ÷ ${other}`, 'delta', other);
+      context.ratio(`delta ÷ ${other}, by CPU time`, 'delta: cpu', `${other}: cpu`);
+    }
+
+    for (let cycle = 0; cycle < PART_CYCLES; cycle++) {
+      whole.changeMachines();
+      timeDelta(context, 'machines alone', whole);
+    }
+    for (let cycle = 0; cycle < PART_CYCLES; cycle++) {
+      rest(context, whole);
+      whole.changeRollups();
+      timeDelta(context, 'roll-ups alone', whole);
+    }
+    for (const [, churning] of fleets) rest(context, churning);
+    timeQuietCycles(context, 'nothing changed', whole.fleet);
+  },
+};

@@ -1,0 +1,154 @@
+// Question: what does a cycle cost in which 100 important needs arrive, when all of 500,000 machines serve needs of lower
+// priority and none is free? The fleet is settled and the engine warm; roll-ups are built and accepted untimed, and only
+// `decide` is timed. Nothing that is decided is done until the last part, so every burst meets the same fleet.
+
+import { ActionKind } from '../../src/decision/actions.ts';
+import { MachineState } from '../../src/machine/state.ts';
+import type { RollupRow } from '../../src/needs/rollup.ts';
+import { CYCLE_MS } from '../catalogue/engine-fleet.ts';
+import type { BenchContext, Scenario } from '../harness.ts';
+import { NEEDS, TypedFleet, timeCycle, timeQuietCycles } from './cycle-steady.ts';
+
+const BURST_NEEDS = 100;
+/** Machines that each of them asks for, as far as the fleet has enough. */
+const MACHINES_WANTED_MAX = 20;
+const PRIORITY_LOWEST = 1_000_000;
+const PRIORITIES = 10;
+const BURSTS = 12;
+const WARMUPS = 3;
+
+/** The needs that the burst brings to one of `clusters` clusters. */
+function burstRows(fleet: TypedFleet, cluster: number, clusters: number, machines: number): RollupRow[] {
+  const rows: RollupRow[] = [];
+  for (let need = cluster; need < BURST_NEEDS; need += clusters) {
+    const turn = Math.floor(need / clusters);
+    const priority = PRIORITY_LOWEST + (turn % PRIORITIES) * 10_000;
+    rows.push({ ...fleet.row(need % fleet.typeCount, priority, machines, need), group: `urgent-${need}` });
+  }
+  return rows;
+}
+
+function arrive(fleet: TypedFleet, clusters: number, machines: number): void {
+  for (let cluster = 0; cluster < clusters; cluster++) {
+    fleet.ask(cluster, undefined, burstRows(fleet, cluster, clusters, machines));
+  }
+}
+
+/** The burst is over; nothing of it was done, so the fleet is as it was. */
+function withdraw(context: BenchContext, fleet: TypedFleet, clusters: number): void {
+  for (let cluster = 0; cluster < clusters; cluster++) fleet.ask(cluster);
+  fleet.nowMs += CYCLE_MS;
+  const { unmetNeeds } = fleet.decide();
+  context.check(
+    unmetNeeds === 0 && fleet.engine.actions.count === 0,
+    'without the burst nothing is to be done',
+  );
+}
+
+function timeBurst(context: BenchContext, name: string, fleet: TypedFleet, machines: number): void {
+  context.gc();
+  const { ms, unmetNeeds, changedMachines } = timeCycle(context, name, fleet);
+  context.sample(`${name}: per need of it`, 'us', (ms * 1_000) / BURST_NEEDS);
+  context.check(changedMachines === 0 && unmetNeeds === BURST_NEEDS, 'the burst alone has a deficit');
+  checkVictims(context, fleet, BURST_NEEDS * machines);
+}
+
+/** As many victims as were asked for, each once, each Configured for somebody less important. */
+function checkVictims(context: BenchContext, fleet: TypedFleet, count: number): void {
+  const { actions } = fleet.engine;
+  const { state, priority } = fleet.inventory.columns;
+  context.check(actions.count === count, `there are ${count} victims (${actions.count})`);
+  const victims = new Set<number>();
+  for (let index = 0; index < actions.count; index++) {
+    const slot = actions.slot[index]!;
+    victims.add(slot);
+    context.check(actions.kind[index] === ActionKind.Preempt, 'nothing is free, so all is preempted');
+    context.check(state[slot] === MachineState.Configured, 'a victim is Configured');
+    context.check(priority[slot]! < actions.priority[index]!, 'a victim is less important');
+  }
+  context.check(victims.size === count, 'no machine is a victim twice');
+}
+
+/** P6: the victims drain, for the needs that they were taken for. */
+function drainVictims(fleet: TypedFleet): number[] {
+  const { engine, inventory, nowMs } = fleet;
+  const { actions } = engine;
+  const slots: number[] = [];
+  for (let index = 0; index < actions.count; index++) {
+    const slot = actions.slot[index]!;
+    inventory.move(slot, MachineState.Draining, nowMs);
+    engine.preemptionBegan(
+      slot,
+      actions.forCluster[index]!,
+      actions.fingerprint[index]!,
+      actions.group[index]!,
+    );
+    slots.push(slot);
+  }
+  return slots;
+}
+
+/** The burst to its end: its victims drain, become Idle, and are bound. */
+function timeAftermath(context: BenchContext, fleet: TypedFleet, wanted: number): void {
+  const victims = drainVictims(fleet);
+  const draining = timeCycle(context, 'victims drain', fleet);
+  context.check(draining.changedMachines === wanted, 'the victims drain');
+  context.sample('victims drain: needs with a deficit', 'needs', draining.unmetNeeds);
+  const { actions } = fleet.engine;
+  for (let index = 0; index < actions.count; index++) {
+    context.check(actions.priority[index]! < PRIORITY_LOWEST, 'no second victim is taken for the burst');
+  }
+  for (const slot of victims) fleet.inventory.move(slot, MachineState.Idle, fleet.nowMs);
+  timeCycle(context, 'victims are Idle', fleet);
+  let bound = 0;
+  for (let index = 0; index < actions.count; index++) {
+    if (actions.kind[index] === ActionKind.Bootstrap && actions.priority[index]! >= PRIORITY_LOWEST) bound++;
+  }
+  context.check(bound === wanted, 'the burst gets what was freed for it');
+}
+
+export const scenario: Scenario = {
+  name: 'phase2-burst',
+  question: 'What does the cycle cost in which 100 important needs meet a fleet without a free machine?',
+  defaults: { machines: 500_000, needs: NEEDS, seconds: 40 },
+  targets: [
+    { name: 'burst from ten clusters', metric: 'burst', limit: 60, direction: 'below' },
+    { name: 'burst from every cluster', metric: 'burst from all', limit: 60, direction: 'below' },
+  ],
+  async run(context) {
+    const { machines, needs, seconds } = context.params;
+    const machinesPerNeed = Math.floor(machines / needs);
+    const fleet = new TypedFleet({
+      machines: machinesPerNeed * needs,
+      needs,
+      machinesPerNeed,
+      isBound: true,
+    });
+    const wantedEach = Math.min(MACHINES_WANTED_MAX, Math.floor(machines / 10 / BURST_NEEDS));
+    context.check(wantedEach > 0, 'the fleet is large enough for the burst');
+    fleet.inventory.ensureRanks();
+    fleet.decide();
+    context.check(fleet.engine.actions.count === 0, 'every need has its machines');
+    timeQuietCycles(context, 'nothing changed', fleet);
+
+    const bursts = [
+      ['burst', 10],
+      ['burst from all', fleet.clusterCount],
+    ] as const;
+    for (const [name, clusters] of bursts) {
+      context.progress(`${name}: up to ${BURSTS} times`);
+      const deadline = performance.now() + (seconds * 1_000) / bursts.length;
+      for (let burst = -WARMUPS; burst < BURSTS && (burst < 3 || performance.now() < deadline); burst++) {
+        arrive(fleet, clusters, wantedEach);
+        if (burst < 0) fleet.decide();
+        else timeBurst(context, name, fleet, wantedEach);
+        withdraw(context, fleet, clusters);
+      }
+    }
+    arrive(fleet, 10, wantedEach);
+    fleet.decide();
+    timeQuietCycles(context, 'burst still waits', fleet, BURST_NEEDS * wantedEach);
+    timeAftermath(context, fleet, BURST_NEEDS * wantedEach);
+    context.sample('victims', 'machines', BURST_NEEDS * wantedEach);
+  },
+};

@@ -1,0 +1,79 @@
+#!/usr/bin/env node
+/** `flotilla`: finds the command and runs it. Each command is a module of its own, loaded when it is asked for. */
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+interface Command {
+  readonly name: string;
+  readonly summary: string;
+  readonly run: (argv: readonly string[]) => Promise<number>;
+}
+
+const COMMANDS: readonly Command[] = [
+  {
+    name: 'provider',
+    summary: 'run a simulated provider as a gRPC server',
+    run: async (argv) => (await import('./provider.ts')).run(argv),
+  },
+  {
+    name: 'conformance',
+    summary: 'check whether a provider keeps the contract',
+    run: async (argv) => (await import('./conformance.ts')).run(argv),
+  },
+  {
+    name: 'demo',
+    summary: 'fill an inventory with half a million machines and show what that costs',
+    run: async () => {
+      await import('./demo.ts');
+      return 0;
+    },
+  },
+];
+
+const EXIT_USAGE = 2;
+
+export function helpText(): string {
+  const width = Math.max(...COMMANDS.map(({ name }) => name.length));
+  const lines = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(width)}   ${summary}`);
+  return [
+    'Usage: flotilla COMMAND [options]',
+    '',
+    ...lines,
+    `  ${'version'.padEnd(width)}   print the version`,
+    '',
+    'flotilla COMMAND --help tells more.',
+    '',
+  ].join('\n');
+}
+
+/** Resolves with the exit code. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const [name, ...rest] = argv;
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    (name === undefined ? process.stderr : process.stdout).write(helpText());
+    return name === undefined ? EXIT_USAGE : 0;
+  }
+  if (name === 'version' || name === '--version') {
+    process.stdout.write(`${versionOf()}\n`);
+    return 0;
+  }
+  const command = COMMANDS.find((known) => known.name === name);
+  if (command === undefined) {
+    process.stderr.write(
+      `flotilla: there is no command ${JSON.stringify(name)}; flotilla help lists what there is\n`,
+    );
+    return EXIT_USAGE;
+  }
+  return command.run(rest);
+}
+
+/** This file runs as dist/src/cli/main.js, three folders below package.json. */
+function versionOf(): string {
+  const packageJson = new URL('../../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(packageJson, 'utf8')) as { version: string }).version;
+}
+
+const started = process.argv[1];
+if (started !== undefined && import.meta.url === pathToFileURL(started).href) {
+  process.exitCode = await main(process.argv.slice(2));
+}

@@ -1,0 +1,184 @@
+/**
+ * Calls to one provider from one thread. Every call ends: with an answer (bytes, for src/provider/decode)
+ * or with a failure as plain data, at its deadline at the latest. Nothing here throws because of what a
+ * provider does.
+ *
+ * Retries. A read is tried again while the provider is unavailable, within its deadline. A mutating call is
+ * sent exactly once, whatever becomes of it: after a timeout or a broken connection nobody knows whether it
+ * was carried out, and sending it again with a newer token could undo what happened since. The shard asks
+ * with Get and decides again.
+ */
+import type { ServiceError } from '@grpc/grpc-js';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { Random } from '../../base/random.ts';
+import { rawCapacityProviderService as service } from '../../wire/services.ts';
+import { type Lane, ProviderChannels } from './channel.ts';
+import type { ProviderEndpoint } from './endpoint.ts';
+import type { FencingTokens } from './fencing.ts';
+import { CALL_LIMITS, type CallLimits } from './limits.ts';
+import { boundedDetail, type CallFailure, describeFailure, type RawOutcome } from './outcome.ts';
+
+export interface CallTarget {
+  readonly machineId: string;
+  /** Default: now + callTimeoutMs. */
+  readonly deadlineUnixMs?: number;
+}
+
+export interface ConfigureTarget extends CallTarget {
+  readonly clusterId: string;
+  /** Secret: sent, and kept nowhere. */
+  readonly bootstrapBlob: Uint8Array;
+  readonly shardMetadata: Readonly<Record<string, string>>;
+}
+
+export interface DrainTarget extends CallTarget {
+  readonly gracePeriodSeconds: number;
+}
+
+export interface ListTarget {
+  /** Empty or left out: everything. */
+  readonly sinceRevision?: Uint8Array;
+  readonly states?: readonly number[];
+  /** Default: now + listTimeoutMs. */
+  readonly deadlineUnixMs?: number;
+}
+
+export interface ProviderClientOptions {
+  readonly limits?: Partial<CallLimits>;
+  readonly clock?: Clock;
+  /** Spreads the retries of many threads. */
+  readonly random?: Random;
+}
+
+interface UnaryMethod<Request> {
+  readonly path: string;
+  readonly requestSerialize: (request: Request) => Buffer;
+}
+
+interface Attempt<Request> {
+  readonly lane: Lane;
+  readonly method: UnaryMethod<Request>;
+  readonly machineId: string;
+  readonly deadlineUnixMs: number;
+}
+
+export class ProviderClient {
+  readonly endpoint: ProviderEndpoint;
+  readonly limits: CallLimits;
+  readonly #tokens: FencingTokens;
+  readonly #channels: ProviderChannels;
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor(endpoint: ProviderEndpoint, tokens: FencingTokens, options: ProviderClientOptions = {}) {
+    this.endpoint = endpoint;
+    this.#tokens = tokens;
+    this.limits = { ...CALL_LIMITS, ...options.limits };
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? new Random(this.#clock.nowMs());
+    this.#channels = new ProviderChannels(endpoint, this.limits, this.#clock);
+  }
+
+  create({ machineId, deadlineUnixMs }: CallTarget): Promise<RawOutcome> {
+    return this.#mutate(service.Create, machineId, deadlineUnixMs, {});
+  }
+
+  configure(target: ConfigureTarget): Promise<RawOutcome> {
+    const { machineId, deadlineUnixMs, clusterId, bootstrapBlob, shardMetadata } = target;
+    const fields = { clusterId, bootstrapBlob, shardMetadata };
+    return this.#mutate(service.Configure, machineId, deadlineUnixMs, fields);
+  }
+
+  drain({ machineId, deadlineUnixMs, gracePeriodSeconds }: DrainTarget): Promise<RawOutcome> {
+    return this.#mutate(service.Drain, machineId, deadlineUnixMs, { gracePeriodSeconds });
+  }
+
+  delete({ machineId, deadlineUnixMs }: CallTarget): Promise<RawOutcome> {
+    return this.#mutate(service.Delete, machineId, deadlineUnixMs, {});
+  }
+
+  get({ machineId, deadlineUnixMs }: CallTarget): Promise<RawOutcome> {
+    return this.#read(
+      { id: machineId },
+      {
+        lane: 'calls',
+        method: service.Get,
+        machineId,
+        deadlineUnixMs: deadlineUnixMs ?? this.#clock.nowMs() + this.limits.callTimeoutMs,
+      },
+    );
+  }
+
+  list({ sinceRevision, states, deadlineUnixMs }: ListTarget = {}): Promise<RawOutcome> {
+    return this.#read(
+      { sinceRevision, states },
+      {
+        lane: 'list',
+        method: service.List,
+        machineId: '',
+        deadlineUnixMs: deadlineUnixMs ?? this.#clock.nowMs() + this.limits.listTimeoutMs,
+      },
+    );
+  }
+
+  /** Opens no more calls; those under way end by themselves. */
+  close(): void {
+    this.#channels.close();
+  }
+
+  #mutate<Request extends object>(
+    method: UnaryMethod<Request>,
+    machineId: string,
+    deadlineUnixMs: number | undefined,
+    fields: Omit<Request, 'machineId' | 'shardId' | 'shardEpoch' | 'sequenceNumber'>,
+  ): Promise<RawOutcome> {
+    const attempt: Attempt<Request> = {
+      lane: 'calls',
+      method,
+      machineId,
+      deadlineUnixMs: deadlineUnixMs ?? this.#clock.nowMs() + this.limits.callTimeoutMs,
+    };
+    // The token is taken here, with the call in hand: nothing waits between it and the send.
+    const request = { machineId, ...fields, ...this.#tokens.take() } as unknown as Request;
+    return this.#send(attempt, request, 1);
+  }
+
+  async #read<Request>(request: Request, attempt: Attempt<Request>): Promise<RawOutcome> {
+    for (let attemptCount = 1; ; attemptCount++) {
+      const outcome = await this.#send(attempt, request, attemptCount);
+      if (outcome.kind !== 'unavailable' || attemptCount >= this.limits.readAttemptsMax) return outcome;
+      const waitMs = this.limits.readBackoffMs * 2 ** (attemptCount - 1) * (1 - this.#random.unit() / 2);
+      if (this.#clock.nowMs() + waitMs >= attempt.deadlineUnixMs) return outcome;
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+    }
+  }
+
+  #send<Request>(attempt: Attempt<Request>, request: Request, attemptCount: number): Promise<RawOutcome> {
+    const { lane, method, machineId, deadlineUnixMs } = attempt;
+    return new Promise((resolve) => {
+      const fail = (failure: Pick<CallFailure, 'kind' | 'status' | 'detail'>) =>
+        resolve({ ...failure, machineId, attemptCount });
+      try {
+        const client = this.#channels.lane(lane);
+        if (client === null) {
+          fail({ kind: 'unavailable', status: '', detail: `the client of ${this.endpoint.name} is closed` });
+          return;
+        }
+        client.makeUnaryRequest(
+          method.path,
+          method.requestSerialize,
+          (bytes: Buffer) => bytes,
+          request,
+          { deadline: deadlineUnixMs },
+          (error: ServiceError | null, bytes?: Buffer) => {
+            if (error !== null) fail(describeFailure(error));
+            else resolve({ kind: 'answered', machineId, bytes: bytes!, attemptCount });
+          },
+        );
+      } catch (error) {
+        // A certificate that cannot be read, a request that cannot be encoded: the call was not made.
+        fail({ kind: 'other', status: '', detail: boundedDetail((error as Error).message) });
+      }
+    });
+  }
+}

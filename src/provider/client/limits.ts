@@ -1,0 +1,24 @@
+/** Bounds of every call to a provider, with the sums they come from. */
+
+export interface CallLimits {
+  /** Get and the four lifecycle calls. */
+  readonly callTimeoutMs: number;
+  readonly listTimeoutMs: number;
+  /** Largest List answer: 500,000 machines are 250 MB; 1 GiB leaves room for two million. */
+  readonly listBytesMax: number;
+  /** Largest other answer: one machine is about 500 bytes; with every label filled, some tens of KiB. */
+  readonly answerBytesMax: number;
+  /** Attempts of a read in all; a mutating call has always one. */
+  readonly readAttemptsMax: number;
+  /** Before the second attempt of a read; doubles from there, less up to half by chance. */
+  readonly readBackoffMs: number;
+}
+
+export const CALL_LIMITS: CallLimits = {
+  callTimeoutMs: 30_000,
+  listTimeoutMs: 120_000,
+  listBytesMax: 1024 ** 3,
+  answerBytesMax: 4 * 1024 ** 2,
+  readAttemptsMax: 3,
+  readBackoffMs: 100,
+};

@@ -1,0 +1,102 @@
+/**
+ * What became of a call, as plain data: a worker makes the call, the main thread reads the outcome, and an
+ * error's class does not survive the way between them. Callers switch on `kind`; `status` and `detail` are
+ * for people and logs.
+ */
+import { status } from '@grpc/grpc-js';
+
+export type FailureKind =
+  | 'not_found'
+  | 'unsupported' // UNIMPLEMENTED: the provider never does this
+  | 'fenced' // FAILED_PRECONDITION: another process owns this shard id; never tried again
+  | 'timeout' // deadline or cancelled: it may have been carried out
+  | 'unavailable' // no connection, or one that broke: it may have been carried out
+  | 'invalid' // INVALID_ARGUMENT: the provider finds our request wrong
+  | 'malformed' // answered, but not with what the protocol allows
+  | 'other'; // any other refusal: quota, wrong state, a bug on the other side
+
+export interface CallFailure {
+  readonly kind: FailureKind;
+  /** '' for a List. */
+  readonly machineId: string;
+  /** The gRPC status in small letters, such as `resource_exhausted`; '' where there was none. */
+  readonly status: string;
+  /** One line of at most DETAIL_CHARS_MAX characters. */
+  readonly detail: string;
+  readonly attemptCount: number;
+}
+
+export interface Answered {
+  readonly kind: 'answered';
+  readonly machineId: string;
+  /** The answer's message, undecoded: for src/provider/decode. */
+  readonly bytes: Uint8Array;
+  readonly attemptCount: number;
+}
+
+export type RawOutcome = Answered | CallFailure;
+
+/** What a fleet of broken providers may write into our logs, per call. */
+export const DETAIL_CHARS_MAX = 512;
+
+const KIND_BY_STATUS: Readonly<Partial<Record<status, FailureKind>>> = {
+  [status.NOT_FOUND]: 'not_found',
+  [status.UNIMPLEMENTED]: 'unsupported',
+  [status.FAILED_PRECONDITION]: 'fenced',
+  [status.DEADLINE_EXCEEDED]: 'timeout',
+  [status.CANCELLED]: 'timeout',
+  [status.UNAVAILABLE]: 'unavailable',
+  [status.INVALID_ARGUMENT]: 'invalid',
+};
+
+/**
+ * What the gRPC library says in a provider's name when the provider said nothing of the kind, with a status
+ * that would mislead: an empty answer comes as UNIMPLEMENTED, which would end every further Delete, and a
+ * broken stream as INTERNAL, although the call may have been carried out. The library marks them by
+ * nothing but their text; each is tested against a server that provokes it.
+ */
+const SAID_BY_LIBRARY: readonly (readonly [start: string, kind: FailureKind])[] = [
+  ['No message received', 'malformed'],
+  ['Received message larger than max', 'malformed'],
+  ['Received message that decompresses to', 'malformed'],
+  ['Failed to decompress', 'malformed'],
+  ['Received RST_STREAM', 'unavailable'],
+  ['Bandwidth exhausted or memory limit exceeded', 'unavailable'],
+  ['Received HTTP status code 404', 'other'], // a web server at the provider's address
+];
+
+/** The parts of the library's error that are looked at; on some paths it throws something without either. */
+export interface RawFailure {
+  readonly code?: number;
+  readonly details?: string;
+}
+
+export function describeFailure({
+  code,
+  details = '',
+}: RawFailure): Pick<CallFailure, 'kind' | 'status' | 'detail'> {
+  if (code === undefined) {
+    return { kind: 'malformed', status: '', detail: 'the answer could not be unpacked' };
+  }
+  const said = SAID_BY_LIBRARY.find(([start]) => details.startsWith(start));
+  return {
+    kind: said?.[1] ?? KIND_BY_STATUS[code as status] ?? 'other',
+    status: (status[code] ?? `code_${code}`).toLowerCase(),
+    detail: boundedDetail(details),
+  };
+}
+
+/** Whether the provider may have carried the call out although it did not say so. */
+export function isUndecided(kind: FailureKind): boolean {
+  return kind === 'timeout' || kind === 'unavailable';
+}
+
+/** Text from the other side: one line, no control characters, bounded. */
+export function boundedDetail(text: string): string {
+  const isCut = text.length > DETAIL_CHARS_MAX;
+  // Line breaks and escapes would let a provider forge log lines or move a terminal's cursor.
+  const line = (isCut ? text.slice(0, DETAIL_CHARS_MAX - 1) : text)
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, ' ')
+    .trim();
+  return isCut ? `${line}…` : line;
+}

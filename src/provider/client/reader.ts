@@ -1,0 +1,116 @@
+/**
+ * A client with its decoder: calls in, validated plain data out. This is what a worker holds per provider.
+ * An answer that is no message, or a machine that breaks the rules (another id than asked for included), is
+ * the failure `malformed`; a bad record in a listing is a rejected row, counted in the batch.
+ */
+import { ShardError } from '../../base/errors.ts';
+import type { InvalidReason, Machine } from '../../machine/machine.ts';
+import { INVALID_REASONS, type MachineBatch } from '../decode/batch.ts';
+import { MachineDecoder } from '../decode/decoder.ts';
+import { machineAt } from '../decode/rows.ts';
+import type { CallTarget, ConfigureTarget, DrainTarget, ListTarget, ProviderClient } from './client.ts';
+import { type Answered, boundedDetail, type CallFailure, type RawOutcome } from './outcome.ts';
+
+/** A `malformed` one that came from a record's rules says which, for the counter. */
+export interface ReadFailure extends CallFailure {
+  readonly reason?: InvalidReason;
+}
+
+export interface Accepted {
+  readonly kind: 'accepted';
+  readonly machineId: string;
+  /** Of a mutating call; '' for a Get. */
+  readonly operationId: string;
+  readonly machine: Machine;
+}
+
+export interface Listed {
+  readonly kind: 'listed';
+  /** The reader's own: valid until its next listing. */
+  readonly batch: MachineBatch;
+}
+
+export type CallOutcome = Accepted | ReadFailure;
+export type ListOutcome = Listed | ReadFailure;
+
+export interface ProviderReaderOptions {
+  readonly ownLabelKeys?: readonly string[];
+}
+
+export class ProviderReader {
+  readonly client: ProviderClient;
+  /** Small, for one machine at a time; the columns of a listing must not be overwritten by an ack. */
+  readonly #machineDecoder: MachineDecoder;
+  readonly #listDecoder: MachineDecoder;
+
+  constructor(client: ProviderClient, options: ProviderReaderOptions = {}) {
+    this.client = client;
+    const labels = options.ownLabelKeys === undefined ? {} : { ownLabelKeys: options.ownLabelKeys };
+    this.#machineDecoder = new MachineDecoder({ ...labels, bytesMax: client.limits.answerBytesMax });
+    this.#listDecoder = new MachineDecoder({ ...labels, bytesMax: client.limits.listBytesMax });
+  }
+
+  async create(target: CallTarget): Promise<CallOutcome> {
+    return this.#readAck(await this.client.create(target));
+  }
+
+  async configure(target: ConfigureTarget): Promise<CallOutcome> {
+    return this.#readAck(await this.client.configure(target));
+  }
+
+  async drain(target: DrainTarget): Promise<CallOutcome> {
+    return this.#readAck(await this.client.drain(target));
+  }
+
+  async delete(target: CallTarget): Promise<CallOutcome> {
+    return this.#readAck(await this.client.delete(target));
+  }
+
+  async get(target: CallTarget): Promise<CallOutcome> {
+    return this.#readMachine(await this.client.get(target), ({ bytes, machineId }) => {
+      this.#machineDecoder.decodeMachine(bytes, machineId);
+      return '';
+    });
+  }
+
+  async list(target: ListTarget = {}): Promise<ListOutcome> {
+    const outcome = await this.client.list(target);
+    if (outcome.kind !== 'answered') return outcome;
+    try {
+      return { kind: 'listed', batch: this.#listDecoder.decodeList(outcome.bytes) };
+    } catch (error) {
+      return malformed(outcome, error);
+    }
+  }
+
+  #readAck(outcome: RawOutcome): CallOutcome {
+    return this.#readMachine(outcome, ({ bytes, machineId }) =>
+      this.#machineDecoder.decodeAck(bytes, machineId),
+    );
+  }
+
+  /** `decode` fills the batch with one row or one rejection and gives the operation's id. */
+  #readMachine(outcome: RawOutcome, decode: (answer: Answered) => string): CallOutcome {
+    if (outcome.kind !== 'answered') return outcome;
+    let operationId: string;
+    try {
+      operationId = decode(outcome);
+    } catch (error) {
+      return malformed(outcome, error);
+    }
+    const { batch } = this.#machineDecoder;
+    if (batch.rowCount === 0) return refusedRecord(outcome, batch);
+    return { kind: 'accepted', machineId: outcome.machineId, operationId, machine: machineAt(batch, 0) };
+  }
+}
+
+function refusedRecord({ machineId, attemptCount }: Answered, batch: MachineBatch): ReadFailure {
+  const reason = INVALID_REASONS.find((_, index) => batch.rejectedCounts[index]! > 0) ?? 'structural';
+  const detail = boundedDetail(batch.rejectionTexts[0] ?? 'the answer holds no machine');
+  return { kind: 'malformed', machineId, status: '', detail, attemptCount, reason };
+}
+
+function malformed({ machineId, attemptCount }: Answered, error: unknown): ReadFailure {
+  if (!(error instanceof ShardError)) throw error; // our own bug, not the provider's
+  return { kind: 'malformed', machineId, status: '', detail: boundedDetail(error.message), attemptCount };
+}

@@ -1,0 +1,130 @@
+/** A call that is sent twice, because the first answer was lost, must be one operation. */
+import { type Check, CheckFailedError, must } from '../check.ts';
+import type { AckReply, Binding, MutatingMethod } from '../client.ts';
+import type { Begun } from '../driver.ts';
+import { describeReply, requireEcho, requirePassed, requireUnchanged } from '../expect.ts';
+import { type Rig, USUAL_BINDING } from '../rig.ts';
+import { quote } from '../snapshot.ts';
+
+const OTHER_BINDING: Binding = { cluster: 'conformance-other', shardMetadata: { other: 'yes' } };
+
+export const CREATE_REPEAT_CHECK = repeatCheck('Create', ({ yard }) =>
+  yard.speculative({ willBeCreated: true }),
+);
+export const CONFIGURE_REPEAT_CHECK = repeatCheck('Configure', ({ yard }) => yard.idle());
+export const DRAIN_REPEAT_CHECK = repeatCheck('Drain', async ({ yard }) => (await yard.configured()).id);
+export const DELETE_REPEAT_CHECK = repeatCheck('Delete', ({ yard }) => yard.idle({ isDeletable: true }));
+
+/** Repeats once while the operation may be under way, and once after it has ended. */
+function repeatCheck(method: MutatingMethod, borrow: (rig: Rig) => Promise<string>): Check {
+  return {
+    id: `idempotency/${method.toLowerCase()}`,
+    contract: `${method} is idempotent on (machine_id, target state): a repeat returns the same operation_id.`,
+    async run(rig) {
+      const { driver } = rig;
+      const id = await borrow(rig);
+      const binding = USUAL_BINDING;
+      const begun = await driver.begin(method, id, { binding });
+      requireSameOperation(begun, await driver.send(method, id, { binding }), 'right after the first');
+      const { end } = await driver.finish(begun);
+      requireSameOperation(begun, await driver.send(method, id, { binding }), 'after it has ended');
+      requireUnchanged(end, await driver.get(id), `a repeat of ${method}`);
+      return undefined;
+    },
+  };
+}
+
+export const IDEMPOTENCY_CHECKS: readonly Check[] = [
+  {
+    id: 'idempotency/machines-differ',
+    contract: 'The operation belongs to its machine: another machine has another operation_id.',
+    async run({ driver, yard }) {
+      const first = await yard.idle();
+      const second = await yard.idle();
+      const left = await driver.perform('Configure', first, { binding: USUAL_BINDING });
+      const right = await driver.perform('Configure', second, { binding: USUAL_BINDING });
+      requireDifferent(left, right);
+      return undefined;
+    },
+  },
+  {
+    id: 'idempotency/other-cluster',
+    contract: 'A bound machine stays bound as it is: Configure for another cluster does not move it.',
+    async run({ driver, yard }) {
+      const { id, binding } = await yard.configured();
+      const before = await driver.get(id);
+      const reply = await driver.send('Configure', id, { binding: OTHER_BINDING });
+      requirePassed(
+        reply,
+        'Configure of a CONFIGURED machine for another cluster',
+        'refuse it with any other code, or answer it as a repeat',
+      );
+      const after = await driver.get(id);
+      requireEcho(after, binding, 'Get after Configure for another cluster');
+      requireUnchanged(before, after, 'Configure of a bound machine for another cluster');
+      return undefined;
+    },
+  },
+  {
+    id: 'idempotency/second-round',
+    contract: 'Idempotency ends with the operation: after a drain, Configure is a new one and takes effect.',
+    async run({ driver, yard }) {
+      const { id } = await yard.configured();
+      await driver.perform('Drain', id);
+      const { end } = await driver.perform('Configure', id, { binding: OTHER_BINDING });
+      requireEcho(end, OTHER_BINDING, 'the machine after its second Configure');
+      await driver.perform('Drain', id);
+      return undefined;
+    },
+  },
+];
+
+export const TARGETS_DIFFER_CHECK: Check = {
+  id: 'idempotency/targets-differ',
+  contract: 'Calls for different target states on one machine are different operations.',
+  async run({ driver, yard }) {
+    const id = await yard.idle();
+    const configured = await driver.perform('Configure', id, { binding: USUAL_BINDING });
+    const drained = await driver.perform('Drain', id);
+    requireDifferent(configured, drained);
+    return undefined;
+  },
+};
+
+/** Create and Drain both end in IDLE, so these two may share an operation_id by the letter. */
+export const ALL_TARGETS_DIFFER_CHECK: Check = {
+  id: 'idempotency/delete-differs',
+  contract: 'Create, Configure and Delete of one machine are different operations.',
+  async run({ driver, yard }) {
+    const id = await yard.speculative({ willBeCreated: true });
+    const created = await driver.perform('Create', id);
+    const configured = await driver.perform('Configure', id, { binding: USUAL_BINDING });
+    const drained = await driver.perform('Drain', id);
+    const deleted = await driver.perform('Delete', id);
+    for (const [left, right] of [
+      [created, configured],
+      [created, deleted],
+      [configured, deleted],
+      [drained, deleted],
+    ] as const) {
+      requireDifferent(left, right);
+    }
+    return undefined;
+  },
+};
+
+function requireSameOperation(begun: Begun, reply: AckReply, when: string): void {
+  const change = `remember the operation_id per (machine_id, target state) and answer a repeat with it`;
+  const expected = `a repeat of ${begun.method} ${when} to return operation_id ${quote(begun.operationId)}`;
+  if (!reply.ok) throw new CheckFailedError({ expected, came: describeReply(reply), change });
+  const { operationId } = reply.value;
+  must(operationId === begun.operationId, { expected, came: quote(operationId), change });
+}
+
+function requireDifferent(left: Begun, right: Begun): void {
+  must(left.operationId !== right.operationId, {
+    expected: `${left.method} of ${quote(left.machineId)} and ${right.method} of ${quote(right.machineId)} to have different operation_ids`,
+    came: `${quote(left.operationId)} for both`,
+    change: 'derive the operation_id from machine and target state, or count operations',
+  });
+}

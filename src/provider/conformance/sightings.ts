@@ -1,0 +1,113 @@
+/**
+ * What was seen in passing. Some sentences are about every answer ("on every snapshot", "and nothing else
+ * on this service"), so they are watched during the whole run and judged at its end.
+ *
+ * Memory is bounded: counts per code, and a few examples per broken rule.
+ */
+import type { ListQuery, MethodName, MutatingMethod } from './client.ts';
+import { isSilence } from './codes.ts';
+import type { Listing } from './listing.ts';
+import { SHAPE_RULES } from './shape-rules.ts';
+import { quote, type Snapshot, shorten } from './snapshot.ts';
+
+export interface Violations {
+  count: number;
+  readonly examples: string[];
+}
+
+export interface AckStyle {
+  readonly method: MutatingMethod;
+  readonly isTerminal: boolean;
+}
+
+const EXAMPLES_MAX = 3;
+/** More would only repeat: a provider sends tombstones rightly or it does not. */
+const TOMBSTONES_MAX = 100;
+
+export class Sightings {
+  /** By the rule's id. */
+  readonly violations = new Map<string, Violations>();
+  readonly unexplainedRefusals: Violations = { count: 0, examples: [] };
+  readonly badTombstones: Violations = { count: 0, examples: [] };
+  readonly tombstoneIds = new Set<string>();
+  readonly ackStyles: AckStyle[] = [];
+  readonly #codeCounts = new Map<MethodName, Map<number, number>>();
+  #latestFullListing: Listing | undefined;
+  machineCount = 0;
+  /** Calls in a row, up to now, that were not answered at all. */
+  silentReplies = 0;
+
+  sawReply(method: MethodName, code: number): void {
+    this.silentReplies = isSilence(code) ? this.silentReplies + 1 : 0;
+    let counts = this.#codeCounts.get(method);
+    if (counts === undefined) {
+      counts = new Map();
+      this.#codeCounts.set(method, counts);
+    }
+    counts.set(code, (counts.get(code) ?? 0) + 1);
+  }
+
+  replyCount(method: MethodName, code: number): number {
+    return this.#codeCounts.get(method)?.get(code) ?? 0;
+  }
+
+  /** The first ack of a transition, not of a repeat. */
+  sawAck(method: MutatingMethod, isTerminal: boolean): void {
+    this.ackStyles.push({ method, isTerminal });
+  }
+
+  /** `askedId`: whose answer it is; a listing is about all. */
+  sawMachine(where: string, machine: Snapshot, askedId?: string): void {
+    this.machineCount++;
+    if (askedId !== undefined && machine.id !== askedId) {
+      this.sawViolation('lifecycle/same-id', `${where} for ${quote(askedId)} shows ${quote(machine.id)}`);
+    }
+    for (const rule of SHAPE_RULES) {
+      const text = rule.violation(machine);
+      if (text !== null)
+        this.sawViolation(rule.id, `${text} (machine ${shorten(quote(machine.id))}, ${where})`);
+    }
+  }
+
+  sawViolation(ruleId: string, example: string): void {
+    let found = this.violations.get(ruleId);
+    if (found === undefined) {
+      found = { count: 0, examples: [] };
+      this.violations.set(ruleId, found);
+    }
+    add(found, example);
+  }
+
+  sawUnexplainedRefusal(example: string): void {
+    add(this.unexplainedRefusals, example);
+  }
+
+  /** Throws what the decoder throws if a machine in it is malformed. */
+  sawListing(listing: Listing, query: ListQuery): void {
+    const known = this.#latestFullListing;
+    for (let row = 0; row < listing.machineCount; row++) {
+      const knownRow = known === undefined ? -1 : known.rowOf(listing.ids[row]!);
+      // Seen in the same bytes before, so judged before: a large fleet is looked at once, then its changes.
+      if (knownRow >= 0 && listing.hasSameBytes(row, known!, knownRow)) this.machineCount++;
+      else this.sawMachine('List', listing.machine(row));
+    }
+    const hasCursor = (query.sinceRevision?.length ?? 0) > 0;
+    const isFull = !hasCursor && (query.states ?? []).length === 0 && (query.maxResults ?? 0) === 0;
+    if (isFull) this.#latestFullListing = listing;
+    if (listing.deletedIds.length > 0) this.#sawTombstones(listing, hasCursor);
+  }
+
+  #sawTombstones(listing: Listing, hasCursor: boolean): void {
+    if (!hasCursor) add(this.badTombstones, `deleted_ids in a listing without since_revision`);
+    for (const id of listing.deletedIds) {
+      if (id === '') add(this.badTombstones, 'an empty id in deleted_ids');
+      if (listing.rowOf(id) >= 0) add(this.badTombstones, `${quote(id)} both in machines and in deleted_ids`);
+      if (this.tombstoneIds.size < TOMBSTONES_MAX) this.tombstoneIds.add(id);
+    }
+  }
+}
+
+function add(violations: Violations, example: string): void {
+  violations.count++;
+  if (violations.examples.length < EXAMPLES_MAX) violations.examples.push(example);
+}

@@ -1,0 +1,259 @@
+/**
+ * The provider's answers, from bytes to columns in one pass: List, Get and the acks of lifecycle calls.
+ *
+ *   const decoder = new MachineDecoder();
+ *   const batch = decoder.decodeList(bytes);             // the decoder's one batch, valid until the next decode
+ *   for (let row = 0; row < batch.rowCount; row++) …     // batch.ts: the columns; rows.ts: a row as an object
+ *
+ * Records are validated here, once. One that breaks a rule is no row: it is counted by reason and its id
+ * kept, so that it is not taken for removed. Bytes that are no message are an error, and the batch is empty.
+ *
+ * - An id listed twice is one row: the last valid record counts, as for every repeated thing in protobuf.
+ * - A string that is not UTF-8 refuses its record, in a stamp only its key; `last_error` may be anything.
+ * - A host with neither provider nor ref is no host. An unknown capacity type is Unspecified.
+ * - `allocatable` counts if it is there at all, even empty.
+ */
+import { hashBytes } from '../../base/hash.ts';
+import { isCapacityType } from '../../machine/capacity-type.ts';
+import { INVALID_REASONS, MachineBatch, REJECTION_TEXTS_MAX } from './batch.ts';
+import { LabelEntries, ResourceEntries } from './entry-tables.ts';
+import { AnswerTooLargeError } from './errors.ts';
+import { IdIndex, INDEXED_ROWS_MAX } from './id-index.ts';
+import { MachineReader, RowFault } from './machine-reader.ts';
+import { RangeTable } from './range-table.ts';
+import { isText, textOf } from './ranges.ts';
+import { ShapeTable } from './shape-table.ts';
+import { isAllowed, reasonOf, refusalOf } from './validity.ts';
+import { WireReader } from './wire-reader.ts';
+
+/** 1 GiB: four times 500,000 machines of 500 bytes; also keeps every offset below 2^31. */
+export const ANSWER_BYTES_MAX = 2 ** 30;
+
+/** Four times what an inventory holds by default; 85 bytes a row are 360 MB of columns. */
+export const RECORDS_MAX = 2 ** 22;
+
+export interface MachineDecoderOptions {
+  /** Labels whose values differ per machine; they stay out of shapes. */
+  readonly ownLabelKeys?: readonly string[];
+  readonly bytesMax?: number;
+  /** Machines, and as many deleted ids, of one answer. */
+  readonly recordsMax?: number;
+}
+
+export class MachineDecoder {
+  readonly batch: MachineBatch;
+  readonly #bytesMax: number;
+  readonly #recordsMax: number;
+  readonly #reader = new WireReader();
+  readonly #labels: LabelEntries;
+  readonly #resources: ResourceEntries;
+  readonly #machine: MachineReader;
+  readonly #ids: IdIndex;
+
+  constructor(options: MachineDecoderOptions = {}) {
+    const { ownLabelKeys = ['kubernetes.io/hostname'] } = options;
+    this.#bytesMax = Math.min(options.bytesMax ?? ANSWER_BYTES_MAX, ANSWER_BYTES_MAX);
+    this.#recordsMax = Math.min(options.recordsMax ?? RECORDS_MAX, INDEXED_ROWS_MAX);
+    const strings = new RangeTable();
+    this.batch = new MachineBatch(strings, new ShapeTable(), ownLabelKeys);
+    this.#labels = new LabelEntries(this.#reader, strings, ownLabelKeys);
+    this.#resources = new ResourceEntries(this.#reader, strings);
+    this.#machine = new MachineReader(this.#reader, strings, this.#labels, this.#resources, ownLabelKeys);
+    this.#ids = new IdIndex(this.batch);
+  }
+
+  /** A MachineList. */
+  decodeList(bytes: Uint8Array): MachineBatch {
+    return this.#decode(bytes, () => this.#readList(bytes.length));
+  }
+
+  /** A Machine: one row, or one rejection. `askedId`: any other id is refused. */
+  decodeMachine(bytes: Uint8Array, askedId: string | null): MachineBatch {
+    return this.#decode(bytes, () => {
+      this.#machine.begin();
+      this.#machine.read(0, bytes.length);
+      this.#commit(askedId);
+    });
+  }
+
+  /** A TransitionAck: the operation's id, and its machine as for `decodeMachine`. */
+  decodeAck(bytes: Uint8Array, askedId: string | null): string {
+    let operationId = '';
+    this.#decode(bytes, () => {
+      operationId = this.#readAck(bytes.length, askedId);
+    });
+    return operationId;
+  }
+
+  #decode(bytes: Uint8Array, read: () => void): MachineBatch {
+    const { batch } = this;
+    const reader = this.#reader;
+    batch.reset(bytes.subarray(0, 0));
+    if (bytes.length > this.#bytesMax) throw new AnswerTooLargeError('bytes', this.#bytesMax);
+    reader.open(bytes);
+    batch.reset(reader.bytes);
+    batch.strings.reset(reader.bytes, reader.view);
+    batch.shapes.reset();
+    this.#labels.reset();
+    this.#resources.reset();
+    this.#machine.stamp.reset();
+    this.#ids.reset();
+    try {
+      read();
+    } catch (error) {
+      batch.reset(bytes.subarray(0, 0));
+      throw error;
+    }
+    return batch;
+  }
+
+  #readList(end: number): void {
+    const reader = this.#reader;
+    const machine = this.#machine;
+    const { batch } = this;
+    const recordsMax = this.#recordsMax;
+    for (let record = 0; reader.at < end; ) {
+      const tag = reader.tag(end);
+      if (tag === 0x0a) {
+        if (record === recordsMax) throw new AnswerTooLargeError('machines', recordsMax);
+        const machineEnd = reader.lengthEnd(end);
+        reader.row = record++;
+        machine.begin();
+        machine.read(reader.at, machineEnd);
+        this.#commit(null);
+        reader.row = null;
+        reader.at = machineEnd;
+      } else if (tag === 0x12) {
+        batch.revisionEnd = reader.lengthEnd(end);
+        batch.revisionStart = reader.at;
+        reader.at = batch.revisionEnd;
+      } else if (tag === 0x1a) {
+        if (batch.deletedIds.count === recordsMax) throw new AnswerTooLargeError('deleted ids', recordsMax);
+        const idEnd = reader.lengthEnd(end);
+        batch.deletedIds.push(reader.at, idEnd);
+        reader.at = idEnd;
+      } else reader.skip(tag, end);
+    }
+  }
+
+  #readAck(end: number, askedId: string | null): string {
+    const reader = this.#reader;
+    const machine = this.#machine;
+    let operationId = '';
+    machine.begin();
+    while (reader.at < end) {
+      const tag = reader.tag(end);
+      if (tag === 0x0a) {
+        const idEnd = reader.lengthEnd(end);
+        operationId = textOf(reader.bytes, reader.at, idEnd);
+        reader.at = idEnd;
+      } else if (tag === 0x12) {
+        const machineEnd = reader.lengthEnd(end);
+        machine.read(reader.at, machineEnd); // parts of one message merge
+        reader.at = machineEnd;
+      } else reader.skip(tag, end);
+    }
+    this.#commit(askedId); // without a machine the id is empty, and refused
+    return operationId;
+  }
+
+  /** The machine that was read becomes a row, or is refused. */
+  #commit(askedId: string | null): void {
+    const { batch } = this;
+    const { bytes, view } = this.#reader;
+    const machine = this.#machine;
+    const { idStart, idEnd } = machine;
+    machine.finish();
+    const strings = batch.strings;
+    const cluster = strings.intern(machine.clusterStart, machine.clusterEnd);
+    const instanceType = strings.intern(machine.instanceTypeStart, machine.instanceTypeEnd);
+    const zone = strings.intern(machine.zoneStart, machine.zoneEnd);
+    const isAllText =
+      (strings.text[cluster]! & strings.text[instanceType]! & strings.text[zone]!) === 1 &&
+      isText(bytes, view, idStart, idEnd) &&
+      isText(bytes, view, machine.hostProviderStart, machine.hostProviderEnd) &&
+      isText(bytes, view, machine.hostRefStart, machine.hostRefEnd);
+    if (!isAllText) machine.fault = RowFault.NotText;
+    const hasHost = machine.hasHost();
+    const { state, pricePerHourUsd, interruptionProbability } = machine;
+    if (
+      idStart === idEnd ||
+      machine.fault !== RowFault.None ||
+      !isAllowed(state, hasHost, cluster !== 0, pricePerHourUsd, interruptionProbability) ||
+      (askedId !== null && askedId !== textOf(bytes, idStart, idEnd))
+    ) {
+      this.#refuse(cluster !== 0, askedId);
+      return;
+    }
+    const row = this.#rowFor(hashBytes(bytes, idStart, idEnd));
+    const capacityType = isCapacityType(machine.capacityType) ? machine.capacityType : 0;
+    batch.capacityType[row] = capacityType;
+    batch.shape[row] = batch.shapes.intern(
+      instanceType,
+      zone,
+      capacityType,
+      machine.labels,
+      machine.capacity(),
+    );
+    batch.state[row] = state;
+    batch.cluster[row] = cluster;
+    batch.pricePerHourUsd[row] = pricePerHourUsd + 0; // −0 is 0
+    batch.interruptionProbability[row] = interruptionProbability + 0;
+    this.#writeStamp(row);
+    this.#writeOffsets(row);
+  }
+
+  #rowFor(hash: number): number {
+    const { batch } = this;
+    const { idStart, idEnd } = this.#machine;
+    if (batch.rowCount === batch.idStart.length) batch.grow();
+    const row = this.#ids.rowFor(this.#reader.view, hash, idStart, idEnd);
+    if (row === batch.rowCount) batch.rowCount++;
+    else batch.duplicateIdCount++;
+    batch.idHash[row] = hash;
+    return row;
+  }
+
+  #writeStamp(row: number): void {
+    const { batch } = this;
+    const { stamp } = this.#machine;
+    batch.need[row] = stamp.need;
+    batch.group[row] = stamp.group;
+    batch.priority[row] = stamp.priority;
+    batch.interruptionPenalty[row] = stamp.interruptionPenalty;
+    batch.reclamationPenalty[row] = stamp.reclamationPenalty;
+    batch.stampKeys[row] = stamp.keys;
+  }
+
+  #writeOffsets(row: number): void {
+    const { batch } = this;
+    const machine = this.#machine;
+    batch.idStart[row] = machine.idStart;
+    batch.idEnd[row] = machine.idEnd;
+    batch.hostProviderStart[row] = machine.hostProviderStart;
+    batch.hostProviderEnd[row] = machine.hostProviderEnd;
+    batch.hostRefStart[row] = machine.hostRefStart;
+    batch.hostRefEnd[row] = machine.hostRefEnd;
+    batch.lastErrorStart[row] = machine.lastErrorStart;
+    batch.lastErrorEnd[row] = machine.lastErrorEnd;
+    const keyCount = machine.ownLabelStart.length;
+    for (let key = 0; key < keyCount; key++) {
+      batch.ownLabelStart[row * keyCount + key] = machine.ownLabelStart[key]!;
+      batch.ownLabelEnd[row * keyCount + key] = machine.ownLabelEnd[key]!;
+    }
+  }
+
+  #refuse(hasCluster: boolean, askedId: string | null): void {
+    const { batch } = this;
+    const machine = this.#machine;
+    const { idStart, idEnd, state, pricePerHourUsd, interruptionProbability, fault } = machine;
+    batch.rejectedIds.push(idStart, idEnd);
+    const reason =
+      idStart === idEnd ? 'structural' : reasonOf(state, pricePerHourUsd, interruptionProbability);
+    batch.rejectedCounts[INVALID_REASONS.indexOf(reason)]!++;
+    if (batch.rejectionTexts.length === REJECTION_TEXTS_MAX) return;
+    const id = textOf(batch.bytes, idStart, idEnd);
+    const facts = { state, hasHost: machine.hasHost(), hasCluster, pricePerHourUsd, interruptionProbability };
+    batch.rejectionTexts.push(refusalOf(id, facts, fault, askedId).message);
+  }
+}

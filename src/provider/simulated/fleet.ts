@@ -1,0 +1,181 @@
+/**
+ * The machines of a simulated provider: columns, not objects, because a provider of 500,000 machines is
+ * started for every large test and benchmark and must leave the memory and the time to what is tested.
+ *
+ *   column                    bytes  unit, meaning
+ *   pricePerHourUsd           8      f64
+ *   interruptionProbability   8      f64, in [0, 1]
+ *   changedAt                 8      f64, revision of the last change
+ *   operationNumber           8      f64, the last operation's number; its id is made from it
+ *   kind                      4      u32, KindTable
+ *   older, newer              4 + 4  i32, neighbours in the order of changes, -1 = none
+ *   step                      4      u32, goes up with every change of state; a completion asked for at
+ *                                    another step comes too late and does nothing
+ *   incarnation               4      u32, how often the machine was created; part of its host reference
+ *   state                     1      u8, MachineState, 0 = free row
+ *   hosted                    1      u8, 1 = a host stands behind it
+ *   operation                 1      u8, OPERATIONS[…].number of the last operation, 0 = none
+ *
+ * Beside them ids and bindings (strings), and the last errors of the few that have one. The order of
+ * changes is a linked list through the rows: a change moves its row to the newest end, and a listing
+ * after a cursor walks back from there, so it costs what changed, not what exists.
+ */
+import { assert } from '../../base/assert.ts';
+import type { MachineState } from '../../machine/state.ts';
+import type { StringMap } from './kinds.ts';
+
+/** What Configure was told, kept as it came. */
+export interface Binding {
+  readonly cluster: string;
+  readonly shardMetadata: StringMap;
+}
+
+/** 4 M rows × 55 bytes = 231 MB of columns: eight times the fleet this project is built for. */
+export const ROWS_MAX = 4_194_304;
+const ROWS_AT_START = 1_024;
+const NONE = -1;
+
+export class Fleet {
+  pricePerHourUsd = new Float64Array(ROWS_AT_START);
+  interruptionProbability = new Float64Array(ROWS_AT_START);
+  changedAt = new Float64Array(ROWS_AT_START);
+  operationNumber = new Float64Array(ROWS_AT_START);
+  kind = new Uint32Array(ROWS_AT_START);
+  step = new Uint32Array(ROWS_AT_START);
+  incarnation = new Uint32Array(ROWS_AT_START);
+  state = new Uint8Array(ROWS_AT_START);
+  hosted = new Uint8Array(ROWS_AT_START);
+  operation = new Uint8Array(ROWS_AT_START);
+  readonly ids: string[] = [];
+  readonly bindings: (Binding | null)[] = [];
+  readonly lastErrors = new Map<number, string>();
+
+  #older = new Int32Array(ROWS_AT_START);
+  #newer = new Int32Array(ROWS_AT_START);
+  #newest = NONE;
+  #revision = 0;
+  readonly #rowById = new Map<string, number>();
+  readonly #freeRows: number[] = [];
+  #rowEnd = 0;
+
+  /** Goes up by one with every change of any machine. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get machineCount(): number {
+    return this.#rowById.size;
+  }
+
+  /** Rows are below this; free ones among them have state 0. */
+  get rowEnd(): number {
+    return this.#rowEnd;
+  }
+
+  /** -1 if there is no such machine. */
+  rowOf(id: string): number {
+    return this.#rowById.get(id) ?? NONE;
+  }
+
+  insert(id: string, kind: number, state: MachineState): number {
+    assert(!this.#rowById.has(id), `machine ${id} exists already`);
+    const row = this.#freeRows.pop() ?? this.#rowEnd++;
+    assert(row < ROWS_MAX, `a simulated provider holds at most ${ROWS_MAX} machines`);
+    if (row >= this.state.length) this.#grow();
+    this.ids[row] = id;
+    this.bindings[row] = null;
+    this.#rowById.set(id, row);
+    this.kind[row] = kind;
+    this.state[row] = state;
+    this.hosted[row] = 0;
+    this.operation[row] = 0;
+    this.operationNumber[row] = 0;
+    this.incarnation[row] = 0;
+    this.step[row]!++; // a completion meant for the row's former machine must not find this one
+    this.#append(row);
+    return row;
+  }
+
+  remove(row: number): void {
+    this.#unlink(row);
+    this.#rowById.delete(this.ids[row]!);
+    this.ids[row] = '';
+    this.bindings[row] = null;
+    this.lastErrors.delete(row);
+    this.state[row] = 0;
+    this.step[row]!++;
+    this.#freeRows.push(row);
+    this.#revision++;
+  }
+
+  /** A new state, and with it the end of whatever was under way before. */
+  move(row: number, state: MachineState): void {
+    this.state[row] = state;
+    this.step[row]!++;
+    this.touch(row);
+  }
+
+  /** Something that a listing shows has changed. */
+  touch(row: number): void {
+    this.#unlink(row);
+    this.#append(row);
+  }
+
+  /** Rows changed after the revision, oldest change first. */
+  rowsChangedAfter(revision: number): Uint32Array {
+    let rowCount = 0;
+    let first = NONE;
+    for (let row = this.#newest; row !== NONE && this.changedAt[row]! > revision; row = this.#older[row]!) {
+      first = row;
+      rowCount++;
+    }
+    const rows = new Uint32Array(rowCount);
+    for (let index = 0, row = first; index < rowCount; index++, row = this.#newer[row]!) rows[index] = row;
+    return rows;
+  }
+
+  /** All rows in the order in which they were first filled: the same from one listing to the next. */
+  rowsInPlace(): Uint32Array {
+    const rows = new Uint32Array(this.machineCount);
+    let rowCount = 0;
+    for (let row = 0; row < this.#rowEnd; row++) if (this.state[row] !== 0) rows[rowCount++] = row;
+    return rows;
+  }
+
+  #append(row: number): void {
+    this.changedAt[row] = ++this.#revision;
+    this.#older[row] = this.#newest;
+    this.#newer[row] = NONE;
+    if (this.#newest !== NONE) this.#newer[this.#newest] = row;
+    this.#newest = row;
+  }
+
+  #unlink(row: number): void {
+    const older = this.#older[row]!;
+    const newer = this.#newer[row]!;
+    if (older !== NONE) this.#newer[older] = newer;
+    if (newer === NONE) this.#newest = older;
+    else this.#older[newer] = older;
+  }
+
+  #grow(): void {
+    const rowCapacity = this.state.length * 2;
+    this.pricePerHourUsd = copied(this.pricePerHourUsd, new Float64Array(rowCapacity));
+    this.interruptionProbability = copied(this.interruptionProbability, new Float64Array(rowCapacity));
+    this.changedAt = copied(this.changedAt, new Float64Array(rowCapacity));
+    this.operationNumber = copied(this.operationNumber, new Float64Array(rowCapacity));
+    this.kind = copied(this.kind, new Uint32Array(rowCapacity));
+    this.step = copied(this.step, new Uint32Array(rowCapacity));
+    this.incarnation = copied(this.incarnation, new Uint32Array(rowCapacity));
+    this.state = copied(this.state, new Uint8Array(rowCapacity));
+    this.hosted = copied(this.hosted, new Uint8Array(rowCapacity));
+    this.operation = copied(this.operation, new Uint8Array(rowCapacity));
+    this.#older = copied(this.#older, new Int32Array(rowCapacity));
+    this.#newer = copied(this.#newer, new Int32Array(rowCapacity));
+  }
+}
+
+function copied<T extends Float64Array | Uint32Array | Int32Array | Uint8Array>(from: T, into: T): T {
+  into.set(from);
+  return into;
+}

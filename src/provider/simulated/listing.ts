@@ -1,0 +1,75 @@
+/**
+ * Which machines a List shows: all of them, or those changed since a cursor; filtered by state; cut at a
+ * limit. Without a cut, rows come in place, the same order each time, which readers use as a hint. A cut
+ * listing goes by order of change and its revision is that of the last machine shown, so that asking
+ * again with it continues where this one stopped.
+ */
+import { decodeCursor, encodeCursor } from './cursor.ts';
+import type { Fleet } from './fleet.ts';
+import type { Removals } from './removals.ts';
+import type { ListCall } from './requests.ts';
+import type { ProviderSettings } from './settings.ts';
+
+export interface Listing {
+  readonly rows: Uint32Array;
+  /** Empty: this provider has no cursors. */
+  readonly revision: Uint8Array;
+  readonly deletedIds: readonly string[];
+}
+
+export interface ListingSource {
+  readonly fleet: Fleet;
+  readonly removals: Removals;
+  readonly incarnation: number;
+  readonly settings: Pick<ProviderSettings, 'cursors' | 'deletedIds'>;
+}
+
+const NO_REVISION = new Uint8Array(0);
+
+/** Before any change: a listing after it is of everything, in order of change. */
+const BEFORE_ALL = -1;
+
+export function selectListing(source: ListingSource, call: ListCall): Listing {
+  const { fleet } = source;
+  const since = recognisedRevision(source, call.sinceRevision);
+  const limit = call.maxResults ?? 0;
+  let shown = keepStates(fleet, since === null ? fleet.rowsInPlace() : fleet.rowsChangedAfter(since), call);
+  let revision = fleet.revision;
+  if (limit > 0 && shown.length > limit) {
+    if (since === null) shown = keepStates(fleet, fleet.rowsChangedAfter(BEFORE_ALL), call);
+    shown = shown.subarray(0, limit);
+    revision = fleet.changedAt[shown[limit - 1]!]!;
+  }
+  return {
+    rows: shown,
+    revision: source.settings.cursors ? encodeCursor(source.incarnation, revision) : NO_REVISION,
+    deletedIds: since === null || !source.settings.deletedIds ? [] : removedBetween(source, since, revision),
+  };
+}
+
+function recognisedRevision(source: ListingSource, cursor: Uint8Array | undefined): number | null {
+  if (!source.settings.cursors || cursor === undefined || cursor.byteLength === 0) return null;
+  const revision = decodeCursor(cursor, source.incarnation, source.fleet.revision);
+  if (revision === null) return null;
+  const isComplete = !source.settings.deletedIds || source.removals.remembersSince(revision);
+  return isComplete ? revision : null;
+}
+
+/** A machine that is back under its old id is no removal, whichever of the two a reader applies first. */
+function removedBetween(source: ListingSource, since: number, upTo: number): string[] {
+  return source.removals.between(since, upTo).filter((id) => source.fleet.rowOf(id) < 0);
+}
+
+function keepStates(fleet: Fleet, rows: Uint32Array, call: ListCall): Uint32Array {
+  const { states } = call;
+  if (states === undefined || states.length === 0) return rows;
+  // A state that we do not know matches no machine.
+  let mask = 0;
+  for (const state of states) if (Number.isInteger(state) && state > 0 && state < 31) mask |= 1 << state;
+  let keptCount = 0;
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index]!;
+    if (((mask >> fleet.state[row]!) & 1) === 1) rows[keptCount++] = row;
+  }
+  return rows.subarray(0, keptCount);
+}

@@ -1,0 +1,41 @@
+/**
+ * Removed machines, for `deleted_ids`: in order of removal, each with its revision. Bounded; a cursor
+ * older than the oldest removal remembered is no longer recognised, because an answer after it could
+ * leave one out.
+ */
+
+/** 100,000 ids × about 60 bytes = 6 MB. */
+const REMOVALS_MAX = 100_000;
+
+export class Removals {
+  readonly #ids: string[] = [];
+  readonly #revisions: number[] = [];
+  /** Everything up to this revision may have been forgotten. */
+  #forgottenUpTo = 0;
+
+  add(id: string, revision: number): void {
+    this.#ids.push(id);
+    this.#revisions.push(revision);
+    if (this.#ids.length <= REMOVALS_MAX) return;
+    // Half at a time, so that forgetting costs next to nothing per removal.
+    const forgottenCount = REMOVALS_MAX / 2;
+    this.#forgottenUpTo = this.#revisions[forgottenCount - 1]!;
+    this.#ids.splice(0, forgottenCount);
+    this.#revisions.splice(0, forgottenCount);
+  }
+
+  remembersSince(revision: number): boolean {
+    return revision >= this.#forgottenUpTo;
+  }
+
+  /** Ids removed after one revision, up to another; each once, in order of removal. */
+  between(after: number, upTo: number): string[] {
+    let first = this.#revisions.length;
+    while (first > 0 && this.#revisions[first - 1]! > after) first--;
+    const ids = new Set<string>();
+    for (let index = first; index < this.#ids.length && this.#revisions[index]! <= upTo; index++) {
+      ids.add(this.#ids[index]!);
+    }
+    return [...ids];
+  }
+}

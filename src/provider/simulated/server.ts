@@ -1,0 +1,163 @@
+/**
+ * Puts a provider behind gRPC. The provider's answers go out as they are: this module knows status numbers
+ * and bytes, and decides nothing.
+ */
+import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
+import { ShardError } from '../../base/errors.ts';
+import { encode } from '../../wire/codec.ts';
+import type { Machine } from '../../wire/protocol.generated.ts';
+import { rawCapacityProviderService } from '../../wire/services.ts';
+import { readInt64Fields } from './exact-token.ts';
+import type { MachineListing } from './provider.ts';
+import type {
+  Ack,
+  Answer,
+  ConfigureCall,
+  CreateCall,
+  DeleteCall,
+  DrainCall,
+  ListCall,
+  RefusalCode,
+} from './requests.ts';
+
+/** What can be served: a SimulatedProvider, or anything that answers like one. */
+export interface ProviderCalls {
+  create(call: CreateCall): Answer<Ack>;
+  configure(call: ConfigureCall): Answer<Ack>;
+  drain(call: DrainCall): Answer<Ack>;
+  delete(call: DeleteCall): Answer<Ack>;
+  get(call: { readonly id: string }): Answer<Machine>;
+  list(call: ListCall): Answer<MachineListing>;
+  /** A MachineList as bytes; taken instead of `list` where there is one. */
+  encodeList?(call: ListCall): Answer<Uint8Array>;
+}
+
+export interface ServeOptions {
+  /** Default: plaintext. */
+  readonly credentials?: ServerCredentials;
+  /** How long calls under way may go on after `close`. */
+  readonly closeGraceMs?: number;
+}
+
+export interface ServedProvider {
+  /** `host:port` with the port that was really bound. */
+  readonly address: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+export class CannotListenError extends ShardError {
+  readonly code = 'cannot_listen';
+  readonly next = 'refuse-to-start';
+
+  constructor(address: string, why: string) {
+    super(`The provider cannot listen on ${address}: ${why}. Choose another address with --listen.`);
+  }
+}
+
+const STATUS_NUMBERS: Readonly<Record<RefusalCode, status>> = {
+  not_found: status.NOT_FOUND,
+  invalid_argument: status.INVALID_ARGUMENT,
+  unimplemented: status.UNIMPLEMENTED,
+  failed_precondition: status.FAILED_PRECONDITION,
+  aborted: status.ABORTED,
+  resource_exhausted: status.RESOURCE_EXHAUSTED,
+};
+
+/** A bootstrap blob of megabytes is cloud-init gone wrong, but not ours to judge. */
+const REQUEST_BYTES_MAX = 16 * 1024 * 1024;
+const CLOSE_GRACE_MS = 1_000;
+
+/** `address` is `host:port`; port 0 takes a free one. */
+export async function serveProvider(
+  provider: ProviderCalls,
+  address: string,
+  options: ServeOptions = {},
+): Promise<ServedProvider> {
+  const server = new Server({
+    'grpc.max_receive_message_length': REQUEST_BYTES_MAX,
+    'grpc.max_send_message_length': -1, // a List is far above any sensible default
+  });
+  server.addService(SERVICE, handlers(provider));
+  const port = await bind(server, address, options.credentials ?? ServerCredentials.createInsecure());
+  return {
+    address: `${address.slice(0, address.lastIndexOf(':'))}:${port}`,
+    port,
+    close: () => shutDown(server, options.closeGraceMs ?? CLOSE_GRACE_MS),
+  };
+}
+
+/** Requests whose token is read exactly: field numbers of shard_epoch and sequence_number. */
+const SERVICE = {
+  ...rawCapacityProviderService,
+  Create: withExactToken(rawCapacityProviderService.Create, [4, 5]),
+  Configure: withExactToken(rawCapacityProviderService.Configure, [5, 6]),
+  Drain: withExactToken(rawCapacityProviderService.Drain, [4, 5]),
+  Delete: withExactToken(rawCapacityProviderService.Delete, [3, 4]),
+};
+
+function withExactToken<
+  Request extends object,
+  Definition extends { requestDeserialize(bytes: Buffer): Request },
+>(definition: Definition, fieldNumbers: readonly [epoch: number, sequence: number]) {
+  return {
+    ...definition,
+    requestDeserialize(bytes: Buffer) {
+      const [shardEpoch, sequenceNumber] = readInt64Fields(bytes, fieldNumbers);
+      // Fields of a message may sit on its prototype, so it is built upon, not spread.
+      return Object.assign(Object.create(definition.requestDeserialize(bytes)), {
+        shardEpoch,
+        sequenceNumber,
+      });
+    },
+  };
+}
+
+type Call<Request> = ServerUnaryCall<Request, Uint8Array>;
+type Reply = sendUnaryData<Uint8Array>;
+
+function handlers(provider: ProviderCalls) {
+  const ack = (value: Ack) => encode('TransitionAck', value);
+  return {
+    Create: (call: Call<CreateCall>, reply: Reply) => send(reply, provider.create(call.request), ack),
+    Configure: (call: Call<ConfigureCall>, reply: Reply) =>
+      send(reply, provider.configure(call.request), ack),
+    Drain: (call: Call<DrainCall>, reply: Reply) => send(reply, provider.drain(call.request), ack),
+    Delete: (call: Call<DeleteCall>, reply: Reply) => send(reply, provider.delete(call.request), ack),
+    Get: (call: Call<{ id: string }>, reply: Reply) =>
+      send(reply, provider.get(call.request), (machine) => encode('Machine', machine)),
+    List: (call: Call<ListCall>, reply: Reply) =>
+      provider.encodeList === undefined
+        ? send(reply, provider.list(call.request), (list) => encode('MachineList', list))
+        : send(reply, provider.encodeList(call.request), (bytes) => bytes),
+  };
+}
+
+function send<Value>(reply: Reply, answer: Answer<Value>, encoded: (value: Value) => Uint8Array): void {
+  if (answer.kind === 'ok') reply(null, encoded(answer.value));
+  else if (answer.kind === 'refused') reply({ code: STATUS_NUMBERS[answer.code], details: answer.detail });
+  // silent: the call stays open until its caller gives up
+}
+
+function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, port) => {
+      if (error === null) resolve(port);
+      else reject(new CannotListenError(address, error.message));
+    });
+  });
+}
+
+/** Ends although a connection never spoke HTTP/2: the library counts such a one as open for ever. */
+function shutDown(server: Server, graceMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      server.forceShutdown();
+      resolve();
+    }, graceMs);
+    server.tryShutdown(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,158 @@
+/**
+ * What a simulated provider is like: how fast, how reliable, how complete. The defaults are the best
+ * provider there could be (instant, never failing, with cursors and tombstones), so that a test names
+ * only the trouble it is about.
+ */
+import { ShardError } from '../../base/errors.ts';
+import { type Latency, P99_TO_MEAN_MAX } from './latency.ts';
+import { OPERATION_NAMES, type OperationName } from './lifecycle.ts';
+
+export interface OperationSettings {
+  /** null: done at once, and the ack shows the terminal state. */
+  readonly latency: Latency | null;
+  /** Chance that the operation ends in FAILED. */
+  readonly failProbability: number;
+  /** Chance that it never ends: the machine stays in its transitional state. */
+  readonly hangProbability: number;
+  /** Chance that the call is carried out, but never answered. */
+  readonly silenceProbability: number;
+}
+
+/** What becomes of a machine whose capacity is taken away: all three are seen in the field. */
+export const INTERRUPTION_OUTCOMES = ['failed', 'speculative', 'vanished'] as const;
+export type InterruptionOutcome = (typeof INTERRUPTION_OUTCOMES)[number];
+
+/** Things that happen to machines without anybody asking. */
+export interface WeatherSettings {
+  /** How often chance is consulted. */
+  readonly intervalMs: number;
+  /** A spot machine's interruption probability × this = its interruptions per hour. */
+  readonly interruptionsPerHourFactor: number;
+  readonly interruptionOutcome: InterruptionOutcome;
+  /** Of all machines, the share that disappears per hour. */
+  readonly vanishingPerHour: number;
+  /** Price changes per hour of each offering: up to a quarter up or down from its list price. */
+  readonly priceChangesPerHour: number;
+  /** A FAILED machine is a Speculative slot again after this long; null: never. */
+  readonly repairAfterMs: number | null;
+}
+
+export interface ProviderSettings {
+  /** In every host reference. */
+  readonly name: string;
+  readonly seed: number;
+  readonly operations: Readonly<Record<OperationName, OperationSettings>>;
+  /** Answered with UNIMPLEMENTED. */
+  readonly unsupported: readonly OperationName[];
+  /** Whether List gives a revision and honours since_revision. */
+  readonly cursors: boolean;
+  /** Whether a List after a cursor names the machines removed since (`deleted_ids`). */
+  readonly deletedIds: boolean;
+  /** Most machines that may exist, by offering `type/zone/capacity-type`; others are without limit. */
+  readonly quotas: Readonly<Record<string, number>>;
+  readonly weather: WeatherSettings;
+}
+
+export const INSTANT: OperationSettings = {
+  latency: null,
+  failProbability: 0,
+  hangProbability: 0,
+  silenceProbability: 0,
+};
+
+const CALM: WeatherSettings = {
+  intervalMs: 1_000,
+  interruptionsPerHourFactor: 0,
+  interruptionOutcome: 'failed',
+  vanishingPerHour: 0,
+  priceChangesPerHour: 0,
+  repairAfterMs: null,
+};
+
+/** Settings as a caller writes them: only what differs from the defaults. */
+export interface ProviderSettingsChange extends Partial<Omit<ProviderSettings, 'operations' | 'weather'>> {
+  readonly operations?: Partial<Record<OperationName, Partial<OperationSettings>>>;
+  readonly weather?: Partial<WeatherSettings>;
+}
+
+export class InvalidProviderSettingError extends ShardError {
+  readonly code = 'invalid_provider_setting';
+  readonly next = 'refuse-to-start';
+
+  constructor(setting: string, value: unknown, wanted: string) {
+    super(
+      `Provider setting ${setting} is ${JSON.stringify(value) ?? String(value)}, but must be ${wanted}. The simulated provider does not start.`,
+    );
+  }
+}
+
+/** Fills in the defaults and checks every figure. */
+export function providerSettings(change: ProviderSettingsChange = {}): ProviderSettings {
+  const operations = {} as Record<OperationName, OperationSettings>;
+  for (const name of OPERATION_NAMES) operations[name] = { ...INSTANT, ...change.operations?.[name] };
+  const settings: ProviderSettings = {
+    name: 'simulated',
+    seed: 1,
+    unsupported: [],
+    cursors: true,
+    deletedIds: true,
+    quotas: {},
+    ...change,
+    operations,
+    weather: { ...CALM, ...change.weather },
+  };
+  check(settings);
+  return settings;
+}
+
+/** Every operation alike: an asynchronous provider in one word. */
+export function everyOperation(
+  settings: Partial<OperationSettings>,
+): Record<OperationName, Partial<OperationSettings>> {
+  return { create: settings, configure: settings, drain: settings, delete: settings };
+}
+
+function check(settings: ProviderSettings): void {
+  if (settings.name === '') throw new InvalidProviderSettingError('name', '', 'a name');
+  if (!Number.isSafeInteger(settings.seed)) {
+    throw new InvalidProviderSettingError('seed', settings.seed, 'an integer');
+  }
+  for (const name of OPERATION_NAMES) checkOperation(name, settings.operations[name]);
+  for (const [offering, limit] of Object.entries(settings.quotas)) {
+    if (!Number.isSafeInteger(limit) || limit < 0) {
+      throw new InvalidProviderSettingError(`quota of ${offering}`, limit, 'a whole number ≥ 0');
+    }
+  }
+  const { weather } = settings;
+  if (!(weather.intervalMs > 0)) {
+    throw new InvalidProviderSettingError('weather.intervalMs', weather.intervalMs, 'above 0');
+  }
+  for (const rate of ['interruptionsPerHourFactor', 'vanishingPerHour', 'priceChangesPerHour'] as const) {
+    if (!(weather[rate] >= 0 && Number.isFinite(weather[rate]))) {
+      throw new InvalidProviderSettingError(`weather.${rate}`, weather[rate], 'a rate ≥ 0');
+    }
+  }
+  if (weather.repairAfterMs !== null && !(weather.repairAfterMs >= 0)) {
+    throw new InvalidProviderSettingError('weather.repairAfterMs', weather.repairAfterMs, '≥ 0 or null');
+  }
+}
+
+function checkOperation(name: OperationName, operation: OperationSettings): void {
+  for (const chance of ['failProbability', 'hangProbability', 'silenceProbability'] as const) {
+    if (!(operation[chance] >= 0 && operation[chance] <= 1)) {
+      throw new InvalidProviderSettingError(`${name}.${chance}`, operation[chance], 'in [0, 1]');
+    }
+  }
+  const { latency } = operation;
+  if (latency === null) return;
+  const { meanMs, p99Ms } = latency;
+  const isDistribution =
+    meanMs >= 0 && Number.isFinite(p99Ms) && p99Ms >= meanMs && p99Ms <= meanMs * P99_TO_MEAN_MAX;
+  if (!isDistribution) {
+    throw new InvalidProviderSettingError(
+      `${name}.latency`,
+      `mean ${meanMs} ms, p99 ${p99Ms} ms`,
+      `a mean ≥ 0 and a p99 between the mean and ${P99_TO_MEAN_MAX} times the mean`,
+    );
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * What happens to machines: operations run and end, capacity is lost, prices move. The provider's calls
+ * (provider.ts) ask for some of it, chance (weather.ts) and tests for the rest. Nothing here knows of
+ * callers, fences or wires.
+ */
+import type { Random } from '../../base/random.ts';
+import { isTransitional, MachineState } from '../../machine/state.ts';
+import type { Machine } from '../../wire/protocol.generated.ts';
+import { Agenda } from './agenda.ts';
+import { type Binding, Fleet } from './fleet.ts';
+import { KindTable, type StringMap } from './kinds.ts';
+import { drawLatencyMs } from './latency.ts';
+import type { Ledger, LedgerEvent, LedgerResult } from './ledger.ts';
+import { isMaterial, OPERATIONS, type OperationName, operationThrough } from './lifecycle.ts';
+import { checkSeed, InvalidSeedError, machineMessage, needsHost, type SeedMachine } from './machines.ts';
+import { Removals } from './removals.ts';
+import type { ProviderSettings } from './settings.ts';
+import type { Timers } from './timers.ts';
+
+const S = MachineState;
+
+export class World {
+  readonly fleet = new Fleet();
+  readonly kinds = new KindTable();
+  readonly removals = new Removals();
+  readonly settings: ProviderSettings;
+  readonly timers: Timers;
+  readonly #ledger: Ledger;
+  readonly #random: Random;
+  readonly #agenda: Agenda;
+  /** By offering: machines that exist. */
+  readonly #materialCounts: number[] = [];
+  #operationCount = 0;
+
+  constructor(settings: ProviderSettings, timers: Timers, ledger: Ledger, random: Random) {
+    this.settings = settings;
+    this.timers = timers;
+    this.#ledger = ledger;
+    this.#random = random;
+    this.#agenda = new Agenda(timers, (row, step) => this.#fallDue(row, step));
+  }
+
+  /** Puts a machine into the fleet. One in a transitional state finishes as if just asked for. */
+  add(seed: SeedMachine): void {
+    checkSeed(seed);
+    if (this.fleet.rowOf(seed.id) >= 0) throw new InvalidSeedError(seed.id, 'there is one with this id');
+    const state = seed.state ?? S.Speculative;
+    const row = this.fleet.insert(seed.id, this.kinds.intern(seed.kind), state);
+    this.fleet.pricePerHourUsd[row] = seed.pricePerHourUsd;
+    this.fleet.interruptionProbability[row] = seed.interruptionProbability;
+    const cluster = seed.cluster ?? '';
+    this.fleet.hosted[row] = needsHost(state) || cluster !== '' ? 1 : 0;
+    if (cluster !== '') {
+      this.fleet.bindings[row] = { cluster, shardMetadata: frozen(seed.shardMetadata) };
+    }
+    if (seed.lastError !== undefined) this.fleet.lastErrors.set(row, seed.lastError);
+    if (isMaterial(state)) this.#countMaterial(row, 1);
+    const behind = operationBehind(state);
+    if (behind === null) return;
+    this.#stamp(row, behind);
+    if (isTransitional(state)) this.#schedule(row, behind, Number.POSITIVE_INFINITY);
+  }
+
+  /** Begins an operation on a machine that is where it must be; `run` must follow. */
+  begin(row: number, name: OperationName, binding: Binding | null): void {
+    this.#stamp(row, name);
+    if (binding !== null) this.fleet.bindings[row] = binding;
+    this.#move(row, OPERATIONS[name].through);
+  }
+
+  /** Lets the operation take its course; an instant one is over on return. */
+  run(row: number, name: OperationName, limitMs: number): void {
+    const { latency, hangProbability } = this.settings.operations[name];
+    if (latency !== null) this.#schedule(row, name, limitMs);
+    else if (!this.#random.chance(hangProbability)) this.#finish(row, '');
+  }
+
+  /** Ends whatever the machine is doing now: as its target, or FAILED with an error. False: it does nothing. */
+  finish(machineId: string, error = ''): boolean {
+    const row = this.fleet.rowOf(machineId);
+    if (row < 0 || !isTransitional(this.stateOf(row))) return false;
+    this.#finish(row, error);
+    return true;
+  }
+
+  /** The machine's capacity is lost: it is FAILED with this error, and keeps its binding. */
+  fail(machineId: string, error: string): boolean {
+    return this.#force(machineId, 'interrupted', (row) => {
+      this.fleet.lastErrors.set(row, error);
+      this.#move(row, S.Failed);
+      this.#scheduleRepair(row);
+    });
+  }
+
+  /** The machine is an offer again, whatever it was: a spot slot taken back, a failed one repaired. */
+  reset(machineId: string, event: 'interrupted' | 'repaired' = 'interrupted'): boolean {
+    return this.#force(machineId, event, (row) => {
+      this.fleet.hosted[row] = 0;
+      this.fleet.bindings[row] = null;
+      this.#move(row, S.Speculative);
+    });
+  }
+
+  /** The machine is gone; listings no longer show it. */
+  remove(machineId: string): boolean {
+    return this.#force(machineId, 'vanished', (row) => {
+      if (isMaterial(this.stateOf(row))) this.#countMaterial(row, -1);
+      this.fleet.remove(row);
+      this.removals.add(machineId, this.fleet.revision);
+    });
+  }
+
+  reprice(machineId: string, pricePerHourUsd: number, interruptionProbability?: number): boolean {
+    const row = this.fleet.rowOf(machineId);
+    if (row < 0) return false;
+    this.fleet.pricePerHourUsd[row] = pricePerHourUsd;
+    if (interruptionProbability !== undefined) {
+      this.fleet.interruptionProbability[row] = interruptionProbability;
+    }
+    this.fleet.touch(row);
+    this.#write('repriced', 'ok', machineId, '');
+    return true;
+  }
+
+  stateOf(row: number): MachineState {
+    return this.fleet.state[row] as MachineState;
+  }
+
+  offeringOf(row: number): string {
+    return this.kinds.offeringNames[this.kinds.offeringOf[this.fleet.kind[row]!]!]!;
+  }
+
+  /** How many machines of this machine's offering exist. */
+  materialCountLike(row: number): number {
+    return this.#materialCounts[this.kinds.offeringOf[this.fleet.kind[row]!]!] ?? 0;
+  }
+
+  operationId(row: number): string {
+    return `op-${this.fleet.operationNumber[row]}`;
+  }
+
+  message(row: number): Machine {
+    return machineMessage(this.fleet, this.kinds, this.settings.name, row);
+  }
+
+  /** Drops what is still under way; the machines stay as they are. */
+  stop(): void {
+    this.#agenda.clear();
+  }
+
+  #fallDue(row: number, step: number): void {
+    if (this.fleet.step[row] !== step) return; // something else happened to the machine meanwhile
+    if (this.stateOf(row) === S.Failed) this.reset(this.fleet.ids[row]!, 'repaired');
+    else this.#finish(row, '');
+  }
+
+  #stamp(row: number, name: OperationName): void {
+    this.fleet.operation[row] = OPERATIONS[name].number;
+    this.fleet.operationNumber[row] = ++this.#operationCount;
+  }
+
+  #schedule(row: number, name: OperationName, limitMs: number): void {
+    const { latency, hangProbability } = this.settings.operations[name];
+    if (latency === null || this.#random.chance(hangProbability)) return;
+    this.#agenda.add(Math.min(drawLatencyMs(latency, this.#random), limitMs), row, this.fleet.step[row]!);
+  }
+
+  #scheduleRepair(row: number): void {
+    const { repairAfterMs } = this.settings.weather;
+    if (repairAfterMs !== null) this.#agenda.add(repairAfterMs, row, this.fleet.step[row]!);
+  }
+
+  #finish(row: number, error: string): void {
+    const name = operationThrough(this.stateOf(row))!;
+    const fails = error !== '' || this.#random.chance(this.settings.operations[name].failProbability);
+    if (fails) {
+      this.fleet.lastErrors.set(row, error === '' ? `${name} failed (simulated)` : error);
+      this.#move(row, S.Failed);
+      this.#scheduleRepair(row);
+    } else {
+      if (name === 'create') {
+        this.fleet.hosted[row] = 1;
+        this.fleet.incarnation[row]!++;
+      }
+      if (name === 'drain') this.fleet.bindings[row] = null;
+      if (name === 'delete') this.fleet.hosted[row] = 0;
+      this.#move(row, OPERATIONS[name].to);
+    }
+    this.#write('finished', fails ? 'failed' : 'succeeded', this.fleet.ids[row]!, this.operationId(row));
+  }
+
+  /** Something happens to the machine that nobody asked for: no operation leads to what it is then. */
+  #force(machineId: string, event: LedgerEvent, happen: (row: number) => void): boolean {
+    const row = this.fleet.rowOf(machineId);
+    if (row < 0) return false;
+    this.fleet.operation[row] = 0;
+    happen(row);
+    this.#write(event, 'ok', machineId, '');
+    return true;
+  }
+
+  #move(row: number, state: MachineState): void {
+    const before = this.stateOf(row);
+    if (isMaterial(before) !== isMaterial(state)) this.#countMaterial(row, isMaterial(state) ? 1 : -1);
+    if (state !== S.Failed) this.fleet.lastErrors.delete(row);
+    this.fleet.move(row, state);
+  }
+
+  #countMaterial(row: number, by: number): void {
+    const offering = this.kinds.offeringOf[this.fleet.kind[row]!]!;
+    this.#materialCounts[offering] = (this.#materialCounts[offering] ?? 0) + by;
+  }
+
+  #write(event: LedgerEvent, result: LedgerResult, machineId: string, operationId: string): void {
+    this.#ledger.write({ atMs: this.timers.nowMs(), event, result, machineId, operationId });
+  }
+}
+
+/** Frozen maps are kept as they are, so that half a million machines with the same stamp share one. */
+function frozen(map: StringMap = {}): StringMap {
+  return Object.isFrozen(map) ? map : Object.freeze({ ...map });
+}
+
+/** The operation that leads to a state: what a machine that begins there is taken to have gone through. */
+function operationBehind(state: MachineState): OperationName | null {
+  if (state === S.Idle) return 'create';
+  if (state === S.Configured) return 'configure';
+  return operationThrough(state);
+}

@@ -1,0 +1,112 @@
+/**
+ * Writes src/wire/protocol.generated.ts from proto/: one TypeScript module with the reflected descriptor
+ * and a type for every message. One module, because the build is tsc alone: pbjs would add JavaScript and
+ * declaration files that tsc neither checks nor copies to dist/.
+ *
+ *   npm run build && node dist/src/wire/generate.js        (from the root of the repository)
+ *
+ * Each message becomes two interfaces: `Machine` is what decoding gives (every field there, read-only),
+ * `MachineInit` is what encoding takes (every field optional; what is left out is the default).
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import protobuf from 'protobufjs';
+
+export const PROTO_FILES = ['provider', 'capacity', 'shard', 'shardread', 'coordinator'] as const;
+
+const PACKAGE = 'bigfleet.v1alpha1';
+
+const SCALARS: Readonly<Record<string, string>> = {
+  string: 'string',
+  bytes: 'Uint8Array',
+  bool: 'boolean',
+  double: 'number',
+  int32: 'number',
+  int64: 'number',
+};
+
+export function generateProtocolModule(protoDirectory: string): string {
+  const root = new protobuf.Root();
+  root.resolvePath = (_origin, target) => join(protoDirectory, target);
+  root.loadSync(PROTO_FILES.map((name) => `bigfleet/v1alpha1/${name}.proto`));
+  root.resolveAll();
+  const messages: protobuf.Type[] = [];
+  const enums: protobuf.Enum[] = [];
+  collect(root.lookup(PACKAGE) as protobuf.Namespace, messages, enums);
+  return [
+    '// Generated from proto/ by src/wire/generate.ts. Do not edit: change the .proto files and generate again.',
+    ...enums.map(enumText),
+    ...messages.flatMap((message) => [messageText(message), initText(message)]),
+    namesText('Messages', messages, ''),
+    namesText('MessageInits', messages, 'Init'),
+    descriptorText(root.lookup(PACKAGE) as protobuf.Namespace),
+    '',
+  ].join('\n\n');
+}
+
+function collect(namespace: protobuf.Namespace, messages: protobuf.Type[], enums: protobuf.Enum[]): void {
+  for (const member of namespace.nestedArray) {
+    if (member instanceof protobuf.Enum) enums.push(member);
+    if (member instanceof protobuf.Type) messages.push(member);
+    if (member instanceof protobuf.Namespace) collect(member, messages, enums);
+  }
+}
+
+/** `NodeSelectorRequirement.Operator` is `NodeSelectorRequirementOperator` here. */
+function typeName(object: protobuf.ReflectionObject): string {
+  return object.fullName.slice(PACKAGE.length + 2).replaceAll('.', '');
+}
+
+function enumText(reflected: protobuf.Enum): string {
+  const values = Object.entries(reflected.values).map(([name, value]) => `  ${name}: ${value},`);
+  return `export const ${typeName(reflected)} = {\n${values.join('\n')}\n} as const;`;
+}
+
+function messageText(message: protobuf.Type): string {
+  const lines = message.fieldsArray.map((field) => `  readonly ${field.name}: ${fieldType(field, '')};`);
+  for (const oneof of message.oneofsArray) {
+    const names = oneof.fieldsArray.map((field) => `'${field.name}'`).join(' | ');
+    lines.push(`  /** Which of these is set. */\n  readonly ${oneof.name}: ${names} | undefined;`);
+  }
+  return `export interface ${typeName(message)} {\n${lines.join('\n')}\n}`;
+}
+
+function initText(message: protobuf.Type): string {
+  const lines = message.fieldsArray.map(
+    (field) => `  readonly ${field.name}?: ${fieldType(field, 'Init')} | undefined;`,
+  );
+  return `export interface ${typeName(message)}Init {\n${lines.join('\n')}\n}`;
+}
+
+/** The members of the package, one to a line: a changed field is one changed line. */
+function descriptorText(namespace: protobuf.Namespace): string {
+  const members = Object.entries(namespace.toJSON().nested ?? {});
+  const lines = members.map(([name, member]) => `  ${name}: ${JSON.stringify(member)},`);
+  return `export const DESCRIPTOR = {\n${lines.join('\n')}\n};`;
+}
+
+function fieldType(field: protobuf.Field, suffix: '' | 'Init'): string {
+  const element = elementType(field, suffix);
+  if (field instanceof protobuf.MapField) return `Readonly<Record<string, ${element}>>`;
+  if (field.repeated) return `readonly ${element}[]`;
+  return field.resolvedType instanceof protobuf.Type ? `${element} | null` : element;
+}
+
+function elementType(field: protobuf.Field, suffix: '' | 'Init'): string {
+  if (field.resolvedType instanceof protobuf.Type) return typeName(field.resolvedType) + suffix;
+  // Enums are open in proto3: a value that this build does not know arrives as its number.
+  if (field.resolvedType instanceof protobuf.Enum) return 'number';
+  const type = SCALARS[field.type];
+  if (type === undefined) throw new Error(`No TypeScript type is known for ${field.fullName}: ${field.type}`);
+  return type;
+}
+
+function namesText(name: string, messages: readonly protobuf.Type[], suffix: string): string {
+  const lines = messages.map((message) => `  ${typeName(message)}: ${typeName(message)}${suffix};`);
+  return `export interface ${name} {\n${lines.join('\n')}\n}`;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  writeFileSync(join('src', 'wire', 'protocol.generated.ts'), generateProtocolModule('proto'));
+}

@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+
+function flotilla(...argv: string[]): Promise<{ code: number; out: string; error: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [MAIN, ...argv], (failure, out, error) => {
+      resolve({ code: typeof failure?.code === 'number' ? failure.code : 0, out, error });
+    });
+  });
+}
+
+describe('flotilla', () => {
+  it('given --help, then it lists every command and exits 0', async () => {
+    const { code, out } = await flotilla('--help');
+    expect(code).toBe(0);
+    for (const command of ['provider', 'conformance', 'demo', 'version']) expect(out).toContain(command);
+  });
+
+  it('given nothing, then it says how to use it and exits 2', async () => {
+    const { code, error } = await flotilla();
+    expect(code).toBe(2);
+    expect(error).toContain('Usage: flotilla');
+  });
+
+  it('given an unknown command, then it says so in one line and exits 2', async () => {
+    const { code, error } = await flotilla('shrad');
+    expect(code).toBe(2);
+    expect(error.trim().split('\n')).toHaveLength(1);
+    expect(error).toContain('"shrad"');
+  });
+
+  it('given version, then it prints the version of the package', async () => {
+    const { code, out } = await flotilla('version');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('given a command with a wrong flag, then that command answers with exit code 2', async () => {
+    for (const command of ['provider', 'conformance']) {
+      const { code, error } = await flotilla(command, '--no-such-flag');
+      expect(code, command).toBe(2);
+      expect(error.trim().split('\n'), command).toHaveLength(1);
+    }
+  });
+});

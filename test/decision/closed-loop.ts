@@ -1,0 +1,264 @@
+/**
+ * A shard without wires: the real inventory, need table and engine, and every decided action done. An action
+ * counts from the moment it is enqueued (X1), begins and ends some cycles later (or before the next one), and
+ * nothing fails; so whatever the loop does twice, the decision wanted twice.
+ */
+import type { Random } from '../../src/base/random.ts';
+import { ActionKind } from '../../src/decision/actions.ts';
+import { Engine } from '../../src/decision/engine.ts';
+import { Flag, Intent } from '../../src/inventory/intent.ts';
+import type { Inventory } from '../../src/inventory/inventory.ts';
+import { MachineState } from '../../src/machine/state.ts';
+import type { NeedTable, RollupOutcome } from '../../src/needs/need-table.ts';
+import type { RollupRow } from '../../src/needs/rollup.ts';
+import type { World, WorldCluster, WorldMachine } from '../oracle/world.ts';
+import { acceptAsArrived, insertMachine, makeTables, rollupRowOf } from './world-tables.ts';
+
+const S = MachineState;
+const CYCLE_MS = 10_000;
+
+/** How many cycles things take at most; 0 = done before the next cycle. */
+export interface Pace {
+  readonly beginMax: number;
+  readonly createMax: number;
+  readonly configureMax: number;
+  readonly drainMax: number;
+  /** R2: reclaims per cluster and cycle. */
+  readonly reclaimsMax: number;
+}
+
+export interface LoopAction {
+  readonly kind: ActionKind;
+  readonly machine: string;
+  readonly cluster: string;
+  readonly fingerprint: string;
+  readonly group: string;
+}
+
+const INTENT_OF: Readonly<Record<ActionKind, Intent>> = {
+  [ActionKind.Bootstrap]: Intent.Bootstrap,
+  [ActionKind.Provision]: Intent.Provision,
+  [ActionKind.Reclaim]: Intent.Reclaim,
+  [ActionKind.Preempt]: Intent.Preempt,
+  [ActionKind.Delete]: Intent.Delete,
+};
+
+export class ClosedLoop {
+  readonly inventory: Inventory;
+  readonly needs: NeedTable;
+  readonly engine: Engine;
+  readonly clusters: readonly WorldCluster[];
+  readonly #pace: Pace;
+  readonly #random: Random;
+  /** Slots under way, and the cycles until their next step. */
+  readonly #moving = new Map<number, number>();
+  nowMs: number;
+
+  constructor(world: World, pace: Pace, random: Random, coarseValuesMax?: number) {
+    const { inventory, needs } = makeTables();
+    this.inventory = inventory;
+    this.needs = needs;
+    this.clusters = world.clusters;
+    this.#pace = pace;
+    this.#random = random;
+    this.nowMs = world.nowMs;
+    const hasSession = new Set(world.clusters.filter((one) => one.hasSession).map(({ id }) => id));
+    this.engine = new Engine({
+      inventory,
+      needs,
+      hasSession: (cluster) => hasSession.has(inventory.tables.clusters.get(cluster)),
+      holds: { onDemandMs: world.holdOnDemandMs, spotMs: world.holdSpotMs },
+      ...(coarseValuesMax === undefined ? {} : { coarseValuesMax }),
+    });
+    for (const machine of world.machines) this.add(machine);
+    for (const { id, reported, needs: wanted } of world.clusters)
+      if (reported) acceptAsArrived(needs, id, [], wanted);
+  }
+
+  add(machine: WorldMachine): void {
+    const slot = insertMachine(this.inventory, this.engine, machine);
+    if (this.#isUnderWay(slot)) this.#moving.set(slot, this.#waitOf(slot));
+  }
+
+  /** Machines that nobody has or gets. */
+  freeSlots(): number[] {
+    const { state, intent } = this.inventory.columns;
+    const isFree = (slot: number) =>
+      intent[slot] === Intent.None && (state[slot] === S.Idle || state[slot] === S.Speculative);
+    return [...this.inventory.slotsById].filter(isFree);
+  }
+
+  /** The cluster says again what it said, in another order. */
+  repeatRollup({ id, needs }: WorldCluster): RollupOutcome {
+    const shuffled = (row: RollupRow): RollupRow => ({
+      ...row,
+      requirements: this.#random
+        .shuffle([...row.requirements])
+        .map((one) => ({ ...one, values: this.#random.shuffle([...one.values]) })),
+      spread: this.#random.shuffle([...row.spread]),
+    });
+    return this.needs.accept(
+      id,
+      this.#random.shuffle(needs.map((need) => shuffled(rollupRowOf(need)))),
+      this.nowMs,
+      0,
+    );
+  }
+
+  /** One cycle: what is due moves, the engine decides, all of it is enqueued. */
+  cycle(isOrdinary: boolean): LoopAction[] {
+    this.nowMs += isOrdinary ? CYCLE_MS : CYCLE_MS / 40;
+    this.#settle();
+    this.engine.decide({ nowMs: this.nowMs, isOrdinary });
+    return this.#enqueueAll();
+  }
+
+  /**
+   * Whether every need of a connected cluster is covered by machines that are bound for it, and for nobody else;
+   * what is still being created is not: it will be an Idle machine like any other (X4).
+   */
+  isCovered(): boolean {
+    const { columns } = this.inventory;
+    for (const { id, hasSession } of this.clusters) {
+      const cluster = this.inventory.tables.clusters.find(id);
+      for (let row = 0; hasSession && row < this.needs.sliceCount(cluster); row++) {
+        const { satisfied, bootstraps, provisions } = this.engine.verdict(cluster, row);
+        if (!satisfied || bootstraps + provisions > 0) return false;
+      }
+    }
+    for (const slot of this.inventory.slotsById) {
+      const claim = this.engine.claimOf(slot);
+      if (claim === null) continue;
+      if (columns.state[slot] !== S.Configured && columns.state[slot] !== S.Configuring) return false;
+      if (columns.need[slot] !== claim.fingerprint || columns.cluster[slot] !== claim.cluster) return false;
+      if (columns.group[slot] !== claim.group && !this.#isFoldOf(claim.group, columns.group[slot]!))
+        return false;
+    }
+    return true;
+  }
+
+  /** Covered, and nothing is under way. */
+  isAtRest(): boolean {
+    return this.#moving.size === 0 && this.isCovered();
+  }
+
+  /** A1: a fold's machines may have the empty group. */
+  #isFoldOf(claimGroup: number, machineGroup: number): boolean {
+    return machineGroup === 0 && this.inventory.tables.groups.get(claimGroup).startsWith('fold:');
+  }
+
+  #enqueueAll(): LoopAction[] {
+    const { actions } = this.engine;
+    const { clusters, fingerprints, groups } = this.inventory.tables;
+    const reclaims = new Map<number, number>();
+    const done: LoopAction[] = [];
+    for (let index = 0; index < actions.count; index++) {
+      const kind = actions.kind[index]! as ActionKind;
+      const slot = actions.slot[index]!;
+      const cluster = actions.cluster[index]!;
+      done.push({
+        kind,
+        machine: this.inventory.idOf(slot),
+        cluster: clusters.get(kind === ActionKind.Preempt ? actions.forCluster[index]! : cluster),
+        fingerprint: fingerprints.get(actions.fingerprint[index]!),
+        group: groups.get(actions.group[index]!),
+      });
+      if (kind === ActionKind.Reclaim) {
+        reclaims.set(cluster, (reclaims.get(cluster) ?? 0) + 1);
+        if (reclaims.get(cluster)! > this.#pace.reclaimsMax) continue;
+      }
+      this.#enqueue(index, kind, slot);
+    }
+    return done;
+  }
+
+  #enqueue(index: number, kind: ActionKind, slot: number): void {
+    const { actions } = this.engine;
+    const isBinding = kind === ActionKind.Bootstrap || kind === ActionKind.Provision;
+    const binding = {
+      cluster: actions.cluster[index]!,
+      need: actions.fingerprint[index]!,
+      group: actions.group[index]!,
+      priority: actions.priority[index]!,
+      interruptionPenalty: actions.interruptionPenalty[index]!,
+      reclamationPenalty: actions.reclamationPenalty[index]!,
+    };
+    this.inventory.setIntentRefs(slot, INTENT_OF[kind], isBinding ? binding : undefined);
+    if (kind === ActionKind.Preempt) {
+      this.engine.preemptionBegan(slot, actions.forCluster[index]!, binding.need, binding.group);
+    }
+    this.#moving.set(slot, this.#waitOf(slot));
+  }
+
+  #isUnderWay(slot: number): boolean {
+    const { state, intent } = this.inventory.columns;
+    if (intent[slot] !== Intent.None) return true;
+    return [S.Creating, S.Configuring, S.Draining, S.Deleting].some((one) => one === state[slot]);
+  }
+
+  #waitOf(slot: number): number {
+    const { state, intent } = this.inventory.columns;
+    const { beginMax, createMax, configureMax, drainMax } = this.#pace;
+    if (intent[slot] !== Intent.None) return this.#random.between(0, beginMax);
+    const isSlow = state[slot] === S.Creating || state[slot] === S.Deleting;
+    if (isSlow) return this.#random.between(0, createMax);
+    return this.#random.between(0, state[slot] === S.Draining ? drainMax : configureMax);
+  }
+
+  #settle(): void {
+    for (const [slot, wait] of [...this.#moving]) {
+      let left = wait;
+      while (left === 0) {
+        this.#advance(slot);
+        if (!this.#isUnderWay(slot)) break;
+        left = this.#waitOf(slot);
+      }
+      if (this.#isUnderWay(slot)) this.#moving.set(slot, left - 1);
+      else this.#moving.delete(slot);
+    }
+  }
+
+  /** The next step: what was enqueued begins, or what was under way ends. */
+  #advance(slot: number): void {
+    const { state, intent, cluster } = this.inventory.columns;
+    switch (intent[slot]) {
+      case Intent.Bootstrap:
+        return this.#begin(slot, S.Configuring);
+      case Intent.Provision:
+        return this.#create(slot);
+      case Intent.Reclaim:
+      case Intent.Preempt:
+        return this.#begin(slot, S.Draining);
+      case Intent.Delete:
+        return this.#begin(slot, S.Deleting);
+    }
+    if (state[slot] === S.Creating) this.#move(slot, S.Idle);
+    else if (state[slot] === S.Configuring) this.#move(slot, cluster[slot] === 0 ? S.Idle : S.Configured);
+    else if (state[slot] === S.Draining) this.#move(slot, S.Idle);
+    else if (state[slot] === S.Deleting) this.#move(slot, S.Speculative);
+  }
+
+  /** X4: a provider that creates at once goes on as Bootstrap; any other leaves an Idle machine, later. */
+  #create(slot: number): void {
+    const { cluster, assignment } = {
+      cluster: this.inventory.get(slot).cluster,
+      assignment: this.inventory.assignmentOf(slot),
+    };
+    this.#begin(slot, S.Creating);
+    if (this.#pace.createMax > 0 && this.#random.chance(0.7)) return;
+    this.#move(slot, S.Idle);
+    this.inventory.apply(slot, { state: S.Configuring, cluster, assignment }, this.nowMs);
+  }
+
+  #begin(slot: number, state: MachineState): void {
+    this.#move(slot, state);
+    this.inventory.clearIntent(slot);
+  }
+
+  #move(slot: number, state: MachineState): void {
+    const isHostless = state === S.Creating || state === S.Speculative;
+    const host = isHostless ? null : { provider: 'test', ref: this.inventory.idOf(slot) };
+    this.inventory.apply(slot, { state, host }, this.nowMs);
+    if (this.inventory.hasFlag(slot, Flag.Stuck)) this.inventory.setFlag(slot, Flag.Stuck, false);
+  }
+}

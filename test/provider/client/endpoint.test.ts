@@ -1,0 +1,143 @@
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  InvalidEndpointError,
+  PartialTlsError,
+  parseEndpoints,
+  tlsFilesOf,
+} from '../../../src/provider/client/endpoint.ts';
+import { FencingTokens } from '../../../src/provider/client/fencing.ts';
+import { boundedDetail, DETAIL_CHARS_MAX, isUndecided } from '../../../src/provider/client/outcome.ts';
+
+describe('endpoints', () => {
+  it('reads names and addresses of several providers', () => {
+    expect(
+      parseEndpoints(['a=10.0.0.7:7790', 'rack-2.x=[::1]:80', 'c=dns:///p.example:1', 'd=unix:/run/p']),
+    ).toEqual([
+      { name: 'a', address: '10.0.0.7:7790' },
+      { name: 'rack-2.x', address: '[::1]:80' },
+      { name: 'c', address: 'dns:///p.example:1' },
+      { name: 'd', address: 'unix:/run/p' },
+    ]);
+  });
+
+  for (const [texts, why] of [
+    [['10.0.0.7:7790'], 'no name'],
+    [['=10.0.0.7:7790'], 'name is not'],
+    [['Upper=h:1'], 'name is not'],
+    [[`${'x'.repeat(64)}=h:1`], 'name is not'],
+    [['a=host'], 'not HOST:PORT'],
+    [['a=host:0'], 'not HOST:PORT'],
+    [['a=host:65536'], 'not HOST:PORT'],
+    [['a=ho st:1'], 'not HOST:PORT'],
+    [['a=http://host:1'], 'not HOST:PORT'],
+    [['a=h:1', 'a=h:2'], 'another provider has this name'],
+    [['a=h:1', 'b=h:1'], 'its machines would appear twice'],
+  ] as const) {
+    it(`refuses ${texts.join(' ').slice(0, 40)}: ${why}`, () => {
+      expect(() => parseEndpoints(texts)).toThrow(InvalidEndpointError);
+      expect(() => parseEndpoints(texts)).toThrow(why);
+    });
+  }
+
+  it('I4: takes all three TLS files or none, and names what is missing', () => {
+    const all = { certificatePath: 'c', privateKeyPath: 'k', caPath: 'a' };
+    expect(tlsFilesOf({})).toBeUndefined();
+    expect(tlsFilesOf(all)).toEqual(all);
+    expect(() => tlsFilesOf({ certificatePath: 'c' })).toThrow(PartialTlsError);
+    expect(() => tlsFilesOf({ certificatePath: 'c', caPath: 'a' })).toThrow('private key');
+  });
+});
+
+describe('fencing tokens', () => {
+  it('go up by one from 1 within an epoch', () => {
+    const tokens = FencingTokens.create('s', 4);
+    expect([tokens.take(), tokens.take()]).toEqual([
+      { shardId: 's', shardEpoch: 4, sequenceNumber: 1 },
+      { shardId: 's', shardEpoch: 4, sequenceNumber: 2 },
+    ]);
+  });
+
+  it('never repeat, whichever thread takes them', async () => {
+    const THREADS = 3;
+    const TAKEN_EACH = 200_000;
+    const tokens = FencingTokens.create('s', 1);
+    const module = fileURLToPath(new URL('../../../dist/src/provider/client/fencing.js', import.meta.url));
+    // All begin at once: threads that merely follow each other would not even disturb a plain counter.
+    const ready = new SharedArrayBuffer(4);
+    const script = `
+      const { parentPort, workerData } = require('node:worker_threads');
+      const { module, shared, ready, threads, count } = workerData;
+      import(module).then(({ FencingTokens }) => {
+        const tokens = FencingTokens.open(shared);
+        const arrived = new Int32Array(ready);
+        Atomics.add(arrived, 0, 1);
+        while (Atomics.load(arrived, 0) < threads);
+        const taken = Float64Array.from({ length: count }, () => tokens.take().sequenceNumber);
+        parentPort.postMessage(taken);
+      });`;
+    const workerData = { module, shared: tokens.shared, ready, threads: THREADS, count: TAKEN_EACH };
+    const takeInThread = () =>
+      new Promise<Float64Array>((resolve, reject) => {
+        const worker = new Worker(script, { eval: true, workerData });
+        worker.once('message', resolve);
+        worker.once('error', reject);
+      });
+    const taken = await Promise.all(Array.from({ length: THREADS }, takeInThread));
+    const isTaken = new Uint8Array(THREADS * TAKEN_EACH + 1);
+    for (const sequence of taken.flatMap((each) => [...each])) isTaken[sequence] = 1;
+    // As many different numbers as were taken, none left out.
+    expect(isTaken.reduce((sum, each) => sum + each, 0)).toBe(THREADS * TAKEN_EACH);
+    expect(tokens.take().sequenceNumber).toBe(THREADS * TAKEN_EACH + 1);
+  });
+
+  it('an empty shard id or an epoch of 0 would pass every fence, and is a broken invariant', () => {
+    expect(() => FencingTokens.create('', 1)).toThrow();
+    expect(() => FencingTokens.create('s', 0)).toThrow();
+    expect(() => FencingTokens.create('s', 2 ** 53)).toThrow();
+  });
+});
+
+describe('outcomes', () => {
+  it('X8: only a timeout and a lost connection leave open whether the call was carried out', () => {
+    const kinds = [
+      'not_found',
+      'unsupported',
+      'fenced',
+      'timeout',
+      'unavailable',
+      'invalid',
+      'malformed',
+      'other',
+    ] as const;
+    expect(kinds.filter(isUndecided)).toEqual(['timeout', 'unavailable']);
+  });
+
+  it('a detail is one bounded line without control characters, whatever was sent', () => {
+    let cutCount = 0;
+    const pieces = fc.constantFrom(
+      'x',
+      'é',
+      '😀',
+      '\ud83d',
+      '\udc00',
+      '\n',
+      '\u001b[2J',
+      '\u2028',
+      '\u200b',
+      '\0',
+    );
+    const texts = fc.array(pieces, { maxLength: 900, size: 'max' }).map((all) => all.join(''));
+    fc.assert(
+      fc.property(texts, (text) => {
+        const detail = boundedDetail(text);
+        expect(detail.length).toBeLessThanOrEqual(DETAIL_CHARS_MAX);
+        expect(detail).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u);
+        if (detail.endsWith('…')) cutCount++;
+      }),
+    );
+    expect(cutCount).toBeGreaterThan(5);
+  });
+});
