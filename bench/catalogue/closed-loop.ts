@@ -10,7 +10,7 @@ import type { EngineFleet } from './engine-fleet.ts';
 
 const S = MachineState;
 /** Of the changed machines that serve a cluster: how many fail; the others are re-priced. */
-const FAILING_SHARE = 0.2;
+const FAILING_SHARE = 0.05;
 
 export class ClosedLoop {
   readonly #fleet: EngineFleet;
@@ -62,7 +62,7 @@ export class ClosedLoop {
     this.#failed = [];
   }
 
-  /** Changes this many machines, drawn evenly from `slots`: a fifth of the Configured ones fail, the rest cost otherwise. */
+  /** Changes this many machines, drawn evenly from `slots`: some of the Configured ones fail, the rest cost otherwise. */
   change(slots: Uint32Array, count: number): void {
     const { inventory, nowMs } = this.#fleet;
     const { state, pricePerHourUsd } = inventory.columns;

@@ -35,10 +35,11 @@ const PENALTY_LOWEST = 3;
 const PENALTIES = 8;
 
 export interface TypedFleetPlan {
-  readonly machines: number;
+  /** Unless given: as many as the needs ask for. */
+  readonly machines?: number;
   readonly needs: number;
   readonly clusters?: number;
-  /** Each need asks for this many machines; what is left over is Idle. */
+  /** What each need asks for; machines beyond that are Idle. */
   readonly machinesPerNeed: number;
   /** Whether the needs have their machines already: Configured and stamped. Else all are Idle. */
   readonly isBound: boolean;
@@ -55,11 +56,14 @@ export class TypedFleet extends EngineFleet {
   readonly needsPerCluster: number;
 
   constructor(plan: TypedFleetPlan) {
-    super(plan.machines);
+    const clusterCount = plan.clusters ?? CLUSTERS;
+    const needsPerCluster = Math.floor(plan.needs / clusterCount);
+    const machines = plan.machines ?? clusterCount * needsPerCluster * plan.machinesPerNeed;
+    super(machines);
     this.plan = plan;
-    this.clusterCount = plan.clusters ?? CLUSTERS;
-    this.needsPerCluster = Math.floor(plan.needs / this.clusterCount);
-    for (let index = 0; index < plan.machines; index++) this.insert(this.#machine(index));
+    this.clusterCount = clusterCount;
+    this.needsPerCluster = needsPerCluster;
+    for (let index = 0; index < machines; index++) this.insert(this.#machine(index));
     for (let cluster = 0; cluster < this.clusterCount; cluster++) this.ask(cluster);
   }
 

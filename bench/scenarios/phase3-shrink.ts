@@ -57,11 +57,11 @@ function checkReclaims(context: BenchContext, fleet: TypedFleet, count: number):
   context.check(clusterChanges === fleet.clusterCount - 1, 'cluster by cluster');
 }
 
-/** R2, done at once: of each cluster the first reclaims become Idle. Returns how many. */
-function reclaimCapped(fleet: TypedFleet): number {
+/** R2, done at once: of each cluster, all alike, the first reclaims become Idle. Returns how many. */
+function reclaimCapped(fleet: TypedFleet, configuredMachines: number): number {
   const { engine, inventory, nowMs } = fleet;
   const { actions } = engine;
-  const allowed = Math.max(1, Math.floor((CAP_FRACTION * fleet.plan.machines) / fleet.clusterCount));
+  const allowed = Math.max(1, Math.floor((CAP_FRACTION * configuredMachines) / fleet.clusterCount));
   let done = 0;
   let inCluster = 0;
   for (let index = 0; index < actions.count; index++) {
@@ -125,7 +125,7 @@ export const scenario: Scenario = {
     timeQuietCycles(context, 'reclaims wait', fleet, surplus);
     let left = surplus;
     for (let cycle = 0; cycle < CAPPED_CYCLES && left > 0; cycle++) {
-      left -= reclaimCapped(fleet);
+      left -= reclaimCapped(fleet, fleet.wantedMachines - surplus + left);
       context.gc();
       timeCycle(context, 'some reclaimed', fleet);
       checkReclaims(context, fleet, left);

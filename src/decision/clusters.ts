@@ -34,6 +34,10 @@ export interface FoldGroup {
   arrivalMs: number;
   /** Its own machines alone do not hold them all: asked again whenever the free machines change. */
   asksFree: boolean;
+  /** With which filter (null: not one and the same), for how many gangs, and what the answer was. */
+  freeFit: Filter | null;
+  freeWanted: number;
+  freeAnswer: number;
 }
 
 const NO_ROWS = new Uint32Array(0);
@@ -61,6 +65,8 @@ export class ClusterState {
   touched = false;
   /** The normalised needs must be made anew. */
   stale = false;
+  /** Its rows were read in this cycle, with every stamp that machines carry. */
+  wasRead = false;
   /** Fold groups for which a machine that A1 looks at changed; all of them, if `foldsTouched`. */
   readonly touchedGroups: number[] = [];
   foldsTouched = false;

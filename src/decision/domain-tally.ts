@@ -7,7 +7,7 @@
  *              own, creditable, total      f64 × width, units by wanted dimension
  */
 import type { VectorTable } from '../base/vectors.ts';
-import { widerF64, widerU32 } from './columns.ts';
+import { widerF64, widerU8, widerU32 } from './columns.ts';
 import type { Domains } from './domains.ts';
 import type { Families } from './families.ts';
 
@@ -24,6 +24,7 @@ export class DomainTally {
   #own = new Float64Array(64);
   #creditable = new Float64Array(64);
   #total = new Float64Array(64);
+  #freeCounted = new Uint8Array(16);
   #entryCount = 0;
 
   constructor(vectors: VectorTable, families: Families) {
@@ -49,6 +50,29 @@ export class DomainTally {
 
   addFree(domain: number, family: number, machines: number): void {
     if (machines > 0) this.#add(domain, family, machines, false, false);
+  }
+
+  get entryCount(): number {
+    return this.#entryCount;
+  }
+
+  domainAt(entry: number): number {
+    return this.#domain[entry]!;
+  }
+
+  /** Whether creditable machines cover some of what is wanted there. */
+  hasCreditable(entry: number): boolean {
+    for (let index = 0; index < this.#width; index++) if (this.#creditable[entry * this.#width + index]! > 0) return true;
+    return false;
+  }
+
+  freeIsCounted(entry: number): void {
+    this.#freeCounted[entry] = 1;
+  }
+
+  hasFreeCounted(domain: number): boolean {
+    const entry = (this.#entryOf[domain] ?? 0) - 1;
+    return entry >= 0 && entry < this.#entryCount && this.#domain[entry] === domain && this.#freeCounted[entry] === 1;
   }
 
   covers(domain: number): boolean {
@@ -115,6 +139,8 @@ export class DomainTally {
     this.#creditable.fill(0, entry * this.#width, end);
     this.#total.fill(0, entry * this.#width, end);
     this.#domain[entry] = domain;
+    this.#freeCounted = widerU8(this.#freeCounted, entry);
+    this.#freeCounted[entry] = 0;
     this.#count[entry] = 0;
     this.#entryOf[domain] = entry + 1;
     return entry;

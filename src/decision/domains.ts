@@ -23,6 +23,8 @@ export class Domains {
   readonly #attributes: SlotAttributes;
   #ofShape = new Uint32Array(256);
   #ofFamily = new Uint32Array(64);
+  /** By domain, where `look` is Shape: its shapes. */
+  readonly #shapesIn: number[][] = [[]];
   readonly #byText = new Map<string, number>();
   readonly #values: (readonly string[])[] = [[]];
 
@@ -34,6 +36,17 @@ export class Domains {
     const own = keys.some((key) => attributes.ownKeys.has(key));
     const fine = keys.some((key) => families.fineKeys.has(key));
     this.look = own ? Look.Machine : fine ? Look.Shape : Look.Family;
+    for (let family = 1; family <= families.count; family++) families.shapesOf(family).forEach(this.admitShape, this);
+  }
+
+  /** The shapes of a domain; only where `look` is Shape. */
+  shapesIn(domain: number): readonly number[] {
+    return this.#shapesIn[domain]!;
+  }
+
+  /** A new shape has its place from the start. */
+  admitShape(shape: number): void {
+    if (this.look === Look.Shape) this.#shapesIn[this.ofShape(shape)]!.push(shape);
   }
 
   /** Every domain is below this. */
@@ -86,7 +99,11 @@ export class Domains {
   }
 
   forgetShape(shape: number): void {
-    if (shape < this.#ofShape.length) this.#ofShape[shape] = UNKNOWN;
+    if (this.look !== Look.Shape) return;
+    const shapes = this.#shapesIn[this.ofShape(shape)]!;
+    shapes[shapes.indexOf(shape)] = shapes[shapes.length - 1]!;
+    shapes.pop();
+    this.#ofShape[shape] = UNKNOWN;
   }
 
   #intern(values: readonly (string | undefined)[]): number {
@@ -96,6 +113,7 @@ export class Domains {
     if (known !== undefined) return known;
     const domain = this.#values.length;
     this.#values.push(values as readonly string[]);
+    this.#shapesIn.push([]);
     this.#byText.set(text, domain);
     return domain;
   }

@@ -339,7 +339,10 @@ export class Engine {
       if (families.countLabels(shape[slot]!)) mustRegroup = true;
     }
     if (mustRegroup) changed = this.#regroup(changed);
-    for (const one of this.#newShapes) families.admit(one);
+    for (const one of this.#newShapes) {
+      families.admit(one);
+      this.#gangs.admitShape(one);
+    }
     this.#newShapes.clear();
     return changed;
   }

@@ -48,6 +48,8 @@ export class Filters {
   readonly #attributes: SlotAttributes;
   /** By requirement set, then by min_unit. */
   readonly #bySet: (Map<number, Filter> | undefined)[] = [];
+  /** By requirement set, while it has filters: what families answered. */
+  readonly #answers: (Uint8Array<ArrayBuffer> | undefined)[] = [];
   readonly #beyondFamily = new Set<Filter>();
   readonly #byId: (Filter | undefined)[] = [undefined];
   readonly #freeIds: number[] = [];
@@ -89,7 +91,9 @@ export class Filters {
 
   release(filter: Filter): void {
     if (--filter.references > 0) return;
-    this.#bySet[filter.requirementSet]!.delete(filter.minUnit);
+    const ofSet = this.#bySet[filter.requirementSet]!;
+    ofSet.delete(filter.minUnit);
+    if (ofSet.size === 0) this.#answers[filter.requirementSet] = undefined; // the ref may come back as another set
     this.#byId[filter.id] = undefined;
     this.#freeIds.push(filter.id);
     this.#beyondFamily.delete(filter);
@@ -101,9 +105,11 @@ export class Filters {
   refresh(filter: Filter): void {
     const families = this.#families;
     if (filter.familiesSeen === families.count) return;
+    const { vectors } = this.#inventory.shapes;
     filter.eligible = widerU8(filter.eligible, families.count);
     for (let family = filter.familiesSeen + 1; family <= families.count; family++) {
-      if (!this.#mayMatch(filter, family)) continue;
+      if (!this.#mayMatch(filter.requirementSet, filter.requirements, family)) continue;
+      if (!vectors.covers(families.sampleOf(family).capacity, filter.minUnit)) continue;
       filter.eligible[family] = 1;
       filter.families.push(family);
     }
@@ -145,6 +151,7 @@ export class Filters {
   /** Families were made anew: every filter looks again. */
   regroup(): void {
     this.#beyondFamily.clear();
+    this.#answers.length = 0;
     for (const filter of this.#byId) {
       if (filter === undefined) continue;
       filter.look = this.#lookOf(filter.requirements);
@@ -197,18 +204,24 @@ export class Filters {
     return look;
   }
 
-  #mayMatch(filter: Filter, family: number): boolean {
-    if (!this.#inventory.shapes.vectors.covers(this.#families.sampleOf(family).capacity, filter.minUnit))
-      return false;
-    for (const requirement of filter.requirements) {
+  /** The same for every min_unit, so it is asked once per requirement set: 0 not asked, 1 yes, 2 no. */
+  #mayMatch(requirementSet: number, requirements: readonly Requirement[], family: number): boolean {
+    let answers = this.#answers[requirementSet];
+    if (answers === undefined || answers.length <= family) {
+      answers = widerU8(answers ?? new Uint8Array(this.#families.count + 1), this.#families.count);
+      this.#answers[requirementSet] = answers;
+    }
+    if (answers[family] === 0) answers[family] = this.#ask(requirements, family) ? 1 : 2;
+    return answers[family] === 1;
+  }
+
+  #ask(requirements: readonly Requirement[], family: number): boolean {
+    for (const requirement of requirements) {
       if (this.#attributes.ownKeys.has(requirement.key)) continue;
       const attribute = familyAttribute(this.#families, family, requirement.key);
       if (attribute !== FINE) {
         if (!matches(requirement, attribute)) return false;
-      } else if (
-        requirement.operator === Operator.DoesNotExist ||
-        requirement.operator === Operator.Unspecified
-      ) {
+      } else if (requirement.operator === Operator.DoesNotExist || requirement.operator === Operator.Unspecified) {
         return false;
       }
     }

@@ -94,6 +94,8 @@ export class Fleet {
   /** Machines whose victim bucket may have changed: read by preempt.ts. */
   readonly #victimDirty: number[] = [];
   readonly #victimMarked: Uint8Array;
+  /** By slot: which machine it held when it was attached. */
+  readonly #generation: Uint32Array;
   /** By slot: 1 = an orphan that counts as open (its flags may have changed since). */
   readonly #openOrphans: Uint8Array;
 
@@ -110,6 +112,7 @@ export class Fleet {
     this.nextClaim = new Uint32Array(slots);
     this.previousClaim = new Uint32Array(slots);
     this.#victimMarked = new Uint8Array(slots);
+    this.#generation = new Uint32Array(slots);
     this.#openOrphans = new Uint8Array(slots);
     const { pricePerHourUsd: price, idRank, reclamationPenalty } = inventory.columns;
     const role = this.role;
@@ -171,6 +174,7 @@ export class Fleet {
     const role = intent === Intent.None ? ROLE_OF_STATE[state]! : ROLE_OF_INTENT[intent]!;
     const shape = columns.shape[slot]!;
     this.role[slot] = role;
+    this.#generation[slot] = this.inventory.generationOf(slot);
     this.shape[slot] = shape;
     this.families.machinesIn[shape]!++;
     this.families.machines[this.families.familyOf[shape]!]!++;
@@ -358,7 +362,9 @@ export class Fleet {
     this.keep.remove(slot);
     if (role === Role.Configured) {
       this.clusterState(cluster).configuredCount--;
-      this.byId.remove(slot);
+      // Its place among the victims may well stay; not if another machine has its slot now, whose id sorts elsewhere.
+      if (!this.inventory.isCurrent(slot, this.#generation[slot]!)) this.byId.remove(slot);
+      this.markVictim(slot);
     }
     if (stamp !== 0) {
       const state = this.clusterState(cluster);
@@ -396,6 +402,7 @@ export class Fleet {
     const family = this.families.familyOf[shape]!;
     this.orphanList = widerU32(this.orphanList, family);
     if (this.orphanList[family] === 0) this.orphanList[family] = this.byId.create();
+    this.byId.remove(slot); // it may have been a victim's place
     this.byId.add(this.orphanList[family]!, slot);
     this.families.freeVersion++;
     if (this.inBackoff(slot)) return;

@@ -78,6 +78,10 @@ export class Gangs {
     this.#domainsByArray = new WeakMap();
   }
 
+  admitShape(shape: number): void {
+    for (const domains of this.#domainsByKeys.values()) domains.admitShape(shape);
+  }
+
   forgetShape(shape: number): void {
     for (const domains of this.#domainsByKeys.values()) domains.forgetShape(shape);
   }
@@ -138,8 +142,10 @@ export class Gangs {
     this.#tallyOwn(cluster, index, filter, domains);
     this.#tallyOthers(cluster, index, filter, domains);
     if (!isParked) {
-      this.#tallyFree(filter, domains);
       this.#tallyDraining(need, filter, domains);
+      // A covering domain with creditable machines beats every one without, so the rest is only asked if none covers.
+      const mayEndEarly = domains.look === Look.Shape && filter.look !== Look.Machine;
+      if (!mayEndEarly || !this.#tallyFreeWithCreditable(filter, domains)) this.#tallyFree(filter, domains);
     }
     const domain = tally.choose();
     const satisfiable = domain !== 0 && tally.covers(domain);
@@ -189,7 +195,27 @@ export class Gangs {
     return stamp !== 0 && this.#fleet.stamps.gang[stamp] !== 0;
   }
 
-  /** Machines that could be acquired and that no earlier gang reserved. */
+  /** Adds the free machines of the domains that have creditable ones; whether one of those covers the gang. */
+  #tallyFreeWithCreditable(filter: Filter, domains: Domains): boolean {
+    const families = this.#families;
+    const tally = this.#tally;
+    const count = tally.entryCount;
+    let covers = false;
+    for (let entry = 0; entry < count; entry++) {
+      if (!tally.hasCreditable(entry)) continue;
+      const domain = tally.domainAt(entry);
+      for (const shape of domains.shapesIn(domain)) {
+        const machines = families.openIn[shape]! - this.#supply.reservedIn[shape]!;
+        if (machines === 0 || !this.#filters.admitsShape(filter, shape)) continue;
+        tally.addFree(domain, families.familyOf[shape]!, machines);
+      }
+      tally.freeIsCounted(entry);
+      if (tally.covers(domain)) covers = true;
+    }
+    return covers;
+  }
+
+  /** Machines that could be acquired and that no earlier gang reserved, but for domains that have theirs counted. */
   #tallyFree(filter: Filter, domains: Domains): void {
     const families = this.#families;
     const supply = this.#supply;
@@ -207,7 +233,8 @@ export class Gangs {
         if (!this.#filters.admitsShape(filter, shape)) continue;
         if (domains.look !== Look.Machine && filter.look !== Look.Machine) {
           const machines = families.openIn[shape]! - supply.reservedIn[shape]!;
-          this.#tally.addFree(domains.ofShape(shape), family, machines);
+          const domain = domains.ofShape(shape);
+          if (!this.#tally.hasFreeCounted(domain)) this.#tally.addFree(domain, family, machines);
         } else {
           this.#fleet.forEachOpen(shape, (slot) => {
             if (supply.reservedBy[slot] !== 0 || !this.#filters.admitsSlot(filter, slot)) return;

@@ -80,6 +80,7 @@ export class Normaliser {
     this.#releaseRows(oldStamps, oldGroups);
     this.#families.freeVersion++; // which Creating machines A1 counts as free depends on the rows, too
     cluster.stale = true;
+    cluster.wasRead = true;
     cluster.foldsTouched = true;
     cluster.touched = true;
   }
@@ -100,7 +101,8 @@ export class Normaliser {
     const { stamps, newStamps, clusters } = this.#fleet;
     for (const stamp of newStamps) {
       const cluster = clusters[stamps.cluster[stamp]!];
-      if (stamps.references[stamp] === 0 || cluster === undefined || stamps.rowCount[stamp]! > 0) continue;
+      if (cluster === undefined || cluster.wasRead) continue;
+      if (stamps.references[stamp] === 0 || stamps.rowCount[stamp]! > 0) continue;
       this.#linkStamp(cluster, stamp);
     }
     newStamps.length = 0;
@@ -160,12 +162,20 @@ export class Normaliser {
     this.#freeAsked = this.#families.freeVersion;
     for (const cluster of this.#askingFree) {
       const wasStale = cluster.stale;
-      for (const group of cluster.groups) if (group.asksFree) this.#refoldGroup(cluster, group);
+      for (const group of cluster.groups) {
+        if (group.asksFree && this.#freeAnswerOf(group) !== group.freeAnswer) this.#refoldGroup(cluster, group);
+      }
       if (cluster.askingCount === 0) this.#askingFree.delete(cluster);
       if (cluster.stale === wasStale) continue;
       cluster.touched = true;
       changed.push(cluster);
     }
+  }
+
+  /** How many of the gangs that its own machines do not hold the free ones would; -1 if rows ask differently. */
+  #freeAnswerOf(group: FoldGroup): number {
+    if (group.freeFit === null) return -1;
+    return Math.min(group.freeWanted, this.#gangsOnFree(group.freeFit, group.aggregate));
   }
 
   #refoldGroup(cluster: ClusterState, group: FoldGroup): void {
@@ -190,7 +200,7 @@ export class Normaliser {
     this.#writeInOrder(cluster, foldOf);
     for (let need = start; need < start + count; need++) this.#linkRows(cluster, need, foldOf);
     this.#lastFilter = null;
-    cluster.stale = false;
+    cluster.stale = cluster.wasRead = false;
     cluster.touched = true;
     cluster.fresh.length = 0;
   }
@@ -286,6 +296,9 @@ export class Normaliser {
       firstFolded: -1,
       arrivalMs: 0,
       asksFree: false,
+      freeFit: null,
+      freeWanted: 0,
+      freeAnswer: 0,
     };
   }
 
@@ -298,19 +311,25 @@ export class Normaliser {
     let fitOfOwn: Filter | undefined;
     let own = 0;
     group.asksFree = false;
+    group.freeFit = null;
+    group.freeWanted = 0;
     group.firstFolded = -1;
+    let fitsDiffer = false;
     for (let position = 0; position < rows.length; position++) {
       let folds = false;
       if (held[cluster.rowStamp[rows[position]!]!] === 0) {
         // It has no machines of its own (nor a stamp, mostly), which would make it a gang.
         const fit = fits[position]!;
         if (fit !== fitOfOwn) {
+          if (fitOfOwn !== undefined) fitsDiffer = true;
           own = this.#gangsOnOwn(group, fit);
           fitOfOwn = fit;
         }
         folds = foldedCount < own;
         if (!folds) {
           group.asksFree = true;
+          group.freeFit = fit;
+          group.freeWanted++;
           folds = foldedCount < own + this.#gangsOnFree(fit, group.aggregate);
         }
       }
@@ -318,6 +337,9 @@ export class Normaliser {
       if (folded[position] !== folds) differs = true;
       folded[position] = folds;
     }
+    if (fitsDiffer) group.freeFit = null;
+    group.freeAnswer = group.asksFree ? this.#freeAnswerOf(group) : 0;
+    if (group.freeFit === null) group.freeAnswer = NaN; // is equal to no answer: always asked again
     return differs;
   }
 

@@ -319,7 +319,7 @@ export class Preemption {
 
   #place(slot: number): void {
     const { byId, role, shape, families } = this.#fleet;
-    if (role[slot] === Role.Creating) return; // on the orphans' lists, if on any
+    if (role[slot] === Role.Creating && this.#fleet.isOrphan(slot)) return; // on the orphans' list
     if (role[slot] !== Role.Configured || this.#fleet.inBackoff(slot)) {
       byId.remove(slot);
       return;

@@ -116,12 +116,14 @@ export class WalkContext {
   /** The same for one domain alone. */
   collect(filter: Filter, domains: Domains, domain: number): WalkArrays {
     const arrays: WalkArrays = { orphans: [], idle: [], offers: [] };
-    this.#forEachOpen(
-      filter,
-      (slot) => domains.ofSlot(slot) === domain && this.#file(slot, arrays),
-      domains,
-      domain,
-    );
+    if (domains.look === Look.Shape) {
+      for (const shape of domains.shapesIn(domain)) {
+        if (this.fleet.families.openIn[shape] === 0 || !this.filters.admitsShape(filter, shape)) continue;
+        this.fleet.forEachOpen(shape, (slot) => this.#file(slot, arrays));
+      }
+    } else {
+      this.#forEachOpen(filter, (slot) => domains.ofSlot(slot) === domain && this.#file(slot, arrays));
+    }
     return arrays;
   }
 
@@ -132,13 +134,12 @@ export class WalkContext {
     array.push(slot);
   }
 
-  #forEachOpen(filter: Filter, visit: (slot: number) => void, domains?: Domains, domain?: number): void {
+  #forEachOpen(filter: Filter, visit: (slot: number) => void): void {
     const { fleet, filters } = this;
     const { families, byId, orphanList } = fleet;
     for (const family of filter.families) {
       if (families.open[family] === 0) continue;
       for (const shape of families.openShapesOf(family)) {
-        if (domains?.look === Look.Shape && domains.ofShape(shape) !== domain) continue;
         if (filter.look !== Look.Family && !filters.admitsShape(filter, shape)) continue;
         fleet.forEachFree(shape, (slot) => {
           if (!fleet.inBackoff(slot)) visit(slot);
