@@ -140,7 +140,11 @@ export class Credit {
     const { familyOf } = this.#fleet.families;
     const deficit = (needs.marks[need]! & Mark.Deficit) !== 0;
     if (!deficit && needs.lastTaken[need] === 0) return false; // wants nothing
+    // Most needs are covered by their own machines: then only one more of those can come before the last one.
+    const ownOnly = !deficit && needs.lastPart[need]! <= WalkPart.OwnCreating;
+    const { stamp } = this.#fleet;
     for (const slot of fresh) {
+      if (ownOnly && stamp[slot] !== needs.stamp[need] && stamp[slot] !== needs.plainStamp[need]) continue;
       if (!this.#claims.isAvailable(slot, index) || this.#fleet.claim[slot] === index + 1) continue;
       if (filter.eligible[familyOf[this.#fleet.shape[slot]!]!] !== 1) continue;
       const part = this.#partOf(need, slot);

@@ -285,8 +285,11 @@ export class Engine {
   #sync(changedMachines: number): void {
     this.#inventory.ensureRanks();
     this.#families.fitDimensions();
-    if (this.#cycle === 1 || this.#stamps.count === 0)
-      this.#stamps.reserve(this.#needTable.count + changedMachines);
+    if (this.#stamps.count === 0) {
+      // A first cycle brings everything at once; about a third of the rows stay needs of their own.
+      this.#stamps.reserve(Math.ceil(this.#needTable.count / 2) + Math.ceil(changedMachines / 2));
+      this.#needs.reserve(Math.ceil(this.#needTable.count / 2));
+    }
     const changed = this.#admitShapes(changedMachines);
     for (const ref of this.#dirtyClusters) this.#forgetIfAnother(this.#fleet.clusterState(ref));
     this.#filters.refreshAll();

@@ -38,8 +38,8 @@ export class Gangs {
   readonly #rules: GangRules;
   readonly #attributes: SlotAttributes;
   readonly #domainsByKeys = new Map<string, Domains>();
-  /** The same by the array itself: a profile asks with one and the same, thousands of times. */
-  #domainsByArray = new WeakMap<readonly string[], Domains>();
+  /** The same by profile, thousands of times; void when the ref stands for another profile, with other keys. */
+  readonly #domainsByProfile: ({ readonly keys: readonly string[]; readonly domains: Domains } | undefined)[] = [];
   readonly #tally: DomainTally;
   readonly #walk: Walk;
   readonly #lanes: number[] = [];
@@ -75,7 +75,7 @@ export class Gangs {
   /** Families were made anew: what is coarse and what is fine may have changed. */
   regroup(): void {
     this.#domainsByKeys.clear();
-    this.#domainsByArray = new WeakMap();
+    this.#domainsByProfile.length = 0;
   }
 
   admitShape(shape: number): void {
@@ -88,20 +88,23 @@ export class Gangs {
 
   /** The domains that topology keys make; kept, since shapes keep their places in them. */
   domainsOf(keys: readonly string[]): Domains {
-    const seen = this.#domainsByArray.get(keys);
-    if (seen !== undefined) return seen;
     const text = JSON.stringify(keys);
     let domains = this.#domainsByKeys.get(text);
     if (domains === undefined) {
       domains = new Domains(keys, this.#fleet.inventory, this.#families, this.#attributes);
       this.#domainsByKeys.set(text, domains);
     }
-    this.#domainsByArray.set(keys, domains);
     return domains;
   }
 
   domainsOfGang(need: number): Domains {
-    return this.domainsOf(this.#profiles.get(this.#needs.profile[need]!).sameKeys);
+    const ref = this.#needs.profile[need]!;
+    const { sameKeys } = this.#profiles.get(ref);
+    const known = this.#domainsByProfile[ref];
+    if (known !== undefined && known.keys === sameKeys) return known.domains;
+    const domains = this.domainsOf(sameKeys);
+    this.#domainsByProfile[ref] = { keys: sameKeys, domains };
+    return domains;
   }
 
   /**

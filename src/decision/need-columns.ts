@@ -91,6 +91,11 @@ export class NeedColumns {
     return this.#limit;
   }
 
+  /** Makes room for this many more needs at once. */
+  reserve(count: number): void {
+    this.#widen(this.#limit + count);
+  }
+
   /** First need of a slice for `count` needs; give it back with the same count. */
   takeSlice(count: number): number {
     if (count === 0) return 0;

@@ -72,7 +72,9 @@ export class Normaliser {
         continue;
       }
       cluster.rowGroup[row] = this.#joinGroup(cluster, row, start + row, groupOf).index + 1;
-      const stamp = stamps.find(cluster.ref, fingerprintRef, groupNameOf[start + row]!);
+      const groupName = groupNameOf[start + row]!;
+      if (!stamps.isGroupStamped(groupName)) continue;
+      const stamp = stamps.find(cluster.ref, fingerprintRef, groupName);
       if (stamp === 0) continue;
       stamps.retain(stamp);
       this.#giveStamp(cluster, row, stamp);
@@ -509,16 +511,23 @@ export class Normaliser {
     const folds = cluster.groups.filter(({ firstFolded }) => firstFolded >= 0);
     for (const fold of folds) fold.arrivalMs = this.#earliestArrival(cluster, fold);
     folds.sort((a, b) => this.#order.compareKeys(this.#foldKey(a, FOLD_KEY_A), this.#foldKey(b, FOLD_KEY_B)));
+    const { profile, arrivalMs } = this.#needTable;
+    const start = this.#needTable.sliceStart(cluster.ref);
     let next = cluster.needStart;
     let fold = 0;
+    let settledProfile = 0; // rows of this profile and arrival come before the next fold, whatever their group
+    let settledMs = 0;
     for (let row = 0; row < cluster.rowCount; row++) {
       if (foldOf[row] !== undefined) continue;
-      if (fold < folds.length) this.#rowKey(cluster, row, ROW_KEY);
-      while (
-        fold < folds.length &&
-        this.#order.compareKeys(this.#foldKey(folds[fold]!, FOLD_KEY_A), ROW_KEY) < 0
-      ) {
-        this.#writeFold(cluster, next++, folds[fold++]!);
+      const isSettled = profile[start + row] === settledProfile && arrivalMs[start + row] === settledMs;
+      if (fold < folds.length && !isSettled) {
+        this.#rowKey(cluster, row, ROW_KEY);
+        while (fold < folds.length && this.#order.compareKeys(this.#foldKey(folds[fold]!, FOLD_KEY_A), ROW_KEY) < 0) {
+          this.#writeFold(cluster, next++, folds[fold++]!);
+        }
+        const isOther = fold < folds.length && FOLD_KEY_A.profile !== ROW_KEY.profile;
+        settledProfile = isOther ? ROW_KEY.profile : 0;
+        settledMs = ROW_KEY.arrivalMs;
       }
       this.#writeRow(cluster, next++, row);
     }

@@ -17,10 +17,12 @@
  *              gang                         u32   the gang that carries it, as index in its cluster + 1; 0 = none
  *              unmetCount, parkCount        u32   ordinary cycles that A8 and A7 counted, which hold if …
  *              unmetAt, parkAt              f64   … the cycle in which they were last counted is the one before
+ *   by group   stampsOf                     u32   stamps with that group: most groups of a roll-up have none
  *   buckets                                 u32   open addressing, linear probing, at most half full
  */
 import { fail } from '../base/assert.ts';
 import type { StringTable } from '../base/string-table.ts';
+import { widerU32 } from './columns.ts';
 
 const STAMPS_AT_START = 64;
 const NEVER = Number.NEGATIVE_INFINITY;
@@ -52,6 +54,7 @@ export class StampTable {
   parkCount = new Uint32Array(STAMPS_AT_START);
   unmetAt = new Float64Array(STAMPS_AT_START);
   parkAt = new Float64Array(STAMPS_AT_START);
+  #stampsOf = new Uint32Array(STAMPS_AT_START);
   #buckets = new Uint32Array(2 * STAMPS_AT_START);
   #free: number[] = [];
   #limit = 1;
@@ -88,6 +91,11 @@ export class StampTable {
     return 0;
   }
 
+  /** Whether any stamp has this group: no look-up, and mostly enough to know that there is none. */
+  isGroupStamped(group: number): boolean {
+    return group < this.#stampsOf.length && this.#stampsOf[group]! > 0;
+  }
+
   /** The stamp of the triple, with one more reference. */
   intern(cluster: number, fingerprint: number, group: number): number {
     const mask = this.#buckets.length - 1;
@@ -109,6 +117,8 @@ export class StampTable {
     this.cluster[stamp] = cluster;
     this.fingerprint[stamp] = fingerprint;
     this.group[stamp] = group;
+    this.#stampsOf = widerU32(this.#stampsOf, group);
+    this.#stampsOf[group]!++;
     this.references[stamp] = 1;
     this.forgetCounts(stamp);
     const before = this.countsBefore === null ? undefined : this.countsBefore.get(this.#nameOf(stamp));
@@ -166,6 +176,7 @@ export class StampTable {
     if (--this.references[stamp]! > 0) return;
     if (this.list[stamp] !== 0) fail(`stamp ${stamp} is given back with machines on its list`);
     this.#unlink(stamp);
+    this.#stampsOf[this.group[stamp]!]!--;
     this.#fingerprints.release(this.fingerprint[stamp]!);
     this.#groups.release(this.group[stamp]!);
     this.held[stamp] = 0;
