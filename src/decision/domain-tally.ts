@@ -62,7 +62,8 @@ export class DomainTally {
 
   /** Whether creditable machines cover some of what is wanted there. */
   hasCreditable(entry: number): boolean {
-    for (let index = 0; index < this.#width; index++) if (this.#creditable[entry * this.#width + index]! > 0) return true;
+    for (let index = 0; index < this.#width; index++)
+      if (this.#creditable[entry * this.#width + index]! > 0) return true;
     return false;
   }
 
@@ -72,7 +73,12 @@ export class DomainTally {
 
   hasFreeCounted(domain: number): boolean {
     const entry = (this.#entryOf[domain] ?? 0) - 1;
-    return entry >= 0 && entry < this.#entryCount && this.#domain[entry] === domain && this.#freeCounted[entry] === 1;
+    return (
+      entry >= 0 &&
+      entry < this.#entryCount &&
+      this.#domain[entry] === domain &&
+      this.#freeCounted[entry] === 1
+    );
   }
 
   covers(domain: number): boolean {

@@ -36,7 +36,8 @@ export class Domains {
     const own = keys.some((key) => attributes.ownKeys.has(key));
     const fine = keys.some((key) => families.fineKeys.has(key));
     this.look = own ? Look.Machine : fine ? Look.Shape : Look.Family;
-    for (let family = 1; family <= families.count; family++) families.shapesOf(family).forEach(this.admitShape, this);
+    for (let family = 1; family <= families.count; family++)
+      families.shapesOf(family).forEach(this.admitShape, this);
   }
 
   /** The shapes of a domain; only where `look` is Shape. */

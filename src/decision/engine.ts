@@ -7,27 +7,28 @@
  * No clock, no randomness, no I/O: the same inputs give the same actions.
  */
 
-import { Flag } from '../inventory/intent.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { NeedTable } from '../needs/need-table.ts';
 import { Acquisition } from './acquire.ts';
 import { ActionList } from './actions.ts';
 import { SlotAttributes } from './attributes.ts';
 import { Claims } from './claims.ts';
-import type { ClusterState } from './clusters.ts';
 import { Credit } from './credit.ts';
 import { Drains } from './drains.ts';
 import { COARSE_VALUES_MAX, Families } from './families.ts';
 import { Filters } from './filters.ts';
-import { Fleet, Role } from './fleet.ts';
+import { Fleet } from './fleet.ts';
+import { Folding } from './folding.ts';
 import { Gangs } from './gangs.ts';
-import { Mark, NeedColumns, NeedKind } from './need-columns.ts';
+import { NeedColumns, NeedKind } from './need-columns.ts';
 import { Normaliser } from './normalise.ts';
 import { NeedOrder } from './order.ts';
 import { Preemption, type PreemptionWeights } from './preempt.ts';
 import { type IdleHolds, Reclamation } from './reclaim.ts';
+import { ClusterRows } from './rows.ts';
 import { StampTable } from './stamps.ts';
 import { Supply } from './supply.ts';
+import { Sync } from './sync.ts';
 import { UnmetNeeds } from './unmet.ts';
 import { type Shortfall, type Verdict, Verdicts } from './verdicts.ts';
 import { WalkContext } from './walk.ts';
@@ -83,6 +84,8 @@ export class Engine {
   readonly #needs = new NeedColumns();
   readonly #drains: Drains;
   readonly #order: NeedOrder;
+  readonly #rows: ClusterRows;
+  readonly #folding: Folding;
   readonly #normaliser: Normaliser;
   readonly #claims: Claims;
   readonly #supply: Supply;
@@ -94,12 +97,8 @@ export class Engine {
   readonly #unmet = new UnmetNeeds();
   readonly #verdicts: Verdicts;
   readonly actions = new ActionList();
-  readonly #changed: Uint32Array;
   readonly #dirtyClusters: number[] = [];
-  readonly #touched = new Set<ClusterState>();
-  readonly #newShapes = new Set<number>();
-  readonly #leftShapes = new Set<number>();
-  #byRank: ClusterState[] = [];
+  readonly #sync: Sync;
   #cycle = 0;
 
   constructor(options: EngineOptions) {
@@ -116,7 +115,16 @@ export class Engine {
     this.#filters = new Filters(inventory, needs.profiles, this.#families, attributes);
     this.#drains = new Drains(this.#stamps, clusters);
     this.#order = new NeedOrder(this.#needs, this.#stamps, this.#fleet.clusters, groups, needs.profiles);
-    this.#normaliser = new Normaliser(needs, groups, this.#fleet, this.#filters, this.#needs, this.#order);
+    this.#rows = new ClusterRows(needs, groups, this.#fleet, this.#filters);
+    this.#folding = new Folding(this.#fleet, this.#filters);
+    this.#normaliser = new Normaliser(
+      needs,
+      this.#fleet,
+      this.#filters,
+      this.#needs,
+      this.#order,
+      this.#rows,
+    );
     this.#claims = new Claims(this.#fleet, this.#needs);
     this.#supply = new Supply(this.#fleet);
     const context = new WalkContext(this.#fleet, this.#filters, this.#supply);
@@ -161,14 +169,31 @@ export class Engine {
       this.#gangs,
       this.#drains,
       this.#unmet,
-      (cluster, row) => this.#normaliser.stampOfRow(cluster, row),
+      (cluster, row) => this.#rows.stampOf(cluster, row),
     );
-    this.#changed = new Uint32Array(inventory.columns.rowCapacity);
+    this.#sync = new Sync({
+      inventory,
+      needTable: needs,
+      stamps: this.#stamps,
+      families: this.#families,
+      fleet: this.#fleet,
+      filters: this.#filters,
+      needs: this.#needs,
+      drains: this.#drains,
+      order: this.#order,
+      rows: this.#rows,
+      folding: this.#folding,
+      normaliser: this.#normaliser,
+      claims: this.#claims,
+      gangs: this.#gangs,
+      credit: this.#credit,
+      preemption: this.#preemption,
+    });
   }
 
   /** Decides one cycle on what the inventory and the needs say now; the actions are in `actions`. */
   decide(input: CycleInput, onPhase: PhaseListener = () => {}): CycleCost {
-    const changedMachines = this.#inventory.changes.take(this.#changed);
+    const changedMachines = this.#inventory.changes.take(this.#sync.changed);
     this.#dirtyClusters.length = 0;
     this.#needTable.takeDirty(this.#dirtyClusters);
     return this.#decide(input, changedMachines, onPhase);
@@ -178,7 +203,7 @@ export class Engine {
   decideFromScratch(input: CycleInput, onPhase: PhaseListener = () => {}): CycleCost {
     let count = 0;
     const { state } = this.#inventory.columns;
-    for (let slot = 1; slot < state.length; slot++) if (state[slot] !== 0) this.#changed[count++] = slot;
+    for (let slot = 1; slot < state.length; slot++) if (state[slot] !== 0) this.#sync.changed[count++] = slot;
     this.#dirtyClusters.length = 0;
     for (const cluster of this.#needTable.clusterRefs()) this.#dirtyClusters.push(cluster);
     return this.#decide(input, count, onPhase);
@@ -188,7 +213,7 @@ export class Engine {
   preemptionBegan(slot: number, cluster: number, fingerprint: number, group: number): void {
     this.#fleet.newStamps.push(this.#drains.begin(slot, cluster, fingerprint, group));
     const state = this.#fleet.clusters[cluster];
-    if (state !== undefined) this.#touchFolds(state);
+    if (state !== undefined) this.#sync.touchFolds(state);
   }
 
   /** For a fresh engine beside another one: takes over what no table says (P6, and the counts of A7, A8, P5). */
@@ -215,7 +240,7 @@ export class Engine {
   /** Gives back every reference that the engine holds in the tables that it shares. */
   close(): void {
     for (const [slot] of this.#drains) this.#drains.end(slot);
-    for (const cluster of this.#fleet.clusters) if (cluster !== undefined) this.#normaliser.forget(cluster);
+    for (const cluster of this.#fleet.clusters) if (cluster !== undefined) this.#sync.dropNeeds(cluster);
     for (let slot = 1; slot < this.#fleet.role.length; slot++) this.#fleet.detach(slot);
     this.#families.regroup();
   }
@@ -256,10 +281,10 @@ export class Engine {
     this.#cycle++;
     this.#verdicts.beginCycle(this.#cycle, input.isOrdinary);
     this.actions.clear();
-    this.#sync(changedMachines);
+    this.#sync.run(changedMachines, this.#dirtyClusters);
     onPhase('sync');
-    this.#credit.run(this.#touched);
-    this.#touched.clear();
+    this.#credit.run(this.#sync.touched);
+    this.#sync.touched.clear();
     this.#preemption.settleBuckets();
     onPhase('credit');
     this.#unmet.begin(this.#sortedUnmet(), this.#needs);
@@ -267,7 +292,7 @@ export class Engine {
     onPhase('acquire');
     this.#preemption.run(this.#unmet, this.actions);
     onPhase('preempt');
-    if (input.isOrdinary) this.#reclamation.reclaim(this.#byRank, this.actions);
+    if (input.isOrdinary) this.#reclamation.reclaim(this.#sync.byRank, this.actions);
     this.#reclamation.release(input.nowMs, this.#options.holds, this.actions);
     onPhase('reclaim');
     this.#verdicts.record((ref) => this.#fleet.clusterState(ref));
@@ -279,178 +304,6 @@ export class Engine {
       evaluatedNeeds: this.#credit.evaluatedCount,
       unmetNeeds: this.#unmet.count,
     };
-  }
-
-  /** Takes over what changed: machines off their lists, roll-ups read, machines on their new lists, folds. */
-  #sync(changedMachines: number): void {
-    this.#inventory.ensureRanks();
-    this.#families.fitDimensions();
-    if (this.#stamps.count === 0) {
-      // A first cycle brings everything at once; about a third of the rows stay needs of their own.
-      this.#stamps.reserve(Math.ceil(this.#needTable.count / 2) + Math.ceil(changedMachines / 2));
-      this.#needs.reserve(Math.ceil(this.#needTable.count / 2));
-    }
-    const changed = this.#admitShapes(changedMachines);
-    for (const ref of this.#dirtyClusters) this.#forgetIfAnother(this.#fleet.clusterState(ref));
-    this.#filters.refreshAll();
-    this.#attachAll(changed);
-    this.#endDrains();
-    this.#dismissShapes();
-    for (const ref of this.#dirtyClusters) {
-      const cluster = this.#fleet.clusterState(ref);
-      this.#normaliser.readRows(cluster);
-      this.#touched.add(cluster);
-    }
-    this.#normaliser.linkNewStamps();
-    this.#normaliser.refold(this.#touched);
-    this.#refoldFree();
-    this.#order.refresh();
-    for (const cluster of this.#touched) if (cluster.stale) this.#rebuild(cluster);
-    this.#rankClusters();
-  }
-
-  #detach(slot: number): void {
-    const fleet = this.#fleet;
-    if (fleet.role[slot] === Role.None) return;
-    const ref = fleet.cluster[slot]!;
-    if (ref !== 0) {
-      const cluster = fleet.clusterState(ref);
-      this.#touched.add(cluster);
-      cluster.touched = true;
-      if (fleet.claim[slot] !== 0) {
-        this.#needs.marks[cluster.needStart + fleet.claim[slot]! - 1]! |= Mark.Dirty;
-        this.#claims.release(cluster, slot);
-      }
-      const gang = this.#stamps.gang[fleet.stamp[slot]!]!;
-      if (gang !== 0) this.#needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
-    }
-    fleet.detach(slot);
-  }
-
-  /** Takes the changed machines off their lists and admits their new shapes; all, if those must be regrouped. */
-  #admitShapes(changedMachines: number): Uint32Array {
-    const { state, shape } = this.#inventory.columns;
-    const families = this.#families;
-    let changed = this.#changed.subarray(0, changedMachines);
-    let mustRegroup = false;
-    for (const slot of changed) {
-      if (this.#fleet.role[slot] !== Role.None) this.#leftShapes.add(this.#fleet.shape[slot]!);
-      this.#detach(slot);
-      if (state[slot] === 0 || (families.familyOf[shape[slot]!] ?? 0) !== 0) continue;
-      if (this.#newShapes.has(shape[slot]!)) continue;
-      this.#newShapes.add(shape[slot]!);
-      if (families.countLabels(shape[slot]!)) mustRegroup = true;
-    }
-    if (mustRegroup) changed = this.#regroup(changed);
-    for (const one of this.#newShapes) {
-      families.admit(one);
-      this.#gangs.admitShape(one);
-    }
-    this.#newShapes.clear();
-    return changed;
-  }
-
-  /** A label turned fine: all machines come off their lists, and all shapes get families anew. */
-  #regroup(changed: Uint32Array): Uint32Array {
-    const { state, shape } = this.#inventory.columns;
-    let count = changed.length;
-    for (let slot = 1; this.#families.count > 0 && slot < state.length; slot++) {
-      if (this.#fleet.role[slot] === Role.None) continue; // empty, or off its lists already
-      this.#detach(slot);
-      this.#changed[count++] = slot;
-    }
-    const all = this.#changed.subarray(0, count);
-    for (const slot of all) if (state[slot] !== 0) this.#newShapes.add(shape[slot]!);
-    this.#preemption.regroup();
-    this.#fleet.regroup();
-    this.#families.regroup();
-    this.#filters.regroup();
-    this.#gangs.regroup();
-    this.#leftShapes.clear();
-    for (const cluster of this.#fleet.clusters) if (cluster !== undefined) this.#touched.add(cluster);
-    return all;
-  }
-
-  /** Shapes that lost their last machine: their numbers may come back as others. */
-  #dismissShapes(): void {
-    for (const shape of this.#leftShapes) {
-      if (this.#families.machinesIn[shape]! > 0 || this.#families.familyOf[shape] === 0) continue;
-      this.#filters.forgetShape(shape);
-      this.#gangs.forgetShape(shape);
-      this.#families.dismiss(shape);
-    }
-    this.#leftShapes.clear();
-  }
-
-  #attachAll(changed: Uint32Array): void {
-    const fleet = this.#fleet;
-    for (const slot of changed) {
-      fleet.attach(slot);
-      const isDraining = fleet.role[slot] === Role.Draining;
-      if (isDraining && (this.#inventory.columns.flags[slot]! & Flag.FoundDraining) !== 0)
-        this.#drains.found.add(slot);
-      const ref = fleet.cluster[slot]!;
-      if (ref !== 0 && !isDraining) this.#touched.add(this.#fleet.clusterState(ref));
-    }
-  }
-
-  /** A machine that drains no more is freed for nobody any longer; its gang may fold again. */
-  #endDrains(): void {
-    const { role } = this.#fleet;
-    for (const slot of this.#drains.found) if (role[slot] !== Role.Draining) this.#drains.found.delete(slot);
-    for (const [slot, stamp] of [...this.#drains]) {
-      if (role[slot] === Role.Draining) continue;
-      const cluster = this.#fleet.clusters[this.#stamps.cluster[stamp]!];
-      this.#drains.end(slot);
-      if (cluster !== undefined) this.#touchFolds(cluster);
-    }
-  }
-
-  #touchFolds(cluster: ClusterState): void {
-    cluster.foldsTouched = true;
-    cluster.touched = true;
-    this.#touched.add(cluster);
-  }
-
-  #refoldFree(): void {
-    const changed: ClusterState[] = [];
-    this.#normaliser.refoldFree(changed);
-    for (const cluster of changed) this.#touched.add(cluster);
-  }
-
-  #rebuild(cluster: ClusterState): void {
-    this.#releaseClaims(cluster);
-    this.#normaliser.build(cluster);
-  }
-
-  /** A ref that was given back and stands for another cluster now: nothing of the old one counts for it. */
-  #forgetIfAnother(cluster: ClusterState): void {
-    if (cluster.rankedId === this.#inventory.tables.clusters.get(cluster.ref)) return;
-    this.#releaseClaims(cluster);
-    this.#normaliser.forget(cluster);
-  }
-
-  #releaseClaims(cluster: ClusterState): void {
-    const released: number[] = [];
-    for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
-      this.#claims.releaseAll(cluster, need, released);
-    }
-    this.#credit.forget(cluster);
-  }
-
-  /** Cluster ids as numbers; made anew when a cluster came, or its number stands for another one. */
-  #rankClusters(): void {
-    const { clusters } = this.#inventory.tables;
-    let isCurrent = true;
-    for (const cluster of this.#touched)
-      if (cluster.rankedId !== clusters.get(cluster.ref)) isCurrent = false;
-    if (isCurrent) return;
-    this.#byRank = this.#fleet.clusters.filter((state): state is ClusterState => state !== undefined);
-    this.#byRank.sort((a, b) => clusters.compare(a.ref, b.ref));
-    for (const [rank, state] of this.#byRank.entries()) {
-      state.rank = rank;
-      state.rankedId = clusters.get(state.ref);
-    }
   }
 
   #sortedUnmet(): number[] {

@@ -221,7 +221,10 @@ export class Filters {
       const attribute = familyAttribute(this.#families, family, requirement.key);
       if (attribute !== FINE) {
         if (!matches(requirement, attribute)) return false;
-      } else if (requirement.operator === Operator.DoesNotExist || requirement.operator === Operator.Unspecified) {
+      } else if (
+        requirement.operator === Operator.DoesNotExist ||
+        requirement.operator === Operator.Unspecified
+      ) {
         return false;
       }
     }

@@ -39,7 +39,10 @@ export class Gangs {
   readonly #attributes: SlotAttributes;
   readonly #domainsByKeys = new Map<string, Domains>();
   /** The same by profile, thousands of times; void when the ref stands for another profile, with other keys. */
-  readonly #domainsByProfile: ({ readonly keys: readonly string[]; readonly domains: Domains } | undefined)[] = [];
+  readonly #domainsByProfile: (
+    | { readonly keys: readonly string[]; readonly domains: Domains }
+    | undefined
+  )[] = [];
   readonly #tally: DomainTally;
   readonly #walk: Walk;
   readonly #lanes: number[] = [];

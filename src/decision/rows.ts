@@ -1,0 +1,216 @@
+/**
+ * The rows of a roll-up as the engine holds them: which stamp each has, and which fold each could join (A1).
+ * Most rows of a cluster are small gangs that fold; those get no stamp of their own until a machine carries it
+ * or a count needs it, because making one for each would be most of the cost of reading a roll-up.
+ */
+import type { StringTable } from '../base/string-table.ts';
+import type { VectorTable } from '../base/vectors.ts';
+import type { NeedTable } from '../needs/need-table.ts';
+import type { ClusterState, FoldGroup } from './clusters.ts';
+import type { Filter, Filters } from './filters.ts';
+import type { Fleet } from './fleet.ts';
+import { FoldNames } from './fold-names.ts';
+
+/** Profile and vector refs are far below this, so a pair is one exact number. */
+const GROUP_KEY_SPAN = 2 ** 24;
+const NO_ROWS = new Uint32Array(0);
+
+export class ClusterRows {
+  readonly #needTable: NeedTable;
+  readonly #foldNames: FoldNames;
+  readonly #vectors: VectorTable;
+  readonly #fleet: Fleet;
+  readonly #filters: Filters;
+
+  constructor(needTable: NeedTable, groups: StringTable, fleet: Fleet, filters: Filters) {
+    this.#needTable = needTable;
+    this.#vectors = fleet.inventory.shapes.vectors;
+    this.#foldNames = new FoldNames(groups, this.#vectors);
+    this.#fleet = fleet;
+    this.#filters = filters;
+  }
+
+  /** Takes over the cluster's rows from the need table; what it had before is let go. */
+  read(cluster: ClusterState): void {
+    const { stamps } = this.#fleet;
+    const { rowStamp: oldStamps, groups: oldGroups } = cluster;
+    const table = this.#needTable;
+    const start = table.sliceStart(cluster.ref);
+    const count = table.sliceCount(cluster.ref);
+    for (const stamp of oldStamps) stamps.fold[stamp] = 0;
+    for (const { stamp } of oldGroups) stamps.fold[stamp] = 0;
+    cluster.rowCount = count;
+    cluster.rowStamp = new Uint32Array(count);
+    cluster.rowGroup = new Uint32Array(count);
+    cluster.rowNeed = new Uint32Array(count);
+    cluster.groups = [];
+    cluster.askingCount = 0;
+    const groupOf = new Map<number, FoldGroup>();
+    const { profile: profileOf, group: groupNameOf, profiles } = table;
+    for (let row = 0; row < count; row++) {
+      const { fingerprintRef, sameKeys } = profiles.get(profileOf[start + row]!);
+      if (sameKeys.length === 0) {
+        this.#giveStamp(cluster, row, stamps.intern(cluster.ref, fingerprintRef, groupNameOf[start + row]!));
+        continue;
+      }
+      cluster.rowGroup[row] = this.#joinGroup(cluster, row, start + row, groupOf).index + 1;
+      const groupName = groupNameOf[start + row]!;
+      if (!stamps.isGroupStamped(groupName)) continue;
+      const stamp = stamps.find(cluster.ref, fingerprintRef, groupName);
+      if (stamp === 0) continue;
+      stamps.retain(stamp);
+      this.#giveStamp(cluster, row, stamp);
+    }
+    this.#releaseRows(oldStamps, oldGroups);
+    this.#fleet.families.freeVersion++; // which Creating machines A1 counts as free depends on the rows, too
+    cluster.stale = true;
+    cluster.wasRead = true;
+    cluster.foldsTouched = true;
+    cluster.touched = true;
+  }
+
+  /** Lets go of all that the cluster's rows hold. */
+  forget(cluster: ClusterState): void {
+    this.#releaseRows(cluster.rowStamp, cluster.groups);
+    cluster.rowCount = 0;
+    cluster.rowStamp = cluster.rowNeed = cluster.rowGroup = NO_ROWS;
+    cluster.groups = [];
+  }
+
+  /** The stamp of a row, made if it has none yet. */
+  stampOf(cluster: ClusterState, row: number): number {
+    if (cluster.rowStamp[row] !== 0) return cluster.rowStamp[row]!;
+    const table = this.#needTable;
+    const tableRow = table.sliceStart(cluster.ref) + row;
+    const { fingerprintRef } = table.profiles.get(table.profile[tableRow]!);
+    const stamp = this.#fleet.stamps.intern(cluster.ref, fingerprintRef, table.group[tableRow]!);
+    this.#giveStamp(cluster, row, stamp);
+    return stamp;
+  }
+
+  /** Stamps that machines or drains brought since the last cycle: rows that had none may be theirs. */
+  linkNewStamps(): void {
+    const { stamps, newStamps, clusters } = this.#fleet;
+    for (const stamp of newStamps) {
+      const cluster = clusters[stamps.cluster[stamp]!];
+      if (cluster === undefined || cluster.wasRead) continue;
+      if (stamps.references[stamp] === 0 || stamps.rowCount[stamp]! > 0) continue;
+      this.#linkStamp(cluster, stamp);
+    }
+    newStamps.length = 0;
+  }
+
+  #linkStamp(cluster: ClusterState, stamp: number): void {
+    const { stamps } = this.#fleet;
+    const table = this.#needTable;
+    const start = table.sliceStart(cluster.ref);
+    for (const group of cluster.groups) {
+      for (const row of group.rows) {
+        if (cluster.rowStamp[row] !== 0 || table.group[start + row] !== stamps.group[stamp]) continue;
+        const { fingerprintRef } = table.profiles.get(table.profile[start + row]!);
+        if (fingerprintRef !== stamps.fingerprint[stamp]) continue;
+        stamps.retain(stamp);
+        this.#giveStamp(cluster, row, stamp);
+        cluster.touchedGroups.push(group.index);
+        return;
+      }
+    }
+  }
+
+  #giveStamp(cluster: ClusterState, row: number, stamp: number): void {
+    cluster.rowStamp[row] = stamp;
+    this.#fleet.stamps.rowCount[stamp]!++;
+    if (cluster.rowGroup[row] !== 0) this.#fleet.stamps.fold[stamp] = cluster.rowGroup[row]!;
+  }
+
+  #releaseRows(rowStamp: Uint32Array, groups: readonly FoldGroup[]): void {
+    const { stamps } = this.#fleet;
+    for (const stamp of rowStamp) {
+      if (stamp === 0) continue;
+      if (--stamps.rowCount[stamp]! === 0) {
+        stamps.forgetCounts(stamp);
+        stamps.gang[stamp] = 0;
+      }
+      stamps.release(stamp);
+    }
+    for (const group of groups) {
+      for (const fit of group.fits) this.#filters.release(fit);
+      this.#foldNames.release(group.aggregate);
+      for (const stamp of [group.stamp, group.plainStamp]) {
+        stamps.folds[stamp]!--;
+        stamps.release(stamp);
+      }
+    }
+  }
+
+  #joinGroup(
+    cluster: ClusterState,
+    row: number,
+    tableRow: number,
+    groupOf: Map<number, FoldGroup>,
+  ): FoldGroup {
+    const table = this.#needTable;
+    const aggregate = table.aggregate[tableRow]!;
+    const minUnit = table.minUnit[tableRow]!;
+    const profile = table.profile[tableRow]!;
+    const remaining = table.profiles.withoutSame(profile);
+    // Rows of one profile follow each other (N4), so the group is mostly that of the row before.
+    let group = cluster.groups[cluster.groups.length - 1];
+    if (group === undefined || group.profile !== remaining || group.aggregate !== aggregate) {
+      const key = remaining * GROUP_KEY_SPAN + aggregate;
+      group = groupOf.get(key);
+      if (group === undefined) {
+        group = this.#makeGroup(cluster, remaining, aggregate);
+        groupOf.set(key, group);
+        cluster.groups.push(group);
+      }
+    }
+    const before = group.rows.length - 1;
+    if (before >= 0 && group.lastProfile === profile && group.lastMinUnit === minUnit) {
+      group.fits.push(this.#filters.retain(group.fits[before]!));
+    } else {
+      group.fits.push(this.#fitOf(profile, aggregate, minUnit));
+      group.lastProfile = profile;
+      group.lastMinUnit = minUnit;
+    }
+    group.rows.push(row);
+    return group;
+  }
+
+  /** The machine must hold aggregate and min_unit; mostly the gang is the larger of the two already. */
+  #fitOf(profile: number, aggregate: number, minUnit: number): Filter {
+    if (this.#vectors.covers(aggregate, minUnit)) return this.#filters.intern(profile, aggregate);
+    const both = this.#vectors.max(aggregate, minUnit);
+    const fit = this.#filters.intern(profile, both);
+    this.#vectors.release(both);
+    return fit;
+  }
+
+  #makeGroup(cluster: ClusterState, profile: number, aggregate: number): FoldGroup {
+    const { stamps } = this.#fleet;
+    const { fingerprintRef } = this.#needTable.profiles.get(profile);
+    const stamp = stamps.intern(cluster.ref, fingerprintRef, this.#foldNames.use(aggregate));
+    const plainStamp = stamps.intern(cluster.ref, fingerprintRef, 0);
+    stamps.folds[stamp]!++;
+    stamps.folds[plainStamp]!++;
+    stamps.fold[stamp] = cluster.groups.length + 1;
+    return {
+      index: cluster.groups.length,
+      profile,
+      aggregate,
+      stamp,
+      plainStamp,
+      rows: [],
+      fits: [],
+      lastProfile: 0,
+      lastMinUnit: 0,
+      folded: [],
+      firstFolded: -1,
+      arrivalMs: 0,
+      asksFree: false,
+      freeFit: null,
+      freeWanted: 0,
+      freeAnswer: 0,
+    };
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * The first step of a cycle: takes over what changed since the last one. Machines come off their lists, new
+ * shapes find their families, machines go on their new lists, roll-ups are read, folds are asked again, and the
+ * needs of clusters whose rows or folds changed are made anew. What is left for credit is in `touched`.
+ */
+import { Flag } from '../inventory/intent.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import type { NeedTable } from '../needs/need-table.ts';
+import type { Claims } from './claims.ts';
+import type { ClusterState } from './clusters.ts';
+import type { Credit } from './credit.ts';
+import type { Drains } from './drains.ts';
+import type { Families } from './families.ts';
+import type { Filters } from './filters.ts';
+import { type Fleet, Role } from './fleet.ts';
+import type { Folding } from './folding.ts';
+import type { Gangs } from './gangs.ts';
+import { Mark, type NeedColumns } from './need-columns.ts';
+import type { Normaliser } from './normalise.ts';
+import type { NeedOrder } from './order.ts';
+import type { Preemption } from './preempt.ts';
+import type { ClusterRows } from './rows.ts';
+import type { StampTable } from './stamps.ts';
+
+/** The engine's tables and phases, as far as a change has to reach them. */
+export interface SyncParts {
+  readonly inventory: Inventory;
+  readonly needTable: NeedTable;
+  readonly stamps: StampTable;
+  readonly families: Families;
+  readonly fleet: Fleet;
+  readonly filters: Filters;
+  readonly needs: NeedColumns;
+  readonly drains: Drains;
+  readonly order: NeedOrder;
+  readonly rows: ClusterRows;
+  readonly folding: Folding;
+  readonly normaliser: Normaliser;
+  readonly claims: Claims;
+  readonly gangs: Gangs;
+  readonly credit: Credit;
+  readonly preemption: Preemption;
+}
+
+export class Sync {
+  readonly #parts: SyncParts;
+  /** The changed slots, put here by the engine; as many as there can be. */
+  readonly changed: Uint32Array;
+  /** Clusters that credit has to look at. */
+  readonly touched = new Set<ClusterState>();
+  /** Every cluster, by id. */
+  byRank: readonly ClusterState[] = [];
+  readonly #newShapes = new Set<number>();
+  readonly #leftShapes = new Set<number>();
+
+  constructor(parts: SyncParts) {
+    this.#parts = parts;
+    this.changed = new Uint32Array(parts.inventory.columns.rowCapacity);
+  }
+
+  /** Takes over what changed: machines off their lists, roll-ups read, machines on their new lists, folds. */
+  run(changedMachines: number, dirtyClusters: readonly number[]): void {
+    this.#parts.inventory.ensureRanks();
+    this.#parts.families.fitDimensions();
+    if (this.#parts.stamps.count === 0) {
+      // A first cycle brings everything at once; about a third of the rows stay needs of their own.
+      this.#parts.stamps.reserve(Math.ceil(this.#parts.needTable.count / 2) + Math.ceil(changedMachines / 2));
+      this.#parts.needs.reserve(Math.ceil(this.#parts.needTable.count / 2));
+    }
+    const changed = this.#admitShapes(changedMachines);
+    for (const ref of dirtyClusters) this.#forgetIfAnother(this.#parts.fleet.clusterState(ref));
+    this.#parts.filters.refreshAll();
+    this.#attachAll(changed);
+    this.#endDrains();
+    this.#dismissShapes();
+    for (const ref of dirtyClusters) {
+      const cluster = this.#parts.fleet.clusterState(ref);
+      this.#parts.rows.read(cluster);
+      this.touched.add(cluster);
+    }
+    this.#parts.rows.linkNewStamps();
+    this.#parts.folding.refold(this.touched);
+    this.#refoldFree();
+    this.#parts.order.refresh();
+    for (const cluster of this.touched) if (cluster.stale) this.#rebuild(cluster);
+    this.#rankClusters();
+  }
+
+  #detach(slot: number): void {
+    const fleet = this.#parts.fleet;
+    if (fleet.role[slot] === Role.None) return;
+    const ref = fleet.cluster[slot]!;
+    if (ref !== 0) {
+      const cluster = fleet.clusterState(ref);
+      this.touched.add(cluster);
+      cluster.touched = true;
+      if (fleet.claim[slot] !== 0) {
+        this.#parts.needs.marks[cluster.needStart + fleet.claim[slot]! - 1]! |= Mark.Dirty;
+        this.#parts.claims.release(cluster, slot);
+      }
+      const gang = this.#parts.stamps.gang[fleet.stamp[slot]!]!;
+      if (gang !== 0) this.#parts.needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
+    }
+    fleet.detach(slot);
+  }
+
+  /** Takes the changed machines off their lists and admits their new shapes; all, if those must be regrouped. */
+  #admitShapes(changedMachines: number): Uint32Array {
+    const { state, shape } = this.#parts.inventory.columns;
+    const families = this.#parts.families;
+    let changed = this.changed.subarray(0, changedMachines);
+    let mustRegroup = false;
+    for (const slot of changed) {
+      if (this.#parts.fleet.role[slot] !== Role.None) this.#leftShapes.add(this.#parts.fleet.shape[slot]!);
+      this.#detach(slot);
+      if (state[slot] === 0 || (families.familyOf[shape[slot]!] ?? 0) !== 0) continue;
+      if (this.#newShapes.has(shape[slot]!)) continue;
+      this.#newShapes.add(shape[slot]!);
+      if (families.countLabels(shape[slot]!)) mustRegroup = true;
+    }
+    if (mustRegroup) changed = this.#regroup(changed);
+    for (const one of this.#newShapes) {
+      families.admit(one);
+      this.#parts.gangs.admitShape(one);
+    }
+    this.#newShapes.clear();
+    return changed;
+  }
+
+  /** A label turned fine: all machines come off their lists, and all shapes get families anew. */
+  #regroup(changed: Uint32Array): Uint32Array {
+    const { state, shape } = this.#parts.inventory.columns;
+    let count = changed.length;
+    for (let slot = 1; this.#parts.families.count > 0 && slot < state.length; slot++) {
+      if (this.#parts.fleet.role[slot] === Role.None) continue; // empty, or off its lists already
+      this.#detach(slot);
+      this.changed[count++] = slot;
+    }
+    const all = this.changed.subarray(0, count);
+    for (const slot of all) if (state[slot] !== 0) this.#newShapes.add(shape[slot]!);
+    this.#parts.preemption.regroup();
+    this.#parts.fleet.regroup();
+    this.#parts.families.regroup();
+    this.#parts.filters.regroup();
+    this.#parts.gangs.regroup();
+    this.#leftShapes.clear();
+    for (const cluster of this.#parts.fleet.clusters) if (cluster !== undefined) this.touched.add(cluster);
+    return all;
+  }
+
+  /** Shapes that lost their last machine: their numbers may come back as others. */
+  #dismissShapes(): void {
+    for (const shape of this.#leftShapes) {
+      if (this.#parts.families.machinesIn[shape]! > 0 || this.#parts.families.familyOf[shape] === 0) continue;
+      this.#parts.filters.forgetShape(shape);
+      this.#parts.gangs.forgetShape(shape);
+      this.#parts.families.dismiss(shape);
+    }
+    this.#leftShapes.clear();
+  }
+
+  #attachAll(changed: Uint32Array): void {
+    const fleet = this.#parts.fleet;
+    for (const slot of changed) {
+      fleet.attach(slot);
+      const isDraining = fleet.role[slot] === Role.Draining;
+      if (isDraining && (this.#parts.inventory.columns.flags[slot]! & Flag.FoundDraining) !== 0)
+        this.#parts.drains.found.add(slot);
+      const ref = fleet.cluster[slot]!;
+      if (ref !== 0 && !isDraining) this.touched.add(this.#parts.fleet.clusterState(ref));
+    }
+  }
+
+  /** A machine that drains no more is freed for nobody any longer; its gang may fold again. */
+  #endDrains(): void {
+    const { role } = this.#parts.fleet;
+    for (const slot of this.#parts.drains.found)
+      if (role[slot] !== Role.Draining) this.#parts.drains.found.delete(slot);
+    for (const [slot, stamp] of [...this.#parts.drains]) {
+      if (role[slot] === Role.Draining) continue;
+      const cluster = this.#parts.fleet.clusters[this.#parts.stamps.cluster[stamp]!];
+      this.#parts.drains.end(slot);
+      if (cluster !== undefined) this.touchFolds(cluster);
+    }
+  }
+
+  touchFolds(cluster: ClusterState): void {
+    cluster.foldsTouched = true;
+    cluster.touched = true;
+    this.touched.add(cluster);
+  }
+
+  #refoldFree(): void {
+    const changed: ClusterState[] = [];
+    this.#parts.folding.refoldFree(changed);
+    for (const cluster of changed) this.touched.add(cluster);
+  }
+
+  #rebuild(cluster: ClusterState): void {
+    this.#releaseClaims(cluster);
+    this.#parts.normaliser.build(cluster);
+  }
+
+  /** A ref that was given back and stands for another cluster now: nothing of the old one counts for it. */
+  #forgetIfAnother(cluster: ClusterState): void {
+    if (cluster.rankedId === this.#parts.inventory.tables.clusters.get(cluster.ref)) return;
+    this.#releaseClaims(cluster);
+    this.dropNeeds(cluster);
+  }
+
+  dropNeeds(cluster: ClusterState): void {
+    this.#parts.normaliser.drop(cluster);
+    this.#parts.rows.forget(cluster);
+    this.#parts.folding.forget(cluster);
+  }
+
+  #releaseClaims(cluster: ClusterState): void {
+    const released: number[] = [];
+    for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
+      this.#parts.claims.releaseAll(cluster, need, released);
+    }
+    this.#parts.credit.forget(cluster);
+  }
+
+  /** Cluster ids as numbers; made anew when a cluster came, or its number stands for another one. */
+  #rankClusters(): void {
+    const { clusters } = this.#parts.inventory.tables;
+    let isCurrent = true;
+    for (const cluster of this.touched) if (cluster.rankedId !== clusters.get(cluster.ref)) isCurrent = false;
+    if (isCurrent) return;
+    const all = this.#parts.fleet.clusters.filter((state): state is ClusterState => state !== undefined);
+    all.sort((a, b) => clusters.compare(a.ref, b.ref));
+    this.byRank = all;
+    for (const [rank, state] of all.entries()) {
+      state.rank = rank;
+      state.rankedId = clusters.get(state.ref);
+    }
+  }
+}
