@@ -20,14 +20,13 @@ export interface FoldGroup {
   /** Stamp of the fold, and of the same with the empty group (how the reference stamps). */
   readonly stamp: number;
   readonly plainStamp: number;
-  /** Rows of the group in order N4, and the filter of a machine that holds one of each whole. */
-  readonly rows: number[];
-  readonly fits: Filter[];
-  /** Profile and min_unit of the last row: the next one mostly has the same, and the same filter. */
+  /** Its rows, in order N4: a stretch of the cluster's `groupRows`. */
+  rowsStart: number;
+  rowsEnd: number;
+  /** Profile, min_unit and filter of the last row: the next one mostly has the same. */
   lastProfile: number;
   lastMinUnit: number;
-  /** By position in `rows`: whether it folds now; the others stay gangs. */
-  readonly folded: boolean[];
+  lastFit: Filter | null;
   /** The first row that folds; -1 = none. */
   firstFolded: number;
   /** The earliest of those that fold. */
@@ -41,6 +40,7 @@ export interface FoldGroup {
 }
 
 const NO_ROWS = new Uint32Array(0);
+const NO_FLAGS = new Uint8Array(0);
 
 export class ClusterState {
   readonly ref: number;
@@ -55,6 +55,11 @@ export class ClusterState {
   /** Its fold group, as index in `groups` + 1; 0 = it never folds. */
   rowGroup: Uint32Array = NO_ROWS;
   rowNeed: Uint32Array = NO_ROWS;
+  /** The filter of a machine that holds one such gang whole (its id), and whether the row folds now. */
+  rowFit: Uint32Array = NO_ROWS;
+  rowFolds: Uint8Array = NO_FLAGS;
+  /** The rows that may fold, by group. */
+  groupRows: Uint32Array = NO_ROWS;
   groups: FoldGroup[] = [];
   /** Normalised needs: a slice of the need columns, in order N4. */
   needStart = 0;

@@ -2,7 +2,7 @@
  * The decision engine: needs and inventory in, actions out. One cycle reads what changed since the last one,
  * repairs credit, lets needs with a deficit acquire (phase 1) and preempt (phase 2), and gives back what
  * nobody claims (phase 3). From scratch is the same engine with everything changed, so a fresh engine over
- * the same inputs must say the same: `differencesFrom` counts where two do not.
+ * the same inputs must say the same: check.ts counts where two do not.
  *
  * No clock, no randomness, no I/O: the same inputs give the same actions.
  */

@@ -73,7 +73,7 @@ export class Folding {
   /** Decides which rows of the group fold; true if that is another answer than before. */
   #foldGroup(cluster: ClusterState, group: FoldGroup): boolean {
     const { held } = this.#fleet.stamps;
-    const { rows, fits, folded } = group;
+    const { groupRows, rowFit, rowFolds, rowStamp } = cluster;
     let differs = false;
     let foldedCount = 0;
     let fitOfOwn: Filter | undefined;
@@ -83,11 +83,12 @@ export class Folding {
     group.freeWanted = 0;
     group.firstFolded = -1;
     let fitsDiffer = false;
-    for (let position = 0; position < rows.length; position++) {
+    for (let position = group.rowsStart; position < group.rowsEnd; position++) {
+      const row = groupRows[position]!;
       let folds = false;
-      if (held[cluster.rowStamp[rows[position]!]!] === 0) {
+      if (held[rowStamp[row]!] === 0) {
         // It has no machines of its own (nor a stamp, mostly), which would make it a gang.
-        const fit = fits[position]!;
+        const fit = this.#filters.get(rowFit[row]!);
         if (fit !== fitOfOwn) {
           if (fitOfOwn !== undefined) fitsDiffer = true;
           own = this.#gangsOnOwn(group, fit);
@@ -101,9 +102,10 @@ export class Folding {
           folds = foldedCount < own + this.#gangsOnFree(fit, group.aggregate);
         }
       }
-      if (folds && foldedCount++ === 0) group.firstFolded = rows[position]!;
-      if (folded[position] !== folds) differs = true;
-      folded[position] = folds;
+      if (folds && foldedCount++ === 0) group.firstFolded = row;
+      const flag = folds ? 1 : 0;
+      if (rowFolds[row] !== flag) differs = true;
+      rowFolds[row] = flag;
     }
     if (fitsDiffer) group.freeFit = null;
     group.freeAnswer = group.asksFree ? this.#freeAnswerOf(group) : 0;

@@ -48,17 +48,14 @@ export class Normaliser {
   build(cluster: ClusterState): void {
     const needs = this.#needs;
     this.drop(cluster);
-    const { rowCount } = cluster;
-    const foldOf = this.#foldMembership(cluster);
     let count = 0;
-    for (let row = 0; row < rowCount; row++) {
-      if (foldOf[row] === undefined || foldOf[row]!.firstFolded === row) count++;
-    }
+    for (let row = 0; row < cluster.rowCount; row++) if (cluster.rowFolds[row] === 0) count++;
+    for (const { firstFolded } of cluster.groups) if (firstFolded >= 0) count++;
     const start = needs.takeSlice(count);
     cluster.needStart = start;
     cluster.needCount = count;
-    this.#writeInOrder(cluster, foldOf);
-    for (let need = start; need < start + count; need++) this.#linkRows(cluster, need, foldOf);
+    this.#writeInOrder(cluster);
+    for (let need = start; need < start + count; need++) this.#linkRows(cluster, need);
     this.#lastFilter = null;
     cluster.stale = cluster.wasRead = false;
     cluster.touched = true;
@@ -90,18 +87,8 @@ export class Normaliser {
     if (live[stamp] === (by === 1 ? 1 : 0)) this.#fleet.liveChanged(stamp);
   }
 
-  #foldMembership(cluster: ClusterState): (FoldGroup | undefined)[] {
-    const membership = new Array<FoldGroup | undefined>(cluster.rowCount);
-    for (const group of cluster.groups) {
-      for (let position = 0; position < group.rows.length; position++) {
-        if (group.folded[position]) membership[group.rows[position]!] = group;
-      }
-    }
-    return membership;
-  }
-
   /** Rows come in order N4; folds have another fingerprint and group, and are merged in at their places. */
-  #writeInOrder(cluster: ClusterState, foldOf: readonly (FoldGroup | undefined)[]): void {
+  #writeInOrder(cluster: ClusterState): void {
     const folds = cluster.groups.filter(({ firstFolded }) => firstFolded >= 0);
     for (const fold of folds) fold.arrivalMs = this.#earliestArrival(cluster, fold);
     folds.sort((a, b) => this.#order.compareKeys(this.#foldKey(a, FOLD_KEY_A), this.#foldKey(b, FOLD_KEY_B)));
@@ -112,7 +99,7 @@ export class Normaliser {
     let settledProfile = 0; // rows of this profile and arrival come before the next fold, whatever their group
     let settledMs = 0;
     for (let row = 0; row < cluster.rowCount; row++) {
-      if (foldOf[row] !== undefined) continue;
+      if (cluster.rowFolds[row] === 1) continue;
       const isSettled = profile[start + row] === settledProfile && arrivalMs[start + row] === settledMs;
       if (fold < folds.length && !isSettled) {
         this.#rowKey(cluster, row, ROW_KEY);
@@ -156,9 +143,9 @@ export class Normaliser {
     let minUnit = group.aggregate;
     this.#vectors.retain(minUnit);
     let members = 0;
-    for (let position = 0; position < group.rows.length; position++) {
-      if (!group.folded[position]) continue;
-      const row = start + group.rows[position]!;
+    for (let position = group.rowsStart; position < group.rowsEnd; position++) {
+      if (cluster.rowFolds[cluster.groupRows[position]!] === 0) continue;
+      const row = start + cluster.groupRows[position]!;
       members++;
       if (this.#vectors.covers(minUnit, table.minUnit[row]!)) continue;
       const greater = this.#vectors.max(minUnit, table.minUnit[row]!);
@@ -249,14 +236,14 @@ export class Normaliser {
   #earliestArrival(cluster: ClusterState, group: FoldGroup): number {
     const start = this.#needTable.sliceStart(cluster.ref);
     let earliest = Number.POSITIVE_INFINITY;
-    for (let position = 0; position < group.rows.length; position++) {
-      if (!group.folded[position]) continue;
-      earliest = Math.min(earliest, this.#needTable.arrivalMs[start + group.rows[position]!]!);
+    for (let position = group.rowsStart; position < group.rowsEnd; position++) {
+      const row = cluster.groupRows[position]!;
+      if (cluster.rowFolds[row] === 1) earliest = Math.min(earliest, this.#needTable.arrivalMs[start + row]!);
     }
     return earliest;
   }
 
-  #linkRows(cluster: ClusterState, need: number, foldOf: readonly (FoldGroup | undefined)[]): void {
+  #linkRows(cluster: ClusterState, need: number): void {
     const needs = this.#needs;
     const { stamps } = this.#fleet;
     const row = needs.firstRow[need]!;
@@ -265,9 +252,10 @@ export class Normaliser {
       cluster.rowNeed[row] = need;
       return;
     }
-    const group = foldOf[row]!;
-    for (let position = 0; position < group.rows.length; position++) {
-      if (group.folded[position]) cluster.rowNeed[group.rows[position]!] = need;
+    const group = cluster.groups[cluster.rowGroup[row]! - 1]!;
+    for (let position = group.rowsStart; position < group.rowsEnd; position++) {
+      const member = cluster.groupRows[position]!;
+      if (cluster.rowFolds[member] === 1) cluster.rowNeed[member] = need;
     }
   }
 }

@@ -21,6 +21,8 @@ export class ClusterRows {
   readonly #vectors: VectorTable;
   readonly #fleet: Fleet;
   readonly #filters: Filters;
+  /** Groups of the cluster that is being read, by remaining profile and aggregate. */
+  readonly #groupOf = new Map<number, FoldGroup>();
 
   constructor(needTable: NeedTable, groups: StringTable, fleet: Fleet, filters: Filters) {
     this.#needTable = needTable;
@@ -33,7 +35,7 @@ export class ClusterRows {
   /** Takes over the cluster's rows from the need table; what it had before is let go. */
   read(cluster: ClusterState): void {
     const { stamps } = this.#fleet;
-    const { rowStamp: oldStamps, groups: oldGroups } = cluster;
+    const { rowStamp: oldStamps, rowFit: oldFits, groups: oldGroups } = cluster;
     const table = this.#needTable;
     const start = table.sliceStart(cluster.ref);
     const count = table.sliceCount(cluster.ref);
@@ -43,9 +45,11 @@ export class ClusterRows {
     cluster.rowStamp = new Uint32Array(count);
     cluster.rowGroup = new Uint32Array(count);
     cluster.rowNeed = new Uint32Array(count);
+    cluster.rowFit = new Uint32Array(count);
+    cluster.rowFolds = new Uint8Array(count);
     cluster.groups = [];
     cluster.askingCount = 0;
-    const groupOf = new Map<number, FoldGroup>();
+    this.#groupOf.clear();
     const { profile: profileOf, group: groupNameOf, profiles } = table;
     for (let row = 0; row < count; row++) {
       const { fingerprintRef, sameKeys } = profiles.get(profileOf[start + row]!);
@@ -53,7 +57,7 @@ export class ClusterRows {
         this.#giveStamp(cluster, row, stamps.intern(cluster.ref, fingerprintRef, groupNameOf[start + row]!));
         continue;
       }
-      cluster.rowGroup[row] = this.#joinGroup(cluster, row, start + row, groupOf).index + 1;
+      cluster.rowGroup[row] = this.#joinGroup(cluster, row, start + row).index + 1;
       const groupName = groupNameOf[start + row]!;
       if (!stamps.isGroupStamped(groupName)) continue;
       const stamp = stamps.find(cluster.ref, fingerprintRef, groupName);
@@ -61,7 +65,8 @@ export class ClusterRows {
       stamps.retain(stamp);
       this.#giveStamp(cluster, row, stamp);
     }
-    this.#releaseRows(oldStamps, oldGroups);
+    this.#gatherGroupRows(cluster);
+    this.#releaseRows(oldStamps, oldFits, oldGroups);
     this.#fleet.families.freeVersion++; // which Creating machines A1 counts as free depends on the rows, too
     cluster.stale = true;
     cluster.wasRead = true;
@@ -71,9 +76,9 @@ export class ClusterRows {
 
   /** Lets go of all that the cluster's rows hold. */
   forget(cluster: ClusterState): void {
-    this.#releaseRows(cluster.rowStamp, cluster.groups);
+    this.#releaseRows(cluster.rowStamp, cluster.rowFit, cluster.groups);
     cluster.rowCount = 0;
-    cluster.rowStamp = cluster.rowNeed = cluster.rowGroup = NO_ROWS;
+    cluster.rowStamp = cluster.rowNeed = cluster.rowGroup = cluster.rowFit = cluster.groupRows = NO_ROWS;
     cluster.groups = [];
   }
 
@@ -104,16 +109,16 @@ export class ClusterRows {
     const { stamps } = this.#fleet;
     const table = this.#needTable;
     const start = table.sliceStart(cluster.ref);
-    for (const group of cluster.groups) {
-      for (const row of group.rows) {
-        if (cluster.rowStamp[row] !== 0 || table.group[start + row] !== stamps.group[stamp]) continue;
-        const { fingerprintRef } = table.profiles.get(table.profile[start + row]!);
-        if (fingerprintRef !== stamps.fingerprint[stamp]) continue;
-        stamps.retain(stamp);
-        this.#giveStamp(cluster, row, stamp);
-        cluster.touchedGroups.push(group.index);
-        return;
-      }
+    for (let row = 0; row < cluster.rowCount; row++) {
+      const group = cluster.rowGroup[row]!;
+      if (group === 0 || cluster.rowStamp[row] !== 0) continue;
+      if (table.group[start + row] !== stamps.group[stamp]) continue;
+      const { fingerprintRef } = table.profiles.get(table.profile[start + row]!);
+      if (fingerprintRef !== stamps.fingerprint[stamp]) continue;
+      stamps.retain(stamp);
+      this.#giveStamp(cluster, row, stamp);
+      cluster.touchedGroups.push(group - 1);
+      return;
     }
   }
 
@@ -123,7 +128,7 @@ export class ClusterRows {
     if (cluster.rowGroup[row] !== 0) this.#fleet.stamps.fold[stamp] = cluster.rowGroup[row]!;
   }
 
-  #releaseRows(rowStamp: Uint32Array, groups: readonly FoldGroup[]): void {
+  #releaseRows(rowStamp: Uint32Array, rowFit: Uint32Array, groups: readonly FoldGroup[]): void {
     const { stamps } = this.#fleet;
     for (const stamp of rowStamp) {
       if (stamp === 0) continue;
@@ -133,8 +138,8 @@ export class ClusterRows {
       }
       stamps.release(stamp);
     }
+    for (const fit of rowFit) if (fit !== 0) this.#filters.release(this.#filters.get(fit));
     for (const group of groups) {
-      for (const fit of group.fits) this.#filters.release(fit);
       this.#foldNames.release(group.aggregate);
       for (const stamp of [group.stamp, group.plainStamp]) {
         stamps.folds[stamp]!--;
@@ -143,12 +148,22 @@ export class ClusterRows {
     }
   }
 
-  #joinGroup(
-    cluster: ClusterState,
-    row: number,
-    tableRow: number,
-    groupOf: Map<number, FoldGroup>,
-  ): FoldGroup {
+  /** Sorts the rows that may fold by group, by counting: within a group they stay in order. */
+  #gatherGroupRows(cluster: ClusterState): void {
+    let end = 0;
+    for (const group of cluster.groups) {
+      const rowCount = group.rowsEnd; // counted while the rows were read
+      group.rowsStart = group.rowsEnd = end;
+      end += rowCount;
+    }
+    cluster.groupRows = new Uint32Array(end);
+    for (let row = 0; row < cluster.rowCount; row++) {
+      const group = cluster.rowGroup[row]!;
+      if (group !== 0) cluster.groupRows[cluster.groups[group - 1]!.rowsEnd++] = row;
+    }
+  }
+
+  #joinGroup(cluster: ClusterState, row: number, tableRow: number): FoldGroup {
     const table = this.#needTable;
     const aggregate = table.aggregate[tableRow]!;
     const minUnit = table.minUnit[tableRow]!;
@@ -158,22 +173,22 @@ export class ClusterRows {
     let group = cluster.groups[cluster.groups.length - 1];
     if (group === undefined || group.profile !== remaining || group.aggregate !== aggregate) {
       const key = remaining * GROUP_KEY_SPAN + aggregate;
-      group = groupOf.get(key);
+      group = this.#groupOf.get(key);
       if (group === undefined) {
         group = this.#makeGroup(cluster, remaining, aggregate);
-        groupOf.set(key, group);
+        this.#groupOf.set(key, group);
         cluster.groups.push(group);
       }
     }
-    const before = group.rows.length - 1;
-    if (before >= 0 && group.lastProfile === profile && group.lastMinUnit === minUnit) {
-      group.fits.push(this.#filters.retain(group.fits[before]!));
+    group.rowsEnd++;
+    if (group.lastFit !== null && group.lastProfile === profile && group.lastMinUnit === minUnit) {
+      this.#filters.retain(group.lastFit);
     } else {
-      group.fits.push(this.#fitOf(profile, aggregate, minUnit));
+      group.lastFit = this.#fitOf(profile, aggregate, minUnit);
       group.lastProfile = profile;
       group.lastMinUnit = minUnit;
     }
-    group.rows.push(row);
+    cluster.rowFit[row] = group.lastFit.id;
     return group;
   }
 
@@ -200,11 +215,11 @@ export class ClusterRows {
       aggregate,
       stamp,
       plainStamp,
-      rows: [],
-      fits: [],
+      rowsStart: 0,
+      rowsEnd: 0,
       lastProfile: 0,
       lastMinUnit: 0,
-      folded: [],
+      lastFit: null,
       firstFolded: -1,
       arrivalMs: 0,
       asksFree: false,

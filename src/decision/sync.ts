@@ -75,6 +75,8 @@ export class Sync {
     this.#dismissShapes();
     for (const ref of dirtyClusters) {
       const cluster = this.#parts.fleet.clusterState(ref);
+      this.#releaseClaims(cluster);
+      this.#parts.normaliser.drop(cluster); // first: A1 counts Creating machines of a withdrawn need as free at once
       this.#parts.rows.read(cluster);
       this.touched.add(cluster);
     }
