@@ -24,7 +24,7 @@
  *             domain        u32   chosen domain of a gang (domains.ts); 0 = none
  *             remaining     f64 × width   demand not covered, by wanted dimension in the vector's order
  *
- * Slices come in powers of two and are reused.
+ * Slices come in multiples of 32 needs and are reused.
  */
 import type { VectorTable } from '../base/vectors.ts';
 import { widerF64, widerI32, widerU8, widerU32 } from './columns.ts';
@@ -58,6 +58,8 @@ export const WalkPart = {
 } as const;
 
 const NEEDS_AT_START = 64;
+/** A cluster has about 130 needs after folding; less than a tenth of the room is left empty. */
+const SLICE_STEP = 32;
 
 export class NeedColumns {
   cluster = new Uint32Array(NEEDS_AT_START);
@@ -103,7 +105,7 @@ export class NeedColumns {
     const free = this.#freeSlices[sizeClass]?.pop();
     if (free !== undefined) return free;
     const start = this.#limit;
-    this.#limit += 1 << sizeClass;
+    this.#limit += sizeClass * SLICE_STEP;
     this.#widen(this.#limit - 1);
     return start;
   }
@@ -220,5 +222,5 @@ export function subtractCapacity(
 }
 
 function sizeClassOf(count: number): number {
-  return 32 - Math.clz32(count - 1);
+  return Math.ceil(count / SLICE_STEP);
 }

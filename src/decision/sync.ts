@@ -42,6 +42,11 @@ export interface SyncParts {
   readonly preemption: Preemption;
 }
 
+/** From here on sorting them costs less than going to and fro between clusters. */
+const MANY_CHANGED = 16_384;
+/** Cluster refs are u16 in the machine columns. */
+const CLUSTER_REFS = 65_536;
+
 export class Sync {
   readonly #parts: SyncParts;
   /** The changed slots, put here by the engine; as many as there can be. */
@@ -70,7 +75,7 @@ export class Sync {
     const changed = this.#admitShapes(changedMachines);
     for (const ref of dirtyClusters) this.#forgetIfAnother(this.#parts.fleet.clusterState(ref));
     this.#parts.filters.refreshAll();
-    this.#attachAll(changed);
+    this.#attachAll(this.#byCluster(changed));
     this.#endDrains();
     this.#dismissShapes();
     for (const ref of dirtyClusters) {
@@ -159,6 +164,18 @@ export class Sync {
       this.#parts.families.dismiss(shape);
     }
     this.#leftShapes.clear();
+  }
+
+  /** Many machines are attached cluster by cluster: their needs, lists and stamps are then at hand. */
+  #byCluster(changed: Uint32Array): Uint32Array {
+    if (changed.length < MANY_CHANGED) return changed;
+    const { cluster } = this.#parts.inventory.columns;
+    const nextOf = new Uint32Array(CLUSTER_REFS + 1);
+    for (const slot of changed) nextOf[cluster[slot]! + 1]!++;
+    for (let ref = 1; ref < nextOf.length; ref++) nextOf[ref]! += nextOf[ref - 1]!;
+    const sorted = new Uint32Array(changed.length);
+    for (const slot of changed) sorted[nextOf[cluster[slot]!]!++] = slot;
+    return sorted;
   }
 
   #attachAll(changed: Uint32Array): void {
