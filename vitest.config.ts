@@ -6,6 +6,7 @@ export default defineConfig({
     // Shared two-core machines stall for seconds; a slow run is not a wrong one.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     pool: 'threads',
     maxWorkers: 2,
     reporters: ['default', './test/closing-line-reporter.ts'],

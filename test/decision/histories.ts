@@ -1,0 +1,88 @@
+/**
+ * Random histories, decided three ways: by the oracle, by a fresh engine over the same tables, and by the
+ * engine that lived through the history and was told only what changed. All three must agree on every claim,
+ * action (with order), deficit, verdict and count. A failure names the seed; FLOTILLA_SEED=<seed>
+ * FLOTILLA_HISTORIES=4 replays it.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { Random } from '../../src/base/random.ts';
+import { randomWorld, step } from '../oracle/generator.ts';
+import { decide } from '../oracle/oracle.ts';
+import type { OracleResult, World } from '../oracle/world.ts';
+import { comparable } from './comparable.ts';
+import { EngineWorld, type EngineWorldOptions } from './engine-world.ts';
+
+/** In all; each of the PARTS test files runs its share, so that both cores have something to do. */
+const HISTORIES = Number(process.env.FLOTILLA_HISTORIES ?? 2000);
+const PARTS = 4;
+const STEPS = 30;
+/** A fresh engine costs five times an old one; every second step is 30,000 of them. */
+const SCRATCH_EVERY = 2;
+const FIRST_SEED = Number(process.env.FLOTILLA_SEED ?? 1);
+
+/** Grain of families and domains: as in small fleets, as in large ones, with labels of a machine's own. */
+const GRAINS: readonly EngineWorldOptions[] = [
+  {},
+  { coarseValuesMax: 1 },
+  { coarseValuesMax: 3 },
+  { ownLabelKeys: ['rack'] },
+];
+
+/** A restart loses what only the process knew: a new engine over new tables. */
+function isRestart(before: World, result: OracleResult, after: World): boolean {
+  const lostCounts = result.unmet.size > 0 && after.unmet.size === 0;
+  const isGone = (id: string) => !after.clusters.find((cluster) => cluster.id === id)?.reported;
+  return lostCounts || before.clusters.some(({ id, reported }) => reported && isGone(id));
+}
+
+function runHistory(seed: number, counts: Map<string, number>): void {
+  const random = new Random(seed);
+  const options = GRAINS[seed % GRAINS.length]!;
+  const count = (what: string) => counts.set(what, (counts.get(what) ?? 0) + 1);
+  let world = randomWorld(random);
+  let live = new EngineWorld(options);
+  for (let at = 0; at < STEPS; at++) {
+    const where = `seed ${seed}, step ${at}`;
+    const expected = decide(world);
+    if (at % SCRATCH_EVERY === 0) {
+      expectSame(live.decideFromScratch(world), expected, `${where}: from scratch against the oracle`);
+    }
+    const incremental = live.decide(world);
+    expectSame(incremental, expected, `${where}: incremental against the oracle`);
+    for (const { kind } of expected.actions) count(kind);
+    for (const { reason, parked, satisfied } of expected.verdicts) {
+      count(`reason ${reason}`);
+      if (parked) count('parked');
+      if (satisfied) count('satisfied');
+    }
+    const next = step(world, expected, random);
+    if (isRestart(world, expected, next)) {
+      live = new EngineWorld(options);
+      count('restart');
+    }
+    world = next;
+  }
+}
+
+/** Equal by structure; only where they differ is it worth making a readable difference. */
+function expectSame(actual: OracleResult, expected: OracleResult, message: string): void {
+  const left = comparable(actual);
+  const right = comparable(expected);
+  if (!isDeepStrictEqual(left, right)) expect(left, message).toEqual(right);
+}
+
+/** One part of the histories, as a test. Fresh seeds: FLOTILLA_SEED=… FLOTILLA_HISTORIES=… npx vitest run test/decision. */
+export function describeHistories(part: number): void {
+  const first = FIRST_SEED + Math.floor((HISTORIES * (part - 1)) / PARTS);
+  const end = FIRST_SEED + Math.floor((HISTORIES * part) / PARTS);
+  describe('the decision engine', () => {
+    it(`agrees with the oracle, from scratch and incrementally, over histories ${first} to ${end - 1} of ${STEPS} steps`, () => {
+      const counts = new Map<string, number>();
+      for (let seed = first; seed < end; seed++) runHistory(seed, counts);
+      for (const what of ['Bootstrap', 'Provision', 'Preempt', 'Reclaim', 'Delete', 'parked', 'satisfied']) {
+        expect(counts.get(what) ?? 0, what).toBeGreaterThan(0);
+      }
+    }, 900_000);
+  });
+}
