@@ -6,8 +6,9 @@
 import { DimensionTable } from '../../src/base/dimensions.ts';
 import { Random } from '../../src/base/random.ts';
 import { VectorTable } from '../../src/base/vectors.ts';
+import type { Binding } from '../../src/inventory/binding.ts';
+import { Intent } from '../../src/inventory/intent.ts';
 import { Inventory } from '../../src/inventory/inventory.ts';
-import { MachineRow } from '../../src/inventory/machine-row.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import type { Machine } from '../../src/machine/machine.ts';
 import { BUCKET_DOLLARS } from '../../src/machine/penalty.ts';
@@ -75,55 +76,54 @@ export function fullInventory(machines: number, machinesMax?: number): Inventory
   return inventory;
 }
 
-/** One step of the life of the machine in a slot: drained, released, bound to another cluster, configured. */
+/** The life of a machine in a slot, over and over: drained, released, bound to another cluster, configured. */
 export class Lives {
   readonly #inventory: Inventory;
-  readonly #row = new MachineRow();
-  readonly #clusters: Uint32Array;
+  readonly #binding: Binding;
+  readonly #clusterCount: number;
   #step = 0;
 
   constructor(inventory: Inventory) {
     this.#inventory = inventory;
-    const { clusters } = inventory.tables;
-    this.#clusters = new Uint32Array(clusters.count);
-    for (let ref = 1; ref <= clusters.count; ref++) {
-      clusters.retain(ref); // a cluster that loses its last machine for a moment keeps its ref
-      this.#clusters[ref - 1] = ref;
-    }
-    this.#row.need = inventory.tables.fingerprints.intern('p=1|ipb=3|rpb=4|reqs=pool:1:general;|spr=');
-    this.#row.priority = 1_000;
+    const { clusters, fingerprints } = inventory.tables;
+    this.#clusterCount = clusters.count;
+    // A cluster that loses its last machine for a moment keeps its ref.
+    for (let ref = 1; ref <= clusters.count; ref++) clusters.retain(ref);
+    const need = fingerprints.intern('p=1|ipb=3|rpb=4|reqs=pool:1:general;|spr=');
+    this.#binding = {
+      cluster: 0,
+      need,
+      group: 0,
+      priority: 1_000,
+      interruptionPenalty: 3,
+      reclamationPenalty: 4,
+    };
   }
 
-  /** False if the machine is one that stays as it is. */
-  advance(slot: number, nowMs: number): boolean {
-    const inventory = this.#inventory;
-    switch (inventory.columns.state[slot]) {
-      case S.Configured:
-        return inventory.move(slot, S.Draining, nowMs);
-      case S.Draining:
-        return inventory.move(slot, S.Idle, nowMs);
-      case S.Idle:
-        return this.#bind(slot, nowMs);
-      case S.Configuring:
-        return inventory.move(slot, S.Configured, nowMs);
-      default:
-        return false;
-    }
-  }
-
-  #bind(slot: number, nowMs: number): boolean {
+  /** Whether the machine may make a step; an Idle one is stamped for its next cluster, as when a Bootstrap is enqueued. */
+  prepare(slot: number): boolean {
     const { columns } = this.#inventory;
-    const row = this.#row;
-    row.state = S.Configuring;
-    row.pricePerHourUsd = columns.pricePerHourUsd[slot]!;
-    row.interruptionProbability = columns.interruptionProbability[slot]!;
-    row.shape = columns.shape[slot]!;
-    row.ownLabels = columns.ownLabels[slot]!;
-    row.saysCluster = row.saysAssignment = true;
-    row.cluster = this.#clusters[this.#step++ % this.#clusters.length]!;
-    return this.#inventory.applyRow(slot, row, nowMs);
+    const state = columns.state[slot];
+    if (columns.intent[slot] !== 0 && state !== S.Idle) this.#inventory.clearIntent(slot);
+    if (state === S.Idle && columns.intent[slot] === 0) {
+      this.#binding.cluster = 1 + (this.#step++ % this.#clusterCount);
+      this.#inventory.setIntentRefs(slot, Intent.Bootstrap, this.#binding);
+    }
+    return state !== S.Speculative;
+  }
+
+  /** One transition. */
+  advance(slot: number, nowMs: number): boolean {
+    return this.#inventory.move(slot, NEXT_STATE[this.#inventory.columns.state[slot]!]!, nowMs);
   }
 }
+
+const NEXT_STATE: Partial<Record<number, MachineState>> = {
+  [S.Configured]: S.Draining,
+  [S.Draining]: S.Idle,
+  [S.Idle]: S.Configuring,
+  [S.Configuring]: S.Configured,
+};
 
 /** Plain objects in a Map; arrays per state are rebuilt for each snapshot, and sorted when an order is asked for. */
 export class NaiveFleet {

@@ -12,8 +12,8 @@
  *   64 +  0·cap    8·cap   pricePerHourUsd          f64, USD per hour, ≥ 0
  *   64 +  8·cap    8·cap   interruptionProbability  f64, in [0, 1]
  *   64 + 16·cap    8·cap   stateSinceMs             f64, ms since the epoch: when the shard saw it enter its state
- *   64 + 24·cap    16·cap  links                    4 × u32 a row, see Link: generation (row-generation.ts) and the
- *                                                   positions in the lists of its state, state and shape, cluster and state
+ *   64 + 24·cap    16·cap  links                    4 × u32 a row, see Link: generation (row-generation.ts), the shape once
+ *                                                   more, and the positions in the lists of shapes and of clusters
  *   64 + 40·cap    4·cap   shape                    u32, ref in the shape table
  *   64 + 44·cap    4·cap   need                     u32, ref of the assigned fingerprint, 0 = none
  *   64 + 48·cap    4·cap   group                    u32, ref of the assigned group, 0 = none
@@ -33,11 +33,11 @@
  *   64 + 81·cap    1·cap   intent                   u8, Intent: the action enqueued for it
  *   64 + 82·cap    1·cap   flags                    u8, bits of Flag
  *
- * Widest first, so all are aligned and none is padded. The links of a row lie together because every write touches all four,
- * and a transition of a random machine costs the memory pages that it waits for. The main thread alone writes.
+ * Widest first, so all are aligned and none is padded. The links of a row lie together because a transition needs all four,
+ * and what it costs is the memory that it waits for. The main thread alone writes.
  *
- * Another thread trusts a row only between two equal, even reads of its generation (base/seqlock.ts); the three
- * positions and idRank are the main thread's own and not covered.
+ * Another thread trusts a row only between two equal, even reads of its generation (base/seqlock.ts); the other links
+ * and idRank are the main thread's own and not covered.
  */
 import { assert } from '../base/assert.ts';
 
@@ -48,7 +48,7 @@ export const HOT_BYTES_PER_ROW = 64;
 export const COLD_BYTES_PER_ROW = 19;
 
 /** Words of a row's links. */
-export const Link = { Generation: 0, State: 1, StateShape: 2, Cluster: 3 } as const;
+export const Link = { Generation: 0, Shape: 1, StateShape: 2, Cluster: 3 } as const;
 export const LINKS_PER_ROW = 4;
 
 type Shared<T> = T & { readonly buffer: SharedArrayBuffer };

@@ -22,7 +22,7 @@ export function memoryOf(inventory: Inventory): InventoryMemory {
   const columnBytes = slotLimit * (HOT_BYTES_PER_ROW + COLD_BYTES_PER_ROW);
   const idBytes = tables.ids.bytesTouched(slotLimit) + slotLimit * 4;
   const hostBytes = tables.hosts.bytesTouched;
-  const indexBytes = indexes.bytesTouched(tables.shapes.refLimit, tables.clusters.refLimit);
+  const indexBytes = indexes.bytesTouched(slotLimit, tables.shapes.refLimit, tables.clusters.refLimit);
   const { texts, clusters, fingerprints, groups, shapes } = tables;
   let stringBytes = shapes.keyBytesTouched;
   for (const table of [texts, clusters, fingerprints, groups, shapes.instanceTypes, shapes.zones]) {

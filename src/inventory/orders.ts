@@ -65,8 +65,8 @@ export class FleetOrders {
     const list = this.acquire.create();
     this.#acquireList[state] = list;
     this.#acquireStates |= 1 << state;
-    const { slotsInState, countInState } = this.#members(state);
-    this.#build(this.acquire, list, slotsInState, 0, countInState, acquireComparator(this.#columns));
+    const members = this.#indexes.slotsInState(state);
+    this.#build(this.acquire, list, members, 0, members.length, acquireComparator(this.#columns));
     return list;
   }
 
@@ -101,11 +101,6 @@ export class FleetOrders {
 
   get bytesReserved(): number {
     return this.acquire.bytesReserved + this.keep.bytesReserved;
-  }
-
-  #members(state: number): { slotsInState: Uint32Array; countInState: number } {
-    const indexes = this.#indexes;
-    return { slotsInState: indexes.slotsInState(state), countInState: indexes.countInState(state) };
   }
 
   #refreshAcquire(): void {

@@ -4,7 +4,8 @@
  */
 import { findInvalid, InvalidMachineError } from '../machine/machine.ts';
 import { isPenaltyBucket } from '../machine/penalty.ts';
-import { type Binding, hasAssignment } from './binding.ts';
+import { ALL_STATES, canMove, MachineState, STATE_COUNT } from '../machine/state.ts';
+import { type Binding, endsBinding, hasAssignment } from './binding.ts';
 
 const INT32_MIN = -(2 ** 31);
 const INT32_MAX = 2 ** 31 - 1;
@@ -42,22 +43,6 @@ export function findInvalidRow(
   return findInvalid(machineId, facts) ?? findInvalidAssignment(machineId, binding);
 }
 
-/** The same for a move, where neither price nor assignment changes. */
-export function findInvalidMove(
-  machineId: string,
-  state: number,
-  hasHost: boolean,
-  hasCluster: boolean,
-  hasLastError: boolean,
-): InvalidMachineError | null {
-  facts.state = state;
-  facts.hasHost = hasHost;
-  facts.hasCluster = hasCluster;
-  facts.hasLastError = hasLastError;
-  facts.pricePerHourUsd = facts.interruptionProbability = 0;
-  return findInvalid(machineId, facts);
-}
-
 export function findInvalidAssignment(machineId: string, binding: Binding): InvalidMachineError | null {
   const { priority, interruptionPenalty, reclamationPenalty } = binding;
   let what = '';
@@ -67,4 +52,49 @@ export function findInvalidAssignment(machineId: string, binding: Binding): Inva
   } else if (!isPenaltyBucket(interruptionPenalty)) what = `${interruptionPenalty} is not a penalty bucket`;
   else if (!isPenaltyBucket(reclamationPenalty)) what = `${reclamationPenalty} is not a penalty bucket`;
   return what === '' ? null : new InvalidMachineError(machineId, 'structural', what);
+}
+
+/** Whether a move can be made without looking at more than the state. */
+export const PlainMove = { No: 0, Always: 1, IfBound: 2 } as const;
+
+/**
+ * By from × STATE_COUNT + to: whether the move is legal and M3 holds after it for every row for which it held before, or
+ * for every one with a cluster. These are the moves of a machine's ordinary life. Left out are those that take something
+ * away besides the binding (a host), or that depend on something else (an error).
+ */
+export const PLAIN_MOVES: Uint8Array = new Uint8Array(STATE_COUNT * STATE_COUNT);
+for (const from of ALL_STATES) {
+  for (const to of ALL_STATES) PLAIN_MOVES[from * STATE_COUNT + to] = plainMove(from, to);
+}
+
+function plainMove(from: MachineState, to: MachineState): number {
+  if (!canMove(from, to) || to === MachineState.Speculative || !staysValid(from, to, true))
+    return PlainMove.No;
+  return staysValid(from, to, false) ? PlainMove.Always : PlainMove.IfBound;
+}
+
+/** Whether M3 holds after the move for all rows of the first state that have, or lack, a cluster. */
+function staysValid(from: MachineState, to: MachineState, hasCluster: boolean): boolean {
+  // Before a machine is bound it may carry a stamp, which M3 does not count.
+  const mayBeStamped =
+    from === MachineState.Speculative || from === MachineState.Creating || from === MachineState.Idle;
+  for (const hasHost of [false, true]) {
+    for (const hasLastError of [false, true]) {
+      if (findInvalidMove(from, hasHost, hasCluster && !mayBeStamped, hasLastError) !== null) continue;
+      const staysBound = hasCluster && !endsBinding(from, to) && to !== MachineState.Creating;
+      if (findInvalidMove(to, hasHost, staysBound, hasLastError) !== null) return false;
+    }
+  }
+  return true;
+}
+
+function findInvalidMove(
+  state: number,
+  hasHost: boolean,
+  hasCluster: boolean,
+  hasLastError: boolean,
+): InvalidMachineError | null {
+  const [pricePerHourUsd, interruptionProbability] = [0, 0];
+  const moved = { state, hasHost, hasCluster, hasLastError, pricePerHourUsd, interruptionProbability };
+  return findInvalid('?', moved);
 }

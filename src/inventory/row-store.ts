@@ -10,7 +10,7 @@ import { assert } from '../base/assert.ts';
 import { hashBytes } from '../base/hash.ts';
 import type { KeyTable } from '../base/key-table.ts';
 import { IllegalTransitionError, InvalidMachineError } from '../machine/machine.ts';
-import { canMove, isMachineState, MachineState } from '../machine/state.ts';
+import { canMove, isMachineState, MachineState, STATE_COUNT } from '../machine/state.ts';
 import {
   type Binding,
   emptyBinding,
@@ -27,9 +27,9 @@ import { FleetCounts } from './fleet-counts.ts';
 import { IdRanks } from './id-ranks.ts';
 import { FleetIndexes } from './indexes.ts';
 import { Flag, Intent, isBinding } from './intent.ts';
-import type { MachineRow } from './machine-row.ts';
+import { MachineRow } from './machine-row.ts';
 import { FleetOrders } from './orders.ts';
-import { findInvalidMove, findInvalidRow } from './row-checks.ts';
+import { findInvalidRow, PLAIN_MOVES, PlainMove } from './row-checks.ts';
 import { beginRowWrite, endRowRemoval, endRowWrite, isSameIncarnation } from './row-generation.ts';
 import { SlotPool } from './slot-pool.ts';
 import { type InventoryOptions, InventoryTables } from './tables.ts';
@@ -52,6 +52,8 @@ export class RowStore {
   readonly #ids: KeyTable;
   readonly #ranks: IdRanks;
   readonly #slots: SlotPool;
+  /** Says nothing but a state. */
+  readonly #stateRow = new MachineRow();
   readonly #held = emptyBinding();
   readonly #next = emptyBinding();
   #count = 0;
@@ -205,40 +207,39 @@ export class RowStore {
   move(slot: number, to: MachineState, nowMs: number, force = false): boolean {
     this.guardWrite();
     const { columns, tables } = this;
-    const from = this.stateOf(slot);
-    if (to === from) return false;
-    if (isMachineState(to) && !force && !canMove(from, to)) {
-      throw new IllegalTransitionError(this.idOf(slot), from, to);
-    }
+    const from = columns.state[slot]!;
+    const shape = columns.links[slot * LINKS_PER_ROW + Link.Shape]!;
     const cluster = columns.cluster[slot]!;
-    const unbinds = cluster !== 0 && endsBinding(from, to);
-    const losesHost = to === S.Speculative;
-    // Every state but these has a host for sure, and its column need not be looked at.
-    const mayLackHost = from === S.Speculative || from === S.Creating || from === S.Failed;
-    const hasHost = !losesHost && !(mayLackHost && columns.host[slot] === 0);
-    const hasCluster = cluster !== 0 && !unbinds && to !== S.Creating;
-    const hasLastError = to === S.Failed && columns.lastError[slot] !== 0;
-    if (findInvalidMove('?', to, hasHost, hasCluster, hasLastError) !== null) {
-      throw findInvalidMove(this.idOf(slot), to, hasHost, hasCluster, hasLastError)!;
+    const kind = PLAIN_MOVES[from * STATE_COUNT + to];
+    if (kind !== PlainMove.Always && !(kind === PlainMove.IfBound && cluster !== 0)) {
+      return this.#moveChecked(slot, to, nowMs, force);
     }
-    const shape = columns.shape[slot]!;
-    const clusterAfter = unbinds ? 0 : cluster;
-    this.indexes.moveState(slot, from, to, shape, cluster, clusterAfter);
-    if (unbinds) loadBinding(columns, slot, this.#held);
-    const hostBefore = losesHost ? columns.host[slot]! : 0;
-    const errorBefore = from === S.Failed ? columns.lastError[slot]! : 0;
+    const unbinds = cluster !== 0 && endsBinding(from as MachineState, to);
+    const need = unbinds ? columns.need[slot]! : 0;
+    const group = unbinds ? columns.group[slot]! : 0;
+    this.indexes.moveState(slot, from, to, shape, cluster, unbinds ? 0 : cluster);
     beginRowWrite(columns.links, slot);
     if (unbinds) storeBinding(columns, slot, UNBOUND);
-    if (losesHost) columns.host[slot] = 0;
-    if (errorBefore !== 0) columns.lastError[slot] = 0;
     this.#writeState(slot, to, nowMs);
     endRowWrite(columns.links, slot);
-    if (unbinds) tables.releaseBinding(this.#held);
-    tables.hosts.free(hostBefore);
-    tables.texts.release(errorBefore);
-    this.orders.mark(slot, from, to, cluster, clusterAfter);
+    if (unbinds) tables.releaseRefs(cluster, need, group);
+    this.orders.mark(slot, from, to, cluster, cluster);
     this.changes.mark(slot);
     return true;
+  }
+
+  /** The moves that take more than a look at the state: as a row that says nothing but the state. */
+  #moveChecked(slot: number, to: MachineState, nowMs: number, force: boolean): boolean {
+    const { columns } = this;
+    const from = this.stateOf(slot);
+    if (to === from) return false;
+    const row = this.#stateRow;
+    row.state = to;
+    row.pricePerHourUsd = columns.pricePerHourUsd[slot]!;
+    row.interruptionProbability = columns.interruptionProbability[slot]!;
+    row.shape = columns.shape[slot]!;
+    row.ownLabels = columns.ownLabels[slot]!;
+    return this.applyRow(slot, row, nowMs, force);
   }
 
   remove(slot: number): void {
@@ -310,7 +311,7 @@ export class RowStore {
     const { shapes } = this.tables;
     columns.pricePerHourUsd[slot] = row.pricePerHourUsd;
     columns.interruptionProbability[slot] = row.interruptionProbability;
-    columns.shape[slot] = row.shape;
+    columns.shape[slot] = columns.links[slot * LINKS_PER_ROW + Link.Shape] = row.shape;
     columns.instanceType[slot] = shapes.instanceTypeOf[row.shape]!;
     columns.capacityType[slot] = shapes.capacityTypeOf[row.shape]!;
     columns.ownLabels[slot] = row.ownLabels;

@@ -20,6 +20,8 @@ const CLASS_SHIFT = 25; // 7 bits of size class; 2^25 slots in a list
 const COUNT_MASK = 2 ** CLASS_SHIFT - 1;
 /** Of each list. */
 export const HEAD_BYTES = 8;
+/** By size class: with so few slots left or fewer, a list takes a smaller block, or gives back its last. */
+const SHRINK_AT = ROOM.map((room, sizeClass) => (sizeClass > 1 ? room / 4 : 0));
 /** Moved by a loop up to here, by the runtime above. */
 const FEW = 32;
 
@@ -61,32 +63,54 @@ export class SlotLists {
     heads[2 * list + 1]!++;
   }
 
-  /** The slot that will take the place of one that leaves; 0 if the list is empty. */
-  lastOf(list: number): number {
-    const heads = this.#heads;
-    return this.#pool.items[heads[2 * list]! + (heads[2 * list + 1]! & COUNT_MASK) - 1]!;
-  }
-
-  /** `moved` is `lastOf(list)`. */
-  remove(list: number, slot: number, moved: number): void {
+  remove(list: number, slot: number): void {
     const heads = this.#heads;
     const links = this.#links;
-    const link = this.#link;
+    const { items } = this.#pool;
     const start = heads[2 * list]!;
     const head = heads[2 * list + 1]!;
     const last = (head & COUNT_MASK) - 1;
-    const position = links[slot * LINKS_PER_ROW + link]!;
+    const moved = items[start + last]!;
+    const position = links[slot * LINKS_PER_ROW + this.#link]!;
     assert(position <= last, 'a slot is removed from the list that it is in');
-    this.#pool.items[start + position] = moved;
-    links[moved * LINKS_PER_ROW + link] = position;
+    items[start + position] = moved;
+    links[moved * LINKS_PER_ROW + this.#link] = position;
     heads[2 * list + 1] = head - 1;
     const sizeClass = head >>> CLASS_SHIFT;
     if (last === 0) {
       this.#pool.free(start, sizeClass);
       heads[2 * list] = heads[2 * list + 1] = 0;
-    } else if (4 * last <= ROOM[sizeClass]! && sizeClass > 1) {
+    } else if (last <= SHRINK_AT[sizeClass]!) {
       this.#resize(list, sizeClass - 2);
     }
+  }
+
+  /** `remove` and `add` in one, each head read once: what a transition does, and mostly waits for. */
+  transfer(from: number, to: number, slot: number): void {
+    const heads = this.#heads;
+    const fromStart = heads[2 * from]!;
+    const fromHead = heads[2 * from + 1]!;
+    const toStart = heads[2 * to]!;
+    const toHead = heads[2 * to + 1]!;
+    const last = (fromHead & COUNT_MASK) - 1;
+    const count = toHead & COUNT_MASK;
+    const shrinks = last <= SHRINK_AT[fromHead >>> CLASS_SHIFT]!;
+    if (shrinks || toStart === 0 || count === ROOM[toHead >>> CLASS_SHIFT]) {
+      this.remove(from, slot);
+      this.add(to, slot);
+      return;
+    }
+    const { items } = this.#pool;
+    const links = this.#links;
+    const word = slot * LINKS_PER_ROW + this.#link;
+    const position = links[word]!;
+    const moved = items[fromStart + last]!;
+    items[fromStart + position] = moved;
+    links[moved * LINKS_PER_ROW + this.#link] = position;
+    heads[2 * from + 1] = fromHead - 1;
+    items[toStart + count] = slot;
+    links[word] = count;
+    heads[2 * to + 1] = toHead + 1;
   }
 
   get bytesTouched(): number {

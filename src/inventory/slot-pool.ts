@@ -2,7 +2,7 @@
  * Which slots are free. Slots are used again oldest first, so that a slot rests as long as possible before its number
  * means another machine; fresh ones are only begun when none is free, so that the rows stay dense.
  *
- * The queue of free slots is linked through the rows themselves: the state link of a free slot is the next one.
+ * The queue of free slots is linked through the rows themselves: the shape link of a free slot is the next one.
  */
 import { type InventoryColumns, LINKS_PER_ROW, Link } from './columns.ts';
 
@@ -32,7 +32,7 @@ export class SlotPool {
   take(): number {
     const slot = this.peek();
     if (slot === this.#oldest) {
-      this.#oldest = this.#columns.links[slot * LINKS_PER_ROW + Link.State]!;
+      this.#oldest = this.#columns.links[slot * LINKS_PER_ROW + Link.Shape]!;
       this.#freeCount--;
     } else {
       this.#columns.slotLimit = slot + 1;
@@ -41,9 +41,9 @@ export class SlotPool {
   }
 
   give(slot: number): void {
-    this.#columns.links[slot * LINKS_PER_ROW + Link.State] = 0;
+    this.#columns.links[slot * LINKS_PER_ROW + Link.Shape] = 0;
     if (this.#oldest === 0) this.#oldest = slot;
-    else this.#columns.links[this.#newest * LINKS_PER_ROW + Link.State] = slot;
+    else this.#columns.links[this.#newest * LINKS_PER_ROW + Link.Shape] = slot;
     this.#newest = slot;
     this.#freeCount++;
   }

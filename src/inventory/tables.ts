@@ -91,9 +91,13 @@ export class InventoryTables {
   }
 
   releaseBinding(binding: Binding): void {
-    this.clusters.release(binding.cluster);
-    this.fingerprints.release(binding.need);
-    this.groups.release(binding.group);
+    this.releaseRefs(binding.cluster, binding.need, binding.group);
+  }
+
+  releaseRefs(cluster: number, need: number, group: number): void {
+    this.clusters.release(cluster);
+    this.fingerprints.release(need);
+    this.groups.release(group);
   }
 }
 

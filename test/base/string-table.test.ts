@@ -185,6 +185,23 @@ describe('a byte arena', () => {
     );
   });
 
+  it('uses every block again: an arena that was full is filled as often as it is emptied', () => {
+    const arena = ByteArena.create(4_096);
+    let blocksAtFirst = 0;
+    for (let round = 0; round < 5; round++) {
+      const addresses: number[] = [];
+      for (;;) {
+        const address = arena.store(new Uint8Array(29), 0, 29);
+        if (address === 0) break;
+        addresses.push(address);
+      }
+      if (round === 0) blocksAtFirst = addresses.length;
+      expect([addresses.length, new Set(addresses).size]).toEqual([blocksAtFirst, blocksAtFirst]);
+      for (const address of addresses) arena.free(address);
+    }
+    expect(blocksAtFirst).toBeGreaterThan(100);
+  });
+
   it('gives memory of one size to a smaller size once there is no other', () => {
     const arena = ByteArena.create(1000);
     const large = arena.store(new Uint8Array(900), 0, 900);

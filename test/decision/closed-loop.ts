@@ -5,13 +5,15 @@
  */
 import type { Random } from '../../src/base/random.ts';
 import { ActionKind } from '../../src/decision/actions.ts';
-import { Engine } from '../../src/decision/engine.ts';
+import { type DifferenceCounts, decideChecked } from '../../src/decision/check.ts';
+import { Engine, type EngineOptions } from '../../src/decision/engine.ts';
 import { Flag, Intent } from '../../src/inventory/intent.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import type { NeedTable, RollupOutcome } from '../../src/needs/need-table.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
-import type { World, WorldCluster, WorldMachine } from '../oracle/world.ts';
+import { fingerprintOf } from '../oracle/profile.ts';
+import { needKey, type World, type WorldCluster, type WorldMachine } from '../oracle/world.ts';
 import { acceptAsArrived, insertMachine, makeTables, rollupRowOf } from './world-tables.ts';
 
 const S = MachineState;
@@ -43,11 +45,20 @@ const INTENT_OF: Readonly<Record<ActionKind, Intent>> = {
   [ActionKind.Delete]: Intent.Delete,
 };
 
+/** The state that each action begins with; a Provision goes further if the provider does. */
+const BEGINS: Readonly<Partial<Record<number, MachineState>>> = {
+  [Intent.Bootstrap]: S.Configuring,
+  [Intent.Reclaim]: S.Draining,
+  [Intent.Preempt]: S.Draining,
+  [Intent.Delete]: S.Deleting,
+};
+
 export class ClosedLoop {
   readonly inventory: Inventory;
   readonly needs: NeedTable;
   readonly engine: Engine;
   readonly clusters: readonly WorldCluster[];
+  readonly options: EngineOptions;
   readonly #pace: Pace;
   readonly #random: Random;
   /** Slots under way, and the cycles until their next step. */
@@ -63,16 +74,24 @@ export class ClosedLoop {
     this.#random = random;
     this.nowMs = world.nowMs;
     const hasSession = new Set(world.clusters.filter((one) => one.hasSession).map(({ id }) => id));
-    this.engine = new Engine({
+    this.options = {
       inventory,
       needs,
       hasSession: (cluster) => hasSession.has(inventory.tables.clusters.get(cluster)),
       holds: { onDemandMs: world.holdOnDemandMs, spotMs: world.holdSpotMs },
       ...(coarseValuesMax === undefined ? {} : { coarseValuesMax }),
-    });
+    };
+    this.engine = new Engine(this.options);
     for (const machine of world.machines) this.add(machine);
-    for (const { id, reported, needs: wanted } of world.clusters)
-      if (reported) acceptAsArrived(needs, id, [], wanted);
+  }
+
+  /** A cluster's first roll-ups, as they arrived. */
+  report({ id, needs }: WorldCluster): void {
+    acceptAsArrived(this.needs, id, [], needs);
+  }
+
+  hasReported({ id }: WorldCluster): boolean {
+    return this.needs.hasReported(this.inventory.tables.clusters.find(id));
   }
 
   add(machine: WorldMachine): void {
@@ -105,12 +124,37 @@ export class ClosedLoop {
     );
   }
 
+  /** The clusters give up what the last cycle could not cover, so that all demand that is left can be met. */
+  withdrawUnmet(): void {
+    const { clusters, groups } = this.inventory.tables;
+    for (const cluster of this.clusters) {
+      const ref = clusters.find(cluster.id);
+      const start = this.needs.sliceStart(ref);
+      const met = new Set<string>();
+      for (let row = 0; row < this.needs.sliceCount(ref); row++) {
+        const { fingerprint } = this.needs.profiles.get(this.needs.profile[start + row]!);
+        const group = groups.get(this.needs.group[start + row]!);
+        if (this.engine.verdict(ref, row).satisfied) met.add(needKey(cluster.id, group, fingerprint));
+      }
+      cluster.needs = cluster.needs.filter((need) =>
+        met.has(needKey(cluster.id, need.group, fingerprintOf(need))),
+      );
+      if (this.hasReported(cluster)) this.repeatRollup(cluster);
+    }
+  }
+
   /** One cycle: what is due moves, the engine decides, all of it is enqueued. */
-  cycle(isOrdinary: boolean): LoopAction[] {
-    this.nowMs += isOrdinary ? CYCLE_MS : CYCLE_MS / 40;
-    this.#settle();
+  cycle(isOrdinary = true): LoopAction[] {
+    this.#advanceTime(isOrdinary);
     this.engine.decide({ nowMs: this.nowMs, isOrdinary });
     return this.#enqueueAll();
+  }
+
+  /** The same, derived from scratch as well; `differences` says where the engine is wrong. */
+  checkedCycle(isOrdinary: boolean): { actions: LoopAction[]; differences: DifferenceCounts } {
+    this.#advanceTime(isOrdinary);
+    const { differences } = decideChecked(this.engine, this.options, { nowMs: this.nowMs, isOrdinary });
+    return { actions: this.#enqueueAll(), differences };
   }
 
   /**
@@ -145,6 +189,11 @@ export class ClosedLoop {
   /** A1: a fold's machines may have the empty group. */
   #isFoldOf(claimGroup: number, machineGroup: number): boolean {
     return machineGroup === 0 && this.inventory.tables.groups.get(claimGroup).startsWith('fold:');
+  }
+
+  #advanceTime(isOrdinary: boolean): void {
+    this.nowMs += isOrdinary ? CYCLE_MS : CYCLE_MS / 40;
+    this.#settle();
   }
 
   #enqueueAll(): LoopAction[] {
@@ -221,29 +270,16 @@ export class ClosedLoop {
   /** The next step: what was enqueued begins, or what was under way ends. */
   #advance(slot: number): void {
     const { state, intent, cluster } = this.inventory.columns;
-    switch (intent[slot]) {
-      case Intent.Bootstrap:
-        return this.#begin(slot, S.Configuring);
-      case Intent.Provision:
-        return this.#create(slot);
-      case Intent.Reclaim:
-      case Intent.Preempt:
-        return this.#begin(slot, S.Draining);
-      case Intent.Delete:
-        return this.#begin(slot, S.Deleting);
-    }
-    if (state[slot] === S.Creating) this.#move(slot, S.Idle);
+    const begun = BEGINS[intent[slot]!];
+    if (intent[slot] === Intent.Provision) this.#create(slot);
+    else if (begun !== undefined) this.#begin(slot, begun);
     else if (state[slot] === S.Configuring) this.#move(slot, cluster[slot] === 0 ? S.Idle : S.Configured);
-    else if (state[slot] === S.Draining) this.#move(slot, S.Idle);
-    else if (state[slot] === S.Deleting) this.#move(slot, S.Speculative);
+    else this.#move(slot, state[slot] === S.Deleting ? S.Speculative : S.Idle);
   }
 
   /** X4: a provider that creates at once goes on as Bootstrap; any other leaves an Idle machine, later. */
   #create(slot: number): void {
-    const { cluster, assignment } = {
-      cluster: this.inventory.get(slot).cluster,
-      assignment: this.inventory.assignmentOf(slot),
-    };
+    const { cluster, assignment } = this.inventory.get(slot);
     this.#begin(slot, S.Creating);
     if (this.#pace.createMax > 0 && this.#random.chance(0.7)) return;
     this.#move(slot, S.Idle);

@@ -8,7 +8,8 @@ import {
   type ActionKind,
   ActionKind as Kind,
 } from '../../src/decision/actions.ts';
-import { Engine } from '../../src/decision/engine.ts';
+import { decideAfresh } from '../../src/decision/check.ts';
+import { Engine, type EngineOptions } from '../../src/decision/engine.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import type { NeedTable } from '../../src/needs/need-table.ts';
@@ -46,18 +47,18 @@ export class EngineWorld {
   readonly #inventory: Inventory;
   readonly #needs: NeedTable;
   readonly #engine: Engine;
-  readonly #options: EngineWorldOptions;
+  readonly #options: EngineOptions;
   #world: World = emptyWorld();
   /** Machines that could only be brought in step by removing and inserting them again. */
   replacedCount = 0;
   updatedCount = 0;
 
   constructor(options: EngineWorldOptions = {}) {
-    this.#options = options;
     const { inventory, needs } = makeTables(options);
     this.#inventory = inventory;
     this.#needs = needs;
-    this.#engine = this.#makeEngine();
+    this.#options = this.#engineOptions(options);
+    this.#engine = new Engine(this.#options);
   }
 
   /** Brings inventory and needs to this world and decides on what changed. */
@@ -71,9 +72,8 @@ export class EngineWorld {
   /** The same world decided by a fresh engine that knows nothing but the tables; ahead of `decide`. */
   decideFromScratch(world: World): OracleResult {
     this.#sync(world);
-    const fresh = this.#makeEngine();
-    fresh.adopt(this.#engine);
-    fresh.decideFromScratch({ nowMs: world.nowMs, isOrdinary: world.ordinary });
+    const input = { nowMs: world.nowMs, isOrdinary: world.ordinary };
+    const fresh = decideAfresh(this.#engine, this.#options, input);
     const result = this.#read(fresh);
     fresh.close();
     return result;
@@ -83,12 +83,11 @@ export class EngineWorld {
     return this.#engine;
   }
 
-  #makeEngine(): Engine {
+  #engineOptions({ coarseValuesMax }: EngineWorldOptions): EngineOptions {
     const { clusters, fingerprints, groups } = this.#inventory.tables;
     const find = (ref: number): WorldCluster | undefined =>
       this.#world.clusters.find(({ id }) => id === clusters.get(ref));
-    const { coarseValuesMax } = this.#options;
-    return new Engine({
+    return {
       inventory: this.#inventory,
       needs: this.#needs,
       hasSession: (cluster) => find(cluster)?.hasSession ?? false,
@@ -101,7 +100,7 @@ export class EngineWorld {
         ) ?? false,
       holds: this.#holds,
       ...(coarseValuesMax === undefined ? {} : { coarseValuesMax }),
-    });
+    };
   }
 
   readonly #holds = { onDemandMs: 0, spotMs: 0 };
@@ -158,8 +157,11 @@ export class EngineWorld {
     const lostDrain =
       before.drainFor !== null && JSON.stringify(before.drainFor) !== JSON.stringify(machine.drainFor);
     const isSameStay = machine.state === before.state && machine.stateSinceMs !== before.stateSinceMs;
+    // A Creating machine keeps its stamp though the provider says nothing of one; only another machine has none.
+    const lostStamp = machine.state === S.Creating && machine.stamp === null && before.stamp !== null;
     try {
-      if (isSameStay || (lostDrain && machine.state === S.Draining)) throw new Error('not told in place');
+      if (isSameStay || lostStamp || (lostDrain && machine.state === S.Draining))
+        throw new Error('not told in place');
       this.#update(slot, machine, before);
     } catch {
       this.replacedCount++;

@@ -1,185 +1,140 @@
 /**
- * Nothing oscillates.
+ * Nothing oscillates. A closed loop over the real tables and engine, in which every action is done: demand that is met
+ * stays met by the same machines, whatever moves around it, and what cannot be met is given up in good order. Runs are
+ * by seed; a failure names it, and `FLOTILLA_SEED` with `FLOTILLA_RUNS=1` replays it.
  */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
-import { ActionKind } from '../../src/decision/actions.ts';
-import { CapacityType } from '../../src/machine/capacity-type.ts';
-import { MachineState } from '../../src/machine/state.ts';
-import { wholeGangs } from '../oracle/amounts.ts';
+import { ACTION_NAMES, ActionKind } from '../../src/decision/actions.ts';
 import { randomWorld } from '../oracle/generator.ts';
-import { randomLabels, randomMachine, randomMenu } from '../oracle/generator-machines.ts';
-import { fingerprintOf, foldGroupOf, matches, sameKeysOf, withoutSame } from '../oracle/profile.ts';
-import { Operator, type World, type WorldMachine } from '../oracle/world.ts';
+import { sameKeysOf } from '../oracle/profile.ts';
 import { ClosedLoop, type LoopAction, type Pace } from './closed-loop.ts';
+import { hasLooseFold } from './fold-limits.ts';
+import {
+  type Disturbance,
+  movePrices,
+  repeatRollups,
+  shiftSupply,
+  skipTime,
+  steadyWorld,
+} from './steady-worlds.ts';
 
-const RUNS = Number(process.env.FLOTILLA_RUNS ?? 300);
-const FIRST = Number(process.env.FLOTILLA_SEED ?? 1);
+const RUNS = Number(process.env.FLOTILLA_RUNS ?? 60);
+const FIRST_SEED = Number(process.env.FLOTILLA_SEED ?? 1);
 const CYCLES = 70;
-const S = MachineState;
+/** Demand is what it is from here on; what the fleet could not meet by then is withdrawn. */
+const STEADY_FROM = 15;
+const { Bootstrap, Provision, Preempt, Reclaim, Delete } = ActionKind;
 
 const PACES: readonly Pace[] = [
   { beginMax: 0, createMax: 0, configureMax: 0, drainMax: 0, reclaimsMax: 1_000 },
   { beginMax: 0, createMax: 3, configureMax: 1, drainMax: 6, reclaimsMax: 1 },
   { beginMax: 2, createMax: 12, configureMax: 4, drainMax: 20, reclaimsMax: 1_000 },
 ];
+/** Grain of families: as in small fleets and as in large ones. */
+const GRAINS = [undefined, 1, 3] as const;
 
-function steadyWorld(random: Random): World {
-  const world = randomWorld(random);
-  for (const cluster of world.clusters) {
-    cluster.needs = cluster.needs.filter(
-      ({ aggregate, minUnit, requirements }) =>
-        (aggregate.cpu ?? 0) <= 20_000 &&
-        aggregate['example.com/nowhere'] === undefined &&
-        (minUnit.cpu ?? 0) <= 4_000 &&
-        requirements.every(({ operator }) => operator !== Operator.Unspecified),
+type Count = (what: string) => void;
+const NO_DIFFERENCES = { actions: 0, claims: 0, verdicts: 0 };
+
+const did = (actions: readonly LoopAction[]) =>
+  actions.map(({ kind, machine, cluster, group }) => `${ACTION_NAMES[kind]} ${machine} ${cluster}/${group}`);
+
+/** One run; counts what it saw. After the loop is covered only Reclaim and Delete, at rest only `allowed`. */
+function runSteady(
+  seed: number,
+  disturb: readonly Disturbance[],
+  allowed: readonly ActionKind[],
+  count: Count,
+): void {
+  const random = new Random(seed);
+  const start = steadyWorld(random);
+  const loop = new ClosedLoop(start, PACES[seed % 3]!, random, GRAINS[random.below(3)]);
+  let isCovered = false;
+  let isAtRest = false;
+  for (let cycle = 0; cycle < CYCLES; cycle++) {
+    const reporting = start.clusters[cycle / 3];
+    if (reporting?.reported) loop.report(reporting); // one after the other: the later ones may have to preempt
+    if (cycle === STEADY_FROM) loop.withdrawUnmet();
+    for (const one of disturb) one(loop, start, random);
+    const isOrdinary = random.chance(0.85);
+    const isChecked = cycle % 16 === 15;
+    const { actions, differences } = isChecked
+      ? loop.checkedCycle(isOrdinary)
+      : { actions: loop.cycle(isOrdinary), differences: NO_DIFFERENCES };
+    const where = `seed ${seed}, cycle ${cycle}`;
+    expect(differences, where).toEqual(NO_DIFFERENCES);
+    const unwanted = actions.filter(({ kind }) =>
+      isAtRest ? !allowed.includes(kind) : isCovered && kind !== Reclaim && kind !== Delete,
     );
-    for (const need of cluster.needs) need.backoff = false;
-  }
-  for (const machine of world.machines) machine.stuck = machine.backoff = false;
-  const menu = randomMenu(random);
-  for (let left = random.between(20, 80); left > 0; left--) {
-    const state = random.chance(0.4) ? S.Idle : S.Speculative;
-    world.machines.push(freeMachine(world, menu, `more-${left}`, state, random));
-  }
-  return world;
-}
-
-function freeMachine(
-  world: World,
-  menu: ReturnType<typeof randomMenu>,
-  id: string,
-  state: MachineState,
-  random: Random,
-): WorldMachine {
-  const machine = randomMachine(world, menu, id, random);
-  return {
-    ...machine,
-    state,
-    intent: 'none',
-    stamp: null,
-    stuck: false,
-    backoff: false,
-    drainFor: null,
-    foundDraining: false,
-    stateSinceMs: world.nowMs,
-  };
-}
-
-let serial = 0;
-function disturb(loop: ClosedLoop, world: World, random: Random): boolean {
-  const { inventory } = loop;
-  let priced = false;
-  for (const cluster of loop.clusters) {
-    if (cluster.reported && random.chance(0.2)) expect(loop.repeatRollup(cluster)).toBe('unchanged');
-  }
-  if (random.chance(0.3)) {
-    priced = true;
-    const slots = [...inventory.slotsById];
-    for (const slot of slots) {
-      if (!random.chance(0.3)) continue;
-      inventory.apply(
-        slot,
-        { pricePerHourUsd: random.pick([0.5, 1, 2, 3]), interruptionProbability: random.pick([0, 0.1, 0.5]) },
-        loop.nowMs,
-      );
-    }
-  }
-  if (random.chance(0.2)) {
-    const type = { name: 'huge', capacity: { cpu: 16_000, memory: 64 * 1_048_576, 'nvidia.com/gpu': 8_000 } };
-    for (let left = random.between(1, 3); left > 0 && inventory.count < 200; left--) {
-      const machine = freeMachine(
-        { ...world, nowMs: loop.nowMs },
-        [type],
-        `huge-${serial++}`,
-        random.chance(0.5) ? S.Idle : S.Speculative,
-        random,
-      );
-      loop.add({
-        ...machine,
-        labels: randomLabels(random),
-        capacityType: random.pick([CapacityType.BareMetal, CapacityType.Spot]),
-      });
-    }
-  }
-  if (random.chance(0.2)) {
-    for (const slot of loop.freeSlots()) if (random.chance(0.3)) inventory.remove(slot);
-  }
-  if (random.chance(0.05)) loop.nowMs += 600_000;
-  return priced;
-}
-
-const BINDING: readonly ActionKind[] = [ActionKind.Bootstrap, ActionKind.Provision, ActionKind.Preempt];
-const isBinding = ({ kind }: LoopAction) => BINDING.includes(kind);
-
-function classify(loop: ClosedLoop, world: World): string {
-  const { inventory, engine } = loop;
-  const { clusters, fingerprints, groups } = inventory.tables;
-  let klass = '';
-  for (const slot of inventory.slotsById) {
-    const claim = engine.claimOf(slot);
-    if (claim === null) continue;
-    const group = groups.get(claim.group);
-    if (!group.startsWith('fold:')) continue;
-    const cluster = loop.clusters.find(({ id }) => id === clusters.get(claim.cluster))!;
-    const fp = fingerprints.get(claim.fingerprint);
-    const members = cluster.needs.filter(
-      (need) =>
-        sameKeysOf(need.requirements).length > 0 &&
-        fingerprintOf({ ...need, requirements: withoutSame(need.requirements) }) === fp &&
-        foldGroupOf(need.aggregate) === group,
-    );
-    const m = inventory.get(slot);
-    const machine = { ...m, capacity: { ...m.capacity }, labels: { ...m.labels } } as unknown as WorldMachine;
-    if (members.some((need) => !matches(need.requirements, machine))) klass += 'K';
-    if (cluster.needs.some((need) => need.group === '' && fingerprintOf(need) === fp)) klass += 'P';
-    const agg = members[0]!.aggregate;
-    const whole = wholeGangs(machine.capacity, agg);
-    if (
-      members.length > 1 &&
-      Object.keys(agg).some((d) => agg[d]! > 0 && (machine.capacity[d] ?? 0) > whole * agg[d]!)
-    )
-      klass += 'W';
-  }
-  return [...new Set(klass)].sort().join('');
-}
-
-describe('a closed loop', () => {
-  it('once covered', () => {
-    const counts = new Map<string, number>();
-    const count = (what: string, by = 1) => counts.set(what, (counts.get(what) ?? 0) + by);
-    const failures: string[] = [];
-    for (let seed = FIRST; seed < FIRST + RUNS; seed++) {
-      const random = new Random(seed);
-      const world = steadyWorld(random);
-      const loop = new ClosedLoop(world, PACES[seed % PACES.length]!, random, [undefined, 1, 3][seed % 4]);
-      let covered = -1;
-      let klass = '';
-      for (let cycle = 0; cycle < CYCLES; cycle++) {
-        if (cycle > 15) disturb(loop, world, random);
-        const actions = loop.cycle(random.chance(0.85));
-        if (covered >= 0) {
-          const wrong = actions.filter(isBinding);
-          for (const { kind } of actions) count(`after ${kind}`);
-          if (wrong.length > 0) {
-            failures.push(
-              `${klass} seed ${seed} covered at ${covered}, cycle ${cycle}: ${JSON.stringify(wrong)}`,
-            );
-            break;
-          }
-        } else {
-          for (const { kind } of actions) count(`before ${kind}`);
-          if (loop.isCovered()) {
-            covered = cycle;
-            klass = classify(loop, world);
-            count('class ' + klass);
-            count('covered');
-          }
-        }
+    if (unwanted.length > 0) expect.fail(`${where}: ${did(unwanted).join(', ')}`);
+    for (const { kind } of actions) count(`${isCovered ? 'covered' : 'before'} ${kind}`);
+    if (cycle < STEADY_FROM) continue;
+    if (!isCovered && loop.isCovered()) {
+      if (hasLooseFold(loop)) {
+        count('loose fold');
+        return;
       }
+      isCovered = true;
+      count('covered');
     }
-    console.log([...counts].join('  '));
-    console.log(failures.length, failures.slice(0, 15).join('\n'));
-    expect(failures).toEqual([]);
+    isAtRest ||= isCovered && isOrdinary && actions.length === 0 && loop.isAtRest();
+  }
+  if (isAtRest) count('at rest');
+}
+
+describe('demand that is met', () => {
+  for (const [what, disturb, allowed] of [
+    ['time passes', [], [Delete]],
+    ['roll-ups repeat in another order', [repeatRollups], [Delete]],
+    ['large machines come and go', [shiftSupply], [Delete]],
+    ['ten minutes pass at once', [skipTime], [Delete]],
+    ['prices move', [movePrices], [Reclaim, Delete]],
+    ['all of that happens', [repeatRollups, movePrices, shiftSupply, skipTime], [Reclaim, Delete]],
+  ] as const) {
+    const only = allowed.map((kind) => (kind === Delete ? 'releases' : 'reclaims')).join(' and ');
+    it(`A2: keeps its machines: nothing is bound or preempted again while ${what}, only ${only} follow`, () => {
+      const counts = new Map<string, number>();
+      const count = (seen: string) => void counts.set(seen, (counts.get(seen) ?? 0) + 1);
+      for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) runSteady(seed, disturb, allowed, count);
+      if (RUNS === 1) return;
+      expect(counts.get('covered') ?? 0).toBeGreaterThan(RUNS * 0.4);
+      expect(counts.get('at rest') ?? 0).toBeGreaterThan(RUNS * 0.35);
+      for (const kind of [Bootstrap, Provision, Preempt])
+        expect(counts.get(`before ${kind}`) ?? 0).toBeGreaterThan(0);
+      for (const kind of allowed) expect(counts.get(`covered ${kind}`) ?? 0).toBeGreaterThan(0);
+    });
+  }
+});
+
+/** More than any machine of the random worlds has: such a gang never folds. */
+const FOLDS_UP_TO_CPU = 4_000;
+const REST_RUNS = 5 * RUNS;
+const REST_CYCLES = 130;
+const RESTS_BY = 100;
+
+describe('demand that stays as it is', () => {
+  // Without gangs that fit one machine: A1 folds those by what is free, and folds and gangs that trade machines may
+  // never rest (fold-limits.test.ts).
+  it('comes to rest, met or not: what is left to do is done, and then only releases follow', () => {
+    let shortCount = 0;
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + REST_RUNS; seed++) {
+      const random = new Random(seed);
+      const start = randomWorld(random);
+      for (const cluster of start.clusters) {
+        cluster.needs = cluster.needs.filter(
+          ({ requirements, aggregate }) =>
+            sameKeysOf(requirements).length === 0 || (aggregate.cpu ?? 0) > FOLDS_UP_TO_CPU,
+        );
+      }
+      const loop = new ClosedLoop(start, PACES[seed % 3]!, random, GRAINS[random.below(3)]);
+      for (const cluster of start.clusters) if (cluster.reported) loop.report(cluster);
+      for (let cycle = 0; cycle < REST_CYCLES; cycle++) {
+        const restless = loop.cycle().filter(({ kind }) => cycle >= RESTS_BY && kind !== Delete);
+        if (restless.length > 0) expect.fail(`seed ${seed}, cycle ${cycle}: ${did(restless).join(', ')}`);
+      }
+      if (!loop.isCovered()) shortCount++;
+    }
+    if (RUNS > 1) expect(shortCount).toBeGreaterThan(REST_RUNS * 0.3);
   });
 });

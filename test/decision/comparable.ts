@@ -1,0 +1,39 @@
+/** Two answers side by side: what must agree, in an order of its own where the rules give none. */
+import { expect } from 'vitest';
+import { decide } from '../oracle/oracle.ts';
+import type { OracleResult, World } from '../oracle/world.ts';
+import { EngineWorld, type EngineWorldOptions } from './engine-world.ts';
+
+export function comparable(result: OracleResult) {
+  const byKey = <T>(map: Map<string, T>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+  const verdictKey = ({ cluster, group, fingerprint }: OracleResult['verdicts'][number]) =>
+    JSON.stringify([cluster, group, fingerprint]);
+  return {
+    actions: result.actions,
+    claims: byKey(result.claims),
+    verdicts: result.verdicts.toSorted((a, b) => (verdictKey(a) < verdictKey(b) ? -1 : 1)),
+    parking: byKey(result.parking),
+    unmet: byKey(result.unmet),
+    shortfalls: result.shortfalls.toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1)),
+  };
+}
+
+/**
+ * One engine lives through these worlds, one after the other, and must agree with the oracle on each, as must a fresh
+ * one. Counts carry over. Returns the answers.
+ */
+export function decideInTurn(worlds: readonly World[], options: EngineWorldOptions = {}): OracleResult[] {
+  const live = new EngineWorld(options);
+  let before: OracleResult | undefined;
+  return worlds.map((next, at) => {
+    const { parking, unmet } = before ?? next;
+    const world = { ...next, parking, unmet };
+    const expected = decide(world);
+    expect(comparable(live.decideFromScratch(world)), `world ${at}: from scratch`).toEqual(
+      comparable(expected),
+    );
+    expect(comparable(live.decide(world)), `world ${at}: incrementally`).toEqual(comparable(expected));
+    before = expected;
+    return expected;
+  });
+}
