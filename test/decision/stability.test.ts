@@ -19,7 +19,7 @@ import {
   steadyWorld,
 } from './steady-worlds.ts';
 
-const RUNS = Number(process.env.FLOTILLA_RUNS ?? 60);
+const RUNS = Number(process.env.FLOTILLA_RUNS ?? 50);
 const FIRST_SEED = Number(process.env.FLOTILLA_SEED ?? 1);
 const CYCLES = 70;
 /** Demand is what it is from here on; what the fleet could not meet by then is withdrawn. */
