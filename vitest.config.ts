@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    setupFiles: ['./test/setup.ts'],
     // Shared two-core machines stall for seconds; a slow run is not a wrong one.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -293,6 +293,8 @@ export class RowStore {
 
   /** An enqueued Bootstrap or Provision has stamped the row, and the change does not contradict it. */
   #isStampKept(slot: number, row: MachineRow): boolean {
+    // Past Idle and Speculative the cluster is a binding, though the action that made it may not have settled yet.
+    if (row.state !== S.Idle && row.state !== S.Speculative) return false;
     return isBinding(this.columns.intent[slot]!) && !(row.saysCluster && row.cluster !== 0);
   }
 

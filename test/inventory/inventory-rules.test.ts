@@ -228,4 +228,14 @@ describe('M4, M5: identity and assignment', () => {
     expect(fleet.get(slot).host).toBeNull();
     expect(fleet.tables.hosts.bytesUsed).toBe(0);
   });
+
+  it('X1: what a provider says of a machine counts though the action that bound it has not settled yet', () => {
+    const fleet = inventory();
+    const slot = fleet.insert(inState(S.Idle), 0, 1);
+    fleet.setIntent(slot, Intent.Bootstrap, 'east', ASSIGNMENT);
+    fleet.move(slot, S.Configuring, 2);
+    fleet.move(slot, S.Configured, 3);
+    fleet.apply(slot, { pricePerHourUsd: 7 }, 4);
+    expect(fleet.get(slot)).toMatchObject({ state: S.Configured, cluster: 'east', pricePerHourUsd: 7 });
+  });
 });
