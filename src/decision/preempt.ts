@@ -241,15 +241,25 @@ export class Preemption {
     const key = `${isClaimed}${priority}`;
     const known = this.#ranks.get(key);
     if (known !== undefined) return known;
-    const ranks: Rank[] = [];
-    for (const bucket of this.#buckets.values()) {
+    const { byId } = this.#fleet;
+    const scored: { score: number; bucket: Bucket }[] = [];
+    for (const [bucketKey, bucket] of this.#buckets) {
       if (bucket.isClaimed !== isClaimed || (isClaimed && bucket.priority >= priority)) continue;
-      const score = this.#score(priority, bucket);
-      const rank = ranks.find((other) => other.score === score);
-      if (rank === undefined) ranks.push({ score, buckets: [bucket] });
-      else rank.buckets.push(bucket);
+      for (const [family, list] of bucket.lists) {
+        if (byId.length(list) > 0) continue;
+        byId.drop(list);
+        bucket.lists.delete(family);
+      }
+      if (bucket.lists.size === 0) this.#buckets.delete(bucketKey);
+      else scored.push({ score: this.#score(priority, bucket), bucket });
     }
-    ranks.sort((a, b) => (a.score > b.score ? -1 : 1));
+    scored.sort((a, b) => b.score - a.score);
+    const ranks: Rank[] = [];
+    for (const { score, bucket } of scored) {
+      const last = ranks[ranks.length - 1];
+      if (last !== undefined && last.score === score) last.buckets.push(bucket);
+      else ranks.push({ score, buckets: [bucket] });
+    }
     this.#ranks.set(key, ranks);
     return ranks;
   }

@@ -32,7 +32,7 @@ describe('each scenario of the decision, on a small fleet', () => {
   for (const [scenario, machines, needs, metrics] of [
     [cycleSteady, 2_500, 250, ['first', 'first, code not compiled', 'all bound', 'nothing changed']],
     [cycleDelta, 6_000, 500, ['delta', 'machines alone', 'roll-ups alone', 'nothing changed']],
-    [phase2Burst, 5_000, 500, ['burst', 'burst in old clusters', 'burst still waits', 'nothing changed']],
+    [phase2Burst, 5_000, 500, ['burst', 'burst in old clusters', 'burst after churn', 'nothing changed']],
     [
       phase3Shrink,
       2_000,
