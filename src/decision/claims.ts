@@ -61,8 +61,8 @@ export class Claims {
     this.#fleet.markVictim(slot);
   }
 
-  /** Releases all of a need's machines into `released`; returns how many there are then. */
-  releaseAll(cluster: ClusterState, need: number, released: number[]): number {
+  /** Releases all of a need's machines into `released`. */
+  releaseAll(cluster: ClusterState, need: number, released: number[]): void {
     const first = released.length;
     for (let slot = this.#needs.firstClaim[need]!; slot !== 0; slot = this.#fleet.nextClaim[slot]!) {
       released.push(slot);
@@ -70,7 +70,6 @@ export class Claims {
     for (let position = first; position < released.length; position++) {
       this.release(cluster, released[position]!);
     }
-    return released.length - first;
   }
 
   /** After a need was credited again: machines that it no longer holds are news for the needs after it. */

@@ -77,8 +77,6 @@ export class ClusterState {
   foldsTouched = false;
   /** Fold groups that ask the free machines. */
   askingCount = 0;
-  /** Same needs that their own machines do not settle: looked at in every cycle. */
-  unsettledCount = 0;
   configuredCount = 0;
   claimedConfiguredCount = 0;
   /** Position in the bytewise order of cluster ids, as of when its id was this (refs are reused). */

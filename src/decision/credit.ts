@@ -123,7 +123,6 @@ export class Credit {
         deficits.push(need);
       }
     }
-    cluster.unsettledCount = unsettledCount;
     if (unsettledCount > 0) this.#unsettled.add(cluster);
     else this.#unsettled.delete(cluster);
     if (deficits === undefined) this.unmet.delete(cluster);

@@ -50,11 +50,6 @@ export class Domains {
     if (this.look === Look.Shape) this.#shapesIn[this.ofShape(shape)]!.push(shape);
   }
 
-  /** Every domain is below this. */
-  get limit(): number {
-    return this.#values.length;
-  }
-
   ofSlot(slot: number): number {
     if (this.look !== Look.Machine) return this.ofShape(this.#inventory.columns.shape[slot]!);
     return this.#intern(this.keys.map((key) => this.#attributes.of(slot, key)));

@@ -70,11 +70,6 @@ export class StampTable {
     return this.#liveCount;
   }
 
-  /** Every stamp is below this. */
-  get limit(): number {
-    return this.#limit;
-  }
-
   find(cluster: number, fingerprint: number, group: number): number {
     const mask = this.#buckets.length - 1;
     let bucket = hashOf(cluster, fingerprint, group) & mask;

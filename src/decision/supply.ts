@@ -61,9 +61,4 @@ export class Supply {
     this.reservedIn[shape]!++;
     this.reserved[this.#fleet.families.familyOf[shape]!]!++;
   }
-
-  /** The machines taken so far in this cycle. */
-  get takenSlots(): readonly number[] {
-    return this.#taken;
-  }
 }
