@@ -1,6 +1,8 @@
 // Question: what does a shard's first decision cost, when 500,000 Idle machines wait for 50,000 needs? And the cycles
 // after it: when all that it decided is done, and when nothing changed. Every sample is a fleet of its own: built and
 // loaded untimed, ids ranked at load as a shard does when it applies its first listing; only `decide` is timed.
+
+import { INSTANCE_TYPE_KEY, ZONE_PRICE_FACTORS, ZONES } from '../../src/catalogue/hardware.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import type { Machine } from '../../src/machine/machine.ts';
 import { MachineState } from '../../src/machine/state.ts';
@@ -8,7 +10,6 @@ import { fingerprintOf, Operator } from '../../src/needs/requirements.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
 import { ClosedLoop } from '../catalogue/closed-loop.ts';
 import { CYCLE_MS, EngineFleet } from '../catalogue/engine-fleet.ts';
-import { INSTANCE_TYPE_KEY, ZONE_PRICE_FACTORS, ZONES } from '../catalogue/hardware.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
 
 interface Type {

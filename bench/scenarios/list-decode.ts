@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import protobuf from 'protobufjs/light.js';
 import { formatQuantity } from '../../src/base/quantity.ts';
 import { Random } from '../../src/base/random.ts';
+import { SteadyFleet } from '../../src/catalogue/fleet.ts';
 import type { Machine } from '../../src/machine/machine.ts';
 import { BUCKET_DOLLARS } from '../../src/machine/penalty.ts';
 import { MachineDecoder } from '../../src/provider/decode/decoder.ts';
@@ -17,7 +18,6 @@ import { MachineListEncoder, MachineRow, type MachineRowSource } from '../../src
 import { encodeLabels, encodeShape, encodeShardMetadata, NO_BYTES } from '../../src/provider/encode/parts.ts';
 import { reflectedType } from '../../src/wire/codec.ts';
 import type { MachineList } from '../../src/wire/protocol.generated.ts';
-import { SteadyFleet } from '../catalogue/fleet.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
 
 export const scenario: Scenario = {

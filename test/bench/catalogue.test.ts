@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { FleetChurn } from '../../bench/catalogue/churn.ts';
-import type { PlannedNeed } from '../../bench/catalogue/demand.ts';
-import { MACHINES_PER_CLUSTER, SteadyFleet } from '../../bench/catalogue/fleet.ts';
-import { RACK_KEY, RACK_MACHINES_MAX } from '../../bench/catalogue/hardware.ts';
-import { rowsOf, stampOf } from '../../bench/catalogue/rollup.ts';
 import { DimensionTable } from '../../src/base/dimensions.ts';
 import { parseDemand } from '../../src/base/quantity.ts';
 import { StringTable } from '../../src/base/string-table.ts';
 import { VectorTable } from '../../src/base/vectors.ts';
+import type { PlannedNeed } from '../../src/catalogue/demand.ts';
+import { MACHINES_PER_CLUSTER, SteadyFleet } from '../../src/catalogue/fleet.ts';
+import { RACK_KEY, RACK_MACHINES_MAX } from '../../src/catalogue/hardware.ts';
+import { rowsOf, stampOf } from '../../src/catalogue/rollup.ts';
 import { CAPACITY_TYPE_NAMES, type CapacityType } from '../../src/machine/capacity-type.ts';
 import { findInvalid, type Machine } from '../../src/machine/machine.ts';
 import { BUCKET_DOLLARS } from '../../src/machine/penalty.ts';

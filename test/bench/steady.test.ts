@@ -1,7 +1,7 @@
 /** The steady fleet judged by the plain reading of the rules: nothing is missing and nothing is to be done. */
 import { describe, expect, it } from 'vitest';
-import type { PlannedNeed } from '../../bench/catalogue/demand.ts';
-import { SteadyFleet } from '../../bench/catalogue/fleet.ts';
+import type { PlannedNeed } from '../../src/catalogue/demand.ts';
+import { SteadyFleet } from '../../src/catalogue/fleet.ts';
 import type { Machine } from '../../src/machine/machine.ts';
 import { decide } from '../oracle/oracle.ts';
 import type { Operator, WhenUnsatisfiable, World, WorldMachine, WorldNeed } from '../oracle/world.ts';

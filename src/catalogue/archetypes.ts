@@ -8,8 +8,8 @@
  *
  * Together a cluster of 250 machines asks in about 388 rows, four fifths of them gangs smaller than a machine.
  */
-import { CapacityType } from '../../src/machine/capacity-type.ts';
-import { bucketOfDollars, type PenaltyBucket } from '../../src/machine/penalty.ts';
+import { CapacityType } from '../machine/capacity-type.ts';
+import { bucketOfDollars, type PenaltyBucket } from '../machine/penalty.ts';
 
 export interface Archetype {
   readonly name: string;

@@ -15,11 +15,11 @@
  * again from the cluster's own seed whenever they are asked for: 776,000 rows as objects would be the
  * largest thing in the process.
  */
-import { assert } from '../../src/base/assert.ts';
-import { Random } from '../../src/base/random.ts';
-import type { CapacityType } from '../../src/machine/capacity-type.ts';
-import type { Assignment, Machine } from '../../src/machine/machine.ts';
-import { MachineState } from '../../src/machine/state.ts';
+import { assert } from '../base/assert.ts';
+import { Random } from '../base/random.ts';
+import type { CapacityType } from '../machine/capacity-type.ts';
+import type { Assignment, Machine } from '../machine/machine.ts';
+import { MachineState } from '../machine/state.ts';
 import { type PlannedNeed, planCluster } from './demand.ts';
 import { FleetDraft } from './draft.ts';
 import { ZONES } from './hardware.ts';

@@ -1,8 +1,8 @@
 /** What a planned need looks like from outside: rows of a roll-up, and the stamp on its machines. */
-import { formatAmounts, formatQuantity } from '../../src/base/quantity.ts';
-import type { Assignment, ResourceAmounts } from '../../src/machine/machine.ts';
-import { fingerprintOf } from '../../src/needs/requirements.ts';
-import type { RollupRow } from '../../src/needs/rollup.ts';
+import { formatAmounts, formatQuantity } from '../base/quantity.ts';
+import type { Assignment, ResourceAmounts } from '../machine/machine.ts';
+import { fingerprintOf } from '../needs/requirements.ts';
+import type { RollupRow } from '../needs/rollup.ts';
 import type { PlannedNeed } from './demand.ts';
 import { foldProfile } from './profile.ts';
 

@@ -3,15 +3,15 @@
  * tied to a zone, some to a way of payment, some keep off accelerators; so a cluster has about a hundred
  * distinct profiles, and the fleet some hundred distinct requirement sets.
  */
-import type { Random } from '../../src/base/random.ts';
-import { CAPACITY_TYPE_NAMES, type CapacityType } from '../../src/machine/capacity-type.ts';
+import type { Random } from '../base/random.ts';
+import { CAPACITY_TYPE_NAMES, type CapacityType } from '../machine/capacity-type.ts';
 import {
   Operator,
   type ProfileParts,
   type Requirement,
   WhenUnsatisfiable,
   withoutSameRequirements,
-} from '../../src/needs/requirements.ts';
+} from '../needs/requirements.ts';
 import type { Archetype } from './archetypes.ts';
 import {
   ACCELERATOR_KEY,

@@ -3,8 +3,8 @@
  * cost. The figures are made up, their proportions are not: a training machine costs two hundred times a
  * small one, spot costs a third of on-demand and is taken back now and then, and bare metal comes in racks.
  */
-import { CapacityType } from '../../src/machine/capacity-type.ts';
-import type { ResourceAmounts } from '../../src/machine/machine.ts';
+import { CapacityType } from '../machine/capacity-type.ts';
+import type { ResourceAmounts } from '../machine/machine.ts';
 
 export const ZONES = ['eu-north-1a', 'eu-north-1b', 'eu-north-1c'] as const;
 export const REGION = 'eu-north-1';

@@ -1,7 +1,7 @@
 /** A fleet while it is being put together: machines in the order in which needs claim them. */
-import type { Random } from '../../src/base/random.ts';
-import type { Assignment } from '../../src/machine/machine.ts';
-import { MachineState } from '../../src/machine/state.ts';
+import type { Random } from '../base/random.ts';
+import type { Assignment } from '../machine/machine.ts';
+import { MachineState } from '../machine/state.ts';
 import type { PlannedNeed } from './demand.ts';
 import { describeRack, POOLS, poolOf, type Rack, RackRoom } from './racks.ts';
 import { stampOf } from './rollup.ts';

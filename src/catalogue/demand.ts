@@ -7,11 +7,11 @@
  * than all of them. So nothing is missing, nothing is in excess, and a decision over the steady fleet has
  * nothing to do.
  */
-import { AssertionError } from '../../src/base/assert.ts';
-import type { Random } from '../../src/base/random.ts';
-import type { CapacityType } from '../../src/machine/capacity-type.ts';
-import type { ResourceAmounts } from '../../src/machine/machine.ts';
-import { fingerprintOf } from '../../src/needs/requirements.ts';
+import { AssertionError } from '../base/assert.ts';
+import type { Random } from '../base/random.ts';
+import type { CapacityType } from '../machine/capacity-type.ts';
+import type { ResourceAmounts } from '../machine/machine.ts';
+import { fingerprintOf } from '../needs/requirements.ts';
 import { ARCHETYPES, type Archetype } from './archetypes.ts';
 import { MACHINE_TYPES, type MachineType, ZONES } from './hardware.ts';
 import { type DrawnProfile, drawProfile, foldProfile } from './profile.ts';

@@ -3,8 +3,8 @@
  * *pool*, and everything about a machine but its state and binding follows from its rack. Clusters share
  * racks, as they do where one provider serves many.
  */
-import { Random } from '../../src/base/random.ts';
-import { CAPACITY_TYPE_NAMES, CapacityType } from '../../src/machine/capacity-type.ts';
+import { Random } from '../base/random.ts';
+import { CAPACITY_TYPE_NAMES, CapacityType } from '../machine/capacity-type.ts';
 import {
   CAPACITY_TYPE_KEY,
   FAMILY_KEY,
