@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
 interface FolderRule {
   /** Folders of src/ that it may import besides itself. */
   readonly folders: readonly string[] | 'all';
-  /** Whether it may import the types of shard/ports.ts. */
+  /** Whether it may import the types of shard/ports. */
   readonly ports?: true;
   /** npm packages; a folder that is not an edge has none. */
   readonly packages: readonly string[] | 'all';
@@ -54,7 +54,7 @@ const RULES: Readonly<Record<string, FolderRule>> = {
   },
 };
 
-const PORTS = 'src/shard/ports.ts';
+const PORTS = 'src/shard/ports/';
 
 interface Import {
   readonly line: number;
@@ -112,9 +112,9 @@ function whyForbidden(path: string, folder: string, rule: FolderRule, found: Imp
   if (targetFolder === folder) return null;
   if (targetFolder === 'cli') return 'cli wires everything together and nobody imports it';
   if (rule.folders === 'all' || rule.folders.includes(targetFolder)) return null;
-  if (rule.ports && target === PORTS)
-    return found.isTypeOnly ? null : 'of ports.ts, only types (import type)';
-  return `${folder} may import ${rule.folders.join(', ') || 'no other folder'}${rule.ports ? ' and types of shard/ports.ts' : ''}`;
+  if (rule.ports && target.startsWith(PORTS))
+    return found.isTypeOnly ? null : 'of shard/ports, only types (import type)';
+  return `${folder} may import ${rule.folders.join(', ') || 'no other folder'}${rule.ports ? ' and types of shard/ports' : ''}`;
 }
 
 function whyPackageForbidden(folder: string, rule: FolderRule, target: string): string | null {
@@ -176,7 +176,7 @@ describe('the check of the tree', () => {
     ['src/base/clock.ts', "import { x } from '../machine/state.ts';", 'base imports nothing'],
     ['src/wire/codec.ts', "import { x } from '../base/assert.ts';", 'wire imports nothing'],
     ['src/session/a.ts', "import { x } from '../provider/client.ts';", 'edges do not know each other'],
-    ['src/session/a.ts', "import { run } from '../shard/ports.ts';", 'of the ports only types'],
+    ['src/session/a.ts', "import { run } from '../shard/ports/operators.ts';", 'of the ports only types'],
     ['src/session/a.ts', "import type { Run } from '../shard/cycle.ts';", 'of the shard only its ports'],
     ['src/observe/a.ts', "import { x } from '../cli/main.ts';", 'nobody imports cli'],
     ['workers/execute.ts', "import { x } from '../src/decision/assign.ts';", 'workers decide nothing'],
@@ -196,7 +196,7 @@ describe('the check of the tree', () => {
   }
 
   for (const [path, source] of [
-    ['src/session/a.ts', "import type { Run } from '../shard/ports.ts';"],
+    ['src/session/a.ts', "import type { Run } from '../shard/ports/operators.ts';"],
     [
       'src/provider/client/a.ts',
       "import { credentials } from '@grpc/grpc-js';\nimport { x } from '../../base/errors.ts';",

@@ -1,0 +1,94 @@
+/**
+ * The shard as it may be looked at: plain data made when somebody asks, from the live tables and the last cycle's
+ * verdicts. Nothing here changes anything.
+ */
+import type { ResourceAmounts } from '../../machine/machine.ts';
+import type { Requirement, Spread } from '../../needs/requirements.ts';
+
+export interface ShardStatus {
+  readonly shardId: string;
+  readonly epoch: number;
+  readonly startedAtMs: number;
+  readonly cycle: number;
+  readonly lastCycleAtMs: number;
+  readonly isReady: boolean;
+  /** Why it is not ready; ''. */
+  readonly notReadyReason: string;
+  readonly isFenced: boolean;
+  readonly machines: number;
+  readonly needs: number;
+  readonly clusters: number;
+}
+
+export interface NeedView {
+  readonly clusterId: string;
+  readonly fingerprint: string;
+  readonly group: string;
+  readonly priority: number;
+  readonly interruptionPenalty: number;
+  readonly reclamationPenalty: number;
+  readonly requirements: readonly Requirement[];
+  readonly spread: readonly Spread[];
+  readonly aggregate: ResourceAmounts;
+  readonly minUnit: ResourceAmounts;
+  readonly arrivalMs: number;
+  readonly satisfied: boolean;
+  readonly deficit: ResourceAmounts;
+  readonly claimed: number;
+  readonly bootstraps: number;
+  readonly provisions: number;
+  readonly domain: string;
+  readonly satisfiable: boolean;
+  readonly parked: boolean;
+  readonly parkedCycles: number;
+  readonly cyclesUnmet: number;
+  /** Numbers of the protocol's UnmetReason. */
+  readonly reason: number;
+}
+
+export interface NeedsQuery {
+  /** '' or left out: all. */
+  readonly clusterId?: string;
+  readonly unmetOnly?: boolean;
+  /** 0 or left out: none. */
+  readonly limit?: number;
+}
+
+export interface NeedsHeader {
+  readonly cycle: number;
+  readonly computedAtMs: number;
+  /** Before the limit. */
+  readonly totalNeeds: number;
+}
+
+/** Needs with verdicts, by priority desc, arrival asc, cluster asc; made page by page, so that nobody waits for all. */
+export interface NeedsReader {
+  inspectNeeds(query: NeedsQuery): {
+    readonly header: NeedsHeader;
+    readonly pages: AsyncIterable<readonly NeedView[]>;
+  };
+}
+
+/** P5, for the coordinator and for metrics. */
+export interface ShortfallView {
+  readonly fingerprint: string;
+  readonly requirements: readonly Requirement[];
+  readonly deficit: ResourceAmounts;
+  readonly priority: number;
+  readonly ageCycles: number;
+  readonly interruptionPenalty: number;
+}
+
+/** What a coordinator is told. */
+export interface ReportFacts {
+  readonly shardId: string;
+  readonly epoch: number;
+  readonly cycle: number;
+  readonly totalMachines: number;
+  /** Idle and Speculative. */
+  readonly freeMachines: number;
+  readonly perInstanceType: Readonly<Record<string, number>>;
+  readonly perZone: Readonly<Record<string, number>>;
+  /** The 100 highest. */
+  readonly shortfalls: readonly ShortfallView[];
+}
