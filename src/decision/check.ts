@@ -100,9 +100,15 @@ function countClaims(live: Engine, fresh: Engine, inventory: Inventory): number 
 function countVerdicts(live: Engine, fresh: Engine, needs: NeedTable): number {
   let count = 0;
   for (const cluster of needs.clusterRefs()) {
-    for (let row = 0; row < needs.sliceCount(cluster); row++) {
-      if (!isSameVerdict(live.verdict(cluster, row), fresh.verdict(cluster, row))) count++;
-    }
+    const verdicts: Verdict[] = [];
+    live.verdictsOf(cluster, (_, verdict) => verdicts.push(verdict));
+    let compared = 0;
+    fresh.verdictsOf(cluster, (row, verdict) => {
+      const other = verdicts[row];
+      if (other === undefined || !isSameVerdict(other, verdict)) count++;
+      compared++;
+    });
+    count += Math.max(0, verdicts.length - compared);
   }
   return count;
 }

@@ -260,6 +260,29 @@ export class Engine {
     return this.#verdicts.verdictOf(state, row, member);
   }
 
+  /**
+   * The verdicts on all rows of a cluster, in order, as of the last cycle: one pass, where asking row by row would
+   * count the members of its folds again for each. Rows are those of the roll-up that the last cycle read.
+   */
+  verdictsOf(cluster: number, visit: (row: number, verdict: Verdict) => void): void {
+    const state = this.#fleet.clusters[cluster];
+    if (state === undefined) return;
+    const membersSeen = new Uint32Array(state.needCount); // by need: rows before this one
+    for (let row = 0; row < state.rowCount; row++) {
+      const member = membersSeen[state.rowNeed[row]! - state.needStart]!++;
+      visit(row, this.#verdicts.verdictOf(state, row, member));
+    }
+  }
+
+  /**
+   * X2: whether a need that machines are stamped for by this name, a row or a fold, was there in the last cycle. A
+   * row that folds counts as itself while a machine carries its stamp, as the machine of a queued action does.
+   */
+  isLiveNeed(cluster: number, fingerprint: number, group: number): boolean {
+    const stamp = this.#stamps.find(cluster, fingerprint, group);
+    return stamp !== 0 && (this.#stamps.carriers[stamp]! > 0 || this.#stamps.rowCount[stamp]! > 0);
+  }
+
   /** A7's count of a row's need after the last cycle. */
   parkingCount(cluster: number, row: number): number {
     return this.#verdicts.parkingCount(this.#fleet.clusters[cluster]!.rowStamp[row]!);

@@ -227,16 +227,15 @@ export class EngineWorld {
   ): void {
     const { clusters, groups } = this.#inventory.tables;
     const start = this.#needs.sliceStart(ref);
-    for (let row = 0; row < this.#needs.sliceCount(ref); row++) {
+    engine.verdictsOf(ref, (row, { parkedCycles: _, ...verdict }) => {
       const cluster = clusters.get(ref);
       const { fingerprint } = this.#needs.profiles.get(this.#needs.profile[start + row]!);
       const group = groups.get(this.#needs.group[start + row]!);
-      const { parkedCycles: _, ...verdict } = engine.verdict(ref, row);
       verdicts.push({ cluster, fingerprint, group, ...verdict, deficit: { ...verdict.deficit } });
       const key = needKey(cluster, group, fingerprint);
       if (verdict.cyclesUnmet > 0) unmet.set(key, verdict.cyclesUnmet);
       if (engine.parkingCount(ref, row) > 0) parking.set(key, engine.parkingCount(ref, row));
-    }
+    });
   }
 
   #readActions({ actions }: Engine): OracleAction[] {
