@@ -31,17 +31,20 @@ const RULES: Readonly<Record<string, FolderRule>> = {
   catalogue: { folders: ['base', 'machine', 'needs'], ...INNER },
   shard: { folders: ['base', 'machine', 'needs', 'inventory', 'decision'], ...INNER },
   wire: { folders: [], packages: ['protobufjs', '@grpc/grpc-js', 'flatbuffers'], world: true },
+  // What edges share to dial and to listen: they do not import each other.
+  tls: { folders: ['base'], packages: ['@grpc/grpc-js'], world: true },
   provider: {
-    folders: ['base', 'machine', 'wire', 'catalogue'],
+    folders: ['base', 'machine', 'wire', 'tls', 'catalogue'],
     packages: ['@grpc/grpc-js', 'piscina', 'flatbuffers'],
     ...EDGE,
   },
   session: {
-    folders: ['base', 'machine', 'needs', 'wire', 'catalogue'],
+    folders: ['base', 'machine', 'needs', 'wire', 'tls', 'catalogue'],
     packages: ['@grpc/grpc-js'],
     ...EDGE,
   },
-  coordination: { folders: ['base', 'machine', 'wire'], packages: ['@grpc/grpc-js'], ...EDGE },
+  coordination: { folders: ['base', 'machine', 'wire', 'tls'], packages: ['@grpc/grpc-js'], ...EDGE },
+  identity: { folders: ['base'], packages: [], world: true },
   observe: { folders: ['base', 'machine'], packages: ['prom-client'], ...EDGE },
   config: { folders: ['base'], packages: [], world: true },
   dashboard: { folders: ['base', 'observe'], packages: 'all', world: true },

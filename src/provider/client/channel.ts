@@ -7,11 +7,11 @@
  *
  * A thread that only lists, or never does, opens one of them.
  */
-import { ChannelCredentials, type ChannelOptions, Client } from '@grpc/grpc-js';
+import { type ChannelCredentials, type ChannelOptions, Client } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock.ts';
+import { ClientCredentials } from '../../tls/client-credentials.ts';
 import type { ProviderEndpoint } from './endpoint.ts';
 import type { CallLimits } from './limits.ts';
-import { loadCredentials, versionOf } from './tls.ts';
 
 export type Lane = 'calls' | 'list';
 
@@ -32,32 +32,29 @@ const KEEPALIVE_TIMEOUT_MS = 10_000;
 const RECONNECT_BACKOFF_MS_MAX = 10_000;
 const RECONNECT_BACKOFF_MS = 500;
 
-/** Three `stat`s; certificates live for hours. */
-const TLS_CHECK_INTERVAL_MS = 10_000;
-
 export class ProviderChannels {
   readonly #endpoint: ProviderEndpoint;
   readonly #limits: CallLimits;
-  readonly #clock: Clock;
+  readonly #credentials: ClientCredentials;
   readonly #open = new Map<Lane, Client>();
-  #credentials: ChannelCredentials | null = null;
-  #tlsVersion = '';
-  #tlsCheckedMs = Number.NEGATIVE_INFINITY;
+  #dialledWith: ChannelCredentials | null = null;
   #isClosed = false;
 
   constructor(endpoint: ProviderEndpoint, limits: CallLimits, clock: Clock) {
     this.#endpoint = endpoint;
     this.#limits = limits;
-    this.#clock = clock;
+    this.#credentials = new ClientCredentials(endpoint.tls, clock);
   }
 
   /** Throws UnusableCertificateError if there never was a certificate that could be used. */
   lane(lane: Lane): Client | null {
     if (this.#isClosed) return null;
-    this.#refreshCredentials();
+    const credentials = this.#credentials.current();
+    if (credentials !== this.#dialledWith) this.#closeOpen();
+    this.#dialledWith = credentials;
     const known = this.#open.get(lane);
     if (known !== undefined) return known;
-    const client = new Client(this.#endpoint.address, this.#credentials!, this.#options(lane));
+    const client = new Client(this.#endpoint.address, credentials, this.#options(lane));
     this.#open.set(lane, client);
     return client;
   }
@@ -65,28 +62,6 @@ export class ProviderChannels {
   /** Calls under way still end by themselves. */
   close(): void {
     this.#isClosed = true;
-    this.#closeOpen();
-  }
-
-  #refreshCredentials(): void {
-    const { tls } = this.#endpoint;
-    if (tls === undefined) {
-      this.#credentials ??= ChannelCredentials.createInsecure();
-      return;
-    }
-    const nowMs = this.#clock.nowMs();
-    if (this.#credentials !== null && nowMs - this.#tlsCheckedMs < TLS_CHECK_INTERVAL_MS) return;
-    this.#tlsCheckedMs = nowMs;
-    const version = versionOf(tls);
-    if (this.#credentials !== null && version === this.#tlsVersion) return;
-    try {
-      this.#credentials = loadCredentials(tls);
-    } catch (error) {
-      // Certificate and key are replaced one after the other: until both are there the old pair serves.
-      if (this.#credentials === null) throw error;
-      return;
-    }
-    this.#tlsVersion = version;
     this.#closeOpen();
   }
 

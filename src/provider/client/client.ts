@@ -10,13 +10,14 @@
  */
 import type { ServiceError } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../../base/clock.ts';
+import { boundedDetail } from '../../base/outside-text.ts';
 import { Random } from '../../base/random.ts';
 import { rawCapacityProviderService as service } from '../../wire/services.ts';
 import { type Lane, ProviderChannels } from './channel.ts';
 import type { ProviderEndpoint } from './endpoint.ts';
 import type { FencingTokens } from './fencing.ts';
 import { CALL_LIMITS, type CallLimits } from './limits.ts';
-import { boundedDetail, type CallFailure, describeFailure, type RawOutcome } from './outcome.ts';
+import { type CallFailure, describeFailure, type RawOutcome } from './outcome.ts';
 
 export interface CallTarget {
   readonly machineId: string;

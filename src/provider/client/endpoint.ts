@@ -1,12 +1,6 @@
 /** Which providers there are and how they are called: what the settings say, checked once. */
 import { ShardError } from '../../base/errors.ts';
-
-/** Paths of PEM files. Read in the thread that dials, and read again when they change. */
-export interface TlsFiles {
-  readonly certificatePath: string;
-  readonly privateKeyPath: string;
-  readonly caPath: string;
-}
+import type { TlsFiles } from '../../tls/files.ts';
 
 /** Plain data: handed to every worker. */
 export interface ProviderEndpoint {
@@ -64,34 +58,4 @@ function checkAddress(text: string, address: string): void {
   if (TARGET.test(address)) return;
   const port = Number(HOST_PORT.exec(address)?.groups?.port ?? Number.NaN);
   if (!(port >= 1 && port <= 65_535)) throw new InvalidEndpointError(text, 'its address is not HOST:PORT');
-}
-
-/** The three settings of mutual TLS: all or none. */
-export function tlsFilesOf(paths: {
-  readonly certificatePath?: string;
-  readonly privateKeyPath?: string;
-  readonly caPath?: string;
-}): TlsFiles | undefined {
-  const { certificatePath = '', privateKeyPath = '', caPath = '' } = paths;
-  const set = [certificatePath, privateKeyPath, caPath].filter((path) => path !== '').length;
-  if (set === 0) return undefined;
-  if (set < 3) throw new PartialTlsError(certificatePath, privateKeyPath, caPath);
-  return { certificatePath, privateKeyPath, caPath };
-}
-
-export class PartialTlsError extends ShardError {
-  readonly code = 'partial_tls';
-  readonly next = 'refuse-to-start';
-
-  constructor(certificatePath: string, privateKeyPath: string, caPath: string) {
-    const missing = [
-      certificatePath === '' ? 'certificate' : '',
-      privateKeyPath === '' ? 'private key' : '',
-      caPath === '' ? 'CA' : '',
-    ].filter((name) => name !== '');
-    super(
-      `Mutual TLS needs a certificate, a private key and a CA; missing here: ${missing.join(' and ')}. ` +
-        'Give all three, or none for plaintext.',
-    );
-  }
 }

@@ -4,6 +4,7 @@
  * for people and logs.
  */
 import { status } from '@grpc/grpc-js';
+import { boundedDetail } from '../../base/outside-text.ts';
 
 export type FailureKind =
   | 'not_found'
@@ -35,9 +36,6 @@ export interface Answered {
 }
 
 export type RawOutcome = Answered | CallFailure;
-
-/** What a fleet of broken providers may write into our logs, per call. */
-export const DETAIL_CHARS_MAX = 512;
 
 const KIND_BY_STATUS: Readonly<Partial<Record<status, FailureKind>>> = {
   [status.NOT_FOUND]: 'not_found',
@@ -89,14 +87,4 @@ export function describeFailure({
 /** Whether the provider may have carried the call out although it did not say so. */
 export function isUndecided(kind: FailureKind): boolean {
   return kind === 'timeout' || kind === 'unavailable';
-}
-
-/** Text from the other side: one line, no control characters, bounded. */
-export function boundedDetail(text: string): string {
-  const isCut = text.length > DETAIL_CHARS_MAX;
-  // Line breaks and escapes would let a provider forge log lines or move a terminal's cursor.
-  const line = (isCut ? text.slice(0, DETAIL_CHARS_MAX - 1) : text)
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, ' ')
-    .trim();
-  return isCut ? `${line}…` : line;
 }

@@ -3,13 +3,15 @@
  * An answer that is no message, or a machine that breaks the rules (another id than asked for included), is
  * the failure `malformed`; a bad record in a listing is a rejected row, counted in the batch.
  */
+
 import { ShardError } from '../../base/errors.ts';
+import { boundedDetail } from '../../base/outside-text.ts';
 import type { InvalidReason, Machine } from '../../machine/machine.ts';
 import { INVALID_REASONS, type MachineBatch } from '../decode/batch.ts';
 import { MachineDecoder } from '../decode/decoder.ts';
 import { machineAt } from '../decode/rows.ts';
 import type { CallTarget, ConfigureTarget, DrainTarget, ListTarget, ProviderClient } from './client.ts';
-import { type Answered, boundedDetail, type CallFailure, type RawOutcome } from './outcome.ts';
+import type { Answered, CallFailure, RawOutcome } from './outcome.ts';
 
 /** A `malformed` one that came from a record's rules says which, for the counter. */
 export interface ReadFailure extends CallFailure {

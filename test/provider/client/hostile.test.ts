@@ -1,8 +1,8 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { DETAIL_CHARS_MAX } from '../../../src/base/outside-text.ts';
 import { Random } from '../../../src/base/random.ts';
-import { DETAIL_CHARS_MAX } from '../../../src/provider/client/outcome.ts';
 import { encode } from '../../../src/wire/codec.ts';
 import { closeAfterwards, dial } from './fixture.ts';
 import { answer, frame, GRPC_HEADERS, http2Server, rawServer } from './hostile-provider.ts';

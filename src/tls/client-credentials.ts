@@ -1,0 +1,86 @@
+/**
+ * Our side of mutual TLS wherever we dial, to providers and to the coordinator: TLS 1.3, the server's
+ * certificate from our CA, for the host we dialled, and not that of a cluster. All parties share a CA, so
+ * without the last check any operator's certificate that happens to carry a host name could stand in for a
+ * provider and be handed bootstrap blobs, or for the coordinator and give instructions.
+ */
+import { readFileSync } from 'node:fs';
+import { checkServerIdentity, createSecureContext, type PeerCertificate } from 'node:tls';
+import { ChannelCredentials } from '@grpc/grpc-js';
+import type { Clock } from '../base/clock.ts';
+import { ShardError } from '../base/errors.ts';
+import { type TlsFiles, UnusableCertificateError, versionOf } from './files.ts';
+
+export class WrongServerIdentityError extends ShardError {
+  readonly code = 'wrong_server_identity';
+  readonly next = 'reject-input';
+
+  constructor(host: string) {
+    super(
+      `The server at ${host} presented the certificate of a cluster (bigfleet://cluster/…), which dials and ` +
+        'does not serve. The connection was refused and nothing was sent.',
+    );
+  }
+}
+
+/** Three `stat`s; certificates live for hours. */
+const TLS_CHECK_INTERVAL_MS = 10_000;
+
+/** What to dial with, kept up to date with its files. */
+export class ClientCredentials {
+  readonly #files: TlsFiles | undefined;
+  readonly #clock: Clock;
+  #current: ChannelCredentials | null = null;
+  #version = '';
+  #checkedMs = Number.NEGATIVE_INFINITY;
+
+  /** Without files: plaintext. */
+  constructor(files: TlsFiles | undefined, clock: Clock) {
+    this.#files = files;
+    this.#clock = clock;
+  }
+
+  /**
+   * Another object than last time means that the files were replaced: dial again. Throws
+   * UnusableCertificateError if there never was a certificate that could be used.
+   */
+  current(): ChannelCredentials {
+    if (this.#files === undefined) {
+      this.#current ??= ChannelCredentials.createInsecure();
+      return this.#current;
+    }
+    const nowMs = this.#clock.nowMs();
+    if (this.#current !== null && nowMs - this.#checkedMs < TLS_CHECK_INTERVAL_MS) return this.#current;
+    this.#checkedMs = nowMs;
+    const version = versionOf(this.#files);
+    if (this.#current !== null && version === this.#version) return this.#current;
+    try {
+      this.#current = load(this.#files);
+      this.#version = version;
+    } catch (error) {
+      // Certificate and key are replaced one after the other: until both are there the old pair serves.
+      if (this.#current === null) throw new UnusableCertificateError(this.#files, (error as Error).message);
+    }
+    return this.#current;
+  }
+}
+
+function load(files: TlsFiles): ChannelCredentials {
+  const context = createSecureContext({
+    cert: readFileSync(files.certificatePath),
+    key: readFileSync(files.privateKeyPath),
+    ca: readFileSync(files.caPath),
+    minVersion: 'TLSv1.3',
+  });
+  return ChannelCredentials.createFromSecureContext(context, { checkServerIdentity: verifyServerIdentity });
+}
+
+/** Alternative names are `TYPE:value` separated by commas; values with commas inside are quoted. */
+const CLUSTER_SAN = /(?:^|,\s*)URI:"?bigfleet:\/\/cluster(?:\/|"|,|$)/i;
+
+function verifyServerIdentity(host: string, certificate: PeerCertificate): Error | undefined {
+  const mismatch = checkServerIdentity(host, certificate);
+  if (mismatch !== undefined) return mismatch;
+  if (CLUSTER_SAN.test(certificate.subjectaltname ?? '')) return new WrongServerIdentityError(host);
+  return undefined;
+}
