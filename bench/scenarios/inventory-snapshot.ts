@@ -14,6 +14,7 @@ import { byAcquireOrder, byKeepOrder, fullInventory, NaiveFleet, NOW_MS } from '
 const S = MachineState;
 const CHANGES = 1_000;
 const HEAD = 256;
+const SNAPSHOTS = 1_000;
 
 export const scenario: Scenario = {
   name: 'inventory-snapshot',
@@ -61,7 +62,15 @@ export const scenario: Scenario = {
       },
     );
     context.ratio('gain', 'naive ordered reads', 'ordered reads');
-    await context.loop('snapshot', 'us', () => inventory.snapshot().close());
+    // Many at a time: a loop of single ones would keep a hundred million samples.
+    await context.loop(
+      'snapshot',
+      'us',
+      () => {
+        for (let count = 0; count < SNAPSHOTS; count++) inventory.snapshot().close();
+      },
+      { operations: SNAPSHOTS },
+    );
 
     const [idle, kept] = readOurs(inventory, cluster).map((slots) =>
       slots.map((slot) => inventory.idOf(slot)),

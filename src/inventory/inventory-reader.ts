@@ -71,6 +71,23 @@ export class InventoryReader {
     return this.#columns.slotLimit;
   }
 
+  /**
+   * For scans of all rows: single values of a slot at this moment, 0 = no machine. They may be of two different writes;
+   * whoever acts on a row reads it as a whole then, by `read`.
+   */
+  stateOf(slot: number): number {
+    return this.#columns.state[slot]!;
+  }
+
+  providerOf(slot: number): number {
+    return this.#columns.provider[slot]!;
+  }
+
+  /** To be sent along with a slot: the main thread's `isCurrent` tells whether it is still the same machine. */
+  generationOf(slot: number): number {
+    return Atomics.load(this.#columns.links, slot * LINKS_PER_ROW + Link.Generation);
+  }
+
   /** The slot of an id at this moment, 0 if there is none. */
   find(id: Uint8Array, start: number, end: number): number {
     return this.#ids.find(hashBytes(id, start, end), id, start, end);
