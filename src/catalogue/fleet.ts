@@ -11,27 +11,32 @@
  *   state         1       MachineState; moves with churn
  *
  * Rows are in rack order, as a provider would list them: the machines of a cluster lie all over the fleet,
- * and a benchmark does not profit from a neighbourhood that nobody has in earnest. Roll-ups are planned
- * again from the cluster's own seed whenever they are asked for: 776,000 rows as objects would be the
- * largest thing in the process.
+ * and a benchmark does not profit from a neighbourhood that nobody has in earnest.
  */
 import { assert } from '../base/assert.ts';
 import { Random } from '../base/random.ts';
 import type { CapacityType } from '../machine/capacity-type.ts';
 import type { Assignment, Machine } from '../machine/machine.ts';
 import { MachineState } from '../machine/state.ts';
-import { type PlannedNeed, planCluster } from './demand.ts';
+import type { PlannedNeed } from './demand.ts';
 import { FleetDraft } from './draft.ts';
-import { ZONES } from './hardware.ts';
 import type { Rack } from './racks.ts';
-import { type Rollup, rowsOf } from './rollup.ts';
+import type { Rollup } from './rollup.ts';
+import { DEMAND_SHARE, type DemandFigures, SteadyDemand } from './steady-demand.ts';
 
-export const MACHINES_PER_CLUSTER = 250;
-const BOUND_SHARE = 0.97;
+/** Of the machines that serve no cluster. */
+export const IDLE_SHARE_OF_UNBOUND = 0.4;
+
+export interface FleetFigures extends Omit<DemandFigures, 'machineCount'> {
+  /** Of all machines: those in place, at most what is demanded. Default: all that is demanded. */
+  readonly configuredShare?: number;
+  /** Of the machines that serve no cluster: Idle ones; the others are offers. */
+  readonly idleShareOfUnbound?: number;
+}
 
 export class SteadyFleet {
   readonly machineCount: number;
-  readonly clusterCount: number;
+  readonly demand: SteadyDemand;
   readonly state: Uint8Array;
   readonly priceFactor: Float64Array;
   readonly rack: Uint32Array;
@@ -39,18 +44,19 @@ export class SteadyFleet {
   readonly #assignment: Uint32Array;
   readonly #assignments: readonly Assignment[];
   readonly #racks: readonly Rack[];
-  readonly #clusterSeeds: Uint32Array;
-  readonly #boundCount: number;
 
-  constructor(machineCount: number, seed = 1) {
-    assert(machineCount >= 1, 'a fleet has at least one machine');
+  constructor(machineCount: number, seed = 1, figures: FleetFigures = {}) {
+    assert(machineCount >= 0, 'a fleet has no fewer than no machines');
     const random = new Random(seed);
     this.machineCount = machineCount;
-    this.clusterCount = Math.max(1, Math.round(machineCount / MACHINES_PER_CLUSTER));
-    this.#clusterSeeds = Uint32Array.from({ length: this.clusterCount }, () => random.uint32());
-    this.#boundCount = Math.round(machineCount * BOUND_SHARE);
-    const draft = new FleetDraft(machineCount);
-    for (let cluster = 0; cluster < this.clusterCount; cluster++) draft.bind(cluster, this.plan(cluster));
+    this.demand = new SteadyDemand({ ...figures, machineCount }, random);
+    const draft = new FleetDraft(this.demand.catalogue, machineCount, {
+      idle: figures.idleShareOfUnbound ?? IDLE_SHARE_OF_UNBOUND,
+      placed: (figures.configuredShare ?? DEMAND_SHARE) / DEMAND_SHARE,
+    });
+    for (let cluster = 0; cluster < this.clusterCount; cluster++) {
+      draft.bind(cluster, this.plan(cluster), random);
+    }
     draft.addUnbound(random);
     const order = draft.inRackOrder();
     this.state = Uint8Array.from(order, (row) => draft.state[row]!);
@@ -60,6 +66,10 @@ export class SteadyFleet {
     this.priceFactor = new Float64Array(machineCount).fill(1);
     this.#assignments = draft.assignments;
     this.#racks = draft.racks();
+  }
+
+  get clusterCount(): number {
+    return this.demand.clusterCount;
   }
 
   /** Every machine, in the order of a listing. */
@@ -80,7 +90,7 @@ export class SteadyFleet {
       state,
       host: hasHost ? { provider: 'catalogue', ref: `host-${row}` } : null,
       instanceType: rack.type.name,
-      zone: ZONES[rack.zone]!,
+      zone: this.demand.catalogue.parts.zones[rack.zone]!,
       capacityType: rack.offer.capacityType,
       pricePerHourUsd: roundPrice(rack.pricePerHourUsd * this.priceFactor[row]!),
       interruptionProbability: rack.offer.interruptionProbability,
@@ -103,23 +113,19 @@ export class SteadyFleet {
   }
 
   clusterId(cluster: number): string {
-    return `cluster-${String(cluster).padStart(4, '0')}`;
+    return this.demand.clusterId(cluster);
   }
 
-  /** Every cluster's demand. */
-  *rollups(): Generator<Rollup> {
-    for (let cluster = 0; cluster < this.clusterCount; cluster++) yield this.rollup(cluster);
+  rollups(): Generator<Rollup> {
+    return this.demand.rollups();
   }
 
   rollup(cluster: number): Rollup {
-    return { clusterId: this.clusterId(cluster), rows: this.plan(cluster).flatMap(rowsOf) };
+    return this.demand.rollup(cluster);
   }
 
-  /** What lies behind the roll-up: the needs with the machines that each holds. */
   plan(cluster: number): PlannedNeed[] {
-    const before = Math.floor((this.#boundCount * cluster) / this.clusterCount);
-    const after = Math.floor((this.#boundCount * (cluster + 1)) / this.clusterCount);
-    return planCluster(new Random(this.#clusterSeeds[cluster]!), this.clusterId(cluster), after - before);
+    return this.demand.plan(cluster);
   }
 }
 

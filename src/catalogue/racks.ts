@@ -5,41 +5,8 @@
  */
 import { Random } from '../base/random.ts';
 import { CAPACITY_TYPE_NAMES, CapacityType } from '../machine/capacity-type.ts';
-import {
-  CAPACITY_TYPE_KEY,
-  FAMILY_KEY,
-  MACHINE_TYPES,
-  type MachineType,
-  type Offer,
-  RACK_KEY,
-  RACK_MACHINES_MAX,
-  REGION,
-  ZONE_PRICE_FACTORS,
-  ZONES,
-} from './hardware.ts';
-
-export interface Pool {
-  readonly type: MachineType;
-  readonly offer: Offer;
-  readonly zone: number;
-}
-
-/** Every way to get a machine. */
-export const POOLS: readonly Pool[] = MACHINE_TYPES.flatMap((type) =>
-  type.offers.flatMap((offer) => ZONES.map((_, zone) => ({ type, offer, zone }))),
-);
-
-const POOL_INDEXES = new Map(
-  POOLS.map(({ type, offer, zone }, pool) => [poolKey(type, offer.capacityType, zone), pool]),
-);
-
-function poolKey(type: MachineType, capacityType: CapacityType, zone: number): string {
-  return `${type.name}/${capacityType}/${zone}`;
-}
-
-export function poolOf(type: MachineType, capacityType: CapacityType, zone: number): number {
-  return POOL_INDEXES.get(poolKey(type, capacityType, zone))!;
-}
+import type { Catalogue, Pool } from './catalogue.ts';
+import { CAPACITY_TYPE_KEY, FAMILY_KEY, RACK_KEY, RACK_MACHINES_MAX } from './hardware.ts';
 
 export interface Rack extends Pool {
   readonly name: string;
@@ -50,21 +17,21 @@ export interface Rack extends Pool {
 /** Spot prices differ from rack to rack by up to this share; all others are list prices. */
 const SPOT_PRICE_SWING = 0.15;
 
-export function describeRack(rack: number, pool: number): Rack {
-  const { type, offer, zone } = POOLS[pool]!;
+export function describeRack({ parts, pools }: Catalogue, rack: number, pool: number): Rack {
+  const { type, offer, zone } = pools[pool]!;
   const swing =
     offer.capacityType === CapacityType.Spot ? (new Random(rack).unit() * 2 - 1) * SPOT_PRICE_SWING : 0;
-  const zoneLetter = ZONES[zone]!.slice(-1);
+  const zoneLetter = parts.zones[zone]!.slice(-1);
   const name = `${zoneLetter}${String(rack).padStart(5, '0')}`;
   return {
     type,
     offer,
     zone,
     name,
-    pricePerHourUsd: offer.pricePerHourUsd * ZONE_PRICE_FACTORS[zone]! * (1 + swing),
+    pricePerHourUsd: offer.pricePerHourUsd * parts.zonePriceFactors[zone]! * (1 + swing),
     labels: {
       'kubernetes.io/arch': 'amd64',
-      'topology.kubernetes.io/region': REGION,
+      'topology.kubernetes.io/region': parts.region,
       [RACK_KEY]: `rack-${name}`,
       [CAPACITY_TYPE_KEY]: CAPACITY_TYPE_NAMES[offer.capacityType],
       [FAMILY_KEY]: type.family,
@@ -78,7 +45,11 @@ export class RackRoom {
   /** Pool of each rack. */
   readonly poolByRack: number[] = [];
   readonly #filled: number[] = [];
-  readonly #openByPool: number[][] = POOLS.map(() => []);
+  readonly #openByPool: number[][];
+
+  constructor(poolCount: number) {
+    this.#openByPool = Array.from({ length: poolCount }, () => []);
+  }
 
   /** The rack that takes `count` machines of the pool together: the oldest with room, else a new one. */
   take(pool: number, count: number): number {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { logVerbosity, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { ShardError } from '../base/errors.ts';
-import { CATALOGUES } from '../provider/simulated/catalogue.ts';
+import { CATALOGUES } from '../catalogue/catalogue.ts';
 import { HELP, type ProviderFlags, parseProviderFlags, UsageError } from '../provider/simulated/flags.ts';
 import { generateMachines } from '../provider/simulated/generate.ts';
 import { SimulatedProvider } from '../provider/simulated/provider.ts';
@@ -36,7 +36,7 @@ async function serve(flags: ProviderFlags): Promise<number> {
   // The first line is for programs: exactly this, when calls are answered and not before.
   process.stdout.write(`listening on ${served.address}\n`);
   process.stdout.write(
-    `${flags.plan.machineCount} machines of the ${flags.catalogue} catalogue, seed ${flags.plan.seed}\n`,
+    `${flags.plan.machineCount} machines of the ${flags.catalogue} catalogue for ${flags.plan.clusterCount} clusters, seed ${flags.plan.seed}\n`,
   );
   const signal = await endSignal();
   process.stdout.write(`${signal}: ${JSON.stringify(provider.ledger.counts())}\n`);

@@ -11,7 +11,7 @@
  *
  * The fields of a machine are not in the order of their numbers, which protobuf does not ask for.
  */
-import { ByteWriter } from './byte-writer.ts';
+import { ByteWriter } from '../../base/byte-writer.ts';
 import { NO_BYTES } from './parts.ts';
 
 /** One machine to be encoded. A source sets every field: the row still holds the machine before. */

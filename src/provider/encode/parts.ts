@@ -3,7 +3,7 @@
  * together from the bytes of its fields in any order, so a provider keeps these bytes per kind and per
  * binding, and a listing copies them.
  */
-import { ByteWriter } from './byte-writer.ts';
+import { ByteWriter } from '../../base/byte-writer.ts';
 
 type StringMap = Readonly<Record<string, string>>;
 

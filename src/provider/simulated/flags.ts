@@ -1,9 +1,10 @@
 /** The command line of `flotilla provider`: from words to settings, with one clear line for each mistake. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { ShardError } from '../../base/errors.ts';
-import { CATALOGUES } from './catalogue.ts';
+import { CATALOGUES } from '../../catalogue/catalogue.ts';
+import { MACHINES_PER_CLUSTER_MAX } from '../../catalogue/steady-demand.ts';
 import { ROWS_MAX } from './fleet.ts';
-import { DEFAULT_PLAN, type FleetPlan } from './generate.ts';
+import { CONFIGURED_SHARE_MAX, DEFAULT_PLAN, defaultIdleShare, type FleetPlan } from './generate.ts';
 import type { Latency } from './latency.ts';
 import { OPERATION_NAMES, type OperationName } from './lifecycle.ts';
 import {
@@ -44,6 +45,7 @@ const OPTIONS = {
   catalogue: { type: 'string', default: 'realistic' },
   configured: { type: 'string' },
   idle: { type: 'string' },
+  clusters: { type: 'string' },
   'machines-per-cluster': { type: 'string' },
   latency: { type: 'string', multiple: true },
   fail: { type: 'string', multiple: true },
@@ -71,9 +73,11 @@ export const HELP = `flotilla provider: a simulated capacity provider behind gRP
 The fleet
   --machines N                 how many (${DEFAULT_PLAN.machineCount})
   --catalogue NAME             ${Object.keys(CATALOGUES).join(' or ')} (realistic)
-  --configured SHARE           begin as nodes of clusters (${DEFAULT_PLAN.configuredShare})
-  --idle SHARE                 begin Idle (${DEFAULT_PLAN.idleShare}); the rest are offers
-  --machines-per-cluster N     on average (${DEFAULT_PLAN.machinesPerCluster})
+  --configured SHARE           begin as nodes of clusters, 0.9 or 90% (${DEFAULT_PLAN.configuredShare}; at most ${CONFIGURED_SHARE_MAX})
+  --idle SHARE                 begin Idle (${DEFAULT_PLAN.idleShare}, or 40% of what is not configured); the rest are offers
+  --clusters N                 that share the machines (one for every ${DEFAULT_PLAN.machinesPerCluster}); flotilla operators
+                               with the same --clusters, --machines and --seed asks for just these machines
+  --machines-per-cluster N     the same as an average (${DEFAULT_PLAN.machinesPerCluster})
   --quota TYPE/ZONE/HOW=N      at most N machines of an offering; HOW is bare-metal, reserved, on-demand or spot
 
 Operations (each flag for all of them, or with create=, configure=, drain= or delete= for one)
@@ -102,20 +106,7 @@ export function parseProviderFlags(argv: readonly string[]): ProviderFlags {
     throw new UsageError(`--catalogue is ${Object.keys(CATALOGUES).join(' or ')}, not ${catalogue}`);
   }
   const seed = flags.seed === undefined ? 1 : wholeNumber('seed', flags.seed, 0);
-  const plan: FleetPlan = {
-    seed,
-    machineCount: wholeNumber('machines', flags.machines ?? DEFAULT_PLAN.machineCount, 0, ROWS_MAX),
-    configuredShare: share('configured', flags.configured ?? DEFAULT_PLAN.configuredShare),
-    // Whoever asks for a bound fleet gets one, without having to count the idle ones down.
-    idleShare: share(
-      'idle',
-      flags.idle ?? Math.min(DEFAULT_PLAN.idleShare, 1 - Number(flags.configured ?? 0)),
-    ),
-    machinesPerCluster: wholeNumber('machines-per-cluster', flags['machines-per-cluster'] ?? 250, 1),
-  };
-  if (plan.configuredShare + plan.idleShare > 1) {
-    throw new UsageError('--configured and --idle add up to more than 1');
-  }
+  const plan = planOf(flags, seed);
   const tls = tlsOf(flags['tls-cert'], flags['tls-key'], flags['tls-ca']);
   checkListen(flags.listen, tls !== null || flags.insecure === true);
   return {
@@ -135,6 +126,39 @@ export function parseProviderFlags(argv: readonly string[]): ProviderFlags {
       weather: weather(flags),
     },
   };
+}
+
+function planOf(flags: Flags, seed: number): FleetPlan {
+  const machineCount = wholeNumber('machines', flags.machines ?? DEFAULT_PLAN.machineCount, 0, ROWS_MAX);
+  const configuredShare = share('configured', flags.configured ?? DEFAULT_PLAN.configuredShare);
+  const idleShare = share('idle', flags.idle ?? defaultIdleShare(configuredShare));
+  if (configuredShare + idleShare > 1) throw new UsageError('--configured and --idle add up to more than 1');
+  if (configuredShare > CONFIGURED_SHARE_MAX) {
+    throw new UsageError(
+      `--configured is at most ${CONFIGURED_SHARE_MAX}, which is what the clusters ask for, not ${configuredShare}`,
+    );
+  }
+  if (flags.clusters !== undefined && flags['machines-per-cluster'] !== undefined) {
+    throw new UsageError('--clusters and --machines-per-cluster say the same thing: give one of them');
+  }
+  const perCluster = wholeNumber(
+    'machines-per-cluster',
+    flags['machines-per-cluster'] ?? DEFAULT_PLAN.machinesPerCluster,
+    1,
+    MACHINES_PER_CLUSTER_MAX,
+  );
+  const clusterCount = wholeNumber(
+    'clusters',
+    flags.clusters ?? Math.max(1, Math.round(machineCount / perCluster)),
+    1,
+    65_534, // as many as the shard numbers
+  );
+  if (machineCount / clusterCount > MACHINES_PER_CLUSTER_MAX) {
+    throw new UsageError(
+      `--clusters ${clusterCount} is too few: a cluster has at most ${MACHINES_PER_CLUSTER_MAX} machines`,
+    );
+  }
+  return { seed, machineCount, configuredShare, idleShare, clusterCount };
 }
 
 function read(argv: readonly string[]) {
@@ -215,7 +239,8 @@ function durationMs(flag: string, text: string): number {
 }
 
 function share(flag: string, text: string | number): number {
-  const value = text === '' ? Number.NaN : Number(text);
+  const percent = /^(?<amount>\d+(?:\.\d+)?)%$/.exec(String(text))?.groups?.amount;
+  const value = percent !== undefined ? Number(percent) / 100 : text === '' ? Number.NaN : Number(text);
   if (!(value >= 0 && value <= 1)) throw new UsageError(`--${flag} is between 0 and 1, not "${text}"`);
   return value;
 }

@@ -1,14 +1,16 @@
 /**
- * Fills a provider from a catalogue: rack by rack, the same machines for the same seed. Machines that begin
- * bound carry what a shard would have written, so that one that starts against such a provider finds a
- * fleet at work. The keys are the shard's business: to the provider they are bytes.
+ * Fills a provider from the catalogue: the same machines for the same seed, of the kinds that the clusters of
+ * that seed ask for (src/session/simulated). Machines that begin bound carry what a shard would have written
+ * when it bound them, so that one that starts against such a provider finds a fleet at work. The keys are the
+ * shard's business: to the provider they are bytes.
  */
 import { assert } from '../../base/assert.ts';
-import { Random } from '../../base/random.ts';
-import { CAPACITY_TYPE_NAMES } from '../../machine/capacity-type.ts';
-import { bucketOfDollars } from '../../machine/penalty.ts';
-import { MachineState } from '../../machine/state.ts';
-import { type Catalogue, type MachineType, type Offer, RACK_KEY, RACK_MACHINES_MAX } from './catalogue.ts';
+import { formatQuantity } from '../../base/quantity.ts';
+import type { Catalogue } from '../../catalogue/catalogue.ts';
+import { IDLE_SHARE_OF_UNBOUND, SteadyFleet } from '../../catalogue/fleet.ts';
+import { DEMAND_SHARE, MACHINES_PER_CLUSTER } from '../../catalogue/steady-demand.ts';
+import type { Assignment, Machine, ResourceAmounts } from '../../machine/machine.ts';
+import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
 import type { MachineKind, StringMap } from './kinds.ts';
 import type { SeedMachine } from './machines.ts';
 
@@ -17,96 +19,93 @@ export interface FleetPlan {
   /** Shares of all machines that begin Configured and Idle; the rest are offers. */
   readonly configuredShare: number;
   readonly idleShare: number;
-  /** Machines of one cluster, on average. */
-  readonly machinesPerCluster: number;
+  readonly clusterCount: number;
   readonly seed: number;
 }
 
-export const DEFAULT_PLAN: FleetPlan = {
+export const DEFAULT_PLAN = {
   machineCount: 1_000,
   configuredShare: 0,
   idleShare: 0.1,
-  machinesPerCluster: 250,
-  seed: 1,
-};
+  machinesPerCluster: MACHINES_PER_CLUSTER,
+} as const;
 
-interface Rack {
-  readonly idPrefix: string;
-  readonly kind: MachineKind;
-  readonly type: MachineType;
-  readonly offer: Offer;
-  readonly pricePerHourUsd: number;
+/** What is demanded can be in place, and no more. */
+export const CONFIGURED_SHARE_MAX = DEMAND_SHARE;
+
+/** Whoever asks for a bound fleet gets one with some offers, without having to count the idle ones down. */
+export function defaultIdleShare(configuredShare: number): number {
+  return Math.min(DEFAULT_PLAN.idleShare, (1 - configuredShare) * IDLE_SHARE_OF_UNBOUND);
 }
 
 export function* generateMachines(catalogue: Catalogue, plan: FleetPlan): Generator<SeedMachine> {
-  assert(plan.configuredShare + plan.idleShare <= 1, 'the shares of states add up to more than all');
-  const random = new Random(plan.seed);
-  const clusters = names('cluster-', 4, Math.max(1, Math.round(plan.machineCount / plan.machinesPerCluster)));
-  const places = names('-', 2, RACK_MACHINES_MAX);
-  const stamps = new Map<string, StringMap>();
-  let rack = drawRack(catalogue, random, 0);
-  for (let index = 0; index < plan.machineCount; index++) {
-    const place = index % RACK_MACHINES_MAX;
-    if (place === 0) rack = drawRack(catalogue, random, index / RACK_MACHINES_MAX);
-    const draw = random.unit();
-    const seed = {
-      id: rack.idPrefix + places[place]!,
-      kind: rack.kind,
-      pricePerHourUsd: rack.pricePerHourUsd,
-      interruptionProbability: rack.offer.interruptionProbability,
-    };
-    if (draw < plan.configuredShare) {
-      const cluster = random.pick(clusters);
-      yield { ...seed, state: MachineState.Configured, cluster, shardMetadata: stampOf(rack.type, stamps) };
-    } else if (draw < plan.configuredShare + plan.idleShare) {
-      yield { ...seed, state: MachineState.Idle };
-    } else {
-      yield seed;
-    }
+  const { machineCount, configuredShare, idleShare, clusterCount, seed } = plan;
+  assert(configuredShare + idleShare <= 1, 'the shares of states add up to more than all');
+  const fleet = new SteadyFleet(machineCount, seed, {
+    catalogue,
+    clusterCount,
+    configuredShare,
+    idleShareOfUnbound: configuredShare === 1 ? 0 : idleShare / (1 - configuredShare),
+  });
+  // One object per rack and one per need: half a million machines share them.
+  const kinds = new Map<StringMap, MachineKind>();
+  const stamps = new Map<Assignment, StringMap>();
+  for (const machine of fleet.machines()) {
+    const { id, state, pricePerHourUsd, interruptionProbability, assignment } = machine;
+    const seedMachine = { id, kind: kindOf(machine, kinds), pricePerHourUsd, interruptionProbability, state };
+    if (assignment === null) yield seedMachine;
+    else yield { ...seedMachine, cluster: machine.cluster, shardMetadata: stampOf(assignment, stamps) };
   }
 }
 
-function names(prefix: string, digits: number, count: number): string[] {
-  return Array.from({ length: count }, (_, number) => prefix + String(number).padStart(digits, '0'));
+function kindOf(machine: Machine, kinds: Map<StringMap, MachineKind>): MachineKind {
+  const known = kinds.get(machine.labels);
+  if (known !== undefined) return known;
+  const { instanceType, zone, capacityType, labels, capacity } = machine;
+  const kind: MachineKind = {
+    instanceType,
+    zone,
+    capacityType,
+    labels,
+    resources: quantities(withDaemons(capacity)),
+    allocatable: quantities(capacity),
+  };
+  kinds.set(machine.labels, kind);
+  return kind;
 }
 
-function drawRack(catalogue: Catalogue, random: Random, number: number): Rack {
-  const type = catalogue.types[random.weighted(catalogue.types.map(({ weight }) => weight))]!;
-  const offer = type.offers[random.weighted(type.offers.map(({ weight }) => weight))]!;
-  const [zone, priceFactor] = random.pick(catalogue.zones);
-  const name = `${zone.slice(-1)}${String(number).padStart(5, '0')}`;
-  const kind: MachineKind = {
-    instanceType: type.name,
-    zone,
-    capacityType: offer.capacityType,
-    resources: type.resources,
-    allocatable: type.allocatable,
-    labels: {
-      'kubernetes.io/arch': 'amd64',
-      'topology.kubernetes.io/region': catalogue.region,
-      [RACK_KEY]: `rack-${name}`,
-      'fleet.example.com/capacity-type': CAPACITY_TYPE_NAMES[offer.capacityType],
-      ...type.labels,
-    },
-  };
-  const pricePerHourUsd = offer.pricePerHourUsd * priceFactor;
-  return { idPrefix: `${type.name}-${name}`, kind, type, offer, pricePerHourUsd };
+/** What the node's own daemons keep for themselves: a core and 4 GiB beyond what can be allocated. */
+const DAEMONS: ResourceAmounts = { cpu: 1_000, memory: 4 * 1024 ** 2 };
+
+function withDaemons(capacity: ResourceAmounts): ResourceAmounts {
+  return Object.fromEntries(
+    Object.entries(capacity).map(([name, units]) => [name, units + (DAEMONS[name] ?? 0)]),
+  );
+}
+
+function quantities(amounts: ResourceAmounts): StringMap {
+  return Object.fromEntries(
+    Object.entries(amounts).map(([name, units]) => [name, formatQuantity(name, units)]),
+  );
 }
 
 const METADATA_PREFIX = 'bigfleet.lucy.sh/assigned-';
 
-/** One object per type: half a million bound machines share a handful of them. */
-function stampOf(type: MachineType, stamps: Map<string, StringMap>): StringMap {
-  const known = stamps.get(type.name);
+function stampOf(assignment: Assignment, stamps: Map<Assignment, StringMap>): StringMap {
+  const known = stamps.get(assignment);
   if (known !== undefined) return known;
-  const bucket = bucketOfDollars(type.penaltyUsd);
   const stamp = Object.freeze({
-    [`${METADATA_PREFIX}priority`]: String(type.priority),
-    [`${METADATA_PREFIX}interruption-penalty-dollars`]: String(type.penaltyUsd),
-    [`${METADATA_PREFIX}reclamation-penalty-dollars`]: String(type.penaltyUsd),
-    [`${METADATA_PREFIX}need-fingerprint`]: `p=${type.priority}|ipb=${bucket}|rpb=${bucket}|reqs=node.kubernetes.io/instance-type:1:${type.name};|spr=`,
-    [`${METADATA_PREFIX}group`]: '',
+    [`${METADATA_PREFIX}priority`]: String(assignment.priority),
+    [`${METADATA_PREFIX}interruption-penalty-dollars`]: dollars(assignment.interruptionPenalty),
+    [`${METADATA_PREFIX}reclamation-penalty-dollars`]: dollars(assignment.reclamationPenalty),
+    [`${METADATA_PREFIX}need-fingerprint`]: assignment.fingerprint,
+    [`${METADATA_PREFIX}group`]: assignment.group,
   });
-  stamps.set(type.name, stamp);
+  stamps.set(assignment, stamp);
   return stamp;
+}
+
+function dollars(bucket: number): string {
+  const value = BUCKET_DOLLARS[bucket]!;
+  return value === Number.POSITIVE_INFINITY ? '+Inf' : String(value);
 }

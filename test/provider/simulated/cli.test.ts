@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
+import { CATALOGUES } from '../../../src/catalogue/catalogue.ts';
 import { ProviderClient } from '../../../src/provider/client/client.ts';
 import { FencingTokens } from '../../../src/provider/client/fencing.ts';
 import { ProviderReader } from '../../../src/provider/client/reader.ts';
-import { CATALOGUES } from '../../../src/provider/simulated/catalogue.ts';
 import { HELP, parseProviderFlags, UsageError } from '../../../src/provider/simulated/flags.ts';
 import { generateMachines } from '../../../src/provider/simulated/generate.ts';
 import { InvalidProviderSettingError, providerSettings } from '../../../src/provider/simulated/settings.ts';
@@ -89,6 +89,10 @@ describe('flotilla provider', () => {
     ['--fail build=0.1', 'create, configure, drain, delete'],
     ['--latency soon', '250ms, 2s or 5m'],
     ['--configured 0.8 --idle 0.4', 'more than 1'],
+    ['--configured 99%', '--configured is at most 0.97'],
+    ['--clusters 4 --machines-per-cluster 9', 'give one of them'],
+    ['--clusters 1 --machines 10000', 'at most 5000 machines'],
+    ['--configured 101%', '--configured is between 0 and 1'],
     ['--quota gpu=4', 'TYPE/ZONE/HOW=N'],
     ['--interruption-outcome exploded', 'failed, speculative, vanished'],
     ['--tls-cert a.pem', 'all three or none'],
@@ -118,7 +122,7 @@ describe('the catalogue', () => {
     machineCount: 4_000,
     configuredShare: 0.9,
     idleShare: 0.05,
-    machinesPerCluster: 250,
+    clusterCount: 16,
     seed: 3,
   };
 

@@ -3,7 +3,7 @@
  * bytes that it will probably need are left free, and what follows is moved if it turns out otherwise: that
  * is rare, and a pass over everything just to measure it is not needed.
  */
-import { assert } from '../../base/assert.ts';
+import { assert } from './assert.ts';
 
 const LENGTH_IN_ONE_BYTE_MAX = 0x7f;
 /** The longest varint of a 32-bit length. */
