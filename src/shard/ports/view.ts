@@ -49,6 +49,9 @@ export interface NeedView {
 export interface NeedsQuery {
   /** '' or left out: all. */
   readonly clusterId?: string;
+  /** '' or left out: every group, and every profile. */
+  readonly group?: string;
+  readonly fingerprint?: string;
   readonly unmetOnly?: boolean;
   /** 0 or left out: none. */
   readonly limit?: number;
@@ -57,16 +60,27 @@ export interface NeedsQuery {
 export interface NeedsHeader {
   readonly cycle: number;
   readonly computedAtMs: number;
-  /** Before the limit. */
+  /** Of the cluster asked for, or of all; before any other filter and before the limit. */
   readonly totalNeeds: number;
+  /** Of those, the ones that are not satisfied. */
+  readonly unmetNeeds: number;
+}
+
+export interface NeedsPage extends NeedsHeader {
+  readonly needs: readonly NeedView[];
+  /** Where the next page begins; '' after the last one. */
+  readonly next: string;
 }
 
 /** Needs with verdicts, by priority desc, arrival asc, cluster asc; made page by page, so that nobody waits for all. */
 export interface NeedsReader {
-  inspectNeeds(query: NeedsQuery): {
+  /** Settles when a cycle has read all demand accepted so far: rows and verdicts always belong together. */
+  inspectNeeds(query: NeedsQuery): Promise<{
     readonly header: NeedsHeader;
     readonly pages: AsyncIterable<readonly NeedView[]>;
-  };
+  }>;
+  /** One page after a cursor of the page before; '' is the first. Rejects with a ShardError for a cursor that is none. */
+  needsPage(query: NeedsQuery, after: string): Promise<NeedsPage>;
 }
 
 /** P5, for the coordinator and for metrics. */
