@@ -45,8 +45,8 @@ const RULES: Readonly<Record<string, FolderRule>> = {
   },
   coordination: { folders: ['base', 'machine', 'wire', 'tls'], packages: ['@grpc/grpc-js'], ...EDGE },
   identity: { folders: ['base'], packages: [], world: true },
-  observe: { folders: ['base', 'machine'], packages: ['prom-client'], ...EDGE },
-  config: { folders: ['base'], packages: [], world: true },
+  observe: { folders: ['base', 'machine'], packages: ['prom-client', 'pino'], ...EDGE },
+  config: { folders: ['base'], packages: ['yaml'], world: true },
   dashboard: { folders: ['base', 'observe'], packages: 'all', world: true },
   cli: { folders: 'all', packages: 'all', world: true },
   // Worker threads read the inventory's columns and make the provider's calls.
