@@ -1,0 +1,136 @@
+/** Addresses, names and paths as settings take them: checked here once, so that nobody binds to a misspelling. */
+import { InvalidValueError } from './setting.ts';
+
+/** Where to listen. `text` is what was asked for, in the form that listeners take. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly text: string;
+}
+
+export interface ProviderAddress {
+  /** In logs, metrics and --provider-optional. */
+  readonly name: string;
+  /** `host:port`, `[v6]:port` or a gRPC target such as `dns:///host:port`. */
+  readonly address: string;
+}
+
+const HOST_PORT = /^(?<host>\[[0-9a-fA-F:.]+(?:%[\w.-]+)?\]|[A-Za-z0-9._-]*):(?<port>\d{1,5})$/;
+const TARGET = /^(?:dns:(?:\/\/[^/\s]*\/)?[^/\s]+|ipv4:\S+|ipv6:\S+|unix:\S+)$/;
+const NAME = /^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$/;
+/** As long as a cluster id may be; printable, and safe in a file name and in `bigfleet://shard/<id>`. */
+const SHARD_ID = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$/;
+const PORT_MAX = 65_535;
+
+function splitHostPort(text: string): { host: string; port: number } | null {
+  const groups = HOST_PORT.exec(text)?.groups;
+  const port = Number(groups?.port ?? Number.NaN);
+  return port <= PORT_MAX ? { host: groups!.host!, port } : null;
+}
+
+/** `host:port`; port 0 takes a free one, and `:port` is every interface. */
+export function readListenAddress(text: string): ListenAddress {
+  const found = splitHostPort(text);
+  if (found === null) {
+    throw new InvalidValueError(
+      `${JSON.stringify(text)} is not an address to listen on`,
+      'Write HOST:PORT, such as 127.0.0.1:7780 or [::1]:7780',
+    );
+  }
+  const host = found.host === '' ? '0.0.0.0' : found.host.replaceAll(/[[\]]/g, '');
+  return { host, port: found.port, text: `${found.host === '' ? host : found.host}:${found.port}` };
+}
+
+/** `0` turns the listener off. */
+export function readOptionalListenAddress(text: string): ListenAddress | null {
+  return text === '0' ? null : readListenAddress(text);
+}
+
+const LOOPBACK_HOST = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1)$/i;
+
+export function isLoopback(address: ListenAddress): boolean {
+  return LOOPBACK_HOST.test(address.host);
+}
+
+/** An address to dial or to be dialled at; empty: none. */
+export function readDialAddress(text: string): string {
+  if (text === '' || isDialable(text)) return text;
+  throw new InvalidValueError(
+    `${JSON.stringify(text)} is not an address`,
+    'Write HOST:PORT, such as 10.0.0.7:7790',
+  );
+}
+
+function isDialable(text: string): boolean {
+  if (TARGET.test(text)) return true;
+  const found = splitHostPort(text);
+  return found !== null && found.host !== '' && found.port > 0;
+}
+
+/** `NAME=HOST:PORT`, or `HOST:PORT`, which is then named after its address: `10.0.0.7-7790`. */
+export function readProviderAddress(text: string): ProviderAddress {
+  const at = text.indexOf('=');
+  const address = text.slice(at + 1);
+  if (!isDialable(address)) {
+    throw new InvalidValueError(
+      `${JSON.stringify(text)} is not a provider's address`,
+      'Write HOST:PORT or NAME=HOST:PORT, such as rack-a=10.0.0.7:7790',
+    );
+  }
+  const name = at < 0 ? nameAfter(address) : text.slice(0, at);
+  if (NAME.test(name)) return { name, address };
+  throw new InvalidValueError(
+    at < 0
+      ? `${JSON.stringify(text)} gives no usable name`
+      : `${JSON.stringify(name)} is not a provider's name`,
+    'Write NAME=HOST:PORT with a name of 1 to 63 of a-z, 0-9, dot, dash and underscore',
+  );
+}
+
+function nameAfter(address: string): string {
+  return address
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, '');
+}
+
+export function writeProviderAddress({ name, address }: ProviderAddress): string {
+  return `${name}=${address}`;
+}
+
+export function readProviderName(text: string): string {
+  if (NAME.test(text)) return text;
+  throw new InvalidValueError(
+    `${JSON.stringify(text)} is not a provider's name`,
+    'Write the name that --provider-addr gives it, or host-port if it gives none',
+  );
+}
+
+export function readShardId(text: string): string {
+  if (SHARD_ID.test(text)) return text;
+  throw new InvalidValueError(
+    `${JSON.stringify(text)} is not a shard id`,
+    'Write 1 to 253 letters, digits, dots, dashes or underscores, such as shard-0',
+  );
+}
+
+const HOST_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i;
+
+export function readHostName(text: string): string {
+  if (HOST_NAME.test(text)) return text.toLowerCase();
+  throw new InvalidValueError(
+    `${JSON.stringify(text)} is not a host name`,
+    'Write it without port, such as flotilla.example',
+  );
+}
+
+/** A path; empty: none. */
+export function readPath(text: string): string {
+  if (!text.includes('\0')) return text;
+  throw new InvalidValueError('the path has a zero byte in it', 'Write a path of the file system');
+}
+
+export function readNonEmptyPath(text: string): string {
+  if (text !== '') return readPath(text);
+  throw new InvalidValueError('the path is empty', 'Write a path of the file system');
+}

@@ -1,0 +1,97 @@
+/**
+ * A config file: one flat mapping in YAML, of which JSON is a part. Keys are the flags' names. The text of a scalar
+ * is taken as it is written (`10s`, `0.05`, `true`), so that a value means the same in every source.
+ */
+import { readFileSync, statSync } from 'node:fs';
+import { isMap, isScalar, isSeq, LineCounter, type Pair, type ParsedNode, parseDocument } from 'yaml';
+import { ConfigError, type Problem } from './problems.ts';
+import type { FlagShapes, Given, GivenByFlag } from './sources.ts';
+import { suggestion } from './sources.ts';
+
+/** There are some fifty settings; a file of this size is something else. */
+const FILE_BYTES_MAX = 1_048_576;
+
+/** The file's text. One that cannot be read ends the reading of settings: nothing else can be said about them. */
+export function loadConfigText(path: string, origin: string): string {
+  const refuse = (what: string, remedy: string) =>
+    new ConfigError([{ key: '--config', origin, what: `${path} ${what}`, remedy }]);
+  try {
+    if (statSync(path).size > FILE_BYTES_MAX) {
+      throw refuse(`is larger than ${FILE_BYTES_MAX} bytes`, 'Name a file of settings');
+    }
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    throw refuse(`cannot be read (${code})`, 'Name a file that exists and may be read');
+  }
+}
+
+export function readConfigText(
+  text: string,
+  path: string,
+  shapes: FlagShapes,
+  problems: Problem[],
+): GivenByFlag {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+  const lineOf = (offset: number) => `${path}:${lines.linePos(offset).line}`;
+  const found: GivenByFlag = new Map();
+  for (const { message, pos } of document.errors) {
+    const what = `this is not YAML: ${message.replace(/\.$/, '')}`;
+    problems.push({ key: '--config', origin: lineOf(pos[0]), what, remedy: 'Correct the file' });
+  }
+  if (document.errors.length > 0 || document.contents === null) return found;
+  if (!isMap(document.contents)) {
+    const what = 'the file is not a mapping of settings';
+    problems.push({ key: '--config', origin: path, what, remedy: 'Write lines such as cycle-interval: 10s' });
+    return found;
+  }
+  for (const pair of document.contents.items as Pair<ParsedNode, ParsedNode | null>[]) {
+    const key = isScalar(pair.key) ? String(pair.key.value) : String(pair.key);
+    const given = { key, origin: lineOf(pair.key.range[0]) };
+    const add = (what: string, remedy: string) => problems.push({ ...given, what, remedy });
+    const shape = shapes.get(key);
+    if (shape === undefined) {
+      add(
+        'there is no such setting',
+        suggestion(key, [...shapes.keys()], (name) => name),
+      );
+    } else if (found.has(key)) {
+      add(`it was given before, at ${found.get(key)!.origin}`, 'Give it once');
+    } else {
+      readValue(given, pair.value, shape.isRepeatable, found, add);
+    }
+  }
+  return found;
+}
+
+function readValue(
+  given: Omit<Given, 'texts'>,
+  node: ParsedNode | null,
+  isRepeatable: boolean,
+  found: GivenByFlag,
+  add: (what: string, remedy: string) => void,
+): void {
+  const single = textOf(node);
+  if (single !== null) {
+    found.set(given.key, { ...given, texts: [single] });
+  } else if (isRepeatable && isSeq(node)) {
+    const texts = (node.items as (ParsedNode | null)[]).map(textOf);
+    if (texts.every((text) => text !== null)) found.set(given.key, { ...given, texts });
+    else add('its list holds something that is not a text', 'Write a list of texts: [a, b]');
+  } else if (node === null || isScalar(node)) {
+    add('it has no value', 'Give it one, or take the line out');
+  } else {
+    add(
+      isRepeatable ? 'it takes a list of texts' : 'it takes one value',
+      isRepeatable ? 'Write a list of texts: [a, b]' : `Write ${given.key}: VALUE`,
+    );
+  }
+}
+
+/** The scalar as it is written; null for what is no scalar, and for an absent value. */
+function textOf(node: ParsedNode | null): string | null {
+  if (!isScalar(node) || node.value === null) return null;
+  return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));
+}

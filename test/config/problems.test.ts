@@ -1,0 +1,241 @@
+/** Every mistake is one line: the key, where it stands, what is wrong, and what to do. */
+import { describe, expect, it } from 'vitest';
+import { loadShardConfig } from '../../src/config/shard-config.ts';
+import { fileOf, linesOf, load } from './load.ts';
+
+describe('a mistake on the command line', () => {
+  for (const [argv, line] of [
+    [
+      ['--cycle-interval', '10'],
+      '--cycle-interval (command line): "10" is not a duration. Write it like 50ms, 10s or 1m30s.',
+    ],
+    [
+      ['--cycle-interval=10ms'],
+      '--cycle-interval (command line): 10ms is below the least that is allowed, 50ms. Choose 50ms to 1h.',
+    ],
+    [
+      ['--execute-concurrency', '0'],
+      '--execute-concurrency (command line): 0 is below the least that is allowed, 1. Choose 1 to 16384.',
+    ],
+    [
+      ['--max-machines', '1e6'],
+      '--max-machines (command line): "1e6" is not a whole number. Write it like 0, 8 or 1000.',
+    ],
+    [
+      ['--max-list-bytes', '4GiB'],
+      '--max-list-bytes (command line): 4GiB is above the most that is allowed, 2GiB. Choose 1MiB to 2GiB.',
+    ],
+    [
+      ['--reclaim-cap-fraction', '5'],
+      '--reclaim-cap-fraction (command line): 5 is above the most that is allowed, 1. Choose 0 to 1.',
+    ],
+    [
+      ['--reclaim-cap-fraction', '5%'],
+      '--reclaim-cap-fraction (command line): "5%" is not a fraction. Write it like 0.05, 0.5 or 1.',
+    ],
+    [['--dry-run=yes'], '--dry-run (command line): "yes" is neither true nor false. Write true or false.'],
+    [
+      ['--dry-run', 'false'],
+      '"false" (command line): a word without a flag. Write --dry-run=true or --dry-run=false.',
+    ],
+    [
+      ['--log-level', 'loud'],
+      '--log-level (command line): "loud" is none of the choices. Write one of debug, info, warn, error.',
+    ],
+    [['--id', 'a', '--id', 'b'], '--id (command line): it is given twice. Give it once.'],
+    [['--id'], '--id (command line): its value is missing. Write --id VALUE.'],
+    [['--id', '--dry-run'], '--id (command line): its value is missing. Write --id VALUE.'],
+    [
+      ['--id='],
+      '--id (command line): "" is not a shard id. Write 1 to 253 letters, digits, dots, dashes or underscores, such as shard-0.',
+    ],
+    [
+      ['--cycle-intervall', '5s'],
+      '--cycle-intervall (command line): there is no such flag. Did you mean --cycle-interval? --help lists what there is.',
+    ],
+    [
+      ['--frobnicate'],
+      '--frobnicate (command line): there is no such flag. Take it out; --help lists what there is.',
+    ],
+    [['start'], '"start" (command line): a word without a flag. Write --NAME VALUE or --NAME=VALUE.'],
+    [
+      ['--listen', 'localhost'],
+      '--listen (command line): "localhost" is not an address to listen on. Write HOST:PORT, such as 127.0.0.1:7780 or [::1]:7780.',
+    ],
+    [
+      ['--listen', '127.0.0.1:70000'],
+      '--listen (command line): "127.0.0.1:70000" is not an address to listen on. Write HOST:PORT, such as 127.0.0.1:7780 or [::1]:7780.',
+    ],
+    [
+      ['--coordinator-addr', 'there'],
+      '--coordinator-addr (command line): "there" is not an address. Write HOST:PORT, such as 10.0.0.7:7790.',
+    ],
+    [
+      ['--provider-addr', 'B!=h:1'],
+      '--provider-addr (command line): "B!" is not a provider\'s name. Write NAME=HOST:PORT with a name of 1 to 63 of a-z, 0-9, dot, dash and underscore.',
+    ],
+    [['--data-dir='], '--data-dir (command line): the path is empty. Write a path of the file system.'],
+    [
+      ['--config', '/no/such/file.yaml'],
+      '--config (command line): /no/such/file.yaml cannot be read (ENOENT). Name a file that exists and may be read.',
+    ],
+  ] as const) {
+    it(`is told for ${argv.join(' ')}`, () => expect(linesOf(() => load({ argv }))).toEqual([line]));
+  }
+
+  it('does not hide the next one', () => {
+    const argv = ['--id', '', '--cycle-interval', 'x', '--nothing', 'y', '--log-level=loud'];
+    const environment = { FLOTILLA_WORKERS: '0' };
+    expect(linesOf(() => load({ argv, environment }))).toHaveLength(5);
+  });
+
+  it('is one line even when the value has several', () => {
+    const lines = linesOf(() => load({ argv: ['--log-level', 'a\nb\u001b[31m'] }));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).not.toContain('\u001b');
+  });
+});
+
+describe('a mistake in the environment', () => {
+  it('is told with the name of the variable', () => {
+    expect(linesOf(() => load({ environment: { FLOTILLA_WORKERS: 'many' } }))).toEqual([
+      'FLOTILLA_WORKERS (environment): "many" is not a whole number. Write it like 0, 8 or 1000.',
+    ]);
+  });
+
+  it('is a misspelt variable too', () => {
+    expect(linesOf(() => load({ environment: { FLOTILLA_CYCLE_INTERVALL: '5s' } }))).toEqual([
+      'FLOTILLA_CYCLE_INTERVALL (environment): there is no such setting. Did you mean FLOTILLA_CYCLE_INTERVAL? --help lists what there is.',
+    ]);
+  });
+
+  it('is not what Kubernetes puts there for a service of our name, nor what our tests read', () => {
+    const environment = {
+      FLOTILLA_SERVICE_HOST: '10.0.0.1',
+      FLOTILLA_SERVICE_PORT_GRPC: '7780',
+      FLOTILLA_PORT: 'tcp://10.0.0.1:7780',
+      FLOTILLA_PORT_7780_TCP_ADDR: '10.0.0.1',
+      FLOTILLA_SHARD_0_SERVICE_HOST: '10.0.0.2',
+      FLOTILLA_PROPERTY_SEED: '7',
+      PATH: '/bin',
+    };
+    expect(load({ environment }).config.id).toBe('shard-0');
+  });
+});
+
+describe('a mistake in a file', () => {
+  for (const [text, line, rest] of [
+    [
+      'id: a\ncycle-interval: soon\n',
+      2,
+      'cycle-interval (FILE:2): "soon" is not a duration. Write it like 50ms, 10s or 1m30s.',
+    ],
+    ['idd: a\n', 1, 'idd (FILE:1): there is no such setting. Did you mean id? --help lists what there is.'],
+    [
+      'cycleInterval: 1s\n',
+      1,
+      'cycleInterval (FILE:1): there is no such setting. Did you mean cycle-interval? --help lists what there is.',
+    ],
+    ['id: a\nid: b\n', 2, 'id (FILE:2): it was given before, at FILE:1. Give it once.'],
+    ['id:\n', 1, 'id (FILE:1): it has no value. Give it one, or take the line out.'],
+    ['id: [a]\n', 1, 'id (FILE:1): it takes one value. Write id: VALUE.'],
+    [
+      'provider-optional: {a: b}\n',
+      1,
+      'provider-optional (FILE:1): it takes a list of texts. Write a list of texts: [a, b].',
+    ],
+    [
+      'provider-optional: [[a]]\n',
+      1,
+      'provider-optional (FILE:1): its list holds something that is not a text. Write a list of texts: [a, b].',
+    ],
+    ['dry-run: on\n', 1, 'dry-run (FILE:1): "on" is neither true nor false. Write true or false.'],
+    [
+      '- id\n',
+      0,
+      '--config (FILE): the file is not a mapping of settings. Write lines such as cycle-interval: 10s.',
+    ],
+    [
+      'config: other.yaml\n',
+      1,
+      'config (FILE:1): there is no such setting. Take it out; --help lists what there is.',
+    ],
+  ] as const) {
+    it(`is told for ${JSON.stringify(text)} with line ${line}`, () => {
+      const path = fileOf(text);
+      const lines = linesOf(() => load({ argv: ['--config', path] }));
+      expect(lines).toEqual([rest.replaceAll('FILE', path)]);
+    });
+  }
+
+  it('is told when it is not YAML at all', () => {
+    const path = fileOf('id: "a\n');
+    const [line] = linesOf(() => load({ argv: ['--config', path] }));
+    expect(line).toContain('this is not YAML');
+    expect(line).toContain(`${path}:`);
+  });
+
+  it('is told even where a flag overrides the value', () => {
+    const path = fileOf('cycle-interval: soon\n');
+    expect(linesOf(() => load({ argv: ['--config', path, '--cycle-interval', '1s'] }))).toHaveLength(1);
+  });
+
+  it('is an enormous file', () => {
+    const [line] = linesOf(() => load({ argv: ['--config', fileOf('#'.repeat(2_000_000))] }));
+    expect(line).toContain('larger than');
+  });
+});
+
+describe('settings that do not fit together', () => {
+  for (const [argv, start] of [
+    [
+      ['--listen', '0.0.0.0:7780'],
+      '--listen (--listen): 0.0.0.0:7780 is beyond loopback, and there is no TLS.',
+    ],
+    [['--listen', '[::]:7780'], '--listen (--listen): [::]:7780 is beyond loopback'],
+    [
+      ['--metrics-addr', '10.0.0.1:8780'],
+      '--metrics-addr (--metrics-addr): 10.0.0.1:8780 is beyond loopback',
+    ],
+    [['--tls-cert', 'c.pem'], '--tls-cert (--tls-cert): --tls-key and --tls-ca are missing beside it.'],
+    [
+      ['--tls-cert', 'c.pem', '--tls-ca', 'a.pem'],
+      '--tls-cert (--tls-cert): --tls-key is missing beside it.',
+    ],
+    [
+      ['--metrics-addr', '127.0.0.1:7780'],
+      '--metrics-addr (--metrics-addr): 127.0.0.1:7780 is taken by --listen.',
+    ],
+    [['--provider-addr', 'rack-a=h:1'], '--provider-addr (--provider-addr): two providers are named rack-a.'],
+    [
+      ['--provider-addr', 'b=10.0.0.7:7790'],
+      '--provider-addr (--provider-addr): two providers have the address 10.0.0.7:7790',
+    ],
+    [
+      ['--provider-optional', 'b'],
+      '--provider-optional (--provider-optional): there is no provider b. Choose from rack-a.',
+    ],
+  ] as const) {
+    it(`I4 and others: are refused for ${argv.join(' ')}`, () => {
+      const lines = linesOf(() => load({ argv }));
+      expect(lines).toHaveLength(1);
+      expect(lines[0]!.slice(0, start.length)).toBe(start);
+    });
+  }
+
+  for (const argv of [
+    ['--listen', '0.0.0.0:7780', '--insecure'],
+    ['--listen', '0.0.0.0:7780', '--tls-cert=c', '--tls-key=k', '--tls-ca=a'],
+    ['--listen', '[::1]:7780', '--metrics-addr', 'localhost:1'],
+    ['--listen', '127.0.0.1:0', '--metrics-addr', '127.0.0.1:0'],
+  ]) {
+    it(`I4: are accepted for ${argv.join(' ')}`, () => expect(load({ argv }).asked).toBe('start'));
+  }
+
+  it('without a provider name the command that brings one', () => {
+    const lines = linesOf(() => loadShardConfig({ argv: [], environment: {} }));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('flotilla up');
+    expect(loadShardConfig({ argv: ['--print-config'], environment: {} }).asked).toBe('print-config');
+  });
+});
