@@ -10,6 +10,7 @@
  *   rowsAccepted    4       u32, rows of the last accepted roll-up as received, before merging
  *   sumLow, sumHigh 8       u32, sum over those rows' digests: order does not matter
  *   rejectedCount   4       u32, roll-ups refused since the cluster is known
+ *   version         4       u32, changes when its slice is another one; goes on when the ref is another cluster's
  *   heldInARow      1       u8, roll-ups held in a row, 0 … 2
  *   flags           1       u8, known 1, reported 2, dirty 4, sums are of all rows 8
  */
@@ -41,6 +42,7 @@ export class ClusterLedger {
   sliceStart = new Uint32Array(64);
   sliceRoom = new Uint32Array(64);
   needCount = new Uint32Array(64);
+  version = new Uint32Array(64);
   readonly #dirty: number[] = [];
 
   constructor(clusters: StringTable) {
@@ -167,6 +169,7 @@ export class ClusterLedger {
     this.sliceStart = grown(this.sliceStart, new Uint32Array(refs));
     this.sliceRoom = grown(this.sliceRoom, new Uint32Array(refs));
     this.needCount = grown(this.needCount, new Uint32Array(refs));
+    this.version = grown(this.version, new Uint32Array(refs));
   }
 }
 

@@ -1,12 +1,16 @@
 /**
  * A cluster's needs in the one order that holds everywhere: priority desc, arrival asc, then fingerprint and
  * group bytewise. What goes on from the old slice is in that order already, because nothing that orders a
- * need can change while it lives; so only new needs are sorted, and the two are merged.
+ * need can change while it lives; so only new needs are sorted, and the two are merged. Both go in steps: a cluster's
+ * first word may be a hundred thousand rows, and sorting them at once would hold up everything else (ADR 0021).
  */
 import type { StringTable } from '../base/string-table.ts';
 import type { NeedColumns } from './need-columns.ts';
 import type { ProfileTable } from './profiles.ts';
 import type { RollupDraft } from './rollup-draft.ts';
+
+/** Sorted or merged in one step: about a millisecond. */
+const RUN_ROWS = 2_048;
 
 export class NeedOrder {
   readonly #profiles: ProfileTable;
@@ -16,6 +20,7 @@ export class NeedOrder {
   #order = new Uint32Array(0);
   #priority = new Int32Array(0);
   #rank = new Uint32Array(0);
+  #spare = new Uint32Array(0);
 
   constructor(profiles: ProfileTable, groups: StringTable) {
     this.#profiles = profiles;
@@ -23,10 +28,10 @@ export class NeedOrder {
   }
 
   /** The draft's rows in order. Valid until the next call. */
-  of(draft: RollupDraft, oldCount: number): Uint32Array {
+  *of(draft: RollupDraft, oldCount: number): Generator<void, Uint32Array> {
     const { columns, count } = draft;
     this.#reserve(count);
-    const ranks = this.#profiles.fingerprintRanks();
+    const ranks = this.#profiles.fingerprintRanks(); // read at once: ranks may be given anew between two steps
     let freshCount = 0;
     for (let row = 0; row < count; row++) {
       this.#priority[row] = this.#profiles.get(columns.profile[row]!).priority;
@@ -38,21 +43,50 @@ export class NeedOrder {
       const row = draft.successorOf(position);
       if (row >= 0) this.#known[knownCount++] = row;
     }
-    this.#fresh.subarray(0, freshCount).sort((rowA, rowB) => this.#compare(columns, rowA, rowB));
-    return this.#merge(columns, knownCount, freshCount);
+    yield* this.#sortFresh(columns, freshCount);
+    const ends = { a: 0, endA: knownCount, b: 0, endB: freshCount };
+    yield* this.#merge(columns, this.#known, this.#fresh, ends, this.#order, 0);
+    return this.#order.subarray(0, knownCount + freshCount);
   }
 
-  #merge(columns: NeedColumns, knownCount: number, freshCount: number): Uint32Array {
-    const order = this.#order;
-    let known = 0;
-    let fresh = 0;
-    for (let place = 0; place < knownCount + freshCount; place++) {
-      const takesKnown =
-        known < knownCount &&
-        (fresh === freshCount || this.#compare(columns, this.#known[known]!, this.#fresh[fresh]!) < 0);
-      order[place] = takesKnown ? this.#known[known++]! : this.#fresh[fresh++]!;
+  /** Short runs are sorted one by one, then merged two by two. */
+  *#sortFresh(columns: NeedColumns, count: number): Generator<void> {
+    for (let start = 0; start < count; start += RUN_ROWS) {
+      const run = this.#fresh.subarray(start, Math.min(count, start + RUN_ROWS));
+      run.sort((rowA, rowB) => this.#compare(columns, rowA, rowB));
+      if (count > RUN_ROWS) yield;
     }
-    return order.subarray(0, knownCount + freshCount);
+    for (let runRows = RUN_ROWS; runRows < count; runRows *= 2) {
+      for (let start = 0; start < count; start += 2 * runRows) {
+        const middle = Math.min(count, start + runRows);
+        const ends = { a: start, endA: middle, b: middle, endB: Math.min(count, start + 2 * runRows) };
+        yield* this.#merge(columns, this.#fresh, this.#fresh, ends, this.#spare, start);
+      }
+      const sorted = this.#spare;
+      this.#spare = this.#fresh;
+      this.#fresh = sorted;
+    }
+  }
+
+  *#merge(
+    columns: NeedColumns,
+    from: Uint32Array,
+    andFrom: Uint32Array,
+    ends: { a: number; readonly endA: number; b: number; readonly endB: number },
+    into: Uint32Array,
+    start: number,
+  ): Generator<void> {
+    const end = start + ends.endA - ends.a + ends.endB - ends.b;
+    for (let place = start; place < end; ) {
+      const pauseAt = Math.min(end, place + RUN_ROWS);
+      for (; place < pauseAt; place++) {
+        const takesFirst =
+          ends.a < ends.endA &&
+          (ends.b === ends.endB || this.#compare(columns, from[ends.a]!, andFrom[ends.b]!) < 0);
+        into[place] = takesFirst ? from[ends.a++]! : andFrom[ends.b++]!;
+      }
+      if (place < end) yield;
+    }
   }
 
   #compare(columns: NeedColumns, rowA: number, rowB: number): number {
@@ -68,6 +102,7 @@ export class NeedOrder {
     if (rowCount <= this.#order.length) return;
     this.#known = new Uint32Array(2 * rowCount);
     this.#fresh = new Uint32Array(2 * rowCount);
+    this.#spare = new Uint32Array(2 * rowCount);
     this.#order = new Uint32Array(2 * rowCount);
     this.#priority = new Int32Array(2 * rowCount);
     this.#rank = new Uint32Array(2 * rowCount);

@@ -13,13 +13,13 @@ import { assert } from '../base/assert.ts';
 import { ShardError } from '../base/errors.ts';
 import type { StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
+import { Acceptance, type OldSlice, type RollupSource } from './acceptance.ts';
 import { ClusterLedger, type DigestSum } from './cluster-ledger.ts';
 import { NeedColumns, releaseRow } from './need-columns.ts';
-import { NeedOrder } from './need-order.ts';
-import { mix, PairIndex } from './pair-index.ts';
+import { mix } from './pair-index.ts';
 import { ProfileTable } from './profiles.ts';
-import { type RollupRow, RowChecker } from './rollup.ts';
-import { type DraftTables, RollupDraft } from './rollup-draft.ts';
+import type { RollupRow } from './rollup.ts';
+import type { DraftTables, RollupDraft } from './rollup-draft.ts';
 import { roomFor, SliceAllocator } from './slice-allocator.ts';
 
 /** Five times the 776,000 needs that the largest shard is built for: 134 MB of columns. */
@@ -59,10 +59,8 @@ export class NeedTable {
   readonly #columns = new NeedColumns(ROWS_AT_START);
   readonly #slices = new SliceAllocator(NEEDS_MAX);
   readonly #ledger: ClusterLedger;
-  readonly #draft: RollupDraft;
-  readonly #order: NeedOrder;
-  readonly #checker: RowChecker;
-  readonly #rowByDigest = new PairIndex();
+  /** Scratch that nobody uses now: one, unless several roll-ups were ever under way at once. */
+  readonly #idle: Acceptance[] = [];
   #count = 0;
 
   constructor(options: NeedTableOptions) {
@@ -71,9 +69,6 @@ export class NeedTable {
     this.#tables = { profiles: this.profiles, groups, vectors };
     this.#quarantine = options.quarantine ?? true;
     this.#ledger = new ClusterLedger(clusters);
-    this.#draft = new RollupDraft(this.#tables);
-    this.#order = new NeedOrder(this.profiles, groups);
-    this.#checker = new RowChecker(vectors.dimensions);
   }
 
   /** Needs of all clusters. */
@@ -152,7 +147,7 @@ export class NeedTable {
   /**
    * The same, by digests: low and high word of each row's, in the order of rows. A digest says all that the
    * row says, whatever the order of its map entries; 0, 0 stands for unknown. `decodeRow` is asked only for
-   * rows that are new, each once.
+   * rows that are new: each once, or twice beyond the first few thousand.
    */
   acceptDigested(
     clusterId: string,
@@ -161,28 +156,40 @@ export class NeedTable {
     nowMs: number,
     boundMachines: number,
   ): RollupOutcome {
-    assert(digests.length % 2 === 0, 'a digest is two words');
-    const rowCount = digests.length / 2;
-    const cluster = this.#ledger.open(clusterId);
-    const sum = sumOf(digests);
-    if (this.#ledger.isRepeat(cluster, rowCount, sum)) {
-      this.#ledger.accepted(cluster, rowCount, sum);
-      return 'unchanged';
+    const steps = this.acceptInSteps(clusterId, digests, decodeRow, nowMs, boundMachines);
+    for (;;) {
+      const step = steps.next();
+      if (step.done) return step.value;
     }
+  }
+
+  /**
+   * The same in steps of a millisecond or two, with whatever else in between: other clusters, readers, even this
+   * cluster. Demand changes in one of the steps, as a whole. `digests` stays as it is until the end; whoever gives up
+   * half-way calls `return()` on the generator.
+   */
+  *acceptInSteps(
+    clusterId: string,
+    digests: Uint32Array,
+    decodeRow: (index: number) => RollupRow,
+    nowMs: number,
+    boundMachines: number,
+  ): Generator<void, RollupOutcome> {
+    assert(digests.length % 2 === 0, 'a digest is two words');
+    const source = { clusterId, digests, decodeRow };
+    const sum = sumOf(digests);
+    if (this.#isRepeat(source, sum)) return 'unchanged';
+    const acceptance = this.#idle.pop() ?? new Acceptance(this.#tables);
     try {
-      this.#makeDraft(cluster, clusterId, digests, decodeRow);
-      if (this.#quarantine && this.#ledger.shouldHold(cluster, rowCount, boundMachines)) {
-        this.#draft.drop();
-        this.#ledger.held(cluster);
-        return 'held';
-      }
-      const hasChanged = this.#replace(cluster, clusterId, nowMs);
-      this.#ledger.accepted(cluster, rowCount, sum);
-      return hasChanged ? 'applied' : 'unchanged';
+      let outcome: RollupOutcome | null = null;
+      while (outcome === null) outcome = yield* this.#attempt(acceptance, source, sum, nowMs, boundMachines);
+      yield* acceptance.releaseReplaced();
+      return outcome;
     } catch (error) {
-      this.#draft.drop();
-      if (error instanceof ShardError) this.#ledger.rejected(cluster);
+      if (error instanceof ShardError) this.reject(clusterId);
       throw error;
+    } finally {
+      if (acceptance.end()) this.#idle.push(acceptance);
     }
   }
 
@@ -196,89 +203,91 @@ export class NeedTable {
     if (!this.#ledger.isKnown(cluster)) return;
     if (this.#ledger.hasReported(cluster)) this.#ledger.markDirty(cluster);
     this.#releaseSlice(cluster);
+    this.#ledger.version[cluster]!++;
     this.#slices.replace(this.#ledger.sliceStart[cluster]!, this.#ledger.sliceRoom[cluster]!, 0);
     this.#ledger.sliceRoom[cluster] = 0;
     this.#ledger.close(cluster);
   }
 
-  /** Two passes: the first checks every row and keeps nothing, the second cannot find a bad one. */
-  #makeDraft(
+  #isRepeat({ clusterId, digests }: RollupSource, sum: DigestSum): boolean {
+    const cluster = this.#ledger.open(clusterId);
+    if (!this.#ledger.isRepeat(cluster, digests.length / 2, sum)) return false;
+    this.#ledger.accepted(cluster, digests.length / 2, sum);
+    return true;
+  }
+
+  /** Null if somebody else replaced the cluster's needs between two steps: then it is to be tried again. */
+  *#attempt(
+    acceptance: Acceptance,
+    source: RollupSource,
+    sum: DigestSum,
+    nowMs: number,
+    boundMachines: number,
+  ): Generator<void, RollupOutcome | null> {
+    const cluster = this.#ledger.open(source.clusterId);
+    const version = this.#ledger.version[cluster]!;
+    const old = { columns: this.#columns, start: this.sliceStart(cluster), count: this.sliceCount(cluster) };
+    const isFirst = !this.#ledger.hasReported(cluster);
+    const order = yield* whileCurrent(
+      this.#prepare(acceptance, source, old, isFirst, nowMs),
+      () => this.#ledger.version[cluster] === version,
+    );
+    if (order === 'overtaken') return null;
+    // From here to the end nothing pauses.
+    const rowCount = source.digests.length / 2;
+    if (this.#quarantine && this.#ledger.shouldHold(cluster, rowCount, boundMachines)) {
+      this.#ledger.held(cluster);
+      return 'held';
+    }
+    if (order === null) this.#learnDigests(acceptance.draft, old);
+    else this.#write(cluster, source.clusterId, acceptance, old, order);
+    this.#ledger.accepted(cluster, rowCount, sum);
+    return order === null ? 'unchanged' : 'applied';
+  }
+
+  /** The draft's rows in order; null if there is nothing to write. */
+  *#prepare(
+    acceptance: Acceptance,
+    source: RollupSource,
+    old: OldSlice,
+    isFirst: boolean,
+    nowMs: number,
+  ): Generator<void, Uint32Array | null> {
+    yield* acceptance.makeDraft(source, old);
+    const hasChanged = yield* acceptance.draft.matchWith(old.columns, old.start, old.count, nowMs);
+    return hasChanged || isFirst ? yield* acceptance.order(old.count) : null;
+  }
+
+  /** Writes the draft over the cluster's slice. */
+  #write(
     cluster: number,
     clusterId: string,
-    digests: Uint32Array,
-    decodeRow: (index: number) => RollupRow,
+    acceptance: Acceptance,
+    old: OldSlice,
+    order: Uint32Array,
   ): void {
-    const rowCount = digests.length / 2;
-    const columns = this.#columns;
-    this.#indexDigests(cluster);
-    this.#draft.begin(clusterId, rowCount);
-    this.#checker.begin(clusterId);
-    const decoded: (RollupRow | undefined)[] = [];
-    for (let index = 0; index < rowCount; index++) {
-      const known = this.#rowByDigest.get(digests[2 * index]!, digests[2 * index + 1]!);
-      const row = known < 0 ? decodeRow(index) : undefined;
-      decoded.push(row);
-      if (row !== undefined) {
-        this.#checker.check(row, index);
-      } else {
-        this.#checker.countKept(this.#tables.vectors, columns.aggregate[known]!, index);
-        this.#checker.countKept(this.#tables.vectors, columns.minUnit[known]!, index);
-      }
-    }
-    this.#checker.end();
-    for (let index = 0; index < rowCount; index++) {
-      const low = digests[2 * index]!;
-      const high = digests[2 * index + 1]!;
-      const row = decoded[index];
-      if (row !== undefined) this.#draft.add(row, index, low, high);
-      else this.#draft.keep(columns, this.#rowByDigest.get(low, high), index);
-    }
-  }
-
-  #indexDigests(cluster: number): void {
-    const { digestLow, digestHigh } = this.#columns;
-    const start = this.sliceStart(cluster);
-    const end = start + this.sliceCount(cluster);
-    this.#rowByDigest.clear(end - start);
-    for (let row = start; row < end; row++) {
-      if (digestLow[row] === 0 && digestHigh[row] === 0) continue;
-      this.#rowByDigest.set(digestLow[row]!, digestHigh[row]!, row);
-    }
-  }
-
-  /** Writes the draft over the cluster's slice; whether anything is different now. */
-  #replace(cluster: number, clusterId: string, nowMs: number): boolean {
-    const draft = this.#draft;
-    const oldStart = this.sliceStart(cluster);
-    const oldCount = this.sliceCount(cluster);
-    const hasChanged = draft.matchWith(this.#columns, oldStart, oldCount, nowMs);
-    if (!hasChanged && this.#ledger.hasReported(cluster)) {
-      this.#learnDigests(oldStart, oldCount);
-      draft.drop();
-      return false;
-    }
-    const order = this.#order.of(draft, oldCount);
-    const start = this.#slices.replace(oldStart, this.#ledger.sliceRoom[cluster]!, draft.count);
+    const { draft } = acceptance;
+    const start = this.#slices.replace(old.start, this.#ledger.sliceRoom[cluster]!, draft.count);
     if (start < 0) throw new TooManyNeedsError(clusterId, draft.count);
     this.#columns.reserve(this.#slices.rowLimit);
-    this.#releaseSlice(cluster); // the draft has references of its own to all that stays
+    acceptance.takeOver(old); // the draft has references of its own to all that stays
     for (let place = 0; place < order.length; place++) {
       this.#columns.copyRow(start + place, draft.columns, order[place]!);
     }
     this.#ledger.sliceStart[cluster] = start;
     this.#ledger.sliceRoom[cluster] = roomFor(draft.count);
     this.#ledger.needCount[cluster] = draft.count;
-    this.#count += draft.count;
+    this.#ledger.version[cluster]!++;
+    this.#count += draft.count - old.count;
     draft.handOver();
     this.#ledger.markDirty(cluster);
-    return true;
   }
 
   /** The same needs from rows that look different on the wire: next time they are known by sight. */
-  #learnDigests(start: number, count: number): void {
-    const { digestLow, digestHigh } = this.#draft.columns;
+  #learnDigests(draft: RollupDraft, { start, count }: OldSlice): void {
+    const { digestLow, digestHigh } = draft.columns;
     for (let position = 0; position < count; position++) {
-      const row = this.#draft.successorOf(position);
+      const row = draft.successorOf(position);
       this.#columns.digestLow[start + position] = digestLow[row]!;
       this.#columns.digestHigh[start + position] = digestHigh[row]!;
     }
@@ -290,6 +299,19 @@ export class NeedTable {
     for (let row = start; row < start + count; row++) releaseRow(this.#columns, row, this.#tables);
     this.#ledger.needCount[cluster] = 0;
     this.#count -= count;
+  }
+}
+
+/** Runs the steps to their end, or gives up when what they build on is no longer so. */
+function* whileCurrent<T>(
+  steps: Generator<void, T>,
+  isCurrent: () => boolean,
+): Generator<void, T | 'overtaken'> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    yield;
+    if (!isCurrent()) return 'overtaken';
   }
 }
 

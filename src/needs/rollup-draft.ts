@@ -18,6 +18,8 @@ export interface DraftTables extends NeedRefs {
 }
 
 const ROWS_AT_START = 512;
+/** Two look-ups each: about a millisecond. */
+const MATCHES_PER_STEP = 4_096;
 
 export class RollupDraft {
   readonly columns = new NeedColumns(ROWS_AT_START);
@@ -78,7 +80,23 @@ export class RollupDraft {
 
   /** Gives every reference back. */
   drop(): void {
-    while (this.#count > 0) releaseRow(this.columns, --this.#count, this.#tables);
+    this.dropSome(this.#count);
+  }
+
+  /** Gives references back, of this many rows at most; whether that was all. */
+  dropSome(rowsMax: number): boolean {
+    const left = Math.max(0, this.#count - rowsMax);
+    while (this.#count > left) releaseRow(this.columns, --this.#count, this.#tables);
+    return left === 0;
+  }
+
+  /** Takes the references of rows that are no longer needed, to be dropped with its own. */
+  takeOver(from: NeedColumns, start: number, count: number): void {
+    this.columns.reserve(this.#count + count);
+    for (let row = start; row < start + count; row++) {
+      this.columns.copyRow(this.#count++, from, row);
+      from.profile[row] = 0;
+    }
   }
 
   /** The references belong to whoever copied the rows. */
@@ -90,7 +108,7 @@ export class RollupDraft {
    * Finds the needs that the old slice had: they keep their arrival, all others arrive now. Whether anything
    * changed: a need new, withdrawn or asking for something else.
    */
-  matchWith(old: NeedColumns, oldStart: number, oldCount: number, nowMs: number): boolean {
+  *matchWith(old: NeedColumns, oldStart: number, oldCount: number, nowMs: number): Generator<void, boolean> {
     const { columns } = this;
     if (oldCount > this.#successor.length) this.#successor = new Uint32Array(2 * oldCount);
     if (this.#count > this.#isKnown.length) this.#isKnown = new Uint8Array(2 * this.#count);
@@ -98,6 +116,7 @@ export class RollupDraft {
     columns.arrivalMs.fill(nowMs, 0, this.#count);
     let hasChanged = oldCount !== this.#count;
     for (let position = 0; position < oldCount; position++) {
+      if (position % MATCHES_PER_STEP === MATCHES_PER_STEP - 1) yield;
       const oldRow = oldStart + position;
       const { fingerprintRef } = this.#tables.profiles.get(old.profile[oldRow]!);
       const row = this.#rowByNeed.get(fingerprintRef, old.group[oldRow]!);

@@ -80,18 +80,20 @@ export interface ShardForOperators {
   readonly epoch: number;
   /** Why no session is accepted now; null if they are. */
   refusal(): string | null;
-  /** The cluster has a live session from now on; a replaced one is not closed in between. */
+  /** The cluster has a new live session from now on; one that it replaces is not closed in between. */
   sessionOpened(clusterId: string): void;
   sessionClosed(clusterId: string): void;
   /**
-   * Replaces the cluster's demand. Throws a ShardError (RollupRejectedError, …) if it is refused: counted, and nothing
-   * changed. Digests are low and high word a row; `decodeRow` is asked only for rows that are new.
+   * Replaces the cluster's demand, in steps of a millisecond or two (`NeedTable.acceptInSteps`): the edge goes on with
+   * the next one when it finds time, and ends it with `return()` if it gives up. Demand changes in one step, as a whole.
+   * Throws a ShardError (RollupRejectedError, …) if it is refused: counted, and nothing changed. Digests are low and
+   * high word a row, and stay as they are until the end; `decodeRow` is asked only for rows that are new.
    */
   acceptRollup(
     clusterId: string,
     digests: Uint32Array,
     decodeRow: (index: number) => RollupRow,
-  ): RollupOutcome;
+  ): Generator<void, RollupOutcome>;
   /** Counts a roll-up that was refused before its rows were read. */
   rejectRollup(clusterId: string, why: string): void;
   /** Slots of the machines bound to the cluster now (O1); a copy. */

@@ -1,0 +1,126 @@
+/**
+ * One roll-up on its way into the table, up to the moment when it is written: rows are checked, merged with each other,
+ * matched with the cluster's old needs and put in order. Everything here is scratch of its own, so the work may pause
+ * (`yield`) after a millisecond or so, others may be accepted in between, and the table shows nothing of it until then.
+ *
+ * Two passes over the rows: the first checks every row and keeps nothing, the second cannot find a bad one. What was
+ * decoded in the first is remembered up to a limit; beyond it rows are decoded again, because a hundred megabytes of row
+ * objects would cost more in garbage collection than the decoding does.
+ */
+import type { NeedColumns } from './need-columns.ts';
+import { NeedOrder } from './need-order.ts';
+import { PairIndex } from './pair-index.ts';
+import { type RollupRow, RowChecker } from './rollup.ts';
+import { type DraftTables, RollupDraft } from './rollup-draft.ts';
+
+/** Rows of one step. A new row costs 3 to 6 µs, so a step is one to two milliseconds. */
+const ROWS_PER_STEP = 256;
+/** About a kilobyte each. */
+const DECODED_ROWS_MAX = 4_096;
+/** Scratch for more rows than this is not kept for the next roll-up. */
+const KEPT_ROWS_MAX = 8_192;
+
+export interface RollupSource {
+  readonly clusterId: string;
+  /** Low and high word of each row. */
+  readonly digests: Uint32Array;
+  /** Asked for new rows only: once each, or twice beyond the first few thousand. */
+  readonly decodeRow: (index: number) => RollupRow;
+}
+
+/** The cluster's needs as they are. */
+export interface OldSlice {
+  readonly columns: NeedColumns;
+  readonly start: number;
+  readonly count: number;
+}
+
+export class Acceptance {
+  readonly draft: RollupDraft;
+  /** Rows that were replaced and still hold their references. */
+  readonly #replaced: RollupDraft;
+  readonly #order: NeedOrder;
+  readonly #checker: RowChecker;
+  readonly #tables: DraftTables;
+  readonly #rowByDigest = new PairIndex();
+
+  constructor(tables: DraftTables) {
+    this.#tables = tables;
+    this.draft = new RollupDraft(tables);
+    this.#replaced = new RollupDraft(tables);
+    this.#order = new NeedOrder(tables.profiles, tables.groups);
+    this.#checker = new RowChecker(tables.vectors.dimensions);
+  }
+
+  /** Fills the draft with the roll-up's needs; throws a ShardError if it is refused. */
+  *makeDraft(source: RollupSource, old: OldSlice): Generator<void> {
+    this.draft.drop();
+    yield* this.#indexDigests(old);
+    const decoded = yield* this.#checkRows(source, old.columns);
+    const { digests, decodeRow } = source;
+    const rowCount = digests.length / 2;
+    this.draft.begin(source.clusterId, rowCount);
+    for (let index = 0; index < rowCount; index++) {
+      if (index % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
+      const low = digests[2 * index]!;
+      const high = digests[2 * index + 1]!;
+      const known = this.#rowByDigest.get(low, high);
+      if (known >= 0) this.draft.keep(old.columns, known, index);
+      else this.draft.add(decoded[index] ?? decodeRow(index), index, low, high);
+    }
+  }
+
+  /** The draft's rows in the order of needs; `matchWith` has been asked before. Valid until the next call. */
+  order(oldCount: number): Generator<void, Uint32Array> {
+    return this.#order.of(this.draft, oldCount);
+  }
+
+  /** Takes the references of a slice that is about to be overwritten. */
+  takeOver(old: OldSlice): void {
+    this.#replaced.takeOver(old.columns, old.start, old.count);
+  }
+
+  *releaseReplaced(): Generator<void> {
+    while (!this.#replaced.dropSome(4 * ROWS_PER_STEP)) yield;
+  }
+
+  /** Gives everything back, however far it came; whether the scratch is worth keeping. */
+  end(): boolean {
+    this.draft.drop();
+    this.#replaced.drop();
+    return this.draft.columns.profile.length <= KEPT_ROWS_MAX;
+  }
+
+  *#checkRows(source: RollupSource, columns: NeedColumns): Generator<void, (RollupRow | undefined)[]> {
+    const { digests, decodeRow } = source;
+    const checker = this.#checker;
+    const { vectors } = this.#tables;
+    const decoded: (RollupRow | undefined)[] = [];
+    let decodedCount = 0;
+    checker.begin(source.clusterId);
+    for (let index = 0; index < digests.length / 2; index++) {
+      if (index % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
+      const known = this.#rowByDigest.get(digests[2 * index]!, digests[2 * index + 1]!);
+      if (known >= 0) {
+        checker.countKept(vectors, columns.aggregate[known]!, index);
+        checker.countKept(vectors, columns.minUnit[known]!, index);
+        continue;
+      }
+      const row = decodeRow(index);
+      checker.check(row, index);
+      if (decodedCount++ < DECODED_ROWS_MAX) decoded[index] = row;
+    }
+    checker.end();
+    return decoded;
+  }
+
+  *#indexDigests({ columns, start, count }: OldSlice): Generator<void> {
+    this.#rowByDigest.clear(count);
+    for (let row = start; row < start + count; row++) {
+      if ((row - start) % (16 * ROWS_PER_STEP) === 16 * ROWS_PER_STEP - 1) yield;
+      const low = columns.digestLow[row]!;
+      const high = columns.digestHigh[row]!;
+      if (low !== 0 || high !== 0) this.#rowByDigest.set(low, high, row);
+    }
+  }
+}
