@@ -294,8 +294,32 @@ export class Engine {
     const claim = this.#fleet.claim[slot]!;
     if (need < 0 && claim !== 0)
       need = this.#fleet.clusterState(this.#fleet.cluster[slot]!).needStart + claim - 1;
-    if (need < 0) return null;
-    const stamp = this.#needs.stamp[need]!;
+    return need < 0 ? null : this.#nameOf(this.#needs.stamp[need]!);
+  }
+
+  /** The need that a row is served by: its own name, or that of its fold. */
+  servedAs(cluster: number, row: number): { cluster: number; fingerprint: number; group: number } {
+    return this.#nameOf(this.#needs.stamp[this.#fleet.clusters[cluster]!.rowNeed[row]!]!);
+  }
+
+  /** P6: the need that a machine drains for; null if it is nobody's, or anybody's. */
+  drainOf(slot: number): { cluster: number; fingerprint: number; group: number } | null {
+    const stamp = this.#drains.stampOf(slot);
+    return stamp === 0 ? null : this.#nameOf(stamp);
+  }
+
+  /** P6: the machines that drain for a need. */
+  drainsFor(cluster: number, fingerprint: number, group: number): readonly number[] {
+    const stamp = this.#stamps.find(cluster, fingerprint, group);
+    return stamp === 0 ? [] : this.#drains.slotsFor(stamp);
+  }
+
+  /** The rows that the last cycle did not satisfy, in no order; costs what is unmet and not what there is. */
+  unmetRows(visit: (cluster: number, row: number) => void): void {
+    this.#verdicts.unmetRows((ref) => this.#fleet.clusterState(ref), visit);
+  }
+
+  #nameOf(stamp: number): { cluster: number; fingerprint: number; group: number } {
     const { cluster, fingerprint, group } = this.#stamps;
     return { cluster: cluster[stamp]!, fingerprint: fingerprint[stamp]!, group: group[stamp]! };
   }

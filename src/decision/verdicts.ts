@@ -155,6 +155,27 @@ export class Verdicts {
     };
   }
 
+  /** The rows that are not satisfied: plain needs and gangs as a whole, of folds the members that found no room. */
+  unmetRows(clusterOf: (ref: number) => ClusterState, visit: (cluster: number, row: number) => void): void {
+    const { need: needOf, gangsHeld, count } = this.#unmet;
+    const { kind, firstRow, cluster: clusterRef, aggregate } = this.#needs;
+    for (let entry = 0; entry < count; entry++) {
+      const need = needOf[entry]!;
+      if (this.#reason[entry] === UnmetReason.None) continue; // acquired all of it
+      const ref = clusterRef[need]!;
+      if (kind[need] !== NeedKind.Fold) {
+        visit(ref, firstRow[need]!);
+        continue;
+      }
+      if (aggregate[need] === 0) continue;
+      const { rowNeed, rowCount } = clusterOf(ref);
+      let place = 0;
+      for (let row = firstRow[need]!; row < rowCount; row++) {
+        if (rowNeed[row] === need && place++ >= gangsHeld[entry]!) visit(ref, row);
+      }
+    }
+  }
+
   cyclesUnmet(stamp: number): number {
     const { unmetAt, unmetCount } = this.#fleet.stamps;
     return unmetAt[stamp] === this.#cycle ? unmetCount[stamp]! : 0;
