@@ -7,13 +7,6 @@ import type { ResourceAmounts } from '../../machine/machine.ts';
 import type { BackoffView, MachineView, StateCounts } from './fleet-view.ts';
 import type { NeedView } from './view.ts';
 
-export interface NeedKey {
-  readonly clusterId: string;
-  /** Left out: every need of the cluster that is unmet, up to a limit. */
-  readonly fingerprint?: string;
-  readonly group?: string;
-}
-
 export interface NeedExplanation {
   readonly need: NeedView;
   readonly cycle: number;
@@ -39,6 +32,8 @@ export interface NeedFacts {
   readonly preemptible: number;
   /** Machines that count for this need now. */
   readonly ownMachines: number;
+  /** P6: machines that drain for it. */
+  readonly drainingForIt: number;
   /** A1: served together with others of its kind, under this name; '' if not. */
   readonly foldedAs: string;
   /** Of a Same need or one with a spread: the domains that come nearest, best first. */
@@ -106,14 +101,19 @@ export interface MachineExplanation {
   readonly sentences: readonly string[];
 }
 
+/** A need by the name that its machines carry: its own, or that of its fold. */
+export interface NeedName {
+  readonly clusterId: string;
+  readonly fingerprint: string;
+  readonly group: string;
+  readonly priority: number;
+}
+
 export interface MachineFacts {
   /** The need that counts it in the last cycle. */
-  readonly claim: {
-    readonly clusterId: string;
-    readonly fingerprint: string;
-    readonly group: string;
-    readonly priority: number;
-  } | null;
+  readonly claim: NeedName | null;
+  /** P6: the need that it was preempted for. */
+  readonly drainsFor: NeedName | null;
   /** Why it is not given back or released, or that it will be. */
   readonly stays: MachineStay;
   /** Needs that are unmet and that it matches and covers the min_unit of; a few. */

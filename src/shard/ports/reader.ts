@@ -1,0 +1,46 @@
+/** All that may be looked at, in one interface: what the dashboard, the HTTP API and reports are given. Read-only. */
+import type { MachineExplanation, NeedExplanation } from './explain.ts';
+import type {
+  ClustersPage,
+  FleetSummary,
+  MachinesPage,
+  MachinesQuery,
+  OfferingBackoffView,
+  RailsView,
+} from './fleet-view.ts';
+import type { ShardGauges } from './observer.ts';
+import type { NeedsReader, ReportFacts, ShardStatus, ShortfallView } from './view.ts';
+
+export interface ClustersQuery {
+  readonly prefix?: string;
+  readonly unmetOnly?: boolean;
+  /** The id that the page begins behind. */
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+export interface NeedToExplain {
+  readonly clusterId: string;
+  /** Both left out: the cluster's unmet needs, the first of them. */
+  readonly fingerprint?: string;
+  readonly group?: string;
+}
+
+export interface ShardReader extends NeedsReader {
+  status(): ShardStatus;
+  rails(): RailsView;
+  gauges(): ShardGauges;
+  /** By state number; free of charge. */
+  stateCounts(): readonly number[];
+  /** At most a second old. */
+  summary(): Promise<FleetSummary>;
+  offeringBackoffs(): readonly OfferingBackoffView[];
+  shortfalls(): readonly ShortfallView[];
+  reportFacts(): ReportFacts;
+  /** `after` is the `next` of the page before; '' is the first. */
+  machinesPage(query: MachinesQuery, after: string): Promise<MachinesPage>;
+  clustersPage(query: ClustersQuery): Promise<ClustersPage>;
+  explainNeeds(need: NeedToExplain): Promise<NeedExplanation[]>;
+  /** Null if there is no such machine. */
+  explainMachine(machineId: string): Promise<MachineExplanation | null>;
+}

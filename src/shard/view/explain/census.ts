@@ -1,0 +1,179 @@
+/**
+ * A pass over the machines that a need matches: in which states they are, who holds them at which priority, what is free,
+ * and in which domains. In slices, because a popular kind of machine may be most of the fleet.
+ */
+import { Flag } from '../../../inventory/intent.ts';
+import { attributeOf } from '../../../inventory/shapes.ts';
+import type { ResourceAmounts } from '../../../machine/machine.ts';
+import { ALL_STATES, MachineState } from '../../../machine/state.ts';
+import type { DomainFacts, Holder } from '../../ports/explain.ts';
+import type { ViewSources } from '../sources.ts';
+import type { Matcher } from './matcher.ts';
+
+const S = MachineState;
+/** About two milliseconds. */
+const MACHINES_PER_TURN = 16_384;
+const HOLDERS_MAX = 10;
+const DOMAINS_MAX = 5;
+
+/** The need that is asked about, in refs, under the name that its machines carry. */
+export interface Asked {
+  readonly cluster: number;
+  readonly fingerprint: number;
+  readonly group: number;
+  readonly priority: number;
+  readonly aggregate: ResourceAmounts;
+  /** Keys whose values make a domain; empty if domains do not matter. */
+  readonly domainKeys: readonly string[];
+}
+
+interface Domain {
+  own: number;
+  free: number;
+  readonly capacity: Map<string, number>;
+}
+
+export class Census {
+  readonly matching = new Array<number>(9).fill(0);
+  free = 0;
+  takenByOthers = 0;
+  inBackoff = 0;
+  stuck = 0;
+  preemptible = 0;
+  ownMachines = 0;
+  readonly #sources: ViewSources;
+  readonly #asked: Asked;
+  readonly #holders = new Map<string, Holder & { machines: number }>();
+  readonly #domains = new Map<string, Domain>();
+  readonly #priorities = new Map<number, number>();
+
+  private constructor(sources: ViewSources, asked: Asked) {
+    this.#sources = sources;
+    this.#asked = asked;
+  }
+
+  static async take(sources: ViewSources, matcher: Matcher, asked: Asked): Promise<Census> {
+    const census = new Census(sources, asked);
+    const { inventory } = sources;
+    let looked = 0;
+    for (const shape of matcher.shapes()) {
+      for (const state of ALL_STATES) {
+        const start = inventory.indexes.startOfShape(state, shape);
+        // A copy: the list may change while others have their turn.
+        const slots = inventory.indexes.shapeSlots.slice(
+          start,
+          start + inventory.indexes.countOfShape(state, shape),
+        );
+        for (const slot of slots) {
+          if (++looked % MACHINES_PER_TURN === 0) await sources.nextTurn();
+          if (inventory.columns.state[slot] !== state || inventory.columns.shape[slot] !== shape) continue;
+          if (matcher.isByShape || matcher.admitsSlot(slot)) census.#look(slot, state, shape);
+        }
+      }
+    }
+    return census;
+  }
+
+  /** The highest priority first; of equal ones those with most machines. */
+  holders(): Holder[] {
+    return [...this.#holders.values()]
+      .sort((a, b) => b.priority - a.priority || b.machines - a.machines)
+      .slice(0, HOLDERS_MAX);
+  }
+
+  /** Those that cover most of the need, best first. */
+  domains(): DomainFacts[] {
+    const { aggregate } = this.#asked;
+    return [...this.#domains]
+      .map(([domain, { own, free, capacity }]) => {
+        const covered = Object.entries(aggregate).map(([name, wanted]) =>
+          Math.min(1, (capacity.get(name) ?? 0) / wanted),
+        );
+        return {
+          domain,
+          own,
+          free,
+          capacity: Object.fromEntries(capacity),
+          covered: covered.length === 0 ? 1 : Math.min(...covered),
+        };
+      })
+      .sort(
+        (a, b) => b.covered - a.covered || b.own + b.free - a.own - a.free || (a.domain < b.domain ? -1 : 1),
+      )
+      .slice(0, DOMAINS_MAX);
+  }
+
+  #look(slot: number, state: MachineState, shape: number): void {
+    const { inventory, engine } = this.#sources;
+    this.matching[state]!++;
+    const flags = inventory.columns.flags[slot]!;
+    if ((flags & Flag.Backoff) !== 0) this.inBackoff++;
+    if ((flags & Flag.Stuck) !== 0) this.stuck++;
+    const claim = engine.claimOf(slot);
+    const isOwn =
+      claim !== null &&
+      claim.cluster === this.#asked.cluster &&
+      claim.fingerprint === this.#asked.fingerprint &&
+      claim.group === this.#asked.group;
+    if (isOwn) this.ownMachines++;
+    const isOffered = state === S.Idle || state === S.Speculative;
+    const isFree =
+      isOffered && claim === null && inventory.columns.intent[slot] === 0 && (flags & Flag.Backoff) === 0;
+    if (isFree) this.free++;
+    if (isOffered && !isOwn && (claim !== null || inventory.columns.intent[slot] !== 0)) this.takenByOthers++;
+    if (state === S.Configured && !isOwn) this.#hold(slot, claim);
+    if ((isOwn || isFree) && this.#asked.domainKeys.length > 0) this.#addToDomain(slot, shape, isOwn);
+  }
+
+  #hold(slot: number, claim: { cluster: number; fingerprint: number } | null): void {
+    const { inventory, needs } = this.#sources;
+    const { cluster, priority: stamped, flags } = inventory.columns;
+    const owner = claim?.cluster ?? cluster[slot]!;
+    const priority = claim === null ? stamped[slot]! : this.#priorityOf(claim.fingerprint);
+    const isUnclaimed = claim === null;
+    const key = `${owner} ${priority} ${isUnclaimed}`;
+    const known = this.#holders.get(key);
+    if (known === undefined) {
+      const clusterId = inventory.tables.clusters.get(owner);
+      this.#holders.set(key, { clusterId, priority, isUnclaimed, machines: 1 });
+    } else known.machines++;
+    const isBelow = isUnclaimed ? needs.hasReported(owner) : priority < this.#asked.priority;
+    if (isBelow && (flags[slot]! & Flag.Backoff) === 0) this.preemptible++;
+  }
+
+  /** A fingerprint begins with its priority (N2). */
+  #priorityOf(fingerprint: number): number {
+    const known = this.#priorities.get(fingerprint);
+    if (known !== undefined) return known;
+    const priority = priorityIn(this.#sources.inventory.tables.fingerprints.get(fingerprint));
+    this.#priorities.set(fingerprint, priority);
+    return priority;
+  }
+
+  #addToDomain(slot: number, shape: number, isOwn: boolean): void {
+    const { inventory } = this.#sources;
+    const known = inventory.shapes.get(shape);
+    const values = this.#asked.domainKeys.map(
+      (key) => attributeOf(known, key) ?? inventory.labelsOf(slot)[key] ?? null,
+    );
+    if (values.includes(null)) return;
+    const name = values.join(',');
+    let domain = this.#domains.get(name);
+    if (domain === undefined) {
+      domain = { own: 0, free: 0, capacity: new Map() };
+      this.#domains.set(name, domain);
+    }
+    if (isOwn) domain.own++;
+    else domain.free++;
+    const { vectors } = inventory.shapes;
+    for (const dimension of Object.keys(this.#asked.aggregate)) {
+      const dim = vectors.dimensions.find(dimension);
+      const units = dim < 0 ? 0 : vectors.unitsOf(known.capacity, dim);
+      domain.capacity.set(dimension, (domain.capacity.get(dimension) ?? 0) + units);
+    }
+  }
+}
+
+export function priorityIn(fingerprint: string): number {
+  return Number(/^p=(-?\d+)\|/.exec(fingerprint)?.[1] ?? 0);
+}

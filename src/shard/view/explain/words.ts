@@ -1,0 +1,98 @@
+/** How facts are put into words: amounts, times, requirements and counts, the same in every sentence. */
+import { compareBytewise } from '../../../base/dimensions.ts';
+import { formatQuantity } from '../../../base/quantity.ts';
+import type { ResourceAmounts } from '../../../machine/machine.ts';
+import { ALL_STATES, STATE_NAMES } from '../../../machine/state.ts';
+import { Operator, type Requirement } from '../../../needs/requirements.ts';
+import type { StateCounts } from '../../ports/fleet-view.ts';
+
+/** `1,203`, whatever the machine's locale is. */
+export function count(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+}
+
+/** `1 machine`, `2 machines`. */
+export function machines(value: number): string {
+  return `${count(value)} machine${value === 1 ? '' : 's'}`;
+}
+
+/** `24 cpu and 8Gi memory`. */
+export function amounts(of: ResourceAmounts): string {
+  const names = Object.keys(of).filter((name) => of[name] !== 0);
+  if (names.length === 0) return 'nothing';
+  return list(names.sort(compareBytewise).map((name) => `${formatQuantity(name, of[name]!)} ${name}`));
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+export function list(words: readonly string[], last = 'and'): string {
+  if (words.length <= 1) return words[0] ?? '';
+  return `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The two largest units: `45 s`, `2 min 10 s`, `3 h 5 min`, `4 d`. */
+export function duration(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < MINUTE_MS) return `${Math.floor(ms / 1_000)} s`;
+  if (ms < HOUR_MS) return two(ms, MINUTE_MS, 'min', 1_000, 's');
+  if (ms < DAY_MS) return two(ms, HOUR_MS, 'h', MINUTE_MS, 'min');
+  return two(ms, DAY_MS, 'd', HOUR_MS, 'h');
+}
+
+function two(ms: number, unitMs: number, unit: string, smallMs: number, small: string): string {
+  const rest = Math.floor((ms % unitMs) / smallMs);
+  return rest === 0
+    ? `${Math.floor(ms / unitMs)} ${unit}`
+    : `${Math.floor(ms / unitMs)} ${unit} ${rest} ${small}`;
+}
+
+/** `zone is eu-1a or eu-1b`. Keys keep their last part only where that is plain enough. */
+export function requirement({ key, operator, values }: Requirement): string {
+  const name = plainKey(key);
+  switch (operator) {
+    case Operator.In:
+      return values.length === 0 ? `${name} is one of none` : `${name} is ${list(values, 'or')}`;
+    case Operator.NotIn:
+      return `${name} is not ${list(values, 'or')}`;
+    case Operator.Exists:
+      return `${name} is set`;
+    case Operator.DoesNotExist:
+      return `${name} is not set`;
+    case Operator.Same:
+      return values.length === 0
+        ? `all in one ${name}`
+        : `all in one ${name}, which is ${list(values, 'or')}`;
+    default:
+      return `${name} with an operator that matches nothing`;
+  }
+}
+
+const PLAIN_KEYS: Readonly<Record<string, string>> = {
+  'node.kubernetes.io/instance-type': 'instance type',
+  'topology.kubernetes.io/zone': 'zone',
+};
+
+export function plainKey(key: string): string {
+  return PLAIN_KEYS[key] ?? key;
+}
+
+/** `4 Idle and 12 Configured`. */
+export function states(counts: StateCounts): string {
+  return list(
+    ALL_STATES.filter((state) => (counts[state] ?? 0) > 0).map(
+      (state) => `${count(counts[state]!)} ${STATE_NAMES[state]}`,
+    ),
+  );
+}
+
+export function total(counts: StateCounts): number {
+  return counts.reduce((sum, one) => sum + one, 0);
+}
+
+/** Names from outside, so that a sentence ends where it ends. */
+export function quoted(text: string): string {
+  return `“${text}”`;
+}

@@ -1,0 +1,131 @@
+/**
+ * The shard as people and other programs look at it. Everything is made when somebody asks, from the live tables and the
+ * last cycle's verdicts; what could take long is done in slices. Nothing here writes, and no cycle waits for it.
+ */
+import type { MachineExplanation, NeedExplanation } from '../ports/explain.ts';
+import type {
+  ClustersPage,
+  FleetSummary,
+  MachinesPage,
+  MachinesQuery,
+  OfferingBackoffView,
+  RailsView,
+} from '../ports/fleet-view.ts';
+import type { ShardGauges } from '../ports/observer.ts';
+import type { ClustersQuery, NeedToExplain, ShardReader } from '../ports/reader.ts';
+import type { NeedsPage, NeedsQuery, ReportFacts, ShardStatus, ShortfallView } from '../ports/view.ts';
+import { CLUSTERS_PER_PAGE, clustersPage } from './clusters.ts';
+import { explainMachine } from './explain/machine.ts';
+import { explainNeed } from './explain/need.ts';
+import { FleetSummaries } from './fleet-summary.ts';
+import { MachinePages } from './machine-pages.ts';
+import { NeedsView } from './needs-reader.ts';
+import { reportFactsOf, shortfallsOf } from './shortfalls.ts';
+import type { ViewSources } from './sources.ts';
+
+/** Without a name, this many of a cluster's unmet needs are explained. */
+const EXPLAINED_MAX = 20;
+
+export class ShardView implements ShardReader {
+  readonly #sources: ViewSources;
+  readonly #needs: NeedsView;
+  readonly #machines: MachinePages;
+  readonly #summaries: FleetSummaries;
+
+  constructor(sources: ViewSources) {
+    this.#sources = sources;
+    this.#needs = new NeedsView(sources);
+    this.#machines = new MachinePages(sources);
+    this.#summaries = new FleetSummaries(sources);
+  }
+
+  status(): ShardStatus {
+    return this.#sources.status();
+  }
+
+  rails(): RailsView {
+    return this.#sources.rails();
+  }
+
+  gauges(): ShardGauges {
+    return this.#sources.gauges();
+  }
+
+  offeringBackoffs(): readonly OfferingBackoffView[] {
+    return this.#sources.offeringBackoffs();
+  }
+
+  stateCounts(): readonly number[] {
+    return this.#summaries.stateCounts();
+  }
+
+  summary(): Promise<FleetSummary> {
+    return this.#summaries.read();
+  }
+
+  inspectNeeds(query: NeedsQuery) {
+    return this.#needs.inspectNeeds(query);
+  }
+
+  needsPage(query: NeedsQuery, after: string): Promise<NeedsPage> {
+    return this.#needs.needsPage(query, after);
+  }
+
+  machinesPage(query: MachinesQuery, after: string): Promise<MachinesPage> {
+    return this.#machines.page(query, after);
+  }
+
+  async clustersPage(query: ClustersQuery): Promise<ClustersPage> {
+    await this.#needs.inStep();
+    const { prefix = '', unmetOnly = false, after = '', limit = CLUSTERS_PER_PAGE } = query;
+    const bounded = Math.min(limit, CLUSTERS_PER_PAGE);
+    return clustersPage(this.#sources, this.#needs.unmet, { prefix, unmetOnly, after, limit: bounded });
+  }
+
+  shortfalls(): readonly ShortfallView[] {
+    return shortfallsOf(this.#sources);
+  }
+
+  reportFacts(): ReportFacts {
+    return reportFactsOf(this.#sources);
+  }
+
+  /** Empty if there is no such need; without a fingerprint, the cluster's unmet needs, the first of them. */
+  async explainNeeds({ clusterId, fingerprint, group }: NeedToExplain): Promise<NeedExplanation[]> {
+    await this.#needs.inStep();
+    const { inventory, needs } = this.#sources;
+    const cluster = inventory.tables.clusters.find(clusterId);
+    if (cluster === 0) return [];
+    const explained: NeedExplanation[] = [];
+    const isNamed = fingerprint !== undefined || group !== undefined;
+    const rows = isNamed
+      ? this.#rowsNamed(cluster, fingerprint, group)
+      : [...(this.#needs.unmet.ofCluster(cluster) ?? [])];
+    for (const row of rows.slice(0, EXPLAINED_MAX)) {
+      if (row >= needs.sliceCount(cluster)) break; // the cluster asks for less by now
+      explained.push(await explainNeed(this.#sources, cluster, row));
+      await this.#needs.inStep();
+    }
+    return explained;
+  }
+
+  /** Null if there is no such machine. */
+  async explainMachine(machineId: string): Promise<MachineExplanation | null> {
+    await this.#needs.inStep();
+    const slot = this.#sources.inventory.find(machineId);
+    return slot === 0 ? null : explainMachine(this.#sources, this.#needs.unmet, slot);
+  }
+
+  #rowsNamed(cluster: number, fingerprint: string | undefined, group: string | undefined): number[] {
+    const { needs, inventory } = this.#sources;
+    const start = needs.sliceStart(cluster);
+    const rows: number[] = [];
+    for (let row = 0; row < needs.sliceCount(cluster); row++) {
+      const profile = needs.profiles.get(needs.profile[start + row]!);
+      if (fingerprint !== undefined && profile.fingerprint !== fingerprint) continue;
+      if (group !== undefined && inventory.tables.groups.get(needs.group[start + row]!) !== group) continue;
+      rows.push(row);
+    }
+    return rows;
+  }
+}

@@ -1,0 +1,52 @@
+/** Shortfalls (P5) and what a coordinator is told. */
+import { MachineState, STATE_COUNT } from '../../machine/state.ts';
+import type { ReportFacts, ShortfallView } from '../ports/view.ts';
+import type { ViewSources } from './sources.ts';
+
+/** What one report may carry. */
+export const SHORTFALLS_MAX = 100;
+
+/** The highest first, then the older ones. */
+export function shortfallsOf({ engine, needs, inventory }: ViewSources): ShortfallView[] {
+  const { dimensions } = inventory.shapes.vectors;
+  return engine.shortfalls
+    .toSorted((a, b) => b.priority - a.priority || b.ageCycles - a.ageCycles)
+    .slice(0, SHORTFALLS_MAX)
+    .map(({ profile, priority, missing, ageCycles }) => {
+      const { fingerprint, requirements, interruptionPenalty } = needs.profiles.get(profile);
+      const deficit = Object.fromEntries(
+        [...missing].map(([dim, units]) => [dimensions.nameOf(dim), units] as const),
+      );
+      return { fingerprint, requirements, deficit, priority, ageCycles, interruptionPenalty };
+    });
+}
+
+export function reportFactsOf(sources: ViewSources): ReportFacts {
+  const { inventory } = sources;
+  const { shardId, epoch, cycle } = sources.status();
+  const { counts, shapes, indexes } = inventory;
+  const free = [MachineState.Idle, MachineState.Speculative].map((state) => indexes.countInState(state));
+  return {
+    shardId,
+    epoch,
+    cycle,
+    totalMachines: inventory.count,
+    freeMachines: free.reduce((sum, count) => sum + count, 0),
+    perInstanceType: totals(shapes.instanceTypes, (state, ref) => counts.ofInstanceType(state, ref)),
+    perZone: totals(shapes.zones, (state, ref) => counts.ofZone(state, ref)),
+    shortfalls: shortfallsOf(sources),
+  };
+}
+
+function totals(
+  names: { readonly refLimit: number; get(ref: number): string },
+  countOf: (state: number, ref: number) => number,
+): Record<string, number> {
+  const result: Record<string, number> = {};
+  for (let ref = 0; ref < names.refLimit; ref++) {
+    let count = 0;
+    for (let state = 1; state < STATE_COUNT; state++) count += countOf(state, ref);
+    if (count > 0) result[names.get(ref)] = count;
+  }
+  return result;
+}

@@ -1,0 +1,28 @@
+/** Hand-made worlds of the rules' tests, as a shard to look at, after one cycle. */
+import { acceptAsArrived, insertMachine } from '../../decision/world-tables.ts';
+import { NOW_MS } from '../../oracle/rules/worlds.ts';
+import type { World } from '../../oracle/world.ts';
+import { ViewWorld } from './view-world.ts';
+
+export function viewOf(world: World, cycles = 1): ViewWorld {
+  const shard = new ViewWorld({ startMs: NOW_MS });
+  for (const machine of world.machines) {
+    insertMachine(shard.inventory, shard.engine, machine);
+    if (machine.backoff) {
+      const backoff = { untilMs: NOW_MS + 30_000, failures: 1, text: 'quota exceeded' };
+      shard.machineBackoffs.set(machine.id, backoff);
+    }
+  }
+  for (const cluster of world.clusters) {
+    if (!cluster.hasSession) shard.disconnected.add(cluster.id);
+    if (cluster.reported) acceptAsArrived(shard.needs, cluster.id, [], cluster.needs);
+    for (const need of cluster.needs) {
+      if (!need.backoff) continue;
+      const backoff = { untilMs: NOW_MS + 40_000, failures: 3, text: 'no token for this node group' };
+      shard.needBackoffs.set(`${cluster.id}/${need.group}`, backoff);
+    }
+  }
+  shard.markDirty();
+  for (let cycle = 0; cycle < cycles; cycle++) shard.decide();
+  return shard;
+}

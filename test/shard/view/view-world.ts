@@ -1,0 +1,188 @@
+/**
+ * A shard to look at: real inventory, needs and engine, and by hand what a running shard would add (sessions, back-off,
+ * actions under way, settings). Cycles are decided when a test says so; `carryOut` does what the last one decided, as a
+ * provider that finishes at once.
+ */
+import { ManualClock } from '../../../src/base/clock.ts';
+import { DimensionTable } from '../../../src/base/dimensions.ts';
+import { StringTable } from '../../../src/base/string-table.ts';
+import { VectorTable } from '../../../src/base/vectors.ts';
+import { ActionKind } from '../../../src/decision/actions.ts';
+import { type CycleCost, Engine, type PhaseListener } from '../../../src/decision/engine.ts';
+import { Inventory } from '../../../src/inventory/inventory.ts';
+import { MachineState } from '../../../src/machine/state.ts';
+import { NeedTable } from '../../../src/needs/need-table.ts';
+import type { RollupRow } from '../../../src/needs/rollup.ts';
+import type {
+  ActionView,
+  BackoffView,
+  OfferingBackoffView,
+  RailsView,
+  SessionView,
+} from '../../../src/shard/ports/fleet-view.ts';
+import type { ShardGauges } from '../../../src/shard/ports/observer.ts';
+import { ShardView } from '../../../src/shard/view/shard-view.ts';
+import type { ViewSources } from '../../../src/shard/view/sources.ts';
+
+export const START_MS = 1_700_000_000_000;
+
+export const RAILS: RailsView = {
+  isPaused: false,
+  isDryRun: false,
+  isFenced: false,
+  heldBack: '',
+  reclaimFraction: 0.05,
+  actionsPerCycleMax: 0,
+  cycleIntervalMs: 10_000,
+  holdOnDemandMs: 600_000,
+  holdSpotMs: 60_000,
+  stuckAfterMs: 900_000,
+  concurrency: 256,
+  queueMax: 512,
+};
+
+export class ViewWorld {
+  readonly inventory: Inventory;
+  readonly needs: NeedTable;
+  readonly engine: Engine;
+  readonly clock: ManualClock;
+  readonly view: ShardView;
+  readonly sources: ViewSources;
+  /** Clusters without a session. */
+  readonly disconnected = new Set<string>();
+  readonly sessions = new Map<string, SessionView>();
+  readonly needBackoffs = new Map<string, BackoffView>();
+  readonly machineBackoffs = new Map<string, BackoffView>();
+  readonly offeringBackoffs: OfferingBackoffView[] = [];
+  readonly actions = new Map<string, ActionView>();
+  rails: RailsView = RAILS;
+  gauges: Partial<ShardGauges> = {};
+  cycle = 0;
+  lastCycleAtMs = 0;
+  turns = 0;
+  #isDirty = false;
+  #waiting: (() => void)[] = [];
+
+  constructor({ machinesMax = 4_096, startMs = START_MS } = {}) {
+    const vectors = new VectorTable(new DimensionTable());
+    const entriesMax = machinesMax * 16;
+    const clusters = StringTable.create({ name: 'clusters', entriesMax: 4_096, bytesMax: 1 << 20 });
+    const fingerprints = StringTable.create({ name: 'fingerprints', entriesMax, bytesMax: entriesMax * 256 });
+    const groups = StringTable.create({ name: 'groups', entriesMax, bytesMax: entriesMax * 64 });
+    this.clock = new ManualClock(startMs);
+    this.inventory = new Inventory({ vectors, clusters, fingerprints, groups, machinesMax, guards: true });
+    this.needs = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine: false });
+    const hasSession = (cluster: number) => !this.disconnected.has(clusters.get(cluster));
+    this.engine = new Engine({
+      inventory: this.inventory,
+      needs: this.needs,
+      hasSession,
+      inBackoff: (cluster, _fingerprint, group) =>
+        this.needBackoffs.has(`${clusters.get(cluster)}/${groups.get(group)}`),
+      holds: { onDemandMs: RAILS.holdOnDemandMs, spotMs: RAILS.holdSpotMs },
+    });
+    this.sources = this.#makeSources(hasSession);
+    this.view = new ShardView(this.sources);
+  }
+
+  /** Accepts a cluster's demand; the next cycle reads it. */
+  rollUp(clusterId: string, rows: readonly RollupRow[]): void {
+    if (this.needs.accept(clusterId, rows, this.clock.nowMs(), 0) === 'applied') this.#isDirty = true;
+  }
+
+  /** For tests that fill the tables by other means. */
+  markDirty(): void {
+    this.#isDirty = true;
+  }
+
+  decide(isOrdinary = true, onPhase?: PhaseListener): CycleCost {
+    const cost = this.engine.decide({ nowMs: this.clock.nowMs(), isOrdinary }, onPhase);
+    this.cycle++;
+    this.lastCycleAtMs = this.clock.nowMs();
+    this.#isDirty = false;
+    for (const resume of this.#waiting.splice(0)) resume();
+    return cost;
+  }
+
+  /** Some of the last cycle's actions, by index from `from`: done at once. Returns how many there were. */
+  carryOut(actionsMax = Number.POSITIVE_INFINITY): number {
+    const { engine, inventory } = this;
+    const { clusters, fingerprints, groups } = inventory.tables;
+    const { actions } = engine;
+    const count = Math.min(actions.count, actionsMax);
+    for (let index = 0; index < count; index++) {
+      const slot = actions.slot[index]!;
+      const kind = actions.kind[index];
+      if (kind === ActionKind.Bootstrap || kind === ActionKind.Provision) {
+        const assignment = {
+          fingerprint: fingerprints.get(actions.fingerprint[index]!),
+          group: groups.get(actions.group[index]!),
+          priority: actions.priority[index]!,
+          interruptionPenalty: actions.interruptionPenalty[index]!,
+          reclamationPenalty: actions.reclamationPenalty[index]!,
+        };
+        const host = { provider: 'test', ref: `host-${slot}` };
+        const cluster = clusters.get(actions.cluster[index]!);
+        const change = { state: MachineState.Configured, host, cluster, assignment };
+        inventory.apply(slot, change, this.clock.nowMs(), { force: true });
+      } else {
+        const state = kind === ActionKind.Delete ? MachineState.Speculative : MachineState.Idle;
+        inventory.move(slot, state, this.clock.nowMs(), true);
+      }
+    }
+    return count;
+  }
+
+  #makeSources(hasSession: (cluster: number) => boolean): ViewSources {
+    const { clusters, groups } = this.inventory.tables;
+    return {
+      inventory: this.inventory,
+      needs: this.needs,
+      engine: this.engine,
+      clock: this.clock,
+      providerNames: ['test', 'other'],
+      isInStep: () => !this.#isDirty,
+      whenInStep: () => new Promise((resolve) => this.#waiting.push(resolve)),
+      nextTurn: () =>
+        new Promise((resolve) => {
+          this.turns++;
+          setImmediate(resolve);
+        }),
+      status: () => ({
+        shardId: 'shard-test',
+        epoch: 7,
+        startedAtMs: START_MS,
+        cycle: this.cycle,
+        lastCycleAtMs: this.lastCycleAtMs,
+        isReady: true,
+        notReadyReason: '',
+        isFenced: this.rails.isFenced,
+        machines: this.inventory.count,
+        needs: this.needs.count,
+        clusters: [...this.needs.clusterRefs()].length,
+      }),
+      rails: () => this.rails,
+      gauges: () => ({
+        queueDepth: 0,
+        inFlight: this.actions.size,
+        readsWaiting: 0,
+        readsInFlight: 0,
+        parkedRows: 0,
+        stuckMachines: 0,
+        machinesInBackoff: this.machineBackoffs.size,
+        offeringsInBackoff: this.offeringBackoffs.length,
+        isPaused: this.rails.isPaused,
+        isDryRun: this.rails.isDryRun,
+        isFenced: this.rails.isFenced,
+        ...this.gauges,
+      }),
+      hasSession,
+      sessions: () => [...this.sessions.values()],
+      needBackoff: (cluster, _fingerprint, group) =>
+        this.needBackoffs.get(`${clusters.get(cluster)}/${groups.get(group)}`) ?? null,
+      machineBackoff: (slot) => this.machineBackoffs.get(this.inventory.idOf(slot)) ?? null,
+      offeringBackoffs: () => this.offeringBackoffs,
+      actionOf: (slot) => this.actions.get(this.inventory.idOf(slot)) ?? null,
+    };
+  }
+}
