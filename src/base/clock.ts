@@ -6,6 +6,30 @@ export interface Clock {
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
+/** For durations: never jumps, has fractions of a millisecond, means nothing by itself. */
+export type Stopwatch = () => number;
+
+export const systemStopwatch: Stopwatch = () => performance.now();
+
+export interface Timer {
+  cancel(): void;
+}
+
+/** When things run. The simulator has one whose time is drawn from its seed. */
+export interface Scheduler {
+  after(delayMs: number, run: () => void): Timer;
+  /** Resolves when whatever else was waiting for the thread has had its turn. */
+  yield(): Promise<void>;
+}
+
+export const systemScheduler: Scheduler = {
+  after(delayMs, run) {
+    const timer = setTimeout(run, delayMs);
+    return { cancel: () => clearTimeout(timer) };
+  },
+  yield: () => new Promise((resolve) => setImmediate(resolve)),
+};
+
 /** A clock that moves only when told to: for tests and the simulator. */
 export class ManualClock implements Clock {
   #nowMs: number;

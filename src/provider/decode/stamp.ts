@@ -4,6 +4,7 @@
  * strings; a malformed value skips its key alone, and keys of others are none of ours.
  */
 import { bucketOfDollars } from '../../machine/penalty.ts';
+import { STAMP_KEYS } from '../../machine/stamp-keys.ts';
 import { equalRanges, textOf } from './ranges.ts';
 
 /** One bit per key that was there and well-formed. */
@@ -17,11 +18,11 @@ export const StampKey = {
 export type StampKey = (typeof StampKey)[keyof typeof StampKey];
 
 export const STAMP_KEY_NAMES: Readonly<Record<StampKey, string>> = {
-  [StampKey.Priority]: 'bigfleet.lucy.sh/assigned-priority',
-  [StampKey.InterruptionPenalty]: 'bigfleet.lucy.sh/assigned-interruption-penalty-dollars',
-  [StampKey.ReclamationPenalty]: 'bigfleet.lucy.sh/assigned-reclamation-penalty-dollars',
-  [StampKey.Fingerprint]: 'bigfleet.lucy.sh/assigned-need-fingerprint',
-  [StampKey.Group]: 'bigfleet.lucy.sh/assigned-group',
+  [StampKey.Priority]: STAMP_KEYS.priority,
+  [StampKey.InterruptionPenalty]: STAMP_KEYS.interruptionPenalty,
+  [StampKey.ReclamationPenalty]: STAMP_KEYS.reclamationPenalty,
+  [StampKey.Fingerprint]: STAMP_KEYS.fingerprint,
+  [StampKey.Group]: STAMP_KEYS.group,
 };
 
 /** The five names differ in length, so a key is known by its length and then compared once. */

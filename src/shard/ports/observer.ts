@@ -7,8 +7,10 @@ import type { InvalidReason } from '../../machine/machine.ts';
 import type { MachineState } from '../../machine/state.ts';
 
 export interface ShardObserver {
+  /** Whether actions that were not executed are told one by one too: a burst drops them by the ten thousand. */
+  readonly audits: boolean;
   cycleEnded(report: CycleReport): void;
-  /** Every action that was executed, suppressed, dry-run or dropped, when its fate is known (C5). */
+  /** Every action that was executed, when its fate is known; with `audits` also those suppressed, dry-run or dropped (C5). */
   actionEnded(record: ActionRecord): void;
   listingEnded(report: ListingReport): void;
   /** Something that a person may want to read in a log. */

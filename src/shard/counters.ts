@@ -1,0 +1,25 @@
+/** The counts that the shard keeps of itself; whoever exports metrics reads them when it is asked. */
+import type { ShardCounters } from './ports/observer.ts';
+
+export function zeroCounters(): ShardCounters {
+  return {
+    rejected: { price: 0, interruption_probability: 0, structural: 0 },
+    rowsNew: 0,
+    rowsChanged: 0,
+    rowsRemoved: 0,
+    rowsParked: 0,
+    wordsConfirmed: 0,
+    wordsDropped: 0,
+    suspectListings: 0,
+    failedListings: 0,
+    followUpReads: 0,
+    reclaimsCapped: 0,
+    actionsDeferred: 0,
+    actionsDropped: 0,
+    actionsDeduped: 0,
+    rollupsAccepted: 0,
+    rollupsUnchanged: 0,
+    checkDifferences: 0,
+    checksRun: 0,
+  };
+}

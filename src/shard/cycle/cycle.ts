@@ -1,0 +1,144 @@
+/**
+ * One cycle, from the open snapshot to the last action in the queue. It is synchronous: nothing else runs in between, so
+ * the snapshot is the live columns (docs/adr/0002). It waits for no provider and no action.
+ */
+import type { Clock, Stopwatch } from '../../base/clock.ts';
+import { ACTION_NAMES, type ActionKind, type ActionList } from '../../decision/actions.ts';
+import type { CycleCost, Engine } from '../../decision/engine.ts';
+import type { Inventory } from '../../inventory/inventory.ts';
+import type { Executor, Offered } from '../execute/executor.ts';
+import type { ActionName, CyclePhase, CycleReport, KindCounts, ShardCounters } from '../ports/observer.ts';
+import type { Rails } from '../settings.ts';
+import { type Admission, applyRails, restraintOf } from './rails.ts';
+
+export interface CycleContext {
+  readonly inventory: Inventory;
+  readonly engine: Engine;
+  readonly executor: Executor;
+  readonly clock: Clock;
+  readonly stopwatch: Stopwatch;
+  readonly counters: ShardCounters;
+  readonly rails: () => Rails;
+  /** Providers that never delete (X7). */
+  readonly neverDelete: ReadonlySet<number>;
+  /** What has to be brought up to date before a decision: ends of back-off, stuck machines. */
+  readonly prepare: (isOrdinary: boolean, nowMs: number) => void;
+  /** O5, with the snapshot still open. */
+  readonly hint: (nowMs: number) => void;
+  /** C2: why no action may be emitted; ''. */
+  readonly heldBack: () => string;
+}
+
+/** Phases of the engine as the metrics call them. */
+const PHASE_NAMES = {
+  sync: 'snapread',
+  credit: 'phase1',
+  acquire: 'phase1',
+  preempt: 'phase2',
+  reclaim: 'phase3',
+  verdicts: 'phase3',
+} as const;
+
+const NOTHING_ADMITTED: Admission = { admitted: [], capped: 0, deferred: 0 };
+
+export class Cycle {
+  readonly #context: CycleContext;
+  #number = 0;
+  #lastAtMs = 0;
+
+  constructor(context: CycleContext) {
+    this.#context = context;
+  }
+
+  /** Of the last cycle; 0 before the first. */
+  get number(): number {
+    return this.#number;
+  }
+
+  get lastAtMs(): number {
+    return this.#lastAtMs;
+  }
+
+  run(isOrdinary: boolean, reconcileMs: number): CycleReport {
+    const { inventory, engine, executor, clock, stopwatch, counters, rails } = this.#context;
+    const nowMs = clock.nowMs();
+    const cycle = ++this.#number;
+    this.#lastAtMs = nowMs;
+    const phaseMs: Record<CyclePhase, number> = {
+      reconcile: reconcileMs,
+      snapread: 0,
+      phase1: 0,
+      phase2: 0,
+      phase3: 0,
+      emit: 0,
+      execute: 0,
+    };
+    const beganMs = stopwatch();
+    let markMs = beganMs;
+    const mark = (phase: CyclePhase) => {
+      const atMs = stopwatch();
+      phaseMs[phase] += atMs - markMs;
+      markMs = atMs;
+    };
+    this.#context.prepare(isOrdinary, nowMs);
+    const snapshot = inventory.snapshot();
+    let cost: CycleCost;
+    try {
+      cost = engine.decide({ nowMs, isOrdinary }, (phase) => mark(PHASE_NAMES[phase]));
+      this.#context.hint(nowMs);
+    } finally {
+      snapshot.close();
+    }
+    const { actions } = engine;
+    const heldBack = this.#context.heldBack();
+    const restraint = restraintOf(rails());
+    const isFree = heldBack === '' && restraint === 'none';
+    const admission = isFree
+      ? applyRails(actions, rails(), inventory, this.#context.neverDelete)
+      : NOTHING_ADMITTED;
+    counters.reclaimsCapped += admission.capped;
+    counters.actionsDeferred += admission.deferred;
+    if (heldBack === '' && restraint !== 'none') {
+      for (let index = 0; index < actions.count; index++) executor.record(actions, index, cycle, restraint);
+    }
+    mark('emit');
+    const offered = executor.offer(actions, admission.admitted, cycle);
+    mark('execute');
+    const decided = decidedCounts(actions);
+    const isTold = heldBack === '';
+    return {
+      cycle,
+      atMs: nowMs,
+      isOrdinary,
+      durationMs: stopwatch() - beganMs,
+      phaseMs,
+      decided: isTold ? decided : NO_COUNTS,
+      enqueued: enqueuedCounts(offered),
+      suppressed: isTold && restraint === 'suppressed' ? decided : NO_COUNTS,
+      dryRun: isTold && restraint === 'dryrun' ? decided : NO_COUNTS,
+      capped: admission.capped,
+      deferred: admission.deferred,
+      dropped: offered.dropped,
+      deduped: offered.deduped,
+      ...cost,
+      heldBack,
+    };
+  }
+}
+
+const NO_COUNTS: KindCounts = { Bootstrap: 0, Provision: 0, Reclaim: 0, Preempt: 0, Delete: 0 };
+
+function decidedCounts(actions: ActionList): KindCounts {
+  const counts = { ...NO_COUNTS };
+  for (let index = 0; index < actions.count; index++) {
+    counts[ACTION_NAMES[actions.kind[index]! as ActionKind] as ActionName]++;
+  }
+  return counts;
+}
+
+function enqueuedCounts({ enqueued }: Offered): KindCounts {
+  const counts = { ...NO_COUNTS };
+  for (const [kind, name] of Object.entries(ACTION_NAMES))
+    counts[name as ActionName] = enqueued[Number(kind)]!;
+  return counts;
+}

@@ -1,0 +1,114 @@
+/** One decided action on its way: from the queue to the provider and back. At most a few hundred exist at a time. */
+import { ACTION_NAMES, ACTION_REASONS, type ActionKind, type ActionList } from '../../decision/actions.ts';
+import type { Inventory } from '../../inventory/inventory.ts';
+import type { Assignment } from '../../machine/machine.ts';
+import type { ActionName, ActionOutcome, ActionRecord } from '../ports/observer.ts';
+
+export interface Action {
+  readonly kind: ActionKind;
+  readonly cycle: number;
+  readonly slot: number;
+  readonly generation: number;
+  readonly provider: number;
+  readonly machineId: string;
+  /** The machine's: the one it is bound to, or will be. '' for a release. */
+  readonly clusterId: string;
+  /** Refs of the need that it is done for, held until the action ends; 0 = for none. */
+  readonly needCluster: number;
+  readonly needFingerprint: number;
+  readonly needGroup: number;
+  readonly assignment: Assignment;
+  readonly graceSeconds: number;
+  readonly enqueuedMs: number;
+  blobMs: number;
+  callMs: number;
+}
+
+/** What became of it, and what has to be read afterwards. */
+export interface Settlement {
+  readonly outcome: ActionOutcome;
+  readonly detail: string;
+  /** `follow`: until the machine rests. `recheck`: what the provider has it as. */
+  readonly next: 'nothing' | 'follow' | 'recheck';
+}
+
+export function settlement(
+  outcome: ActionOutcome,
+  detail = '',
+  next: Settlement['next'] = 'nothing',
+): Settlement {
+  return { outcome, detail, next };
+}
+
+export function actionAt(
+  list: ActionList,
+  index: number,
+  inventory: Inventory,
+  cycle: number,
+  nowMs: number,
+): Action {
+  const { clusters, fingerprints, groups } = inventory.tables;
+  const slot = list.slot[index]!;
+  const needCluster = list.forCluster[index]!;
+  const needFingerprint = list.fingerprint[index]!;
+  const needGroup = list.group[index]!;
+  clusters.retain(needCluster);
+  fingerprints.retain(needFingerprint);
+  groups.retain(needGroup);
+  return {
+    kind: list.kind[index]! as ActionKind,
+    cycle,
+    slot,
+    generation: inventory.generationOf(slot),
+    provider: inventory.columns.provider[slot]!,
+    machineId: inventory.idOf(slot),
+    clusterId: clusters.get(list.cluster[index]!),
+    needCluster,
+    needFingerprint,
+    needGroup,
+    assignment: {
+      fingerprint: fingerprints.get(needFingerprint),
+      group: groups.get(needGroup),
+      priority: list.priority[index]!,
+      interruptionPenalty: list.interruptionPenalty[index]!,
+      reclamationPenalty: list.reclamationPenalty[index]!,
+    },
+    graceSeconds: list.graceSeconds[index]!,
+    enqueuedMs: nowMs,
+    blobMs: 0,
+    callMs: 0,
+  };
+}
+
+/** Gives back what `actionAt` held. */
+export function releaseAction(action: Action, inventory: Inventory): void {
+  inventory.tables.releaseRefs(action.needCluster, action.needFingerprint, action.needGroup);
+}
+
+export function recordOf(
+  action: Action,
+  outcome: ActionOutcome,
+  detail: string,
+  nowMs: number,
+  inventory: Inventory,
+): ActionRecord {
+  const isExecuted = outcome !== 'dropped' && outcome !== 'suppressed' && outcome !== 'dryrun';
+  const forClusterId = inventory.tables.clusters.get(action.needCluster);
+  return {
+    atMs: nowMs,
+    cycle: action.cycle,
+    kind: ACTION_NAMES[action.kind] as ActionName,
+    machineId: action.machineId,
+    clusterId: action.clusterId,
+    forClusterId: forClusterId === action.clusterId ? '' : forClusterId,
+    fingerprint: action.assignment.fingerprint,
+    group: action.assignment.group,
+    reason: ACTION_REASONS[action.kind],
+    graceSeconds: action.graceSeconds,
+    outcome,
+    detail,
+    durationMs: isExecuted ? nowMs - action.enqueuedMs : 0,
+    blobMs: action.blobMs,
+    callMs: action.callMs,
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * Needs whose bootstraps failed (X5): an operator that answers late or with an error is not asked again for the same need
+ * for 10 s, doubling to 5 min while it repeats. The decision then gives such a need credit only (A9), and its text
+ * is what an explanation shows. Few at a time: a map, and the strings' refs are held so that they keep their meaning.
+ */
+import type { InventoryTables } from '../../inventory/tables.ts';
+
+const BACKOFF_MS_MIN = 10_000;
+const BACKOFF_MS_MAX = 300_000;
+/** One that has not failed for this long after its end starts anew: its operator, or its demand, may be gone. */
+const FORGOTTEN_AFTER_MS = 600_000;
+
+interface NeedBackoff {
+  readonly cluster: number;
+  readonly fingerprint: number;
+  readonly group: number;
+  failuresInARow: number;
+  untilMs: number;
+  text: string;
+}
+
+export interface NeedBackoffView {
+  readonly failuresInARow: number;
+  readonly untilMs: number;
+  /** What the operator said, or that it said nothing. */
+  readonly text: string;
+}
+
+export class NeedBackoffs {
+  readonly #tables: InventoryTables;
+  readonly #needs = new Map<string, NeedBackoff>();
+  #nowMs = 0;
+
+  constructor(tables: InventoryTables) {
+    this.#tables = tables;
+  }
+
+  get count(): number {
+    return this.#needs.size;
+  }
+
+  failed(cluster: number, fingerprint: number, group: number, text: string, nowMs: number): void {
+    const key = keyOf(cluster, fingerprint, group);
+    let need = this.#needs.get(key);
+    if (need === undefined) {
+      need = { cluster, fingerprint, group, failuresInARow: 0, untilMs: 0, text };
+      const { clusters, fingerprints, groups } = this.#tables;
+      clusters.retain(cluster);
+      fingerprints.retain(fingerprint);
+      groups.retain(group);
+      this.#needs.set(key, need);
+    }
+    // Bootstraps that were under way together fail together: that is one failure.
+    if (need.untilMs > nowMs) return;
+    need.failuresInARow++;
+    need.text = text;
+    need.untilMs =
+      nowMs + Math.min(BACKOFF_MS_MIN * 2 ** Math.min(need.failuresInARow - 1, 16), BACKOFF_MS_MAX);
+  }
+
+  succeeded(cluster: number, fingerprint: number, group: number): void {
+    if (this.#needs.size > 0) this.#drop(keyOf(cluster, fingerprint, group));
+  }
+
+  /** A9's question, as of the time that `expire` was told. */
+  isBarred(cluster: number, fingerprint: number, group: number): boolean {
+    if (this.#needs.size === 0) return false;
+    const need = this.#needs.get(keyOf(cluster, fingerprint, group));
+    return need !== undefined && need.untilMs > this.#nowMs;
+  }
+
+  viewOf(cluster: number, fingerprint: number, group: number): NeedBackoffView | null {
+    return this.#needs.get(keyOf(cluster, fingerprint, group)) ?? null;
+  }
+
+  /** Before each cycle. */
+  expire(nowMs: number): void {
+    this.#nowMs = nowMs;
+    for (const [key, { untilMs }] of this.#needs) if (untilMs + FORGOTTEN_AFTER_MS < nowMs) this.#drop(key);
+  }
+
+  #drop(key: string): void {
+    const need = this.#needs.get(key);
+    if (need === undefined) return;
+    this.#needs.delete(key);
+    this.#tables.releaseRefs(need.cluster, need.fingerprint, need.group);
+  }
+}
+
+function keyOf(cluster: number, fingerprint: number, group: number): string {
+  return `${cluster}|${fingerprint}|${group}`;
+}

@@ -1,0 +1,232 @@
+/**
+ * Machines and offerings that are left alone for a while (X12). A machine whose action failed is not acted on for 30 s,
+ * doubling with each failure in a row; three machines in a row that fail to be created in one offering put the whole
+ * offering into the same back-off, so that the next best one is used. What is in back-off carries Flag.Backoff, which is
+ * all that the decision looks at.
+ *
+ * Failed means: an error that is not followed up, or a transitional state left for anything but its target. Both show
+ * as a change of state, so this listens to changes and to nothing else.
+ */
+
+import { Flag } from '../../inventory/intent.ts';
+import type { Inventory } from '../../inventory/inventory.ts';
+import { CAPACITY_TYPE_NAMES } from '../../machine/capacity-type.ts';
+import { MachineState, STATE_COUNT } from '../../machine/state.ts';
+import type { ShardObserver } from '../ports/observer.ts';
+import type { MachineChanged } from './changes.ts';
+import { DueHeap } from './due-heap.ts';
+
+export const BACKOFF_MS_MIN = 30_000;
+export const BACKOFF_MS_MAX = 600_000;
+/** Failed creates in a row of different machines that put an offering aside. */
+const OFFERING_FAILURES_MAX = 3;
+
+const S = MachineState;
+/** By state: the state that a transitional one is meant to end in. */
+const TARGET = new Uint8Array(STATE_COUNT);
+TARGET[S.Creating] = S.Idle;
+TARGET[S.Configuring] = S.Configured;
+TARGET[S.Draining] = S.Idle;
+TARGET[S.Deleting] = S.Speculative;
+
+interface Offering {
+  readonly provider: number;
+  /** Refs in the tables of shapes, held. */
+  readonly instanceType: number;
+  readonly zone: number;
+  readonly capacityType: number;
+  /** Different machines that failed in a row. */
+  readonly failed: Set<number>;
+  failuresInARow: number;
+  backoffs: number;
+  beganMs: number;
+  untilMs: number;
+}
+
+export interface BackoffView {
+  readonly failuresInARow: number;
+  readonly untilMs: number;
+}
+
+export class Backoffs {
+  readonly #inventory: Inventory;
+  readonly #observer: ShardObserver;
+  readonly #failures = new Map<number, number>();
+  readonly #until = new DueHeap();
+  readonly #offerings = new Map<string, Offering>();
+  /** By slot: when its Create was sent. */
+  readonly #createSentMs = new Map<number, number>();
+
+  constructor(inventory: Inventory, observer: ShardObserver) {
+    this.#inventory = inventory;
+    this.#observer = observer;
+  }
+
+  get machineCount(): number {
+    return this.#until.size;
+  }
+
+  get offeringCount(): number {
+    let count = 0;
+    for (const { untilMs } of this.#offerings.values()) if (untilMs > 0) count++;
+    return count;
+  }
+
+  createSent(slot: number, nowMs: number): void {
+    this.#createSentMs.set(slot, nowMs);
+  }
+
+  /** What is left of a machine's own back-off; null if it has none. */
+  ofMachine(slot: number): BackoffView | null {
+    const untilMs = this.#until.dueOf(slot);
+    return untilMs === undefined ? null : { untilMs, failuresInARow: this.#failures.get(slot) ?? 0 };
+  }
+
+  /** The back-off of the machine's offering; null if there is none now. */
+  ofOffering(slot: number): BackoffView | null {
+    const offering = this.#offerings.get(this.#keyOf(slot));
+    if (offering === undefined || offering.untilMs === 0) return null;
+    return { untilMs: offering.untilMs, failuresInARow: offering.failuresInARow };
+  }
+
+  /** Listens to every change of a machine. */
+  changed(change: Readonly<MachineChanged>, nowMs: number): void {
+    const { slot, from, to, source } = change;
+    if (to === 0) this.#forget(slot);
+    if (to === 0 || from === to) return;
+    const target = TARGET[from]!;
+    if (target === to) this.#succeeded(slot, from);
+    // A roll-back of ours is no failure: the provider was never called.
+    else if (target !== 0 && !(source === 'local' && to === S.Idle)) this.#failed(slot, from, nowMs);
+    if (from === S.Creating) this.#createSentMs.delete(slot);
+    if (to === S.Speculative && this.#isOfferingBarred(slot)) this.#flag(slot, true);
+  }
+
+  /** Ends what is over. Before each cycle. */
+  expire(nowMs: number): void {
+    for (let slot = this.#until.takeDue(nowMs); slot !== 0; slot = this.#until.takeDue(nowMs)) {
+      this.#flag(slot, this.#isBarred(slot));
+    }
+    for (const offering of this.#offerings.values()) {
+      if (offering.untilMs === 0 || offering.untilMs > nowMs) continue;
+      offering.untilMs = 0;
+      this.#flagOffering(offering, false);
+    }
+  }
+
+  #failed(slot: number, from: number, nowMs: number): void {
+    const failures = (this.#failures.get(slot) ?? 0) + 1;
+    this.#failures.set(slot, failures);
+    this.#until.set(slot, nowMs + durationMs(failures));
+    this.#flag(slot, true);
+    if (from === S.Creating) this.#createFailed(slot, nowMs);
+  }
+
+  #succeeded(slot: number, from: number): void {
+    this.#failures.delete(slot);
+    if (this.#until.has(slot)) {
+      this.#until.delete(slot);
+      this.#flag(slot, this.#isBarred(slot));
+    }
+    if (from !== S.Creating) return;
+    const key = this.#keyOf(slot);
+    const offering = this.#offerings.get(key);
+    if (offering === undefined) return;
+    if (offering.untilMs > 0) this.#flagOffering(offering, false);
+    this.#inventory.shapes.instanceTypes.release(offering.instanceType);
+    this.#inventory.shapes.zones.release(offering.zone);
+    this.#offerings.delete(key);
+  }
+
+  #createFailed(slot: number, nowMs: number): void {
+    const sentMs = this.#createSentMs.get(slot);
+    const offering = this.#offeringOf(slot);
+    // Sent before the back-off began, or by a process before this one: it says nothing new.
+    if (sentMs === undefined || sentMs < offering.beganMs) return;
+    offering.failed.add(slot);
+    offering.failuresInARow++;
+    if (offering.untilMs > 0 || offering.failed.size < OFFERING_FAILURES_MAX) return;
+    offering.backoffs++;
+    offering.beganMs = nowMs;
+    const forMs = durationMs(offering.backoffs);
+    offering.untilMs = nowMs + forMs;
+    this.#flagOffering(offering, true);
+    const { shapes } = this.#inventory;
+    const name = [
+      shapes.instanceTypes.get(offering.instanceType),
+      shapes.zones.get(offering.zone),
+      CAPACITY_TYPE_NAMES[offering.capacityType as keyof typeof CAPACITY_TYPE_NAMES],
+    ].join('/');
+    this.#observer.happened({ kind: 'offering_backoff', level: 'warn', offering: name, forMs });
+  }
+
+  #offeringOf(slot: number): Offering {
+    const key = this.#keyOf(slot);
+    const known = this.#offerings.get(key);
+    if (known !== undefined) return known;
+    const { columns, shapes } = this.#inventory;
+    const shape = columns.shape[slot]!;
+    const offering: Offering = {
+      provider: columns.provider[slot]!,
+      instanceType: shapes.instanceTypeOf[shape]!,
+      zone: shapes.zoneOf[shape]!,
+      capacityType: shapes.capacityTypeOf[shape]!,
+      failed: new Set(),
+      failuresInARow: 0,
+      backoffs: 0,
+      beganMs: Number.NEGATIVE_INFINITY,
+      untilMs: 0,
+    };
+    shapes.instanceTypes.retain(offering.instanceType);
+    shapes.zones.retain(offering.zone);
+    this.#offerings.set(key, offering);
+    return offering;
+  }
+
+  #keyOf(slot: number): string {
+    const { columns, shapes } = this.#inventory;
+    const shape = columns.shape[slot]!;
+    return `${columns.provider[slot]}|${shapes.instanceTypeOf[shape]}|${shapes.zoneOf[shape]}|${shapes.capacityTypeOf[shape]}`;
+  }
+
+  #isOfferingBarred(slot: number): boolean {
+    return this.#offerings.size > 0 && (this.#offerings.get(this.#keyOf(slot))?.untilMs ?? 0) > 0;
+  }
+
+  #isBarred(slot: number): boolean {
+    if (this.#until.has(slot)) return true;
+    return this.#inventory.columns.state[slot] === S.Speculative && this.#isOfferingBarred(slot);
+  }
+
+  #flag(slot: number, on: boolean): void {
+    this.#inventory.setFlag(slot, Flag.Backoff, on);
+  }
+
+  /** Every offer of an offering: thousands of rows, once per back-off. */
+  #flagOffering(offering: Offering, on: boolean): void {
+    const { columns, shapes, indexes } = this.#inventory;
+    for (let shape = 1; shape < shapes.refLimit; shape++) {
+      if (!shapes.isHeld(shape) || shapes.instanceTypeOf[shape] !== offering.instanceType) continue;
+      if (shapes.zoneOf[shape] !== offering.zone || shapes.capacityTypeOf[shape] !== offering.capacityType)
+        continue;
+      const start = indexes.startOfShape(S.Speculative, shape);
+      const end = start + indexes.countOfShape(S.Speculative, shape);
+      for (let position = start; position < end; position++) {
+        const slot = indexes.shapeSlots[position]!;
+        if (columns.provider[slot] !== offering.provider) continue;
+        this.#flag(slot, on || this.#until.has(slot));
+      }
+    }
+  }
+
+  #forget(slot: number): void {
+    this.#failures.delete(slot);
+    this.#until.delete(slot);
+    this.#createSentMs.delete(slot);
+    for (const { failed } of this.#offerings.values()) failed.delete(slot);
+  }
+}
+
+function durationMs(failuresInARow: number): number {
+  return Math.min(BACKOFF_MS_MIN * 2 ** Math.min(failuresInARow - 1, 16), BACKOFF_MS_MAX);
+}

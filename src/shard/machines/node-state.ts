@@ -1,0 +1,40 @@
+/** A machine as its cluster is told of it (O3). */
+import type { Inventory } from '../../inventory/inventory.ts';
+import { INSTANCE_TYPE_KEY, ZONE_KEY } from '../../inventory/shapes.ts';
+import { MachineState } from '../../machine/state.ts';
+import type { NodeState } from '../ports/operators.ts';
+
+const NODE_NAME_LABEL = 'kubernetes.io/hostname';
+const REMOVED_TEXT = 'removed by provider';
+
+/** The name that the cluster knows the node by: its host name if the provider says one, else the machine's id. */
+export function nodeNameOf(inventory: Inventory, slot: number): string {
+  return inventory.labelsOf(slot)[NODE_NAME_LABEL] ?? inventory.idOf(slot);
+}
+
+export function nodeStateOf(inventory: Inventory, slot: number, clusterId: string): NodeState {
+  const { columns, tables } = inventory;
+  const shape = tables.shapes.get(columns.shape[slot]!);
+  const labels = inventory.labelsOf(slot);
+  const machineId = inventory.idOf(slot);
+  const nodeName = labels[NODE_NAME_LABEL] ?? machineId;
+  if (shape.instanceType !== '') labels[INSTANCE_TYPE_KEY] = shape.instanceType;
+  if (shape.zone !== '') labels[ZONE_KEY] = shape.zone;
+  const state = columns.state[slot]! as MachineState;
+  return {
+    machineId,
+    clusterId,
+    state,
+    nodeName,
+    providerId: tables.hosts.get(columns.host[slot]!)?.ref ?? '',
+    lastError: state === MachineState.Failed ? tables.texts.get(columns.lastError[slot]!) : '',
+    labels,
+    resources: tables.shapes.vectors.amountsOf(shape.capacity),
+  };
+}
+
+/** The last word on a machine that its provider no longer has (S5). */
+export function removedNodeState(inventory: Inventory, slot: number, clusterId: string): NodeState {
+  const node = nodeStateOf(inventory, slot, clusterId);
+  return { ...node, state: MachineState.Failed, lastError: REMOVED_TEXT };
+}

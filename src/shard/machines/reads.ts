@@ -1,0 +1,236 @@
+/**
+ * Machines that are read with `Get`, one after the other: to see an asynchronous provider finish (X13), to learn what
+ * became of a call that was not answered (X8), to look again at what was listed while an action was under way (S4), to
+ * confirm what was doubted (S2), and to ask about the stuck (X11). A machine is read for all its reasons at once.
+ *
+ * Reads come after 0.25, 0.5, 1, 2 … seconds, up to the cycle interval, until the machine rests; at most READS_MAX are
+ * under way at a time, and what is due longest goes first.
+ */
+import type { Clock, Scheduler, Timer } from '../../base/clock.ts';
+import { Intent } from '../../inventory/intent.ts';
+import type { Inventory } from '../../inventory/inventory.ts';
+import { isTransitional, type MachineState } from '../../machine/state.ts';
+import type { ShardCounters, ShardObserver } from '../ports/observer.ts';
+import type { ProviderAnswer, ProviderPort } from '../ports/providers.ts';
+import type { MachineChanges } from './changes.ts';
+import { DueHeap } from './due-heap.ts';
+
+/** X13. */
+export const READS_MAX = 64;
+const FIRST_DELAY_MS = 250;
+/** S4: so many NOT_FOUND in a row and the machine is gone. */
+const ABSENCES_MAX = 2;
+
+export interface ReadsOptions {
+  readonly changes: MachineChanges;
+  readonly providers: ProviderPort;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly counters: ShardCounters;
+  readonly observer: ShardObserver;
+  readonly delayMsMax: number;
+  readonly timeoutMs: number;
+}
+
+interface Pending {
+  readonly generation: number;
+  attempts: number;
+  absences: number;
+  isInFlight: boolean;
+}
+
+export class FollowUpReads {
+  readonly #options: ReadsOptions;
+  readonly #inventory: Inventory;
+  readonly #pending = new Map<number, Pending>();
+  readonly #due = new DueHeap();
+  /** Machines in flight whose row was not applied: read when the action settles (S4). */
+  readonly #parked = new Set<number>();
+  #inFlight = 0;
+  #timer: Timer | null = null;
+  #timerDueMs = Number.POSITIVE_INFINITY;
+  #isStopped = false;
+
+  constructor(options: ReadsOptions) {
+    this.#options = options;
+    this.#inventory = options.changes.inventory;
+  }
+
+  get waitingCount(): number {
+    return this.#due.size;
+  }
+
+  get inFlightCount(): number {
+    return this.#inFlight;
+  }
+
+  get parkedCount(): number {
+    return this.#parked.size;
+  }
+
+  /** X13, X8: read until it is in no transitional state any more. */
+  follow(slot: number): void {
+    this.#ask(slot, FIRST_DELAY_MS);
+    this.#pending.get(slot)!.attempts = 0;
+  }
+
+  /** One answer is wanted, whatever the state, and more if it is a transitional one. */
+  recheck(slot: number, delayMs = 0): void {
+    this.#ask(slot, delayMs);
+  }
+
+  /** S4: something was said of the machine that could not be applied. */
+  park(slot: number): void {
+    this.#options.counters.rowsParked++;
+    if (this.#inventory.columns.intent[slot] === Intent.None) this.recheck(slot);
+    else this.#parked.add(slot);
+  }
+
+  /** The machine's action has settled. */
+  settled(slot: number): void {
+    if (this.#parked.delete(slot)) this.recheck(slot);
+  }
+
+  /** The machine is gone. */
+  forget(slot: number): void {
+    this.#pending.delete(slot);
+    this.#parked.delete(slot);
+    this.#due.delete(slot);
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+
+  #ask(slot: number, delayMs: number): void {
+    const { clock } = this.#options;
+    const generation = this.#inventory.generationOf(slot);
+    let pending = this.#pending.get(slot);
+    if (pending === undefined || !this.#inventory.isCurrent(slot, pending.generation)) {
+      pending = { generation, attempts: 0, absences: 0, isInFlight: false };
+      this.#pending.set(slot, pending);
+    }
+    const dueMs = Math.min(clock.nowMs() + delayMs, this.#due.dueOf(slot) ?? Number.POSITIVE_INFINITY);
+    this.#due.set(slot, dueMs);
+    this.#arm();
+  }
+
+  #again(slot: number, pending: Pending): void {
+    const { clock, delayMsMax } = this.#options;
+    const delayMs = Math.min(FIRST_DELAY_MS * 2 ** pending.attempts, delayMsMax);
+    pending.attempts = Math.min(pending.attempts + 1, 32);
+    this.#due.set(slot, clock.nowMs() + delayMs);
+  }
+
+  #arm(): void {
+    if (this.#isStopped || this.#inFlight >= READS_MAX) return;
+    const dueMs = this.#due.firstDueMs();
+    if (dueMs === Number.POSITIVE_INFINITY || (this.#timer !== null && this.#timerDueMs <= dueMs)) return;
+    this.#timer?.cancel();
+    this.#timerDueMs = dueMs;
+    const { clock, scheduler } = this.#options;
+    this.#timer = scheduler.after(Math.max(0, dueMs - clock.nowMs()), () => this.#run());
+  }
+
+  #run(): void {
+    this.#timer = null;
+    this.#timerDueMs = Number.POSITIVE_INFINITY;
+    const nowMs = this.#options.clock.nowMs();
+    const skipped: number[] = [];
+    while (this.#inFlight < READS_MAX && !this.#isStopped) {
+      const slot = this.#due.takeDue(nowMs);
+      if (slot === 0) break;
+      const pending = this.#pending.get(slot);
+      if (pending === undefined) continue;
+      if (pending.isInFlight) skipped.push(slot);
+      else this.#read(slot, pending, nowMs);
+    }
+    // Asked for while it is being read already: the answer under way may be too old, so once more after it.
+    for (const slot of skipped) this.#due.set(slot, nowMs + FIRST_DELAY_MS);
+    this.#arm();
+  }
+
+  #read(slot: number, pending: Pending, nowMs: number): void {
+    const { columns } = this.#inventory;
+    if (!this.#inventory.isCurrent(slot, pending.generation)) {
+      this.#pending.delete(slot);
+      return;
+    }
+    if (columns.intent[slot] !== Intent.None) {
+      this.#parked.add(slot);
+      this.#pending.delete(slot);
+      return;
+    }
+    const { providers, changes, timeoutMs, counters } = this.#options;
+    const begun = changes.sequence;
+    const request = {
+      provider: columns.provider[slot]!,
+      machineId: this.#inventory.idOf(slot),
+      deadlineUnixMs: nowMs + timeoutMs,
+    };
+    this.#inFlight++;
+    pending.isInFlight = true;
+    counters.followUpReads++;
+    void providers.read(request).then((answer) => {
+      this.#inFlight--;
+      pending.isInFlight = false;
+      if (!this.#isStopped && this.#pending.get(slot) === pending) {
+        this.#answered(slot, pending, begun, answer);
+      }
+      this.#arm();
+    });
+  }
+
+  #answered(slot: number, pending: Pending, begun: number, answer: ProviderAnswer): void {
+    const { changes, clock } = this.#options;
+    const inventory = this.#inventory;
+    if (!inventory.isCurrent(slot, pending.generation)) {
+      this.#pending.delete(slot);
+      return;
+    }
+    if (inventory.columns.intent[slot] !== Intent.None) {
+      this.#parked.add(slot); // an action began meanwhile: what was read is older than it
+      this.#pending.delete(slot);
+      return;
+    }
+    if (changes.changedSince(slot, begun)) {
+      this.#again(slot, pending);
+      return;
+    }
+    if (answer.kind !== 'not_found') pending.absences = 0;
+    if (answer.kind === 'accepted') {
+      const fate = changes.hear(slot, answer.machine, 'read', clock.nowMs());
+      this.#heard(slot, pending, fate === 'doubted');
+    } else if (answer.kind === 'not_found') this.#absent(slot, pending);
+    else {
+      if (answer.reason !== undefined) this.#rejected(slot, answer.reason, answer.detail);
+      this.#again(slot, pending);
+    }
+  }
+
+  #heard(slot: number, pending: Pending, isDoubted: boolean): void {
+    const state = this.#inventory.columns.state[slot]! as MachineState;
+    if (isDoubted) {
+      pending.attempts = 0;
+      this.#again(slot, pending);
+    } else if (isTransitional(state)) this.#again(slot, pending);
+    else if (!this.#due.has(slot)) this.#pending.delete(slot);
+  }
+
+  #absent(slot: number, pending: Pending): void {
+    if (++pending.absences < ABSENCES_MAX) {
+      this.#again(slot, pending);
+      return;
+    }
+    this.#options.changes.remove(slot, 'read');
+  }
+
+  #rejected(slot: number, reason: 'price' | 'interruption_probability' | 'structural', detail: string): void {
+    const { counters, observer, providers } = this.#options;
+    const provider = providers.names[this.#inventory.columns.provider[slot]!]!;
+    counters.rejected[reason]++;
+    observer.happened({ kind: 'record_rejected', level: 'warn', provider, reason, detail });
+  }
+}

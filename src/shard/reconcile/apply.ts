@@ -1,0 +1,214 @@
+/**
+ * Applies what a listing says to the inventory, row by row, without an object per machine. A row for a machine in flight,
+ * or listed before the machine's last change of ours, is parked: not applied, not forgotten, but read again (S4).
+ */
+import { ShardError } from '../../base/errors.ts';
+import { Flag, Intent } from '../../inventory/intent.ts';
+import type { Inventory } from '../../inventory/inventory.ts';
+import { MachineRow } from '../../inventory/machine-row.ts';
+import { MachineState } from '../../machine/state.ts';
+import type { MachineChanges } from '../machines/changes.ts';
+import type { FollowUpReads } from '../machines/reads.ts';
+import type { ShardCounters, ShardObserver } from '../ports/observer.ts';
+import type { Listing, ListingRows } from '../ports/providers.ts';
+import { ListingRefs } from './listing-refs.ts';
+
+/** What became of the rows. */
+export interface AppliedCounts {
+  new: number;
+  changed: number;
+  removed: number;
+  parked: number;
+  rejected: number;
+}
+
+export interface ApplyContext {
+  readonly changes: MachineChanges;
+  readonly reads: FollowUpReads;
+  readonly counters: ShardCounters;
+  readonly observer: ShardObserver;
+}
+
+export class ListingApplication {
+  readonly counts: AppliedCounts = { new: 0, changed: 0, removed: 0, parked: 0, rejected: 0 };
+  /** Machines whose state cannot follow from what is known; not applied yet (S2). */
+  readonly doubted: number[] = [];
+  readonly #context: ApplyContext;
+  readonly #inventory: Inventory;
+  readonly #rows: ListingRows;
+  readonly #removed: Listing['removed'];
+  readonly #provider: number;
+  readonly #listing: number;
+  readonly #begun: number;
+  readonly #isFirst: boolean;
+  readonly #refs: ListingRefs;
+  readonly #row = new MachineRow();
+  #next = 0;
+  #nextRemoved = 0;
+
+  /** `listing` counts this provider's listings; `begun` is the changes' sequence when this one was asked for. */
+  constructor(
+    context: ApplyContext,
+    listing: Listing,
+    provider: number,
+    number: number,
+    begun: number,
+    removes: boolean,
+  ) {
+    this.#context = context;
+    this.#inventory = context.changes.inventory;
+    this.#rows = listing.rows;
+    this.#removed = removes ? listing.removed : { ...listing.removed, count: 0 };
+    this.#provider = provider;
+    this.#listing = number;
+    this.#begun = begun;
+    this.#isFirst = number === 1;
+    this.#refs = new ListingRefs(this.#inventory.tables, listing.rows);
+  }
+
+  get isDone(): boolean {
+    return this.#next >= this.#rows.count && this.#nextRemoved >= this.#removed.count;
+  }
+
+  /** At most so many rows and removals. */
+  step(countMax: number, nowMs: number): void {
+    for (let left = countMax; left > 0 && this.#next < this.#rows.count; left--) {
+      this.#applyRow(this.#next++, nowMs);
+    }
+    if (this.#next < this.#rows.count) return;
+    for (let left = countMax; left > 0 && this.#nextRemoved < this.#removed.count; left--) {
+      this.#removeAt(this.#nextRemoved++);
+    }
+  }
+
+  /** Gives back what was held. */
+  close(): void {
+    this.#refs.release();
+  }
+
+  #applyRow(index: number, nowMs: number): void {
+    const rows = this.#rows;
+    const inventory = this.#inventory;
+    const known = rows.slot[index]!;
+    const slot =
+      known !== 0 && inventory.isCurrent(known, rows.generation[index]!)
+        ? known
+        : inventory.findBytes(rows.bytes, rows.idStart[index]!, rows.idEnd[index]!);
+    if (slot !== 0 && inventory.columns.provider[slot] !== this.#provider) {
+      this.#reject(`machine ${inventory.idOf(slot)} is another provider's`);
+      return;
+    }
+    if (slot !== 0 && this.#mustWait(slot)) {
+      this.#context.reads.park(slot);
+      this.counts.parked++;
+      return;
+    }
+    try {
+      if (slot === 0) this.#insert(index, nowMs);
+      else this.#change(slot, index, nowMs);
+    } catch (error) {
+      // A table is full: the machine is refused, and the others go on.
+      if (!(error instanceof ShardError)) throw error;
+      this.counts.rejected++;
+      this.#context.observer.happened({ kind: 'inventory_full', level: 'error', detail: error.message });
+    } finally {
+      this.#releaseTexts();
+    }
+  }
+
+  #insert(index: number, nowMs: number): void {
+    const { changes, counters } = this.#context;
+    const { bytes, idStart, idEnd } = this.#rows;
+    const row = this.#fill(index);
+    row.saysCluster = row.saysAssignment = true;
+    const slot = changes.insertRow(bytes, idStart[index]!, idEnd[index]!, row, this.#provider, nowMs);
+    if (slot === 0) {
+      this.counts.rejected++;
+      return;
+    }
+    this.counts.new++;
+    counters.rowsNew++;
+    // P6: nobody knows any more what it was drained for.
+    if (this.#isFirst && row.state === MachineState.Draining) {
+      this.#inventory.setFlag(slot, Flag.FoundDraining, true);
+    }
+  }
+
+  #change(slot: number, index: number, nowMs: number): void {
+    const { changes, counters } = this.#context;
+    const row = this.#fill(index);
+    changes.fillBinding(slot, row);
+    const fate = changes.hearRow(slot, row, this.#listing, nowMs);
+    if (fate === 'doubted') this.doubted.push(slot);
+    else if (fate === 'refused') this.counts.rejected++;
+    else if (fate !== 'same') {
+      this.counts.changed++;
+      counters.rowsChanged++;
+    }
+  }
+
+  #removeAt(index: number): void {
+    const { slot: slots, generation } = this.#removed;
+    const slot = slots[index]!;
+    const inventory = this.#inventory;
+    if (!inventory.isCurrent(slot, generation[index]!)) return;
+    if (inventory.columns.provider[slot] !== this.#provider) return;
+    if (this.#mustWait(slot)) {
+      this.#context.reads.park(slot);
+      this.counts.parked++;
+      return;
+    }
+    this.#context.changes.remove(slot, 'listing');
+    this.counts.removed++;
+  }
+
+  #mustWait(slot: number): boolean {
+    return (
+      this.#inventory.columns.intent[slot] !== Intent.None ||
+      this.#context.changes.changedSince(slot, this.#begun)
+    );
+  }
+
+  #fill(index: number): MachineRow {
+    const rows = this.#rows;
+    const row = this.#row;
+    const { texts } = this.#inventory.tables;
+    row.state = rows.state[index]!;
+    row.pricePerHourUsd = rows.pricePerHourUsd[index]!;
+    row.interruptionProbability = rows.interruptionProbability[index]!;
+    row.shape = this.#refs.shape(rows.shape[index]!);
+    row.ownLabels = texts.internBytes(rows.bytes, rows.ownLabelsStart[index]!, rows.ownLabelsEnd[index]!);
+    row.saysHost = true;
+    row.hostProviderBytes = row.hostRefBytes = rows.bytes;
+    row.hostProviderStart = rows.hostProviderStart[index]!;
+    row.hostProviderEnd = rows.hostProviderEnd[index]!;
+    row.hostRefStart = rows.hostRefStart[index]!;
+    row.hostRefEnd = rows.hostRefEnd[index]!;
+    row.hasHost = row.hostProviderEnd > row.hostProviderStart || row.hostRefEnd > row.hostRefStart;
+    row.cluster = this.#refs.clusters.get(rows.cluster[index]!);
+    const hasStamp = row.cluster !== 0 && rows.hasStamp[index] === 1;
+    row.need = hasStamp ? this.#refs.fingerprints.get(rows.need[index]!) : 0;
+    row.group = hasStamp ? this.#refs.groups.get(rows.group[index]!) : 0;
+    row.priority = hasStamp ? rows.priority[index]! : 0;
+    row.interruptionPenalty = hasStamp ? rows.interruptionPenalty[index]! : 0;
+    row.reclamationPenalty = hasStamp ? rows.reclamationPenalty[index]! : 0;
+    row.saysLastError = true;
+    row.lastError = texts.internBytes(rows.bytes, rows.lastErrorStart[index]!, rows.lastErrorEnd[index]!);
+    return row;
+  }
+
+  #releaseTexts(): void {
+    const { texts } = this.#inventory.tables;
+    texts.release(this.#row.ownLabels);
+    texts.release(this.#row.lastError);
+    this.#row.ownLabels = this.#row.lastError = 0;
+  }
+
+  #reject(detail: string): void {
+    const { counters, observer } = this.#context;
+    counters.rejected.structural++;
+    this.counts.rejected++;
+    const provider = `#${this.#provider}`;
+    observer.happened({ kind: 'record_rejected', level: 'warn', provider, reason: 'structural', detail });
+  }
+}

@@ -1,0 +1,274 @@
+/**
+ * Keeps the inventory in step with what the providers list (S1–S7). One listing per provider at a time, compared in a
+ * thread of its own; what is new is applied here in slices, so that sessions and health are answered meanwhile. A listing
+ * that fails, or that would remove suspiciously much, changes nothing but a count.
+ */
+import type { Clock, Scheduler, Stopwatch } from '../../base/clock.ts';
+import type { MachineChanges } from '../machines/changes.ts';
+import type { FollowUpReads } from '../machines/reads.ts';
+import type { ListingReport, ShardCounters, ShardObserver } from '../ports/observer.ts';
+import type { ListAnswer, Listing, ProviderPort } from '../ports/providers.ts';
+import { type ApplyContext, ListingApplication } from './apply.ts';
+
+/** S2: more doubted rows than this in one listing are confirmed by the next one, not one by one. */
+const DOUBTS_READ_MAX = 256;
+/** S6. */
+const SUSPECT_MISSING_SHARE = 0.1;
+const SUSPECT_MISSING_MIN = 10;
+const SUSPECT_KNOWN_MIN = 100;
+const AGREEING_LISTINGS = 3;
+/** A slice ends at the first look at the watch after this long, and ranking its ids takes about as long again. */
+const SLICE_MS = 6;
+const ROWS_BETWEEN_LOOKS = 128;
+
+export interface ReconcilerOptions {
+  readonly changes: MachineChanges;
+  readonly reads: FollowUpReads;
+  readonly providers: ProviderPort;
+  readonly clock: Clock;
+  readonly stopwatch: Stopwatch;
+  readonly scheduler: Scheduler;
+  readonly counters: ShardCounters;
+  readonly observer: ShardObserver;
+  readonly isIncremental: boolean;
+  readonly fullListEveryCycles: number;
+  readonly listTimeoutMs: number;
+  readonly optionalProviders: readonly string[];
+}
+
+interface ProviderState {
+  readonly index: number;
+  readonly name: string;
+  readonly isOptional: boolean;
+  cursor: Uint8Array;
+  listings: number;
+  /** Ordinary cycles since the last full listing. */
+  cyclesSinceFull: number;
+  wantsFull: boolean;
+  suspectInARow: number;
+  /** The listing under way. */
+  running: Promise<void> | null;
+  lastFailure: string;
+}
+
+const NO_CURSOR = new Uint8Array(0);
+const NONE_REJECTED = { price: 0, interruption_probability: 0, structural: 0 };
+
+export interface ProviderListingView {
+  readonly name: string;
+  readonly isOptional: boolean;
+  readonly hasListed: boolean;
+  readonly isListing: boolean;
+  readonly suspectInARow: number;
+  /** Of the last listing; '' if it succeeded. */
+  readonly lastFailure: string;
+}
+
+export class Reconciler {
+  readonly #options: ReconcilerOptions;
+  readonly #providers: readonly ProviderState[];
+  readonly #context: ApplyContext;
+  #isStopped = false;
+
+  constructor(options: ReconcilerOptions) {
+    this.#options = options;
+    this.#context = options;
+    this.#providers = options.providers.names.map((name, index) => ({
+      index,
+      name,
+      isOptional: options.optionalProviders.includes(name),
+      cursor: NO_CURSOR,
+      listings: 0,
+      cyclesSinceFull: 0,
+      wantsFull: true,
+      suspectInARow: 0,
+      running: null,
+      lastFailure: '',
+    }));
+  }
+
+  /** C2: the providers without a listing yet that nothing may be done before, by name. */
+  notListedYet(): string[] {
+    return this.#providers
+      .filter((known) => !known.isOptional && known.listings === 0)
+      .map(({ name }) => name);
+  }
+
+  view(): ProviderListingView[] {
+    return this.#providers.map((known) => ({
+      name: known.name,
+      isOptional: known.isOptional,
+      hasListed: known.listings > 0,
+      isListing: known.running !== null,
+      suspectInARow: known.suspectInARow,
+      lastFailure: known.lastFailure,
+    }));
+  }
+
+  /** Begins a listing of every provider that has none under way; resolves when all that are under way are applied. */
+  async listAll(): Promise<void> {
+    await Promise.all(
+      this.#providers.map((known) => {
+        known.running ??= this.#list(known).finally(() => {
+          known.running = null;
+        });
+        return known.running;
+      }),
+    );
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async #list(provider: ProviderState): Promise<void> {
+    const { changes, providers, clock, isIncremental, fullListEveryCycles, listTimeoutMs } = this.#options;
+    const isDue = fullListEveryCycles > 0 && ++provider.cyclesSinceFull >= fullListEveryCycles;
+    const isFull = !isIncremental || provider.wantsFull || provider.cursor.length === 0 || isDue;
+    const begun = changes.sequence;
+    const answer = await providers.list({
+      provider: provider.index,
+      sinceRevision: isFull ? NO_CURSOR : provider.cursor,
+      deadlineUnixMs: clock.nowMs() + listTimeoutMs,
+    });
+    if (!this.#isStopped) {
+      if (answer.kind === 'listed') await this.#apply(provider, answer, begun);
+      else this.#failed(provider, answer);
+    }
+  }
+
+  async #apply(provider: ProviderState, listing: Listing, begun: number): Promise<void> {
+    const { counters, reads, clock, stopwatch, scheduler } = this.#options;
+    const number = provider.listings + 1;
+    const isSuspect = this.#isSuspect(provider, listing);
+    this.#countRejected(provider, listing);
+    const application = new ListingApplication(
+      this.#context,
+      listing,
+      provider.index,
+      number,
+      begun,
+      !isSuspect,
+    );
+    let applyMs = 0;
+    let sliceMsMax = 0;
+    while (!application.isDone && !this.#isStopped) {
+      const sliceBeganMs = stopwatch();
+      let sliceMs = 0;
+      while (!application.isDone && sliceMs < SLICE_MS) {
+        application.step(ROWS_BETWEEN_LOOKS, clock.nowMs());
+        sliceMs = stopwatch() - sliceBeganMs;
+      }
+      // Ids are ranked along the way: all at once, half a million would hold up the first cycle for half a second.
+      this.#options.changes.inventory.ensureRanks();
+      sliceMs = stopwatch() - sliceBeganMs;
+      applyMs += sliceMs;
+      sliceMsMax = Math.max(sliceMsMax, sliceMs);
+      if (!application.isDone) await scheduler.yield();
+    }
+    application.close();
+    if (this.#isStopped) return;
+    const { counts, doubted } = application;
+    provider.wantsFull = doubted.length > DOUBTS_READ_MAX;
+    if (!provider.wantsFull) for (const slot of doubted) if (this.#isThere(slot)) reads.recheck(slot);
+    // Kept only now that every row is applied or parked: what was lost would never be mentioned again.
+    provider.cursor = listing.revision;
+    provider.listings = number;
+    provider.lastFailure = '';
+    if (listing.isFull) provider.cyclesSinceFull = 0;
+    if (isSuspect) counters.suspectListings++;
+    this.#report({
+      ...reportOf(provider, listing, isSuspect),
+      newCount: counts.new,
+      changedCount: counts.changed,
+      removedCount: counts.removed,
+      parkedCount: counts.parked,
+      doubtedCount: doubted.length,
+      sliceMsMax,
+      applyMs,
+    });
+  }
+
+  #isThere(slot: number): boolean {
+    return this.#options.changes.inventory.columns.state[slot] !== 0;
+  }
+
+  /** S6: believed when three in a row say so. */
+  #isSuspect(provider: ProviderState, listing: Listing): boolean {
+    const { knownCount, removed } = listing;
+    const isEmpty = listing.listedCount === 0 && removed.count > 0;
+    const lacksMuch =
+      knownCount >= SUSPECT_KNOWN_MIN &&
+      removed.count >= SUSPECT_MISSING_MIN &&
+      removed.count > knownCount * SUSPECT_MISSING_SHARE;
+    if (!listing.isFull || !(isEmpty || lacksMuch)) {
+      if (listing.isFull) provider.suspectInARow = 0;
+      return false;
+    }
+    provider.suspectInARow++;
+    const inARow = provider.suspectInARow;
+    const counts = { knownCount, missingCount: removed.count, inARow };
+    this.#options.observer.happened({
+      kind: 'listing_suspect',
+      level: 'warn',
+      provider: provider.name,
+      ...counts,
+    });
+    if (inARow < AGREEING_LISTINGS) return true;
+    provider.suspectInARow = 0;
+    return false;
+  }
+
+  #countRejected(provider: ProviderState, { rejected, rejectionTexts }: Listing): void {
+    const { counters, observer } = this.#options;
+    for (const reason of ['price', 'interruption_probability', 'structural'] as const) {
+      counters.rejected[reason] += rejected[reason];
+    }
+    const detail = rejectionTexts[0];
+    if (detail === undefined) return;
+    const reason =
+      rejected.price > 0 ? 'price' : rejected.structural > 0 ? 'structural' : 'interruption_probability';
+    observer.happened({ kind: 'record_rejected', level: 'warn', provider: provider.name, reason, detail });
+  }
+
+  /** S7. */
+  #failed(provider: ProviderState, answer: Exclude<ListAnswer, Listing>): void {
+    this.#options.counters.failedListings++;
+    provider.lastFailure = `${answer.kind}: ${answer.detail}`;
+    this.#report({
+      provider: provider.name,
+      isFull: provider.cursor.length === 0,
+      failure: provider.lastFailure,
+      durationMs: answer.durationMs,
+      answerBytes: 0,
+      listedCount: 0,
+      newCount: 0,
+      changedCount: 0,
+      removedCount: 0,
+      parkedCount: 0,
+      doubtedCount: 0,
+      rejected: NONE_REJECTED,
+      isSuspect: false,
+      sliceMsMax: 0,
+      applyMs: 0,
+    });
+  }
+
+  #report(report: ListingReport): void {
+    this.#options.observer.listingEnded(report);
+  }
+}
+
+function reportOf(provider: ProviderState, listing: Listing, isSuspect: boolean) {
+  const { isFull, durationMs, answerBytes, listedCount, rejected } = listing;
+  return {
+    provider: provider.name,
+    failure: '',
+    isFull,
+    durationMs,
+    answerBytes,
+    listedCount,
+    rejected,
+    isSuspect,
+  };
+}

@@ -1,0 +1,335 @@
+/**
+ * The shard: joins demand, machines and decisions with the outside, through ports alone. It wires its parts, and holds
+ * what all of them share: whether it is fenced, whether it is ready, and its rails.
+ *
+ *   roll-ups → needs ┐
+ *                    ├→ cycle → rails → executor → providers → changes → inventory → announcements
+ *   listings, reads → inventory ┘
+ */
+import type { Clock, Scheduler, Stopwatch } from '../base/clock.ts';
+import { ShardError } from '../base/errors.ts';
+import { Engine, type EngineOptions } from '../decision/engine.ts';
+import type { Inventory } from '../inventory/inventory.ts';
+import { MachineState } from '../machine/state.ts';
+import type { NeedTable, RollupOutcome } from '../needs/need-table.ts';
+import type { Requirement } from '../needs/requirements.ts';
+import type { RollupRow } from '../needs/rollup.ts';
+import { zeroCounters } from './counters.ts';
+import { Cycle } from './cycle/cycle.ts';
+import { CycleLoop } from './cycle/loop.ts';
+import { Executor } from './execute/executor.ts';
+import { FairSlots } from './execute/fair-slots.ts';
+import { NeedBackoffs } from './execute/need-backoff.ts';
+import { ActionRunner } from './execute/runner.ts';
+import { Announcer } from './machines/announce.ts';
+import { Backoffs } from './machines/backoff.ts';
+import { type MachineChanged, MachineChanges } from './machines/changes.ts';
+import { FollowUpReads } from './machines/reads.ts';
+import { StuckMachines } from './machines/stuck.ts';
+import { OperatorsSwitch } from './operators-switch.ts';
+import type { CycleReport, ShardCounters, ShardGauges, ShardObserver } from './ports/observer.ts';
+import type { NodeState, OperatorsPort, ShardForOperators } from './ports/operators.ts';
+import type { ProviderPort } from './ports/providers.ts';
+import { Reconciler } from './reconcile/reconciler.ts';
+import { SessionBits } from './sessions.ts';
+import type { Rails, ShardSettings } from './settings.ts';
+import type { ShardTables } from './tables.ts';
+
+export interface ShardOptions {
+  readonly settings: ShardSettings;
+  readonly tables: ShardTables;
+  /** I1: of this process, higher than that of any before it. */
+  readonly epoch: number;
+  readonly providers: ProviderPort;
+  readonly observer: ShardObserver;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly stopwatch: Stopwatch;
+}
+
+const S = MachineState;
+
+export class Shard implements ShardForOperators {
+  readonly settings: ShardSettings;
+  readonly epoch: number;
+  readonly inventory: Inventory;
+  readonly needs: NeedTable;
+  readonly engine: Engine;
+  readonly counters: ShardCounters = zeroCounters();
+  readonly changes: MachineChanges;
+  readonly reads: FollowUpReads;
+  readonly backoffs: Backoffs;
+  readonly needBackoffs: NeedBackoffs;
+  readonly stuck: StuckMachines;
+  readonly reconciler: Reconciler;
+  readonly executor: Executor;
+  readonly cycle: Cycle;
+  readonly sessions: SessionBits;
+  readonly startedAtMs: number;
+  readonly #options: ShardOptions;
+  readonly #operators = new OperatorsSwitch();
+  readonly #announcer: Announcer;
+  readonly #loop: CycleLoop;
+  /** Machines that drain for a need: that one is Idle again is worth a cycle (C1). */
+  readonly #drainingForNeed = new Set<number>();
+  #rails: Rails;
+  #fenced = '';
+  #isStopping = false;
+
+  constructor(options: ShardOptions) {
+    const { settings, tables, providers, observer, clock, scheduler, stopwatch } = options;
+    const { inventory, needs } = tables;
+    const { counters } = this;
+    this.#options = options;
+    this.#rails = settings;
+    this.settings = settings;
+    this.epoch = options.epoch;
+    this.startedAtMs = clock.nowMs();
+    this.inventory = inventory;
+    this.needs = needs;
+    this.sessions = new SessionBits(inventory.tables.clusters);
+    this.needBackoffs = new NeedBackoffs(inventory.tables);
+    this.engine = new Engine(this.engineOptions());
+    this.changes = new MachineChanges(inventory, counters, observer);
+    const { changes } = this;
+    this.reads = new FollowUpReads({
+      changes,
+      providers,
+      clock,
+      scheduler,
+      counters,
+      observer,
+      delayMsMax: settings.cycleIntervalMs,
+      timeoutMs: settings.executeTimeoutMs,
+    });
+    this.backoffs = new Backoffs(inventory, observer);
+    this.stuck = new StuckMachines(inventory, this.reads, observer, clock, settings.stuckAfterMs);
+    this.#announcer = new Announcer(inventory, this.#operators, (cluster) => this.sessions.has(cluster));
+    changes.onChange((change) => this.#changed(change));
+    this.reconciler = new Reconciler({ ...options, ...settings, changes, reads: this.reads, counters });
+    const slots = new FairSlots(settings.executeConcurrency);
+    const runner = new ActionRunner({
+      ...options,
+      ...settings,
+      changes,
+      slots,
+      counters,
+      backoffs: this.backoffs,
+      needBackoffs: this.needBackoffs,
+      operators: this.#operators,
+      isLiveNeed: (cluster, fingerprint, group) => this.engine.isLiveNeed(cluster, fingerprint, group),
+      requirementsOf: (cluster, fingerprint) => this.#requirementsOf(cluster, fingerprint),
+      onFenced: (machineId, detail) => this.#fence(machineId, detail),
+      onDrain: (slot, graceSeconds) => this.stuck.drainSent(slot, graceSeconds),
+    });
+    this.executor = new Executor({
+      ...options,
+      inventory,
+      runner,
+      slots,
+      counters,
+      reads: this.reads,
+      onPreempt: (slot, cluster, fingerprint, group) => {
+        this.#drainingForNeed.add(slot);
+        this.engine.preemptionBegan(slot, cluster, fingerprint, group);
+      },
+      onRoom: () => this.#loop.wake(),
+    });
+    this.cycle = new Cycle({
+      ...options,
+      inventory,
+      counters,
+      engine: this.engine,
+      executor: this.executor,
+      rails: () => this.#rails,
+      neverDelete: runner.neverDelete,
+      prepare: (isOrdinary, nowMs) => this.#prepare(isOrdinary, nowMs),
+      hint: () => {},
+      heldBack: () => this.heldBack(),
+    });
+    this.#loop = new CycleLoop({
+      intervalMs: settings.cycleIntervalMs,
+      clock,
+      scheduler,
+      stopwatch,
+      reconcile: () => this.reconciler.listAll(),
+      decide: (isOrdinary, reconcileMs) => this.#decide(isOrdinary, reconcileMs),
+    });
+  }
+
+  /** For the live engine, and for one that checks it. */
+  engineOptions(): EngineOptions {
+    const { settings, tables } = this.#options;
+    const isLocal = settings.localBootstrapBlob !== null;
+    return {
+      ...tables,
+      hasSession: (cluster) => isLocal || this.sessions.has(cluster),
+      inBackoff: (cluster, fingerprint, group) => this.needBackoffs.isBarred(cluster, fingerprint, group),
+      holds: { onDemandMs: settings.idleHoldOnDemandMs, spotMs: settings.idleHoldSpotMs },
+      ...(settings.preemptionWeights === null ? {} : { weights: settings.preemptionWeights }),
+    };
+  }
+
+  /** The operators' edge is there. */
+  connectOperators(operators: OperatorsPort): void {
+    this.#operators.connect(operators);
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** I3: no more cycles and actions; resolves when those in flight have ended, or after the grace. */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true;
+    this.#loop.stop();
+    this.reconciler.stop();
+    this.reads.stop();
+    await this.executor.stop(graceMs);
+  }
+
+  get rails(): Rails {
+    return this.#rails;
+  }
+
+  setRails(rails: Rails): void {
+    this.#rails = rails;
+    this.#loop.wake();
+  }
+
+  /** Why no action is emitted (C2, X8); ''. */
+  heldBack(): string {
+    if (this.#fenced !== '') return this.#fenced;
+    const missing = this.reconciler.notListedYet();
+    return missing.length === 0 ? '' : `waiting for the first listing of ${missing.join(', ')}`;
+  }
+
+  get isFenced(): boolean {
+    return this.#fenced !== '';
+  }
+
+  gauges(): ShardGauges {
+    return {
+      queueDepth: this.executor.queueDepth,
+      inFlight: this.executor.inFlight,
+      readsWaiting: this.reads.waitingCount,
+      readsInFlight: this.reads.inFlightCount,
+      parkedRows: this.reads.parkedCount,
+      stuckMachines: this.stuck.count,
+      machinesInBackoff: this.backoffs.machineCount,
+      offeringsInBackoff: this.backoffs.offeringCount,
+      isPaused: this.#rails.isPaused,
+      isDryRun: this.#rails.isDryRun,
+      isFenced: this.isFenced,
+    };
+  }
+
+  /** Resolves after the next cycle. */
+  nextCycle(): Promise<void> {
+    return this.#loop.nextCycle();
+  }
+
+  refusal(): string | null {
+    if (this.#fenced !== '') return this.#fenced;
+    return this.#isStopping ? 'the shard is stopping' : null;
+  }
+
+  sessionOpened(clusterId: string): void {
+    if (this.sessions.open(clusterId)) this.#loop.wake();
+  }
+
+  sessionClosed(clusterId: string): void {
+    this.sessions.close(clusterId);
+  }
+
+  *acceptRollup(
+    clusterId: string,
+    digests: Uint32Array,
+    decodeRow: (index: number) => RollupRow,
+  ): Generator<void, RollupOutcome> {
+    const { observer, clock } = this.#options;
+    const cluster = this.inventory.tables.clusters.find(clusterId);
+    const bound = cluster === 0 ? 0 : this.#announcer.boundCount(cluster);
+    try {
+      const outcome = yield* this.needs.acceptInSteps(clusterId, digests, decodeRow, clock.nowMs(), bound);
+      if (outcome === 'unchanged') this.counters.rollupsUnchanged++;
+      else if (outcome === 'applied') {
+        this.counters.rollupsAccepted++;
+        this.#loop.wake();
+      } else this.#tellHeld(clusterId);
+      return outcome;
+    } catch (error) {
+      if (!(error instanceof ShardError)) throw error;
+      observer.happened({ kind: 'rollup_rejected', level: 'warn', clusterId, detail: error.message });
+      throw error;
+    }
+  }
+
+  rejectRollup(clusterId: string, why: string): void {
+    this.needs.reject(clusterId);
+    this.#options.observer.happened({ kind: 'rollup_rejected', level: 'warn', clusterId, detail: why });
+  }
+
+  boundSlots(clusterId: string): Uint32Array {
+    return this.#announcer.boundSlots(clusterId);
+  }
+
+  readNode(slot: number, clusterId: string): NodeState | null {
+    return this.#announcer.readNode(slot, clusterId);
+  }
+
+  #decide(isOrdinary: boolean, reconcileMs: number): CycleReport {
+    const report = this.cycle.run(isOrdinary, reconcileMs);
+    this.#options.observer.cycleEnded(report);
+    if (report.deferred > 0) this.#loop.wake();
+    return report;
+  }
+
+  #prepare(isOrdinary: boolean, nowMs: number): void {
+    this.backoffs.expire(nowMs);
+    this.needBackoffs.expire(nowMs);
+    if (isOrdinary) this.stuck.look();
+  }
+
+  #changed(change: Readonly<MachineChanged>): void {
+    const { slot, from, to, source } = change;
+    this.backoffs.changed(change, this.#options.clock.nowMs());
+    this.stuck.changed(change);
+    this.#announcer.changed(change);
+    if (to === 0) this.reads.forget(slot);
+    if (to === from) return;
+    const wasDrainingForNeed = this.#drainingForNeed.has(slot) && from === S.Draining;
+    if (from === S.Draining || to === 0) this.#drainingForNeed.delete(slot);
+    const isAnswer = source === 'ack' || source === 'read';
+    if (isAnswer && to === S.Idle && (from === S.Creating || wasDrainingForNeed)) this.#loop.wake();
+  }
+
+  #tellHeld(clusterId: string): void {
+    const inARow = this.needs.heldRollups(this.inventory.tables.clusters.find(clusterId));
+    this.#options.observer.happened({ kind: 'rollup_held', level: 'warn', clusterId, inARow });
+  }
+
+  /** X8: another process owns this shard id. */
+  #fence(machineId: string, detail: string): void {
+    if (this.#fenced !== '') return;
+    this.#fenced = `fenced: another process owns shard ${this.settings.shardId} (${detail})`;
+    this.#options.observer.happened({ kind: 'fenced', level: 'error', machineId, detail });
+    void this.executor.stop(0);
+    this.#operators.endAll(this.#fenced);
+  }
+
+  /** A fold has the fingerprint of its members' profile without Same requirements (A1). */
+  #requirementsOf(cluster: number, fingerprint: number): readonly Requirement[] {
+    const { needs } = this;
+    const { profiles } = needs;
+    const start = needs.sliceStart(cluster);
+    for (let row = start + needs.sliceCount(cluster) - 1; row >= start; row--) {
+      const profile = profiles.get(needs.profile[row]!);
+      if (profile.fingerprintRef === fingerprint) return profile.requirements;
+      if (profile.sameKeys.length === 0) continue;
+      const remaining = profiles.get(profiles.withoutSame(profile.ref));
+      if (remaining.fingerprintRef === fingerprint) return remaining.requirements;
+    }
+    return [];
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * The tables of a shard, made before anything that uses them: worker threads attach to the inventory, and needs and
+ * machines share their strings, so that a cluster, a fingerprint or a group is one number on both sides.
+ */
+import { DimensionTable } from '../base/dimensions.ts';
+import { StringTable } from '../base/string-table.ts';
+import { VectorTable } from '../base/vectors.ts';
+import { Inventory } from '../inventory/inventory.ts';
+import { NeedTable } from '../needs/need-table.ts';
+
+export interface ShardTables {
+  readonly inventory: Inventory;
+  readonly needs: NeedTable;
+}
+
+/** A ref of a cluster is a u16 in the columns. */
+const CLUSTERS_MAX = 65_535;
+const CLUSTER_ID_BYTES_MAX = 256;
+/** Profiles repeat over clusters: thousands of them in the largest fleets seen. */
+const FINGERPRINTS_MAX = 262_144;
+const FINGERPRINT_BYTES = 512;
+/** Needs have groups of their own, 640,000 in the largest fleets, and a roll-up's new ones stand beside its old ones. */
+const GROUPS_MAX = 4_194_304;
+const GROUP_BYTES = 64;
+
+export interface TablesOptions {
+  readonly machinesMax: number;
+  readonly hasRollupGuard: boolean;
+  /** Assert that nothing is written while a cycle decides. */
+  readonly guards?: boolean;
+}
+
+export function createTables({ machinesMax, hasRollupGuard, guards = false }: TablesOptions): ShardTables {
+  const vectors = new VectorTable(new DimensionTable());
+  const clusters = strings('clusters', CLUSTERS_MAX, CLUSTER_ID_BYTES_MAX);
+  const fingerprints = strings('fingerprints', FINGERPRINTS_MAX, FINGERPRINT_BYTES);
+  const groups = strings('groups', GROUPS_MAX, GROUP_BYTES);
+  const inventory = new Inventory({ vectors, machinesMax, clusters, fingerprints, groups, guards });
+  const needs = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine: hasRollupGuard });
+  return { inventory, needs };
+}
+
+function strings(name: string, entriesMax: number, bytesEach: number): StringTable {
+  return StringTable.create({ name, entriesMax, bytesMax: entriesMax * bytesEach });
+}
