@@ -12,6 +12,7 @@ import type { DomainFacts, Holder, Miss, NearMiss, NeedBar, NeedFacts } from '..
 import type { NeedView } from '../../ports/view.ts';
 import {
   amounts,
+  areOrIs,
   count,
   duration,
   list,
@@ -48,7 +49,7 @@ function satisfiedSentences(need: NeedView, facts: NeedFacts): string[] {
   ].filter((text) => text !== '');
   const where = need.domain === '' ? '' : ` in ${need.domain}`;
   const sentences = [
-    `Satisfied: ${machines(facts.ownMachines)} count for it${where}${coming.length > 0 ? `, ${list(coming)}` : ''}.`,
+    `Satisfied: ${machines(facts.ownMachines)} ${facts.ownMachines === 1 ? 'counts' : 'count'} for it${where}${coming.length > 0 ? `, ${list(coming)}` : ''}.`,
   ];
   if (facts.foldedAs !== '') {
     sentences.push(`They serve it together with other needs of its kind (${quoted(facts.foldedAs)}).`);
@@ -180,29 +181,33 @@ function exhausted(need: NeedView, facts: NeedFacts): string[] {
     'Machines of lower priority were preempted for it, but not enough of them exist (PREEMPTION_EXHAUSTED).',
     supplySentence(need, facts),
   ];
-  if (facts.drainingForIt > 0) {
-    sentences.push(
-      `${machines(facts.drainingForIt)} drain for it now and become its own when they are Idle.`,
-    );
-  }
+  if (facts.drainingForIt > 0) sentences.push(drainSentence(facts.drainingForIt));
   return [...sentences, ...holderSentences(need, facts), helpSentence(need)];
 }
 
 function starved(need: NeedView, facts: NeedFacts): string[] {
-  const sentences = [
-    'Machines that it could use exist, but others come first or they are on their way (PRIORITY_STARVED).',
-    supplySentence(need, facts),
-  ];
-  if (facts.drainingForIt > 0) {
-    sentences.push(
-      `${machines(facts.drainingForIt)} drain for it now and become its own when they are Idle.`,
+  const isBarred = facts.bars.some(({ kind }) => kind !== 'parked');
+  const sentences = [supplySentence(need, facts)];
+  if (!isBarred) {
+    sentences.unshift(
+      'Machines that it could use exist, but others come first or they are on their way (PRIORITY_STARVED).',
     );
+  } else if (facts.free > 0) {
+    sentences.push('But for what is said above it would take what is free.');
   }
+  if (facts.drainingForIt > 0) sentences.push(drainSentence(facts.drainingForIt));
   if (facts.takenByOthers > 0) {
-    sentences.push(`${machines(facts.takenByOthers)} that would fit are being taken for other needs.`);
+    const taken = machines(facts.takenByOthers);
+    sentences.push(`${taken} that would fit ${areOrIs(facts.takenByOthers)} being taken for other needs.`);
   }
-  sentences.push(...spreadSentences(need, facts), ...holderSentences(need, facts), helpSentence(need));
-  return sentences;
+  if (isBarred && facts.free > 0) return sentences;
+  return [...sentences, ...spreadSentences(need, facts), ...holderSentences(need, facts), helpSentence(need)];
+}
+
+function drainSentence(draining: number): string {
+  return draining === 1
+    ? '1 machine drains for it now and becomes its own when it is Idle.'
+    : `${machines(draining)} drain for it now and become its own when they are Idle.`;
 }
 
 function supplySentence(
@@ -213,15 +218,15 @@ function supplySentence(
   const offered = (matching[MachineState.Idle] ?? 0) + (matching[MachineState.Speculative] ?? 0);
   const asides = [
     free > 0
-      ? `${count(free)} of the Idle and Speculative ones are free`
+      ? `${count(free)} of the Idle and Speculative ones ${areOrIs(free)} free`
       : offered > 0
         ? 'none of the Idle and Speculative ones is free'
         : 'none is Idle or Speculative',
-    inBackoff > 0 ? `${count(inBackoff)} are in back-off after failures` : '',
-    stuck > 0 ? `${count(stuck)} are stuck` : '',
-    ownMachines > 0 ? `${count(ownMachines)} count for this need` : '',
+    inBackoff > 0 ? `${count(inBackoff)} ${areOrIs(inBackoff)} in back-off after failures` : '',
+    stuck > 0 ? `${count(stuck)} ${areOrIs(stuck)} stuck` : '',
+    ownMachines > 0 ? `${count(ownMachines)} ${ownMachines === 1 ? 'counts' : 'count'} for this need` : '',
   ].filter((text) => text !== '');
-  return `It wants ${wish(need)}. ${machines(all)} match: ${states(matching)}; ${list(asides)}.`;
+  return `It wants ${wish(need)}. ${machines(all)} ${all === 1 ? 'matches' : 'match'}: ${states(matching)}; ${list(asides)}.`;
 }
 
 function spreadSentences(need: NeedView, { domains, free }: NeedFacts): string[] {
@@ -244,7 +249,7 @@ function holderSentences(need: NeedView, { holders, preemptible }: NeedFacts): s
   const below =
     preemptible === 0
       ? `none of them is held below its own priority ${count(need.priority)}, so none may be preempted`
-      : `${count(preemptible)} of them may be preempted, as they are held below its own priority ${count(need.priority)}`;
+      : `${count(preemptible)} of them may be preempted for it, at its own priority ${count(need.priority)}`;
   return [`Configured machines that fit are held by ${list(who)}; ${below}.`];
 }
 

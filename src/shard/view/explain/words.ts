@@ -16,6 +16,10 @@ export function machines(value: number): string {
   return `${count(value)} machine${value === 1 ? '' : 's'}`;
 }
 
+export function areOrIs(value: number): string {
+  return value === 1 ? 'is' : 'are';
+}
+
 /** `24 cpu and 8Gi memory`. */
 export function amounts(of: ResourceAmounts): string {
   const names = Object.keys(of).filter((name) => of[name] !== 0);

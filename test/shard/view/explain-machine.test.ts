@@ -1,0 +1,172 @@
+/** Why a machine is where it is: one machine for each reason to stay, and what is said of it. */
+import { describe, expect, it } from 'vitest';
+import { Flag } from '../../../src/inventory/intent.ts';
+import { CapacityType } from '../../../src/machine/capacity-type.ts';
+import { MachineState } from '../../../src/machine/state.ts';
+import type { MachineExplanation } from '../../../src/shard/ports/explain.ts';
+import {
+  boundTo,
+  cluster,
+  configured,
+  configuring,
+  cpus,
+  drainFor,
+  draining,
+  idle,
+  machine,
+  NOW_MS,
+  need,
+  speculative,
+  stampFor,
+  world,
+} from '../../oracle/rules/worlds.ts';
+import type { World } from '../../oracle/world.ts';
+import { viewOf } from './from-world.ts';
+import type { ViewWorld } from './view-world.ts';
+
+async function ask(shard: ViewWorld, id: string): Promise<MachineExplanation & { text: string }> {
+  const explained = await shard.view.explainMachine(id);
+  expect(explained).not.toBeNull();
+  return { ...explained!, text: explained!.sentences.join(' ') };
+}
+
+const explain = (of: World, id = 'm-1') => ask(viewOf(of), id);
+const web = need({ group: 'web' });
+
+describe('a Configured machine', () => {
+  it('that a need claims is kept for it', async () => {
+    const { facts, text } = await explain(
+      world([configured('m-1', stampFor('alpha', web))], [cluster('alpha', [web])]),
+    );
+    expect(facts.stays).toEqual({ kind: 'claimed' });
+    expect(facts.claim).toMatchObject({ clusterId: 'alpha', group: 'web', priority: 100 });
+    expect(text).toContain('Configured for cluster alpha for 0 ms (provider test).');
+    expect(text).toContain('It counts for a need of alpha at priority 100 (“web”). So it is kept.');
+  });
+
+  it('N6: of a cluster that has not reported waits behind the gate', async () => {
+    const { facts, text } = await explain(
+      world([configured('m-1', boundTo('alpha'))], [cluster('alpha', [], { reported: false })]),
+    );
+    expect(facts.stays).toEqual({ kind: 'gate' });
+    expect(text).toContain('has not sent its demand since this shard started');
+  });
+
+  it('R2: in excess has a place in the queue, and what goes per cycle is said', async () => {
+    const fleet = Array.from({ length: 40 }, (_, index) =>
+      configured(`m-${String(index).padStart(2, '0')}`, boundTo('alpha'), { price: 1 + index }),
+    );
+    const shard = viewOf(world(fleet, [cluster('alpha', [])]));
+    const first = await ask(shard, 'm-00');
+    expect(first.facts.stays).toEqual({ kind: 'reclaim_queue', excess: 40, place: 1, perInterval: 2 });
+    expect(first.text).toContain('the next ordinary cycle gives it back');
+    const last = await ask(shard, 'm-39');
+    expect(last.facts.stays).toMatchObject({ place: 40 });
+    expect(last.text).toContain('no more than 2 of alpha are given back per cycle (5 % of its machines)');
+    expect(last.text).toContain('number 40 of 40: about 3 min 20 s');
+  });
+
+  it('in back-off is left alone, with the failure in words', async () => {
+    const { facts, text } = await explain(
+      world([configured('m-1', boundTo('alpha'), { backoff: true })], [cluster('alpha', [])]),
+    );
+    expect(facts.stays).toEqual({ kind: 'backoff', untilMs: NOW_MS + 30_000 });
+    expect(text).toContain('It failed once, last with “quota exceeded”, and is left alone for 30 s more.');
+  });
+
+  it('while nothing executes says why', async () => {
+    const shard = viewOf(world([configured('m-1', boundTo('alpha'))], [cluster('alpha', [])]));
+    shard.rails = { ...shard.rails, isPaused: true };
+    expect((await ask(shard, 'm-1')).text).toContain('nothing is executed: the kill switch is on');
+  });
+});
+
+describe('an Idle machine', () => {
+  const spot = { capacityType: CapacityType.Spot };
+
+  it('R3: is held for a while, then released', async () => {
+    const shard = viewOf(world([idle('m-1', spot), idle('m-2')], []));
+    shard.clock.advance(20_000);
+    const held = await ask(shard, 'm-1');
+    expect(held.facts.stays).toEqual({ kind: 'hold', leftMs: 40_000, holdMs: 60_000 });
+    expect(held.text).toContain('It is kept for 1 min in case somebody does, and released in 40 s.');
+    shard.clock.advance(60_000);
+    expect((await ask(shard, 'm-1')).facts.stays).toEqual({ kind: 'hold_over' });
+    const metal = await ask(shard, 'm-2');
+    expect(metal.facts.stays).toEqual({ kind: 'kept_forever' });
+    expect(metal.text).toContain('bare-metal are paid for anyway and never released');
+  });
+
+  it('that a need takes in this cycle is about to be bound', async () => {
+    const { facts, text } = await explain(world([idle('m-1')], [cluster('alpha', [web])]));
+    expect(facts.stays).toEqual({ kind: 'claimed' });
+    expect(text).toContain('So it is about to be bound.');
+  });
+
+  it('that an unmet need could use names that need', async () => {
+    const { facts, text } = await explain(
+      world([idle('m-1')], [cluster('alpha', [web], { hasSession: false })]),
+    );
+    expect(facts.couldServe).toEqual([{ clusterId: 'alpha', priority: 100, group: 'web' }]);
+    expect(text).toContain('It matches unmet needs of alpha (priority 100)');
+  });
+});
+
+describe('a machine on its way', () => {
+  it('says what is done with it, which step that is at, and for how long', async () => {
+    const shard = viewOf(world([configuring('m-1', stampFor('alpha', web))], [cluster('alpha', [web])]));
+    shard.actions.set('m-1', {
+      kind: 'Bootstrap',
+      machineId: 'm-1',
+      step: 'bootstrap_blob',
+      sinceMs: NOW_MS - 5_000,
+    });
+    const { facts, text } = await ask(shard, 'm-1');
+    expect(facts.stays).toEqual({ kind: 'acting' });
+    expect(text).toContain('A Bootstrap waits for the operator’s bootstrap data, begun 5 s ago.');
+  });
+
+  it('P6: that drains for a need names it', async () => {
+    const high = need({ group: 'high', priority: 900, aggregate: cpus(8) });
+    const fleet = [draining('m-1', boundTo('beta'), drainFor('alpha', high))];
+    const { facts, text } = await explain(world(fleet, [cluster('alpha', [high]), cluster('beta', [])]));
+    expect(facts.stays).toEqual({ kind: 'waiting_for_provider' });
+    expect(text).toContain('It was preempted for a need of alpha at priority 900 (“high”).');
+  });
+
+  it('X11: that is stuck says what that means', async () => {
+    const shard = viewOf(world([configuring('m-1', boundTo('alpha'))], [cluster('alpha', [])]));
+    shard.inventory.setFlag(shard.inventory.find('m-1'), Flag.Stuck, true);
+    expect((await ask(shard, 'm-1')).text).toContain('It is stuck: longer than 15 min');
+  });
+});
+
+describe('a machine that serves nobody', () => {
+  it('because it failed shows its error and what ends that', async () => {
+    const { facts, text } = await explain(world([machine('m-1', MachineState.Failed)], []));
+    expect(facts.stays).toEqual({ kind: 'failed' });
+    expect(text).toContain('with the error “broken”');
+    expect(text).toContain('left only by its provider’s word');
+  });
+
+  it('because it is an offer says so, and when its offering is in back-off, that', async () => {
+    const shard = viewOf(world([speculative('m-1')], []));
+    expect((await ask(shard, 'm-1')).facts.stays).toEqual({ kind: 'offer' });
+    shard.offeringBackoffs.push({
+      provider: 'test',
+      instanceType: 'standard',
+      zone: 'zone-1',
+      capacityType: CapacityType.BareMetal,
+      untilMs: NOW_MS + 60_000,
+      failures: 3,
+      text: 'no capacity',
+    });
+    expect((await ask(shard, 'm-1')).text).toContain(
+      'Its offering (standard, zone-1, bare-metal) failed 3 times in a row, last with “no capacity”',
+    );
+  });
+
+  it('because there is none of that id has no explanation', async () => {
+    expect(await viewOf(world([], [])).view.explainMachine('m-9')).toBeNull();
+  });
+});

@@ -1,0 +1,273 @@
+/** Fleets built for each case of A8, and for what keeps a need from acquiring at all (A7, A9): what the explanation says. */
+import { describe, expect, it } from 'vitest';
+import { UnmetReason } from '../../../src/decision/verdicts.ts';
+import { MachineState } from '../../../src/machine/state.ts';
+import type { NeedExplanation } from '../../../src/shard/ports/explain.ts';
+import {
+  boundTo,
+  cluster,
+  configured,
+  cpus,
+  gang,
+  idle,
+  inRack,
+  isIn,
+  need,
+  speculative,
+  spreadOver,
+  stampFor,
+  world,
+  ZONE,
+} from '../../oracle/rules/worlds.ts';
+import type { World, WorldNeed } from '../../oracle/world.ts';
+import { viewOf } from './from-world.ts';
+
+const S = MachineState;
+
+async function explain(of: World, clusterId: string, one: WorldNeed, cycles = 1): Promise<NeedExplanation> {
+  const explained = await viewOf(of, cycles).view.explainNeeds({ clusterId, group: one.group });
+  expect(explained).toHaveLength(1);
+  return explained[0]!;
+}
+
+const textOf = ({ sentences }: NeedExplanation) => sentences.join(' ');
+
+describe('A8: NO_MATCHING_SUPPLY', () => {
+  it('names the requirement that the nearest machines miss, and how many those are', async () => {
+    const web = need({ group: 'web', requirements: [isIn(ZONE, 'zone-7')] });
+    const fleet = [idle('m-1'), idle('m-2'), speculative('m-3', { zone: 'zone-2' })];
+    const explained = await explain(world(fleet, [cluster('alpha', [web])]), 'alpha', web, 3);
+    expect(explained.need).toMatchObject({ reason: UnmetReason.NoMatchingSupply, cyclesUnmet: 3 });
+    expect(explained.facts.nearest[0]).toMatchObject({
+      instanceType: 'standard',
+      zone: 'zone-1',
+      misses: [{ kind: 'requirement', key: ZONE, values: ['zone-7'], has: 'zone-1' }],
+    });
+    expect(explained.facts.nearest[0]!.machines[S.Idle]).toBe(2);
+    const text = textOf(explained);
+    expect(explained.sentences[0]).toBe(
+      'Unmet for 3 cycles (about 30 s): 4 cpu missing of 4 cpu, at priority 100.',
+    );
+    expect(text).toContain('No machine in any state matches (NO_MATCHING_SUPPLY)');
+    expect(text).toContain('Nearest: 2 machines (standard in zone-1, bare-metal), but zone is zone-1');
+    expect(text).toContain('“zone is zone-7”');
+  });
+
+  it('names the dimension of min_unit that falls short', async () => {
+    const big = need({
+      group: 'big',
+      aggregate: cpus(64),
+      minUnit: { cpu: 16_000, 'example.com/gpu': 1_000 },
+    });
+    const fleet = [idle('m-1'), idle('m-2', { capacity: { cpu: 12_000, 'example.com/gpu': 8_000 } })];
+    const explained = await explain(world(fleet, [cluster('alpha', [big])]), 'alpha', big);
+    expect(explained.facts.nearest.map(({ misses }) => misses)).toEqual([
+      [{ kind: 'min_unit', dimension: 'cpu', wanted: 16_000, has: 12_000 }],
+      [
+        { kind: 'min_unit', dimension: 'cpu', wanted: 16_000, has: 4_000 },
+        { kind: 'min_unit', dimension: 'example.com/gpu', wanted: 1_000, has: 0 },
+      ],
+    ]);
+    expect(textOf(explained)).toContain('each has 12 of the 16 cpu that one must have');
+    expect(textOf(explained)).toContain('each has none of the 1 example.com/gpu that one must have');
+  });
+
+  it('says so when there are no machines at all', async () => {
+    const web = need({ group: 'web' });
+    const explained = await explain(world([], [cluster('alpha', [web])]), 'alpha', web);
+    expect(textOf(explained)).toContain('There are no machines at all');
+  });
+});
+
+describe('A8: PRIORITY_STARVED', () => {
+  it('says who holds the matching machines at which priority, and that none may be preempted', async () => {
+    const low = need({ group: 'low', priority: 10 });
+    const high = need({ group: 'high', priority: 900, aggregate: cpus(8) });
+    const equal = need({ group: 'equal', priority: 10 });
+    const fleet = [
+      configured('m-1', stampFor('beta', high)),
+      configured('m-2', stampFor('beta', high)),
+      configured('m-3', stampFor('gamma', equal)),
+    ];
+    const of = world(fleet, [cluster('alpha', [low]), cluster('beta', [high]), cluster('gamma', [equal])]);
+    const explained = await explain(of, 'alpha', low);
+    expect(explained.need.reason).toBe(UnmetReason.PriorityStarved);
+    expect(explained.facts).toMatchObject({
+      free: 0,
+      preemptible: 0,
+      holders: [
+        { clusterId: 'beta', priority: 900, machines: 2, isUnclaimed: false },
+        { clusterId: 'gamma', priority: 10, machines: 1, isUnclaimed: false },
+      ],
+    });
+    const text = textOf(explained);
+    expect(text).toContain('3 machines match: 3 Configured; none is Idle or Speculative');
+    expect(text).toContain('held by beta (2, priority 900) and gamma (1, priority 10)');
+    expect(text).toContain('none of them is held below its own priority 10');
+  });
+
+  it('counts what others take and what is in back-off or stuck', async () => {
+    const first = need({ group: 'first', priority: 500 });
+    const late = need({ group: 'late', priority: 5 });
+    const fleet = [idle('m-1'), idle('m-2', { backoff: true })];
+    const explained = await explain(world(fleet, [cluster('alpha', [first, late])]), 'alpha', late);
+    expect(explained.facts).toMatchObject({ free: 0, takenByOthers: 1, inBackoff: 1 });
+    expect(textOf(explained)).toContain('1 machine that would fit is being taken');
+    expect(textOf(explained)).toContain('1 is in back-off after failures');
+  });
+
+  it('A4: says where the skew lets it take no more', async () => {
+    const web = need({ group: 'web', aggregate: cpus(16), spread: [spreadOver(ZONE)] });
+    const fleet = [
+      ...['a', 'b', 'c', 'd'].map((id) => idle(`z1-${id}`)),
+      configured('z2-a', stampFor('beta', need({ group: 'other', priority: 900 })), { zone: 'zone-2' }),
+      idle('z2-b', { zone: 'zone-2' }),
+    ];
+    const other = need({ group: 'other', priority: 900 });
+    const of = world(fleet, [cluster('alpha', [web]), cluster('beta', [other])]);
+    const explained = await explain(of, 'alpha', web);
+    expect(explained.need.satisfied).toBe(false);
+    expect(explained.facts.domains).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ domain: 'zone-1', own: 2, free: 2 }),
+        expect.objectContaining({ domain: 'zone-2', own: 1, free: 0 }),
+      ]),
+    );
+    expect(textOf(explained)).toContain('It must spread over zone with a skew of at most 1');
+    expect(textOf(explained)).toContain('What is free lies where the skew forbids more');
+  });
+});
+
+describe('A8: PREEMPTION_EXHAUSTED', () => {
+  it('says that machines were preempted for it and that there are not enough', async () => {
+    const high = need({ group: 'high', priority: 900, aggregate: cpus(12) });
+    const low = need({ group: 'low', priority: 10 });
+    const fleet = [configured('m-1', stampFor('beta', low))];
+    const of = world(fleet, [cluster('alpha', [high]), cluster('beta', [low])]);
+    const explained = await explain(of, 'alpha', high);
+    expect(explained.need.reason).toBe(UnmetReason.PreemptionExhausted);
+    expect(explained.facts).toMatchObject({ preemptible: 1 });
+    expect(textOf(explained)).toContain('PREEMPTION_EXHAUSTED');
+    expect(textOf(explained)).toContain('beta (1, priority 10)');
+  });
+
+  it('P6: counts the machines that drain for it', async () => {
+    const high = need({ group: 'high', priority: 900, aggregate: cpus(12) });
+    const low = need({ group: 'low', priority: 10, aggregate: cpus(8) });
+    const fleet = [configured('m-1', stampFor('beta', low)), configured('m-2', stampFor('beta', low))];
+    const shard = viewOf(world(fleet, [cluster('alpha', [high]), cluster('beta', [low])]));
+    const slot = shard.inventory.find('m-1');
+    const { actions } = shard.engine;
+    const at = actions.slot.indexOf(slot);
+    shard.inventory.move(slot, S.Draining, shard.clock.nowMs());
+    shard.engine.preemptionBegan(slot, actions.forCluster[at]!, actions.fingerprint[at]!, actions.group[at]!);
+    shard.decide();
+    const [explained] = await shard.view.explainNeeds({ clusterId: 'alpha' });
+    expect(explained!.facts.drainingForIt).toBe(1);
+    expect(textOf(explained!)).toContain('1 machine drains for it now');
+  });
+});
+
+describe('A8: TOPOLOGY_UNSATISFIABLE', () => {
+  it('names the best domain and how much of the gang it would hold', async () => {
+    const job = gang('job', 16, { minUnit: cpus(4) });
+    const fleet = [
+      ...['a', 'b', 'c'].map((id) => idle(`r1-${id}`, inRack('rack-1'))),
+      idle('r2-a', inRack('rack-2')),
+    ];
+    const explained = await explain(world(fleet, [cluster('alpha', [job])]), 'alpha', job);
+    expect(explained.need.reason).toBe(UnmetReason.TopologyUnsatisfiable);
+    const [best, second] = explained.facts.domains;
+    expect(best).toMatchObject({ domain: 'rack-1', covered: 0.75 });
+    expect(best!.own + best!.free).toBe(3);
+    expect(second).toMatchObject({ domain: 'rack-2', covered: 0.25 });
+    const text = textOf(explained);
+    expect(text).toContain('All of it must be in one rack, and no rack can hold it (TOPOLOGY_UNSATISFIABLE)');
+    expect(text).toContain('Best: rack-1 with');
+    expect(text).toContain('75 % of it');
+  });
+
+  it('A7: says that a parked gang is parked', async () => {
+    const job = gang('job', 16, { minUnit: cpus(4) });
+    const explained = await explain(world([], [cluster('alpha', [job])]), 'alpha', job, 12);
+    expect(explained.facts.bars).toEqual([{ kind: 'parked', cycles: 12 }]);
+    expect(textOf(explained)).toContain('It is parked: for 12 cycles no domain could hold all of it');
+  });
+});
+
+describe('A9: a bar', () => {
+  const web = need({ group: 'web' });
+
+  it('without a session is named first, though machines are free', async () => {
+    const of = world([idle('m-1')], [cluster('alpha', [web], { hasSession: false })]);
+    const explained = await explain(of, 'alpha', web);
+    expect(explained.facts).toMatchObject({ bars: [{ kind: 'no_session' }], free: 1 });
+    expect(explained.sentences[1]).toContain('The operator of cluster alpha is not connected');
+    expect(textOf(explained)).not.toContain('others come first');
+    expect(textOf(explained)).toContain('it would take what is free');
+  });
+
+  it('by a failed bootstrap carries the operator’s own text and when it is tried again', async () => {
+    const failing = { ...web, backoff: true };
+    const explained = await explain(world([idle('m-1')], [cluster('alpha', [failing])]), 'alpha', failing);
+    expect(explained.facts.bars).toMatchObject([{ kind: 'bootstrap_backoff', backoff: { failures: 3 } }]);
+    expect(explained.sentences[1]).toBe(
+      'Its bootstrap failed 3 times in a row, last with “no token for this node group”. It is tried again in 40 s; ' +
+        'until then nothing is acquired for it.',
+    );
+  });
+
+  it('by the kill switch, a dry run, fencing or a missing listing says which', async () => {
+    const shard = viewOf(
+      world([idle('m-1')], [cluster('alpha', [need({ group: 'web', aggregate: cpus(8) })])]),
+    );
+    for (const [rail, words] of [
+      [{ isPaused: true }, 'the kill switch is on'],
+      [{ isDryRun: true }, 'this is a dry run'],
+      [{ isFenced: true }, 'another process owns this shard id'],
+      [{ heldBack: 'provider east has not been listed yet' }, 'provider east has not been listed yet'],
+    ] as const) {
+      shard.rails = { ...shard.rails, isPaused: false, isDryRun: false, isFenced: false, ...rail };
+      const [explained] = await shard.view.explainNeeds({ clusterId: 'alpha' });
+      expect(explained!.sentences[1]).toContain(words);
+    }
+  });
+});
+
+describe('a need', () => {
+  it('that is satisfied is explained by what counts for it', async () => {
+    const web = need({ group: 'web', aggregate: cpus(8) });
+    const fleet = [configured('m-1', stampFor('alpha', web)), idle('m-2')];
+    const explained = await explain(world(fleet, [cluster('alpha', [web])]), 'alpha', web);
+    expect(explained.sentences).toEqual(['Satisfied: 2 machines count for it, 1 to be bootstrapped.']);
+  });
+
+  it('A1: that is served by a fold says so', async () => {
+    const job = gang('job', 2);
+    const jobs = [job, gang('job-2', 2), gang('job-3', 2)];
+    const explained = await explain(world([idle('m-1')], [cluster('alpha', jobs)]), 'alpha', job);
+    expect(explained.facts.foldedAs).toBe('fold:cpu=2');
+    expect(textOf(explained)).toContain('(“fold:cpu=2”)');
+  });
+
+  it('without a name stands for the unmet ones of its cluster, in order', async () => {
+    const met = need({ group: 'met', priority: 900 });
+    const unmet = [need({ group: 'b', priority: 5 }), need({ group: 'a', priority: 7 })];
+    const shard = viewOf(world([idle('m-1')], [cluster('alpha', [met, ...unmet])]));
+    const explained = await shard.view.explainNeeds({ clusterId: 'alpha' });
+    expect(explained.map(({ need: one }) => one.group)).toEqual(['a', 'b']);
+    expect(await shard.view.explainNeeds({ clusterId: 'nobody' })).toEqual([]);
+    expect(await shard.view.explainNeeds({ clusterId: 'alpha', group: 'nothing' })).toEqual([]);
+  });
+
+  it('held by machines that nobody claims says that those may be taken', async () => {
+    const web = need({ group: 'web', priority: 5, aggregate: cpus(8) });
+    const fleet = [configured('m-1', boundTo('beta', { priority: 77 }))];
+    const of = world(fleet, [cluster('alpha', [web]), cluster('beta', [])]);
+    const explained = await explain(of, 'alpha', web);
+    expect(explained.facts.holders).toEqual([
+      { clusterId: 'beta', priority: 77, isUnclaimed: true, machines: 1 },
+    ]);
+    expect(explained.facts.preemptible).toBe(1);
+  });
+});
