@@ -136,6 +136,10 @@ export class ClusterLedger {
     this.#dirty.push(cluster);
   }
 
+  get dirtyCount(): number {
+    return this.#dirty.length;
+  }
+
   /** Appends the dirty clusters to `out` and makes them clean. */
   takeDirty(out: number[]): void {
     for (const cluster of this.#dirty) {

@@ -130,6 +130,11 @@ export class NeedTable {
     return this.#ledger.reported();
   }
 
+  /** Clusters that the next take will give: 0 if whoever takes them has seen all demand. */
+  get dirtyCount(): number {
+    return this.#ledger.dirtyCount;
+  }
+
   /**
    * Appends the refs of clusters whose needs changed, or that reported for the first time, since the last
    * take. A forgotten cluster is among them; its ref then stands for no needs, or for another cluster's.
