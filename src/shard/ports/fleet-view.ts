@@ -97,18 +97,11 @@ export interface BackoffView {
   readonly text: string;
 }
 
-export interface OfferingBackoffView extends BackoffView {
-  readonly provider: string;
-  readonly instanceType: string;
-  readonly zone: string;
-  readonly capacityType: CapacityType;
-}
-
 /** An action between enqueueing and settlement. */
 export interface ActionView {
   readonly kind: ActionName;
   readonly machineId: string;
-  readonly step: 'queued' | 'bootstrap_blob' | 'provider_call' | 'follow_up';
+  readonly step: 'queued' | 'bootstrap_blob' | 'provider_call';
   readonly sinceMs: number;
 }
 

@@ -1,13 +1,6 @@
 /** All that may be looked at, in one interface: what the dashboard, the HTTP API and reports are given. Read-only. */
 import type { MachineExplanation, NeedExplanation } from './explain.ts';
-import type {
-  ClustersPage,
-  FleetSummary,
-  MachinesPage,
-  MachinesQuery,
-  OfferingBackoffView,
-  RailsView,
-} from './fleet-view.ts';
+import type { ClustersPage, FleetSummary, MachinesPage, MachinesQuery, RailsView } from './fleet-view.ts';
 import type { ShardGauges } from './observer.ts';
 import type { NeedsReader, ReportFacts, ShardStatus, ShortfallView } from './view.ts';
 
@@ -34,7 +27,6 @@ export interface ShardReader extends NeedsReader {
   stateCounts(): readonly number[];
   /** At most a second old. */
   summary(): Promise<FleetSummary>;
-  offeringBackoffs(): readonly OfferingBackoffView[];
   shortfalls(): readonly ShortfallView[];
   reportFacts(): ReportFacts;
   /** `after` is the `next` of the page before; '' is the first. */

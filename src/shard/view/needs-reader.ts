@@ -5,6 +5,7 @@
  * about a millisecond, and nothing has to be kept for a reader who may never come back.
  */
 import { compareBytewise } from '../../base/dimensions.ts';
+import { ShardError } from '../../base/errors.ts';
 import type { StringTable } from '../../base/string-table.ts';
 import type { NeedsHeader, NeedsPage, NeedsQuery, NeedsReader, NeedView } from '../ports/view.ts';
 import {
@@ -24,6 +25,21 @@ import { UnmetRows } from './unmet-rows.ts';
 export const NEEDS_PER_PAGE = 500;
 /** Rows looked at in one turn when a filter lets few of them through. */
 const ROWS_PER_TURN = 20_000;
+
+/** Cycles waited for: each reads all demand there is, so a second one is rare and this many mean that none runs. */
+const ATTEMPTS_MAX = 50;
+
+export class NotInStepError extends ShardError {
+  readonly code = 'not_in_step';
+  readonly next = 'retry-next-cycle';
+
+  constructor() {
+    super(
+      'Demand has changed and no cycle has read it: the shard is stopping, or demand changes faster than it decides. ' +
+        'Verdicts would not belong to the needs shown, so none are shown; ask again in a moment.',
+    );
+  }
+}
 
 interface Lane {
   readonly cluster: number;
@@ -59,7 +75,12 @@ export class NeedsView implements NeedsReader {
 
   /** Rows and verdicts belong together when this has settled, until the next await. */
   async inStep(): Promise<void> {
-    while (!this.#sources.isInStep()) await this.#sources.whenInStep();
+    const { needs, nextCycle, nextTurn } = this.#sources;
+    for (let attempt = 0; needs.dirtyCount > 0; attempt++) {
+      if (attempt === ATTEMPTS_MAX) throw new NotInStepError();
+      await nextCycle();
+      if (needs.dirtyCount > 0) await nextTurn(); // no cycle came, or another roll-up did
+    }
   }
 
   async *#pages(query: NeedsQuery): AsyncGenerator<readonly NeedView[]> {

@@ -8,7 +8,6 @@ import type {
   FleetSummary,
   MachinesPage,
   MachinesQuery,
-  OfferingBackoffView,
   RailsView,
 } from '../ports/fleet-view.ts';
 import type { ShardGauges } from '../ports/observer.ts';
@@ -49,10 +48,6 @@ export class ShardView implements ShardReader {
 
   gauges(): ShardGauges {
     return this.#sources.gauges();
-  }
-
-  offeringBackoffs(): readonly OfferingBackoffView[] {
-    return this.#sources.offeringBackoffs();
   }
 
   stateCounts(): readonly number[] {

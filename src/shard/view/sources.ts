@@ -7,13 +7,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Engine } from '../../decision/engine.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
-import type {
-  ActionView,
-  BackoffView,
-  OfferingBackoffView,
-  RailsView,
-  SessionView,
-} from '../ports/fleet-view.ts';
+import type { ActionView, BackoffView, RailsView, SessionView } from '../ports/fleet-view.ts';
 import type { ShardGauges } from '../ports/observer.ts';
 import type { ShardStatus } from '../ports/view.ts';
 
@@ -25,11 +19,9 @@ export interface ViewSources {
   /** By number: what the inventory's provider column says. */
   readonly providerNames: readonly string[];
 
-  /** Whether the last cycle has read all demand that was accepted: only then do rows and verdicts belong together. */
-  isInStep(): boolean;
-  /** Settles when it has, at once if it has already. A woken cycle makes that a matter of moments. */
-  whenInStep(): Promise<void>;
-  /** Lets whatever waits for the event loop run first (setImmediate). */
+  /** Settles after the next cycle, or at once if there will be none. */
+  nextCycle(): Promise<void>;
+  /** Lets whatever waits for the event loop run first. */
   nextTurn(): Promise<void>;
 
   status(): ShardStatus;
@@ -45,8 +37,8 @@ export interface ViewSources {
   needBackoff(cluster: number, fingerprint: number, group: number): BackoffView | null;
   /** X12, of the machine alone; null if it is in none. */
   machineBackoff(slot: number): BackoffView | null;
-  /** X12. */
-  offeringBackoffs(): readonly OfferingBackoffView[];
+  /** X12, of the machine's offering; null if it is in none. */
+  offeringBackoff(slot: number): BackoffView | null;
   /** X1: what is enqueued or running for the machine; null if nothing is. */
   actionOf(slot: number): ActionView | null;
 }

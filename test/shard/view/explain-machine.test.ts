@@ -152,15 +152,7 @@ describe('a machine that serves nobody', () => {
   it('because it is an offer says so, and when its offering is in back-off, that', async () => {
     const shard = viewOf(world([speculative('m-1')], []));
     expect((await ask(shard, 'm-1')).facts.stays).toEqual({ kind: 'offer' });
-    shard.offeringBackoffs.push({
-      provider: 'test',
-      instanceType: 'standard',
-      zone: 'zone-1',
-      capacityType: CapacityType.BareMetal,
-      untilMs: NOW_MS + 60_000,
-      failures: 3,
-      text: 'no capacity',
-    });
+    shard.offeringBackoffs.set('standard', { untilMs: NOW_MS + 60_000, failures: 3, text: 'no capacity' });
     expect((await ask(shard, 'm-1')).text).toContain(
       'Its offering (standard, zone-1, bare-metal) failed 3 times in a row, last with “no capacity”',
     );

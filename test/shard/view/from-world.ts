@@ -22,7 +22,6 @@ export function viewOf(world: World, cycles = 1): ViewWorld {
       shard.needBackoffs.set(`${cluster.id}/${need.group}`, backoff);
     }
   }
-  shard.markDirty();
   for (let cycle = 0; cycle < cycles; cycle++) shard.decide();
   return shard;
 }

@@ -13,13 +13,7 @@ import { Inventory } from '../../../src/inventory/inventory.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import { NeedTable } from '../../../src/needs/need-table.ts';
 import type { RollupRow } from '../../../src/needs/rollup.ts';
-import type {
-  ActionView,
-  BackoffView,
-  OfferingBackoffView,
-  RailsView,
-  SessionView,
-} from '../../../src/shard/ports/fleet-view.ts';
+import type { ActionView, BackoffView, RailsView, SessionView } from '../../../src/shard/ports/fleet-view.ts';
 import type { ShardGauges } from '../../../src/shard/ports/observer.ts';
 import { ShardView } from '../../../src/shard/view/shard-view.ts';
 import type { ViewSources } from '../../../src/shard/view/sources.ts';
@@ -53,14 +47,14 @@ export class ViewWorld {
   readonly sessions = new Map<string, SessionView>();
   readonly needBackoffs = new Map<string, BackoffView>();
   readonly machineBackoffs = new Map<string, BackoffView>();
-  readonly offeringBackoffs: OfferingBackoffView[] = [];
+  /** By instance type. */
+  readonly offeringBackoffs = new Map<string, BackoffView>();
   readonly actions = new Map<string, ActionView>();
   rails: RailsView = RAILS;
   gauges: Partial<ShardGauges> = {};
   cycle = 0;
   lastCycleAtMs = 0;
   turns = 0;
-  #isDirty = false;
   #waiting: (() => void)[] = [];
 
   constructor({ machinesMax = 4_096, startMs = START_MS } = {}) {
@@ -87,19 +81,13 @@ export class ViewWorld {
 
   /** Accepts a cluster's demand; the next cycle reads it. */
   rollUp(clusterId: string, rows: readonly RollupRow[]): void {
-    if (this.needs.accept(clusterId, rows, this.clock.nowMs(), 0) === 'applied') this.#isDirty = true;
-  }
-
-  /** For tests that fill the tables by other means. */
-  markDirty(): void {
-    this.#isDirty = true;
+    this.needs.accept(clusterId, rows, this.clock.nowMs(), 0);
   }
 
   decide(isOrdinary = true, onPhase?: PhaseListener): CycleCost {
     const cost = this.engine.decide({ nowMs: this.clock.nowMs(), isOrdinary }, onPhase);
     this.cycle++;
     this.lastCycleAtMs = this.clock.nowMs();
-    this.#isDirty = false;
     for (const resume of this.#waiting.splice(0)) resume();
     return cost;
   }
@@ -141,8 +129,7 @@ export class ViewWorld {
       engine: this.engine,
       clock: this.clock,
       providerNames: ['test', 'other'],
-      isInStep: () => !this.#isDirty,
-      whenInStep: () => new Promise((resolve) => this.#waiting.push(resolve)),
+      nextCycle: () => new Promise((resolve) => this.#waiting.push(resolve)),
       nextTurn: () =>
         new Promise((resolve) => {
           this.turns++;
@@ -170,7 +157,7 @@ export class ViewWorld {
         parkedRows: 0,
         stuckMachines: 0,
         machinesInBackoff: this.machineBackoffs.size,
-        offeringsInBackoff: this.offeringBackoffs.length,
+        offeringsInBackoff: this.offeringBackoffs.size,
         isPaused: this.rails.isPaused,
         isDryRun: this.rails.isDryRun,
         isFenced: this.rails.isFenced,
@@ -181,7 +168,7 @@ export class ViewWorld {
       needBackoff: (cluster, _fingerprint, group) =>
         this.needBackoffs.get(`${clusters.get(cluster)}/${groups.get(group)}`) ?? null,
       machineBackoff: (slot) => this.machineBackoffs.get(this.inventory.idOf(slot)) ?? null,
-      offeringBackoffs: () => this.offeringBackoffs,
+      offeringBackoff: (slot) => this.offeringBackoffs.get(this.inventory.get(slot).instanceType) ?? null,
       actionOf: (slot) => this.actions.get(this.inventory.idOf(slot)) ?? null,
     };
   }

@@ -61,7 +61,6 @@ const STEPS: Readonly<Record<ActionView['step'], string>> = {
   queued: 'waits for a free slot',
   bootstrap_blob: 'waits for the operator’s bootstrap data',
   provider_call: 'is at the provider',
-  follow_up: 'was accepted by the provider, which is asked until it is done',
 };
 
 function actionSentence({ kind, step, sinceMs }: ActionView, nowMs: number): string {
@@ -70,7 +69,8 @@ function actionSentence({ kind, step, sinceMs }: ActionView, nowMs: number): str
 
 function backoffSentence(what: string, { failures, text, untilMs }: BackoffView, nowMs: number): string {
   const times = failures === 1 ? 'once' : `${count(failures)} times in a row`;
-  return `${what} failed ${times}, last with ${quoted(text)}, and is left alone for ${duration(Math.max(0, untilMs - nowMs))} more.`;
+  const how = text === '' ? '' : `, last with ${quoted(text)},`;
+  return `${what} failed ${times}${how} and is left alone for ${duration(Math.max(0, untilMs - nowMs))} more.`;
 }
 
 function staySentence(stay: MachineStay, machine: MachineView, nowMs: number, rails: RailsView): string {
