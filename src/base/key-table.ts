@@ -86,6 +86,14 @@ export class KeyTable {
     return bucketBytes + refLimit * 4 + this.arena.bytesTouched;
   }
 
+  /**
+   * Moves with every entry that is added or removed: refs that were looked up since an even version mean what they
+   * meant as long as it stays.
+   */
+  get version(): number {
+    return Atomics.load(this.#versions, VERSION);
+  }
+
   /** The ref of these bytes, 0 if absent. `hash` must be theirs. */
   find(hash: number, bytes: Uint8Array, start: number, end: number): number {
     if (this.#isWriter) return this.#probe(hash, bytes, start, end);

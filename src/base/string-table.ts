@@ -80,6 +80,11 @@ export class StringTable {
     return this.#count;
   }
 
+  /** Of the key table: while it stays even and the same, refs mean what they meant. Also in a thread that only reads. */
+  get version(): number {
+    return this.#keys.version;
+  }
+
   /** Every ref in use is below this. */
   get refLimit(): number {
     return this.#refLimit;
