@@ -1,0 +1,136 @@
+/**
+ * From calls to batches. Executes and reads have slots of their own, so a read never waits behind an execute; what finds
+ * no slot waits here, in order. Calls that were made in one turn of the event loop leave together at its end, as one
+ * batch a thread, and their answers come back one by one or together, as they happen to end: a call that hangs
+ * holds up nobody in its batch (docs/adr/0018).
+ */
+import type { Clock } from '../../base/clock.ts';
+import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
+import { CallEncoder, type OutgoingCall } from './call-batch.ts';
+import { OpenCalls } from './open-calls.ts';
+import { decodeResults } from './result-batch.ts';
+
+/** Below this a batch is not divided: another thread costs another message and wakes another core. */
+const CALLS_PER_BATCH_MIN = 8;
+
+/** Why calls end that the threads never answered. */
+const LOST: ProviderAnswer = {
+  kind: 'worker_lost',
+  detail: 'the thread that made the call died before it had an answer',
+};
+const CLOSED: ProviderAnswer = { kind: 'unavailable', detail: 'the shard is ending and makes no more calls' };
+const CUT_SHORT: ProviderAnswer = { kind: 'timeout', detail: 'the shard ended before the answer came' };
+
+interface Lane {
+  readonly slots: number;
+  readonly waiting: OutgoingCall[];
+  inFlight: number;
+}
+
+export interface CallLanesOptions {
+  readonly threads: number;
+  readonly executeConcurrency: number;
+  readonly readSlots: number;
+  readonly clock: Clock;
+  /** Settles when the batch has ended, rejects if its thread died. */
+  readonly run: (message: Uint8Array<ArrayBuffer>) => Promise<unknown>;
+}
+
+export class CallLanes {
+  readonly open: OpenCalls;
+  readonly #options: CallLanesOptions;
+  readonly #executes: Lane;
+  readonly #reads: Lane;
+  readonly #encoder = new CallEncoder();
+  #isFlushPlanned = false;
+  #isClosed = false;
+
+  constructor(options: CallLanesOptions) {
+    this.#options = options;
+    this.open = new OpenCalls(options.clock);
+    this.#executes = { slots: options.executeConcurrency, waiting: [], inFlight: 0 };
+    this.#reads = { slots: options.readSlots, waiting: [], inFlight: 0 };
+  }
+
+  /** Calls and reads that found no slot yet. */
+  get waitingCount(): number {
+    return this.#executes.waiting.length + this.#reads.waiting.length;
+  }
+
+  send(kind: OutgoingCall['kind'], request: Omit<ProviderCall, 'kind'>): Promise<ProviderAnswer> {
+    if (this.#isClosed) return Promise.resolve(CLOSED);
+    const lane = kind === 'get' ? this.#reads : this.#executes;
+    return new Promise((resolve) => {
+      const call = this.open.open(request.deadlineUnixMs, resolve);
+      lane.waiting.push({ ...request, kind, call });
+      this.#planFlush();
+    });
+  }
+
+  /** What a thread said: results of any of its batches. */
+  receive(message: Uint8Array): void {
+    for (const { call, answer } of decodeResults(message)) this.open.settle(call, answer);
+  }
+
+  /** No call is sent from here on; waits for those under way, but no longer than the grace. */
+  async close(graceMs: number): Promise<void> {
+    this.#isClosed = true;
+    for (const lane of [this.#executes, this.#reads]) {
+      for (const { call } of lane.waiting.splice(0)) this.open.settle(call, CLOSED);
+    }
+    await within(this.open.empty(), graceMs);
+    this.open.settleAll(CUT_SHORT);
+  }
+
+  #planFlush(): void {
+    if (this.#isFlushPlanned) return;
+    this.#isFlushPlanned = true;
+    setImmediate(() => {
+      this.#isFlushPlanned = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    const calls = [...this.#admit(this.#reads), ...this.#admit(this.#executes)];
+    if (calls.length === 0) return;
+    const batchCount = Math.min(this.#options.threads, Math.ceil(calls.length / CALLS_PER_BATCH_MIN));
+    const batchLength = Math.ceil(calls.length / batchCount);
+    for (let start = 0; start < calls.length; start += batchLength) {
+      this.#sendBatch(calls.slice(start, start + batchLength));
+    }
+  }
+
+  #admit(lane: Lane): OutgoingCall[] {
+    // One whose deadline passed while it waited has settled, and is never sent.
+    const live = lane.waiting.splice(0).filter(({ call }) => this.open.isOpen(call));
+    const admitted = live.splice(0, Math.max(0, lane.slots - lane.inFlight));
+    lane.waiting.push(...live);
+    lane.inFlight += admitted.length;
+    for (const { call } of admitted) {
+      this.open.whenSettled(call, () => {
+        lane.inFlight--;
+        if (lane.waiting.length > 0) this.#planFlush();
+      });
+    }
+    return admitted;
+  }
+
+  #sendBatch(batch: readonly OutgoingCall[]): void {
+    const numbers = batch.map(({ call }) => call);
+    // The batch's own results settle its calls; its end says nothing more, and may even overtake them.
+    this.#options.run(this.#encoder.encode(batch)).catch(() => {
+      for (const call of numbers) this.open.settle(call, LOST);
+    });
+  }
+}
+
+/** Waits for a promise, but no longer than this. */
+export async function within(promise: Promise<unknown>, limitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([promise, limit]);
+  clearTimeout(timer);
+}

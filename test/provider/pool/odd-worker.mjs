@@ -1,0 +1,22 @@
+/** The program of a calling thread, but for calls whose machine id tells it to go wrong. */
+import { decodeCalls } from '../../../dist/src/provider/pool/call-batch.js';
+import run from '../../../dist/workers/calls.js';
+
+const ODDITIES = {
+  exit: () => process.exit(3),
+  throw: () =>
+    new Promise(() => {
+      setImmediate(() => {
+        throw new Error('a thread broke');
+      });
+    }),
+  /** Holds the whole thread up, deadlines too. */
+  block: () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000),
+  swallow: () => new Promise(() => {}),
+};
+
+export default async (message) => {
+  const oddity = decodeCalls(message).map(({ machineId }) => ODDITIES[machineId]);
+  for (const act of oddity) await act?.();
+  return run(message);
+};

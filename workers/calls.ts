@@ -1,0 +1,13 @@
+/**
+ * The program of a thread that calls providers. A task of the pool is one batch; results go back by `parentPort` while
+ * the batch is still running, and Piscina passes them on as messages of the pool.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { CallsSetup } from '../src/provider/pool/setup.ts';
+import { CallRunner } from './call-runner.ts';
+
+const runner = new CallRunner(workerData as CallsSetup, (message) =>
+  parentPort!.postMessage(message, [message.buffer]),
+);
+
+export default (message: Uint8Array): Promise<void> => runner.run(message);

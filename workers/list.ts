@@ -1,0 +1,19 @@
+/** The program of the thread that lists providers. Columns of the result are moved to the main thread, not copied. */
+import { workerData } from 'node:worker_threads';
+import { move, transferableSymbol, valueSymbol } from 'piscina';
+import type { ListTask, ListTaskAnswer } from '../src/provider/pool/listing-lane.ts';
+import type { ListSetup } from '../src/provider/pool/setup.ts';
+import { ListRunner } from './list-runner.ts';
+
+const runner = new ListRunner(workerData as ListSetup);
+
+export default async (task: ListTask): Promise<unknown> => {
+  const result = await runner.list(task);
+  return move({ [transferableSymbol]: buffersOf(result), [valueSymbol]: result });
+};
+
+function buffersOf({ answer }: ListTaskAnswer): ArrayBuffer[] {
+  if (answer.kind !== 'listed') return [];
+  const { rows, removed, revision } = answer;
+  return [rows.bytes, removed.slot, removed.generation, revision].map(({ buffer }) => buffer as ArrayBuffer);
+}
