@@ -1,0 +1,97 @@
+/**
+ * Connections to a shard. Real clusters have one each, with a certificate that names the cluster; where only
+ * the load matters, a few connections can carry the streams of many clusters.
+ */
+import { type ChannelOptions, Client, type ClientDuplexStream } from '@grpc/grpc-js';
+import { systemClock } from '../../base/clock.ts';
+import { ClientCredentials } from '../../tls/client-credentials.ts';
+import type { TlsFiles } from '../../tls/files.ts';
+import { shardService } from '../../wire/services.ts';
+
+/** Frames are bytes in both directions: rows are encoded before (frames.ts), updates read by hand (node-reader.ts). */
+export type SessionStream = ClientDuplexStream<Buffer, Buffer>;
+
+export interface ChannelSettings {
+  /** `host:port`. */
+  readonly address: string;
+  /** `{cluster}` in a path stands for the cluster's id; undefined: plaintext. */
+  readonly tls: TlsFiles | undefined;
+  /** Connections that all clusters share; 0: one each. */
+  readonly connectionCount: number;
+}
+
+/** A dead shard is noticed within 30 s, as the shard notices a dead operator. */
+const KEEPALIVE_TIME_MS = 20_000;
+const KEEPALIVE_TIMEOUT_MS = 10_000;
+/** Pauses between attempts are the session's (session.ts): the library's own only must not be longer. */
+const RECONNECT_BACKOFF_MS = 100;
+const RECONNECT_BACKOFF_MS_MAX = 1_000;
+
+const OPTIONS: ChannelOptions = {
+  'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
+  'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
+  'grpc.initial_reconnect_backoff_ms': RECONNECT_BACKOFF_MS,
+  'grpc.min_reconnect_backoff_ms': RECONNECT_BACKOFF_MS,
+  'grpc.max_reconnect_backoff_ms': RECONNECT_BACKOFF_MS_MAX,
+  'grpc.enable_retries': 0,
+  'grpc.service_config_disable_resolution': 1,
+  'grpc.enable_http_proxy': 0,
+  'grpc.use_local_subchannel_pool': 1, // a client is a connection, and closing closes
+};
+
+const asIs = (bytes: Buffer): Buffer => bytes;
+
+interface Connection {
+  readonly credentials: ClientCredentials;
+  /** What the client was made with. */
+  used: ReturnType<ClientCredentials['current']>;
+  client: Client;
+}
+
+export class ShardChannels {
+  readonly #settings: ChannelSettings;
+  readonly #connections = new Map<string, Connection>();
+
+  constructor(settings: ChannelSettings) {
+    this.#settings = settings;
+  }
+
+  /**
+   * A new stream of a cluster, on its connection. Nothing has been sent yet. Throws UnusableCertificateError if
+   * there never was a certificate that could be used.
+   */
+  open(clusterId: string, clusterNumber: number): SessionStream {
+    const { path } = shardService.Session;
+    return this.#clientOf(clusterId, clusterNumber).makeBidiStreamRequest(path, asIs, asIs);
+  }
+
+  close(): void {
+    for (const { client } of this.#connections.values()) client.close();
+    this.#connections.clear();
+  }
+
+  #clientOf(clusterId: string, clusterNumber: number): Client {
+    const { address, connectionCount } = this.#settings;
+    const name = connectionCount === 0 ? clusterId : String(clusterNumber % connectionCount);
+    const known = this.#connections.get(name);
+    const credentials = known?.credentials ?? new ClientCredentials(this.#filesOf(clusterId), systemClock);
+    const used = credentials.current();
+    if (known?.used === used) return known.client;
+    known?.client.close(); // streams that are open on it go on
+    const client = new Client(address, used, OPTIONS);
+    this.#connections.set(name, { credentials, used, client });
+    return client;
+  }
+
+  #filesOf(clusterId: string): TlsFiles | undefined {
+    const { tls } = this.#settings;
+    const named = (path: string) => path.replaceAll('{cluster}', clusterId);
+    return tls === undefined
+      ? undefined
+      : {
+          certificatePath: named(tls.certificatePath),
+          privateKeyPath: named(tls.privateKeyPath),
+          caPath: named(tls.caPath),
+        };
+  }
+}

@@ -1,0 +1,315 @@
+/**
+ * The operator's end of one session, kept up for as long as it is wanted: Hello, roll-ups at their interval,
+ * answers to what the shard asks, and a new stream after a pause when one ends. It keeps no nodes and decides
+ * no demand: both are handed in, because one operator in a test and two thousand in a process keep them differently.
+ *
+ *   idle ──start──▶ opening ──ack of Hello──▶ standing ──stream ends──▶ waiting ──pause──▶ opening …
+ */
+import { status } from '@grpc/grpc-js';
+import type { Random } from '../../base/random.ts';
+import { decode, encode } from '../../wire/codec.ts';
+import type {
+  BootstrapRequest,
+  OperatorMessageInit,
+  ReclaimInstruction,
+} from '../../wire/protocol.generated.ts';
+import type { SessionStream } from './channels.ts';
+import type { OperatorCounters } from './counters.ts';
+import { bootstrapFrame, type DemandSource, helloFrame, reclaimAckFrame, rollupFrame } from './frames.ts';
+import { onlyFieldOf, ShardFrame } from './node-reader.ts';
+import type { BootstrapAnswer, OperatorBehaviour, ReconnectSettings } from './settings.ts';
+
+/** Who is told what happens on a session. */
+export interface SessionSink {
+  /** A stream was greeted. */
+  onStanding(shardEpoch: number): void;
+  onEnded(status: number, details: string): void;
+  /** Before a roll-up is put together: the last moment to change the demand. */
+  onRollupDue(): void;
+  onRollupSent(nowMs: number): void;
+  onRollupAcked(): void;
+  /** A ShardMessage with nothing but a NodeStateUpdate in it. False: it is malformed. */
+  onNodeFrame(frame: Buffer): boolean;
+  onCapacityFrame(frame: Buffer): void;
+  onBootstrapRequest(request: BootstrapRequest): void;
+  /** Also when the answer is silence. */
+  onBootstrapAnswered(request: BootstrapRequest, answer: BootstrapAnswer): void;
+  /** How many of the named nodes begin to drain. */
+  onReclaim(instruction: ReclaimInstruction): number;
+}
+
+export interface SessionOptions {
+  readonly clusterId: string;
+  readonly openStream: () => SessionStream;
+  readonly demand: DemandSource;
+  readonly sink: SessionSink;
+  readonly counters: OperatorCounters;
+  readonly behaviour: OperatorBehaviour;
+  readonly reconnect: ReconnectSettings;
+  readonly random: Random;
+  /** Default: Hello. null sends nothing by itself. */
+  readonly firstFrame?: Buffer | null;
+}
+
+/** How long a stream that we have ended may take to end on the other side. */
+const CLOSE_GRACE_MS = 500;
+
+export class OperatorSession {
+  behaviour: OperatorBehaviour;
+  readonly #options: SessionOptions;
+  #stream: SessionStream | null = null;
+  #isStanding = false;
+  #isClosed = false;
+  #attempt = 0;
+  #isFirstRollup = true;
+  #isRollupDue = false;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #rollupTimer: NodeJS.Timeout | null = null;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.behaviour = options.behaviour;
+  }
+
+  get isStanding(): boolean {
+    return this.#isStanding;
+  }
+
+  start(): void {
+    if (this.#stream === null && !this.#isClosed) this.#open();
+  }
+
+  /** Sends the demand now instead of at the end of the interval; latest wins if one is still on its way. */
+  sendRollup(): void {
+    const stream = this.#stream;
+    if (stream === null || !this.#isStanding) return; // the next session begins with one
+    if (stream.writableLength > 0) {
+      if (!this.#isRollupDue) this.#options.counters.rollupsHeldBack++;
+      this.#isRollupDue = true;
+      return;
+    }
+    this.#isRollupDue = false;
+    const { clusterId, demand, counters, sink } = this.#options;
+    sink.onRollupDue();
+    const nowMs = Date.now();
+    const frame = rollupFrame(clusterId, nowMs, demand);
+    counters.rollupsSent++;
+    counters.rowsSent += demand.rowCount;
+    this.#write(frame);
+    sink.onRollupSent(nowMs);
+  }
+
+  /** Any frame, also one that no operator should send. */
+  send(message: OperatorMessageInit): void {
+    this.#write(encode('OperatorMessage', message));
+  }
+
+  /** A slow reader: frames stay in the stream's buffers, and then in the shard's. */
+  pauseReading(): void {
+    this.#stream?.pause();
+  }
+
+  resumeReading(): void {
+    this.#stream?.resume();
+  }
+
+  /** Breaks the stream off as a crash would; a new one follows if reconnecting is on. */
+  breakOff(): void {
+    this.#stream?.cancel();
+  }
+
+  /** Ends for good. Resolves when the stream is over on both sides, or was cut after a moment. */
+  close(): Promise<void> {
+    this.#isClosed = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+    const stream = this.#stream;
+    if (stream === null) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cut = setTimeout(() => stream.cancel(), CLOSE_GRACE_MS);
+      stream.once('status', () => {
+        clearTimeout(cut);
+        resolve();
+      });
+      stream.resume();
+      stream.end();
+    });
+  }
+
+  #open(): void {
+    const { clusterId, openStream, firstFrame, reconnect } = this.#options;
+    const stream = openStream();
+    this.#stream = stream;
+    this.#isRollupDue = false;
+    stream.on('data', (frame: Buffer) => {
+      if (stream === this.#stream) this.#receive(frame);
+    });
+    stream.on('error', () => {}); // the status says it as well, and always
+    const helloTimer = this.#after(reconnect.helloTimeoutMs, () => {
+      if (!this.#isStanding) stream.cancel();
+    });
+    stream.once('status', ({ code, details }) => {
+      this.#forget(helloTimer);
+      if (stream === this.#stream) this.#ended(code, details);
+    });
+    if (firstFrame !== null) this.#write(firstFrame ?? helloFrame(clusterId));
+  }
+
+  #ended(code: number, details: string): void {
+    const { counters, sink, reconnect, random } = this.#options;
+    this.#stream = null;
+    this.#isStanding = false;
+    this.#forget(this.#rollupTimer);
+    counters.countEnding(code, details);
+    sink.onEnded(code, details);
+    if (this.#isClosed || !reconnect.isEnabled) return;
+    const pauseMs = Math.min(reconnect.maxMs, reconnect.initialMs * 2 ** this.#attempt);
+    this.#attempt++;
+    this.#after(pauseMs * (1 - reconnect.jitter * random.unit()), () => this.#open());
+  }
+
+  #receive(frame: Buffer): void {
+    const { counters, sink } = this.#options;
+    const field = onlyFieldOf(frame);
+    if (field === ShardFrame.NodeState) {
+      counters.nodeUpdates++;
+      if (!sink.onNodeFrame(frame)) counters.malformedFrames++;
+    } else if (field === ShardFrame.Capacity) {
+      counters.capacityUpdates++;
+      sink.onCapacityFrame(frame);
+    } else this.#receiveMessage(frame);
+  }
+
+  #receiveMessage(frame: Buffer): void {
+    const message = decoded(frame);
+    if (message?.ack) this.#acknowledged(message.ack.echo, message.ack.shardEpoch);
+    else if (message?.bootstrapRequest) this.#answerBootstrap(message.bootstrapRequest);
+    else if (message?.reclaimInstruction) this.#reclaim(message.reclaimInstruction);
+    else this.#options.counters.malformedFrames++;
+  }
+
+  #acknowledged(echo: string, shardEpoch: number): void {
+    const { counters, sink } = this.#options;
+    if (echo === 'rollup') {
+      counters.rollupsAcked++;
+      sink.onRollupAcked();
+    } else if (echo === 'hello' && !this.#isStanding) {
+      this.#isStanding = true;
+      this.#attempt = 0;
+      counters.sessionsOpened++;
+      sink.onStanding(shardEpoch);
+      if (this.behaviour.rollupIntervalMs === 0) return;
+      this.sendRollup();
+      this.#scheduleRollup();
+    }
+  }
+
+  #scheduleRollup(): void {
+    const { rollupIntervalMs, rollupJitter } = this.behaviour;
+    const { random } = this.#options;
+    // The second roll-up comes at any time within the interval: sessions that began together drift apart at once.
+    const factor = this.#isFirstRollup ? random.unit() : 1 + rollupJitter * (2 * random.unit() - 1);
+    this.#isFirstRollup = false;
+    this.#rollupTimer = this.#after(rollupIntervalMs * factor, () => {
+      this.sendRollup();
+      this.#scheduleRollup();
+    });
+  }
+
+  #answerBootstrap(request: BootstrapRequest): void {
+    const { counters, sink } = this.#options;
+    counters.bootstrapRequests++;
+    sink.onBootstrapRequest(request);
+    const answer = this.behaviour.answerBootstrap?.(request) ?? this.#drawAnswer();
+    if (answer.times === 0) {
+      counters.bootstrapSilences++;
+      sink.onBootstrapAnswered(request, answer);
+    } else if (answer.delayMs === 0) this.#sendBlob(request, answer);
+    else {
+      const stream = this.#stream;
+      // An answer counts only on the session that was asked.
+      this.#after(answer.delayMs, () => stream === this.#stream && this.#sendBlob(request, answer));
+    }
+  }
+
+  #drawAnswer(): BootstrapAnswer {
+    const { bootstrapDelayMs, bootstrapErrorProbability, bootstrapSilenceProbability } = this.behaviour;
+    const { random } = this.#options;
+    const { min, max } = bootstrapDelayMs;
+    return {
+      delayMs: min + random.unit() * (max - min),
+      times: random.chance(bootstrapSilenceProbability) ? 0 : 1,
+      error: random.chance(bootstrapErrorProbability) ? 'no join token could be made' : '',
+    };
+  }
+
+  #sendBlob(request: BootstrapRequest, answer: BootstrapAnswer): void {
+    const { clusterId, counters, sink } = this.#options;
+    const { requestId } = request;
+    const { blobTtlSeconds, blobBytes } = this.behaviour;
+    const frame = bootstrapFrame(
+      answer.error === ''
+        ? { requestId, userData: userDataOf(clusterId, blobBytes), ttlSeconds: blobTtlSeconds }
+        : { requestId, error: answer.error },
+    );
+    for (let sent = 0; sent < answer.times; sent++) this.#write(frame);
+    if (answer.error === '') counters.bootstrapAnswers++;
+    else counters.bootstrapErrors++;
+    sink.onBootstrapAnswered(request, answer);
+  }
+
+  #reclaim(instruction: ReclaimInstruction): void {
+    const { counters, sink } = this.#options;
+    counters.reclaimInstructions++;
+    if (instruction.preemptorPriority > 0) counters.preemptions++;
+    const startedCount = sink.onReclaim(instruction);
+    if (!this.behaviour.acknowledgesReclaims) return;
+    this.#write(reclaimAckFrame(instruction.instructionId, startedCount));
+  }
+
+  #write(frame: Buffer): void {
+    const stream = this.#stream;
+    if (stream === null || stream.writableEnded || stream.destroyed) return;
+    this.#options.counters.bytesSent += frame.length;
+    stream.write(frame, () => {
+      if (this.#isRollupDue && stream === this.#stream) this.sendRollup();
+    });
+  }
+
+  #after(delayMs: number, run: () => void): NodeJS.Timeout {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      run();
+    }, delayMs);
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  #forget(timer: NodeJS.Timeout | null): void {
+    if (timer === null) return;
+    clearTimeout(timer);
+    this.#timers.delete(timer);
+  }
+}
+
+function decoded(frame: Buffer) {
+  try {
+    return decode('ShardMessage', frame);
+  } catch {
+    return null;
+  }
+}
+
+/** What a machine of this cluster would be started with: the cluster's own, and of the size that was asked for. */
+export function userDataOf(clusterId: string, bytes: number): Buffer {
+  const text = `#cloud-config\n# joins ${clusterId}\n`;
+  return Buffer.from(text.padEnd(bytes, '#'));
+}
+
+/** Statuses that another attempt will not change: the caller should hear of them. */
+export const REFUSALS: readonly number[] = [
+  status.INVALID_ARGUMENT,
+  status.PERMISSION_DENIED,
+  status.UNAUTHENTICATED,
+  status.UNIMPLEMENTED,
+];
