@@ -1,0 +1,44 @@
+/** What the operators' edge counts: monotonic since the start, read when somebody scrapes. */
+import { FRAME_KINDS, type FrameKind } from './frame.ts';
+
+export interface OperatorCounters {
+  sessionsInstalled: number;
+  sessionsRemoved: number;
+  sessionsReplaced: number;
+  /** Streams that ended before they were sessions: no Hello, a bad one, or refused. */
+  streamsRefused: number;
+  identityRejections: number;
+  readonly framesIn: Record<FrameKind, number>;
+  framesOut: number;
+  /** Frames of sessions that had been replaced or ended. */
+  framesDropped: number;
+  rollupsApplied: number;
+  rollupsUnchanged: number;
+  rollupsHeld: number;
+  rollupsRejected: number;
+  /** Replaced by a later one before they were read. */
+  rollupsSuperseded: number;
+  /** Bootstrap answers that nobody waited for: unknown, late, twice, or of another session. */
+  answersIgnored: number;
+  inspections: number;
+}
+
+export function newCounters(): OperatorCounters {
+  return {
+    sessionsInstalled: 0,
+    sessionsRemoved: 0,
+    sessionsReplaced: 0,
+    streamsRefused: 0,
+    identityRejections: 0,
+    framesIn: Object.fromEntries(FRAME_KINDS.map((kind) => [kind, 0])) as Record<FrameKind, number>,
+    framesOut: 0,
+    framesDropped: 0,
+    rollupsApplied: 0,
+    rollupsUnchanged: 0,
+    rollupsHeld: 0,
+    rollupsRejected: 0,
+    rollupsSuperseded: 0,
+    answersIgnored: 0,
+    inspections: 0,
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * Which of an operator's messages a frame is. Only the outermost tag is read: a roll-up of megabytes and a bootstrap
+ * answer are told apart at the same price, so that the one never waits for the other.
+ */
+import { WireCursor } from './wire-cursor.ts';
+
+export const FRAME_KINDS = ['unknown', 'hello', 'rollup', 'bootstrap_response', 'reclaim_ack'] as const;
+export type FrameKind = (typeof FRAME_KINDS)[number];
+
+export interface Frame {
+  readonly kind: FrameKind;
+  /** The payload's own bytes: a view of the frame. */
+  readonly payload: Uint8Array;
+}
+
+const LENGTH_DELIMITED = 2;
+const cursor = new WireCursor();
+
+/**
+ * Of several payloads the last counts, as in every oneof, and parts of the same one are joined, as protobuf merges them.
+ * Throws a MalformedFrameError for bytes that are no message.
+ */
+export function readFrame(bytes: Uint8Array): Frame {
+  cursor.open(bytes);
+  const end = bytes.length;
+  let kind: FrameKind = 'unknown';
+  let payload = bytes.subarray(0, 0);
+  while (cursor.at < end) {
+    const tag = cursor.tag(end);
+    const named = (tag & 7) === LENGTH_DELIMITED ? FRAME_KINDS[tag >>> 3] : undefined;
+    if (named === undefined || named === 'unknown') {
+      cursor.skip(tag, end);
+      continue;
+    }
+    const payloadEnd = cursor.lengthEnd(end);
+    const part = bytes.subarray(cursor.at, payloadEnd);
+    payload = named === kind ? Buffer.concat([payload, part]) : part;
+    kind = named;
+    cursor.at = payloadEnd;
+  }
+  cursor.close();
+  return { kind, payload };
+}
+
+const CLUSTER_ID_BYTES_MAX = 253;
+const SPACE = 0x20;
+const TILDE = 0x7e;
+
+/** O1: 1 to 253 printable bytes. */
+export function isClusterId(text: string): boolean {
+  if (text.length === 0 || text.length > CLUSTER_ID_BYTES_MAX) return false;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit < SPACE || unit > TILDE) return false;
+  }
+  return true;
+}

@@ -1,0 +1,98 @@
+/**
+ * Who is at the other end of a TLS connection. A certificate says it with exactly one `bigfleet://` URI among its
+ * alternative names; one that carries two could be read as either, so it is nobody's. Without TLS there is nothing to
+ * check, and nothing is checked.
+ */
+import type { PeerCertificate } from 'node:tls';
+
+export type Identity =
+  | { readonly kind: 'cluster'; readonly clusterId: string }
+  | { readonly kind: 'shard'; readonly shardId: string }
+  | { readonly kind: 'admin' }
+  | { readonly kind: 'readonly' };
+
+/** What grpc-js knows of a call's connection. */
+export interface AuthenticatedCall {
+  getAuthContext(): { readonly sslPeerCertificate?: PeerCertificate | undefined };
+}
+
+const SCHEME = 'bigfleet://';
+const CLUSTER = 'bigfleet://cluster/';
+const SHARD = 'bigfleet://shard/';
+
+/** The identity, or what is wrong with the certificate. */
+export function identityOf(call: AuthenticatedCall): Identity | string {
+  const names = call.getAuthContext().sslPeerCertificate?.subjectaltname ?? '';
+  const uris = urisOf(names).filter((uri) => uri.toLowerCase().startsWith(SCHEME));
+  const [uri] = uris;
+  if (uri === undefined) return 'The client certificate carries no bigfleet:// URI.';
+  if (uris.length > 1)
+    return `The client certificate carries ${uris.length} bigfleet:// URIs and may carry one.`;
+  if (uri === 'bigfleet://admin') return { kind: 'admin' };
+  if (uri === 'bigfleet://readonly') return { kind: 'readonly' };
+  if (uri.startsWith(CLUSTER) && uri.length > CLUSTER.length) {
+    return { kind: 'cluster', clusterId: uri.slice(CLUSTER.length) };
+  }
+  if (uri.startsWith(SHARD) && uri.length > SHARD.length) {
+    return { kind: 'shard', shardId: uri.slice(SHARD.length) };
+  }
+  return `The client certificate carries ${JSON.stringify(uri)}, which names nobody known here.`;
+}
+
+/** Why the caller may not speak for this cluster; null if it may. */
+export function whyNotCluster(call: AuthenticatedCall, clusterId: string): string | null {
+  const identity = identityOf(call);
+  if (typeof identity === 'string') return identity;
+  if (identity.kind === 'cluster' && identity.clusterId === clusterId) return null;
+  return `The client certificate is ${nameOf(identity)}, and Hello names cluster ${JSON.stringify(clusterId)}.`;
+}
+
+/** Why the caller may not look at the shard; null if it may. */
+export function whyNotReader(call: AuthenticatedCall): string | null {
+  const identity = identityOf(call);
+  if (typeof identity === 'string') return identity;
+  if (identity.kind === 'admin' || identity.kind === 'readonly') return null;
+  return `The client certificate is ${nameOf(identity)}; looking at a shard takes a readonly or admin one.`;
+}
+
+function nameOf(identity: Identity): string {
+  if (identity.kind === 'cluster') return `that of cluster ${JSON.stringify(identity.clusterId)}`;
+  if (identity.kind === 'shard') return `that of shard ${JSON.stringify(identity.shardId)}`;
+  return `a ${identity.kind} one`;
+}
+
+/**
+ * Node prints alternative names as `TYPE:value, TYPE:value`, and quotes as JSON what has a comma or a quote in it. Read
+ * from left to right: a value that looks like the next name stays inside of its quotes.
+ */
+function urisOf(names: string): string[] {
+  const uris: string[] = [];
+  for (let at = 0; at < names.length; ) {
+    const colon = names.indexOf(':', at);
+    if (colon < 0) break;
+    const isQuoted = names[colon + 1] === '"';
+    const end = isQuoted ? endOfQuoted(names, colon + 1) : names.indexOf(', ', colon);
+    const value = names.slice(colon + 1, end < 0 ? names.length : end);
+    if (names.slice(at, colon) === 'URI') uris.push(isQuoted ? unquoted(value) : value);
+    if (end < 0) break;
+    at = end + (names.startsWith(', ', end) ? 2 : 1);
+  }
+  return uris;
+}
+
+/** Behind the closing quote, -1 if there is none. */
+function endOfQuoted(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === '\\') at++;
+    else if (text[at] === '"') return at + 1;
+  }
+  return -1;
+}
+
+function unquoted(value: string): string {
+  try {
+    return String(JSON.parse(value));
+  } catch {
+    return value;
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * ShardRead.InspectNeeds: needs with verdicts, streamed page by page at the reader's pace. 776,000 needs are minutes of
+ * reading for some; nothing but the page in hand is kept for them.
+ */
+import { type ServerWritableStream, status } from '@grpc/grpc-js';
+import type { NeedsReader, NeedView } from '../shard/ports/view.ts';
+import type { InspectNeedsRequest, InspectNeedsResponseInit } from '../wire/protocol.generated.ts';
+import { quantities } from './encode.ts';
+
+export type InspectStream = ServerWritableStream<InspectNeedsRequest, InspectNeedsResponseInit>;
+
+/** int64 nanoseconds are written as the nearest double: off by at most 128 ns in this century. */
+const NANOS_PER_MS = 1e6;
+
+export async function inspectNeeds(stream: InspectStream, reader: NeedsReader): Promise<void> {
+  const { clusterId, limit } = stream.request;
+  if (limit < 0) {
+    stream.emit('error', {
+      code: status.INVALID_ARGUMENT,
+      details: `The limit is ${limit}; 0 stands for none.`,
+    });
+    return;
+  }
+  const { header, pages } = await reader.inspectNeeds({ clusterId, limit });
+  const { cycle, computedAtMs, totalNeeds } = header;
+  stream.write({ header: { cycle, computedAtUnixNanos: computedAtMs * NANOS_PER_MS, totalNeeds } });
+  for await (const page of pages) {
+    for (const view of page) {
+      if (stream.cancelled || stream.destroyed) return;
+      if (!stream.write({ need: responseOf(view) })) await drained(stream);
+    }
+  }
+  stream.end();
+}
+
+/** Also when nobody will ever read on. */
+function drained(stream: InspectStream): Promise<void> {
+  if (stream.cancelled || stream.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      for (const event of EVENTS) stream.removeListener(event, done);
+      resolve();
+    };
+    for (const event of EVENTS) stream.once(event, done);
+  });
+}
+
+const EVENTS = ['drain', 'cancelled', 'close'] as const;
+
+function responseOf(view: NeedView): NonNullable<InspectNeedsResponseInit['need']> {
+  return {
+    need: {
+      requirements: view.requirements,
+      aggregateResources: quantities(view.aggregate),
+      priority: view.priority,
+      spread: view.spread,
+      interruptionPenaltyBucket: view.interruptionPenalty,
+      reclamationPenaltyBucket: view.reclamationPenalty,
+      minUnit: quantities(view.minUnit),
+      group: view.group,
+    },
+    clusterId: view.clusterId,
+    arrivalUnixNanos: view.arrivalMs * NANOS_PER_MS,
+    profileFingerprint: view.fingerprint,
+    satisfied: view.satisfied,
+    residualDeficit: { resources: quantities(view.deficit) },
+    claimedMachineCount: view.claimed,
+    bootstrapCount: view.bootstraps,
+    provisionCount: view.provisions,
+    sameDomain: view.domain,
+    sameSatisfiable: view.satisfiable,
+    acquisitionParked: view.parked,
+    parkedAgeCycles: view.parkedCycles,
+    ageCyclesUnmet: view.cyclesUnmet,
+    unmetReason: view.reason,
+  };
+}

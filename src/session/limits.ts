@@ -1,0 +1,36 @@
+/** Every limit of the operators' edge, with the sum that it came from. */
+
+/**
+ * One frame of an operator, decompressed. 388 rows are 130 KB; 80,000 rows, the demand of 200 such clusters in one, are
+ * 27 MB. Above this gRPC itself ends the stream with RESOURCE_EXHAUSTED, before the bytes are read.
+ */
+export const FRAME_BYTES_MAX = 32 * 1024 * 1024;
+
+/** Rows of one roll-up: as many as a frame of real rows can have. Empty rows would make sixteen million. */
+export const ROLLUP_ROWS_MAX = 131_072;
+
+/** One row is a few hundred bytes. It is hashed and decoded in one step, so it must not be a step of its own making. */
+export const ROW_BYTES_MAX = 1024 * 1024;
+
+/** Frames that must not be lost (bootstrap requests, reclaims) and wait for a reader: 40 times the execute concurrency. */
+export const CONTROL_FRAMES_MAX = 10_240;
+
+/** O4: last updates of machines that left, for a cluster that is away. */
+export const DEPARTURES_MAX = 10_000;
+export const DEPARTURE_KEPT_MS = 3_600_000;
+
+/** A stream that has said nothing at all is no operator. */
+export const HELLO_TIMEOUT_MS = 30_000;
+
+/** How long a stream that was ended may take to read the status before its buffers are given up. */
+export const END_GRACE_MS = 5_000;
+
+/** One operator is one stream; a few more while it replaces itself, and readers of needs. */
+export const STREAMS_PER_CONNECTION_MAX = 64;
+
+/** Error texts of an operator that are passed on, in characters. */
+export const ERROR_TEXT_MAX = 512;
+
+/** What one turn of the event loop spends on roll-ups, and on frames to operators. */
+export const ROLLUP_TURN_MS = 5;
+export const WRITE_TURN_MS = 5;

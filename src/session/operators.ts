@@ -1,0 +1,245 @@
+/**
+ * All sessions, and the shard's way to speak to them: one session per cluster (O2), found by its id. Machines that left
+ * while a cluster was away are remembered here, because there is no session to remember them.
+ */
+import { status } from '@grpc/grpc-js';
+import type { Clock } from '../base/clock.ts';
+import type {
+  BlobAnswer,
+  BlobRequest,
+  CapacityHint,
+  NodeState,
+  OperatorsPort,
+  ReclaimInstruction,
+  ShardForOperators,
+} from '../shard/ports/operators.ts';
+import { newCounters, type OperatorCounters } from './counters.ts';
+import { Departures } from './departures.ts';
+import { encodeAck } from './encode.ts';
+import { HELLO_TIMEOUT_MS } from './limits.ts';
+import { type AckFrames, Outbox } from './outbox.ts';
+import { RollupQueue, type RollupResult } from './rollup-queue.ts';
+import { type EndStatus, Session, type SessionHost, type SessionStream } from './session.ts';
+import { WriteTurns } from './write-turns.ts';
+
+/** How often what nobody came back for is looked through. */
+const EXPIRY_INTERVAL_MS = 60_000;
+
+/** Something that a person may want to read in a log. */
+export type OperatorEvent =
+  | { readonly kind: 'session_opened'; readonly clusterId: string; readonly peer: string }
+  | { readonly kind: 'session_ended'; readonly clusterId: string; readonly peer: string }
+  | { readonly kind: 'session_replaced'; readonly clusterId: string; readonly peer: string }
+  | {
+      readonly kind: 'identity_rejected';
+      readonly clusterId: string;
+      readonly peer: string;
+      readonly detail: string;
+    };
+
+/** One session as the dashboard shows it. */
+export interface SessionView {
+  readonly clusterId: string;
+  readonly peer: string;
+  readonly sinceMs: number;
+  /** Null: none yet. */
+  readonly lastRollupMs: number | null;
+  readonly lastRollupRows: number;
+  readonly outboxDepth: number;
+  readonly waitingBlobs: number;
+  readonly boundMachines: number;
+}
+
+export interface OperatorsOptions {
+  readonly shard: ShardForOperators;
+  readonly clock: Clock;
+  /** How soon a dead peer is noticed, at the latest. */
+  readonly deadPeerMs: number;
+  readonly helloTimeoutMs?: number;
+  /** Why this stream may not speak for the cluster; null if it may. */
+  readonly whyNotCluster?: (stream: SessionStream, clusterId: string) => string | null;
+  readonly onEvent?: (event: OperatorEvent) => void;
+}
+
+export class Operators implements OperatorsPort, SessionHost {
+  readonly counters: OperatorCounters = newCounters();
+  readonly #options: OperatorsOptions;
+  readonly #shard: ShardForOperators;
+  readonly #acks: AckFrames;
+  readonly #byCluster = new Map<string, Session>();
+  /** Streams that are open and not ended, sessions or not yet. */
+  readonly #streams = new Set<Session>();
+  readonly #departures = new Map<string, Departures>();
+  readonly #rollups: RollupQueue;
+  readonly #turns = new WriteTurns();
+  readonly #expiry: NodeJS.Timeout;
+  #opened = 0;
+  #endedWith: string | null = null;
+
+  constructor(options: OperatorsOptions) {
+    this.#options = options;
+    this.#shard = options.shard;
+    const { epoch } = options.shard;
+    this.#acks = { hello: encodeAck('hello', epoch), rollup: encodeAck('rollup', epoch) };
+    this.#rollups = new RollupQueue(options.shard);
+    this.#expiry = setInterval(() => this.#expire(), EXPIRY_INTERVAL_MS);
+    this.#expiry.unref();
+  }
+
+  /** A new stream; it is a session once it has said Hello. */
+  open(stream: SessionStream): void {
+    const name = `b-${this.#shard.epoch}-${++this.#opened}`;
+    const session = new Session(stream, this, name, this.#options.helloTimeoutMs ?? HELLO_TIMEOUT_MS);
+    this.#streams.add(session);
+    stream.once('close', () => this.#streams.delete(session));
+    if (this.#endedWith !== null) session.end(status.UNAVAILABLE, this.#endedWith);
+  }
+
+  get sessionCount(): number {
+    return this.#byCluster.size;
+  }
+
+  /** Roll-ups that wait or are being read. */
+  get rollupDepth(): number {
+    return this.#rollups.depth;
+  }
+
+  hasSession(clusterId: string): boolean {
+    return this.#byCluster.has(clusterId);
+  }
+
+  sessions(): SessionView[] {
+    return [...this.#byCluster.values()].map((session) => ({
+      clusterId: session.clusterId,
+      peer: session.stream.getPeer(),
+      sinceMs: session.openedMs,
+      lastRollupMs: session.lastRollupMs,
+      lastRollupRows: session.lastRollupRows,
+      outboxDepth: session.outboxDepth,
+      waitingBlobs: session.waitingBlobs,
+      boundMachines: this.#shard.boundSlots(session.clusterId).length,
+    }));
+  }
+
+  requestBlob(request: BlobRequest): Promise<BlobAnswer> {
+    const session = this.#byCluster.get(request.clusterId);
+    return session?.requestBlob(request) ?? Promise.resolve({ kind: 'no_session' });
+  }
+
+  instructReclaim(clusterId: string, instruction: ReclaimInstruction): boolean {
+    const session = this.#byCluster.get(clusterId);
+    session?.reclaim(instruction);
+    return session !== undefined;
+  }
+
+  nodeChanged(clusterId: string, slot: number, machineId: string): void {
+    this.#departures.get(clusterId)?.forget(machineId);
+    this.#byCluster.get(clusterId)?.nodeChanged(slot);
+  }
+
+  nodeLeft(node: NodeState): void {
+    this.#departuresOf(node.clusterId).add(node, this.nowMs());
+    this.#byCluster.get(node.clusterId)?.wake();
+  }
+
+  hintCapacity(clusterId: string, hint: CapacityHint): void {
+    this.#byCluster.get(clusterId)?.hint(hint);
+  }
+
+  endAll(reason: string): void {
+    this.#endedWith = reason;
+    for (const session of [...this.#streams]) session.end(status.UNAVAILABLE, reason);
+    this.#rollups.clear();
+  }
+
+  protected endForGood(): void {
+    clearInterval(this.#expiry);
+    this.endAll(this.#endedWith ?? 'The shard is shutting down.');
+  }
+
+  protected rejectIdentity(clusterId: string, peer: string, detail: string): void {
+    this.counters.identityRejections++;
+    this.#options.onEvent?.({ kind: 'identity_rejected', clusterId, peer, detail });
+  }
+
+  // SessionHost
+
+  nowMs(): number {
+    return this.#options.clock.nowMs();
+  }
+
+  greet(session: Session, clusterId: string): Outbox | EndStatus {
+    const peer = session.stream.getPeer();
+    const detail = this.#options.whyNotCluster?.(session.stream, clusterId) ?? null;
+    if (detail !== null) {
+      this.rejectIdentity(clusterId, peer, detail);
+      return { code: status.PERMISSION_DENIED, details: detail };
+    }
+    const refusal = this.#shard.refusal();
+    if (refusal !== null) return { code: status.UNAVAILABLE, details: refusal };
+    const replaced = this.#byCluster.get(clusterId);
+    this.#byCluster.set(clusterId, session);
+    this.counters.sessionsInstalled++;
+    if (replaced !== undefined) this.#replace(replaced, peer);
+    const departures = this.#departuresOf(clusterId);
+    departures.reopen(this.nowMs());
+    this.#shard.sessionOpened(clusterId);
+    this.#options.onEvent?.({ kind: 'session_opened', clusterId, peer });
+    return new Outbox(clusterId, this.#shard, this.#acks, departures);
+  }
+
+  rollup(session: Session, payload: Uint8Array): void {
+    this.#rollups.offer(session.clusterId, payload, (result) => {
+      this.#countRollup(result);
+      session.rollupSettled(result);
+    });
+  }
+
+  ended(session: Session): void {
+    this.counters.sessionsRemoved++;
+    const { clusterId } = session;
+    if (this.#byCluster.get(clusterId) !== session) return; // it was replaced
+    this.#byCluster.delete(clusterId);
+    this.#options.onEvent?.({ kind: 'session_ended', clusterId, peer: session.stream.getPeer() });
+    this.#shard.sessionClosed(clusterId);
+  }
+
+  wantsToWrite(session: Session): void {
+    this.#turns.join(session);
+  }
+
+  #replace(session: Session, byPeer: string): void {
+    const { clusterId } = session;
+    this.counters.sessionsReplaced++;
+    this.#options.onEvent?.({ kind: 'session_replaced', clusterId, peer: session.stream.getPeer() });
+    const who = JSON.stringify(clusterId);
+    session.end(status.ABORTED, `A newer session of cluster ${who}, from ${byPeer}, replaced this one.`);
+  }
+
+  #countRollup({ outcome, rollups }: RollupResult): void {
+    const { counters } = this;
+    if (outcome === 'applied') counters.rollupsApplied++;
+    else if (outcome === 'unchanged') counters.rollupsUnchanged++;
+    else if (outcome === 'held') counters.rollupsHeld++;
+    else counters.rollupsRejected++;
+    counters.rollupsSuperseded += rollups - 1;
+  }
+
+  #departuresOf(clusterId: string): Departures {
+    let departures = this.#departures.get(clusterId);
+    if (departures === undefined) {
+      departures = new Departures(2 * this.#options.deadPeerMs);
+      this.#departures.set(clusterId, departures);
+    }
+    return departures;
+  }
+
+  /** Clusters that are away and have nothing kept for them are forgotten; a session holds on to its own. */
+  #expire(): void {
+    const nowMs = this.nowMs();
+    for (const [clusterId, departures] of this.#departures) {
+      departures.expire(nowMs);
+      if (departures.size === 0 && !this.#byCluster.has(clusterId)) this.#departures.delete(clusterId);
+    }
+  }
+}

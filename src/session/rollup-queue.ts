@@ -1,0 +1,178 @@
+/**
+ * Roll-ups wait here for time. They come when operators send them, 2,000 at once after a restart, and each may cost
+ * milliseconds; frames that somebody waits for must not queue behind that. So a frame's bytes are put aside, and every
+ * turn of the event loop spends a few milliseconds on them.
+ *
+ * Per cluster, the one that is being read or is first in line goes on, and of those behind it only the latest is kept (N1:
+ * latest wins). Two lines, because a roll-up of megabytes takes a second in all, and the other clusters' should not wait for it.
+ */
+import { ShardError } from '../base/errors.ts';
+import type { RollupOutcome } from '../needs/need-table.ts';
+import { RollupRejectedError, requireOwnCluster } from '../needs/rollup.ts';
+import type { ShardForOperators } from '../shard/ports/operators.ts';
+import { MalformedFrameError } from './errors.ts';
+import { ROLLUP_TURN_MS } from './limits.ts';
+import { RollupScan } from './rollup-scan.ts';
+import { RowDecoder } from './row-decoder.ts';
+
+/** Frames above this stand in the line of large ones: ten times the usual roll-up. */
+const LARGE_BYTES = 1024 * 1024;
+
+export interface RollupResult {
+  readonly outcome: RollupOutcome | 'rejected';
+  readonly rowCount: number;
+  /** Roll-ups that this one speaks for: itself, and those that it replaced while they waited. */
+  readonly rollups: number;
+}
+
+export type WhenSettled = (result: RollupResult) => void;
+
+interface Waiting {
+  readonly clusterId: string;
+  readonly bytes: Uint8Array;
+  readonly whenSettled: WhenSettled;
+  readonly rollups: number;
+}
+
+interface Line {
+  readonly waiting: Waiting[];
+  readonly reader: RollupReader;
+  /** Being read now. */
+  steps: Generator<void, RollupResult> | null;
+  current: Waiting | null;
+}
+
+type RollupShard = Pick<ShardForOperators, 'acceptRollup' | 'rejectRollup'>;
+
+export class RollupQueue {
+  /** By cluster with one in a line: the latest behind it. */
+  readonly #behind = new Map<string, Waiting | null>();
+  readonly #small: Line;
+  readonly #large: Line;
+  #turn: NodeJS.Immediate | null = null;
+
+  constructor(shard: RollupShard) {
+    this.#small = { waiting: [], reader: new RollupReader(shard), steps: null, current: null };
+    this.#large = { waiting: [], reader: new RollupReader(shard), steps: null, current: null };
+  }
+
+  /** Clusters with a roll-up that waits or is being read. */
+  get depth(): number {
+    return this.#behind.size;
+  }
+
+  offer(clusterId: string, bytes: Uint8Array, whenSettled: WhenSettled): void {
+    const behind = this.#behind.get(clusterId);
+    if (behind === undefined) {
+      this.#behind.set(clusterId, null);
+      this.#enqueue({ clusterId, bytes, whenSettled, rollups: 1 });
+    } else {
+      this.#behind.set(clusterId, { clusterId, bytes, whenSettled, rollups: 1 + (behind?.rollups ?? 0) });
+    }
+  }
+
+  /** Gives up everything that waits. */
+  clear(): void {
+    if (this.#turn !== null) clearImmediate(this.#turn);
+    this.#turn = null;
+    this.#behind.clear();
+    for (const line of [this.#small, this.#large]) {
+      line.waiting.length = 0;
+      line.steps?.return({ outcome: 'rejected', rowCount: 0, rollups: 0 });
+      line.steps = line.current = null;
+    }
+  }
+
+  #enqueue(waiting: Waiting): void {
+    (waiting.bytes.length > LARGE_BYTES ? this.#large : this.#small).waiting.push(waiting);
+    this.#turn ??= setImmediate(() => this.#takeTurn());
+  }
+
+  #takeTurn(): void {
+    this.#turn = null;
+    const endMs = performance.now() + ROLLUP_TURN_MS;
+    this.#run(this.#small, hasWork(this.#large) ? endMs - ROLLUP_TURN_MS / 2 : endMs);
+    this.#run(this.#large, endMs);
+    if (hasWork(this.#small) || hasWork(this.#large)) this.#turn ??= setImmediate(() => this.#takeTurn());
+  }
+
+  #run(line: Line, endMs: number): void {
+    while (hasWork(line) && performance.now() < endMs) {
+      if (line.current === null) {
+        line.current = line.waiting.shift()!;
+        line.steps = line.reader.read(line.current);
+      }
+      const step = line.steps!.next();
+      if (!step.done) continue;
+      const { current } = line;
+      line.current = line.steps = null;
+      this.#moveUp(current.clusterId);
+      current.whenSettled(step.value);
+    }
+  }
+
+  #moveUp(clusterId: string): void {
+    const behind = this.#behind.get(clusterId) ?? null;
+    if (behind === null) this.#behind.delete(clusterId);
+    else {
+      this.#behind.set(clusterId, null);
+      this.#enqueue(behind);
+    }
+  }
+}
+
+function hasWork(line: Line): boolean {
+  return line.current !== null || line.waiting.length > 0;
+}
+
+/** Digests a roll-up's rows and has the shard accept them; its arrays serve one roll-up after the other. */
+class RollupReader {
+  readonly #shard: RollupShard;
+  readonly #scan = new RollupScan();
+  readonly #decoder = new RowDecoder();
+
+  constructor(shard: RollupShard) {
+    this.#shard = shard;
+  }
+
+  *read({ clusterId, bytes, rollups }: Waiting): Generator<void, RollupResult> {
+    const scan = this.#scan;
+    try {
+      if (!(yield* this.#digest(clusterId, bytes))) return { outcome: 'rejected', rowCount: 0, rollups };
+      const { rowCount } = scan;
+      const decodeRow = (row: number) => this.#decode(clusterId, row);
+      try {
+        const outcome = yield* this.#shard.acceptRollup(clusterId, scan.digests, decodeRow);
+        return { outcome, rowCount, rollups };
+      } catch (error) {
+        if (!(error instanceof ShardError)) throw error;
+        return { outcome: 'rejected', rowCount, rollups }; // the shard has counted it
+      }
+    } finally {
+      scan.close();
+      this.#decoder.close();
+    }
+  }
+
+  *#digest(clusterId: string, bytes: Uint8Array): Generator<void, boolean> {
+    try {
+      yield* this.#scan.read(bytes, clusterId);
+      requireOwnCluster(clusterId, this.#scan.clusterId);
+      this.#decoder.open(bytes);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ShardError)) throw error;
+      this.#shard.rejectRollup(clusterId, error.message);
+      return false;
+    }
+  }
+
+  #decode(clusterId: string, row: number) {
+    try {
+      return this.#decoder.decode(this.#scan.startOf(row), this.#scan.endOf(row));
+    } catch (error) {
+      if (!(error instanceof MalformedFrameError)) throw error;
+      throw new RollupRejectedError(clusterId, `needs[${row}]`, `cannot be read (${error.message})`);
+    }
+  }
+}

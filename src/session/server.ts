@@ -1,0 +1,123 @@
+/** The operators' server: Shard.Session and ShardRead on one gRPC port, and the shard's way to speak to whoever connects. */
+import { Server, ServerCredentials, status } from '@grpc/grpc-js';
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { ShardForOperators } from '../shard/ports/operators.ts';
+import type { NeedsReader } from '../shard/ports/view.ts';
+import type { TlsFiles } from '../tls/files.ts';
+import { asBuffer } from '../wire/codec.ts';
+import { rawShardService, shardReadService } from '../wire/services.ts';
+import { CannotListenError } from './errors.ts';
+import { whyNotCluster, whyNotReader } from './identity.ts';
+import { type InspectStream, inspectNeeds } from './inspect.ts';
+import { FRAME_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from './limits.ts';
+import { type OperatorEvent, Operators } from './operators.ts';
+import { RotatingServerCredentials } from './server-credentials.ts';
+import type { SessionStream } from './session.ts';
+
+export interface OperatorServerOptions {
+  /** `host:port`; port 0 takes a free one. */
+  readonly listen: string;
+  readonly shard: ShardForOperators;
+  readonly needs: NeedsReader;
+  /** Mutual TLS; without it everything is plaintext and nobody is asked who they are. */
+  readonly tls?: TlsFiles | undefined;
+  /** How often the TLS files are looked at for new ones. */
+  readonly tlsCheckIntervalMs?: number;
+  /** O6: a dead peer is noticed within this. */
+  readonly deadPeerMs?: number;
+  readonly helloTimeoutMs?: number;
+  readonly clock?: Clock;
+  readonly onEvent?: (event: OperatorEvent) => void;
+}
+
+const DEAD_PEER_MS = 30_000;
+const CLOSE_GRACE_MS = 1_000;
+/** Ours go out as bytes that the outbox has encoded. */
+const SESSION_SERVICE = { Session: { ...rawShardService.Session, responseSerialize: asBuffer } };
+
+export async function startOperatorServer(options: OperatorServerOptions): Promise<OperatorServer> {
+  const server = new OperatorServer(options);
+  await server.listen();
+  return server;
+}
+
+export class OperatorServer extends Operators {
+  readonly #options: OperatorServerOptions;
+  readonly #grpc: Server;
+  readonly #tls: RotatingServerCredentials | null;
+  #address = '';
+
+  constructor(options: OperatorServerOptions) {
+    const { clock = systemClock, deadPeerMs = DEAD_PEER_MS } = options;
+    super({ ...options, clock, deadPeerMs, ...(options.tls === undefined ? {} : { whyNotCluster }) });
+    this.#options = options;
+    const { tls, tlsCheckIntervalMs } = options;
+    this.#tls = tls === undefined ? null : new RotatingServerCredentials(tls, tlsCheckIntervalMs);
+    this.#grpc = new Server({
+      'grpc.max_receive_message_length': FRAME_BYTES_MAX,
+      'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION_MAX,
+      // A ping after half of the time, an answer within a third: what is left is for timers that come late.
+      'grpc.keepalive_time_ms': Math.ceil(deadPeerMs / 2),
+      'grpc.keepalive_timeout_ms': Math.ceil(deadPeerMs / 3),
+      'grpc.enable_channelz': 0,
+    });
+    this.#grpc.addService(SESSION_SERVICE, { Session: (stream: SessionStream) => this.open(stream) });
+    this.#grpc.addService(shardReadService, {
+      InspectNeeds: (stream: InspectStream) => this.#inspect(stream),
+    });
+  }
+
+  /** `host:port` with the port that was really bound. */
+  get address(): string {
+    return this.#address;
+  }
+
+  async listen(): Promise<void> {
+    const { listen } = this.#options;
+    const port = await bind(this.#grpc, listen, this.#tls ?? ServerCredentials.createInsecure());
+    this.#address = `${listen.slice(0, listen.lastIndexOf(':'))}:${port}`;
+  }
+
+  /** Ends every session with UNAVAILABLE and gives the port back. */
+  async close(): Promise<void> {
+    this.endForGood();
+    this.#tls?.close();
+    await shutDown(this.#grpc);
+  }
+
+  #inspect(stream: InspectStream): void {
+    this.counters.inspections++;
+    const detail = this.#tls === null ? null : whyNotReader(stream);
+    if (detail === null) {
+      inspectNeeds(stream, this.#options.needs).catch((error: Error) => {
+        stream.emit('error', { code: status.INTERNAL, details: error.message });
+      });
+      return;
+    }
+    this.rejectIdentity(stream.request.clusterId, stream.getPeer(), detail);
+    stream.emit('error', { code: status.PERMISSION_DENIED, details: detail });
+  }
+}
+
+function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, port) => {
+      if (error === null) resolve(port);
+      else reject(new CannotListenError(address, error.message));
+    });
+  });
+}
+
+/** Ends although a connection never spoke HTTP/2: the library counts such a one as open for ever. */
+function shutDown(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      server.forceShutdown();
+      resolve();
+    }, CLOSE_GRACE_MS);
+    server.tryShutdown(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,224 @@
+/**
+ * One operator's stream, from its first frame to its end. Frames are handled the moment they arrive: answers settle,
+ * acks are counted, roll-ups are put aside for RollupQueue. Writing follows the stream's back-pressure: once it asks to wait
+ * nothing is encoded until it drains.
+ */
+import { type ServerDuplexStream, status } from '@grpc/grpc-js';
+import { ShardError } from '../base/errors.ts';
+import type { BlobAnswer, BlobRequest, CapacityHint, ReclaimInstruction } from '../shard/ports/operators.ts';
+import { decode } from '../wire/codec.ts';
+import { BlobRequests } from './blob-requests.ts';
+import type { OperatorCounters } from './counters.ts';
+import { encodeBootstrapRequest, encodeReclaim } from './encode.ts';
+import { MalformedFrameError } from './errors.ts';
+import { isClusterId, readFrame } from './frame.ts';
+import { END_GRACE_MS } from './limits.ts';
+import { Outbox } from './outbox.ts';
+import type { RollupResult } from './rollup-queue.ts';
+import type { Writer } from './write-turns.ts';
+
+export type SessionStream = ServerDuplexStream<Buffer, Uint8Array>;
+
+/** Why a stream ends, as gRPC says it. */
+export interface EndStatus {
+  readonly code: status;
+  readonly details: string;
+}
+
+/** What a session asks of those that know all sessions. */
+export interface SessionHost {
+  readonly counters: OperatorCounters;
+  nowMs(): number;
+  /** The stream says which cluster it speaks for: the session's outbox, or why there is none. */
+  greet(session: Session, clusterId: string): Outbox | EndStatus;
+  rollup(session: Session, payload: Uint8Array): void;
+  /** Called once, for every session that was greeted. */
+  ended(session: Session): void;
+  /** Has something to write. */
+  wantsToWrite(session: Session): void;
+}
+
+export class Session implements Writer {
+  readonly stream: SessionStream;
+  readonly openedMs: number;
+  lastRollupMs: number | null = null;
+  lastRollupRows = 0;
+  readonly #host: SessionHost;
+  readonly #blobs: BlobRequests;
+  readonly #helloTimer: NodeJS.Timeout;
+  #clusterId = '';
+  #outbox: Outbox | null = null;
+  #isEnded = false;
+  #isBlocked = false;
+
+  constructor(stream: SessionStream, host: SessionHost, name: string, helloTimeoutMs: number) {
+    this.stream = stream;
+    this.openedMs = host.nowMs();
+    this.#host = host;
+    this.#blobs = new BlobRequests(name);
+    this.#helloTimer = setTimeout(() => {
+      this.end(status.DEADLINE_EXCEEDED, `No Hello came within ${helloTimeoutMs} ms.`);
+    }, helloTimeoutMs);
+    stream.on('data', (bytes: Buffer) => this.#receive(bytes));
+    stream.on('drain', () => this.#drained());
+    stream.on('end', () => this.end(status.OK, 'The operator ended the session.'));
+    stream.on('cancelled', () => this.#close());
+    stream.on('close', () => this.#close());
+  }
+
+  /** '' before Hello. */
+  get clusterId(): string {
+    return this.#clusterId;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  get outboxDepth(): number {
+    return this.#outbox?.depth ?? 0;
+  }
+
+  get waitingBlobs(): number {
+    return this.#blobs.waitingCount;
+  }
+
+  requestBlob({ clusterId, requirements, timeoutMs }: BlobRequest): Promise<BlobAnswer> {
+    const { requestId, answer } = this.#blobs.open(timeoutMs);
+    const encode = () => encodeBootstrapRequest(requestId, clusterId, requirements);
+    this.#sendControl(encode, () => this.#blobs.isWaiting(requestId));
+    return answer;
+  }
+
+  reclaim(instruction: ReclaimInstruction): void {
+    this.#sendControl(() => encodeReclaim(instruction));
+  }
+
+  nodeChanged(slot: number): void {
+    this.#outbox!.changed(slot);
+    this.wake();
+  }
+
+  hint(hint: CapacityHint): void {
+    this.#outbox!.hint(hint);
+    this.wake();
+  }
+
+  rollupSettled({ outcome, rowCount, rollups }: RollupResult): void {
+    if (this.#isEnded || outcome === 'rejected') return; // V2: not acked
+    this.lastRollupMs = this.#host.nowMs();
+    this.lastRollupRows = rowCount;
+    this.#outbox!.ackRollups(rollups);
+    this.#writeUrgent();
+  }
+
+  /** There may be something to write. */
+  wake(): void {
+    if (!this.#isBlocked && !this.#isEnded) this.#host.wantsToWrite(this);
+  }
+
+  write(framesMax: number): boolean {
+    for (let count = 0; count < framesMax; count++) {
+      if (this.#isBlocked || this.#isEnded) return false;
+      const frame = this.#outbox!.next(this.#host.nowMs());
+      if (frame === null) return false;
+      this.#writeFrame(frame);
+    }
+    return !this.#isBlocked;
+  }
+
+  /** Ends the stream with a status; what it still sends is dropped. */
+  end(code: status, details: string): void {
+    if (this.#isEnded) return;
+    this.#close();
+    // Frames that were written go out first; a reader that does not read them is not waited for.
+    const timer = setTimeout(() => this.stream.destroy(), END_GRACE_MS);
+    this.stream.once('close', () => clearTimeout(timer));
+    if (code === status.OK) this.stream.end();
+    else this.stream.emit('error', { code, details });
+  }
+
+  #receive(bytes: Buffer): void {
+    const { counters } = this.#host;
+    if (this.#isEnded) {
+      counters.framesDropped++;
+      return;
+    }
+    try {
+      const { kind, payload } = readFrame(bytes);
+      counters.framesIn[kind]++;
+      if (kind === 'hello') this.#hello(decode('Hello', payload).clusterId);
+      else if (this.#outbox === null) this.#refuse('The first frame must be Hello.');
+      else if (kind === 'rollup') this.#host.rollup(this, payload);
+      else if (kind === 'bootstrap_response') {
+        if (!this.#blobs.answered(decode('BootstrapBlobResponse', payload))) counters.answersIgnored++;
+      }
+      // A ReclaimAck is counted, and so is what this build does not know: newer operators may say more.
+    } catch (error) {
+      if (error instanceof ShardError && !(error instanceof MalformedFrameError)) throw error;
+      this.#refuse(`A frame cannot be read: ${(error as Error).message}`);
+    }
+  }
+
+  #hello(clusterId: string): void {
+    if (!isClusterId(clusterId)) {
+      this.#refuse('Hello must name a cluster, in 1 to 253 printable bytes.');
+      return;
+    }
+    if (this.#outbox === null) {
+      const greeted = this.#host.greet(this, clusterId);
+      if (!(greeted instanceof Outbox)) {
+        this.end(greeted.code, greeted.details);
+        return;
+      }
+      clearTimeout(this.#helloTimer);
+      this.#clusterId = clusterId;
+      this.#outbox = greeted;
+    } else if (clusterId !== this.#clusterId) {
+      this.#refuse(`This session speaks for cluster ${JSON.stringify(this.#clusterId)} and for no other.`);
+      return;
+    }
+    this.#outbox.ackHello();
+    this.#writeUrgent();
+    this.wake();
+  }
+
+  #refuse(details: string): void {
+    this.end(status.INVALID_ARGUMENT, details);
+  }
+
+  #sendControl(encode: () => Buffer, isWanted?: () => boolean): void {
+    if (!this.#outbox!.addControl(encode, isWanted)) {
+      this.end(status.RESOURCE_EXHAUSTED, 'Too many requests wait for this operator, which does not read.');
+      return;
+    }
+    this.#writeUrgent();
+  }
+
+  #writeUrgent(): void {
+    while (!this.#isBlocked && !this.#isEnded) {
+      const frame = this.#outbox!.nextUrgent();
+      if (frame === null) return;
+      this.#writeFrame(frame);
+    }
+  }
+
+  #writeFrame(frame: Uint8Array): void {
+    this.#host.counters.framesOut++;
+    this.#isBlocked = !this.stream.write(frame);
+  }
+
+  #drained(): void {
+    this.#isBlocked = false;
+    if (this.#outbox !== null) this.wake();
+  }
+
+  #close(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    clearTimeout(this.#helloTimer);
+    this.#blobs.end();
+    if (this.#outbox === null) this.#host.counters.streamsRefused++;
+    else this.#host.ended(this);
+  }
+}
