@@ -1,0 +1,87 @@
+/**
+ * Gauges over the inventory, added up from its columns when somebody scrapes: one pass over half a million rows is
+ * a few milliseconds every quarter of a minute, where counts kept per change would be paid by every transition.
+ *
+ *   count   ((state × 5) + capacity type) × 28 + bucket   f64, machines
+ *   usd     capacity type                                 f64, dollars per hour of machines with a host
+ */
+import { CAPACITY_TYPE_COUNT, CAPACITY_TYPE_NAMES, type CapacityType } from '../machine/capacity-type.ts';
+import { BUCKET_DOLLARS, PENALTY_BUCKET_COUNT, PenaltyBucket } from '../machine/penalty.ts';
+import { ALL_STATES, MachineState, STATE_COUNT, STATE_NAMES } from '../machine/state.ts';
+import type { Sample } from './families.ts';
+
+/** The inventory's columns, as far as they are looked at here. */
+export interface FleetColumns {
+  /** Exclusive; slot 0 is no machine. */
+  readonly slotLimit: number;
+  readonly state: Uint8Array;
+  readonly capacityType: Uint8Array;
+  readonly interruptionPenalty: Uint8Array;
+  readonly pricePerHourUsd: Float64Array;
+  /** 0: no host, and so nothing to pay. */
+  readonly host: Uint32Array;
+}
+
+export class FleetTally {
+  readonly #count = new Float64Array(STATE_COUNT * CAPACITY_TYPE_COUNT * PENALTY_BUCKET_COUNT);
+  readonly #usd = new Float64Array(CAPACITY_TYPE_COUNT);
+  readonly #idleUsd = new Float64Array(CAPACITY_TYPE_COUNT);
+
+  update(columns: FleetColumns): void {
+    this.#count.fill(0);
+    this.#usd.fill(0);
+    this.#idleUsd.fill(0);
+    addRows(columns, this.#count, this.#usd, this.#idleUsd);
+  }
+
+  /** Counts that are 0 have no sample: there are 1,120 of them. */
+  *machines(): Iterable<Sample> {
+    for (const state of ALL_STATES) {
+      for (let type = 0; type < CAPACITY_TYPE_COUNT; type++) {
+        for (let bucket = 0; bucket < PENALTY_BUCKET_COUNT; bucket++) {
+          const value = this.#count[(state * CAPACITY_TYPE_COUNT + type) * PENALTY_BUCKET_COUNT + bucket]!;
+          if (value === 0) continue;
+          const labels = {
+            state: STATE_NAMES[state],
+            capacity_type: CAPACITY_TYPE_NAMES[type as CapacityType],
+            interruption_penalty_bucket: BUCKET_LABELS[bucket]!,
+          };
+          yield { labels, value };
+        }
+      }
+    }
+  }
+
+  usd(): Iterable<Sample> {
+    return byCapacityType(this.#usd);
+  }
+
+  idleUsd(): Iterable<Sample> {
+    return byCapacityType(this.#idleUsd);
+  }
+}
+
+function addRows(columns: FleetColumns, count: Float64Array, usd: Float64Array, idleUsd: Float64Array): void {
+  const { state, capacityType, interruptionPenalty, pricePerHourUsd, host, slotLimit } = columns;
+  for (let slot = 1; slot < slotLimit; slot++) {
+    const rowState = state[slot]!;
+    if (rowState === 0) continue;
+    const type = capacityType[slot]!;
+    count[(rowState * CAPACITY_TYPE_COUNT + type) * PENALTY_BUCKET_COUNT + interruptionPenalty[slot]!]! += 1;
+    if (host[slot] === 0) continue;
+    usd[type]! += pricePerHourUsd[slot]!;
+    if (rowState === MachineState.Idle) idleUsd[type]! += pricePerHourUsd[slot]!;
+  }
+}
+
+function* byCapacityType(usd: Float64Array): Iterable<Sample> {
+  for (let type = 0; type < CAPACITY_TYPE_COUNT; type++) {
+    yield { labels: { capacity_type: CAPACITY_TYPE_NAMES[type as CapacityType] }, value: usd[type]! };
+  }
+}
+
+/** The bucket's upper bound in dollars, as one would write it. */
+export const BUCKET_LABELS: readonly string[] = Array.from({ length: PENALTY_BUCKET_COUNT }, (_, bucket) => {
+  if (bucket === PenaltyBucket.Unspecified) return 'unspecified';
+  return bucket === PenaltyBucket.Pinned ? 'pinned' : String(BUCKET_DOLLARS[bucket]);
+});

@@ -1,0 +1,121 @@
+/**
+ * Those who watch the shard, as one: metrics, the audit log, the log. An observer that throws is told of in the log and never
+ * reaches the shard: what is only watched must not fail because of its watchers.
+ */
+import { ALL_STATES, type MachineState, STATE_NAMES } from '../machine/state.ts';
+import type {
+  ActionRecord,
+  CycleReport,
+  ListingReport,
+  ShardEvent,
+  ShardObserver,
+} from '../shard/ports/observer.ts';
+import type { AuditLog } from './audit.ts';
+import type { LogFields, Logger } from './log.ts';
+
+export function observeAll(observers: readonly Partial<ShardObserver>[], log: Logger): ShardObserver {
+  const each = (tell: (observer: Partial<ShardObserver>) => void) => {
+    for (const observer of observers) {
+      try {
+        tell(observer);
+      } catch (error) {
+        log.error('observer_failed', { error: error as Error });
+      }
+    }
+  };
+  return {
+    audits: observers.some((observer) => observer.audits === true),
+    cycleEnded: (report) => each((observer) => observer.cycleEnded?.(report)),
+    actionEnded: (record) => each((observer) => observer.actionEnded?.(record)),
+    listingEnded: (report) => each((observer) => observer.listingEnded?.(report)),
+    happened: (event) => each((observer) => observer.happened?.(event)),
+  };
+}
+
+/** C5. Starts writing when a cycle ends, so that its records are in the file before the next one. */
+export function auditObserver(audit: AuditLog): Partial<ShardObserver> {
+  return {
+    audits: true,
+    actionEnded: (record) => audit.record(record),
+    cycleEnded: () => void audit.flush(),
+  };
+}
+
+/** Longer than this a cycle is worth a line: a fleet of half a million decides in a tenth of it. */
+const SLOW_CYCLE_MS = 1_000;
+
+export class LogObserver implements ShardObserver {
+  readonly audits = false;
+  readonly #log: Logger;
+  readonly #failing = new Set<string>();
+  #heldBack = '';
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  cycleEnded(report: CycleReport): void {
+    const { cycle, durationMs, unmetNeeds, heldBack } = report;
+    if (heldBack !== this.#heldBack) {
+      if (heldBack === '') this.#log.info('actions_begin', { cycle });
+      else this.#log.warn('actions_held_back', { cycle, why: heldBack });
+      this.#heldBack = heldBack;
+    }
+    if (durationMs > SLOW_CYCLE_MS) this.#log.warn('cycle_slow', { cycle, ms: rounded(durationMs) });
+    const enqueued = Object.values(report.enqueued).reduce((sum, count) => sum + count, 0);
+    const fields = { cycle, ms: rounded(durationMs), actions: enqueued, unmet_needs: unmetNeeds };
+    if (enqueued > 0) this.#log.info('cycle', fields);
+    else this.#log.debug('cycle', fields);
+  }
+
+  actionEnded(record: ActionRecord): void {
+    const { outcome, kind, machineId, clusterId, detail } = record;
+    const fields = { kind, machine: machineId, cluster: clusterId, outcome, detail };
+    if (QUIET_OUTCOMES.has(outcome)) this.#log.debug('action_ended', fields);
+    else this.#log.warn('action_failed', fields);
+  }
+
+  /** One line when a provider stops answering and one when it answers again, not one per listing. */
+  listingEnded(report: ListingReport): void {
+    const { provider, failure, durationMs, listedCount, answerBytes } = report;
+    if (failure !== '') {
+      if (!this.#failing.has(provider)) this.#log.warn('listing_failed', { provider, error: failure });
+      this.#failing.add(provider);
+      return;
+    }
+    const fields = { provider, machines: listedCount, bytes: answerBytes, ms: rounded(durationMs) };
+    if (this.#failing.delete(provider)) this.#log.info('listing_recovered', fields);
+    else this.#log.debug('listing', fields);
+  }
+
+  happened(event: ShardEvent): void {
+    const { kind, level, ...facts } = event;
+    this.#log[level](kind, fieldsOf(facts));
+  }
+}
+
+/** Ends that are in order, or that their cause tells of already. */
+const QUIET_OUTCOMES: ReadonlySet<string> = new Set([
+  'success',
+  'accepted',
+  'stale_state',
+  'deduped',
+  'dropped',
+  'suppressed',
+  'dryrun',
+]);
+
+const STATE_FIELDS: ReadonlySet<string> = new Set(['state', 'from', 'to']);
+
+/** `machineId` → `machine_id`; states by name. */
+function fieldsOf(facts: Readonly<Record<string, string | number>>): LogFields {
+  const fields: Record<string, string | number> = {};
+  for (const [name, value] of Object.entries(facts)) {
+    const isState = STATE_FIELDS.has(name) && ALL_STATES.includes(value as MachineState);
+    const key = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    fields[key] = isState ? STATE_NAMES[value as MachineState] : value;
+  }
+  return fields;
+}
+
+const rounded = (valueMs: number) => Math.round(valueMs * 100) / 100;

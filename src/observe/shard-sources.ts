@@ -1,0 +1,44 @@
+/** A shard as its metrics read it: the one place that says where each figure comes from. */
+import type { StringTable } from '../base/string-table.ts';
+import type { VectorTable } from '../base/vectors.ts';
+import type { ShardCounters, ShardGauges } from '../shard/ports/observer.ts';
+import { type DemandColumns, DemandTally } from './demand-tally.ts';
+import type { FleetColumns } from './fleet-gauges.ts';
+import type { MetricSources } from './scraped-metrics.ts';
+import type { ShortfallFacts } from './shortfall-gauges.ts';
+
+export interface WatchedShard {
+  readonly counters: ShardCounters;
+  gauges(): ShardGauges;
+  readonly inventory: {
+    readonly columns: FleetColumns;
+    readonly tables: { readonly clusters: StringTable };
+    readonly shapes: { readonly vectors: VectorTable };
+  };
+  readonly needs: DemandColumns & { heldRollups(cluster: number): number };
+  readonly engine: { readonly shortfalls: readonly ShortfallFacts[] };
+}
+
+export function sourcesOf(shard: WatchedShard): Partial<MetricSources> {
+  const { inventory, needs, engine } = shard;
+  const demand = new DemandTally(needs, inventory.shapes.vectors);
+  return {
+    counters: () => shard.counters,
+    gauges: () => shard.gauges(),
+    fleet: () => inventory.columns,
+    shortfalls: () => engine.shortfalls,
+    heldRollups: () => heldRollups(needs, inventory.tables.clusters),
+    demand: () => demand,
+  };
+}
+
+/** By ref and not by who has reported: what is held may be a cluster's first roll-up. */
+function* heldRollups(
+  needs: Pick<WatchedShard['needs'], 'heldRollups'>,
+  clusters: StringTable,
+): Iterable<readonly [string, number]> {
+  for (let cluster = 1; cluster < clusters.refLimit; cluster++) {
+    const held = needs.heldRollups(cluster);
+    if (held > 0) yield [clusters.get(cluster), held];
+  }
+}

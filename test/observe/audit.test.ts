@@ -1,0 +1,248 @@
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  type AuditFile,
+  AuditLog,
+  type AuditLogOptions,
+  AuditLogUnusableError,
+} from '../../src/observe/audit.ts';
+import { createLogger } from '../../src/observe/log.ts';
+import type { ActionRecord } from '../../src/shard/ports/observer.ts';
+import { actionRecord } from './records.ts';
+
+function directory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'flotilla-audit-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function auditAt(path: string, options: Partial<AuditLogOptions> = {}) {
+  const lines: string[] = [];
+  const sink = { write: (line: string) => void lines.push(line), flush: () => {}, drain: async () => {} };
+  const log = createLogger({ level: 'info', format: 'json', sink });
+  const audit = await AuditLog.open({ path, log, retryAfterMs: 5, ...options });
+  onTestFinished(() => audit.close());
+  const events = () => lines.map((line) => (JSON.parse(line) as { event: string }).event);
+  return { audit, events };
+}
+
+const recordsIn = (text: string) =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+const machinesIn = (path: string) => recordsIn(readFileSync(path, 'utf8')).map(({ machine }) => machine);
+const recordOf = (index: number): ActionRecord => actionRecord({ machineId: `m-${index}` });
+
+describe('C5: the audit log', () => {
+  it('is one JSON line per action', async () => {
+    const path = join(directory(), 'audit.log');
+    const { audit } = await auditAt(path);
+    audit.record(actionRecord());
+    audit.record(
+      actionRecord({
+        kind: 'Preempt',
+        forClusterId: 'c-2',
+        outcome: 'provider_error',
+        detail: 'no\nroom',
+        group: 'g',
+      }),
+    );
+    await audit.flush();
+    const [first, second] = recordsIn(readFileSync(path, 'utf8'));
+    expect(first).toEqual({
+      time: '2026-01-02T03:04:05.678Z',
+      cycle: 7,
+      kind: 'Reclaim',
+      machine: 'm-1',
+      cluster: 'c-1',
+      fingerprint: 'p=100|ipb=1|rpb=1|reqs=|spr=',
+      group: '',
+      reason: 'phase3.excess',
+      grace_seconds: 600,
+      outcome: 'success',
+      duration: 1.25,
+    });
+    expect(second).toMatchObject({
+      cluster: 'c-1',
+      for_cluster: 'c-2',
+      outcome: 'provider_error',
+      detail: 'no\nroom',
+    });
+    expect(audit.counts).toEqual({ written: 2, lost: 0, isFailing: false });
+  });
+
+  it('keeps what is there, and is readable by its owner and group alone', async () => {
+    const path = join(directory(), 'audit.log');
+    const { audit } = await auditAt(path);
+    expect(statSync(path).mode & 0o007).toBe(0);
+    audit.record(recordOf(1));
+    await audit.close();
+    const again = await auditAt(path);
+    again.audit.record(recordOf(2));
+    await again.audit.flush();
+    expect(machinesIn(path)).toEqual(['m-1', 'm-2']);
+  });
+
+  it('does not continue the half line that a dead process left', async () => {
+    const path = join(directory(), 'audit.log');
+    writeFileSync(path, '{"time":"2026');
+    const { audit } = await auditAt(path);
+    audit.record(recordOf(1));
+    await audit.flush();
+    const lines = readFileSync(path, 'utf8').split('\n');
+    expect(lines[0]).toBe('{"time":"2026');
+    expect(JSON.parse(lines[1]!)).toMatchObject({ machine: 'm-1' });
+  });
+
+  it('takes a hundred thousand records at once and writes them in order', async () => {
+    const path = join(directory(), 'audit.log');
+    const { audit } = await auditAt(path);
+    for (let index = 0; index < 100_000; index++) audit.record(recordOf(index));
+    await audit.flush();
+    const machines = machinesIn(path);
+    expect(machines).toHaveLength(100_000);
+    expect(machines.every((machine, index) => machine === `m-${index}`)).toBe(true);
+  });
+
+  it('writes what is recorded while it writes', async () => {
+    const path = join(directory(), 'audit.log');
+    const { audit } = await auditAt(path);
+    for (let index = 0; index < 200; index++) {
+      audit.record(recordOf(index));
+      if (index % 7 === 0) await audit.flush();
+    }
+    await audit.close();
+    expect(machinesIn(path)).toHaveLength(200);
+  });
+
+  it('goes on in a new file when the old one was moved away', async () => {
+    const path = join(directory(), 'audit.log');
+    const { audit, events } = await auditAt(path);
+    audit.record(recordOf(1));
+    await audit.flush();
+    renameSync(path, `${path}.1`);
+    audit.record(recordOf(2));
+    await audit.flush();
+    expect(existsSync(path)).toBe(false);
+    await audit.reopen();
+    audit.record(recordOf(3));
+    await audit.flush();
+    expect(machinesIn(`${path}.1`)).toEqual(['m-1', 'm-2']);
+    expect(machinesIn(path)).toEqual(['m-3']);
+    expect(events()).toEqual(['audit_log_reopened']);
+  });
+
+  it('uses the old file on when there can be no new one', async () => {
+    const folder = directory();
+    const path = join(folder, 'audit.log');
+    const { audit, events } = await auditAt(path);
+    renameSync(folder, `${folder}-moved`);
+    onTestFinished(() => rmSync(`${folder}-moved`, { recursive: true, force: true }));
+    await audit.reopen();
+    audit.record(recordOf(1));
+    await audit.flush();
+    expect(events()).toEqual(['audit_log_not_reopened']);
+    expect(machinesIn(join(`${folder}-moved`, 'audit.log'))).toEqual(['m-1']);
+  });
+
+  it('refuses a start with a file that cannot be opened', async () => {
+    await expect(auditAt(join(directory(), 'no', 'such', 'folder.log'))).rejects.toThrow(
+      AuditLogUnusableError,
+    );
+  });
+});
+
+describe('C5: a full disk', () => {
+  it('is told once, keeps the records, and they are written when there is room', async () => {
+    const folder = directory();
+    const path = join(folder, 'audit.log');
+    symlinkSync('/dev/full', path);
+    const { audit, events } = await auditAt(path);
+    audit.record(recordOf(1));
+    await audit.flush();
+    audit.record(recordOf(2));
+    await audit.flush();
+    expect(audit.counts).toEqual({ written: 0, lost: 0, isFailing: true });
+    expect(events()).toEqual(['audit_log_failing']);
+    rmSync(path);
+    await audit.reopen();
+    expect(audit.counts).toEqual({ written: 2, lost: 0, isFailing: false });
+    expect(machinesIn(path)).toEqual(['m-1', 'm-2']);
+    expect(events()).toEqual(['audit_log_failing', 'audit_log_reopened', 'audit_log_recovered']);
+  });
+
+  it('loses what is beyond the limit, counts it, and the file says so', async () => {
+    const path = join(directory(), 'audit.log');
+    symlinkSync('/dev/full', path);
+    const { audit } = await auditAt(path);
+    const record = recordOf(1);
+    for (let index = 0; index < 262_144 + 5; index++) audit.record(record);
+    expect(audit.counts.lost).toBe(5);
+    rmSync(path);
+    await audit.reopen();
+    const records = recordsIn(readFileSync(path, 'utf8'));
+    expect(records).toHaveLength(262_145);
+    expect(records.at(-1)).toMatchObject({ kind: 'RecordsLost', records: 5 });
+  });
+
+  it('never stops the end of a process', async () => {
+    const path = join(directory(), 'audit.log');
+    symlinkSync('/dev/full', path);
+    const { audit, events } = await auditAt(path);
+    audit.record(recordOf(1));
+    await audit.close();
+    expect(audit.counts.lost).toBe(1);
+    expect(events()).toEqual(['audit_log_failing', 'audit_records_lost']);
+  });
+
+  it('never breaks, doubles or reorders a line, however the writes end', async () => {
+    let torn = 0;
+    /** Takes as many bytes as it is told to, then has no room for a moment. */
+    const openLimited = (written: Buffer[], room: readonly number[]) => async (): Promise<AuditFile> => {
+      let turn = 0;
+      const write = async (bytes: Buffer, offset: number) => {
+        const free = room[turn++ % room.length]!;
+        if (free === 0) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+        const bytesWritten = Math.min(free, bytes.length - offset);
+        if (bytesWritten < bytes.length - offset) torn++;
+        written.push(Buffer.from(bytes.subarray(offset, offset + bytesWritten)));
+        return { bytesWritten, buffer: bytes };
+      };
+      return { write, close: async () => {} } as unknown as AuditFile;
+    };
+    const rooms = fc
+      .array(fc.nat({ max: 700 }), { minLength: 2, maxLength: 8 })
+      .filter((room) => room.some((free) => free > 0));
+    await fc.assert(
+      fc.asyncProperty(rooms, fc.integer({ min: 1, max: 30 }), async (room, recordCount) => {
+        const written: Buffer[] = [];
+        const { audit } = await auditAt('nowhere', { openFile: openLimited(written, room) });
+        for (let index = 0; index < recordCount; index++) {
+          audit.record(recordOf(index));
+          if (index % 5 === 0) await audit.flush();
+        }
+        for (let attempt = 0; audit.counts.written < recordCount || audit.counts.isFailing; attempt++) {
+          expect(attempt).toBeLessThan(10_000);
+          await audit.flush();
+        }
+        const machines = recordsIn(Buffer.concat(written).toString()).map(({ machine }) => machine);
+        expect(machines).toEqual(Array.from({ length: recordCount }, (_, index) => `m-${index}`));
+      }),
+      { numRuns: 60 },
+    );
+    expect(torn).toBeGreaterThan(50);
+  });
+});

@@ -1,0 +1,129 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { MachineState } from '../../src/machine/state.ts';
+import { AuditLog } from '../../src/observe/audit.ts';
+import { EventLoopMonitor, type LoopDelay } from '../../src/observe/event-loop.ts';
+import { createLogger, SILENT } from '../../src/observe/log.ts';
+import { auditObserver, LogObserver, observeAll } from '../../src/observe/observers.ts';
+import { actionRecord, cycleReport, listingReport, NO_ACTIONS } from './records.ts';
+
+function logged() {
+  const lines: Record<string, unknown>[] = [];
+  const sink = {
+    write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>),
+    flush: () => {},
+    drain: async () => {},
+  };
+  const log = createLogger({ level: 'info', format: 'json', sink });
+  return { log, lines, observer: new LogObserver(log), events: () => lines.map(({ event }) => event) };
+}
+
+describe('observers', () => {
+  it('are all told, also when one of them fails', () => {
+    const { log, events } = logged();
+    const told: string[] = [];
+    const observer = observeAll(
+      [
+        {
+          cycleEnded: () => {
+            throw new Error('broken watcher');
+          },
+        },
+        { cycleEnded: () => void told.push('cycle'), happened: () => void told.push('event') },
+      ],
+      log,
+    );
+    observer.cycleEnded(cycleReport());
+    observer.actionEnded(actionRecord());
+    observer.happened({ kind: 'inventory_full', level: 'error', detail: '' });
+    expect(told).toEqual(['cycle', 'event']);
+    expect(events()).toEqual(['observer_failed']);
+    expect(observer.audits).toBe(false);
+  });
+
+  it('C5: have the records of a cycle in the file before the next one', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'flotilla-observers-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const path = join(folder, 'audit.log');
+    const audit = await AuditLog.open({ path, log: SILENT });
+    onTestFinished(() => audit.close());
+    const observer = observeAll([auditObserver(audit)], SILENT);
+    expect(observer.audits).toBe(true);
+    observer.actionEnded(actionRecord());
+    observer.cycleEnded(cycleReport());
+    await expect.poll(() => readFileSync(path, 'utf8').length).toBeGreaterThan(0);
+  });
+});
+
+describe('the log of a shard', () => {
+  it('names machines by id and states by name', () => {
+    const { observer, lines } = logged();
+    observer.happened({
+      kind: 'machine_stuck',
+      level: 'warn',
+      machineId: 'm-1',
+      state: MachineState.Draining,
+      forMs: 5,
+    });
+    observer.happened({
+      kind: 'word_confirmed',
+      level: 'warn',
+      machineId: 'm-1',
+      from: MachineState.Idle,
+      to: MachineState.Failed,
+    });
+    expect(lines).toMatchObject([
+      { level: 'warn', event: 'machine_stuck', machine_id: 'm-1', state: 'Draining', for_ms: 5 },
+      { level: 'warn', event: 'word_confirmed', from: 'Idle', to: 'Failed' },
+    ]);
+  });
+
+  it('has a line for a cycle that acts, none for one that does not, and a warning for a slow one', () => {
+    const { observer, events } = logged();
+    observer.cycleEnded(cycleReport());
+    observer.cycleEnded(cycleReport({ enqueued: { ...NO_ACTIONS, Delete: 1 } }));
+    observer.cycleEnded(cycleReport({ durationMs: 2_000 }));
+    expect(events()).toEqual(['cycle', 'cycle_slow']);
+  });
+
+  it('says when actions are held back and when they begin, once each', () => {
+    const { observer, events } = logged();
+    for (const heldBack of ['waiting', 'waiting', '', '']) observer.cycleEnded(cycleReport({ heldBack }));
+    expect(events()).toEqual(['actions_held_back', 'actions_begin']);
+  });
+
+  it('says when a provider stops answering and when it answers again', () => {
+    const { observer, events } = logged();
+    for (const failure of ['', 'gone', 'gone', '', '']) observer.listingEnded(listingReport({ failure }));
+    expect(events()).toEqual(['listing_failed', 'listing_recovered']);
+  });
+
+  it('warns of actions that failed, and of no others', () => {
+    const { observer, lines } = logged();
+    for (const outcome of ['success', 'accepted', 'stale_state', 'dropped', 'dryrun'] as const) {
+      observer.actionEnded(actionRecord({ outcome }));
+    }
+    observer.actionEnded(actionRecord({ outcome: 'provider_error', detail: 'quota' }));
+    expect(lines).toMatchObject([
+      { event: 'action_failed', machine: 'm-1', outcome: 'provider_error', detail: 'quota' },
+    ]);
+  });
+});
+
+describe('C6: the event loop', () => {
+  it('shows how long it was blocked', async () => {
+    const windows: LoopDelay[] = [];
+    const monitor = new EventLoopMonitor((delay) => windows.push(delay), 100);
+    onTestFinished(() => monitor.close());
+    await expect.poll(() => windows.length).toBeGreaterThan(0);
+    const until = performance.now() + 200;
+    while (performance.now() < until);
+    await expect.poll(() => windows.some(({ maxSeconds }) => maxSeconds > 0.1)).toBe(true);
+    for (const { medianSeconds, p99Seconds, maxSeconds } of windows) {
+      expect(medianSeconds).toBeGreaterThanOrEqual(0);
+      expect(p99Seconds).toBeLessThanOrEqual(maxSeconds + 0.001);
+    }
+  });
+});

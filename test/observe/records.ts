@@ -1,0 +1,118 @@
+/** What a shard tells its observers, filled in; a test names what it is about. */
+import type {
+  ActionRecord,
+  CycleReport,
+  KindCounts,
+  ListingReport,
+  ShardCounters,
+  ShardGauges,
+} from '../../src/shard/ports/observer.ts';
+
+export const NO_ACTIONS: KindCounts = { Bootstrap: 0, Provision: 0, Reclaim: 0, Preempt: 0, Delete: 0 };
+
+export function actionRecord(changes: Partial<ActionRecord> = {}): ActionRecord {
+  return {
+    atMs: Date.UTC(2026, 0, 2, 3, 4, 5, 678),
+    cycle: 7,
+    kind: 'Reclaim',
+    machineId: 'm-1',
+    clusterId: 'c-1',
+    forClusterId: '',
+    fingerprint: 'p=100|ipb=1|rpb=1|reqs=|spr=',
+    group: '',
+    reason: 'phase3.excess',
+    graceSeconds: 600,
+    outcome: 'success',
+    detail: '',
+    durationMs: 1_250,
+    blobMs: 0,
+    callMs: 1_000,
+    ...changes,
+  };
+}
+
+export function cycleReport(changes: Partial<CycleReport> = {}): CycleReport {
+  return {
+    cycle: 1,
+    atMs: 1_000_000,
+    isOrdinary: true,
+    durationMs: 4,
+    phaseMs: { reconcile: 1, snapread: 0, phase1: 2, phase2: 0, phase3: 0.5, emit: 0.25, execute: 0.25 },
+    decided: NO_ACTIONS,
+    enqueued: NO_ACTIONS,
+    suppressed: NO_ACTIONS,
+    dryRun: NO_ACTIONS,
+    capped: 0,
+    deferred: 0,
+    dropped: 0,
+    deduped: 0,
+    changedMachines: 0,
+    changedClusters: 0,
+    evaluatedNeeds: 0,
+    unmetNeeds: 0,
+    heldBack: '',
+    ...changes,
+  };
+}
+
+export function listingReport(changes: Partial<ListingReport> = {}): ListingReport {
+  return {
+    provider: 'rack-a',
+    isFull: true,
+    failure: '',
+    durationMs: 20,
+    answerBytes: 1_000,
+    listedCount: 10,
+    newCount: 0,
+    changedCount: 0,
+    removedCount: 0,
+    parkedCount: 0,
+    doubtedCount: 0,
+    rejected: { price: 0, interruption_probability: 0, structural: 0 },
+    isSuspect: false,
+    sliceMsMax: 1,
+    applyMs: 1,
+    ...changes,
+  };
+}
+
+export function shardCounters(changes: Partial<ShardCounters> = {}): ShardCounters {
+  return {
+    rejected: { price: 0, interruption_probability: 0, structural: 0 },
+    rowsNew: 0,
+    rowsChanged: 0,
+    rowsRemoved: 0,
+    rowsParked: 0,
+    wordsConfirmed: 0,
+    wordsDropped: 0,
+    suspectListings: 0,
+    failedListings: 0,
+    followUpReads: 0,
+    reclaimsCapped: 0,
+    actionsDeferred: 0,
+    actionsDropped: 0,
+    actionsDeduped: 0,
+    rollupsAccepted: 0,
+    rollupsUnchanged: 0,
+    checkDifferences: 0,
+    checksRun: 0,
+    ...changes,
+  };
+}
+
+export function shardGauges(changes: Partial<ShardGauges> = {}): ShardGauges {
+  return {
+    queueDepth: 0,
+    inFlight: 0,
+    readsWaiting: 0,
+    readsInFlight: 0,
+    parkedRows: 0,
+    stuckMachines: 0,
+    machinesInBackoff: 0,
+    offeringsInBackoff: 0,
+    isPaused: false,
+    isDryRun: false,
+    isFenced: false,
+    ...changes,
+  };
+}

@@ -1,0 +1,296 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { CLUSTER_LABELS_MAX } from '../../src/observe/cluster-labels.ts';
+import { allMetrics, metricsPage } from '../../src/observe/metric-docs.ts';
+import { ShardMetrics } from '../../src/observe/shard-metrics.ts';
+import type { ActionOutcome } from '../../src/shard/ports/observer.ts';
+import {
+  actionRecord,
+  cycleReport,
+  listingReport,
+  NO_ACTIONS,
+  shardCounters,
+  shardGauges,
+} from './records.ts';
+
+function metricsUnderTest(): ShardMetrics {
+  const metrics = new ShardMetrics({ hasProcessMetrics: false });
+  onTestFinished(() => metrics.close());
+  return metrics;
+}
+
+/** Samples by name and labels as they are exposed: `name{a="b"}` → value. */
+async function samplesOf(metrics: ShardMetrics): Promise<Map<string, number>> {
+  const { body } = await metrics.scrape();
+  return new Map(
+    body
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+}
+
+/** Under exactly these names, because dashboards of the reference use them. */
+const PROMISED =
+  `cycle_duration_seconds cycle_phase_duration_seconds inventory_machines demand_machines shortfalls
+  shortfalls_aged actions_total action_execute_outcomes_total actions_deferred_total actions_dropped_total
+  actions_deduped_total action_queue_depth execute_inflight action_duration_seconds configure_phase_seconds
+  request_bootstrap_seconds drain_phase_seconds provisioning_latency_seconds reclaims_capped_total rollup_quarantined
+  actions_suppressed_total actuation_paused actions_dryrun_total idle_releases_total machines_rejected_total
+  rollups_rejected_total shortfalls_by_priority active_sessions session_lifecycle_total session_identity_rejected_total`
+    .split(/\s+/)
+    .map((name) => `bigfleet_shard_${name}`);
+
+describe('the metrics', () => {
+  it('have the names that users of the reference know, and no others under their prefix', async () => {
+    const names = (await allMetrics()).map(({ name }) => name);
+    expect(names.filter((name) => name.startsWith('bigfleet_')).sort()).toEqual([...PROMISED].sort());
+    expect(names.filter((name) => !/^(?:bigfleet_shard|flotilla)_/.test(name))).toEqual([]);
+  });
+
+  it('all say what they mean, and counters end in _total', async () => {
+    for (const { name, help, type } of await allMetrics()) {
+      expect(help, name).toMatch(/\.$/);
+      if (type === 'counter') expect(name).toMatch(/_total$/);
+    }
+  });
+
+  it('docs/ops/metrics.md is current; npm run docs writes it', async () => {
+    const path = join(import.meta.dirname, '../../docs/ops/metrics.md');
+    expect(readFileSync(path, 'utf8')).toBe(await metricsPage());
+  });
+
+  it('are exposed before the shard is there, without samples of what is not known', async () => {
+    const samples = await samplesOf(metricsUnderTest());
+    expect(samples.get('bigfleet_shard_actions_total{kind="Reclaim"}')).toBe(0);
+    expect([...samples.keys()].filter((key) => key.startsWith('bigfleet_shard_shortfalls'))).toEqual([]);
+    expect(samples.has('bigfleet_shard_actuation_paused')).toBe(false);
+    expect(samples.has('bigfleet_shard_actions_dropped_total')).toBe(false);
+  });
+
+  it('come with those of the process', async () => {
+    const metrics = new ShardMetrics();
+    onTestFinished(() => metrics.close());
+    const { body, contentType } = await metrics.scrape();
+    expect(body).toContain('process_cpu_seconds_total');
+    expect(contentType).toContain('text/plain');
+  });
+});
+
+describe('C6: a cycle', () => {
+  it('is counted with its phases and its actions by kind', async () => {
+    const metrics = metricsUnderTest();
+    metrics.cycleEnded(
+      cycleReport({
+        durationMs: 40,
+        unmetNeeds: 3,
+        enqueued: { ...NO_ACTIONS, Bootstrap: 5 },
+        suppressed: { ...NO_ACTIONS, Delete: 2 },
+        dryRun: { ...NO_ACTIONS, Preempt: 1 },
+      }),
+    );
+    metrics.cycleEnded(cycleReport({ isOrdinary: false, enqueued: { ...NO_ACTIONS, Bootstrap: 1 } }));
+    const samples = await samplesOf(metrics);
+    expect(Object.fromEntries(samples)).toMatchObject({
+      bigfleet_shard_cycle_duration_seconds_count: 2,
+      bigfleet_shard_cycle_duration_seconds_sum: 0.044,
+      'bigfleet_shard_cycle_duration_seconds_bucket{le="0.005"}': 1,
+      'bigfleet_shard_cycle_phase_duration_seconds_count{phase="phase1"}': 2,
+      'bigfleet_shard_cycle_phase_duration_seconds_count{phase="snapread"}': 2,
+      'bigfleet_shard_actions_total{kind="Bootstrap"}': 6,
+      'bigfleet_shard_actions_total{kind="Delete"}': 0,
+      'bigfleet_shard_actions_suppressed_total{kind="Delete"}': 2,
+      'bigfleet_shard_actions_dryrun_total{kind="Preempt"}': 1,
+      'flotilla_cycles_total{trigger="ordinary"}': 1,
+      'flotilla_cycles_total{trigger="woken"}': 1,
+      flotilla_last_cycle_timestamp_seconds: 1_000,
+    });
+  });
+
+  it('says whether actions are held back', async () => {
+    const metrics = metricsUnderTest();
+    metrics.cycleEnded(cycleReport({ heldBack: 'waiting for the first listing of rack-a' }));
+    expect((await samplesOf(metrics)).get('flotilla_actions_held_back')).toBe(1);
+    metrics.cycleEnded(cycleReport());
+    expect((await samplesOf(metrics)).get('flotilla_actions_held_back')).toBe(0);
+  });
+});
+
+describe('X9: an action', () => {
+  it('is counted by kind and outcome, with what it waited for', async () => {
+    const metrics = metricsUnderTest();
+    metrics.actionEnded(
+      actionRecord({ kind: 'Bootstrap', outcome: 'accepted', blobMs: 200, callMs: 300, durationMs: 600 }),
+    );
+    metrics.actionEnded(
+      actionRecord({ kind: 'Bootstrap', outcome: 'blob_timeout', blobMs: 30_000, callMs: 0 }),
+    );
+    metrics.actionEnded(actionRecord({ kind: 'Preempt', callMs: 20 }));
+    metrics.actionEnded(actionRecord({ kind: 'Delete' }));
+    metrics.actionEnded(actionRecord({ kind: 'Delete', outcome: 'provider_error' }));
+    const samples = await samplesOf(metrics);
+    expect(Object.fromEntries(samples)).toMatchObject({
+      'bigfleet_shard_action_execute_outcomes_total{kind="Bootstrap",outcome="accepted"}': 1,
+      'bigfleet_shard_action_execute_outcomes_total{kind="Bootstrap",outcome="blob_timeout"}': 1,
+      'bigfleet_shard_action_execute_outcomes_total{kind="Delete",outcome="provider_error"}': 1,
+      'bigfleet_shard_action_duration_seconds_count{kind="Bootstrap"}': 2,
+      bigfleet_shard_request_bootstrap_seconds_count: 2,
+      bigfleet_shard_configure_phase_seconds_count: 1,
+      bigfleet_shard_configure_phase_seconds_sum: 0.3,
+      bigfleet_shard_drain_phase_seconds_count: 1,
+      bigfleet_shard_provisioning_latency_seconds_count: 1,
+      bigfleet_shard_provisioning_latency_seconds_sum: 0.6,
+      bigfleet_shard_idle_releases_total: 1,
+    });
+  });
+
+  for (const outcome of [
+    'dropped',
+    'deduped',
+    'suppressed',
+    'dryrun',
+    'stale_state',
+  ] as const satisfies ActionOutcome[]) {
+    it(`that was not carried out (${outcome}) has no duration`, async () => {
+      const metrics = metricsUnderTest();
+      metrics.actionEnded(actionRecord({ outcome }));
+      const samples = await samplesOf(metrics);
+      expect([...samples.keys()].filter((key) => key.startsWith('bigfleet_shard_action_duration'))).toEqual(
+        [],
+      );
+    });
+  }
+});
+
+describe('listings', () => {
+  it('show when each provider last answered, and whether it was trusted', async () => {
+    const metrics = metricsUnderTest();
+    metrics.listingEnded(listingReport());
+    metrics.listingEnded(listingReport({ provider: 'rack-b', failure: 'gone' }));
+    metrics.listingEnded(listingReport({ provider: 'rack-c', isSuspect: true }));
+    const samples = await samplesOf(metrics);
+    expect(samples.get('flotilla_last_listing_timestamp_seconds{provider="rack-a"}')).toBeGreaterThan(1e9);
+    expect(samples.has('flotilla_last_listing_timestamp_seconds{provider="rack-b"}')).toBe(false);
+    expect(samples.get('flotilla_listing_duration_seconds_count{provider="rack-b"}')).toBe(1);
+    expect(samples.get('flotilla_listing_suspect{provider="rack-c"}')).toBe(1);
+    expect(samples.get('flotilla_listing_suspect{provider="rack-a"}')).toBe(0);
+  });
+});
+
+describe('what is read at scrape time', () => {
+  it('are the counts and gauges of that moment', async () => {
+    const metrics = metricsUnderTest();
+    const counters = shardCounters({
+      actionsDropped: 4,
+      rowsParked: 2,
+      rollupsAccepted: 3,
+      rollupsUnchanged: 9,
+    });
+    counters.rejected.price = 5;
+    let isPaused = true;
+    metrics.watch({
+      counters: () => counters,
+      gauges: () => shardGauges({ isPaused, queueDepth: 11, inFlight: 7 }),
+    });
+    expect(Object.fromEntries(await samplesOf(metrics))).toMatchObject({
+      bigfleet_shard_actions_dropped_total: 4,
+      'bigfleet_shard_machines_rejected_total{reason="price"}': 5,
+      'bigfleet_shard_machines_rejected_total{reason="structural"}': 0,
+      'flotilla_reconcile_rows_total{fate="parked"}': 2,
+      'flotilla_rollups_total{result="changed"}': 3,
+      'flotilla_rollups_total{result="unchanged"}': 9,
+      bigfleet_shard_action_queue_depth: 11,
+      bigfleet_shard_execute_inflight: 7,
+      bigfleet_shard_actuation_paused: 1,
+    });
+    counters.actionsDropped = 6;
+    isPaused = false;
+    const later = await samplesOf(metrics);
+    expect(later.get('bigfleet_shard_actions_dropped_total')).toBe(6);
+    expect(later.get('bigfleet_shard_actuation_paused')).toBe(0);
+  });
+
+  it('P5: are shortfalls by age and by class of priority', async () => {
+    const metrics = metricsUnderTest();
+    const shortfalls = [
+      { priority: 2_000_000, ageCycles: 1 },
+      { priority: 1_000_000, ageCycles: 9 },
+      { priority: 999_999, ageCycles: 10 },
+      { priority: 1_000, ageCycles: 59 },
+      { priority: 999, ageCycles: 60 },
+      { priority: 99, ageCycles: 299 },
+      { priority: -5, ageCycles: 300 },
+    ];
+    metrics.watch({ shortfalls: () => shortfalls });
+    expect(Object.fromEntries(await samplesOf(metrics))).toMatchObject({
+      bigfleet_shard_shortfalls: 7,
+      'bigfleet_shard_shortfalls_aged{bucket="1-9"}': 2,
+      'bigfleet_shard_shortfalls_aged{bucket="10-59"}': 2,
+      'bigfleet_shard_shortfalls_aged{bucket="60-299"}': 2,
+      'bigfleet_shard_shortfalls_aged{bucket="300+"}': 1,
+      'bigfleet_shard_shortfalls_by_priority{priority_class="critical"}': 2,
+      'bigfleet_shard_shortfalls_by_priority{priority_class="service"}': 2,
+      'bigfleet_shard_shortfalls_by_priority{priority_class="batch"}': 1,
+      'bigfleet_shard_shortfalls_by_priority{priority_class="other"}': 2,
+    });
+  });
+
+  it('are sessions, workers, the audit log and readiness', async () => {
+    const metrics = metricsUnderTest();
+    metrics.watch({
+      sessions: () => ({ active: 2, installed: 5, removed: 2, replaced: 1, identityRejected: 3 }),
+      workerRestarts: () => 1,
+    });
+    metrics.watch({ audit: () => ({ written: 10, lost: 2, isFailing: true }), isReady: () => true });
+    expect(Object.fromEntries(await samplesOf(metrics))).toMatchObject({
+      bigfleet_shard_active_sessions: 2,
+      'bigfleet_shard_session_lifecycle_total{event="installed"}': 5,
+      'bigfleet_shard_session_lifecycle_total{event="replaced"}': 1,
+      bigfleet_shard_session_identity_rejected_total: 3,
+      flotilla_worker_restarts_total: 1,
+      flotilla_audit_records_lost_total: 2,
+      flotilla_audit_failing: 1,
+      flotilla_ready: 1,
+    });
+  });
+
+  it('N7: are held roll-ups, and a cluster that is released disappears', async () => {
+    const metrics = metricsUnderTest();
+    let held: [string, number][] = [['c-1', 2]];
+    metrics.watch({ heldRollups: () => held });
+    expect((await samplesOf(metrics)).get('bigfleet_shard_rollup_quarantined{cluster="c-1"}')).toBe(2);
+    held = [];
+    expect((await samplesOf(metrics)).has('bigfleet_shard_rollup_quarantined{cluster="c-1"}')).toBe(false);
+  });
+});
+
+describe('I4: labels that clients choose', () => {
+  it('are bounded in number, and nothing is lost', async () => {
+    const metrics = metricsUnderTest();
+    const clusterCount = CLUSTER_LABELS_MAX + 500;
+    for (let index = 0; index < clusterCount; index++) {
+      metrics.happened({ kind: 'rollup_rejected', level: 'warn', clusterId: `c-${index}`, detail: '' });
+    }
+    metrics.happened({ kind: 'rollup_rejected', level: 'warn', clusterId: 'c-0', detail: '' });
+    metrics.watch({
+      heldRollups: () => Array.from({ length: clusterCount }, (_, index) => [`c-${index}`, 1] as const),
+    });
+    const samples = await samplesOf(metrics);
+    for (const name of ['bigfleet_shard_rollups_rejected_total', 'bigfleet_shard_rollup_quarantined']) {
+      const ofName = [...samples].filter(([key]) => key.startsWith(name));
+      expect(ofName).toHaveLength(CLUSTER_LABELS_MAX + 1);
+      const total = ofName.reduce((sum, [, value]) => sum + value, 0);
+      expect(total).toBe(name.endsWith('_total') ? clusterCount + 1 : clusterCount);
+    }
+    expect(samples.get('bigfleet_shard_rollups_rejected_total{cluster="c-0"}')).toBe(2);
+  });
+
+  it('cannot break the format', async () => {
+    const metrics = metricsUnderTest();
+    metrics.happened({ kind: 'rollup_rejected', level: 'warn', clusterId: 'a"}\nforged 1\\', detail: '' });
+    const { body } = await metrics.scrape();
+    expect(body).not.toMatch(/^forged/m);
+    expect(body).toContain('cluster="a\\"}\\nforged 1\\\\"');
+  });
+});
