@@ -12,7 +12,10 @@ export type InspectStream = ServerWritableStream<InspectNeedsRequest, InspectNee
 /** int64 nanoseconds are written as the nearest double: off by at most 128 ns in this century. */
 const NANOS_PER_MS = 1e6;
 
-export async function inspectNeeds(stream: InspectStream, reader: NeedsReader): Promise<void> {
+export async function inspectNeeds(
+  stream: InspectStream,
+  reader: Pick<NeedsReader, 'inspectNeeds'>,
+): Promise<void> {
   const { clusterId, limit } = stream.request;
   if (limit < 0) {
     stream.emit('error', {

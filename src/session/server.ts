@@ -18,7 +18,7 @@ export interface OperatorServerOptions {
   /** `host:port`; port 0 takes a free one. */
   readonly listen: string;
   readonly shard: ShardForOperators;
-  readonly needs: NeedsReader;
+  readonly needs: Pick<NeedsReader, 'inspectNeeds'>;
   /** Mutual TLS; without it everything is plaintext and nobody is asked who they are. */
   readonly tls?: TlsFiles | undefined;
   /** How often the TLS files are looked at for new ones. */

@@ -19,9 +19,9 @@ export interface Rig {
   greeted(clusterId: string): Promise<Operator>;
 }
 
-const NO_NEEDS: NeedsReader = {
+const NO_NEEDS: Pick<NeedsReader, 'inspectNeeds'> = {
   inspectNeeds: async () => ({
-    header: { cycle: 0, computedAtMs: 0, totalNeeds: 0 },
+    header: { cycle: 0, computedAtMs: 0, totalNeeds: 0, unmetNeeds: 0 },
     pages: (async function* () {})(),
   }),
 };
