@@ -14,11 +14,14 @@ export class Announcer {
   readonly #operators: OperatorsPort;
   /** By cluster ref: whether anybody listens. */
   readonly #hasSession: (cluster: number) => boolean;
+  /** By cluster ref: a machine has left it, and may be remembered as gone for its operator (O4). */
+  readonly #hasLost: Uint8Array;
 
   constructor(inventory: Inventory, operators: OperatorsPort, hasSession: (cluster: number) => boolean) {
     this.#inventory = inventory;
     this.#operators = operators;
     this.#hasSession = hasSession;
+    this.#hasLost = new Uint8Array(inventory.tables.clusters.entriesMax + 1);
   }
 
   changed(change: Readonly<MachineChanged>): void {
@@ -26,8 +29,7 @@ export class Announcer {
     const before = from !== 0 && canBeBound(from as MachineState) ? clusterBefore : 0;
     const after = to !== 0 && canBeBound(to as MachineState) ? clusterAfter : 0;
     if (before !== 0 && before !== after) this.#left(slot, to, before);
-    // First seen bound, and nobody there to tell: the resync of a session covers it (O4), for half a million at a start.
-    if (after !== 0 && (from !== 0 || this.#hasSession(after))) this.#tell(slot, after);
+    if (after !== 0 && (from !== 0 || this.#matters(after))) this.#tell(slot, after);
   }
 
   /** O1: the machines bound to a cluster now. */
@@ -62,6 +64,11 @@ export class Announcer {
     return nodeStateOf(this.#inventory, slot, clusterId);
   }
 
+  /** First seen bound, half a million of them at a start: the resync covers it, if nothing older is to be taken back. */
+  #matters(cluster: number): boolean {
+    return this.#hasSession(cluster) || this.#hasLost[cluster] === 1;
+  }
+
   #tell(slot: number, cluster: number): void {
     const { tables } = this.#inventory;
     this.#operators.nodeChanged(tables.clusters.get(cluster), slot, this.#inventory.idOf(slot));
@@ -69,6 +76,7 @@ export class Announcer {
 
   #left(slot: number, to: number, cluster: number): void {
     const clusterId = this.#inventory.tables.clusters.get(cluster);
+    this.#hasLost[cluster] = 1;
     const make = to === 0 ? removedNodeState : nodeStateOf;
     this.#operators.nodeLeft(make(this.#inventory, slot, clusterId));
   }

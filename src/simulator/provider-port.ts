@@ -1,0 +1,147 @@
+/**
+ * The shard's providers inside a simulation: simulated providers behind a simulated network, and between them and the
+ * shard the real bytes, the real decoder and the real comparison of listings, on one thread.
+ */
+
+import { ListingComparison } from '../../workers/listing-comparison.ts';
+import type { SharedInventory } from '../inventory/inventory.ts';
+import { INVALID_REASONS } from '../provider/decode/batch.ts';
+import { MachineDecoder } from '../provider/decode/decoder.ts';
+import { machineAt } from '../provider/decode/rows.ts';
+import type { SimulatedProvider } from '../provider/simulated/provider.ts';
+import type { Ack, Answer } from '../provider/simulated/requests.ts';
+import type {
+  ListAnswer,
+  ListRequest,
+  ProviderAnswer,
+  ProviderCall,
+  ProviderFailureKind,
+  ProviderPort,
+  ProviderRead,
+} from '../shard/ports/providers.ts';
+import { encode } from '../wire/codec.ts';
+import type { Machine } from '../wire/protocol.generated.ts';
+import type { Network, Undelivered } from './network.ts';
+
+export interface SimulatedLink {
+  readonly name: string;
+  readonly provider: SimulatedProvider;
+  readonly network: Network;
+  /** What a listing's bytes become on the way: a provider that lies. */
+  bendListing?: (bytes: Uint8Array) => Uint8Array;
+}
+
+export interface PortOptions {
+  readonly links: readonly SimulatedLink[];
+  readonly inventory: SharedInventory;
+  readonly shardId: string;
+  readonly epoch: number;
+  /** Calls under way, by machine: watched by the invariants. */
+  readonly inFlight: Map<string, number>;
+}
+
+const FAILURE_KINDS: Readonly<Record<string, ProviderFailureKind>> = {
+  not_found: 'not_found',
+  invalid_argument: 'invalid',
+  unimplemented: 'unsupported',
+  failed_precondition: 'fenced',
+  aborted: 'other',
+  resource_exhausted: 'other',
+};
+
+export class SimulatedProviderPort implements ProviderPort {
+  readonly names: readonly string[];
+  readonly #options: PortOptions;
+  readonly #decoder = new MachineDecoder();
+  readonly #comparison: ListingComparison;
+  #sequence = 0;
+
+  constructor(options: PortOptions) {
+    this.#options = options;
+    this.names = options.links.map(({ name }) => name);
+    this.#comparison = new ListingComparison(options.inventory, this.names);
+  }
+
+  async call(call: ProviderCall): Promise<ProviderAnswer> {
+    const { links, shardId, epoch, inFlight } = this.#options;
+    const { provider, network } = links[call.provider]!;
+    const { machineId } = call;
+    const token = { machineId, shardId, shardEpoch: epoch, sequenceNumber: ++this.#sequence };
+    inFlight.set(machineId, (inFlight.get(machineId) ?? 0) + 1);
+    const answer = await network.call<Answer<Ack>>(call.deadlineUnixMs, () => {
+      const answered = send(provider, call, token);
+      return answered.kind === 'silent' ? null : answered;
+    });
+    inFlight.set(machineId, inFlight.get(machineId)! - 1);
+    if (isUndelivered(answer)) return undelivered(answer);
+    if (answer.kind !== 'ok') return refusalOf(answer);
+    const { operationId, machine } = answer.value;
+    this.#decoder.decodeAck(encode('TransitionAck', { operationId, machine }), machineId);
+    return this.#decoded();
+  }
+
+  async read(read: ProviderRead): Promise<ProviderAnswer> {
+    const { provider, network } = this.#options.links[read.provider]!;
+    const answer = await network.call<Answer<Machine>>(read.deadlineUnixMs, () =>
+      provider.get({ id: read.machineId }),
+    );
+    if (isUndelivered(answer)) return undelivered(answer);
+    if (answer.kind !== 'ok') return refusalOf(answer);
+    this.#decoder.decodeMachine(encode('Machine', answer.value), read.machineId);
+    return this.#decoded();
+  }
+
+  async list(request: ListRequest): Promise<ListAnswer> {
+    const link = this.#options.links[request.provider]!;
+    const { sinceRevision } = request;
+    const answer = await link.network.call<Answer<Uint8Array>>(request.deadlineUnixMs, () =>
+      link.provider.encodeList({ sinceRevision }),
+    );
+    if (isUndelivered(answer)) return { ...undelivered(answer), durationMs: 0 };
+    if (answer.kind !== 'ok') return { ...refusalOf(answer), durationMs: 0 };
+    const bytes = link.bendListing?.(answer.value) ?? answer.value;
+    const batch = this.#decoder.decodeList(bytes);
+    const compared = this.#comparison.compare(batch, request.provider, sinceRevision.length === 0);
+    return { ...compared, durationMs: 0 };
+  }
+
+  #decoded(): ProviderAnswer {
+    const { batch } = this.#decoder;
+    if (batch.rowCount === 1) return { kind: 'accepted', machine: machineAt(batch, 0) };
+    const reason = INVALID_REASONS.find((_, index) => batch.rejectedCounts[index]! > 0) ?? 'structural';
+    return { kind: 'malformed', detail: batch.rejectionTexts[0] ?? '', reason };
+  }
+}
+
+type Token = { machineId: string; shardId: string; shardEpoch: number; sequenceNumber: number };
+
+function send(provider: SimulatedProvider, call: ProviderCall, token: Token): Answer<Ack> {
+  switch (call.kind) {
+    case 'create':
+      return provider.create(token);
+    case 'configure':
+      return provider.configure({
+        ...token,
+        clusterId: call.clusterId!,
+        bootstrapBlob: call.bootstrapBlob!,
+        shardMetadata: call.shardMetadata!,
+      });
+    case 'drain':
+      return provider.drain({ ...token, gracePeriodSeconds: call.graceSeconds! });
+    case 'delete':
+      return provider.delete(token);
+  }
+}
+
+function isUndelivered(answer: unknown): answer is Undelivered {
+  return typeof answer === 'string';
+}
+
+function undelivered(kind: Undelivered): ProviderAnswer & { kind: Undelivered } {
+  return { kind, detail: `the network (simulated): ${kind}` };
+}
+
+function refusalOf(answer: Exclude<Answer<unknown>, { kind: 'ok' }>) {
+  if (answer.kind === 'silent') return { kind: 'timeout', detail: 'no answer' } as const;
+  return { kind: FAILURE_KINDS[answer.code]!, detail: answer.detail };
+}

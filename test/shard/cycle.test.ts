@@ -1,0 +1,272 @@
+/** C1–C6 and R2: when cycles run, in which order, and what keeps their actions back. */
+import { describe, expect, it } from 'vitest';
+import { MachineState } from '../../src/machine/state.ts';
+import { Fixture, machine, machines, need, PROVIDERS, S, SLOW } from './fixture.ts';
+
+describe('C1: when cycles run', () => {
+  it('C1: an ordinary cycle every interval, whatever happens', async () => {
+    const fixture = new Fixture({ machines: machines(3, 'm'), demand: { c1: [need(2)] } });
+    await fixture.run(100.5);
+    expect(fixture.ordinaryCycles()).toHaveLength(11);
+    expect(fixture.cycles.map(({ cycle }) => cycle)).toEqual(fixture.cycles.map((_, index) => index + 1));
+  });
+
+  it('C1: an accepted roll-up that changed something wakes a cycle at once; a repeated one does not', async () => {
+    const fixture = new Fixture({ machines: machines(3, 'm', { state: S.Idle }), demand: { c1: [need(1)] } });
+    await fixture.run(35);
+    const before = fixture.cycles.length;
+    fixture.world.setDemand(fixture.cluster(), [need(1)]);
+    await fixture.run(0.5);
+    expect(fixture.cycles).toHaveLength(before);
+    fixture.world.setDemand(fixture.cluster(), [need(2)]);
+    await fixture.run(0.5);
+    expect(fixture.cycles.length).toBeGreaterThan(before);
+    expect(fixture.cycles.at(-1)!.isOrdinary).toBe(false);
+    expect(fixture.started('configure')).toHaveLength(2);
+  });
+
+  it('C1: a machine that a read shows Idle wakes a cycle, which binds it without waiting for the interval', async () => {
+    const fixture = new Fixture({
+      machines: [machine('m')],
+      demand: { c1: [need(1)] },
+      provider: PROVIDERS[1]![1],
+      settings: { cycleIntervalMs: 1_000_000 },
+    });
+    await fixture.run(30);
+    expect(fixture.ordinaryCycles()).toHaveLength(1);
+    expect(fixture.truth()).toEqual({ Configured: 1 });
+  });
+
+  it('C1: a woken cycle emits no reclaim and advances no count', async () => {
+    const fixture = new Fixture({
+      machines: machines(2, 'm', { state: S.Idle }),
+      demand: { c1: [need(2), need(1, { type: 'missing', priority: 9 })] },
+    });
+    await fixture.run(25);
+    const { engine, needs, inventory } = fixture.shard;
+    const cluster = inventory.tables.clusters.find('c1');
+    const ages = () => {
+      const found: number[] = [];
+      engine.verdictsOf(cluster, (_row, { cyclesUnmet }) => found.push(cyclesUnmet));
+      return Math.max(...found);
+    };
+    const age = ages();
+    expect(needs.sliceCount(cluster)).toBe(2);
+    fixture.world.setDemand(fixture.cluster(), [need(1), need(1, { type: 'missing', priority: 9 })]);
+    await fixture.run(0.3);
+    expect(fixture.cycles.at(-1)!.isOrdinary).toBe(false);
+    expect(fixture.cycles.at(-1)!.decided.Reclaim).toBe(0);
+    expect(ages()).toBe(age);
+    await fixture.run(10);
+    expect(fixture.started('drain')).toHaveLength(1);
+    expect(ages()).toBe(age + 1);
+  });
+
+  it('C1: a queue that dropped actions wakes a cycle when it has fallen to half', async () => {
+    const fixture = new Fixture({
+      machines: machines(40, 'm', { state: S.Idle }),
+      demand: { c1: [need(40)] },
+      settings: { executeConcurrency: 2, cycleIntervalMs: 1_000_000 },
+    });
+    await fixture.run(60);
+    expect(fixture.cycles[0]!.isOrdinary).toBe(true);
+    expect(fixture.shard.counters.actionsDropped).toBeGreaterThan(0);
+    expect(fixture.ordinaryCycles()).toHaveLength(1);
+    expect(fixture.truth()).toEqual({ Configured: 40 });
+  });
+});
+
+describe('C2: reconcile and decision', () => {
+  it('C2: until the provider has been listed once nothing is emitted, and the report says why', async () => {
+    const fixture = new Fixture({
+      machines: machines(2, 'm', { state: S.Idle }),
+      demand: { c1: [need(1)] },
+      isStopped: true,
+    });
+    fixture.world.network.isDown = true;
+    fixture.world.startShard();
+    await fixture.run(200);
+    expect(fixture.ordinaryCycles().length).toBeGreaterThan(10);
+    expect(fixture.cycles.at(-1)!.heldBack).toBe('waiting for the first listing of simulated');
+    expect(fixture.asked('configure')).toHaveLength(0);
+    fixture.world.network.isDown = false;
+    await fixture.run(140);
+    expect(fixture.truth()).toEqual({ Configured: 1, Idle: 1 });
+  });
+
+  it('C2: an optional provider is not waited for', async () => {
+    const fixture = new Fixture({
+      demand: { c1: [need(1)] },
+      settings: { optionalProviders: ['simulated'] },
+      isStopped: true,
+    });
+    fixture.world.network.isDown = true;
+    fixture.world.startShard();
+    await fixture.run(30);
+    expect(fixture.cycles.at(-1)!.heldBack).toBe('');
+  });
+
+  it('C2, S7: a listing that fails stops no cycle, and what is known stays', async () => {
+    const fixture = new Fixture({ machines: machines(4, 'm', { state: S.Idle }), demand: { c1: [need(1)] } });
+    await fixture.run(25);
+    fixture.world.network.isDown = true;
+    await fixture.run(300);
+    expect(fixture.ordinaryCycles().length).toBeGreaterThanOrEqual(32);
+    expect(fixture.shard.inventory.count).toBe(4);
+    expect(fixture.shard.counters.failedListings).toBeGreaterThan(0);
+  });
+
+  it('C2: a late listing is applied when it arrives, and the cycle goes on without it', async () => {
+    const fixture = new Fixture({ machines: machines(2, 'm'), demand: { c1: [need(1)] } });
+    await fixture.run(15);
+    fixture.world.network.faults = { delayMsMean: 25_000, requestLoss: 0, answerLoss: 0, noticedShare: 0 };
+    fixture.world.provider.add(machine('late'));
+    await fixture.run(300);
+    expect(fixture.known('late')).toBe('Speculative');
+    expect(fixture.ordinaryCycles().length).toBeGreaterThanOrEqual(31);
+  });
+
+  it('the cycle never waits for an action: with every call hanging, cycles keep their rhythm', async () => {
+    const fixture = new Fixture({
+      machines: machines(40, 'm', { state: S.Idle }),
+      demand: { c1: [need(40)] },
+      settings: { executeConcurrency: 4, executeTimeoutMs: 300_000 },
+      provider: { operations: { configure: { silenceProbability: 1 } } },
+    });
+    await fixture.run(100.5);
+    expect(fixture.ordinaryCycles()).toHaveLength(11);
+    expect(fixture.shard.gauges()).toMatchObject({ inFlight: 4, queueDepth: 6 });
+    expect(fixture.shard.counters.actionsDropped).toBeGreaterThan(100);
+  });
+});
+
+describe('rails', () => {
+  it('C3: at most so many actions a cycle; the surplus is deferred and done in woken cycles', async () => {
+    const fixture = new Fixture({
+      machines: machines(10, 'm', { state: S.Idle }),
+      demand: { c1: [need(10)] },
+      settings: { actionsPerCycleMax: 3 },
+    });
+    await fixture.run(9);
+    for (const { enqueued } of fixture.cycles) expect(enqueued.Bootstrap).toBeLessThanOrEqual(3);
+    expect(fixture.shard.counters.actionsDeferred).toBe(7 + 4 + 1);
+    expect(fixture.truth()).toEqual({ Configured: 10 });
+  });
+
+  for (const [rail, outcome] of [
+    ['isPaused', 'suppressed'],
+    ['isDryRun', 'dryRun'],
+  ] as const) {
+    it(`C4: with ${rail} everything is decided, counted as ${outcome}, and nothing executes`, async () => {
+      const fixture = new Fixture({
+        machines: machines(3, 'm', { state: S.Idle }),
+        demand: { c1: [need(2)] },
+        settings: { [rail]: true, actionsPerCycleMax: 1 },
+      });
+      await fixture.run(35);
+      const last = fixture.cycles.at(-1)!;
+      expect(last.decided.Bootstrap).toBe(2);
+      expect(last[outcome].Bootstrap).toBe(2);
+      expect(last.enqueued.Bootstrap).toBe(0);
+      expect(fixture.truth()).toEqual({ Idle: 3 });
+      fixture.shard.setRails({ ...fixture.shard.rails, isPaused: false, isDryRun: false });
+      await fixture.run(5);
+      expect(fixture.truth()).toEqual({ Configured: 2, Idle: 1 });
+    });
+  }
+
+  it('C4: the kill switch wins over the dry run', async () => {
+    const fixture = new Fixture({
+      machines: machines(1, 'm', { state: S.Idle }),
+      demand: { c1: [need(1)] },
+      settings: { isPaused: true, isDryRun: true },
+    });
+    await fixture.run(15);
+    expect(fixture.cycles.at(-1)!.suppressed.Bootstrap).toBe(1);
+    expect(fixture.cycles.at(-1)!.dryRun.Bootstrap).toBe(0);
+  });
+
+  for (const [configured, fraction, allowed, because] of [
+    [5, 0.05, 1, 'a small cluster still shrinks by one'],
+    [100, 0.05, 5, 'five in a hundred'],
+    [100, 0.29, 29, 'what a person calls 29 of 100'],
+    [30, 0, 30, '0 turns it off'],
+  ] as const) {
+    it(`R2: ${allowed} of ${configured} at ${fraction}: ${because}`, async () => {
+      const fixture = new Fixture({
+        machines: machines(configured, 'm', { state: S.Idle }),
+        demand: { c1: [need(configured)] },
+        settings: { reclaimCapFraction: fraction, hasRollupGuard: false },
+      });
+      await fixture.run(15);
+      fixture.world.setDemand(fixture.cluster(), []);
+      await fixture.run(9);
+      const reclaims = fixture.ordinaryCycles().map(({ enqueued }) => enqueued.Reclaim);
+      expect(reclaims.filter((count) => count > 0)[0]).toBe(allowed);
+      if (fraction > 0) {
+        expect(fixture.shard.counters.reclaimsCapped).toBe(configured - allowed);
+        await fixture.run(10);
+        const second = fixture
+          .ordinaryCycles()
+          .map(({ enqueued }) => enqueued.Reclaim)
+          .filter((count) => count > 0);
+        expect(second).toHaveLength(2);
+      }
+    });
+  }
+
+  it('R2: the cap is each cluster’s own', async () => {
+    const fixture = new Fixture({
+      machines: machines(40, 'm', { state: S.Idle }),
+      demand: { c1: [need(20)], c2: [need(20)] },
+      settings: { hasRollupGuard: false },
+    });
+    await fixture.run(15);
+    for (const id of ['c1', 'c2']) fixture.world.setDemand(fixture.cluster(id), []);
+    await fixture.run(6);
+    const reclaims = fixture.actions.filter(({ kind }) => kind === 'Reclaim');
+    expect(reclaims.map(({ clusterId }) => clusterId).sort()).toEqual(['c1', 'c2']);
+  });
+
+  it('C6: every cycle says how long its phases took and what it looked at', async () => {
+    const fixture = new Fixture({ machines: machines(2, 'm'), demand: { c1: [need(1)] } });
+    await fixture.run(5);
+    const [first] = fixture.cycles;
+    expect(Object.keys(first!.phaseMs)).toEqual([
+      'reconcile',
+      'snapread',
+      'phase1',
+      'phase2',
+      'phase3',
+      'emit',
+      'execute',
+    ]);
+    expect(first!.changedMachines).toBe(2);
+  });
+});
+
+describe('over many cycles', () => {
+  it('X1, A2: with creates that take 60 cycles exactly the demanded machines are ever requested', async () => {
+    const fixture = new Fixture({ machines: machines(20, 'm'), demand: { c1: [need(5)] }, provider: SLOW });
+    await fixture.run(1_300);
+    expect(fixture.asked('create')).toHaveLength(5);
+    expect(fixture.asked('configure')).toHaveLength(5);
+    await fixture.run(700);
+    expect(fixture.truth()).toEqual({ Configured: 5, Speculative: 15 });
+  });
+
+  it('P6: with drains that take 60 cycles exactly the needed victims are ever preempted', async () => {
+    const fixture = new Fixture({
+      machines: machines(10, 'm', { state: MachineState.Idle }),
+      demand: { low: [need(10, { priority: 100 })], high: [] },
+      provider: { operations: { drain: { latency: { meanMs: 590_000, p99Ms: 600_000 } } } },
+    });
+    await fixture.run(30);
+    fixture.world.setDemand(fixture.cluster('high'), [need(3, { priority: 100_100 })]);
+    await fixture.run(550);
+    expect(fixture.asked('drain')).toHaveLength(3);
+    await fixture.run(100);
+    expect(fixture.asked('drain')).toHaveLength(3);
+    expect(fixture.cluster('high').nodes.size).toBe(3);
+  });
+});

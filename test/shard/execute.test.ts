@@ -1,0 +1,366 @@
+/** X1–X13: what becomes of an action, and of a machine whose action went wrong. */
+import { describe, expect, it } from 'vitest';
+import { Flag } from '../../src/inventory/intent.ts';
+import { CapacityType } from '../../src/machine/capacity-type.ts';
+import { everyOperation } from '../../src/provider/simulated/settings.ts';
+import { FairSlots } from '../../src/shard/execute/fair-slots.ts';
+import { Fixture, machine, machines, need, S } from './fixture.ts';
+
+const HANGING = everyOperation({ latency: { meanMs: 1_000, p99Ms: 1_100 }, hangProbability: 1 });
+
+describe('X2: what no longer fits', () => {
+  it('X2: an action whose need was withdrawn while it waited ends quietly as stale', async () => {
+    const fixture = new Fixture({
+      machines: machines(6, 'm'),
+      demand: { c1: [need(6)] },
+      settings: { executeConcurrency: 1, hasRollupGuard: false },
+    });
+    fixture.world.network.faults = { delayMsMean: 2_000, requestLoss: 0, answerLoss: 0, noticedShare: 0 };
+    await fixture.run(12);
+    fixture.world.setDemand(fixture.cluster(), []);
+    await fixture.run(60);
+    expect(fixture.outcomes('Provision')).toContain('stale_state');
+    expect(fixture.started('create').length).toBeLessThan(6);
+  });
+
+  it('X5: a machine whose need is withdrawn before the provider is called goes back to Idle', async () => {
+    const fixture = new Fixture({
+      machines: [machine('m', { state: S.Idle })],
+      demand: { c1: [need(1)] },
+      settings: { hasRollupGuard: false },
+    });
+    fixture.cluster().faults = { delayMsMean: 4_000, blobError: 0, blobSilence: 0 };
+    await fixture.run(1);
+    expect(fixture.known('m')).toBe('Configuring');
+    fixture.world.setDemand(fixture.cluster(), []);
+    await fixture.run(60);
+    expect(fixture.outcomes('Bootstrap')).toEqual(['stale_state']);
+    expect(fixture.asked('configure')).toHaveLength(0);
+    expect(fixture.known('m')).toBe('Idle');
+  });
+});
+
+describe('X3: the queue', () => {
+  it('X3: holds twice the concurrency, drops the rest, and never has more in flight than that', async () => {
+    const fixture = new Fixture({
+      machines: machines(50, 'm', { state: S.Idle }),
+      demand: { c1: [need(50)] },
+      settings: { executeConcurrency: 4 },
+      provider: { operations: { configure: { silenceProbability: 1 } } },
+    });
+    let inFlightMax = 0;
+    await fixture.world.time.advance(5_000, () => {
+      inFlightMax = Math.max(inFlightMax, fixture.shard.executor.inFlight);
+    });
+    expect(inFlightMax).toBe(4);
+    expect(fixture.shard.counters.actionsDropped).toBeGreaterThan(0);
+    expect(fixture.shard.executor.queueDepth).toBeLessThanOrEqual(8);
+  });
+
+  it('X3: one cluster has at most a quarter of the slots while others wait, and waiting clusters take turns', async () => {
+    const slots = new FairSlots(8);
+    const granted: string[] = [];
+    const waiting = [...Array(6).fill('big'), 'b', 'c', 'd', 'b', 'c', 'big'].map((cluster) =>
+      slots.take(cluster).then(() => granted.push(cluster)),
+    );
+    await Promise.all(waiting.slice(0, 8));
+    // Alone, the first cluster may have all it wants; from then on it waits until it has less than its share.
+    expect(granted).toEqual(['big', 'big', 'big', 'big', 'big', 'big', 'b', 'c']);
+    slots.give('big');
+    slots.give('big');
+    await Promise.all(waiting.slice(8, 10));
+    expect(granted.slice(8)).toEqual(['d', 'b']);
+    for (let given = 0; given < 3; given++) slots.give('big');
+    await Promise.all(waiting);
+    expect(granted.slice(10).sort()).toEqual(['big', 'c']);
+    expect(slots.inUse).toBe(7);
+  });
+});
+
+describe('X5: bootstraps', () => {
+  it('A9, X5: a cluster without a session gets nothing bound; it does when its operator comes', async () => {
+    const fixture = new Fixture({ machines: [machine('m', { state: S.Idle })], demand: { c1: [need(1)] } });
+    await fixture.run(1);
+    fixture.world.disconnect(fixture.cluster());
+    fixture.world.provider.add(machine('n', { state: S.Idle }));
+    fixture.cluster().rows = [need(2)];
+    await fixture.run(30);
+    expect(fixture.started('configure')).toHaveLength(1);
+    fixture.world.reconnect(fixture.cluster());
+    await fixture.run(15);
+    expect(fixture.started('configure')).toHaveLength(2);
+  });
+
+  it('X5: a session lost before the answer rolls the machine back to Idle', async () => {
+    const fixture = new Fixture({ machines: [machine('m', { state: S.Idle })], demand: { c1: [need(1)] } });
+    fixture.cluster().faults = { delayMsMean: 3_000, blobError: 0, blobSilence: 0 };
+    await fixture.run(1.2);
+    fixture.world.disconnect(fixture.cluster());
+    await fixture.run(60);
+    expect(fixture.outcomes('Bootstrap')[0]).toBe('no_session');
+    expect(fixture.known('m')).toBe('Idle');
+    expect(fixture.asked('configure')).toHaveLength(0);
+  });
+
+  for (const [kind, faults, outcome] of [
+    ['an error', { delayMsMean: 5, blobError: 1, blobSilence: 0 }, 'blob_error'],
+    ['silence', { delayMsMean: 5, blobError: 0, blobSilence: 1 }, 'blob_timeout'],
+  ] as const) {
+    it(`X5: after ${kind} the need waits 10 s, then 20 s, then 40 s; the machine is Idle meanwhile`, async () => {
+      const fixture = new Fixture({
+        machines: [machine('m', { state: S.Idle })],
+        demand: { c1: [need(1)] },
+        settings: { cycleIntervalMs: 1_000, bootstrapTimeoutMs: 1_000 },
+      });
+      fixture.cluster().faults = faults;
+      await fixture.run(150);
+      const failures = fixture.actions.filter((action) => action.outcome === outcome);
+      const gaps = failures
+        .slice(1)
+        .map(({ atMs }, index) => Math.round((atMs - failures[index]!.atMs) / 10_000));
+      expect(gaps.slice(0, 3)).toEqual([1, 2, 4]);
+      expect(fixture.known('m')).toBe('Idle');
+      fixture.cluster().faults = { delayMsMean: 5, blobError: 0, blobSilence: 0 };
+      await fixture.run(90);
+      expect(fixture.truth()).toEqual({ Configured: 1 });
+    });
+  }
+
+  it('X5: a blob past its ttl is fetched again', async () => {
+    const fixture = new Fixture({
+      machines: machines(2, 'm', { state: S.Idle }),
+      demand: { c1: [need(2)] },
+      settings: { executeConcurrency: 1, executeTimeoutMs: 90_000 },
+      provider: { operations: { configure: { silenceProbability: 1 } } },
+    });
+    // The first call hangs for 90 s in the only slot; the second machine's blob is good for 60 s.
+    await fixture.run(85);
+    expect(fixture.asked('configure')).toHaveLength(1);
+    await fixture.run(20);
+    expect(fixture.asked('configure')).toHaveLength(2);
+  });
+
+  it('X5: local bootstraps need no operator', async () => {
+    const fixture = new Fixture({
+      machines: [machine('m', { state: S.Idle })],
+      demand: { c1: [need(1)] },
+      settings: { localBootstrapBlob: Buffer.from('#!/bin/sh') },
+    });
+    await fixture.run(1);
+    fixture.world.disconnect(fixture.cluster());
+    await fixture.run(14);
+    expect(fixture.asked('configure')[0]).toMatchObject({ blobBytes: 9 });
+  });
+});
+
+describe('X8: when a provider does not say what became of a call', () => {
+  it('X8: a call that was carried out and never answered is learned by reading', async () => {
+    const fixture = new Fixture({
+      machines: [machine('m', { state: S.Idle })],
+      demand: { c1: [need(1)] },
+      provider: { operations: { configure: { silenceProbability: 1 } } },
+      settings: { executeTimeoutMs: 2_000, cycleIntervalMs: 1_000_000 },
+    });
+    await fixture.run(10);
+    expect(fixture.outcomes('Bootstrap')).toEqual(['timeout']);
+    expect(fixture.known('m')).toBe('Configured');
+    expect(fixture.cluster().nodes.get('m')).toBe(S.Configured);
+    expect(fixture.asked('configure')).toHaveLength(1);
+  });
+
+  it('X8, X12: a call that never arrived is learned too, and counts as a failure', async () => {
+    const fixture = new Fixture({
+      machines: [machine('m')],
+      demand: { c1: [need(1)] },
+      settings: { isPaused: true },
+    });
+    await fixture.run(15);
+    fixture.world.network.isDown = true;
+    fixture.shard.setRails({ ...fixture.shard.rails, isPaused: false });
+    await fixture.run(4);
+    expect(fixture.known('m')).toBe('Creating');
+    fixture.world.network.isDown = false;
+    await fixture.run(15);
+    expect(fixture.known('m')).toBe('Speculative');
+    expect(fixture.shard.counters.wordsConfirmed).toBe(1);
+    const slot = fixture.shard.inventory.find('m');
+    expect(fixture.shard.inventory.hasFlag(slot, Flag.Backoff)).toBe(true);
+    await fixture.run(40);
+    expect(fixture.truth()).toEqual({ Configured: 1 });
+  });
+
+  it('X8: a provider’s refusal makes the machine Failed, and it heals by the provider’s word', async () => {
+    const fixture = new Fixture({
+      machines: [machine('m')],
+      demand: { c1: [need(1)] },
+      provider: { quotas: { 'a/z1/reserved': 0 } },
+    });
+    await fixture.run(0.5);
+    expect(fixture.outcomes('Provision')).toEqual(['provider_error']);
+    expect(fixture.actions[0]!.detail).toContain('quota');
+    await fixture.run(5);
+    expect(fixture.known('m')).toBe('Speculative');
+  });
+
+  it('X8: a fenced shard stops executing, ends its sessions, accepts none and says why', async () => {
+    const fixture = new Fixture({ machines: machines(3, 'm', { state: S.Idle }), demand: { c1: [need(1)] } });
+    await fixture.run(5);
+    // Another process with our id and a later epoch has called for the machine that comes next.
+    fixture.world.provider.create({
+      machineId: 'm-0001',
+      shardId: 'shard-0',
+      shardEpoch: 99,
+      sequenceNumber: 1,
+    });
+    fixture.world.setDemand(fixture.cluster(), [need(3)]);
+    await fixture.run(1);
+    const { shard, operators } = fixture.process;
+    expect(fixture.events.filter(({ kind }) => kind === 'fenced').length).toBeGreaterThan(0);
+    expect(shard.isFenced).toBe(true);
+    expect(shard.heldBack()).toContain('another process owns shard shard-0');
+    expect(shard.refusal()).toContain('fenced');
+    expect(operators.ended).toContain('fenced');
+    const asked = fixture.asked('configure').length;
+    await fixture.run(100);
+    expect(fixture.asked('configure')).toHaveLength(asked);
+    expect(fixture.cycles.at(-1)!.heldBack).toContain('fenced');
+  });
+});
+
+describe('X7: releases', () => {
+  it('X7: a provider that never deletes is asked once', async () => {
+    const fixture = new Fixture({
+      machines: machines(3, 'm', { state: S.Idle, capacityType: CapacityType.Spot }),
+      provider: { unsupported: ['delete'] },
+      settings: { idleHoldSpotMs: 20_000, executeConcurrency: 1 },
+    });
+    await fixture.run(400);
+    const asked = fixture.asked('delete').length;
+    expect(asked).toBeGreaterThan(0);
+    expect(asked).toBeLessThanOrEqual(3);
+    expect(fixture.truth()).toEqual({ Idle: 3 });
+    expect(fixture.known('m-0000')).toBe('Idle');
+  });
+});
+
+describe('X11: the stuck', () => {
+  it('X11: a machine in a transitional state for too long is read again, reported, and replaced', async () => {
+    const fixture = new Fixture({
+      machines: machines(2, 'm'),
+      demand: { c1: [need(1)] },
+      provider: { operations: { create: HANGING.create } },
+      settings: { stuckAfterMs: 60_000 },
+    });
+    await fixture.run(65);
+    expect(fixture.asked('create')).toHaveLength(1);
+    await fixture.run(15);
+    expect(fixture.events.filter(({ kind }) => kind === 'machine_stuck')).toHaveLength(1);
+    expect(fixture.shard.gauges().stuckMachines).toBe(1);
+    expect(fixture.asked('create')).toHaveLength(2);
+  });
+
+  it('X11: a drain has its grace on top', async () => {
+    const fixture = new Fixture({
+      machines: [machine('m', { state: S.Idle })],
+      demand: { c1: [need(1)] },
+      provider: { operations: { drain: HANGING.drain } },
+      settings: { stuckAfterMs: 60_000, hasRollupGuard: false },
+    });
+    await fixture.run(15);
+    fixture.world.setDemand(fixture.cluster(), []);
+    await fixture.run(600);
+    expect(fixture.known('m')).toBe('Draining');
+    expect(fixture.events.filter(({ kind }) => kind === 'machine_stuck')).toHaveLength(0);
+    await fixture.run(100);
+    expect(fixture.events.filter(({ kind }) => kind === 'machine_stuck')).toHaveLength(1);
+  });
+});
+
+describe('X12: back-off', () => {
+  it('X12: a machine whose action failed is left alone for 30 s, then 60 s, then 120 s', async () => {
+    const fixture = new Fixture({
+      machines: [machine('m')],
+      demand: { c1: [need(1)] },
+      provider: { quotas: { 'a/z1/reserved': 0 } },
+      settings: { cycleIntervalMs: 1_000 },
+    });
+    await fixture.run(260);
+    const asked = fixture.asked('create').map(({ atMs }) => atMs);
+    const gaps = asked.slice(1).map((atMs, index) => Math.round((atMs - asked[index]!) / 10_000));
+    expect(gaps.slice(0, 3)).toEqual([3, 6, 12]);
+  });
+
+  it('X12: three failed creates put the whole offering aside, so that the next best one is used', async () => {
+    const fixture = new Fixture({
+      machines: [
+        ...machines(50, 'cheap', { zone: 'z1', price: 1 }),
+        ...machines(5, 'dear', { zone: 'z2', price: 2 }),
+      ],
+      demand: { c1: [need(1)] },
+      provider: { quotas: { 'a/z1/reserved': 0 } },
+      settings: { cycleIntervalMs: 1_000 },
+    });
+    await fixture.run(20);
+    expect(fixture.asked('create').filter(({ result }) => result === 'over_quota')).toHaveLength(3);
+    expect(fixture.events.some(({ kind }) => kind === 'offering_backoff')).toBe(true);
+    expect(fixture.cluster().nodes.size).toBe(1);
+    expect(fixture.shard.gauges().offeringsInBackoff).toBe(1);
+  });
+
+  it('X12: an offering that is out is not asked again each cycle', async () => {
+    const fixture = new Fixture({
+      machines: machines(200, 'm'),
+      demand: { c1: [need(100)] },
+      provider: { quotas: { 'a/z1/reserved': 0 } },
+    });
+    await fixture.run(25);
+    const asked = fixture.asked('create').length;
+    await fixture.run(300);
+    // Each end of back-off lets one burst go; 30 s, 60 s, 120 s: three of them, and not thirty.
+    expect(fixture.asked('create').length).toBeLessThanOrEqual(4 * asked);
+  });
+
+  it('X12: a success clears it', async () => {
+    const fixture = new Fixture({
+      machines: [machine('m')],
+      demand: { c1: [need(1)] },
+      provider: { operations: { create: { latency: { meanMs: 1_000, p99Ms: 1_100 } } } },
+    });
+    await fixture.run(0.6);
+    fixture.world.provider.world.finish('m', 'no capacity');
+    await fixture.run(5);
+    fixture.world.provider.world.reset('m', 'repaired');
+    await fixture.run(90);
+    expect(fixture.truth()).toEqual({ Configured: 1 });
+    expect(fixture.shard.gauges().machinesInBackoff).toBe(0);
+  });
+});
+
+describe('X13: follow-up reads', () => {
+  it('X13: a transitional ack is followed by reads after 0.25, 0.5, 1, 2 … seconds, up to the interval', async () => {
+    const fixture = new Fixture({
+      machines: [machine('m')],
+      demand: { c1: [need(1)] },
+      provider: { operations: { create: HANGING.create } },
+      settings: { cycleIntervalMs: 8_000 },
+    });
+    await fixture.run(50);
+    const reads = fixture.asked('get').map(({ atMs }) => atMs);
+    const gaps = reads.slice(1).map((atMs, index) => (atMs - reads[index]!) / 1000);
+    expect(gaps.slice(0, 6).map((gap) => Math.round(gap * 4) / 4)).toEqual([0.25, 0.5, 1, 2, 4, 8]);
+  });
+
+  it('X13: at most 64 reads are under way at a time', async () => {
+    const fixture = new Fixture({
+      machines: machines(200, 'm'),
+      demand: { c1: [need(200)] },
+      provider: { operations: { create: HANGING.create } },
+    });
+    let readsMax = 0;
+    fixture.world.network.faults = { delayMsMean: 200, requestLoss: 0, answerLoss: 0, noticedShare: 0 };
+    await fixture.world.time.advance(30_000, () => {
+      readsMax = Math.max(readsMax, fixture.shard.reads.inFlightCount);
+    });
+    expect(readsMax).toBe(64);
+  });
+});
