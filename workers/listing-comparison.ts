@@ -32,11 +32,14 @@ const CHUNK_TRIES_MAX = 3;
 /** Of a slot: not this provider's when the comparison began; its, and not met yet; met. */
 const Mark = { Foreign: 0, Unlisted: 1, Listed: 2 } as const;
 
-/** States in which a cluster is a local stamp, and a provider knows of none. */
-const IS_STAMP_LOCAL = new Uint8Array(STATE_COUNT);
-for (const state of [MachineState.Speculative, MachineState.Creating, MachineState.Idle]) {
-  IS_STAMP_LOCAL[state] = 1;
-}
+const S = MachineState;
+
+/**
+ * States in which a provider that names no cluster does not contradict one that we hold: in the first three it can only be
+ * a stamp of ours, in the others a binding that lasts until the provider says something else.
+ */
+const MAY_BE_SILENT = new Uint8Array(STATE_COUNT);
+for (const state of [S.Speculative, S.Creating, S.Idle, S.Configuring, S.Failed]) MAY_BE_SILENT[state] = 1;
 
 export class ListingComparison {
   readonly #reader: InventoryReader;
@@ -159,7 +162,7 @@ export class ListingComparison {
   }
 
   #isKnownCluster(cluster: number, known: SharedRow): boolean {
-    if (cluster === 0) return known.cluster === 0 || IS_STAMP_LOCAL[known.state] === 1;
+    if (cluster === 0) return known.cluster === 0 || MAY_BE_SILENT[known.state] === 1;
     return known.cluster !== 0 && this.#refs.clusterRef(cluster) === known.cluster;
   }
 
