@@ -1,0 +1,84 @@
+/**
+ * The epoch: which life of this shard this is. It is part of every fencing token, so it must never repeat and never go
+ * back, whatever the power does. The file is one line that ends with a digest of the rest: a file that was cut or
+ * edited is noticed, and not taken for a smaller number.
+ *
+ *   flotilla-epoch 7 2f6c0e8b1d5a9374
+ */
+import { createHash } from 'node:crypto';
+import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { assert } from '../base/assert.ts';
+import type { OpenDirectory } from './directory.ts';
+import { attempting, EpochCorruptError } from './errors.ts';
+
+const FILE = 'epoch';
+const TEMPORARY_FILE = 'epoch.tmp';
+const OWNER_ONLY = 0o600;
+
+/** The longest line that is ever written has 49; a gigabyte in its place is not read to find that out. */
+const FILE_BYTES_MAX = 128;
+const LINE = /^flotilla-epoch ([1-9][0-9]{0,15}) ([0-9a-f]{16})\n$/;
+
+/**
+ * Gives the epoch of this life, after it has reached the disk: one more than the last, and at least `minEpoch`. Only
+ * for the holder of the directory's lock. Throws EpochCorruptError, unless `minEpoch` says where to go on, and
+ * DataDirectoryUnusableError.
+ */
+export function advanceEpoch(directory: OpenDirectory, minEpoch: number): number {
+  const last = readEpoch(directory, minEpoch);
+  const epoch = Math.max(last + 1, minEpoch);
+  if (!Number.isSafeInteger(epoch)) {
+    throw new EpochCorruptError(directory.file(FILE), 'no higher number can be counted exactly');
+  }
+  writeEpoch(directory, epoch);
+  return epoch;
+}
+
+/** 0 if there never was one, or if it cannot be trusted and `minEpoch` replaces it. */
+function readEpoch(directory: OpenDirectory, minEpoch: number): number {
+  const text = attempting(directory.path, 'read its epoch file', () => readIfThere(directory.file(FILE)));
+  if (text === null) return 0;
+  const [, digits = '', digest = ''] = LINE.exec(text) ?? [];
+  const epoch = Number(digits);
+  if (digits !== '' && Number.isSafeInteger(epoch) && digest === digestOf(digits)) return epoch;
+  if (minEpoch > 0) return 0;
+  const why = text === '' ? 'it is empty' : 'it is not what was written';
+  throw new EpochCorruptError(directory.file(FILE), why);
+}
+
+function readIfThere(path: string): string | null {
+  let fd: number;
+  try {
+    fd = openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    return fstatSync(fd).size > FILE_BYTES_MAX ? 'too long to be ours' : readFileSync(fd, 'latin1');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A crash at any point leaves the old file or the new one. */
+function writeEpoch(directory: OpenDirectory, epoch: number): void {
+  assert(Number.isSafeInteger(epoch) && epoch > 0, `${epoch} is not an epoch`);
+  const line = `flotilla-epoch ${epoch} ${digestOf(String(epoch))}\n`;
+  const temporary = directory.file(TEMPORARY_FILE);
+  attempting(directory.path, `write epoch ${epoch}`, () => {
+    const fd = openSync(temporary, 'w', OWNER_ONLY);
+    try {
+      writeFileSync(fd, line);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temporary, directory.file(FILE));
+    directory.sync();
+  });
+}
+
+function digestOf(digits: string): string {
+  return createHash('sha256').update(`flotilla-epoch ${digits}`).digest('hex').slice(0, 16);
+}
