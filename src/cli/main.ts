@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** `flotilla`: finds the command and runs it. Each command is a module of its own, loaded when it is asked for. */
-import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+import { versionOf } from './version.ts';
 
 interface Command {
   readonly name: string;
@@ -10,6 +10,11 @@ interface Command {
 }
 
 const COMMANDS: readonly Command[] = [
+  {
+    name: 'shard',
+    summary: 'run a shard',
+    run: async (argv) => (await import('./shard.ts')).run(argv),
+  },
   {
     name: 'provider',
     summary: 'run a simulated provider as a gRPC server',
@@ -65,12 +70,6 @@ export async function main(argv: readonly string[]): Promise<number> {
     return EXIT_USAGE;
   }
   return command.run(rest);
-}
-
-/** This file runs as dist/src/cli/main.js, three folders below package.json. */
-function versionOf(): string {
-  const packageJson = new URL('../../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(packageJson, 'utf8')) as { version: string }).version;
 }
 
 const started = process.argv[1];

@@ -1,0 +1,251 @@
+/**
+ * The parts of a shard process, put together and taken apart again: the one place that knows them all. Whatever was started
+ * is closed in reverse order, at the end or when a later part refuses to start; nothing is left half-started.
+ */
+import { systemClock, systemScheduler, systemStopwatch } from '../base/clock.ts';
+import type { ShardConfig } from '../config/shard-config.ts';
+import { openDataDirectory } from '../identity/data-directory.ts';
+import { AuditLog } from '../observe/audit.ts';
+import { HttpServer } from '../observe/http.ts';
+import type { RootLogger } from '../observe/log.ts';
+import { auditObserver, LogObserver, observeAll } from '../observe/observers.ts';
+import { ShardMetrics } from '../observe/shard-metrics.ts';
+import { sourcesOf } from '../observe/shard-sources.ts';
+import { FencingTokens } from '../provider/client/fencing.ts';
+import { ProviderPool } from '../provider/pool/pool.ts';
+import type { OperatorEvent } from '../session/operators.ts';
+import { type OperatorServer, startOperatorServer } from '../session/server.ts';
+import type { SessionView } from '../shard/ports/fleet-view.ts';
+import type { ShardObserver } from '../shard/ports/observer.ts';
+import type { Rails, ShardSettings } from '../shard/settings.ts';
+import { SHARD_DEFAULTS } from '../shard/settings.ts';
+import { Shard } from '../shard/shard.ts';
+import { createTables } from '../shard/tables.ts';
+import { shardSources } from '../shard/view/shard-sources.ts';
+import { ShardView } from '../shard/view/shard-view.ts';
+
+const LOCAL_BOOTSTRAP_BLOB = new TextEncoder().encode(
+  '#!/bin/sh\n# flotilla --local-bootstrap: no operator was asked\n',
+);
+
+export interface ServiceOptions {
+  readonly config: ShardConfig;
+  readonly log: RootLogger;
+  readonly version: string;
+}
+
+type Closer = () => Promise<void> | void;
+
+interface ServiceParts {
+  readonly shard: Shard;
+  readonly view: ShardView;
+  readonly operators: OperatorServer;
+  readonly http: HttpServer | null;
+  readonly audit: AuditLog | null;
+  readonly options: ServiceOptions;
+  readonly closers: Closer[];
+}
+
+export class ShardService {
+  readonly shard: Shard;
+  readonly view: ShardView;
+  readonly operators: OperatorServer;
+  readonly http: HttpServer | null;
+  readonly #audit: AuditLog | null;
+  readonly #log: RootLogger;
+  readonly #closers: Closer[];
+  readonly #graceMs: number;
+
+  /** By `ShardService.start` only. */
+  constructor(parts: ServiceParts) {
+    this.shard = parts.shard;
+    this.view = parts.view;
+    this.operators = parts.operators;
+    this.http = parts.http;
+    this.#audit = parts.audit;
+    this.#log = parts.options.log;
+    this.#graceMs = parts.options.config.shutdownGraceMs;
+    this.#closers = parts.closers;
+  }
+
+  /** Rejects with a ShardError if a part refuses to start; then nothing runs. */
+  static async start(options: ServiceOptions): Promise<ShardService> {
+    const closers: Closer[] = [];
+    try {
+      return await build(options, closers);
+    } catch (error) {
+      await closeAll(closers);
+      throw error;
+    }
+  }
+
+  /** Rails and log level that changed while it runs. */
+  reload(config: ShardConfig): void {
+    this.#log.setLevel(config.logLevel);
+    this.shard.setRails(railsOf(config));
+    void this.#audit?.reopen();
+  }
+
+  /** I3. */
+  async stop(): Promise<void> {
+    await this.shard.stop(this.#graceMs);
+    await closeAll(this.#closers);
+  }
+}
+
+async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardService> {
+  const { config, log, version } = options;
+  const data = await openDataDirectory({ path: config.dataDir, minEpoch: config.minEpoch });
+  closers.push(() => data.close());
+  const audit = config.auditLog === '' ? null : await AuditLog.open({ path: config.auditLog, log });
+  if (audit !== null) closers.push(() => audit.close());
+  const settings = settingsOf(config);
+  const tables = createTables(settings);
+  const tls = config.tls ?? undefined;
+  const fencing = FencingTokens.create(config.id, data.epoch);
+  const pool = new ProviderPool({
+    endpoints: config.providers.map((provider) => (tls === undefined ? provider : { ...provider, tls })),
+    fencing: fencing.shared,
+    inventory: tables.inventory.share(),
+    threads: config.workers,
+    executeConcurrency: config.executeConcurrency,
+    limits: { listBytesMax: config.maxListBytes },
+    onWorkerLost: ({ thread, detail }) => log.error('worker_lost', { thread, detail }),
+  });
+  closers.push(() => pool.close({ graceMs: 0 }));
+  const metrics = new ShardMetrics({ version });
+  closers.push(() => metrics.close());
+  const observers: Partial<ShardObserver>[] = [metrics, new LogObserver(log)];
+  if (audit !== null) observers.push(auditObserver(audit));
+  const shard = new Shard({
+    settings,
+    tables,
+    epoch: data.epoch,
+    providers: pool,
+    observer: observeAll(observers, log),
+    clock: systemClock,
+    scheduler: systemScheduler,
+    stopwatch: systemStopwatch,
+  });
+  let operators: OperatorServer | null = null;
+  const view = new ShardView(
+    shardSources({
+      shard,
+      clock: systemClock,
+      scheduler: systemScheduler,
+      providerNames: pool.names,
+      sessions: () => operators?.sessions().map(sessionView) ?? [],
+    }),
+  );
+  operators = await startOperatorServer({
+    listen: config.listen.text,
+    shard,
+    needs: view,
+    tls,
+    deadPeerMs: config.keepaliveTimeoutMs,
+    onEvent: (event) => logOperatorEvent(log, event),
+  });
+  closers.push(() => operators.close());
+  shard.connectOperators(operators);
+  metrics.watch({
+    ...sourcesOf(shard),
+    sessions: () => sessionCounts(operators),
+    workerRestarts: () => pool.workerRestarts,
+    isReady: () => shard.heldBack() === '',
+    ...(audit === null ? {} : { audit: () => audit.counts }),
+  });
+  const http = await startHttp(options, shard, metrics);
+  if (http !== null) closers.push(() => http.close());
+  shard.start();
+  return new ShardService({ shard, view, operators, http, audit, options, closers });
+}
+
+async function startHttp(
+  { config, log }: ServiceOptions,
+  shard: Shard,
+  metrics: ShardMetrics,
+): Promise<HttpServer | null> {
+  const { metricsAddr } = config;
+  if (metricsAddr === null) return null;
+  return HttpServer.listen({
+    host: metricsAddr.host,
+    port: metricsAddr.port,
+    allowedHosts: config.metricsHost,
+    scrape: () => metrics.scrape(),
+    readiness: () => {
+      const reason = shard.heldBack();
+      return { isReady: reason === '', reason };
+    },
+    log,
+  });
+}
+
+function sessionView(session: ReturnType<OperatorServer['sessions']>[number]): SessionView {
+  const { clusterId, sinceMs, peer, outboxDepth, lastRollupMs } = session;
+  return {
+    clusterId,
+    isConnected: true,
+    sinceMs,
+    peer,
+    outboxFrames: outboxDepth,
+    lastRollupAtMs: lastRollupMs ?? 0,
+  };
+}
+
+function sessionCounts({ sessionCount, counters }: OperatorServer) {
+  return {
+    active: sessionCount,
+    installed: counters.sessionsInstalled,
+    removed: counters.sessionsRemoved,
+    replaced: counters.sessionsReplaced,
+    identityRejected: counters.identityRejections,
+  };
+}
+
+async function closeAll(closers: Closer[]): Promise<void> {
+  for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
+}
+
+function logOperatorEvent(log: RootLogger, event: OperatorEvent): void {
+  const { kind, clusterId, peer } = event;
+  if (kind === 'identity_rejected') log.warn(kind, { cluster: clusterId, peer, detail: event.detail });
+  else log.info(kind, { cluster: clusterId, peer });
+}
+
+function railsOf(config: ShardConfig): Rails {
+  return {
+    isPaused: config.actuationPaused,
+    isDryRun: config.dryRun,
+    actionsPerCycleMax: config.maxActionsPerCycle,
+    reclaimCapFraction: config.reclaimCapFraction,
+  };
+}
+
+function settingsOf(config: ShardConfig): ShardSettings {
+  return {
+    ...SHARD_DEFAULTS,
+    ...railsOf(config),
+    shardId: config.id,
+    cycleIntervalMs: config.cycleIntervalMs,
+    machinesMax: config.maxMachines,
+    isIncremental: config.incrementalReconcile,
+    fullListEveryCycles: config.fullListEvery,
+    optionalProviders: config.optionalProviders,
+    executeConcurrency: config.executeConcurrency,
+    executeTimeoutMs: config.executeTimeoutMs,
+    bootstrapTimeoutMs: config.bootstrapTimeoutMs,
+    localBootstrapBlob: config.localBootstrap ? LOCAL_BOOTSTRAP_BLOB : null,
+    hasRollupGuard: config.emptyRollupGuard,
+    idleHoldOnDemandMs: config.idleHoldOnDemandMs,
+    idleHoldSpotMs: config.idleHoldSpotMs,
+    stuckAfterMs: config.stuckAfterMs,
+    hintIntervalMs: config.availableCapacityIntervalMs,
+    checkEveryCycles: config.fromScratchCheckEvery,
+    preemptionWeights: {
+      gap: config.preemptionWeightGap,
+      drain: config.preemptionWeightDrain,
+      interruption: config.preemptionWeightInterruption,
+      reclamation: config.preemptionWeightReclamation,
+    },
+  };
+}

@@ -1,0 +1,116 @@
+/** `flotilla shard`: one shard as a process of its own, until a signal ends it (I3). */
+import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
+import { ShardError } from '../base/errors.ts';
+import {
+  type ConfigSources,
+  type LoadedConfig,
+  loadShardConfig,
+  reloadShardConfig,
+} from '../config/shard-config.ts';
+import { printConfig, shardHelpText } from '../config/texts.ts';
+import { createLogger, type RootLogger } from '../observe/log.ts';
+import { ShardService } from './shard-service.ts';
+import { versionOf } from './version.ts';
+
+const EXIT_OK = 0;
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+/** What a second signal, or a close that hangs, exits with. */
+const EXIT_FORCED = 130;
+/** After the grace for actions, everything else closes within this or is left behind. */
+const CLOSE_MS_MAX = 5_000;
+
+/** Resolves with the exit code when the shard has ended. */
+export async function run(argv: readonly string[]): Promise<number> {
+  setLogVerbosity(logVerbosity.NONE); // what goes wrong is said once, by us
+  const sources: ConfigSources = { argv, environment: process.env };
+  try {
+    const loaded = loadShardConfig(sources);
+    if (loaded.asked === 'start') return await serve(loaded, sources);
+    process.stdout.write(loaded.asked === 'help' ? shardHelpText() : printConfig(loaded));
+    return EXIT_OK;
+  } catch (error) {
+    if (!(error instanceof ShardError)) throw error;
+    process.stderr.write(`flotilla shard: ${error.message}\n`);
+    return error.next === 'refuse-to-start' ? EXIT_USAGE : EXIT_FAILED;
+  }
+}
+
+async function serve(loaded: LoadedConfig, sources: ConfigSources): Promise<number> {
+  const { config } = loaded;
+  const version = versionOf();
+  const log = createLogger({
+    level: config.logLevel,
+    format: config.logFormat,
+    fields: { shard: config.id },
+  });
+  const signals = new Signals();
+  try {
+    const service = await ShardService.start({ config, log, version });
+    const http = service.http === null ? 'off' : `http://${config.metricsAddr!.host}:${service.http.port}/`;
+    // The first line is for programs: exactly this, when sessions are accepted and not before.
+    process.stdout.write(`listening on ${service.operators.address} http ${http}\n`);
+    log.info('started', {
+      version,
+      epoch: service.shard.epoch,
+      listen: service.operators.address,
+      http,
+      providers: config.providers.map(({ name, address }) => `${name}=${address}`).join(','),
+    });
+    signals.onHangUp(() => reload(service, loaded, sources, log));
+    const signal = await signals.first;
+    log.info('stopping', { signal });
+    setTimeout(() => process.exit(EXIT_FORCED), config.shutdownGraceMs + CLOSE_MS_MAX).unref();
+    await service.stop();
+    log.info('stopped', {});
+    return EXIT_OK;
+  } finally {
+    signals.close();
+    await log.drain();
+  }
+}
+
+function reload(service: ShardService, loaded: LoadedConfig, sources: ConfigSources, log: RootLogger): void {
+  try {
+    const { loaded: fresh, applied, needRestart } = reloadShardConfig(loaded, sources);
+    service.reload(fresh.config);
+    for (const { flag, from, to } of applied) log.info('setting_reloaded', { flag, from, to });
+    for (const { flag, from, to } of needRestart) log.warn('setting_needs_restart', { flag, from, to });
+    log.info('reloaded', { changed: applied.length });
+  } catch (error) {
+    if (!(error instanceof ShardError)) throw error;
+    log.error('reload_refused', { detail: error.message });
+  }
+}
+
+/** SIGTERM and SIGINT end the process in order; a second one at once. */
+class Signals {
+  readonly first: Promise<string>;
+  readonly #onEnd: (signal: string) => void;
+  #onHangUp: () => void = () => {};
+  #count = 0;
+
+  constructor() {
+    let resolve: (signal: string) => void = () => {};
+    this.first = new Promise((whenFirst) => {
+      resolve = whenFirst;
+    });
+    this.#onEnd = (signal) => {
+      if (++this.#count > 1) process.exit(EXIT_FORCED);
+      resolve(signal);
+    };
+    process.on('SIGTERM', this.#onEnd);
+    process.on('SIGINT', this.#onEnd);
+  }
+
+  onHangUp(run: () => void): void {
+    this.#onHangUp = run;
+    process.on('SIGHUP', this.#onHangUp);
+  }
+
+  close(): void {
+    process.off('SIGTERM', this.#onEnd);
+    process.off('SIGINT', this.#onEnd);
+    process.off('SIGHUP', this.#onHangUp);
+  }
+}
