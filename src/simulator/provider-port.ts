@@ -4,6 +4,7 @@
  */
 
 import { ListingComparison } from '../../workers/listing-comparison.ts';
+import { ShardError } from '../base/errors.ts';
 import type { SharedInventory } from '../inventory/inventory.ts';
 import { INVALID_REASONS } from '../provider/decode/batch.ts';
 import { MachineDecoder } from '../provider/decode/decoder.ts';
@@ -100,9 +101,14 @@ export class SimulatedProviderPort implements ProviderPort {
     if (isUndelivered(answer)) return { ...undelivered(answer), durationMs: 0 };
     if (answer.kind !== 'ok') return { ...refusalOf(answer), durationMs: 0 };
     const bytes = link.bendListing?.(answer.value) ?? answer.value;
-    const batch = this.#decoder.decodeList(bytes);
-    const compared = this.#comparison.compare(batch, request.provider, sinceRevision.length === 0);
-    return { ...compared, durationMs: 0 };
+    try {
+      const batch = this.#decoder.decodeList(bytes);
+      const compared = this.#comparison.compare(batch, request.provider, sinceRevision.length === 0);
+      return { ...compared, durationMs: 0 };
+    } catch (error) {
+      if (!(error instanceof ShardError)) throw error;
+      return { kind: 'malformed', detail: error.message, durationMs: 0 };
+    }
   }
 
   #decoded(): ProviderAnswer {

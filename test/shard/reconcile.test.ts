@@ -1,0 +1,297 @@
+/** S1–S7: what listings and reads do to what is known, and what they must not do. */
+import { describe, expect, it } from 'vitest';
+import { everyOperation } from '../../src/provider/simulated/settings.ts';
+import { encode } from '../../src/wire/codec.ts';
+import { Fixture, machine, machines, need, PROVIDERS, S } from './fixture.ts';
+
+const INCREMENTAL = { isIncremental: true, fullListEveryCycles: 0 } as const;
+
+describe('S1: listing', () => {
+  for (const [mode, settings] of [
+    ['full', {}],
+    ['incremental', INCREMENTAL],
+  ] as const) {
+    it(`S1: ${mode}: machines that come, change and go are known after a cycle`, async () => {
+      const fixture = new Fixture({ machines: machines(20, 'm'), settings });
+      await fixture.run(5);
+      const { world } = fixture.world.provider;
+      fixture.world.provider.add(machine('new', { state: S.Idle }));
+      world.reprice('m-0001', 42);
+      world.remove('m-0002');
+      world.finish('m-0003');
+      await fixture.run(10);
+      expect(fixture.known('new')).toBe('Idle');
+      expect(fixture.known('m-0002')).toBe('unknown');
+      const { inventory } = fixture.shard;
+      expect(inventory.get(inventory.find('m-0001')).pricePerHourUsd).toBe(42);
+      expect(inventory.count).toBe(20);
+    });
+  }
+
+  it('S1: an incremental shard passes its cursor, and an empty revision makes the next listing full', async () => {
+    const withCursors = new Fixture({ machines: machines(5, 'm'), settings: INCREMENTAL });
+    const without = new Fixture({
+      machines: machines(5, 'm'),
+      settings: INCREMENTAL,
+      provider: { cursors: false },
+    });
+    await withCursors.run(25);
+    await without.run(25);
+    without.world.provider.world.remove('m-0000');
+    withCursors.world.provider.world.remove('m-0000');
+    await withCursors.run(10);
+    await without.run(10);
+    // Without cursors every listing is full, and absence tells; with them the tombstone does.
+    expect(without.known('m-0000')).toBe('unknown');
+    expect(withCursors.known('m-0000')).toBe('unknown');
+  });
+
+  it('S5: without tombstones a removal is found by the full listing, every so many cycles', async () => {
+    const fixture = new Fixture({
+      machines: machines(5, 'm'),
+      settings: { isIncremental: true, fullListEveryCycles: 10 },
+      provider: { deletedIds: false },
+    });
+    await fixture.run(15);
+    fixture.world.provider.world.remove('m-0000');
+    await fixture.run(50);
+    expect(fixture.known('m-0000')).toBe('Speculative');
+    await fixture.run(60);
+    expect(fixture.known('m-0000')).toBe('unknown');
+  });
+
+  it('S1: the cursor is not persisted: a new process lists everything', async () => {
+    const fixture = new Fixture({ machines: machines(5, 'm'), settings: INCREMENTAL });
+    await fixture.run(25);
+    fixture.world.killShard();
+    fixture.world.startShard();
+    await fixture.run(5);
+    expect(fixture.shard.inventory.count).toBe(5);
+  });
+});
+
+describe('S2: the provider’s word', () => {
+  it('S2: same state, other facts: the facts are updated', async () => {
+    const fixture = new Fixture({ machines: [machine('m', { state: S.Idle })] });
+    await fixture.run(5);
+    fixture.world.provider.world.reprice('m', 3, 0.25);
+    await fixture.run(10);
+    const { inventory } = fixture.shard;
+    expect(inventory.get(inventory.find('m'))).toMatchObject({
+      pricePerHourUsd: 3,
+      interruptionProbability: 0.25,
+      state: S.Idle,
+    });
+  });
+
+  it('S2: a state that cannot follow is read again, and taken when the reading confirms it', async () => {
+    const fixture = new Fixture({ machines: [machine('m', { state: S.Idle })], demand: { c1: [need(1)] } });
+    await fixture.run(15);
+    expect(fixture.known('m')).toBe('Configured');
+    fixture.world.provider.world.reset('m'); // a spot machine vanished: Configured → Speculative
+    await fixture.run(10);
+    expect(fixture.events).toContainEqual(
+      expect.objectContaining({
+        kind: 'word_confirmed',
+        machineId: 'm',
+        from: S.Configured,
+        to: S.Speculative,
+      }),
+    );
+    expect(fixture.shard.counters.wordsConfirmed).toBe(1);
+    await fixture.run(15);
+    expect(fixture.truth()).toEqual({ Configured: 1 }); // bound anew: demand is still there
+  });
+
+  it('S2: a single wrong row is dropped, logged and counted', async () => {
+    const fixture = new Fixture({ machines: [machine('m', { state: S.Idle })], demand: { c1: [need(1)] } });
+    await fixture.run(15);
+    const read = fixture.world.provider.get({ id: 'm' });
+    if (read.kind !== 'ok') throw new Error('the machine is there');
+    const lie = { ...read.value, state: S.Speculative, host: null, cluster: '', shardMetadata: {} };
+    let lies = 1;
+    fixture.world.link.bendListing = (bytes) =>
+      lies-- > 0 ? encode('MachineList', { machines: [lie] }) : bytes;
+    await fixture.run(10);
+    expect(fixture.known('m')).toBe('Configured');
+    expect(fixture.shard.counters).toMatchObject({ wordsConfirmed: 0, wordsDropped: 1 });
+    expect(fixture.asked('configure')).toHaveLength(1);
+  });
+
+  it('S2: more than 256 such rows are confirmed by the next listing, which is full, and not one by one', async () => {
+    const fixture = new Fixture({
+      machines: machines(300, 'm', { state: S.Idle }),
+      demand: { c1: [need(300)] },
+      settings: { ...INCREMENTAL, isPaused: false },
+    });
+    await fixture.run(25);
+    expect(fixture.truth()).toEqual({ Configured: 300 });
+    fixture.shard.setRails({ ...fixture.shard.rails, isPaused: true });
+    const reads = fixture.asked('get').length;
+    for (let index = 0; index < 300; index++) {
+      fixture.world.provider.world.reset(`m-${String(index).padStart(4, '0')}`);
+    }
+    await fixture.run(25);
+    expect(fixture.asked('get').length).toBe(reads);
+    expect(fixture.shard.counters.wordsConfirmed).toBe(300);
+    expect(fixture.known('m-0000')).toBe('Speculative');
+  });
+
+  it('S2: a Failed slot heals when the provider repairs it', async () => {
+    const fixture = new Fixture({ machines: [machine('m', { state: S.Failed, lastError: 'fan' })] });
+    await fixture.run(5);
+    expect(fixture.known('m')).toBe('Failed');
+    fixture.world.provider.world.reset('m', 'repaired');
+    await fixture.run(15);
+    expect(fixture.known('m')).toBe('Speculative');
+  });
+});
+
+describe('S3: bindings', () => {
+  it('S3, M5: a Failed machine keeps its binding for routing, counts for nobody, and loses it with the next word', async () => {
+    const fixture = new Fixture({ machines: machines(2, 'm', { state: S.Idle }), demand: { c1: [need(1)] } });
+    await fixture.run(15);
+    fixture.world.provider.world.fail('m-0000', 'power');
+    await fixture.run(22);
+    const { inventory } = fixture.shard;
+    const slot = inventory.find('m-0000');
+    expect(inventory.get(slot)).toMatchObject({ state: S.Failed, cluster: 'c1', lastError: 'power' });
+    expect(fixture.cluster().nodes.get('m-0000')).toBe(S.Failed);
+    expect(fixture.known('m-0001')).toBe('Configured');
+    fixture.world.provider.world.reset('m-0000', 'repaired');
+    await fixture.run(15);
+    expect(inventory.get(slot)).toMatchObject({ state: S.Speculative, cluster: '', assignment: null });
+    expect(fixture.cluster().nodes.has('m-0000')).toBe(false);
+  });
+});
+
+describe('S4: nothing is lost', () => {
+  for (const [name, provider] of PROVIDERS) {
+    it(`S4: with ${name}, what is listed while an action is under way is read again afterwards`, async () => {
+      const fixture = new Fixture({
+        machines: machines(4, 'm'),
+        demand: { c1: [need(2)] },
+        provider,
+        settings: INCREMENTAL,
+      });
+      // Slow answers: listings overlap with actions all the time.
+      fixture.world.network.faults = { delayMsMean: 1_500, requestLoss: 0, answerLoss: 0, noticedShare: 0 };
+      await fixture.run(8);
+      for (let index = 0; index < 4; index++)
+        fixture.world.provider.world.reprice(`m-000${index}`, 7 + index);
+      await fixture.run(60);
+      const { inventory } = fixture.shard;
+      for (let index = 0; index < 4; index++) {
+        expect(inventory.get(inventory.find(`m-000${index}`)).pricePerHourUsd).toBe(7 + index);
+      }
+      expect(fixture.shard.reads.parkedCount).toBe(0);
+    });
+  }
+
+  it('S4: NOT_FOUND twice in a row removes a machine; S5: its cluster is told that the provider removed it', async () => {
+    const fixture = new Fixture({
+      machines: machines(2, 'm', { state: S.Idle }),
+      demand: { c1: [need(2)] },
+      provider: { operations: everyOperation({ latency: { meanMs: 4_000, p99Ms: 4_400 } }) },
+      settings: { cycleIntervalMs: 1_000_000 },
+    });
+    await fixture.run(2);
+    expect(fixture.known('m-0000')).toBe('Configuring');
+    fixture.world.provider.world.remove('m-0000');
+    await fixture.run(20);
+    expect(fixture.known('m-0000')).toBe('unknown');
+    expect(fixture.cluster().nodes.has('m-0000')).toBe(false);
+    expect(fixture.known('m-0001')).toBe('Configured');
+  });
+});
+
+describe('S6: suspect listings', () => {
+  for (const [what, known, missing, isSuspect] of [
+    ['an empty listing', 20, 20, true],
+    ['15 of 100 missing', 100, 15, true],
+    ['10 of 100 missing', 100, 10, false],
+    ['50 of 99 missing', 99, 50, false],
+  ] as const) {
+    it(`S6: ${what} is ${isSuspect ? 'believed at the third time' : 'believed at once'}`, async () => {
+      const fixture = new Fixture({ machines: machines(known, 'm') });
+      await fixture.run(5);
+      for (let index = 0; index < missing; index++) {
+        fixture.world.provider.world.remove(`m-${String(index).padStart(4, '0')}`);
+      }
+      await fixture.run(10);
+      expect(fixture.shard.inventory.count).toBe(isSuspect ? known : known - missing);
+      await fixture.run(10);
+      expect(fixture.shard.inventory.count).toBe(isSuspect ? known : known - missing);
+      await fixture.run(10);
+      expect(fixture.shard.inventory.count).toBe(known - missing);
+      expect(fixture.shard.counters.suspectListings).toBe(isSuspect ? 2 : 0);
+    });
+  }
+});
+
+describe('V1: records that cannot be', () => {
+  it('V1: a bad record is counted by reason, the last good one stays, and it does not count as removed', async () => {
+    const fixture = new Fixture({ machines: machines(3, 'm', { state: S.Idle }) });
+    await fixture.run(5);
+    const listed = fixture.world.provider.list();
+    if (listed.kind !== 'ok') throw new Error('it lists');
+    const [first, second, third] = listed.value.machines;
+    fixture.world.link.bendListing = () =>
+      encode('MachineList', {
+        machines: [{ ...first!, pricePerHour: -1 }, { ...second!, host: null }, third!],
+      });
+    await fixture.run(10);
+    expect(fixture.shard.inventory.count).toBe(3);
+    expect(fixture.shard.counters.rejected).toEqual({ price: 1, structural: 1, interruption_probability: 0 });
+    expect(fixture.events.some(({ kind }) => kind === 'record_rejected')).toBe(true);
+  });
+
+  it('a listing that is no message changes nothing', async () => {
+    const fixture = new Fixture({ machines: machines(3, 'm') });
+    await fixture.run(5);
+    fixture.world.link.bendListing = () => new Uint8Array([0x0a, 0xff, 0xff, 0xff]);
+    await fixture.run(25);
+    expect(fixture.shard.inventory.count).toBe(3);
+    expect(fixture.shard.counters.failedListings).toBeGreaterThan(0);
+    expect(fixture.ordinaryCycles().length).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe('N6, N7: what a shard does before it knows a cluster', () => {
+  it('N6: until a cluster has reported since the start nothing of it is reclaimed', async () => {
+    const fixture = new Fixture({
+      machines: machines(5, 'm', { state: S.Idle }),
+      demand: { c1: [need(5)] },
+      settings: { reclaimCapFraction: 0 },
+    });
+    await fixture.run(15);
+    fixture.world.killShard();
+    fixture.cluster().rows = [];
+    const reconnect = fixture.world.reconnect.bind(fixture.world);
+    fixture.world.reconnect = () => {}; // the operator stays away
+    fixture.world.startShard();
+    await fixture.run(200);
+    expect(fixture.asked('drain')).toHaveLength(0);
+    reconnect(fixture.cluster());
+    await fixture.run(30);
+    expect(fixture.asked('drain')).toHaveLength(5);
+  });
+
+  it('N7: a roll-up that drops nine tenths is held until three agree; a gauge can see it', async () => {
+    const groups = Array.from({ length: 20 }, (_, index) => need(1, { group: `g${index}` }));
+    const fixture = new Fixture({
+      machines: machines(20, 'm', { state: S.Idle }),
+      demand: { c1: groups },
+      settings: { reclaimCapFraction: 0 },
+    });
+    await fixture.run(15);
+    fixture.world.setDemand(fixture.cluster(), groups.slice(0, 1));
+    const cluster = fixture.shard.inventory.tables.clusters.find('c1');
+    expect(fixture.shard.needs.heldRollups(cluster)).toBe(1);
+    expect(fixture.events.at(-1)).toMatchObject({ kind: 'rollup_held', clusterId: 'c1' });
+    await fixture.run(8);
+    expect(fixture.asked('drain')).toHaveLength(0);
+    await fixture.run(40);
+    expect(fixture.asked('drain')).toHaveLength(19);
+  });
+});
