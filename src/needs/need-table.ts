@@ -111,6 +111,11 @@ export class NeedTable {
     return this.#ledger.needCount[cluster] ?? 0;
   }
 
+  /** Another number whenever the cluster's needs are others: for readers besides the one of `takeDirty`. */
+  versionOf(cluster: number): number {
+    return this.#ledger.version[cluster] ?? 0;
+  }
+
   /** Whether demand of this cluster was accepted since the start. Until then nothing of it is reclaimed. */
   hasReported(cluster: number): boolean {
     return this.#ledger.hasReported(cluster);
