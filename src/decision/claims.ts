@@ -11,10 +11,57 @@ import { Mark, type NeedColumns } from './need-columns.ts';
 export class Claims {
   readonly #fleet: Fleet;
   readonly #needs: NeedColumns;
+  /** By slot: the last walk that took it or found it taken. */
+  readonly #walkedIn: Uint32Array;
+  #walk = 0;
+  #heldCount = 0;
 
   constructor(fleet: Fleet, needs: NeedColumns) {
     this.#fleet = fleet;
     this.#needs = needs;
+    this.#walkedIn = new Uint32Array(fleet.role.length);
+  }
+
+  /**
+   * Begins to credit a need again. It keeps its machines meanwhile, `hold`s each one that it would take, and gives up
+   * the others at the end: most walks find what was there before, and then nothing changes hands.
+   */
+  beginWalk(): void {
+    if (++this.#walk > 0xffff_ffff) {
+      this.#walkedIn.fill(0);
+      this.#walk = 1;
+    }
+    this.#heldCount = 0;
+  }
+
+  /** Whether this walk took the machine already. */
+  isHeld(slot: number): boolean {
+    return this.#walkedIn[slot] === this.#walk;
+  }
+
+  /** The need at `index` takes the machine, or goes on having it. */
+  hold(cluster: ClusterState, index: number, slot: number): void {
+    this.#walkedIn[slot] = this.#walk;
+    this.#heldCount++;
+    if (this.#fleet.claim[slot] !== index + 1) this.take(cluster, index, slot);
+  }
+
+  /** Ends a walk: what the need had and did not hold is let go, which is news for the needs after it. */
+  endWalk(cluster: ClusterState, index: number): void {
+    const needs = this.#needs;
+    const need = cluster.needStart + index;
+    if (needs.claimCount[need] === this.#heldCount) return;
+    const { stamp, stamps, nextClaim } = this.#fleet;
+    for (let slot = needs.firstClaim[need]!; slot !== 0; ) {
+      const next = nextClaim[slot]!;
+      if (this.#walkedIn[slot] !== this.#walk) {
+        this.release(cluster, slot);
+        cluster.fresh.push(slot);
+        const gang = stamps.gang[stamp[slot]!]!;
+        if (gang > index + 1) needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
+      }
+      slot = next;
+    }
   }
 
   /** Whether the need at this index may take the machine: nobody has it, or only a later need does. */
@@ -57,6 +104,7 @@ export class Claims {
     if (next !== 0) previousClaim[next] = previous;
     needs.claimCount[need]!--;
     claim[slot] = 0;
+    this.#fleet.keep.released(slot);
     if (this.#fleet.role[slot] === Role.Configured) cluster.claimedConfiguredCount--;
     this.#fleet.markVictim(slot);
   }

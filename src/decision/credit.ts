@@ -175,17 +175,17 @@ export class Credit {
     const needs = this.#needs;
     const need = cluster.needStart + index;
     this.evaluatedCount++;
-    this.#claims.releaseAll(cluster, need, this.#released);
+    this.#claims.beginWalk();
     needs.lastTaken[need] = 0;
     let left = needs.fillRemaining(need, this.#fleet.inventory.shapes.vectors);
     const filter = this.#filters.get(needs.filter[need]!);
     if (left > 0) left = this.#walkOwn(cluster, index, filter, left);
     if (left > 0) left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configured);
     if (left > 0) left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configuring);
+    this.#claims.endWalk(cluster, index);
     needs.creditCount[need] = needs.claimCount[need]!;
     needs.marks[need] = left > 0 ? Mark.Deficit : 0;
     if (needs.kind[need] === NeedKind.Fold) this.#countGangs(need);
-    this.#claims.announce(cluster, index, this.#released);
   }
 
   #countGangs(need: number): void {
@@ -229,7 +229,7 @@ export class Credit {
     for (const lane of cluster.lanes) {
       const list = part === WalkPart.Configured ? lane.configured : lane.configuring;
       if (list === 0 || filter.eligible[lane.family] !== 1) continue;
-      const at = keep.first(list);
+      const at = keep.seek(keep.first(list), index + 1);
       if (at === 0) continue;
       lanesAt[laneCount] = at;
       laneSlot[laneCount] = keep.slotAt(at);
@@ -242,7 +242,7 @@ export class Credit {
         if (compareKeep(laneSlot[lane]!, laneSlot[best]!) < 0) best = lane;
       }
       left = this.#offer(cluster, index, filter, laneSlot[best]!, part, left);
-      const next = keep.next(lanesAt[best]!);
+      const next = keep.seek(keep.next(lanesAt[best]!), index + 1);
       if (next !== 0) {
         lanesAt[best] = next;
         laneSlot[best] = keep.slotAt(next);
@@ -265,7 +265,7 @@ export class Credit {
     left: number,
   ): number {
     const { claim, families, shape, role } = this.#fleet;
-    if (claim[slot] !== 0 && claim[slot]! <= index + 1) return left;
+    if ((claim[slot] !== 0 && claim[slot]! <= index) || this.#claims.isHeld(slot)) return left;
     if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) return left; // X11
     const family = families.familyOf[shape[slot]!]!;
     if (filter.eligible[family] !== 1) return left;
@@ -273,7 +273,7 @@ export class Credit {
     const need = cluster.needStart + index;
     const after = this.#needs.subtract(need, families, family, this.#fleet.inventory.shapes.vectors);
     if (after < 0) return left; // has nothing of what remains
-    this.#claims.take(cluster, index, slot);
+    this.#claims.hold(cluster, index, slot);
     this.#needs.lastTaken[need] = slot;
     this.#needs.lastPart[need] = part;
     return after;

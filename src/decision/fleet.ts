@@ -25,6 +25,7 @@ import { MachineState } from '../machine/state.ts';
 import { ClusterState } from './clusters.ts';
 import { widerF64, widerU32 } from './columns.ts';
 import type { Families } from './families.ts';
+import { KeepLists } from './keep-lists.ts';
 import type { StampTable } from './stamps.ts';
 
 export const Role = {
@@ -71,7 +72,7 @@ export class Fleet {
   readonly nextClaim: Uint32Array;
   readonly previousClaim: Uint32Array;
   readonly byPrice: OrderedLists;
-  readonly keep: OrderedLists;
+  readonly keep: KeepLists;
   readonly stamped: OrderedLists;
   readonly byId: OrderedLists;
   /** Keep order (A2): price asc, assigned reclamation penalty desc, id asc. */
@@ -126,7 +127,7 @@ export class Fleet {
       return idRank[a]! - idRank[b]!;
     };
     this.byPrice = new OrderedLists(slots, byPrice);
-    this.keep = new OrderedLists(slots, byKeep);
+    this.keep = new KeepLists(slots, byKeep, this.claim);
     const byRole = (a: number, b: number): number =>
       role[a] === role[b] ? byKeep(a, b) : role[b]! - role[a]!;
     this.stamped = new OrderedLists(slots, byRole);

@@ -106,12 +106,13 @@ export class Reclamation {
   }
 
   #collectUnclaimed(cluster: ClusterState, found: number[]): void {
-    const { keep, claim } = this.#fleet;
+    const { keep } = this.#fleet;
     for (const { configured } of cluster.lanes) {
       if (configured === 0) continue;
-      for (let at = keep.first(configured); at !== 0; at = keep.next(at)) {
+      let at = keep.seekUnclaimed(keep.first(configured));
+      for (; at !== 0; at = keep.seekUnclaimed(keep.next(at))) {
         const slot = keep.slotAt(at);
-        if (claim[slot] !== 0 || this.#preemption.isVictim(slot) || this.#fleet.inBackoff(slot)) continue;
+        if (this.#preemption.isVictim(slot) || this.#fleet.inBackoff(slot)) continue;
         found.push(slot);
       }
     }
