@@ -120,6 +120,33 @@ export class Claims {
     }
   }
 
+  /** The machines of a need go to its successor, at `index` of its cluster's new slice; dirty, if that asks otherwise. */
+  handOver(need: number, heir: number, index: number): void {
+    const needs = this.#needs;
+    const { claim, nextClaim, keep } = this.#fleet;
+    const { width, remaining } = needs;
+    const isSame =
+      needs.profile[need] === needs.profile[heir] &&
+      needs.filter[need] === needs.filter[heir] &&
+      needs.aggregate[need] === needs.aggregate[heir] &&
+      needs.multiplier[need] === needs.multiplier[heir];
+    needs.marks[heir] = isSame ? needs.marks[need]! : Mark.Dirty;
+    needs.firstClaim[heir] = needs.firstClaim[need]!;
+    needs.claimCount[heir] = needs.claimCount[need]!;
+    needs.creditCount[heir] = needs.creditCount[need]!;
+    needs.gangsHeld[heir] = needs.gangsHeld[need]!;
+    needs.lastTaken[heir] = needs.lastTaken[need]!;
+    needs.lastPart[heir] = needs.lastPart[need]!;
+    needs.domain[heir] = needs.domain[need]!;
+    for (let at = 0; at < width; at++) remaining[heir * width + at] = remaining[need * width + at]!;
+    const first = needs.firstClaim[need]!;
+    if (first === 0 || claim[first] === index + 1) return;
+    for (let slot = first; slot !== 0; slot = nextClaim[slot]!) {
+      claim[slot] = index + 1;
+      keep.renumbered(slot);
+    }
+  }
+
   /** After a need was credited again: machines that it no longer holds are news for the needs after it. */
   announce(cluster: ClusterState, index: number, released: number[]): void {
     const { claim, stamp, stamps } = this.#fleet;

@@ -117,6 +117,7 @@ export class Engine {
     this.#order = new NeedOrder(this.#needs, this.#stamps, this.#fleet.clusters, groups, needs.profiles);
     this.#rows = new ClusterRows(needs, groups, this.#fleet, this.#filters);
     this.#folding = new Folding(this.#fleet, this.#filters);
+    this.#claims = new Claims(this.#fleet, this.#needs);
     this.#normaliser = new Normaliser(
       needs,
       this.#fleet,
@@ -124,8 +125,8 @@ export class Engine {
       this.#needs,
       this.#order,
       this.#rows,
+      this.#claims,
     );
-    this.#claims = new Claims(this.#fleet, this.#needs);
     this.#supply = new Supply(this.#fleet);
     const context = new WalkContext(this.#fleet, this.#filters, this.#supply);
     const rules = {

@@ -4,6 +4,7 @@
  */
 import type { VectorTable } from '../base/vectors.ts';
 import type { NeedTable } from '../needs/need-table.ts';
+import type { Claims } from './claims.ts';
 import type { ClusterState, FoldGroup } from './clusters.ts';
 import type { Filter, Filters } from './filters.ts';
 import type { Fleet } from './fleet.ts';
@@ -24,6 +25,8 @@ export class Normaliser {
   readonly #needs: NeedColumns;
   readonly #order: NeedOrder;
   readonly #rows: ClusterRows;
+  readonly #claims: Claims;
+  #heirOf = new Uint32Array(256);
   /** Of the row written before, within one build: the next one mostly asks for the same. */
   #lastFilter: Filter | null = null;
 
@@ -34,6 +37,7 @@ export class Normaliser {
     needs: NeedColumns,
     order: NeedOrder,
     rows: ClusterRows,
+    claims: Claims,
   ) {
     this.#needTable = needTable;
     this.#vectors = fleet.inventory.shapes.vectors;
@@ -42,43 +46,108 @@ export class Normaliser {
     this.#needs = needs;
     this.#order = order;
     this.#rows = rows;
+    this.#claims = claims;
   }
 
-  /** Makes the cluster's normalised needs anew; every one is marked for credit. Claims are released already. */
+  /**
+   * Makes the cluster's normalised needs anew. One that was there before keeps its machines, and is credited again
+   * only if it asks for something else; what the others had is news for those that stay.
+   */
   build(cluster: ClusterState): void {
     const needs = this.#needs;
-    this.drop(cluster);
+    const { needStart: oldStart, needCount: oldCount } = cluster;
     let count = 0;
     for (let row = 0; row < cluster.rowCount; row++) if (cluster.rowFolds[row] === 0) count++;
     for (const { firstFolded } of cluster.groups) if (firstFolded >= 0) count++;
     const start = needs.takeSlice(count);
     cluster.needStart = start;
-    cluster.needCount = count;
     this.#writeInOrder(cluster);
+    cluster.needStart = oldStart;
+    this.#findHeirs(oldStart, oldCount, start, count);
+    for (let need = oldStart; need < oldStart + oldCount; need++) {
+      if (this.#heirOf[need - oldStart] === 0) this.#claims.releaseAll(cluster, need, cluster.fresh);
+    }
+    for (let need = oldStart; need < oldStart + oldCount; need++) {
+      const heir = this.#heirOf[need - oldStart]!;
+      if (heir !== 0) this.#claims.handOver(need, heir, heir - start);
+      this.#letGo(need);
+    }
+    needs.giveSlice(oldStart, oldCount);
+    cluster.needStart = start;
+    cluster.needCount = count;
     for (let need = start; need < start + count; need++) this.#linkRows(cluster, need);
     this.#lastFilter = null;
     cluster.stale = cluster.wasRead = false;
     cluster.touched = true;
-    cluster.fresh.length = 0;
   }
 
   /** Lets go of what the cluster's needs hold; no claim is left. */
   drop(cluster: ClusterState): void {
-    const needs = this.#needs;
-    for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
-      this.#filters.release(this.#filters.get(needs.filter[need]!));
-      this.#vectors.release(needs.aggregate[need]!);
-      this.#needTable.profiles.release(needs.profile[need]!);
-      this.#fleet.stamps.carriers[needs.stamp[need]!]!--;
-      for (const stamp of [needs.stamp[need]!, needs.plainStamp[need]!]) {
-        if (stamp === 0) continue;
-        this.#changeLive(stamp, -1);
-        this.#fleet.stamps.release(stamp);
-      }
-    }
-    for (const stamp of cluster.rowStamp) this.#fleet.stamps.gang[stamp] = 0;
-    needs.giveSlice(cluster.needStart, cluster.needCount);
+    for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++)
+      this.#letGo(need);
+    this.#needs.giveSlice(cluster.needStart, cluster.needCount);
     cluster.needCount = 0;
+  }
+
+  /**
+   * After a cluster's rows were read and before any fold is asked: needs that are neither a row nor a fold of rows any
+   * more are no longer live, so that A1 counts the machines that are made for them as free at once.
+   */
+  retire(cluster: ClusterState): void {
+    const { stamp, plainStamp } = this.#needs;
+    const { rowCount, folds } = this.#fleet.stamps;
+    for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
+      const own = stamp[need]!;
+      const plain = plainStamp[need]!;
+      if (rowCount[own] === 0 && folds[own] === 0) this.#letGoOfStamp(need);
+      if (plain !== 0 && rowCount[plain] === 0 && folds[plain] === 0) this.#letGoOfPlainStamp(need);
+    }
+  }
+
+  /**
+   * By old need: the new need of the same name, 0 = none. Only those that follow each other as before inherit: then a
+   * machine that was out of a need's reach still is, or is released and so announced.
+   */
+  #findHeirs(oldStart: number, oldCount: number, start: number, count: number): void {
+    const needs = this.#needs;
+    const { carrier } = this.#fleet.stamps;
+    if (this.#heirOf.length < oldCount) this.#heirOf = new Uint32Array(2 * oldCount);
+    this.#heirOf.fill(0, 0, oldCount);
+    let last = -1;
+    for (let need = start; need < start + count; need++) {
+      const index = carrier[needs.stamp[need]!]! - 1;
+      if (index <= last || index >= oldCount) continue;
+      const old = oldStart + index;
+      if (needs.stamp[old] !== needs.stamp[need] || needs.kind[old] !== needs.kind[need]) continue;
+      this.#heirOf[index] = need;
+      last = index;
+    }
+  }
+
+  #letGo(need: number): void {
+    const needs = this.#needs;
+    this.#filters.release(this.#filters.get(needs.filter[need]!));
+    this.#vectors.release(needs.aggregate[need]!);
+    this.#needTable.profiles.release(needs.profile[need]!);
+    if (needs.stamp[need] !== 0) this.#letGoOfStamp(need);
+    if (needs.plainStamp[need] !== 0) this.#letGoOfPlainStamp(need);
+  }
+
+  #letGoOfStamp(need: number): void {
+    const { stamps } = this.#fleet;
+    const stamp = this.#needs.stamp[need]!;
+    this.#needs.stamp[need] = 0;
+    stamps.carriers[stamp]!--;
+    stamps.carrier[stamp] = stamps.gang[stamp] = 0;
+    this.#changeLive(stamp, -1);
+    stamps.release(stamp);
+  }
+
+  #letGoOfPlainStamp(need: number): void {
+    const stamp = this.#needs.plainStamp[need]!;
+    this.#needs.plainStamp[need] = 0;
+    this.#changeLive(stamp, -1);
+    this.#fleet.stamps.release(stamp);
   }
 
   #changeLive(stamp: number, by: 1 | -1): void {
@@ -247,7 +316,9 @@ export class Normaliser {
     const needs = this.#needs;
     const { stamps } = this.#fleet;
     const row = needs.firstRow[need]!;
-    if (needs.kind[need] === NeedKind.Gang) stamps.gang[needs.stamp[need]!] = need - cluster.needStart + 1;
+    const stamp = needs.stamp[need]!;
+    stamps.carrier[stamp] = need - cluster.needStart + 1;
+    if (needs.kind[need] === NeedKind.Gang) stamps.gang[stamp] = stamps.carrier[stamp]!;
     if (needs.kind[need] !== NeedKind.Fold) {
       cluster.rowNeed[row] = need;
       return;

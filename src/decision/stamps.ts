@@ -13,6 +13,7 @@
  *              fold                         u32   fold group that looks at its machines, as index in its cluster + 1
  *              live                         u32   needs of this cycle whose own machines it marks
  *              carriers                     u32   those of them whose very stamp it is (a fold has two)
+ *              carrier                      u32   one of these, as index in its cluster + 1; 0 = none
  *              rowCount                     u32   rows of roll-ups that carry it (one, but for fingerprints alike)
  *              gang                         u32   the gang that carries it, as index in its cluster + 1; 0 = none
  *              unmetCount, parkCount        u32   ordinary cycles that A8 and A7 counted, which hold if …
@@ -48,6 +49,7 @@ export class StampTable {
   fold = new Uint32Array(STAMPS_AT_START);
   live = new Uint32Array(STAMPS_AT_START);
   carriers = new Uint32Array(STAMPS_AT_START);
+  carrier = new Uint32Array(STAMPS_AT_START);
   rowCount = new Uint32Array(STAMPS_AT_START);
   gang = new Uint32Array(STAMPS_AT_START);
   unmetCount = new Uint32Array(STAMPS_AT_START);
@@ -179,6 +181,7 @@ export class StampTable {
     this.fold[stamp] = 0;
     this.live[stamp] = 0;
     this.carriers[stamp] = 0;
+    this.carrier[stamp] = 0;
     this.gang[stamp] = 0;
     this.#free.push(stamp);
     this.#liveCount--;
@@ -214,6 +217,7 @@ export class StampTable {
       'fold',
       'live',
       'carriers',
+      'carrier',
       'rowCount',
       'gang',
       'unmetCount',

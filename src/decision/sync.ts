@@ -80,9 +80,8 @@ export class Sync {
     this.#dismissShapes();
     for (const ref of dirtyClusters) {
       const cluster = this.#parts.fleet.clusterState(ref);
-      this.#releaseClaims(cluster);
-      this.#parts.normaliser.drop(cluster); // first: A1 counts Creating machines of a withdrawn need as free at once
       this.#parts.rows.read(cluster);
+      this.#parts.normaliser.retire(cluster);
       this.touched.add(cluster);
     }
     this.#parts.rows.linkNewStamps();
@@ -151,7 +150,11 @@ export class Sync {
     this.#parts.filters.regroup();
     this.#parts.gangs.regroup();
     this.#leftShapes.clear();
-    for (const cluster of this.#parts.fleet.clusters) if (cluster !== undefined) this.touched.add(cluster);
+    for (const cluster of this.#parts.fleet.clusters) {
+      if (cluster === undefined) continue;
+      this.#parts.needs.marks.fill(Mark.Dirty, cluster.needStart, cluster.needStart + cluster.needCount);
+      this.touched.add(cluster);
+    }
     return all;
   }
 
@@ -216,7 +219,7 @@ export class Sync {
   }
 
   #rebuild(cluster: ClusterState): void {
-    this.#releaseClaims(cluster);
+    this.#parts.credit.forget(cluster);
     this.#parts.normaliser.build(cluster);
   }
 
