@@ -6,7 +6,7 @@
  */
 import type { ClusterState } from './clusters.ts';
 import { type Fleet, Role } from './fleet.ts';
-import { Mark, type NeedColumns } from './need-columns.ts';
+import { Mark, type NeedColumns, NeedKind } from './need-columns.ts';
 
 export class Claims {
   readonly #fleet: Fleet;
@@ -34,6 +34,11 @@ export class Claims {
     this.#heldCount = 0;
   }
 
+  /** Machines held by this walk. */
+  get heldCount(): number {
+    return this.#heldCount;
+  }
+
   /** Whether this walk took the machine already. */
   isHeld(slot: number): boolean {
     return this.#walkedIn[slot] === this.#walk;
@@ -51,17 +56,20 @@ export class Claims {
     const needs = this.#needs;
     const need = cluster.needStart + index;
     if (needs.claimCount[need] === this.#heldCount) return;
-    const { stamp, stamps, nextClaim } = this.#fleet;
+    const { nextClaim } = this.#fleet;
     for (let slot = needs.firstClaim[need]!; slot !== 0; ) {
       const next = nextClaim[slot]!;
-      if (this.#walkedIn[slot] !== this.#walk) {
-        this.release(cluster, slot);
-        cluster.fresh.push(slot);
-        const gang = stamps.gang[stamp[slot]!]!;
-        if (gang > index + 1) needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
-      }
+      if (this.#walkedIn[slot] !== this.#walk) this.letGo(cluster, index, slot);
       slot = next;
     }
+  }
+
+  /** The need at `index` gives a machine up, which is news for the needs after it. */
+  letGo(cluster: ClusterState, index: number, slot: number): void {
+    this.release(cluster, slot);
+    cluster.fresh.push(slot);
+    const gang = this.#fleet.stamps.gang[this.#fleet.stamp[slot]!]!;
+    if (gang > index + 1) this.#needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
   }
 
   /** Whether the need at this index may take the machine: nobody has it, or only a later need does. */
@@ -74,10 +82,7 @@ export class Claims {
   take(cluster: ClusterState, index: number, slot: number): void {
     const { claim, nextClaim, previousClaim, stamp, stamps } = this.#fleet;
     const needs = this.#needs;
-    if (claim[slot] !== 0) {
-      needs.marks[cluster.needStart + claim[slot]! - 1]! |= Mark.Dirty;
-      this.release(cluster, slot);
-    }
+    if (claim[slot] !== 0) this.takeAway(cluster, slot, false);
     const need = cluster.needStart + index;
     const first = needs.firstClaim[need]!;
     nextClaim[slot] = first;
@@ -87,9 +92,35 @@ export class Claims {
     needs.claimCount[need]!++;
     claim[slot] = index + 1;
     if (this.#fleet.role[slot] === Role.Configured) cluster.claimedConfiguredCount++;
-    this.#fleet.markVictim(slot);
+    this.#fleet.victims.mark(slot);
     const gang = stamps.gang[stamp[slot]!]!;
     if (gang > index + 1) needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
+  }
+
+  /** Takes a machine from the need that has it, which will be credited again: from where it stopped, if that will do. */
+  takeAway(cluster: ClusterState, slot: number, isLeaving: boolean): void {
+    const needs = this.#needs;
+    const need = cluster.needStart + this.#fleet.claim[slot]! - 1;
+    const isOwn = needs.kind[need] === NeedKind.Gang || this.#isOwn(need, slot);
+    // A machine that leaves its list no longer says where the walk stopped.
+    const isStop = isLeaving && needs.lastTaken[need] === slot;
+    needs.marks[need]! |= isOwn || isStop ? Mark.Dirty : Mark.Lost;
+    this.release(cluster, slot);
+  }
+
+  /** Appends the machines of a need that are not stamped for it. */
+  collectForeign(need: number, out: number[]): void {
+    let count = this.#needs.claimCount[need]! - this.#needs.ownCount[need]!;
+    for (let slot = this.#needs.firstClaim[need]!; count > 0; slot = this.#fleet.nextClaim[slot]!) {
+      if (this.#isOwn(need, slot)) continue;
+      out.push(slot);
+      count--;
+    }
+  }
+
+  #isOwn(need: number, slot: number): boolean {
+    const stamp = this.#fleet.stamp[slot]!;
+    return stamp !== 0 && (stamp === this.#needs.stamp[need] || stamp === this.#needs.plainStamp[need]);
   }
 
   /** Takes a machine from the need that has it. The caller sees to who must look again. */
@@ -106,7 +137,7 @@ export class Claims {
     claim[slot] = 0;
     this.#fleet.keep.released(slot);
     if (this.#fleet.role[slot] === Role.Configured) cluster.claimedConfiguredCount--;
-    this.#fleet.markVictim(slot);
+    this.#fleet.victims.mark(slot);
   }
 
   /** Releases all of a need's machines into `released`. */
@@ -124,7 +155,7 @@ export class Claims {
   handOver(need: number, heir: number, index: number): void {
     const needs = this.#needs;
     const { claim, nextClaim, keep } = this.#fleet;
-    const { width, remaining } = needs;
+    const { width, remaining, afterOwn } = needs;
     const isSame =
       needs.profile[need] === needs.profile[heir] &&
       needs.filter[need] === needs.filter[heir] &&
@@ -134,11 +165,15 @@ export class Claims {
     needs.firstClaim[heir] = needs.firstClaim[need]!;
     needs.claimCount[heir] = needs.claimCount[need]!;
     needs.creditCount[heir] = needs.creditCount[need]!;
+    needs.ownCount[heir] = needs.ownCount[need]!;
     needs.gangsHeld[heir] = needs.gangsHeld[need]!;
     needs.lastTaken[heir] = needs.lastTaken[need]!;
     needs.lastPart[heir] = needs.lastPart[need]!;
     needs.domain[heir] = needs.domain[need]!;
-    for (let at = 0; at < width; at++) remaining[heir * width + at] = remaining[need * width + at]!;
+    for (let at = 0; at < width; at++) {
+      remaining[heir * width + at] = remaining[need * width + at]!;
+      afterOwn[heir * width + at] = afterOwn[need * width + at]!;
+    }
     const first = needs.firstClaim[need]!;
     if (first === 0 || claim[first] === index + 1) return;
     for (let slot = first; slot !== 0; slot = nextClaim[slot]!) {

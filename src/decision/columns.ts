@@ -7,6 +7,13 @@ export function widerU8(array: Uint8Array<ArrayBuffer>, index: number): Uint8Arr
   return wider;
 }
 
+export function widerU16(array: Uint16Array<ArrayBuffer>, index: number): Uint16Array<ArrayBuffer> {
+  if (index < array.length) return array;
+  const wider = new Uint16Array(Math.max(index + 1, 2 * array.length));
+  wider.set(array);
+  return wider;
+}
+
 export function widerU32(array: Uint32Array<ArrayBuffer>, index: number): Uint32Array<ArrayBuffer> {
   if (index < array.length) return array;
   const wider = new Uint32Array(Math.max(index + 1, 2 * array.length));

@@ -14,6 +14,7 @@ import type { Claims } from './claims.ts';
 import type { ClusterState } from './clusters.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
 import { type Fleet, Role } from './fleet.ts';
+import { FreshMachines } from './fresh.ts';
 import type { Gangs } from './gangs.ts';
 import { Mark, type NeedColumns, NeedKind, WalkPart } from './need-columns.ts';
 import type { NeedOrder } from './order.ts';
@@ -30,6 +31,10 @@ export class Credit {
   /** Clusters with needs that credit did not satisfy, and those needs. */
   readonly unmet = new Map<ClusterState, number[]>();
   readonly #released: number[] = [];
+  readonly #fresh: FreshMachines;
+  readonly #candidates: number[] = [];
+  /** The walk passed over a machine that it could have taken and that had nothing of what remained. */
+  #hasPassed = false;
   readonly #laneAt: number[] = [];
   readonly #laneSlot: number[] = [];
   /** Heap of clusters that wait for the turn of the gang at `#waitingNeed`. */
@@ -52,6 +57,7 @@ export class Credit {
     this.#claims = claims;
     this.#gangs = gangs;
     this.#order = order;
+    this.#fresh = new FreshMachines(fleet, filters, needs);
   }
 
   run(touched: Iterable<ClusterState>): void {
@@ -91,7 +97,9 @@ export class Credit {
   /** Walks the cluster's needs from `index` on; stops in front of an unsettled gang, which then waits. */
   #walkFrom(cluster: ClusterState, index: number): void {
     const needs = this.#needs;
+    this.#fresh.open();
     for (let at = index; at < cluster.needCount; at++) {
+      this.#fresh.catchUp(cluster, at);
       const need = cluster.needStart + at;
       const marks = needs.marks[need]!;
       if (needs.kind[need] === NeedKind.Gang) {
@@ -102,9 +110,10 @@ export class Credit {
         }
         this.evaluatedCount++;
         this.#claims.announce(cluster, at, this.#released);
-      } else if ((marks & Mark.Dirty) !== 0 || this.#wantsFresh(cluster, at)) {
+      } else if ((marks & Mark.Dirty) !== 0) this.#evaluatePlain(cluster, at);
+      else if ((marks & Mark.OwnFresh) !== 0 && this.#fresh.hasOwn(cluster, at))
         this.#evaluatePlain(cluster, at);
-      }
+      else if (cluster.fresh.length > 0 || (marks & Mark.Lost) !== 0) this.#lookAtFresh(cluster, at);
     }
     this.#finish(cluster);
   }
@@ -129,46 +138,71 @@ export class Credit {
     else this.unmet.set(cluster, deficits);
   }
 
-  /** Whether a machine that became available would be walked by this need before it stops. */
-  #wantsFresh(cluster: ClusterState, index: number): boolean {
-    const { fresh } = cluster;
-    if (fresh.length === 0) return false;
+  /**
+   * Whether a need that its own machines do not cover has to walk again: it lost one of the others, or one became
+   * available that it meets before it stops.
+   */
+  #lookAtFresh(cluster: ClusterState, index: number): void {
+    const needs = this.#needs;
     const need = cluster.needStart + index;
-    const needs = this.#needs;
+    const marks = needs.marks[need]!;
+    const isShort = (marks & Mark.Deficit) !== 0;
+    if (!isShort && (needs.lastTaken[need] === 0 || needs.lastPart[need]! < WalkPart.Configured)) return;
+    const found = this.#candidates;
+    found.length = 0;
     const filter = this.#filters.get(needs.filter[need]!);
-    const { familyOf } = this.#fleet.families;
-    const deficit = (needs.marks[need]! & Mark.Deficit) !== 0;
-    if (!deficit && needs.lastTaken[need] === 0) return false; // wants nothing
-    // Most needs are covered by their own machines: then only one more of those can come before the last one.
-    const ownOnly = !deficit && needs.lastPart[need]! <= WalkPart.OwnCreating;
-    const { stamp } = this.#fleet;
-    for (const slot of fresh) {
-      if (ownOnly && stamp[slot] !== needs.stamp[need] && stamp[slot] !== needs.plainStamp[need]) continue;
-      if (!this.#claims.isAvailable(slot, index) || this.#fleet.claim[slot] === index + 1) continue;
-      if (filter.eligible[familyOf[this.#fleet.shape[slot]!]!] !== 1) continue;
-      const part = this.#partOf(need, slot);
-      if (part < 0) continue;
-      if (deficit || this.#comesBeforeLast(need, slot, part)) return true;
-    }
-    return false;
+    this.#fresh.collect(cluster, index, filter, isShort ? 0 : needs.lastTaken[need]!, found);
+    if (found.length === 0 && (marks & Mark.Lost) === 0) return;
+    if ((marks & Mark.Passed) !== 0) this.#evaluatePlain(cluster, index);
+    else this.#resume(cluster, index, filter, found, isShort);
   }
 
-  /** Part of the need's walk in which it meets the machine; -1 = never. */
-  #partOf(need: number, slot: number): number {
-    const role = this.#fleet.role[slot]!;
-    if (role !== Role.Configured && this.#fleet.isStuck(slot)) return -1;
-    const stamp = this.#fleet.stamp[slot]!;
+  /**
+   * The same as walking from the beginning, for a need whose own machines are as they were and that passed none over: what
+   * it met before it stopped was its own, or another's, which was out of its reach and still is unless it is among the
+   * `found`. So it chooses between those and what it has of others, and goes on where it stopped.
+   */
+  #resume(cluster: ClusterState, index: number, filter: Filter, found: number[], sawAll: boolean): void {
     const needs = this.#needs;
-    const own = stamp !== 0 && (stamp === needs.stamp[need] || stamp === needs.plainStamp[need]);
-    if (role === Role.Configured) return own ? WalkPart.OwnConfigured : WalkPart.Configured;
-    if (role === Role.Configuring) return own ? WalkPart.OwnConfiguring : WalkPart.Configuring;
-    return own && role === Role.Creating ? WalkPart.OwnCreating : -1;
+    const need = cluster.needStart + index;
+    const { claim, shape, families, role, inventory } = this.#fleet;
+    const stoppedAt = needs.lastTaken[need]!;
+    const stoppedIn = needs.lastPart[need]!;
+    this.evaluatedCount++;
+    this.#claims.collectForeign(need, found);
+    found.sort(this.#fleet.compareStamped);
+    this.#claims.beginWalk();
+    this.#hasPassed = false;
+    needs.lastTaken[need] = 0;
+    let left = needs.restoreAfterOwn(need, inventory.shapes.vectors);
+    for (const slot of found) {
+      const family = families.familyOf[shape[slot]!]!;
+      const after = left === 0 ? -1 : needs.subtract(need, families, family, inventory.shapes.vectors);
+      if (after < 0) {
+        if (left > 0) this.#hasPassed = true;
+        if (claim[slot] === index + 1) this.#claims.letGo(cluster, index, slot);
+        continue;
+      }
+      left = after;
+      this.#claims.hold(cluster, index, slot);
+      needs.lastTaken[need] = slot;
+      needs.lastPart[need] = role[slot] === Role.Configured ? WalkPart.Configured : WalkPart.Configuring;
+    }
+    // Whatever it has stands before the place where it stopped: from there on only others' machines are met.
+    if (left > 0 && !sawAll && stoppedIn === WalkPart.Configured) {
+      left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configured, index + 2, stoppedAt);
+      if (left > 0) left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configuring, index + 2, 0);
+    } else if (left > 0 && !sawAll) {
+      left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configuring, index + 2, stoppedAt);
+    }
+    this.#finishNeed(need, left);
   }
 
-  #comesBeforeLast(need: number, slot: number, part: number): boolean {
-    const lastPart = this.#needs.lastPart[need]!;
-    if (part !== lastPart) return part < lastPart;
-    return this.#fleet.compareKeep(slot, this.#needs.lastTaken[need]!) < 0;
+  #finishNeed(need: number, left: number): void {
+    const needs = this.#needs;
+    needs.creditCount[need] = needs.claimCount[need]!;
+    needs.marks[need] = (left > 0 ? Mark.Deficit : 0) | (this.#hasPassed ? Mark.Passed : 0);
+    if (needs.kind[need] === NeedKind.Fold) this.#countGangs(need);
   }
 
   #evaluatePlain(cluster: ClusterState, index: number): void {
@@ -180,12 +214,15 @@ export class Credit {
     let left = needs.fillRemaining(need, this.#fleet.inventory.shapes.vectors);
     const filter = this.#filters.get(needs.filter[need]!);
     if (left > 0) left = this.#walkOwn(cluster, index, filter, left);
-    if (left > 0) left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configured);
-    if (left > 0) left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configuring);
+    needs.ownCount[need] = this.#claims.heldCount;
+    this.#hasPassed = false;
+    if (left > 0) {
+      needs.saveAfterOwn(need);
+      left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configured, index + 1, 0);
+    }
+    if (left > 0) left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configuring, index + 1, 0);
     this.#claims.endWalk(cluster, index);
-    needs.creditCount[need] = needs.claimCount[need]!;
-    needs.marks[need] = left > 0 ? Mark.Deficit : 0;
-    if (needs.kind[need] === NeedKind.Fold) this.#countGangs(need);
+    this.#finishNeed(need, left);
   }
 
   #countGangs(need: number): void {
@@ -220,8 +257,19 @@ export class Credit {
     return left;
   }
 
-  /** The cluster's other machines of one state: the heads of the matching families' lists, merged. */
-  #walkLanes(cluster: ClusterState, index: number, filter: Filter, wanted: number, part: number): number {
+  /**
+   * The cluster's other machines of one state: the heads of the matching families' lists, merged. Of machines that count
+   * for a need before `claim` none is met, nor those up to `after` (0: from the first one on).
+   */
+  #walkLanes(
+    cluster: ClusterState,
+    index: number,
+    filter: Filter,
+    wanted: number,
+    part: number,
+    claim: number,
+    after: number,
+  ): number {
     const { keep, compareKeep } = this.#fleet;
     const lanesAt = this.#laneAt;
     const laneSlot = this.#laneSlot;
@@ -229,7 +277,7 @@ export class Credit {
     for (const lane of cluster.lanes) {
       const list = part === WalkPart.Configured ? lane.configured : lane.configuring;
       if (list === 0 || filter.eligible[lane.family] !== 1) continue;
-      const at = keep.seek(keep.first(list), index + 1);
+      const at = keep.seek(after === 0 ? keep.first(list) : keep.after(list, after), claim);
       if (at === 0) continue;
       lanesAt[laneCount] = at;
       laneSlot[laneCount] = keep.slotAt(at);
@@ -242,7 +290,7 @@ export class Credit {
         if (compareKeep(laneSlot[lane]!, laneSlot[best]!) < 0) best = lane;
       }
       left = this.#offer(cluster, index, filter, laneSlot[best]!, part, left);
-      const next = keep.seek(keep.next(lanesAt[best]!), index + 1);
+      const next = keep.seek(keep.next(lanesAt[best]!), claim);
       if (next !== 0) {
         lanesAt[best] = next;
         laneSlot[best] = keep.slotAt(next);
@@ -272,7 +320,10 @@ export class Credit {
     if (filter.look !== Look.Family && !this.#filters.admitsSlot(filter, slot)) return left;
     const need = cluster.needStart + index;
     const after = this.#needs.subtract(need, families, family, this.#fleet.inventory.shapes.vectors);
-    if (after < 0) return left; // has nothing of what remains
+    if (after < 0) {
+      this.#hasPassed = true; // has nothing of what remains
+      return left;
+    }
     this.#claims.hold(cluster, index, slot);
     this.#needs.lastTaken[need] = slot;
     this.#needs.lastPart[need] = part;

@@ -333,7 +333,7 @@ export class Engine {
     onPhase('sync');
     this.#credit.run(this.#sync.touched);
     this.#sync.touched.clear();
-    this.#preemption.settleBuckets();
+    this.#preemption.beginCycle();
     onPhase('credit');
     this.#unmet.begin(this.#sortedUnmet(), this.#needs);
     this.#acquisition.run(this.#unmet, this.actions);

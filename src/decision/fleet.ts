@@ -27,6 +27,7 @@ import { widerF64, widerU32 } from './columns.ts';
 import type { Families } from './families.ts';
 import { KeepLists } from './keep-lists.ts';
 import type { StampTable } from './stamps.ts';
+import { VictimQueue } from './victim-queue.ts';
 
 export const Role = {
   None: 0,
@@ -56,9 +57,6 @@ ROLE_OF_INTENT[Intent.Provision] = Role.Creating;
 ROLE_OF_INTENT[Intent.Reclaim] = Role.Draining;
 ROLE_OF_INTENT[Intent.Preempt] = Role.Draining;
 ROLE_OF_INTENT[Intent.Delete] = Role.Other;
-
-/** From an eighth of the fleet on it is cheaper to go through all ids, because sorted input is only appended. */
-const MANY_DIRTY_DIVISOR = 8;
 
 export class Fleet {
   readonly inventory: Inventory;
@@ -93,8 +91,7 @@ export class Fleet {
   /** Idle machines that R3 may release, as they came: read by reclaim.ts. */
   readonly newlyIdle: number[] = [];
   /** Machines whose victim bucket may have changed: read by preempt.ts. */
-  readonly #victimDirty: number[] = [];
-  readonly #victimMarked: Uint8Array;
+  readonly victims: VictimQueue;
   /** By slot: which machine it held when it was attached. */
   readonly #generation: Uint32Array;
   /** By slot: 1 = an orphan that counts as open (its flags may have changed since). */
@@ -112,7 +109,7 @@ export class Fleet {
     this.claim = new Uint32Array(slots);
     this.nextClaim = new Uint32Array(slots);
     this.previousClaim = new Uint32Array(slots);
-    this.#victimMarked = new Uint8Array(slots);
+    this.victims = new VictimQueue(inventory);
     this.#generation = new Uint32Array(slots);
     this.#openOrphans = new Uint8Array(slots);
     const { pricePerHourUsd: price, idRank, reclamationPenalty } = inventory.columns;
@@ -196,6 +193,9 @@ export class Fleet {
         this.families.changeOpen(shape, -1);
       }
     } else if (role !== Role.Other) this.#detachBound(slot, role);
+    // Its place among the victims may well stay; not if another machine has its slot now, whose id sorts elsewhere.
+    if (this.byId.listOf(slot) !== 0 && !this.inventory.isCurrent(slot, this.#generation[slot]!))
+      this.byId.remove(slot);
     this.families.machinesIn[shape]!--;
     this.families.machines[family]!--;
     this.role[slot] = Role.None;
@@ -266,31 +266,6 @@ export class Fleet {
     }
   }
 
-  markVictim(slot: number): void {
-    if (this.#victimMarked[slot] === 1) return;
-    this.#victimMarked[slot] = 1;
-    this.#victimDirty.push(slot);
-  }
-
-  /** Visits the machines whose victim bucket may have changed since the last call; many at once: in id order. */
-  takeVictimDirty(visit: (slot: number) => void): void {
-    const dirty = this.#victimDirty;
-    if (dirty.length * MANY_DIRTY_DIVISOR > this.inventory.count) {
-      const { slotsById } = this.inventory;
-      for (const slot of slotsById) {
-        if (this.#victimMarked[slot] === 0) continue;
-        this.#victimMarked[slot] = 0;
-        visit(slot);
-      }
-    }
-    for (const slot of dirty) {
-      if (this.#victimMarked[slot] === 0) continue;
-      this.#victimMarked[slot] = 0;
-      visit(slot);
-    }
-    dirty.length = 0;
-  }
-
   offerLane(family: number, probability: number): number {
     let lanes = this.offerLanesOf[family];
     if (lanes === undefined) {
@@ -346,7 +321,7 @@ export class Fleet {
         if (lane.configured === 0) lane.configured = this.keep.create();
         this.keep.add(lane.configured, slot);
         this.clusterState(cluster).configuredCount++;
-        this.markVictim(slot);
+        this.victims.mark(slot);
       } else {
         if (lane.configuring === 0) lane.configuring = this.keep.create();
         this.keep.add(lane.configuring, slot);
@@ -363,9 +338,7 @@ export class Fleet {
     this.keep.remove(slot);
     if (role === Role.Configured) {
       this.clusterState(cluster).configuredCount--;
-      // Its place among the victims may well stay; not if another machine has its slot now, whose id sorts elsewhere.
-      if (!this.inventory.isCurrent(slot, this.#generation[slot]!)) this.byId.remove(slot);
-      this.markVictim(slot);
+      this.victims.mark(slot);
     }
     if (stamp !== 0) {
       const state = this.clusterState(cluster);

@@ -89,6 +89,22 @@ export class KeepLists {
     return this.#items[position]!;
   }
 
+  /** Position of the first slot that comes after this one, which need not be in the list; 0 = none. */
+  after(list: number, slot: number): number {
+    const last = this.#last[list]!;
+    if (last === 0 || this.#compare(this.#lastOf(last), slot) <= 0) return 0;
+    const block = this.#blockFor(list, slot);
+    let low = block << BLOCK_SHIFT;
+    for (let high = low + this.#count[block]!; low < high; ) {
+      const middle = (low + high) >>> 1;
+      if (this.#compare(this.#items[middle]!, slot) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    return (low & INDEX_MASK) < this.#count[block]! && low >>> BLOCK_SHIFT === block
+      ? low
+      : this.#next[block]! << BLOCK_SHIFT;
+  }
+
   /** The first position, from this one on, whose machine is unclaimed or counts for `claim` or later; 0 = none. */
   seek(position: number, claim: number): number {
     if (position === 0) return 0;

@@ -4,7 +4,7 @@
  *
  *   by need   cluster       u32   ref
  *             kind          u8    NeedKind
- *             marks         u8    Mark bits
+ *             marks         u16   Mark bits
  *             profile       u32   ref; of a fold: without its Same requirements
  *             filter        u32   id (filters.ts)
  *             aggregate     u32   vector ref; the demand is `multiplier` times this
@@ -18,16 +18,18 @@
  *             firstClaim    u32   slot; the ring goes on in the fleet's nextClaim
  *             claimCount    u32   machines on its ring
  *             creditCount   u32   those that count for it; A6 lets a gang hold more
+ *             ownCount      u32   those of them that the first parts of the walk took: stamped for it
  *             gangsHeld     f64   whole gangs that fit into a fold's machines
  *             lastTaken     u32   slot that credit took last, with its part of the walk in lastPart
  *             lastPart      u8    WalkPart
  *             domain        u32   chosen domain of a gang (domains.ts); 0 = none
  *             remaining     f64 × width   demand not covered, by wanted dimension in the vector's order
+ *             afterOwn      f64 × width   the same after its own machines, if it had to look at others
  *
  * Slices come in multiples of 32 needs and are reused.
  */
 import type { VectorTable } from '../base/vectors.ts';
-import { widerF64, widerI32, widerU8, widerU32 } from './columns.ts';
+import { widerF64, widerI32, widerU8, widerU16, widerU32 } from './columns.ts';
 import type { Families } from './families.ts';
 
 export const NeedKind = { Plain: 0, Fold: 1, Gang: 2 } as const;
@@ -46,6 +48,12 @@ export const Mark = {
   Parked: 16,
   /** A fold whose machines hold fewer whole gangs than it has members, though nothing remains. */
   Short: 32,
+  /** Its walk passed over a machine that it may take, and that had nothing of what remained then. */
+  Passed: 64,
+  /** Lost a machine that was not stamped for it: it may be credited again from where it stopped. */
+  Lost: 128,
+  /** A machine that is stamped for it became available to others, and perhaps to it. */
+  OwnFresh: 256,
 } as const;
 
 /** The parts of A2's walk, in order. */
@@ -64,7 +72,7 @@ const SLICE_STEP = 32;
 export class NeedColumns {
   cluster = new Uint32Array(NEEDS_AT_START);
   kind = new Uint8Array(NEEDS_AT_START);
-  marks = new Uint8Array(NEEDS_AT_START);
+  marks = new Uint16Array(NEEDS_AT_START);
   profile = new Uint32Array(NEEDS_AT_START);
   filter = new Uint32Array(NEEDS_AT_START);
   aggregate = new Uint32Array(NEEDS_AT_START);
@@ -79,12 +87,14 @@ export class NeedColumns {
   firstClaim = new Uint32Array(NEEDS_AT_START);
   claimCount = new Uint32Array(NEEDS_AT_START);
   creditCount = new Uint32Array(NEEDS_AT_START);
+  ownCount = new Uint32Array(NEEDS_AT_START);
   gangsHeld = new Float64Array(NEEDS_AT_START);
   lastTaken = new Uint32Array(NEEDS_AT_START);
   lastPart = new Uint8Array(NEEDS_AT_START);
   domain = new Uint32Array(NEEDS_AT_START);
   width = 4;
   remaining = new Float64Array(NEEDS_AT_START * 4);
+  afterOwn = new Float64Array(NEEDS_AT_START * 4);
   readonly #freeSlices: number[][] = [];
   #limit = 1;
 
@@ -120,14 +130,19 @@ export class NeedColumns {
   /** Makes room for vectors with this many dimensions. */
   fitWidth(dimensionCount: number): void {
     if (dimensionCount <= this.width) return;
-    const wider = new Float64Array(this.cluster.length * dimensionCount);
+    this.remaining = this.#respaced(this.remaining, dimensionCount);
+    this.afterOwn = this.#respaced(this.afterOwn, dimensionCount);
+    this.width = dimensionCount;
+  }
+
+  #respaced(units: Float64Array, width: number): Float64Array<ArrayBuffer> {
+    const wider = new Float64Array(this.cluster.length * width);
     for (let need = 0; need < this.#limit; need++) {
       for (let index = 0; index < this.width; index++) {
-        wider[need * dimensionCount + index] = this.remaining[need * this.width + index]!;
+        wider[need * width + index] = units[need * this.width + index]!;
       }
     }
-    this.remaining = wider;
-    this.width = dimensionCount;
+    return wider;
   }
 
   has(need: number, mark: number): boolean {
@@ -152,6 +167,24 @@ export class NeedColumns {
     return count;
   }
 
+  /** Remembers what remains after the need's own machines … */
+  saveAfterOwn(need: number): void {
+    const row = need * this.width;
+    for (let index = row; index < row + this.width; index++) this.afterOwn[index] = this.remaining[index]!;
+  }
+
+  /** … and goes back to it; returns the number of dimensions that remain. */
+  restoreAfterOwn(need: number, vectors: VectorTable): number {
+    const row = need * this.width;
+    const count = vectors.length[this.aggregate[need]!]!;
+    let left = 0;
+    for (let index = row; index < row + count; index++) {
+      this.remaining[index] = this.afterOwn[index]!;
+      if (this.remaining[index]! > 0) left++;
+    }
+    return left;
+  }
+
   /**
    * The taking rule (A2): if a machine of this family has some of a dimension that remains, its capacity is
    * subtracted, never below zero. Returns how many dimensions remain then, or -1 if it had nothing to give.
@@ -166,7 +199,7 @@ export class NeedColumns {
     this.cluster = widerU32(this.cluster, last);
     const length = this.cluster.length - 1;
     this.kind = widerU8(this.kind, length);
-    this.marks = widerU8(this.marks, length);
+    this.marks = widerU16(this.marks, length);
     this.profile = widerU32(this.profile, length);
     this.filter = widerU32(this.filter, length);
     this.aggregate = widerU32(this.aggregate, length);
@@ -181,11 +214,13 @@ export class NeedColumns {
     this.firstClaim = widerU32(this.firstClaim, length);
     this.claimCount = widerU32(this.claimCount, length);
     this.creditCount = widerU32(this.creditCount, length);
+    this.ownCount = widerU32(this.ownCount, length);
     this.gangsHeld = widerF64(this.gangsHeld, length);
     this.lastTaken = widerU32(this.lastTaken, length);
     this.lastPart = widerU8(this.lastPart, length);
     this.domain = widerU32(this.domain, length);
     this.remaining = widerF64(this.remaining, (length + 1) * this.width);
+    this.afterOwn = widerF64(this.afterOwn, (length + 1) * this.width);
   }
 }
 

@@ -2,7 +2,8 @@
  * Phase 2 (P1–P4, P6): frees machines for the deficits that phase 1 left. Configured machines are kept in
  * buckets of equal (claimed or not, priority, penalties), by family, in id order; a bucket has one score for
  * a preemptor, so the best victims are found by ranking a few dozen buckets and reading the heads of lists.
- * The buckets follow the claims: a machine moves only when credit changed it.
+ * The buckets follow the claims, but not at once: machines that change hands in every cycle would move in every cycle, and
+ * most cycles preempt nothing. They are up to date before the first victim is chosen.
  */
 import type { VectorTable } from '../base/vectors.ts';
 import { BUCKET_DOLLARS, PENALTY_BUCKET_COUNT } from '../machine/penalty.ts';
@@ -31,6 +32,8 @@ export const DEFAULT_WEIGHTS: PreemptionWeights = {
   reclamation: 0.1,
 };
 
+/** About a quarter of a millisecond. */
+const SETTLED_PER_CYCLE = 256;
 const DRAIN_SECONDS = 30;
 const PENALTY_FLOOR_USD = 0.01;
 
@@ -101,12 +104,19 @@ export class Preemption {
     this.#buckets.clear();
   }
 
-  /** Moves the machines that credit changed to their buckets. */
-  settleBuckets(): void {
+  /**
+   * Begins a cycle after credit. Machines that changed hands are moved to their buckets when somebody wants a victim; until
+   * then a few in each cycle, so that this stays little.
+   */
+  beginCycle(): void {
     for (const slot of this.#victims) this.#isVictim[slot] = 0;
     this.#victims.length = 0;
     this.#ranks.clear();
-    this.#fleet.takeVictimDirty((slot) => this.#place(slot));
+    this.#settleBuckets(SETTLED_PER_CYCLE);
+  }
+
+  #settleBuckets(countMax: number): void {
+    this.#fleet.victims.take(countMax, this.#place);
   }
 
   run(unmet: UnmetNeeds, actions: ActionList): void {
@@ -164,6 +174,7 @@ export class Preemption {
     const need = unmet.need[entry]!;
     const isGang = this.#needs.kind[need] === NeedKind.Gang;
     if (isGang && this.#needs.domain[need] === 0) return;
+    this.#settleBuckets(Number.POSITIVE_INFINITY);
     const row = entry * unmet.width;
     const before = isGang ? unmet.missing.slice(row, row + unmet.width) : null;
     const first = this.#victims.length;
@@ -327,7 +338,7 @@ export class Preemption {
     return this.#needs.priority[this.#fleet.clusterState(this.#fleet.cluster[slot]!).needStart + claim - 1]!;
   }
 
-  #place(slot: number): void {
+  readonly #place = (slot: number): void => {
     const { byId, role, shape, families } = this.#fleet;
     if (role[slot] === Role.Creating && this.#fleet.isOrphan(slot)) return; // on the orphans' list
     if (role[slot] !== Role.Configured || this.#fleet.inBackoff(slot)) {
@@ -344,7 +355,7 @@ export class Preemption {
     if (byId.listOf(slot) === list) return;
     byId.remove(slot);
     byId.add(list, slot);
-  }
+  };
 
   #bucketOf(slot: number): Bucket {
     const { columns } = this.#fleet.inventory;

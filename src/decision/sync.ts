@@ -100,10 +100,7 @@ export class Sync {
       const cluster = fleet.clusterState(ref);
       this.touched.add(cluster);
       cluster.touched = true;
-      if (fleet.claim[slot] !== 0) {
-        this.#parts.needs.marks[cluster.needStart + fleet.claim[slot]! - 1]! |= Mark.Dirty;
-        this.#parts.claims.release(cluster, slot);
-      }
+      if (fleet.claim[slot] !== 0) this.#parts.claims.takeAway(cluster, slot, true);
       const gang = this.#parts.stamps.gang[fleet.stamp[slot]!]!;
       if (gang !== 0) this.#parts.needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
     }

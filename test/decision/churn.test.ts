@@ -1,0 +1,39 @@
+/**
+ * Fleets large enough that a cluster's machines fill many blocks and a change runs through long chains of needs, which the
+ * worlds of the oracle never are: an engine that repaired its way says what one says that starts afresh.
+ */
+import { describe, expect, it } from 'vitest';
+import { ChurningFleet } from '../../bench/catalogue/churning-fleet.ts';
+import { decideChecked } from '../../src/decision/check.ts';
+
+const CYCLES = 25;
+
+describe('a fleet in which prices move, machines fail and roll-ups change', () => {
+  for (const [machines, clusters, needs] of [
+    [6_000, 2, 60],
+    [6_000, 4, 1_200],
+    [3_000, 30, 1_500],
+  ] as const) {
+    it(`is decided as from scratch: ${machines} machines, ${needs} needs in ${clusters} clusters`, () => {
+      const churning = new ChurningFleet(machines, clusters, needs);
+      const { fleet } = churning;
+      const { inventory, needs: demand } = fleet;
+      const holds = { onDemandMs: 600_000, spotMs: 60_000 };
+      const options = { inventory, needs: demand, hasSession: () => true, holds };
+      let walkedCount = 0;
+      let actionCount = 0;
+      for (let cycle = 0; cycle < CYCLES; cycle++) {
+        churning.changeMachines();
+        if (cycle % 3 !== 0) churning.changeRollups();
+        fleet.nowMs += 10_000;
+        const input = { nowMs: fleet.nowMs, isOrdinary: true };
+        const { cost, differences } = decideChecked(fleet.engine, options, input);
+        expect(differences, `cycle ${cycle}`).toEqual({ actions: 0, claims: 0, verdicts: 0 });
+        walkedCount += cost.evaluatedNeeds;
+        actionCount += fleet.engine.actions.count;
+      }
+      expect(walkedCount).toBeGreaterThan(500);
+      expect(actionCount).toBeGreaterThan(50);
+    }, 120_000);
+  }
+});
