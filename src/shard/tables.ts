@@ -21,6 +21,9 @@ const FINGERPRINTS_MAX = 262_144;
 const FINGERPRINT_BYTES = 512;
 /** Needs have groups of their own, 640,000 in the largest fleets, and a roll-up's new ones stand beside its old ones. */
 const GROUPS_MAX = 4_194_304;
+const GROUPS_PER_MACHINE_MAX = 4;
+/** A small shard has tables of at least this many entries, whatever its machines. */
+const ENTRIES_MIN = 16_384;
 const GROUP_BYTES = 64;
 
 export interface TablesOptions {
@@ -32,9 +35,11 @@ export interface TablesOptions {
 
 export function createTables({ machinesMax, hasRollupGuard, guards = false }: TablesOptions): ShardTables {
   const vectors = new VectorTable(new DimensionTable());
-  const clusters = strings('clusters', CLUSTERS_MAX, CLUSTER_ID_BYTES_MAX);
-  const fingerprints = strings('fingerprints', FINGERPRINTS_MAX, FINGERPRINT_BYTES);
-  const groups = strings('groups', GROUPS_MAX, GROUP_BYTES);
+  const sized = (entriesMax: number, perMachine: number) =>
+    Math.min(entriesMax, Math.max(ENTRIES_MIN, machinesMax * perMachine));
+  const clusters = strings('clusters', sized(CLUSTERS_MAX, 1), CLUSTER_ID_BYTES_MAX);
+  const fingerprints = strings('fingerprints', sized(FINGERPRINTS_MAX, 1), FINGERPRINT_BYTES);
+  const groups = strings('groups', sized(GROUPS_MAX, GROUPS_PER_MACHINE_MAX), GROUP_BYTES);
   const inventory = new Inventory({ vectors, machinesMax, clusters, fingerprints, groups, guards });
   const needs = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine: hasRollupGuard });
   return { inventory, needs };

@@ -38,7 +38,7 @@ export interface Process {
 }
 
 const START_MS = Date.UTC(2026, 0, 1);
-const MACHINES_MAX = 4_096;
+const MACHINES_MAX = 512;
 const RECONNECT_MS = 500;
 
 export class SimulatedWorld {
