@@ -1,0 +1,166 @@
+/** The real programs as processes of their own, over loopback, ended with the test that started them. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Machine } from '../../src/machine/machine.ts';
+import { type MachineState, STATE_NAMES } from '../../src/machine/state.ts';
+import { ProviderClient } from '../../src/provider/client/client.ts';
+import { FencingTokens } from '../../src/provider/client/fencing.ts';
+import { ProviderReader } from '../../src/provider/client/reader.ts';
+import { machineAt } from '../../src/provider/decode/rows.ts';
+
+const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+
+export interface Program {
+  readonly child: ChildProcess;
+  readonly exited: Promise<number | null>;
+  /** What it has printed so far, both streams. */
+  readonly output: string[];
+  /** The first line of standard output. */
+  readonly firstLine: Promise<string>;
+}
+
+export class Processes {
+  readonly #children = new Set<ChildProcess>();
+  readonly #folders: string[] = [];
+
+  start(...words: string[]): Program {
+    const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#children.add(child);
+    const output: string[] = [];
+    const exited = new Promise<number | null>((resolve) => {
+      child.once('exit', (code) => {
+        this.#children.delete(child);
+        resolve(code);
+      });
+    });
+    const firstLine = new Promise<string>((resolve, reject) => {
+      createInterface(child.stdout).on('line', (line) => {
+        output.push(line);
+        resolve(line);
+      });
+      void exited.then((code) => reject(new Error(`it ended with ${code}: ${output.join('\n')}`)));
+    });
+    firstLine.catch(() => {}); // whoever waits for it hears of it
+    createInterface(child.stderr).on('line', (line) => output.push(line));
+    return { child, exited, output, firstLine };
+  }
+
+  async provider(...flags: string[]): Promise<{ program: Program; address: string }> {
+    const program = this.start(
+      'provider',
+      ...(flags.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']),
+      ...flags,
+    );
+    return { program, address: (await program.firstLine).slice('listening on '.length) };
+  }
+
+  async shard(providerAddress: string, ...flags: string[]): Promise<ShardProgram> {
+    const dataDir = flags.includes('--data-dir') ? [] : ['--data-dir', this.folder()];
+    const program = this.start(
+      'shard',
+      ...[
+        '--provider-addr',
+        `sim=${providerAddress}`,
+        '--listen',
+        '127.0.0.1:0',
+        '--metrics-addr',
+        '127.0.0.1:0',
+      ],
+      ...dataDir,
+      ...flags,
+    );
+    const [, address, http] = /^listening on (\S+) http (\S+)$/.exec(await program.firstLine)!;
+    return { program, address: address!, http: http! };
+  }
+
+  folder(): string {
+    const folder = mkdtempSync(join(tmpdir(), 'flotilla-'));
+    this.#folders.push(folder);
+    return folder;
+  }
+
+  /** Whatever a test left running. */
+  async end(): Promise<void> {
+    for (const child of this.#children) {
+      child.kill('SIGCONT');
+      child.kill('SIGKILL');
+    }
+    for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+export interface ShardProgram {
+  readonly program: Program;
+  readonly address: string;
+  readonly http: string;
+}
+
+/** What a provider itself says of its machines. */
+export class ProviderTruth {
+  readonly #reader: ProviderReader;
+
+  constructor(address: string) {
+    this.#reader = new ProviderReader(
+      new ProviderClient({ name: 'truth', address }, FencingTokens.create('truth', 1)),
+    );
+  }
+
+  async machines(): Promise<Machine[]> {
+    const outcome = await this.#reader.list();
+    if (outcome.kind !== 'listed') throw new Error(`${outcome.kind}: ${outcome.detail}`);
+    const { batch } = outcome;
+    return Array.from({ length: batch.rowCount }, (_, row) => machineAt(batch, row));
+  }
+
+  async counts(): Promise<Record<string, number>> {
+    const counts: Record<string, number> = {};
+    for (const { state } of await this.machines()) {
+      const name = STATE_NAMES[state as MachineState];
+      counts[name] = (counts[name] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  close(): void {
+    this.#reader.client.close();
+  }
+}
+
+/** Polls until it holds; the last thing seen is in the error. */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T> | T,
+  holds: (seen: T) => boolean,
+  timeoutMs = 60_000,
+) {
+  const deadlineMs = Date.now() + timeoutMs;
+  for (;;) {
+    let seen: T | undefined;
+    let failure = '';
+    try {
+      seen = await look();
+      if (holds(seen)) return seen;
+    } catch (error) {
+      failure = (error as Error).message;
+    }
+    if (Date.now() > deadlineMs) {
+      throw new Error(`${what}: not within ${timeoutMs} ms; last seen ${failure || JSON.stringify(seen)}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** A metric's samples, by label text; '' for one without labels. */
+export async function metric(http: string, name: string): Promise<Record<string, number>> {
+  const text = await (await fetch(`${http}metrics`)).text();
+  const samples: Record<string, number> = {};
+  for (const line of text.split('\n')) {
+    const match = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/.exec(line);
+    if (match !== null && match[1] === name) samples[match[2] ?? ''] = Number(match[3]);
+  }
+  return samples;
+}
