@@ -48,7 +48,7 @@ const RULES: Readonly<Record<string, FolderRule>> = {
   identity: { folders: ['base'], packages: [], world: true },
   observe: { folders: ['base', 'machine'], packages: ['prom-client', 'pino'], ...EDGE },
   config: { folders: ['base'], packages: ['yaml'], world: true },
-  dashboard: { folders: ['base', 'observe'], packages: 'all', world: true },
+  dashboard: { folders: ['base', 'machine'], packages: [], ...EDGE },
   cli: { folders: 'all', packages: 'all', world: true },
   // The whole shard on virtual time: it stands beside cli, and runs on one thread what workers do.
   simulator: {

@@ -48,13 +48,16 @@ export type NeedBar =
   | { readonly kind: 'parked'; readonly cycles: number }
   | { readonly kind: 'nothing_executes'; readonly why: string };
 
+/** Machines that are held at one priority. */
 export interface Holder {
-  readonly clusterId: string;
-  /** Of the need that claims the machines, else of their stamps. */
+  /** Of the needs that claim the machines, else of their stamps. */
   readonly priority: number;
   /** Not claimed by any need: excess, or of a cluster that has not reported. */
   readonly isUnclaimed: boolean;
   readonly machines: number;
+  /** How many clusters hold them, and those with most of them. */
+  readonly clusters: number;
+  readonly topClusters: readonly { readonly clusterId: string; readonly machines: number }[];
 }
 
 export interface DomainFacts {

@@ -23,6 +23,8 @@ export interface ShardReader extends NeedsReader {
   status(): ShardStatus;
   rails(): RailsView;
   gauges(): ShardGauges;
+  /** Needs that the last cycle did not satisfy. */
+  unmetCount(): number;
   /** By state number; free of charge. */
   stateCounts(): readonly number[];
   /** At most a second old. */

@@ -50,6 +50,10 @@ export class ShardView implements ShardReader {
     return this.#sources.gauges();
   }
 
+  unmetCount(): number {
+    return this.#needs.unmet.count;
+  }
+
   stateCounts(): readonly number[] {
     return this.#summaries.stateCounts();
   }

@@ -40,7 +40,7 @@ describe('a Configured machine', () => {
     );
     expect(facts.stays).toEqual({ kind: 'claimed' });
     expect(facts.claim).toMatchObject({ clusterId: 'alpha', group: 'web', priority: 100 });
-    expect(text).toContain('Configured for cluster alpha for 0 ms (provider test).');
+    expect(text).toContain('Configured for 0 ms, bound to alpha (provider test).');
     expect(text).toContain('It counts for a need of alpha at priority 100 (“web”). So it is kept.');
   });
 

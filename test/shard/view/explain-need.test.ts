@@ -96,13 +96,13 @@ describe('A8: PRIORITY_STARVED', () => {
       free: 0,
       preemptible: 0,
       holders: [
-        { clusterId: 'beta', priority: 900, machines: 2, isUnclaimed: false },
-        { clusterId: 'gamma', priority: 10, machines: 1, isUnclaimed: false },
+        { priority: 900, machines: 2, isUnclaimed: false, clusters: 1, topClusters: [{ clusterId: 'beta' }] },
+        { priority: 10, machines: 1, isUnclaimed: false, topClusters: [{ clusterId: 'gamma' }] },
       ],
     });
     const text = textOf(explained);
     expect(text).toContain('3 machines match: 3 Configured; none is Idle or Speculative');
-    expect(text).toContain('held by beta (2, priority 900) and gamma (1, priority 10)');
+    expect(text).toContain('held at priority 900: 2 of beta and at priority 10: 1 of gamma');
     expect(text).toContain('none of them is held below its own priority 10');
   });
 
@@ -148,7 +148,7 @@ describe('A8: PREEMPTION_EXHAUSTED', () => {
     expect(explained.need.reason).toBe(UnmetReason.PreemptionExhausted);
     expect(explained.facts).toMatchObject({ preemptible: 1 });
     expect(textOf(explained)).toContain('PREEMPTION_EXHAUSTED');
-    expect(textOf(explained)).toContain('beta (1, priority 10)');
+    expect(textOf(explained)).toContain('at priority 10: 1 of beta');
   });
 
   it('P6: counts the machines that drain for it', async () => {
@@ -265,9 +265,8 @@ describe('a need', () => {
     const fleet = [configured('m-1', boundTo('beta', { priority: 77 }))];
     const of = world(fleet, [cluster('alpha', [web]), cluster('beta', [])]);
     const explained = await explain(of, 'alpha', web);
-    expect(explained.facts.holders).toEqual([
-      { clusterId: 'beta', priority: 77, isUnclaimed: true, machines: 1 },
-    ]);
+    expect(explained.facts.holders).toMatchObject([{ priority: 77, isUnclaimed: true, machines: 1 }]);
+    expect(textOf(explained)).toContain('by no need (stamped 77): 1 of beta');
     expect(explained.facts.preemptible).toBe(1);
   });
 });

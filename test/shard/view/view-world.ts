@@ -60,7 +60,7 @@ export class ViewWorld {
   constructor({ machinesMax = 4_096, startMs = START_MS } = {}) {
     const vectors = new VectorTable(new DimensionTable());
     const entriesMax = machinesMax * 16;
-    const clusters = StringTable.create({ name: 'clusters', entriesMax: 4_096, bytesMax: 1 << 20 });
+    const clusters = StringTable.create({ name: 'clusters', entriesMax: 8_192, bytesMax: 1 << 20 });
     const fingerprints = StringTable.create({ name: 'fingerprints', entriesMax, bytesMax: entriesMax * 256 });
     const groups = StringTable.create({ name: 'groups', entriesMax, bytesMax: entriesMax * 64 });
     this.clock = new ManualClock(startMs);

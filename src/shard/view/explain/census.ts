@@ -13,7 +13,9 @@ import type { Matcher } from './matcher.ts';
 const S = MachineState;
 /** About two milliseconds. */
 const MACHINES_PER_TURN = 16_384;
-const HOLDERS_MAX = 10;
+/** Priorities told, and clusters named for each. */
+const HOLDERS_MAX = 8;
+const TOP_CLUSTERS_MAX = 3;
 const DOMAINS_MAX = 5;
 
 /** The need that is asked about, in refs, under the name that its machines carry. */
@@ -25,6 +27,14 @@ export interface Asked {
   readonly aggregate: ResourceAmounts;
   /** Keys whose values make a domain; empty if domains do not matter. */
   readonly domainKeys: readonly string[];
+}
+
+interface Held {
+  readonly priority: number;
+  readonly isUnclaimed: boolean;
+  machines: number;
+  /** By ref. */
+  readonly byCluster: Map<number, number>;
 }
 
 interface Domain {
@@ -43,7 +53,7 @@ export class Census {
   ownMachines = 0;
   readonly #sources: ViewSources;
   readonly #asked: Asked;
-  readonly #holders = new Map<string, Holder & { machines: number }>();
+  readonly #holders = new Map<string, Held>();
   readonly #domains = new Map<string, Domain>();
   readonly #priorities = new Map<number, number>();
 
@@ -74,11 +84,22 @@ export class Census {
     return census;
   }
 
-  /** The highest priority first; of equal ones those with most machines. */
+  /** The highest priority first. */
   holders(): Holder[] {
+    const { clusters } = this.#sources.inventory.tables;
     return [...this.#holders.values()]
       .sort((a, b) => b.priority - a.priority || b.machines - a.machines)
-      .slice(0, HOLDERS_MAX);
+      .slice(0, HOLDERS_MAX)
+      .map(({ priority, isUnclaimed, machines, byCluster }) => ({
+        priority,
+        isUnclaimed,
+        machines,
+        clusters: byCluster.size,
+        topClusters: [...byCluster]
+          .sort((a, b) => b[1] - a[1])
+          .slice(0, TOP_CLUSTERS_MAX)
+          .map(([cluster, held]) => ({ clusterId: clusters.get(cluster), machines: held })),
+      }));
   }
 
   /** Those that cover most of the need, best first. */
@@ -131,12 +152,14 @@ export class Census {
     const owner = claim?.cluster ?? cluster[slot]!;
     const priority = claim === null ? stamped[slot]! : this.#priorityOf(claim.fingerprint);
     const isUnclaimed = claim === null;
-    const key = `${owner} ${priority} ${isUnclaimed}`;
-    const known = this.#holders.get(key);
-    if (known === undefined) {
-      const clusterId = inventory.tables.clusters.get(owner);
-      this.#holders.set(key, { clusterId, priority, isUnclaimed, machines: 1 });
-    } else known.machines++;
+    const key = `${priority} ${isUnclaimed}`;
+    let held = this.#holders.get(key);
+    if (held === undefined) {
+      held = { priority, isUnclaimed, machines: 0, byCluster: new Map() };
+      this.#holders.set(key, held);
+    }
+    held.machines++;
+    held.byCluster.set(owner, (held.byCluster.get(owner) ?? 0) + 1);
     const isBelow = isUnclaimed ? needs.hasReported(owner) : priority < this.#asked.priority;
     if (isBelow && (flags[slot]! & Flag.Backoff) === 0) this.preemptible++;
   }

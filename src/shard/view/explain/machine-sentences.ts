@@ -46,10 +46,10 @@ export function machineSentences(
 }
 
 function stateSentence({ state, forMs, cluster, lastError, provider }: MachineView): string {
-  const bound = cluster === '' ? '' : ` for cluster ${cluster}`;
+  const bound = cluster === '' ? '' : `, bound to ${cluster}`;
   const error = lastError === '' ? '' : `, with the error ${quoted(lastError)}`;
   const from = provider === '' ? '' : ` (provider ${provider})`;
-  return `${STATE_NAMES[state]}${bound} for ${duration(forMs)}${error}${from}.`;
+  return `${STATE_NAMES[state]} for ${duration(forMs)}${bound}${error}${from}.`;
 }
 
 function needWords({ clusterId, group, priority, fingerprint }: NeedName): string {

@@ -3,7 +3,6 @@
  * holds it, and what would have to change.
  */
 
-import { formatQuantity } from '../../../base/quantity.ts';
 import { UnmetReason } from '../../../decision/verdicts.ts';
 import { CAPACITY_TYPE_NAMES } from '../../../machine/capacity-type.ts';
 import { MachineState } from '../../../machine/state.ts';
@@ -11,6 +10,7 @@ import { WhenUnsatisfiable } from '../../../needs/requirements.ts';
 import type { DomainFacts, Holder, Miss, NearMiss, NeedBar, NeedFacts } from '../../ports/explain.ts';
 import type { NeedView } from '../../ports/view.ts';
 import {
+  amount,
   amounts,
   areOrIs,
   count,
@@ -133,8 +133,8 @@ function nearestSentence(
 function missWords(miss: Miss): string {
   if (miss.kind === 'min_unit') {
     const { dimension, wanted, has } = miss;
-    const found = has === 0 ? 'none' : formatQuantity(dimension, has);
-    return `each has ${found} of the ${formatQuantity(dimension, wanted)} ${dimension} that one must have`;
+    const found = has === 0 ? 'none' : amount(dimension, has);
+    return `each has ${found} of the ${amount(dimension, wanted)} ${dimension} that one must have`;
   }
   const found = miss.has === null ? 'is not set' : `is ${miss.has}`;
   return `${plainKey(miss.key)} ${found} where the need says “${requirement(miss)}”`;
@@ -245,17 +245,19 @@ function spreadSentences(need: NeedView, { domains, free }: NeedFacts): string[]
 
 function holderSentences(need: NeedView, { holders, preemptible }: NeedFacts): string[] {
   if (holders.length === 0) return [];
-  const who = holders.map(holderWords);
   const below =
     preemptible === 0
       ? `none of them is held below its own priority ${count(need.priority)}, so none may be preempted`
       : `${count(preemptible)} of them may be preempted for it, at its own priority ${count(need.priority)}`;
-  return [`Configured machines that fit are held by ${list(who)}; ${below}.`];
+  return [`Configured machines that fit are held ${list(holders.map(holderWords))}; ${below}.`];
 }
 
-function holderWords({ clusterId, priority, isUnclaimed, machines: held }: Holder): string {
-  const what = isUnclaimed ? `claimed by no need, stamped ${count(priority)}` : `priority ${count(priority)}`;
-  return `${clusterId} (${count(held)}, ${what})`;
+function holderWords({ priority, isUnclaimed, machines: held, clusters, topClusters }: Holder): string {
+  const others = clusters - topClusters.length;
+  const names = topClusters.map(({ clusterId }) => clusterId);
+  const who = list(others > 0 ? [...names, `${count(others)} more`] : names);
+  const at = isUnclaimed ? `by no need (stamped ${count(priority)})` : `at priority ${count(priority)}`;
+  return `${at}: ${count(held)} of ${who}`;
 }
 
 function helpSentence(need: NeedView): string {

@@ -1,6 +1,6 @@
 /** How facts are put into words: amounts, times, requirements and counts, the same in every sentence. */
 import { compareBytewise } from '../../../base/dimensions.ts';
-import { formatQuantity } from '../../../base/quantity.ts';
+import { formatQuantity, isInKib } from '../../../base/quantity.ts';
 import type { ResourceAmounts } from '../../../machine/machine.ts';
 import { ALL_STATES, STATE_NAMES } from '../../../machine/state.ts';
 import { Operator, type Requirement } from '../../../needs/requirements.ts';
@@ -24,7 +24,20 @@ export function areOrIs(value: number): string {
 export function amounts(of: ResourceAmounts): string {
   const names = Object.keys(of).filter((name) => of[name] !== 0);
   if (names.length === 0) return 'nothing';
-  return list(names.sort(compareBytewise).map((name) => `${formatQuantity(name, of[name]!)} ${name}`));
+  return list(names.sort(compareBytewise).map((name) => `${amount(name, of[name]!)} ${name}`));
+}
+
+const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi'] as const;
+/** Exact text of at most this many digits is shown as it is. */
+const EXACT_LENGTH_MAX = 4;
+
+/** `24`, `8Gi`, and `268.8Gi` for what would be `275251Mi` exactly. */
+export function amount(dimension: string, units: number): string {
+  const exact = formatQuantity(dimension, units);
+  if (exact.replace(/\D/g, '').length <= EXACT_LENGTH_MAX) return exact;
+  if (!isInKib(dimension)) return count(Number((units / 1_000).toFixed(1)));
+  const step = Math.min(BINARY.length - 1, Math.floor(Math.log2(units) / 10));
+  return `${(units / 1024 ** step).toFixed(1)}${BINARY[step]}`;
 }
 
 /** `a`, `a and b`, `a, b and c`. */

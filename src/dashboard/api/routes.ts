@@ -1,0 +1,364 @@
+/** The paths of /api/v1 and what each answers. All are reads. */
+import type { ShardReader } from '../../shard/ports/reader.ts';
+import type { ShardHistory } from '../history.ts';
+import { machineInFull, needFacts } from './explanations.ts';
+import { ApiRefusal, Query } from './query.ts';
+import {
+  byCapacityType,
+  byState,
+  capacityTypeName,
+  need,
+  queue,
+  rails,
+  shortfall,
+  stateName,
+  sum,
+} from './render.ts';
+import type {
+  ActionName,
+  ApiActions,
+  ApiClusters,
+  ApiHistory,
+  ApiMachineInFull,
+  ApiMachines,
+  ApiNeedExplanations,
+  ApiNeeds,
+  ApiOverview,
+  ApiShortfall,
+  ApiStatus,
+} from './types.ts';
+
+export interface ApiContext {
+  readonly view: ShardReader;
+  readonly history: ShardHistory;
+  readonly version: string;
+  readonly nowMs: () => number;
+}
+
+export const API_PREFIX = '/api/v1';
+
+/** What an overview shows of each table. */
+const NAMES_SHOWN_MAX = 24;
+const CLUSTERS_SHOWN_MAX = 20;
+const SHORTFALLS_SHOWN_MAX = 20;
+const ROWS_USUAL = 100;
+const ACTION_KINDS: readonly ActionName[] = ['Bootstrap', 'Provision', 'Reclaim', 'Preempt', 'Delete'];
+
+type Route = (context: ApiContext, query: Query, rest: string) => Promise<object> | object;
+
+const ROUTES: Readonly<Record<string, Route>> = {
+  status,
+  overview,
+  history,
+  needs,
+  'needs/explain': explainNeeds,
+  machines,
+  actions,
+  clusters,
+  shortfalls,
+};
+
+/** `path` is what follows the prefix. Throws a ShardError for what cannot be answered. */
+export async function answerApi(
+  context: ApiContext,
+  path: string,
+  parameters: URLSearchParams,
+): Promise<object> {
+  const name = path.replace(/^\//, '');
+  const query = new Query(parameters);
+  if (name === '')
+    return { paths: [...Object.keys(ROUTES), 'machines/{id}'].map((one) => `${API_PREFIX}/${one}`) };
+  const route = Object.hasOwn(ROUTES, name) ? ROUTES[name] : undefined;
+  if (route !== undefined) return route(context, query, '');
+  if (name.startsWith('machines/')) return machine(context, query, decodeId(name.slice('machines/'.length)));
+  throw new ApiRefusal(
+    404,
+    'no_such_path',
+    `There is no ${API_PREFIX}/${name.slice(0, 100)}.`,
+    `The paths are ${[...Object.keys(ROUTES), 'machines/{id}'].join(', ')}.`,
+    'See docs/api.md.',
+  );
+}
+
+async function status(context: ApiContext, query: Query): Promise<ApiStatus> {
+  query.end();
+  return statusOf(context);
+}
+
+async function statusOf({ view, version, nowMs }: ApiContext): Promise<ApiStatus> {
+  const { shardId, epoch, startedAtMs, cycle, lastCycleAtMs, isReady, notReadyReason, ...counts } =
+    view.status();
+  return {
+    shardId,
+    epoch,
+    version,
+    nowMs: nowMs(),
+    startedAtMs,
+    cycle,
+    lastCycleAtMs,
+    isReady,
+    notReadyReason,
+    machines: counts.machines,
+    needs: counts.needs,
+    unmetNeeds: view.unmetCount(),
+    clusters: counts.clusters,
+    rails: rails(view),
+    queue: queue(view),
+  };
+}
+
+async function overview(context: ApiContext, query: Query): Promise<ApiOverview> {
+  query.end();
+  const { view } = context;
+  const summary = await view.summary();
+  const { cost } = summary;
+  const named = (list: typeof summary.byZone) =>
+    list
+      .slice(0, NAMES_SHOWN_MAX)
+      .map(({ name, machines: counts }) => ({ name, machines: sum(counts), byState: byState(counts) }));
+  return {
+    ...(await statusOf(context)),
+    byState: byState(summary.machines),
+    byCapacityType: byCapacityType(summary.byCapacityType.map(byState)),
+    byInstanceType: named(summary.byInstanceType),
+    instanceTypes: summary.byInstanceType.length,
+    byZone: named(summary.byZone),
+    zones: summary.byZone.length,
+    cost: {
+      totalUsd: cost.totalUsd,
+      idleUsd: sum(cost.idleByCapacityTypeUsd),
+      byState: byState(cost.byStateUsd),
+      byCapacityType: byCapacityType(cost.byCapacityTypeUsd),
+      idleByCapacityType: byCapacityType(cost.idleByCapacityTypeUsd),
+      byCluster: cost.byCluster.slice(0, CLUSTERS_SHOWN_MAX),
+      clusters: cost.byCluster.length,
+    },
+    shortfalls: view.shortfalls().slice(0, SHORTFALLS_SHOWN_MAX).map(shortfall),
+  };
+}
+
+function history({ view, history: past, nowMs }: ApiContext, query: Query): ApiHistory {
+  const sinceMs = query.integer('since', 0, Number.MAX_SAFE_INTEGER);
+  query.end();
+  return {
+    nowMs: nowMs(),
+    cycleIntervalMs: view.rails().cycleIntervalMs,
+    samples: past.samples(sinceMs).map((sample) => ({
+      atMs: sample.atMs,
+      cycle: sample.cycle,
+      cycles: sample.cycles,
+      ordinary: sample.isOrdinary,
+      durationMs: sample.durationMs,
+      phaseMs: sample.phaseMs,
+      enqueued: sample.enqueued,
+      changedMachines: sample.changedMachines,
+      unmetNeeds: sample.unmetNeeds,
+      capped: sample.capped,
+      dropped: sample.dropped,
+      queued: sample.queueDepth,
+      inFlight: sample.inFlight,
+      byState: byState(sample.stateCounts),
+    })),
+  };
+}
+
+async function needs({ view }: ApiContext, query: Query): Promise<ApiNeeds> {
+  const asked = {
+    clusterId: query.text('cluster'),
+    group: query.text('group'),
+    fingerprint: query.text('fingerprint'),
+    unmetOnly: query.flag('unmet'),
+    limit: query.limit(ROWS_USUAL),
+  };
+  const after = query.text('after');
+  query.end();
+  const page = await view.needsPage(asked, after);
+  return {
+    cycle: page.cycle,
+    computedAtMs: page.computedAtMs,
+    total: page.totalNeeds,
+    unmet: page.unmetNeeds,
+    needs: page.needs.map(need),
+    next: page.next,
+  };
+}
+
+async function explainNeeds({ view }: ApiContext, query: Query): Promise<ApiNeedExplanations> {
+  const clusterId = query.text('cluster');
+  const fingerprint = query.optionalText('fingerprint');
+  const group = query.optionalText('group');
+  query.end();
+  if (clusterId === '') {
+    throw new ApiRefusal(
+      400,
+      'bad_parameter',
+      'The parameter cluster is missing.',
+      'An explanation is of one cluster’s needs.',
+      'Name the cluster, and the fingerprint or group if you want one need.',
+    );
+  }
+  const explained = await view.explainNeeds({
+    clusterId,
+    ...(fingerprint === undefined ? {} : { fingerprint }),
+    ...(group === undefined ? {} : { group }),
+  });
+  return {
+    cycle: explained[0]?.cycle ?? view.status().cycle,
+    explanations: explained.map(({ need: one, facts, sentences }) => ({
+      need: need(one),
+      sentences,
+      facts: needFacts(facts),
+    })),
+  };
+}
+
+async function machines({ view }: ApiContext, query: Query): Promise<ApiMachines> {
+  const state = query.state('state');
+  const capacityType = query.capacityType('capacity');
+  const asked = {
+    clusterId: query.text('cluster'),
+    instanceType: query.text('type'),
+    zone: query.text('zone'),
+    provider: query.text('provider'),
+    idPrefix: query.text('prefix'),
+    stuckOnly: query.flag('stuck'),
+    backoffOnly: query.flag('backoff'),
+    limit: query.limit(ROWS_USUAL),
+    ...(state === undefined ? {} : { state }),
+    ...(capacityType === undefined ? {} : { capacityType }),
+  };
+  const after = query.text('after');
+  query.end();
+  const page = await view.machinesPage(asked, after);
+  return {
+    nowMs: page.atMs,
+    total: page.total,
+    matching: page.matching,
+    machines: page.machines.map((line) => ({
+      id: line.id,
+      state: stateName(line.state),
+      forMs: line.forMs,
+      instanceType: line.instanceType,
+      zone: line.zone,
+      capacityType: capacityTypeName(line.capacityType),
+      provider: line.provider,
+      pricePerHourUsd: line.pricePerHourUsd,
+      clusterId: line.clusterId,
+      priority: line.priority,
+      action: line.action,
+      stuck: line.isStuck,
+      backoff: line.isInBackoff,
+      lastError: line.lastError,
+    })),
+    next: page.next,
+  };
+}
+
+async function machine({ view }: ApiContext, query: Query, id: string): Promise<ApiMachineInFull> {
+  query.end();
+  const explained = await view.explainMachine(id);
+  if (explained !== null) return machineInFull(explained);
+  throw new ApiRefusal(
+    404,
+    'no_such_machine',
+    `There is no machine ${JSON.stringify(id.slice(0, 200))}.`,
+    'No provider of this shard lists it.',
+    'Look for it with machines?prefix=…, or ask the shard that owns it.',
+  );
+}
+
+function actions({ view, history: past }: ApiContext, query: Query): ApiActions {
+  const since = query.integer('since', 0, Number.MAX_SAFE_INTEGER);
+  const limit = query.limit(ROWS_USUAL);
+  const kind = query.oneOf('kind', ACTION_KINDS);
+  const outcome = query.text('outcome');
+  const clusterId = query.text('cluster');
+  const machineId = query.text('machine');
+  query.end();
+  const found = past.actions(
+    since,
+    limit,
+    (record) =>
+      (kind === '' || record.kind === kind) &&
+      (outcome === '' || record.outcome === outcome) &&
+      (clusterId === '' || record.clusterId === clusterId || record.forClusterId === clusterId) &&
+      (machineId === '' || record.machineId === machineId),
+  );
+  return {
+    startedAtMs: view.status().startedAtMs,
+    last: past.lastAction,
+    first: past.firstAction,
+    actions: found.map(({ sequence, record }) => ({
+      sequence,
+      atMs: record.atMs,
+      cycle: record.cycle,
+      kind: record.kind,
+      machineId: record.machineId,
+      clusterId: record.clusterId,
+      forClusterId: record.forClusterId,
+      fingerprint: record.fingerprint,
+      group: record.group,
+      reason: record.reason,
+      graceSeconds: record.graceSeconds,
+      outcome: record.outcome,
+      detail: record.detail,
+      durationMs: record.durationMs,
+    })),
+  };
+}
+
+async function clusters({ view }: ApiContext, query: Query): Promise<ApiClusters> {
+  const asked = {
+    prefix: query.text('prefix'),
+    unmetOnly: query.flag('unmet'),
+    after: query.text('after'),
+    limit: query.limit(ROWS_USUAL),
+  };
+  query.end();
+  const page = await view.clustersPage(asked);
+  return {
+    nowMs: page.atMs,
+    total: page.total,
+    matching: page.matching,
+    clusters: page.clusters.map(({ session, ...cluster }) => ({
+      clusterId: cluster.clusterId,
+      session:
+        session === null
+          ? null
+          : {
+              connected: session.isConnected,
+              sinceAtMs: session.sinceMs,
+              peer: session.peer,
+              outboxFrames: session.outboxFrames,
+              lastRollupAtMs: session.lastRollupAtMs,
+            },
+      reported: cluster.hasReported,
+      needs: cluster.needs,
+      unmetNeeds: cluster.unmetNeeds,
+      heldRollups: cluster.heldRollups,
+      rejectedRollups: cluster.rejectedRollups,
+      machines: sum(cluster.machines),
+      byState: byState(cluster.machines),
+    })),
+    next: page.next,
+  };
+}
+
+function shortfalls({ view }: ApiContext, query: Query): { readonly shortfalls: readonly ApiShortfall[] } {
+  query.end();
+  return { shortfalls: view.shortfalls().map(shortfall) };
+}
+
+function decodeId(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new ApiRefusal(
+      400,
+      'bad_parameter',
+      'The machine id is not readable.',
+      'It is not percent-encoded UTF-8.',
+      'Encode it and ask again.',
+    );
+  }
+}

@@ -1,0 +1,338 @@
+/**
+ * What /api/v1 answers, as types: for the server that writes it, and for the pages and commands that read it. Within v1
+ * fields are added and never renamed, removed or given another meaning (docs/api.md).
+ *
+ * Times are milliseconds since 1970 (`…AtMs`, `…UntilMs`) or durations (`…Ms`); money is dollars (`…Usd`); quantities are
+ * Kubernetes quantities in canonical form. Empty texts mean "none".
+ */
+
+export type StateName =
+  | 'Speculative'
+  | 'Creating'
+  | 'Idle'
+  | 'Configuring'
+  | 'Configured'
+  | 'Draining'
+  | 'Deleting'
+  | 'Failed';
+export type CapacityTypeName = 'unspecified' | 'bare-metal' | 'reserved' | 'on-demand' | 'spot';
+export type OperatorName = 'Unspecified' | 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' | 'Same';
+export type UnmetReasonName =
+  | 'PRIORITY_STARVED'
+  | 'NO_MATCHING_SUPPLY'
+  | 'TOPOLOGY_UNSATISFIABLE'
+  | 'PREEMPTION_EXHAUSTED';
+export type ActionName = 'Bootstrap' | 'Provision' | 'Reclaim' | 'Preempt' | 'Delete';
+
+export type ApiCounts = Readonly<Record<StateName, number>>;
+export type ApiQuantities = Readonly<Record<string, string>>;
+export type ApiKindCounts = Readonly<Record<ActionName, number>>;
+
+export interface ApiError {
+  readonly error: {
+    readonly code: string;
+    readonly what: string;
+    readonly why: string;
+    /** What to do, or what happens, next. */
+    readonly next: string;
+  };
+}
+
+export interface ApiStatus {
+  readonly shardId: string;
+  readonly epoch: number;
+  readonly version: string;
+  readonly nowMs: number;
+  readonly startedAtMs: number;
+  readonly cycle: number;
+  readonly lastCycleAtMs: number;
+  readonly isReady: boolean;
+  readonly notReadyReason: string;
+  readonly machines: number;
+  readonly needs: number;
+  readonly unmetNeeds: number;
+  readonly clusters: number;
+  readonly rails: ApiRails;
+  readonly queue: ApiQueue;
+}
+
+export interface ApiRails {
+  readonly killSwitch: boolean;
+  readonly dryRun: boolean;
+  readonly fenced: boolean;
+  readonly heldBack: string;
+  readonly reclaimFraction: number;
+  readonly actionsPerCycleMax: number;
+  readonly cycleIntervalMs: number;
+  readonly holdOnDemandMs: number;
+  readonly holdSpotMs: number;
+  readonly stuckAfterMs: number;
+}
+
+export interface ApiQueue {
+  readonly queued: number;
+  readonly queueMax: number;
+  readonly inFlight: number;
+  readonly concurrency: number;
+  readonly readsWaiting: number;
+  readonly readsInFlight: number;
+  readonly parkedRows: number;
+  readonly stuckMachines: number;
+  readonly machinesInBackoff: number;
+  readonly offeringsInBackoff: number;
+}
+
+export interface ApiOverview extends ApiStatus {
+  readonly byState: ApiCounts;
+  readonly byCapacityType: Readonly<Record<CapacityTypeName, ApiCounts>>;
+  /** Most machines first; the rest is left out beyond a limit. */
+  readonly byInstanceType: readonly ApiNamedCounts[];
+  readonly instanceTypes: number;
+  readonly byZone: readonly ApiNamedCounts[];
+  readonly zones: number;
+  readonly cost: ApiCost;
+  readonly shortfalls: readonly ApiShortfall[];
+}
+
+export interface ApiNamedCounts {
+  readonly name: string;
+  readonly machines: number;
+  readonly byState: ApiCounts;
+}
+
+/** Dollars per hour of machines that have a host. */
+export interface ApiCost {
+  readonly totalUsd: number;
+  readonly idleUsd: number;
+  readonly byState: ApiCounts;
+  readonly byCapacityType: Readonly<Record<CapacityTypeName, number>>;
+  readonly idleByCapacityType: Readonly<Record<CapacityTypeName, number>>;
+  readonly byCluster: readonly {
+    readonly clusterId: string;
+    readonly machines: number;
+    readonly usd: number;
+  }[];
+  /** Clusters with machines; `byCluster` holds the dearest of them. */
+  readonly clusters: number;
+}
+
+export interface ApiShortfall {
+  readonly fingerprint: string;
+  readonly requirements: readonly ApiRequirement[];
+  readonly missing: ApiQuantities;
+  readonly priority: number;
+  readonly ageCycles: number;
+}
+
+export interface ApiRequirement {
+  readonly key: string;
+  readonly operator: OperatorName;
+  readonly values: readonly string[];
+}
+
+export interface ApiSpread {
+  readonly topologyKey: string;
+  readonly maxSkew: number;
+  readonly mode: 'Unspecified' | 'DoNotSchedule' | 'ScheduleAnyway';
+}
+
+export interface ApiPenalty {
+  readonly bucket: number;
+  /** Null: infinite. */
+  readonly usd: number | null;
+}
+
+export interface ApiNeed {
+  readonly clusterId: string;
+  readonly group: string;
+  readonly fingerprint: string;
+  readonly priority: number;
+  readonly interruptionPenalty: ApiPenalty;
+  readonly reclamationPenalty: ApiPenalty;
+  readonly requirements: readonly ApiRequirement[];
+  readonly spread: readonly ApiSpread[];
+  readonly aggregate: ApiQuantities;
+  readonly minUnit: ApiQuantities;
+  readonly arrivalAtMs: number;
+  readonly satisfied: boolean;
+  readonly missing: ApiQuantities;
+  readonly claimed: number;
+  readonly bootstraps: number;
+  readonly provisions: number;
+  readonly domain: string;
+  readonly satisfiable: boolean;
+  readonly parked: boolean;
+  readonly parkedCycles: number;
+  readonly cyclesUnmet: number;
+  /** Null if it is satisfied. */
+  readonly reason: UnmetReasonName | null;
+}
+
+export interface ApiNeeds {
+  readonly cycle: number;
+  readonly computedAtMs: number;
+  /** Of the cluster, or of all; before other filters. */
+  readonly total: number;
+  readonly unmet: number;
+  readonly needs: readonly ApiNeed[];
+  /** For `after` of the next page; '' after the last. */
+  readonly next: string;
+}
+
+export interface ApiNeedExplanation {
+  readonly need: ApiNeed;
+  readonly sentences: readonly string[];
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+export interface ApiNeedExplanations {
+  readonly cycle: number;
+  readonly explanations: readonly ApiNeedExplanation[];
+}
+
+export interface ApiMachine {
+  readonly id: string;
+  readonly state: StateName;
+  readonly forMs: number;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: CapacityTypeName;
+  readonly provider: string;
+  readonly pricePerHourUsd: number;
+  readonly clusterId: string;
+  readonly priority: number;
+  readonly action: ActionName | '';
+  readonly stuck: boolean;
+  readonly backoff: boolean;
+  readonly lastError: string;
+}
+
+export interface ApiMachines {
+  readonly nowMs: number;
+  readonly total: number;
+  readonly matching: number;
+  readonly machines: readonly ApiMachine[];
+  readonly next: string;
+}
+
+export interface ApiBackoff {
+  readonly untilMs: number;
+  readonly failures: number;
+  readonly text: string;
+}
+
+export interface ApiMachineInFull {
+  readonly cycle: number;
+  readonly machine: {
+    readonly id: string;
+    readonly state: StateName;
+    readonly stateSinceAtMs: number;
+    readonly forMs: number;
+    readonly provider: string;
+    readonly host: { readonly provider: string; readonly ref: string } | null;
+    readonly instanceType: string;
+    readonly zone: string;
+    readonly capacityType: CapacityTypeName;
+    readonly pricePerHourUsd: number;
+    readonly interruptionProbability: number;
+    readonly capacity: ApiQuantities;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly clusterId: string;
+    readonly assignment: {
+      readonly fingerprint: string;
+      readonly group: string;
+      readonly priority: number;
+      readonly interruptionPenalty: ApiPenalty;
+      readonly reclamationPenalty: ApiPenalty;
+    } | null;
+    readonly lastError: string;
+    readonly stuck: boolean;
+    readonly backoff: ApiBackoff | null;
+    readonly offeringBackoff: ApiBackoff | null;
+    readonly action: { readonly kind: ActionName; readonly step: string; readonly sinceAtMs: number } | null;
+  };
+  readonly sentences: readonly string[];
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+export interface ApiAction {
+  /** Rises by one with each action; begins anew when the process does. */
+  readonly sequence: number;
+  readonly atMs: number;
+  readonly cycle: number;
+  readonly kind: ActionName;
+  readonly machineId: string;
+  readonly clusterId: string;
+  readonly forClusterId: string;
+  readonly fingerprint: string;
+  readonly group: string;
+  readonly reason: string;
+  readonly graceSeconds: number;
+  readonly outcome: string;
+  readonly detail: string;
+  readonly durationMs: number;
+}
+
+export interface ApiActions {
+  /** When the process began: sequences of another one mean nothing. */
+  readonly startedAtMs: number;
+  /** The newest there is; pass it as `since` to get what comes after. */
+  readonly last: number;
+  /** Older ones than this are forgotten. */
+  readonly first: number;
+  /** Oldest first. */
+  readonly actions: readonly ApiAction[];
+}
+
+export interface ApiSession {
+  readonly connected: boolean;
+  readonly sinceAtMs: number;
+  readonly peer: string;
+  readonly outboxFrames: number;
+  readonly lastRollupAtMs: number;
+}
+
+export interface ApiCluster {
+  readonly clusterId: string;
+  readonly session: ApiSession | null;
+  readonly reported: boolean;
+  readonly needs: number;
+  readonly unmetNeeds: number;
+  readonly heldRollups: number;
+  readonly rejectedRollups: number;
+  readonly machines: number;
+  readonly byState: ApiCounts;
+}
+
+export interface ApiClusters {
+  readonly nowMs: number;
+  readonly total: number;
+  readonly matching: number;
+  readonly clusters: readonly ApiCluster[];
+  readonly next: string;
+}
+
+/** One or more cycles that ended within a second. */
+export interface ApiCycleSample {
+  readonly atMs: number;
+  readonly cycle: number;
+  readonly cycles: number;
+  readonly ordinary: boolean;
+  /** Of the longest of them. */
+  readonly durationMs: number;
+  readonly phaseMs: Readonly<Record<string, number>>;
+  readonly enqueued: ApiKindCounts;
+  readonly changedMachines: number;
+  readonly unmetNeeds: number;
+  readonly capped: number;
+  readonly dropped: number;
+  readonly queued: number;
+  readonly inFlight: number;
+  readonly byState: ApiCounts;
+}
+
+export interface ApiHistory {
+  readonly nowMs: number;
+  readonly cycleIntervalMs: number;
+  readonly samples: readonly ApiCycleSample[];
+}

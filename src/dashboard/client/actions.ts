@@ -1,0 +1,147 @@
+/** The actions as they end, the newest first. */
+import type { ApiAction, ApiActions, ApiStatus } from '../api/types.ts';
+import { fill, h, replaceRows } from './dom.ts';
+import { clock, count, duration } from './format.ts';
+import { machineHref } from './machines.ts';
+import { field, labelled, select, showStatus, table } from './parts.ts';
+import { ask, Poller, queryOf } from './poll.ts';
+
+const EVERY_MS = 1_000;
+const SHOWN_MAX = 300;
+const KINDS = ['Bootstrap', 'Provision', 'Reclaim', 'Preempt', 'Delete'] as const;
+
+export const ACTION_COLUMNS = [
+  { name: 'Time', class: 'number' },
+  { name: 'Action' },
+  { name: 'Machine' },
+  { name: 'Cluster' },
+  { name: 'Outcome' },
+  { name: 'Took', class: 'number' },
+  { name: 'Detail' },
+] as const;
+
+export function actionsPage(page: HTMLElement): void {
+  const parameters = new URLSearchParams(location.search);
+  const kind = select(
+    'kind',
+    [['', 'any'], ...KINDS.map((one) => [one, one] as const)],
+    parameters.get('kind') ?? '',
+  );
+  const cluster = h('input', {
+    name: 'cluster',
+    type: 'search',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: 'any',
+    value: parameters.get('cluster') ?? '',
+  });
+  const failedOnly = h('input', {
+    name: 'failed',
+    type: 'checkbox',
+    checked: parameters.get('failed') === '1',
+  });
+  const holding = h('button', { type: 'button', 'aria-pressed': 'false', click: () => hold() }, 'Hold');
+  const summary = h('p', { class: 'summary' });
+  const rows = table(ACTION_COLUMNS, 'Actions, the newest first');
+  const form = h(
+    'form',
+    {
+      class: 'filters',
+      submit: (event) => {
+        event.preventDefault();
+        restart();
+      },
+      change: () => restart(),
+    },
+    field('Kind', kind),
+    field('Cluster', cluster),
+    h('label', { class: 'check' }, failedOnly, 'failed only'),
+    holding,
+  );
+  fill(page, h('h1', {}, 'Actions'), form, summary, rows.element);
+  let shown: ApiAction[] = [];
+  let since = 0;
+  let startedAtMs = 0;
+  const poller = new Poller(EVERY_MS, async (signal) => {
+    const query = queryOf({ since, limit: 200, kind: kind.value, cluster: cluster.value.trim() });
+    const [status, answer] = await Promise.all([
+      ask<ApiStatus>('/api/v1/status', signal),
+      ask<ApiActions>(`/api/v1/actions${query}`, signal),
+    ]);
+    showStatus(status);
+    if (answer.startedAtMs !== startedAtMs && startedAtMs !== 0) shown = []; // another process counts from 1 again
+    startedAtMs = answer.startedAtMs;
+    since = answer.last;
+    const fresh = answer.actions.filter(({ outcome }) => !failedOnly.checked || levelOf(outcome) === 'bad');
+    shown = [...fresh.toReversed(), ...shown].slice(0, SHOWN_MAX);
+    summary.textContent = `${count(answer.last)} since the start; the last ${count(shown.length)} that fit are shown`;
+    if (shown.length > 0)
+      replaceRows(
+        rows.body,
+        shown,
+        ({ sequence }) => String(sequence),
+        actionRow,
+        ({ sequence }) => String(sequence),
+      );
+    else
+      replaceRows(rows.body, ['none'], String, () =>
+        h('tr', {}, h('td', { class: 'empty', colspan: ACTION_COLUMNS.length }, 'Nothing was done yet.')),
+      );
+  });
+  poller.now();
+
+  function restart(): void {
+    shown = [];
+    since = 0;
+    history.replaceState(
+      null,
+      '',
+      `/actions${queryOf({ kind: kind.value, cluster: cluster.value.trim(), failed: failedOnly.checked ? 1 : 0 })}`,
+    );
+    poller.now();
+  }
+
+  function hold(): void {
+    const isHeld = holding.getAttribute('aria-pressed') !== 'true';
+    holding.setAttribute('aria-pressed', String(isHeld));
+    holding.textContent = isHeld ? 'Go on' : 'Hold';
+    poller.hold(isHeld);
+  }
+}
+
+const GOOD = new Set(['success', 'accepted']);
+const NEITHER = new Set(['stale_state', 'deduped', 'dropped', 'suppressed', 'dryrun', 'rolled_back']);
+
+export function levelOf(outcome: string): 'good' | 'warn' | 'bad' {
+  return GOOD.has(outcome) ? 'good' : NEITHER.has(outcome) ? 'warn' : 'bad';
+}
+
+export function actionRow(action: ApiAction): Element {
+  const forWhom = action.forClusterId === '' ? '' : ` for ${action.forClusterId}`;
+  const row = h(
+    'tr',
+    { class: 'fresh' },
+    h('td', { class: 'number' }, clock(action.atMs)),
+    h(
+      'td',
+      {},
+      h(
+        'span',
+        { class: `kind kind-${action.kind.toLowerCase()}` },
+        h('span', { class: 'swatch', 'aria-hidden': 'true' }),
+        action.kind,
+      ),
+      h('span', { class: 'aside' }, ` ${action.reason}`),
+    ),
+    h('th', { scope: 'row' }, h('a', { href: machineHref(action.machineId) }, action.machineId)),
+    h('td', {}, `${action.clusterId}${forWhom}`),
+    h(
+      'td',
+      {},
+      h('span', { class: `verdict ${levelOf(action.outcome)}` }, action.outcome.replaceAll('_', ' ')),
+    ),
+    h('td', { class: 'number' }, action.durationMs === 0 ? '' : duration(action.durationMs)),
+    h('td', { class: 'notes' }, action.detail),
+  );
+  return labelled(row, ACTION_COLUMNS);
+}

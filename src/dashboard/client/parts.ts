@@ -1,0 +1,189 @@
+/** Parts that every page uses: states and their colours, bars, badges, cards, tables and filters. */
+import type { ApiCounts, ApiRails, ApiStatus, StateName, UnmetReasonName } from '../api/types.ts';
+import { type Child, h, setText } from './dom.ts';
+import { count, percent } from './format.ts';
+import { showNotice } from './poll.ts';
+
+/** From most to least in use: the order of every bar and legend. */
+export const STATES: readonly StateName[] = [
+  'Configured',
+  'Configuring',
+  'Creating',
+  'Idle',
+  'Draining',
+  'Deleting',
+  'Failed',
+  'Speculative',
+];
+
+export const stateClass = (state: string) => `state-${state.toLowerCase()}`;
+
+export function stateBadge(state: StateName): HTMLElement {
+  return h(
+    'span',
+    { class: `badge ${stateClass(state)}` },
+    h('span', { class: 'swatch', 'aria-hidden': 'true' }),
+    state,
+  );
+}
+
+export const total = (counts: ApiCounts) => STATES.reduce((sum, state) => sum + counts[state], 0);
+
+/** Shares as a bar; the text says the same, so that colour is never all there is. */
+export function stateBar(counts: ApiCounts, label: string, scale = 1): HTMLElement {
+  const all = total(counts);
+  const words = STATES.filter((state) => counts[state] > 0).map(
+    (state) => `${count(counts[state])} ${state}`,
+  );
+  const bar = h('div', {
+    class: 'bar',
+    role: 'img',
+    'aria-label': `${label}: ${words.join(', ') || 'none'}`,
+    title: words.join(' · '),
+  });
+  for (const state of STATES) {
+    if (counts[state] === 0) continue;
+    const part = h('span', { class: stateClass(state) });
+    part.style.width = `${(100 * scale * counts[state]) / Math.max(1, all)}%`;
+    bar.append(part);
+  }
+  return bar;
+}
+
+export function stateLegend(counts: ApiCounts): HTMLElement {
+  const all = total(counts);
+  return h(
+    'ul',
+    { class: 'legend' },
+    ...STATES.map((state) =>
+      h(
+        'li',
+        {},
+        h(
+          'a',
+          { href: `/machines?state=${state}` },
+          h('span', { class: `swatch ${stateClass(state)}`, 'aria-hidden': 'true' }),
+          h('span', { class: 'name' }, state),
+          h('span', { class: 'number' }, count(counts[state])),
+          h('span', { class: 'share' }, percent(counts[state], all)),
+        ),
+      ),
+    ),
+  );
+}
+
+const REASONS: Readonly<Record<UnmetReasonName, string>> = {
+  PRIORITY_STARVED: 'others come first',
+  NO_MATCHING_SUPPLY: 'nothing matches',
+  TOPOLOGY_UNSATISFIABLE: 'no domain fits',
+  PREEMPTION_EXHAUSTED: 'not enough to preempt',
+};
+
+export function verdictBadge(
+  satisfied: boolean,
+  reason: UnmetReasonName | null,
+  parked: boolean,
+): HTMLElement {
+  if (satisfied) return h('span', { class: 'verdict good' }, 'satisfied');
+  const words = parked ? 'parked' : reason === null ? 'unmet' : REASONS[reason];
+  return h('span', { class: 'verdict bad', title: reason ?? '' }, words);
+}
+
+export function card(title: string, attributes: Record<string, string>, ...children: Child[]): HTMLElement {
+  const id = `card-${title.toLowerCase().replaceAll(/[^a-z]+/g, '-')}`;
+  return h(
+    'section',
+    { ...attributes, class: `card ${attributes.class ?? ''}`, 'aria-labelledby': id },
+    h('h2', { id }, title),
+    ...children,
+  );
+}
+
+/** A tile: a number that somebody wants to see from across the room. */
+export function tile(
+  label: string,
+  href = '',
+): { readonly element: HTMLElement; set(value: string, aside?: string, level?: string): void } {
+  const value = h('span', { class: 'value' }, '–');
+  const aside = h('span', { class: 'aside' });
+  const inner = [h('span', { class: 'label' }, label), value, aside];
+  const element =
+    href === '' ? h('div', { class: 'tile' }, ...inner) : h('a', { class: 'tile', href }, ...inner);
+  return {
+    element,
+    set(text, asideText = '', level = '') {
+      setText(value, text);
+      setText(aside, asideText);
+      element.dataset.level = level;
+    },
+  };
+}
+
+export interface Column {
+  readonly name: string;
+  readonly class?: string;
+}
+
+export function table(
+  columns: readonly Column[],
+  caption: string,
+): { readonly element: HTMLElement; readonly body: HTMLElement } {
+  const body = h('tbody');
+  const head = columns.map((column) => h('th', { scope: 'col', class: column.class ?? '' }, column.name));
+  const inner = h(
+    'table',
+    {},
+    h('caption', { class: 'hidden' }, caption),
+    h('thead', {}, h('tr', {}, ...head)),
+    body,
+  );
+  // Reachable by keyboard: a table that is wider than a phone scrolls by itself.
+  return {
+    element: h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption }, inner),
+    body,
+  };
+}
+
+/** Tells each cell its column: on a phone a row is a card, and its cells have no heading above them. */
+export function labelled(row: HTMLElement, columns: readonly Column[]): HTMLElement {
+  for (const [index, { name }] of columns.entries()) {
+    const cell = row.children[index];
+    if (cell instanceof HTMLElement && name !== '') cell.dataset.label = name;
+  }
+  return row;
+}
+
+export function field(label: string, control: HTMLElement): HTMLElement {
+  return h('label', { class: 'field' }, h('span', {}, label), control);
+}
+
+export function select(
+  name: string,
+  options: readonly (readonly [value: string, text: string])[],
+  value: string,
+): HTMLSelectElement {
+  const control = h('select', { name }, ...options.map(([one, text]) => h('option', { value: one }, text)));
+  control.value = value;
+  return control;
+}
+
+/** Name and rails in the frame of every page. */
+export function showStatus(status: ApiStatus): void {
+  setText(document.getElementById('shard')!, status.shardId);
+  const { heldBack, killSwitch, dryRun, fenced }: ApiRails = status.rails;
+  showNotice('held', fenced || heldBack === '' ? '' : `No action is taken: ${heldBack}.`, 'warn');
+  showNotice(
+    'fenced',
+    fenced ? `This shard is fenced: ${status.notReadyReason || heldBack}. It executes nothing.` : '',
+  );
+  showNotice(
+    'kill',
+    killSwitch ? 'The kill switch is on: everything is decided and nothing is executed.' : '',
+    'warn',
+  );
+  showNotice(
+    'dry',
+    dryRun && !killSwitch ? 'This is a dry run: everything is decided and nothing is executed.' : '',
+    'warn',
+  );
+}

@@ -1,0 +1,109 @@
+/**
+ * The dashboard and the JSON API as one request handler, to be mounted on the shard's HTTP server. Read-only; whoever may
+ * connect may read. The server checks the Host header (I4); pages allow scripts and styles of their own alone.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ShardError } from '../base/errors.ts';
+import type { ShardReader } from '../shard/ports/reader.ts';
+import { ApiRefusal } from './api/query.ts';
+import { API_PREFIX, type ApiContext, answerApi } from './api/routes.ts';
+import type { ApiError } from './api/types.ts';
+import { type Asset, loadAssets } from './assets.ts';
+import type { ShardHistory } from './history.ts';
+import { DOCUMENT, isPage } from './page.ts';
+
+export interface DashboardOptions {
+  readonly view: ShardReader;
+  readonly history: ShardHistory;
+  readonly version: string;
+  readonly nowMs: () => number;
+  /** False: the API alone, without pages. */
+  readonly hasPages?: boolean;
+}
+
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse, url: URL) => Promise<void>;
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const SAFE_HEADERS: Readonly<Record<string, string>> = {
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Permissions-Policy': 'camera=(), microphone=(), geolocation=()',
+  'Content-Security-Policy': POLICY,
+};
+
+/** Answers every path below `/`. Throws ClientNotBuiltError if pages are wanted and were not compiled. */
+export function createDashboard(options: DashboardOptions): RequestHandler {
+  const context: ApiContext = options;
+  const assets = options.hasPages === false ? new Map<string, Asset>() : loadAssets();
+  return async (request, response, url) => {
+    for (const [name, value] of Object.entries(SAFE_HEADERS)) response.setHeader(name, value);
+    const path = url.pathname;
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD');
+      sendJson(
+        response,
+        405,
+        refusalOf('read_only', 'Nothing can be changed here.', 'The API is read-only.'),
+      );
+    } else if (path === API_PREFIX || path.startsWith(`${API_PREFIX}/`)) {
+      await sendApi(context, response, url);
+    } else if (assets.has(path)) {
+      sendAsset(request, response, assets.get(path)!);
+    } else if (assets.size > 0 && isPage(path)) {
+      response.setHeader('Cache-Control', 'no-cache');
+      response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(DOCUMENT);
+    } else {
+      const why = `Pages are at /, the API is at ${API_PREFIX}.`;
+      sendJson(response, 404, refusalOf('no_such_path', 'There is nothing here.', why));
+    }
+  };
+}
+
+async function sendApi(context: ApiContext, response: ServerResponse, url: URL): Promise<void> {
+  try {
+    const path = url.pathname.slice(API_PREFIX.length);
+    sendJson(response, 200, await answerApi(context, path, url.searchParams));
+  } catch (error) {
+    if (error instanceof ApiRefusal) {
+      const { status, code, what, why, advice: next } = error;
+      sendJson(response, status, { error: { code, what, why, next } });
+    } else if (error instanceof ShardError) {
+      const status = error.next === 'reject-input' ? 400 : 503;
+      sendJson(response, status, refusalOf(error.code, error.message, ''));
+    } else throw error;
+  }
+}
+
+function refusalOf(code: string, what: string, why: string): ApiError {
+  return { error: { code, what, why, next: 'See docs/api.md.' } };
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  response.setHeader('Cache-Control', 'no-store');
+  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' });
+  response.end(`${JSON.stringify(body)}\n`);
+}
+
+function sendAsset(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { contentType, body, etag }: Asset,
+): void {
+  response.setHeader('Cache-Control', 'no-cache'); // asked again each time, and answered with 304
+  response.setHeader('ETag', etag);
+  if (request.headers['if-none-match'] === etag) response.writeHead(304).end();
+  else response.writeHead(200, { 'Content-Type': contentType, 'Content-Length': body.length }).end(body);
+}

@@ -1,0 +1,226 @@
+/** /api/v1 over real HTTP: what it answers, and how it refuses. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type {
+  ApiActions,
+  ApiClusters,
+  ApiError,
+  ApiHistory,
+  ApiMachineInFull,
+  ApiMachines,
+  ApiNeedExplanations,
+  ApiNeeds,
+  ApiOverview,
+  ApiStatus,
+} from '../../src/dashboard/api/types.ts';
+import { DISCONNECTED, LiveWorld } from './live-world.ts';
+
+let live: LiveWorld;
+let url = '';
+
+beforeAll(async () => {
+  live = new LiveWorld(2_000);
+  for (let step = 0; step < 12; step++) live.step();
+  url = await live.serve();
+});
+
+afterAll(() => live.close());
+
+async function get<T>(path: string): Promise<T> {
+  const response = await fetch(`${url}/api/v1/${path}`);
+  const body = (await response.json()) as T;
+  expect(response.status, JSON.stringify(body)).toBe(200);
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  return body;
+}
+
+async function refused(path: string, status: number): Promise<ApiError['error']> {
+  const response = await fetch(`${url}${path}`);
+  expect(response.status, path).toBe(status);
+  const { error } = (await response.json()) as ApiError;
+  expect(error.what).not.toBe('');
+  expect(error.next).not.toBe('');
+  return error;
+}
+
+describe('the API', () => {
+  it('says how the shard is, with its rails and its queue', async () => {
+    const status = await get<ApiStatus>('status');
+    expect(status).toMatchObject({
+      shardId: 'shard-test',
+      epoch: 7,
+      version: '0.0.0-test',
+      cycle: 12,
+      isReady: true,
+      machines: 2_000,
+      rails: { killSwitch: false, dryRun: false, fenced: false, reclaimFraction: 0.05 },
+      queue: { queueMax: 512, concurrency: 256 },
+    });
+    expect(status.needs).toBe(live.world.needs.count);
+  });
+
+  it('sums up the fleet, and its tables agree with each other', async () => {
+    const overview = await get<ApiOverview>('overview');
+    const sum = (of: Readonly<Record<string, number>>) => Object.values(of).reduce((a, b) => a + b, 0);
+    expect(sum(overview.byState)).toBe(2_000);
+    expect(Object.values(overview.byCapacityType).reduce((total, one) => total + sum(one), 0)).toBe(2_000);
+    expect(overview.byZone.reduce((total, { machines }) => total + machines, 0)).toBe(2_000);
+    expect(sum(overview.cost.byCapacityType)).toBeCloseTo(overview.cost.totalUsd, 4);
+    expect(overview.cost.byCluster[0]!.usd).toBeGreaterThanOrEqual(overview.cost.byCluster[1]!.usd);
+    expect(overview.byState.Failed).toBeGreaterThan(0);
+  });
+
+  it('gives needs page by page, and each can be explained by its name', async () => {
+    const first = await get<ApiNeeds>('needs?unmet=true&limit=5');
+    expect(first.needs).toHaveLength(5);
+    expect(first.unmet).toBeGreaterThan(5);
+    const second = await get<ApiNeeds>(`needs?unmet=true&limit=5&after=${first.next}`);
+    expect(second.needs[0]).not.toEqual(first.needs[0]);
+    const one = first.needs[0]!;
+    expect(one.satisfied).toBe(false);
+    expect(one.reason).toMatch(/^[A-Z_]+$/);
+    for (const text of Object.values(one.missing)) expect(text).toMatch(/^\d+(m|[KMGTPE]i)?$/);
+    const query = new URLSearchParams({
+      cluster: one.clusterId,
+      fingerprint: one.fingerprint,
+      group: one.group,
+    });
+    const { explanations } = await get<ApiNeedExplanations>(`needs/explain?${query}`);
+    expect(explanations).toHaveLength(1);
+    expect(explanations[0]!.need).toEqual(one);
+    expect(explanations[0]!.sentences[0]).toContain('Unmet for');
+  });
+
+  it('explains what is unmet of a cluster whose operator is gone', async () => {
+    const { explanations } = await get<ApiNeedExplanations>(`needs/explain?cluster=${DISCONNECTED}`);
+    expect(explanations.length).toBeGreaterThan(0);
+    for (const { facts, sentences } of explanations) {
+      expect(facts.bars).toContainEqual({ kind: 'no_session' });
+      expect(sentences[1]).toContain('is not connected');
+    }
+  });
+
+  it('finds machines by filters, and gives one in full with why it is where it is', async () => {
+    const page = await get<ApiMachines>('machines?state=failed&limit=3');
+    expect(page.machines).toHaveLength(3);
+    expect(page.matching).toBeGreaterThan(3);
+    expect(page.total).toBe(2_000);
+    const { id } = page.machines[1]!;
+    const full = await get<ApiMachineInFull>(`machines/${encodeURIComponent(id)}`);
+    expect(full.machine).toMatchObject({
+      id,
+      state: 'Failed',
+      lastError: 'instance lost: host power failure',
+    });
+    expect(full.sentences.join(' ')).toContain('left only by its provider’s word');
+    const begins = await get<ApiMachines>(`machines?prefix=${encodeURIComponent(id.slice(0, -1))}`);
+    expect(begins.machines.map((one) => one.id)).toContain(id);
+    const spot = await get<ApiMachines>('machines?capacity=spot&limit=1');
+    expect(spot.machines[0]!.capacityType).toBe('spot');
+  });
+
+  it('tells the actions that came since the last one seen, and no more than are kept', async () => {
+    const first = await get<ApiActions>('actions?limit=10');
+    expect(first.actions).toHaveLength(10);
+    expect(first.actions.at(-1)!.sequence).toBe(first.last);
+    expect((await get<ApiActions>(`actions?since=${first.last}`)).actions).toEqual([]);
+    live.step();
+    const fresh = await get<ApiActions>(`actions?since=${first.last}&limit=500`);
+    expect(fresh.actions.map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: fresh.last - first.last }, (_, index) => first.last + 1 + index),
+    );
+    const failed = await get<ApiActions>('actions?outcome=provider_error&limit=500');
+    for (const { outcome, detail } of failed.actions) {
+      expect(outcome).toBe('provider_error');
+      expect(detail).not.toBe('');
+    }
+    const ofKind = await get<ApiActions>('actions?kind=bootstrap');
+    for (const { kind } of ofKind.actions) expect(kind).toBe('Bootstrap');
+  });
+
+  it('keeps cycles over time, and gives those after a moment', async () => {
+    const { samples } = await get<ApiHistory>('history');
+    expect(samples.length).toBeGreaterThanOrEqual(12);
+    const later = await get<ApiHistory>(`history?since=${samples[5]!.atMs}`);
+    expect(later.samples).toEqual(samples.slice(6));
+    expect(samples.at(-1)!.byState.Configured).toBeGreaterThan(1_000);
+  });
+
+  it('lists clusters with their sessions', async () => {
+    const { clusters, total } = await get<ApiClusters>('clusters?limit=3');
+    expect(total).toBe(8);
+    expect(clusters.map(({ clusterId }) => clusterId)).toEqual([
+      'cluster-0000',
+      'cluster-0001',
+      'cluster-0002',
+    ]);
+    expect(clusters.map(({ session }) => session!.connected)).toEqual([true, false, true]);
+    const unmet = await get<ApiClusters>('clusters?unmet=true');
+    for (const { unmetNeeds } of unmet.clusters) expect(unmetNeeds).toBeGreaterThan(0);
+  });
+
+  it('names its paths at its root', async () => {
+    const response = await fetch(`${url}/api/v1`);
+    const { paths } = (await response.json()) as { paths: string[] };
+    expect(paths).toContain('/api/v1/needs');
+  });
+});
+
+describe('the API refuses', () => {
+  for (const [path, status, code, words] of [
+    ['/api/v1/nothing', 404, 'no_such_path', 'overview'],
+    ['/api/v1/machines/no-such-machine', 404, 'no_such_machine', 'no-such-machine'],
+    ['/api/v1/machines/%ff', 400, 'bad_parameter', 'UTF-8'],
+    ['/api/v1/machines?state=Broken', 400, 'bad_parameter', 'Configured'],
+    ['/api/v1/machines?capacity=free', 400, 'bad_parameter', 'on-demand'],
+    ['/api/v1/machines?limit=501', 400, 'bad_parameter', '500'],
+    ['/api/v1/machines?limit=0', 400, 'bad_parameter', '500'],
+    ['/api/v1/machines?limit=-1', 400, 'bad_parameter', '500'],
+    ['/api/v1/needs?unmet=maybe', 400, 'bad_parameter', 'true or false'],
+    ['/api/v1/needs?after=zzz', 400, 'bad_cursor', 'cursor'],
+    ['/api/v1/needs?clutser=a', 400, 'unknown_parameter', 'cluster'],
+    ['/api/v1/needs/explain', 400, 'bad_parameter', 'cluster'],
+    ['/api/v1/actions?kind=Explode', 400, 'bad_parameter', 'Bootstrap'],
+    ['/nowhere', 404, 'no_such_path', '/api/v1'],
+    ['/assets/../package.json', 404, 'no_such_path', '/api/v1'],
+  ] as const) {
+    it(`${path} with ${status} ${code}, and says ${JSON.stringify(words)}`, async () => {
+      const error = await refused(path, status);
+      expect(error.code).toBe(code);
+      expect(`${error.what} ${error.why}`).toContain(words);
+    });
+  }
+
+  it('every method but GET and HEAD: nothing can be changed here', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
+      const response = await fetch(`${url}/api/v1/status`, { method });
+      expect(response.status).toBe(405);
+      expect(response.headers.get('allow')).toBe('GET, HEAD');
+    }
+  });
+});
+
+describe('the pages', () => {
+  it('come with a policy that lets nothing in from elsewhere, and cannot be framed', async () => {
+    for (const path of ['/', '/needs', '/machines', '/machines/a%2Fb', '/actions', '/clusters']) {
+      const response = await fetch(`${url}${path}`);
+      expect(response.status, path).toBe(200);
+      const policy = response.headers.get('content-security-policy')!;
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).not.toMatch(/unsafe|\*|https?:/);
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(response.headers.get('x-frame-options')).toBe('DENY');
+      const html = await response.text();
+      expect(html).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
+      expect(html).not.toContain('<style');
+    }
+  });
+
+  it('fetch their parts once: a second request is answered with 304', async () => {
+    const first = await fetch(`${url}/assets/client/main.js`);
+    expect(first.headers.get('content-type')).toContain('text/javascript');
+    const headers = { 'If-None-Match': first.headers.get('etag')! };
+    expect((await fetch(`${url}/assets/client/main.js`, { headers })).status).toBe(304);
+    expect((await fetch(`${url}/assets/style.css`)).headers.get('content-type')).toContain('text/css');
+  });
+});
