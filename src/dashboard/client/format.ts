@@ -9,6 +9,10 @@ export function count(value: number): string {
   return WHOLE.format(value);
 }
 
+export function cycles(value: number): string {
+  return `${count(value)} cycle${value === 1 ? '' : 's'}`;
+}
+
 /** `$1,204`, `$12.30`; cents where they still matter. */
 export function usd(value: number): string {
   return `$${(Math.abs(value) >= 1_000 ? DOLLARS : CENTS).format(value)}`;
@@ -19,7 +23,7 @@ export function price(value: number): string {
 }
 
 export function percent(part: number, whole: number): string {
-  if (whole === 0) return '0 %';
+  if (whole === 0 || part === 0) return '0 %';
   const share = (100 * part) / whole;
   return share > 0 && share < 0.1 ? '< 0.1 %' : `${share < 10 ? share.toFixed(1) : Math.round(share)} %`;
 }

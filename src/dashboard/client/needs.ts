@@ -1,7 +1,7 @@
 /** Needs with their verdicts; each opens to why it is unmet. */
 import type { ApiNeed, ApiNeedExplanations, ApiNeeds, ApiStatus } from '../api/types.ts';
 import { fill, h, replaceRows } from './dom.ts';
-import { age, count, quantities, requirement } from './format.ts';
+import { age, count, cycles, quantities, requirement } from './format.ts';
 import { field, labelled, showStatus, table, verdictBadge } from './parts.ts';
 import { ask, Poller, queryOf } from './poll.ts';
 
@@ -179,7 +179,7 @@ export function needsPage(page: HTMLElement): void {
         { class: 'number', title: need.domain === '' ? '' : `in ${need.domain}` },
         claims.filter((text) => text !== '').join(' '),
       ),
-      h('td', { class: 'number' }, need.satisfied ? '' : `${count(need.cyclesUnmet)} cycles`),
+      h('td', { class: 'number' }, need.satisfied ? '' : cycles(need.cyclesUnmet)),
       h('td', { class: 'end' }, button),
     );
     return [labelled(line, COLUMNS), detail];

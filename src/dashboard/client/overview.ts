@@ -8,7 +8,7 @@ import type {
 } from '../api/types.ts';
 import { Chart } from './chart.ts';
 import { fill, h, replaceRows } from './dom.ts';
-import { age, count, duration, percent, quantities, requirement, usd } from './format.ts';
+import { age, count, cycles, duration, percent, quantities, requirement, usd } from './format.ts';
 import { card, showStatus, stateBar, stateLegend, table, tile } from './parts.ts';
 import { ask, Poller } from './poll.ts';
 
@@ -304,7 +304,7 @@ export function overviewPage(page: HTMLElement): void {
           h('td', { class: 'number' }, count(row.priority)),
           h('td', {}, quantities(row.missing)),
           h('td', {}, row.requirements.map(requirement).join(', ') || 'any'),
-          h('td', { class: 'number' }, `${count(row.ageCycles)} cycles`),
+          h('td', { class: 'number' }, cycles(row.ageCycles)),
         ),
     );
   }

@@ -18,7 +18,8 @@ h1 .badge { font-size: 13px; font-weight: 500; letter-spacing: 0; vertical-align
 .legend .number { font-weight: 600; }
 .legend .share { width: 52px; text-align: right; color: var(--muted); font-size: 12px; }
 
-.scroll { overflow-x: auto; margin: 0 -14px; padding: 0 14px; }
+.card > div + .scroll { margin-top: 16px; }
+.scroll { overflow-x: auto; margin-inline: -14px; padding: 0 14px; }
 main > .scroll { background: var(--surface); border: 1px solid var(--line); border-radius: 8px; margin: 0; padding: 0; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; padding: 5px 10px 5px 0; vertical-align: top; border-top: 1px solid var(--line); }
@@ -28,7 +29,7 @@ thead th { color: var(--muted); font-weight: 500; font-size: 12px; border-top: 0
 main > .scroll thead th { padding-top: 9px; background: var(--raised); border-bottom: 1px solid var(--line); }
 main > .scroll tbody tr:first-child > * { border-top: 0; }
 tbody th { font-weight: 450; white-space: nowrap; }
-tbody tr:not(.detail):hover > * { background: var(--raised); }
+@media (hover: hover) and (min-width: 641px) { tbody tr:not(.detail):hover > * { background: var(--raised); } }
 .number { text-align: right; white-space: nowrap; }
 .id { white-space: nowrap; }
 .wide { width: 34%; }

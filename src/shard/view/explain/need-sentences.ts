@@ -201,6 +201,9 @@ function starved(need: NeedView, facts: NeedFacts): string[] {
     sentences.push(`${taken} that would fit ${areOrIs(facts.takenByOthers)} being taken for other needs.`);
   }
   if (isBarred && facts.free > 0) return sentences;
+  if (facts.free > 0 && facts.domains.length === 0) {
+    sentences.push('What is free became so after the last cycle; the next one may take it.');
+  }
   return [...sentences, ...spreadSentences(need, facts), ...holderSentences(need, facts), helpSentence(need)];
 }
 
