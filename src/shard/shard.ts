@@ -21,6 +21,7 @@ import { Executor } from './execute/executor.ts';
 import { FairSlots } from './execute/fair-slots.ts';
 import { NeedBackoffs } from './execute/need-backoff.ts';
 import { ActionRunner } from './execute/runner.ts';
+import { CapacityHints } from './hints.ts';
 import { Announcer } from './machines/announce.ts';
 import { Backoffs } from './machines/backoff.ts';
 import { type MachineChanged, MachineChanges } from './machines/changes.ts';
@@ -69,6 +70,7 @@ export class Shard implements ShardForOperators {
   readonly #options: ShardOptions;
   readonly #operators = new OperatorsSwitch();
   readonly #announcer: Announcer;
+  readonly #hints: CapacityHints;
   readonly #loop: CycleLoop;
   /** Machines that drain for a need: that one is Idle again is worth a cycle (C1). */
   readonly #drainingForNeed = new Set<number>();
@@ -105,6 +107,13 @@ export class Shard implements ShardForOperators {
     this.backoffs = new Backoffs(inventory, observer);
     this.stuck = new StuckMachines(inventory, this.reads, observer, clock, settings.stuckAfterMs);
     this.#announcer = new Announcer(inventory, this.#operators, (cluster) => this.sessions.has(cluster));
+    this.#hints = new CapacityHints({
+      inventory,
+      needs,
+      clusters: inventory.tables.clusters,
+      operators: this.#operators,
+      intervalMs: settings.hintIntervalMs,
+    });
     changes.onChange((change) => this.#changed(change));
     this.reconciler = new Reconciler({ ...options, ...settings, changes, reads: this.reads, counters });
     const slots = new FairSlots(settings.executeConcurrency);
@@ -144,7 +153,7 @@ export class Shard implements ShardForOperators {
       rails: () => this.#rails,
       neverDelete: runner.neverDelete,
       prepare: (isOrdinary, nowMs) => this.#prepare(isOrdinary, nowMs),
-      hint: () => {},
+      hint: (nowMs) => this.#hints.run(nowMs),
       heldBack: () => this.heldBack(),
     });
     this.#loop = new CycleLoop({
@@ -235,10 +244,12 @@ export class Shard implements ShardForOperators {
   }
 
   sessionOpened(clusterId: string): void {
+    this.#hints.sessionOpened(clusterId);
     if (this.sessions.open(clusterId)) this.#loop.wake();
   }
 
   sessionClosed(clusterId: string): void {
+    this.#hints.sessionClosed(clusterId);
     this.sessions.close(clusterId);
   }
 
