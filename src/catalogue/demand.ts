@@ -227,7 +227,7 @@ class ClusterPlan {
  * the others: real workloads never fit in all dimensions at once. Devices are whole, memory is in Mi, and
  * storage is not asked for.
  */
-function filled(type: MachineType, machines: number): ResourceAmounts {
+export function filled(type: MachineType, machines: number): ResourceAmounts {
   const amounts: Record<string, number> = {};
   for (const [name, units] of Object.entries(type.capacity)) {
     if (name === 'ephemeral-storage') continue;

@@ -21,6 +21,11 @@ const COMMANDS: readonly Command[] = [
     run: async (argv) => (await import('./provider.ts')).run(argv),
   },
   {
+    name: 'operators',
+    summary: 'run simulated clusters that ask a shard for machines',
+    run: async (argv) => (await import('./operators.ts')).run(argv),
+  },
+  {
     name: 'conformance',
     summary: 'check whether a provider keeps the contract',
     run: async (argv) => (await import('./conformance.ts')).run(argv),

@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { logVerbosity, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { ShardError } from '../base/errors.ts';
+import { UsageError } from '../base/flag-words.ts';
 import { CATALOGUES } from '../catalogue/catalogue.ts';
-import { HELP, type ProviderFlags, parseProviderFlags, UsageError } from '../provider/simulated/flags.ts';
+import { HELP, type ProviderFlags, parseProviderFlags } from '../provider/simulated/flags.ts';
 import { generateMachines } from '../provider/simulated/generate.ts';
 import { SimulatedProvider } from '../provider/simulated/provider.ts';
 import { serveProvider } from '../provider/simulated/server.ts';

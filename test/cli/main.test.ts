@@ -16,7 +16,8 @@ describe('flotilla', () => {
   it('given --help, then it lists every command and exits 0', async () => {
     const { code, out } = await flotilla('--help');
     expect(code).toBe(0);
-    for (const command of ['provider', 'conformance', 'demo', 'version']) expect(out).toContain(command);
+    for (const command of ['provider', 'operators', 'conformance', 'demo', 'version'])
+      expect(out).toContain(command);
   });
 
   it('given nothing, then it says how to use it and exits 2', async () => {
@@ -39,7 +40,7 @@ describe('flotilla', () => {
   });
 
   it('given a command with a wrong flag, then that command answers with exit code 2', async () => {
-    for (const command of ['provider', 'conformance']) {
+    for (const command of ['provider', 'operators', 'conformance']) {
       const { code, error } = await flotilla(command, '--no-such-flag');
       expect(code, command).toBe(2);
       expect(error.trim().split('\n'), command).toHaveLength(1);

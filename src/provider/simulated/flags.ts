@@ -1,6 +1,6 @@
 /** The command line of `flotilla provider`: from words to settings, with one clear line for each mistake. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { ShardError } from '../../base/errors.ts';
+import { durationMs, rate, share, UsageError, wholeNumber } from '../../base/flag-words.ts';
 import { CATALOGUES } from '../../catalogue/catalogue.ts';
 import { MACHINES_PER_CLUSTER_MAX } from '../../catalogue/steady-demand.ts';
 import { ROWS_MAX } from './fleet.ts';
@@ -21,15 +21,6 @@ export interface ProviderFlags {
   readonly plan: FleetPlan;
   readonly settings: ProviderSettingsChange;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string } | null;
-}
-
-export class UsageError extends ShardError {
-  readonly code = 'usage';
-  readonly next = 'refuse-to-start';
-
-  constructor(what: string) {
-    super(`${what}. Nothing was started; --help shows what there is.`);
-  }
 }
 
 const OPTIONS = {
@@ -227,43 +218,6 @@ function latency(flag: string, text: string): Latency {
   const meanMs = durationMs(flag, mean!);
   // Three times the mean: the tail of a service that is in good order.
   return { meanMs, p99Ms: p99 === undefined ? meanMs * 3 : durationMs(flag, p99) };
-}
-
-const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-
-function durationMs(flag: string, text: string): number {
-  const match = /^(?<amount>\d+(?:\.\d+)?)(?<unit>ms|s|m|h)$/.exec(text);
-  if (match === null)
-    throw new UsageError(`--${flag} takes durations such as 250ms, 2s or 5m, not "${text}"`);
-  return Number(match.groups!.amount) * UNITS_MS[match.groups!.unit!]!;
-}
-
-function share(flag: string, text: string | number): number {
-  const percent = /^(?<amount>\d+(?:\.\d+)?)%$/.exec(String(text))?.groups?.amount;
-  const value = percent !== undefined ? Number(percent) / 100 : text === '' ? Number.NaN : Number(text);
-  if (!(value >= 0 && value <= 1)) throw new UsageError(`--${flag} is between 0 and 1, not "${text}"`);
-  return value;
-}
-
-function rate(flag: string, text = '0'): number {
-  const value = text === '' ? Number.NaN : Number(text);
-  if (!(value >= 0 && Number.isFinite(value)))
-    throw new UsageError(`--${flag} is a number ≥ 0, not "${text}"`);
-  return value;
-}
-
-function wholeNumber(
-  flag: string,
-  text: string | number,
-  min: number,
-  max = Number.MAX_SAFE_INTEGER,
-): number {
-  const value = text === '' ? Number.NaN : Number(text);
-  if (!Number.isSafeInteger(value) || value < min || value > max) {
-    const upTo = max === Number.MAX_SAFE_INTEGER ? '' : ` and ≤ ${max}`;
-    throw new UsageError(`--${flag} is a whole number ≥ ${min}${upTo}, not "${text}"`);
-  }
-  return value;
 }
 
 function quota(text: string): [string, number] {

@@ -20,9 +20,9 @@ export interface ChannelSettings {
   readonly connectionCount: number;
 }
 
-/** A dead shard is noticed within 30 s, as the shard notices a dead operator. */
-const KEEPALIVE_TIME_MS = 20_000;
-const KEEPALIVE_TIMEOUT_MS = 10_000;
+/** A dead shard is noticed within 50 s. Not sooner: two thousand sessions and a shard may share one busy machine. */
+const KEEPALIVE_TIME_MS = 30_000;
+const KEEPALIVE_TIMEOUT_MS = 20_000;
 /** Pauses between attempts are the session's (session.ts): the library's own only must not be longer. */
 const RECONNECT_BACKOFF_MS = 100;
 const RECONNECT_BACKOFF_MS_MAX = 1_000;

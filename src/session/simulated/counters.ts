@@ -18,6 +18,7 @@ export class OperatorCounters {
   reclaimInstructions = 0;
   /** Of them those for a need of higher priority. */
   preemptions = 0;
+  reclaimedNodes = 0;
   nodeUpdates = 0;
   capacityUpdates = 0;
   malformedFrames = 0;

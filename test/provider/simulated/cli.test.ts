@@ -3,11 +3,12 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
+import { UsageError } from '../../../src/base/flag-words.ts';
 import { CATALOGUES } from '../../../src/catalogue/catalogue.ts';
 import { ProviderClient } from '../../../src/provider/client/client.ts';
 import { FencingTokens } from '../../../src/provider/client/fencing.ts';
 import { ProviderReader } from '../../../src/provider/client/reader.ts';
-import { HELP, parseProviderFlags, UsageError } from '../../../src/provider/simulated/flags.ts';
+import { HELP, parseProviderFlags } from '../../../src/provider/simulated/flags.ts';
 import { generateMachines } from '../../../src/provider/simulated/generate.ts';
 import { InvalidProviderSettingError, providerSettings } from '../../../src/provider/simulated/settings.ts';
 

@@ -1,0 +1,129 @@
+/** `flotilla operators`: simulated clusters as a process of its own, until a signal or their time ends it. */
+import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
+import { ShardError } from '../base/errors.ts';
+import { HELP, type OperatorsFlags, parseOperatorsFlags } from '../session/simulated/flags.ts';
+import {
+  type FleetReport,
+  FleetReporter,
+  progressLine,
+  summaryText,
+} from '../session/simulated/fleet-report.ts';
+import { OperatorFleet } from '../session/simulated/operator-fleet.ts';
+
+const EXIT_OK = 0;
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+const LINGER_MS = 500;
+
+/** Resolves with the exit code when the operators have ended. */
+export async function run(argv: readonly string[]): Promise<number> {
+  setLogVerbosity(logVerbosity.NONE); // what goes wrong is said once, by us
+  try {
+    const flags = parseOperatorsFlags(argv);
+    if (!flags.help) return await operate(flags);
+    process.stdout.write(HELP);
+    return EXIT_OK;
+  } catch (error) {
+    if (!(error instanceof ShardError)) throw error;
+    process.stderr.write(`flotilla operators: ${error.message}\n`);
+    return error.next === 'refuse-to-start' ? EXIT_USAGE : EXIT_FAILED;
+  }
+}
+
+async function operate(flags: OperatorsFlags): Promise<number> {
+  const fleet = new OperatorFleet(flags.fleet);
+  const reporter = new FleetReporter(fleet);
+  const output = new Output(flags.json);
+  fleet.start();
+  const ended = endOf(flags.durationMs);
+  await Promise.race([allStanding(fleet, flags.giveUpMs), ended.promise]);
+  const { address, clusterCount } = flags.fleet;
+  const { standingCount, counters } = fleet;
+  if (counters.sessionsOpened === 0) {
+    ended.forget();
+    await fleet.close();
+    process.stderr.write(
+      `flotilla operators: none of ${clusterCount} clusters got a session with ${address} ` +
+        `(${counters.lastEnding || 'no answer'}). Nothing was asked for; is the shard running there?\n`,
+    );
+    leaveSoon();
+    return EXIT_FAILED;
+  }
+  // The first line is for programs: exactly this, when all sessions stand or waiting longer is no use.
+  output.line(`connected ${standingCount} clusters to ${address}`, {
+    event: 'connected',
+    clusters: standingCount,
+    address,
+  });
+  let last: FleetReport | null = null;
+  const progress = setInterval(() => {
+    const report = reporter.report();
+    output.line(progressLine(report, last), { event: 'progress', ...report });
+    last = report;
+  }, flags.reportEveryMs);
+  await ended.promise;
+  clearInterval(progress);
+  const report = reporter.report();
+  await fleet.close();
+  output.line(summaryText(report).trimEnd(), { event: 'summary', ...report });
+  leaveSoon();
+  return EXIT_OK;
+}
+
+class Output {
+  readonly #isJson: boolean;
+
+  constructor(isJson: boolean) {
+    this.#isJson = isJson;
+  }
+
+  line(text: string, figures: object): void {
+    process.stdout.write(`${this.#isJson ? JSON.stringify(figures) : text}\n`);
+  }
+}
+
+/** Resolves when every session stands, or after this long. */
+function allStanding(fleet: OperatorFleet, giveUpMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = () => {
+      clearTimeout(timer);
+      fleet.onSessionChange = () => {};
+      resolve();
+    };
+    const timer = setTimeout(finish, giveUpMs);
+    // Counting two thousand sessions at each change is four million looks: less than a tenth of a second in all.
+    fleet.onSessionChange = () => {
+      if (fleet.standingCount === fleet.settings.clusterCount) finish();
+    };
+  });
+}
+
+interface End {
+  readonly promise: Promise<void>;
+  forget(): void;
+}
+
+/** The first SIGTERM or SIGINT, or the end of the duration; a second signal ends the process at once. */
+function endOf(durationMs: number | null): End {
+  let forget = () => {};
+  const promise = new Promise<void>((resolve) => {
+    const finish = () => {
+      forget();
+      resolve();
+    };
+    const timer = durationMs === null ? undefined : setTimeout(finish, durationMs);
+    forget = () => {
+      clearTimeout(timer);
+      process.off('SIGTERM', finish);
+      process.off('SIGINT', finish);
+    };
+    process.on('SIGTERM', finish);
+    process.on('SIGINT', finish);
+  });
+  return { promise, forget: () => forget() };
+}
+
+/** A connection that does not close is no reason to stay. */
+function leaveSoon(): void {
+  setTimeout(() => process.exit(), LINGER_MS).unref();
+}

@@ -1,0 +1,96 @@
+/**
+ * The nodes of one of many clusters: half a million in a process, so a node is a map entry with a number:
+ *
+ *   bits 0–3    state
+ *   bits 4–11   type, index in the catalogue; 255 = none of its types
+ *   bits 12–27  number of the stream on which it was last heard of
+ *
+ * Nodes that left the cluster are dropped. After a new Hello the shard tells of every node that is bound; one
+ * that it no longer mentions by the second acked roll-up is gone (a restarted shard does not know what left).
+ */
+import { isMachineState, MachineState, STATE_COUNT } from '../../machine/state.ts';
+import type { BindTickets } from './bind-tickets.ts';
+import { NodeSighting } from './node-reader.ts';
+
+const S = MachineState;
+const NO_TYPE = 255;
+const STREAM_MASK = 0xffff;
+
+export class NodeTotals {
+  /** Nodes of all clusters; entry 0 takes what was no node before and means nothing. */
+  readonly byState = new Float64Array(STATE_COUNT);
+  /** Dropped, because a new session no longer mentioned them. */
+  forgotten = 0;
+}
+
+const sighting = new NodeSighting();
+
+export class NodeBook {
+  readonly #nodes = new Map<string, number>();
+  readonly #typeIndexes: ReadonlyMap<string, number>;
+  readonly #tickets: BindTickets;
+  readonly #totals: NodeTotals;
+  #stream = 0;
+  /** Acked roll-ups until what is unmentioned is forgotten; 0: done. */
+  #acksToSettle = 0;
+
+  constructor(typeIndexes: ReadonlyMap<string, number>, tickets: BindTickets, totals: NodeTotals) {
+    this.#typeIndexes = typeIndexes;
+    this.#tickets = tickets;
+    this.#totals = totals;
+  }
+
+  get size(): number {
+    return this.#nodes.size;
+  }
+
+  stateOf(machineId: string): MachineState | undefined {
+    const packed = this.#nodes.get(machineId);
+    return packed === undefined ? undefined : ((packed & 0xf) as MachineState);
+  }
+
+  onStream(): void {
+    this.#stream = (this.#stream + 1) & STREAM_MASK;
+    this.#acksToSettle = 2;
+    this.#tickets.onStream();
+  }
+
+  onRollupAcked(nowMs: number): void {
+    if (this.#acksToSettle === 0 || --this.#acksToSettle > 0) return;
+    for (const [machineId, packed] of this.#nodes) {
+      if (packed >>> 12 === this.#stream) continue;
+      this.#totals.forgotten++;
+      this.#leave(machineId, packed, nowMs);
+    }
+  }
+
+  /** False: the frame is malformed. */
+  onFrame(frame: Buffer, nowMs: number): boolean {
+    if (!sighting.read(frame) || !isMachineState(sighting.state)) return false;
+    const { machineId, state } = sighting;
+    const before = this.#nodes.get(machineId);
+    if (state === S.Idle || state === S.Speculative || state === S.Creating || state === S.Deleting) {
+      if (before !== undefined) this.#leave(machineId, before, nowMs);
+      return true;
+    }
+    const stateBefore = before === undefined ? 0 : before & 0xf;
+    const typeBefore = before === undefined ? NO_TYPE : (before >>> 4) & 0xff;
+    const type = this.#typeIndexes.get(sighting.instanceType) ?? typeBefore;
+    this.#nodes.set(machineId, state | (type << 4) | (this.#stream << 12));
+    if (state === stateBefore) return true;
+    this.#totals.byState[stateBefore]!--;
+    this.#totals.byState[state]!++;
+    if (stateBefore === S.Configured) this.#tickets.onLost(type, nowMs);
+    if (state === S.Configured) {
+      const wasConfiguring = stateBefore === S.Configuring && before! >>> 12 === this.#stream;
+      this.#tickets.onConfigured(type, wasConfiguring, nowMs);
+    }
+    return true;
+  }
+
+  #leave(machineId: string, packed: number, nowMs: number): void {
+    this.#nodes.delete(machineId);
+    this.#totals.byState[packed & 0xf]!--;
+    if ((packed & 0xf) === S.Configured) this.#tickets.onLost((packed >>> 4) & 0xff, nowMs);
+  }
+}
