@@ -19,7 +19,7 @@ export interface Rig {
   greeted(clusterId: string): Promise<Operator>;
 }
 
-const NO_NEEDS: Pick<NeedsReader, 'inspectNeeds'> = {
+export const NO_NEEDS: Pick<NeedsReader, 'inspectNeeds'> = {
   inspectNeeds: async () => ({
     header: { cycle: 0, computedAtMs: 0, totalNeeds: 0, unmetNeeds: 0 },
     pages: (async function* () {})(),

@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import type { NeedsQuery, NeedsReader, NeedView } from '../../src/shard/ports/view.ts';
+import { inspect } from './inspector.ts';
+import { startRig } from './rig.ts';
+
+const VIEW: NeedView = {
+  clusterId: 'east',
+  fingerprint: 'p=100|…',
+  group: 'g-1',
+  priority: 100,
+  interruptionPenalty: 3,
+  reclamationPenalty: 4,
+  requirements: [{ key: 'zone', operator: 1, values: ['a'] }],
+  spread: [{ topologyKey: 'zone', maxSkew: 1, whenUnsatisfiable: 1 }],
+  aggregate: { cpu: 8_000, memory: 16_777_216 },
+  minUnit: { cpu: 500 },
+  arrivalMs: 1_700_000_000_000,
+  satisfied: false,
+  deficit: { cpu: 4_000 },
+  claimed: 1,
+  bootstraps: 2,
+  provisions: 3,
+  domain: 'rack=r1',
+  satisfiable: true,
+  parked: true,
+  parkedCycles: 9,
+  cyclesUnmet: 12,
+  reason: 2,
+};
+
+/** Pages of one hundred. */
+class Reader {
+  readonly queries: NeedsQuery[] = [];
+  readonly #total: number;
+  pagesMade = 0;
+  isEnded = false;
+  failsAt = Number.POSITIVE_INFINITY;
+
+  constructor(total: number) {
+    this.#total = total;
+  }
+
+  inspectNeeds: NeedsReader['inspectNeeds'] = async (query) => {
+    this.queries.push(query);
+    const count =
+      query.limit === 0 || query.limit === undefined ? this.#total : Math.min(this.#total, query.limit);
+    const header = { cycle: 42, computedAtMs: 1_700_000_000_500, totalNeeds: this.#total, unmetNeeds: 1 };
+    return { header, pages: this.#pages(count) };
+  };
+
+  async *#pages(count: number): AsyncGenerator<NeedView[]> {
+    try {
+      for (let start = 0; start < count; start += 100) {
+        if (start >= this.failsAt) throw new Error('the table is on fire');
+        this.pagesMade++;
+        const rows = Math.min(100, count - start);
+        yield Array.from({ length: rows }, (_, index) => ({ ...VIEW, group: `g-${start + index}` }));
+      }
+    } finally {
+      this.isEnded = true;
+    }
+  }
+}
+
+describe('InspectNeeds', () => {
+  it('streams the header, then every need with its verdict', async () => {
+    const { server } = await startRig({ needs: new Reader(1) });
+    const { code, frames } = await inspect(server.address, { clusterId: 'east', limit: 0 });
+    expect(code).toBe('OK');
+    expect(frames[0]!.header).toEqual({ cycle: 42, computedAtUnixNanos: 1_700_000_000_500e6, totalNeeds: 1 });
+    expect(frames[1]!.need).toEqual({
+      need: {
+        requirements: [{ key: 'zone', operator: 1, values: ['a'] }],
+        aggregateResources: { cpu: '8', memory: '16Gi' },
+        priority: 100,
+        spread: [{ topologyKey: 'zone', maxSkew: 1, whenUnsatisfiable: 1 }],
+        interruptionPenaltyBucket: 3,
+        reclamationPenaltyBucket: 4,
+        minUnit: { cpu: '500m' },
+        group: 'g-0',
+      },
+      clusterId: 'east',
+      arrivalUnixNanos: 1_700_000_000_000e6,
+      profileFingerprint: 'p=100|…',
+      satisfied: false,
+      residualDeficit: { resources: { cpu: '4' } },
+      claimedMachineCount: 1,
+      bootstrapCount: 2,
+      provisionCount: 3,
+      sameDomain: 'rack=r1',
+      sameSatisfiable: true,
+      acquisitionParked: true,
+      parkedAgeCycles: 9,
+      ageCyclesUnmet: 12,
+      unmetReason: 2,
+    });
+    expect(frames).toHaveLength(2);
+  });
+
+  it('passes filter and limit on, and refuses a limit below zero', async () => {
+    const reader = new Reader(1_000);
+    const { server } = await startRig({ needs: reader });
+    const { frames } = await inspect(server.address, { clusterId: 'west', limit: 250 });
+    expect(frames).toHaveLength(251);
+    expect(frames[0]!.header!.totalNeeds).toBe(1_000);
+    expect(reader.queries).toEqual([{ clusterId: 'west', limit: 250 }]);
+    expect((await inspect(server.address, { limit: -1 })).code).toBe('INVALID_ARGUMENT');
+  });
+
+  it('makes pages at the reader’s pace', async () => {
+    const reader = new Reader(20_000);
+    const { server } = await startRig({ needs: reader });
+    let madeWhilePaused = 0;
+    const pause = async () => {
+      let before = -1;
+      while (before !== reader.pagesMade) {
+        before = reader.pagesMade;
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      madeWhilePaused = reader.pagesMade;
+    };
+    const { code, frames } = await inspect(server.address, {}, undefined, (count) =>
+      count === 5 ? pause() : true,
+    );
+    expect([code, frames.length]).toEqual(['OK', 20_001]);
+    expect(madeWhilePaused).toBeLessThan(150);
+    expect(reader.pagesMade).toBe(200);
+  });
+
+  it('stops making pages when the reader goes away', async () => {
+    const reader = new Reader(100_000);
+    const { server } = await startRig({ needs: reader });
+    expect((await inspect(server.address, {}, undefined, (count) => count < 300)).code).toBe('CANCELLED');
+    await expect.poll(() => reader.isEnded).toBe(true);
+    expect(reader.pagesMade).toBeLessThan(1_000);
+  });
+
+  it('ends with INTERNAL and the reason when the needs cannot be read on', async () => {
+    const reader = new Reader(1_000);
+    reader.failsAt = 200;
+    const { server } = await startRig({ needs: reader });
+    const { code, details } = await inspect(server.address, {});
+    expect([code, details]).toEqual(['INTERNAL', 'the table is on fire']);
+  });
+});

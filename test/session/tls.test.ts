@@ -1,0 +1,214 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { ChannelCredentials } from '@grpc/grpc-js';
+import { describe, expect, it } from 'vitest';
+import { identityOf } from '../../src/session/identity.ts';
+import { startOperatorServer } from '../../src/session/server.ts';
+import { type TlsFiles, UnusableCertificateError } from '../../src/tls/files.ts';
+import { issue, type Leaf, type LeafNames, makeAuthority } from '../tls/certificates.ts';
+import { FakeShard } from './fake-shard.ts';
+import { inspect } from './inspector.ts';
+import { closeAfterwards, NO_NEEDS, startRig } from './rig.ts';
+
+const authority = makeAuthority();
+const SERVER: LeafNames = { dns: ['localhost'], ip: ['127.0.0.1'], uri: ['bigfleet://shard/s-1'] };
+
+function filesOf(leaf: Leaf): TlsFiles {
+  const folder = mkdtempSync(join(tmpdir(), 'flotilla-tls-'));
+  closeAfterwards(() => rmSync(folder, { recursive: true }));
+  const files = {
+    certificatePath: join(folder, 'tls.crt'),
+    privateKeyPath: join(folder, 'tls.key'),
+    caPath: join(folder, 'ca.crt'),
+  };
+  write(files, leaf);
+  return files;
+}
+
+function write(files: TlsFiles, leaf: Leaf): void {
+  writeFileSync(files.privateKeyPath, leaf.privateKey);
+  writeFileSync(files.certificatePath, leaf.certificate);
+  writeFileSync(files.caPath, authority.pem);
+}
+
+function clientCredentials(leaf: Leaf | null): ChannelCredentials {
+  const [key, certificate] = leaf === null ? [null, null] : [leaf.privateKey, leaf.certificate];
+  return ChannelCredentials.createSsl(
+    Buffer.from(authority.pem),
+    key === null ? null : Buffer.from(key),
+    certificate === null ? null : Buffer.from(certificate),
+  );
+}
+
+const as = (...uri: string[]) => clientCredentials(issue(authority, { uri }));
+
+async function tlsRig(options = {}) {
+  const files = filesOf(issue(authority, SERVER));
+  return { files, ...(await startRig({ tls: files, ...options })) };
+}
+
+describe('identity on TLS', () => {
+  it('lets the certificate of a cluster open that cluster’s session', async () => {
+    const { connect, events } = await tlsRig();
+    await connect({ clusterId: 'east', credentials: as('bigfleet://cluster/east') }).greeted();
+    expect(events.map(({ kind }) => kind)).toEqual(['session_opened']);
+  });
+
+  for (const [because, uris, text] of [
+    [
+      'is another cluster’s',
+      ['bigfleet://cluster/west'],
+      'that of cluster "west", and Hello names cluster "east"',
+    ],
+    ['is a readonly one', ['bigfleet://readonly'], 'a readonly one'],
+    ['is an admin’s', ['bigfleet://admin'], 'an? admin one'],
+    ['is a shard’s', ['bigfleet://shard/east'], 'that of shard "east"'],
+    ['names nobody', ['https://example.com'], 'carries no bigfleet:// URI'],
+    ['names two', ['bigfleet://cluster/east', 'bigfleet://cluster/west'], 'carries 2 bigfleet:// URIs'],
+    [
+      'names a cluster and an admin',
+      ['bigfleet://cluster/east', 'BIGFLEET://admin'],
+      'carries 2 bigfleet:// URIs',
+    ],
+    ['names an empty cluster', ['bigfleet://cluster/'], 'names nobody known here'],
+    ['hides the name in another', ['https://x/,URI:bigfleet://cluster/east'], 'carries no bigfleet:// URI'],
+  ] as const) {
+    it(`refuses a session with PERMISSION_DENIED, a counter and an event if the certificate ${because}`, async () => {
+      const { connect, server, shard, events } = await tlsRig();
+      const operator = connect({ clusterId: 'east', credentials: as(...uris) });
+      const { code, details } = await operator.endedWith();
+      expect(code).toBe('PERMISSION_DENIED');
+      expect(details).toMatch(new RegExp(text));
+      expect(server.counters.identityRejections).toBe(1);
+      expect(events).toEqual([
+        { kind: 'identity_rejected', clusterId: 'east', peer: expect.any(String), detail: details },
+      ]);
+      expect(shard.opened).toEqual([]);
+    });
+  }
+
+  it('does not disturb the session that a cluster has when another certificate claims it', async () => {
+    const { connect } = await tlsRig();
+    const rightful = await connect({
+      clusterId: 'east',
+      credentials: as('bigfleet://cluster/east'),
+    }).greeted();
+    await connect({ clusterId: 'east', credentials: as('bigfleet://cluster/west') }).endedWith();
+    rightful.hello('east');
+    await rightful.hears(() => rightful.acks('hello') === 2);
+  });
+
+  it('opens no session without a client certificate, or with one of another authority', async () => {
+    const { connect, server } = await tlsRig();
+    const stranger = issue(makeAuthority('another authority'), { uri: ['bigfleet://cluster/east'] });
+    for (const credentials of [clientCredentials(null), clientCredentials(stranger)]) {
+      expect((await connect({ clusterId: 'east', credentials }).endedWith()).code).toBe('UNAVAILABLE');
+    }
+    expect((await connect({ clusterId: 'east' }).endedWith()).code).toBe('UNAVAILABLE'); // plaintext
+    expect(server.counters.sessionsInstalled).toBe(0);
+  });
+
+  it('speaks TLS 1.3 and nothing older', async () => {
+    const { server } = await tlsRig();
+    const leaf = issue(authority, { uri: ['bigfleet://cluster/east'] });
+    const [host, port] = server.address.split(':');
+    const attempt = (maxVersion: 'TLSv1.2' | 'TLSv1.3') =>
+      new Promise<string>((resolve) => {
+        const socket = connectTls(
+          {
+            host: host!,
+            port: Number(port),
+            ca: authority.pem,
+            cert: leaf.certificate,
+            key: leaf.privateKey,
+            maxVersion,
+            ALPNProtocols: ['h2'],
+          },
+          () => {
+            resolve(socket.getProtocol()!);
+            socket.destroy();
+          },
+        );
+        socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+      });
+    expect(await attempt('TLSv1.3')).toBe('TLSv1.3');
+    expect(await attempt('TLSv1.2')).toMatch(/PROTOCOL_VERSION|ECONNRESET/);
+  });
+
+  it('lets a readonly or admin certificate look at needs, and no other', async () => {
+    const { server } = await tlsRig();
+    for (const uri of ['bigfleet://readonly', 'bigfleet://admin']) {
+      const { code, frames } = await inspect(server.address, {}, as(uri));
+      expect([code, frames.length]).toEqual(['OK', 1]);
+    }
+    const { code, details } = await inspect(server.address, {}, as('bigfleet://cluster/east'));
+    expect(code).toBe('PERMISSION_DENIED');
+    expect(details).toContain('takes a readonly or admin one');
+    expect(server.counters.identityRejections).toBe(1);
+  });
+
+  it('takes up a rotated certificate without a restart, and keeps the old pair while a new one is half written', async () => {
+    const { files, server, connect } = await tlsRig({ tlsCheckIntervalMs: 20 });
+    const serialOf = () =>
+      new Promise<string>((resolve, reject) => {
+        const leaf = issue(authority, { uri: ['bigfleet://cluster/east'] });
+        const [host, port] = server.address.split(':');
+        const socket = connectTls(
+          {
+            host: host!,
+            port: Number(port),
+            ca: authority.pem,
+            cert: leaf.certificate,
+            key: leaf.privateKey,
+            ALPNProtocols: ['h2'],
+          },
+          () => {
+            resolve(socket.getPeerCertificate().serialNumber);
+            socket.destroy();
+          },
+        );
+        socket.on('error', reject);
+      });
+    const old = await connect({ clusterId: 'old', credentials: as('bigfleet://cluster/old') }).greeted();
+    const first = await serialOf();
+    const next = issue(authority, SERVER);
+    writeFileSync(files.privateKeyPath, next.privateKey);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await serialOf()).toBe(first);
+    writeFileSync(files.certificatePath, next.certificate);
+    await expect.poll(serialOf, { interval: 50 }).not.toBe(first);
+    old.hello('old'); // its connection went on
+    await old.hears(() => old.acks('hello') === 2);
+    await connect({ clusterId: 'new', credentials: as('bigfleet://cluster/new') }).greeted();
+  });
+
+  it('refuses to start with files that cannot be used', async () => {
+    const files = filesOf(issue(authority, SERVER));
+    writeFileSync(files.privateKeyPath, issue(authority, SERVER).privateKey);
+    const start = startOperatorServer({
+      listen: '127.0.0.1:0',
+      shard: new FakeShard(),
+      needs: NO_NEEDS,
+      tls: files,
+    });
+    await expect(start).rejects.toBeInstanceOf(UnusableCertificateError);
+  });
+});
+
+describe('the names of a certificate', () => {
+  const read = (subjectaltname: string) =>
+    identityOf({ getAuthContext: () => ({ sslPeerCertificate: { subjectaltname } as never }) });
+
+  it('are read with commas and quotes inside', () => {
+    expect(read('DNS:a, URI:bigfleet://cluster/east, IP Address:127.0.0.1')).toEqual({
+      kind: 'cluster',
+      clusterId: 'east',
+    });
+    expect(read('URI:"bigfleet://cluster/a, b"')).toEqual({ kind: 'cluster', clusterId: 'a, b' });
+    expect(read('DNS:"x, URI:bigfleet://admin"')).toContain('no bigfleet://');
+    expect(read('DNS:"x\\", URI:bigfleet://admin"')).toContain('no bigfleet://');
+    expect(read('')).toContain('no bigfleet://');
+  });
+});
