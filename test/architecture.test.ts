@@ -173,6 +173,60 @@ describe('the tree', () => {
   });
 });
 
+/** What must live while the coordinator is down, or was never there. */
+const DECIDES_OR_EXECUTES = [
+  'machine',
+  'needs',
+  'inventory',
+  'decision',
+  'shard',
+  'provider',
+  'session',
+  'workers',
+];
+
+describe('static stability', () => {
+  const files = sourceFiles();
+  const importedFrom = new Map(
+    files.map(({ path, source }) => [
+      path,
+      importsOf(source)
+        .filter(({ target }) => target.startsWith('.'))
+        .map(({ target }) => posix.join(posix.dirname(path), target)),
+    ]),
+  );
+
+  /** Every file that loading this one loads, with the way to it. */
+  function reachedFrom(start: string): Map<string, string> {
+    const ways = new Map([[start, start]]);
+    for (const [path, way] of ways) {
+      for (const next of importedFrom.get(path) ?? [])
+        if (!ways.has(next)) ways.set(next, `${way} → ${next}`);
+    }
+    return ways;
+  }
+
+  it('src/coordination is there, and cli alone may import it', () => {
+    expect(files.some(({ path }) => folderOf(path) === 'coordination')).toBe(true);
+    const allowed = Object.entries(RULES).filter(
+      ([, { folders }]) => folders === 'all' || folders.includes('coordination'),
+    );
+    expect(allowed.map(([folder]) => folder)).toEqual(['cli']);
+  });
+
+  for (const folder of DECIDES_OR_EXECUTES) {
+    it(`no way leads from ${folder} to src/coordination: without a coordinator it decides and executes as ever`, () => {
+      const starts = files.filter(({ path }) => folderOf(path) === folder);
+      const ways = starts.flatMap(({ path }) => [...reachedFrom(path)]);
+      expect(ways.filter(([path]) => folderOf(path) === 'coordination').map(([, way]) => way)).toEqual([]);
+    });
+  }
+
+  it('the ways are really followed: from coordination one leads to the protocol', () => {
+    expect([...reachedFrom('src/coordination/reporter.ts').keys()]).toContain('src/wire/codec.ts');
+  });
+});
+
 describe('the check of the tree', () => {
   for (const [path, source, because] of [
     [

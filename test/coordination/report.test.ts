@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { reportOf } from '../../src/coordination/report.ts';
+import type { ShortfallView } from '../../src/shard/ports/view.ts';
+import { decode, encode, toPlain } from '../../src/wire/codec.ts';
+import { factsOf } from './fixture.ts';
+
+function shortfall(priority: number, ageCycles: number): ShortfallView {
+  return {
+    fingerprint: `p=${priority}`,
+    requirements: [{ key: 'gpu', operator: 1, values: ['a100', 'h100'] }],
+    deficit: { cpu: 96_500, memory: 8 * 1024 * 1024, 'nvidia.com/gpu': 0 },
+    priority,
+    ageCycles,
+    interruptionPenalty: 27,
+  };
+}
+
+const overTheWire = (...args: Parameters<typeof reportOf>) =>
+  toPlain('ShardReport', decode('ShardReport', encode('ShardReport', reportOf(...args))));
+
+describe('K1: the report', () => {
+  it('says who, when, how many machines of which kind and where, and where the shard is reached', () => {
+    expect(overTheWire(factsOf(), [], '10.0.0.1:7780', 1_700_000_000_123)).toEqual({
+      shardId: 'shard-1',
+      cycle: 42,
+      timestampUnixNanos: 1_700_000_000_123_000_000,
+      shardEpoch: 7,
+      summary: {
+        totalMachines: 10,
+        freeMachines: 4,
+        perInstanceTypeCounts: { 'm5.large': 6, 'p4d.24xlarge': 4 },
+        perZoneCounts: { 'us-1a': 10 },
+      },
+      shortfalls: [],
+      instructionAcks: [],
+      shardAddress: '10.0.0.1:7780',
+    });
+  });
+
+  it('says what is missing in Kubernetes quantities, and leaves out what is not', () => {
+    const { shortfalls } = overTheWire(factsOf({ shortfalls: [shortfall(1_000, 3)] }), [], '', 0);
+    expect(shortfalls).toEqual([
+      {
+        requirements: [{ key: 'gpu', operator: 1, values: ['a100', 'h100'] }],
+        deficit: { resources: { cpu: '96500m', memory: '8Gi' } },
+        priority: 1_000,
+        ageCycles: 3,
+        interruptionPenaltyBucket: 27,
+      },
+    ]);
+  });
+
+  it('P5: carries the 100 highest shortfalls, by priority, then the older ones', () => {
+    const shortfalls = Array.from({ length: 250 }, (_, index) => shortfall(index % 5, index));
+    const report = overTheWire(factsOf({ shortfalls }), [], '', 0);
+    expect(report.shortfalls).toHaveLength(100);
+    const places = report.shortfalls.map(({ priority, ageCycles }) => [priority, ageCycles] as const);
+    expect(places.slice(0, 3)).toEqual([
+      [4, 249],
+      [4, 244],
+      [4, 239],
+    ]);
+    expect(places.slice(50, 52)).toEqual([
+      [3, 248],
+      [3, 243],
+    ]);
+    expect(places.at(-1)).toEqual([3, 3]);
+  });
+});
