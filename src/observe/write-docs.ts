@@ -1,5 +1,7 @@
-/** Writes docs/ops/metrics.md from the metrics: `npm run docs`, from the root of the repository. */
+/** Writes docs/ops/metrics.md and the Grafana dashboard: `npm run docs`, from the root of the repository. */
 import { writeFileSync } from 'node:fs';
+import { dashboardJson } from './grafana.ts';
 import { metricsPage } from './metric-docs.ts';
 
 writeFileSync('docs/ops/metrics.md', await metricsPage());
+writeFileSync('docs/ops/grafana-dashboard.generated.json', dashboardJson());
