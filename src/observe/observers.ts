@@ -11,7 +11,8 @@ import type {
   ShardObserver,
 } from '../shard/ports/observer.ts';
 import type { AuditLog } from './audit.ts';
-import type { LogFields, Logger } from './log.ts';
+import type { LogFields, Logger, LogLevel } from './log.ts';
+import type { LogValue } from './log-fields.ts';
 
 export function observeAll(observers: readonly Partial<ShardObserver>[], log: Logger): ShardObserver {
   const each = (tell: (observer: Partial<ShardObserver>) => void) => {
@@ -89,9 +90,15 @@ export class LogObserver implements ShardObserver {
   }
 
   happened(event: ShardEvent): void {
-    const { kind, level, ...facts } = event;
-    this.#log[level](kind, fieldsOf(facts));
+    const { level, ...facts } = event;
+    logEvent(this.#log, level, facts);
   }
+}
+
+/** An event of a part of the service, whatever its facts are: its kind is the event's name. */
+export function logEvent(log: Logger, level: LogLevel, event: { readonly kind: string }): void {
+  const { kind, ...facts } = event;
+  log[level](kind, fieldsOf(facts as Readonly<Record<string, LogValue>>));
 }
 
 /** Ends that are in order, or that their cause tells of already. */
@@ -108,8 +115,8 @@ const QUIET_OUTCOMES: ReadonlySet<string> = new Set([
 const STATE_FIELDS: ReadonlySet<string> = new Set(['state', 'from', 'to']);
 
 /** `machineId` → `machine_id`; states by name. */
-function fieldsOf(facts: Readonly<Record<string, string | number>>): LogFields {
-  const fields: Record<string, string | number> = {};
+function fieldsOf(facts: Readonly<Record<string, LogValue>>): LogFields {
+  const fields: Record<string, LogValue> = {};
   for (const [name, value] of Object.entries(facts)) {
     const isState = STATE_FIELDS.has(name) && ALL_STATES.includes(value as MachineState);
     const key = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

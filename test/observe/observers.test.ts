@@ -6,7 +6,7 @@ import { MachineState } from '../../src/machine/state.ts';
 import { AuditLog } from '../../src/observe/audit.ts';
 import { EventLoopMonitor, type LoopDelay } from '../../src/observe/event-loop.ts';
 import { createLogger, SILENT } from '../../src/observe/log.ts';
-import { auditObserver, LogObserver, observeAll } from '../../src/observe/observers.ts';
+import { auditObserver, LogObserver, logEvent, observeAll } from '../../src/observe/observers.ts';
 import { actionRecord, cycleReport, listingReport, NO_ACTIONS } from './records.ts';
 
 function logged() {
@@ -77,6 +77,16 @@ describe('the log of a shard', () => {
     expect(lines).toMatchObject([
       { level: 'warn', event: 'machine_stuck', machine_id: 'm-1', state: 'Draining', for_ms: 5 },
       { level: 'warn', event: 'word_confirmed', from: 'Idle', to: 'Failed' },
+    ]);
+  });
+
+  it('takes the events of other parts too', () => {
+    const { log, lines } = logged();
+    logEvent(log, 'info', { kind: 'session_opened', clusterId: 'c-1', peer: '10.0.0.1:99' } as {
+      kind: string;
+    });
+    expect(lines).toMatchObject([
+      { level: 'info', event: 'session_opened', cluster_id: 'c-1', peer: '10.0.0.1:99' },
     ]);
   });
 
