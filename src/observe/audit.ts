@@ -119,7 +119,8 @@ export class AuditLog {
     // One turn later: records of one burst go out together.
     await nextTurn();
     let isAccepted = true;
-    while (isAccepted && (this.#waiting.length > 0 || this.#rest.length > 0 || this.#isReopenWanted)) {
+    // A file that refuses ends the run, but not before it was opened anew if somebody asked for that meanwhile.
+    while (this.#isReopenWanted || (isAccepted && (this.#waiting.length > 0 || this.#rest.length > 0))) {
       if (this.#isReopenWanted) await this.#reopen();
       isAccepted = await this.#writeSlice();
     }

@@ -42,7 +42,6 @@ describe('the table of settings', () => {
       'dryRun',
       'maxActionsPerCycle',
       'reclaimCapFraction',
-      'emptyRollupGuard',
       'logLevel',
     ]);
   });

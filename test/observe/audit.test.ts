@@ -184,6 +184,25 @@ describe('C5: a full disk', () => {
     expect(events()).toEqual(['audit_log_failing', 'audit_log_reopened', 'audit_log_recovered']);
   });
 
+  it('does not keep a new file from being opened while the old one refuses', async () => {
+    const folder = directory();
+    const path = join(folder, 'audit.log');
+    symlinkSync('/dev/full', path);
+    const { audit } = await auditAt(path);
+    for (let index = 0; index < 50; index++) {
+      audit.record(recordOf(index));
+      const underWay = audit.flush();
+      if (index === 40) {
+        rmSync(path);
+        await audit.reopen();
+        expect(machinesIn(path)).toHaveLength(41);
+      }
+      await underWay;
+    }
+    await audit.flush();
+    expect(machinesIn(path)).toHaveLength(50);
+  });
+
   it('loses what is beyond the limit, counts it, and the file says so', async () => {
     const path = join(directory(), 'audit.log');
     symlinkSync('/dev/full', path);
