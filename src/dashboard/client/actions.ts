@@ -71,6 +71,7 @@ export function actionsPage(page: HTMLElement): void {
     showStatus(status);
     if (answer.startedAtMs !== startedAtMs && startedAtMs !== 0) shown = []; // another process counts from 1 again
     startedAtMs = answer.startedAtMs;
+    const isFirst = since === 0;
     since = answer.last;
     const fresh = answer.actions.filter(({ outcome }) => !failedOnly.checked || levelOf(outcome) === 'bad');
     shown = [...fresh.toReversed(), ...shown].slice(0, SHOWN_MAX);
@@ -80,7 +81,7 @@ export function actionsPage(page: HTMLElement): void {
         rows.body,
         shown,
         ({ sequence }) => String(sequence),
-        actionRow,
+        (action) => actionRow(action, !isFirst),
         ({ sequence }) => String(sequence),
       );
     else
@@ -116,11 +117,11 @@ export function levelOf(outcome: string): 'good' | 'warn' | 'bad' {
   return GOOD.has(outcome) ? 'good' : NEITHER.has(outcome) ? 'warn' : 'bad';
 }
 
-export function actionRow(action: ApiAction): Element {
+export function actionRow(action: ApiAction, isFresh = false): Element {
   const forWhom = action.forClusterId === '' ? '' : ` for ${action.forClusterId}`;
   const row = h(
     'tr',
-    { class: 'fresh' },
+    { class: isFresh ? 'fresh' : '' },
     h('td', { class: 'number' }, clock(action.atMs)),
     h(
       'td',

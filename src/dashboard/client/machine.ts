@@ -78,7 +78,13 @@ export function machinePage(page: HTMLElement, id: string): void {
 
   function showActions(actions: readonly ApiAction[]): void {
     const newest = actions.toReversed();
-    if (newest.length > 0) replaceRows(log.body, newest, ({ sequence }) => String(sequence), actionRow);
+    if (newest.length > 0)
+      replaceRows(
+        log.body,
+        newest,
+        ({ sequence }) => String(sequence),
+        (action) => actionRow(action),
+      );
     else
       replaceRows(log.body, ['none'], String, () =>
         h(

@@ -1,0 +1,231 @@
+/** The pages in a real Chromium, over a fleet that lives. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Browser, LOOKS, type Look, type WatchedPage } from './chromium.ts';
+import { LiveWorld } from './live-world.ts';
+
+const START_MS_MAX = 360_000;
+const MARKUP = '<img src=x onerror="document.title=1"> & <b>bold</b>';
+
+let live: LiveWorld;
+let browser: Browser;
+let url = '';
+
+beforeAll(async () => {
+  live = new LiveWorld(2_000);
+  for (let step = 0; step < 30; step++) live.step();
+  const { inventory, clock } = live.world;
+  const [slot] = inventory.indexes.slotsInState(8);
+  inventory.apply(slot!, { lastError: MARKUP }, clock.nowMs());
+  url = await live.serve();
+  browser = await Browser.start();
+}, START_MS_MAX);
+
+afterAll(async () => {
+  await browser?.close();
+  await live?.close();
+});
+
+async function visit(path: string, look: Look, use: (watched: WatchedPage) => Promise<void>): Promise<void> {
+  const watched = await browser.open(look);
+  try {
+    await watched.page.goto(`${url}${path}`);
+    await use(watched);
+    expect(watched.troubles).toEqual([]);
+    expect([...watched.hosts]).toEqual([new URL(url).host]);
+  } finally {
+    await watched.page.close();
+  }
+}
+
+const [DESKTOP] = LOOKS as [Look];
+const texts = (page: Page, selector: string) => page.locator(selector).allTextContents();
+const isLive = (page: Page) => page.locator('#live[data-state="live"]').waitFor();
+
+const someMachine = () => {
+  const { inventory } = live.world;
+  return inventory.idOf(inventory.indexes.slotsInState(5)[7]!);
+};
+
+describe('every page', () => {
+  for (const look of LOOKS) {
+    for (const [path, shown] of [
+      ['/', '2,000'],
+      ['/needs', 'cluster-000'],
+      ['/needs?unmet=1', 'Why?'],
+      ['/machines', 'Configured'],
+      ['/machine', 'It counts for a need of'],
+      ['/actions', 'Bootstrap'],
+      ['/clusters', 'connected for'],
+    ] as const) {
+      it(`${path} (${look.name}) shows live data, fits, and has nothing to complain of`, async () => {
+        const at = path === '/machine' ? `/machines/${encodeURIComponent(someMachine())}` : path;
+        await visit(at, look, async ({ page }) => {
+          await page.locator('main', { hasText: shown }).waitFor();
+          await isLive(page);
+          const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
+          expect(overflow).toBeLessThanOrEqual(0);
+          const unnamed = await page.locator('main :is(input, select, button):not([aria-label])').evaluateAll(
+            (controls) =>
+              controls.filter((control) => {
+                const { labels, textContent } = control as unknown as {
+                  labels: object[];
+                  textContent: string;
+                };
+                return labels.length === 0 && textContent.trim() === '';
+              }).length,
+          );
+          expect(unnamed).toBe(0);
+          expect(await page.locator('nav a[aria-current="page"]').count()).toBe(1);
+        });
+      });
+    }
+  }
+});
+
+describe('the overview', () => {
+  it('follows the shard without being asked, and its charts have a point for each cycle', async () => {
+    await visit('/', DESKTOP, async ({ page }) => {
+      const cycle = page.locator('.tile', { hasText: 'Last cycle' });
+      await cycle.filter({ hasText: `cycle ${live.world.cycle}` }).waitFor();
+      live.step();
+      await cycle.filter({ hasText: `cycle ${live.world.cycle}` }).waitFor();
+      expect(await page.locator('.chart').first().locator('rect').count()).toBeGreaterThan(30);
+      await page.locator('.frame').first().focus();
+      await page.keyboard.press('ArrowLeft');
+      expect(await page.locator('.tip:not([hidden])').textContent()).toMatch(/cycle \d+.*assign/);
+    });
+  });
+
+  it('says on every page that nothing is executed while the kill switch is on', async () => {
+    const { rails } = live.world;
+    live.world.rails = { ...rails, isPaused: true };
+    try {
+      for (const path of ['/', '/machines']) {
+        await visit(path, DESKTOP, async ({ page }) => {
+          await page.locator('#notices', { hasText: 'The kill switch is on' }).waitFor();
+        });
+      }
+    } finally {
+      live.world.rails = rails;
+    }
+  });
+});
+
+describe('the needs', () => {
+  it('open to why they are unmet, by keyboard too, and stay open when the page is refreshed', async () => {
+    await visit('/needs?unmet=1', DESKTOP, async ({ page }) => {
+      const first = page.getByRole('button', { name: 'Why?' }).first();
+      await first.focus();
+      await page.keyboard.press('Enter');
+      await page.locator('.why .answer', { hasText: 'Unmet for' }).waitFor();
+      expect(await first.getAttribute('aria-expanded')).toBe('true');
+      live.step();
+      await page.locator('.summary', { hasText: `cycle ${live.world.cycle}` }).waitFor();
+      expect(await page.locator('.why .answer').count()).toBe(1);
+    });
+  });
+
+  it('are narrowed by cluster, and the address says so', async () => {
+    await visit('/needs', DESKTOP, async ({ page }) => {
+      await page.getByLabel('Cluster').fill('cluster-0003');
+      await page.getByRole('button', { name: 'Show' }).click();
+      await page.waitForURL('**/needs?cluster=cluster-0003');
+      await expect
+        .poll(async () => new Set(await texts(page, 'tbody td.id')))
+        .toEqual(new Set(['cluster-0003']));
+    });
+  });
+
+  it('go on to the next page and back to the same rows', async () => {
+    await visit('/needs', DESKTOP, async ({ page }) => {
+      await page.locator('tbody tr').nth(50).waitFor();
+      const before = await texts(page, 'tbody td.need');
+      await page.getByRole('button', { name: 'Next' }).click();
+      await expect.poll(() => texts(page, 'tbody td.need')).not.toEqual(before);
+      await page.getByRole('button', { name: 'Back' }).click();
+      await expect.poll(() => texts(page, 'tbody td.need')).toEqual(before);
+    });
+  });
+});
+
+describe('the machines', () => {
+  it('are found while an id is typed, and lead to one of them', async () => {
+    const id = someMachine();
+    await visit('/machines', DESKTOP, async ({ page }) => {
+      await page.getByRole('searchbox', { name: 'Id', exact: true }).fill(id.slice(0, -1));
+      await expect
+        .poll(async () => (await texts(page, 'tbody th')).every((one) => one.startsWith(id.slice(0, -1))))
+        .toBe(true);
+      await page.getByRole('link', { name: id }).click();
+      await page.locator('h1', { hasText: id }).waitFor();
+      await page.locator('.why .answer', { hasText: 'Configured for' }).waitFor();
+    });
+  });
+
+  it('of one state are those, and what a provider says stays text', async () => {
+    await visit('/machines?state=Failed', DESKTOP, async ({ page }) => {
+      await page.locator('tbody', { hasText: MARKUP }).waitFor();
+      expect(new Set(await texts(page, 'tbody .badge'))).toEqual(new Set(['Failed']));
+      expect(await page.locator('tbody img').count()).toBe(0);
+    });
+  });
+
+  it('that are gone by now are said to be', async () => {
+    const { page } = await browser.open(DESKTOP);
+    await page.goto(`${url}/machines/no-such-machine`);
+    await page.locator('#notices', { hasText: 'There is no machine "no-such-machine"' }).waitFor();
+    await page.close();
+  });
+});
+
+describe('the actions', () => {
+  it('arrive as they end, unless the reader holds the page', async () => {
+    await visit('/actions', DESKTOP, async ({ page }) => {
+      await page.locator('tbody tr').nth(5).waitFor();
+      live.step();
+      const shown = () => page.locator('.summary').textContent();
+      await expect.poll(shown).toContain(`${live.history.lastAction.toLocaleString('en-US')} since`);
+      await page.getByRole('button', { name: 'Hold' }).click();
+      await page.locator('#live[data-state="held"]').waitFor();
+      const before = await shown();
+      live.step();
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      expect(await shown()).toBe(before);
+      await page.getByRole('button', { name: 'Go on' }).click();
+      await expect.poll(shown).not.toBe(before);
+    });
+  });
+
+  it('are not asked for while nobody sees the page', async () => {
+    await visit('/actions', DESKTOP, async ({ page }) => {
+      await isLive(page);
+      await page.evaluate(
+        "Object.defineProperty(document, 'hidden', { value: true, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))",
+      );
+      let asked = 0;
+      page.on('request', () => asked++);
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      expect(asked).toBe(0);
+      await page.evaluate(
+        "Object.defineProperty(document, 'hidden', { value: false, configurable: true }); document.dispatchEvent(new Event('visibilitychange'))",
+      );
+      await expect.poll(() => asked).toBeGreaterThan(0);
+    });
+  });
+});
+
+describe('a page whose shard has gone', () => {
+  it('says so, and keeps what it knows', async () => {
+    const other = new LiveWorld(500);
+    other.step();
+    const address = await other.serve();
+    const { page } = await browser.open(DESKTOP);
+    await page.goto(address);
+    await page.locator('.tile', { hasText: '500' }).waitFor();
+    await other.close();
+    await page.locator('#notices', { hasText: 'The shard does not answer' }).waitFor();
+    expect(await page.locator('.tile', { hasText: '500' }).count()).toBe(1);
+    await page.close();
+  });
+});
