@@ -57,7 +57,10 @@ async function serve(loaded: LoadedConfig, sources: ConfigSources): Promise<numb
       http,
       providers: config.providers.map(({ name, address }) => `${name}=${address}`).join(','),
     });
-    signals.onHangUp(() => reload(service, loaded, sources, log));
+    let current = loaded;
+    signals.onHangUp(() => {
+      current = reload(service, current, sources, log);
+    });
     const signal = await signals.first;
     log.info('stopping', { signal });
     setTimeout(() => process.exit(EXIT_FORCED), config.shutdownGraceMs + CLOSE_MS_MAX).unref();
@@ -70,16 +73,24 @@ async function serve(loaded: LoadedConfig, sources: ConfigSources): Promise<numb
   }
 }
 
-function reload(service: ShardService, loaded: LoadedConfig, sources: ConfigSources, log: RootLogger): void {
+/** What is in force afterwards: what was before, if there is a mistake. */
+function reload(
+  service: ShardService,
+  current: LoadedConfig,
+  sources: ConfigSources,
+  log: RootLogger,
+): LoadedConfig {
   try {
-    const { loaded: fresh, applied, needRestart } = reloadShardConfig(loaded, sources);
+    const { loaded: fresh, applied, needRestart } = reloadShardConfig(current, sources);
     service.reload(fresh.config);
     for (const { flag, from, to } of applied) log.info('setting_reloaded', { flag, from, to });
     for (const { flag, from, to } of needRestart) log.warn('setting_needs_restart', { flag, from, to });
     log.info('reloaded', { changed: applied.length });
+    return fresh;
   } catch (error) {
     if (!(error instanceof ShardError)) throw error;
     log.error('reload_refused', { detail: error.message });
+    return current;
   }
 }
 
