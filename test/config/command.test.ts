@@ -1,0 +1,131 @@
+/** The settings as a person meets them: the command itself, its exit code, what it prints, and a signal. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+const MAIN = join(import.meta.dirname, '../../dist/src/cli/main.js');
+
+function directory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'flotilla-command-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+function flotilla(...argv: string[]) {
+  return spawnSync(process.execPath, [MAIN, ...argv], { encoding: 'utf8', cwd: directory() });
+}
+
+describe('flotilla shard', () => {
+  it('refuses wrong settings with one line each and exit code 2, and starts nothing', () => {
+    const { status, stderr, stdout } = flotilla('shard', '--cycle-interval', '10', '--listn', 'x', '--id=');
+    expect(status).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr.trimEnd().split('\n')).toHaveLength(3);
+    expect(stderr).toContain('--cycle-interval (command line): "10" is not a duration.');
+    expect(stderr).toContain('Did you mean --listen?');
+  });
+
+  it('without a provider names the command that brings one', () => {
+    const { status, stderr } = flotilla('shard');
+    expect(status).toBe(2);
+    expect(stderr).toContain('flotilla up');
+  });
+
+  it('prints what would be used, as a config file that it accepts', () => {
+    const printed = flotilla('shard', '--print-config', '--provider-addr', 'a=h:1', '--dry-run');
+    expect(printed.status).toBe(0);
+    const path = join(directory(), 'shard.yaml');
+    writeFileSync(path, printed.stdout);
+    const again = flotilla('shard', '--print-config', '--config', path);
+    expect(again.stdout.replaceAll(/ +#.*/g, '')).toBe(printed.stdout.replaceAll(/ +#.*/g, ''));
+  });
+
+  it('shows its help', () => {
+    const { status, stdout } = flotilla('shard', '--help');
+    expect(status).toBe(0);
+    expect(stdout).toContain('--cycle-interval DURATION');
+  });
+});
+
+/** A shard whose provider is not there: it runs, says that it is not ready, and can be told things. */
+class RunningShard {
+  readonly child: ChildProcess;
+  #stdout = '';
+  #stderr = '';
+
+  constructor(folder: string, ...argv: string[]) {
+    const fixed = [
+      '--provider-addr',
+      'none=127.0.0.1:1',
+      '--listen',
+      '127.0.0.1:0',
+      '--metrics-addr',
+      '127.0.0.1:0',
+    ];
+    this.child = spawn(process.execPath, [MAIN, 'shard', ...fixed, ...argv], { cwd: folder });
+    this.child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      this.#stdout += text;
+    });
+    this.child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr += text;
+    });
+    onTestFinished(() => void this.child.kill('SIGKILL'));
+  }
+
+  async address(): Promise<string> {
+    await expect.poll(() => this.#stdout + this.#stderr).toContain('listening on');
+    return / http (\S+)\/$/m.exec(this.#stdout)![1]!;
+  }
+
+  events(name: string): Record<string, unknown>[] {
+    return this.#stderr
+      .split('\n')
+      .filter((line) => line.endsWith('}'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ event }) => event === name);
+  }
+
+  async hangUp(event: string): Promise<void> {
+    const before = this.events(event).length;
+    this.child.kill('SIGHUP');
+    await expect.poll(() => this.events(event).length).toBeGreaterThan(before);
+  }
+}
+
+describe('SIGHUP', () => {
+  it('takes over the rails and the log level, names what waits for a restart, and survives a mistake', async () => {
+    const folder = directory();
+    const path = join(folder, 'shard.yaml');
+    writeFileSync(path, 'cycle-interval: 5s\n');
+    const shard = new RunningShard(folder, '--config', path, '--audit-log', 'audit.log');
+    const address = await shard.address();
+    const paused = async () =>
+      /^bigfleet_shard_actuation_paused (\d)$/m.exec(await (await fetch(`${address}/metrics`)).text())?.[1];
+    expect(await paused()).toBe('0');
+    expect((await fetch(`${address}/readyz`)).status).toBe(503);
+
+    writeFileSync(path, 'cycle-interval: 7s\nactuation-paused: true\n');
+    await shard.hangUp('reloaded');
+    expect(await paused()).toBe('1');
+    expect(shard.events('setting_reloaded')).toMatchObject([
+      { flag: 'actuation-paused', from: 'false', to: 'true' },
+    ]);
+    expect(shard.events('setting_needs_restart')).toMatchObject([
+      { flag: 'cycle-interval', from: '5s', to: '7s' },
+    ]);
+    await expect.poll(() => shard.events('audit_log_reopened')).toHaveLength(1);
+
+    await shard.hangUp('reloaded');
+    expect(shard.events('setting_reloaded'), 'nothing changed since').toHaveLength(1);
+
+    writeFileSync(path, 'actuation-paused: perhaps\n');
+    await shard.hangUp('reload_refused');
+    expect(await paused()).toBe('1');
+
+    const ended = new Promise((resolve) => shard.child.once('exit', resolve));
+    shard.child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+  });
+});
