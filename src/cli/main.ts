@@ -77,7 +77,15 @@ export async function main(argv: readonly string[]): Promise<number> {
   return command.run(rest);
 }
 
+/** Started by another flotilla (children.ts): if that one dies, this one ends in order. */
+function followParent(): void {
+  if (process.channel === undefined) return;
+  process.channel?.unref();
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+}
+
 const started = process.argv[1];
 if (started !== undefined && import.meta.url === pathToFileURL(started).href) {
+  followParent();
   process.exitCode = await main(process.argv.slice(2));
 }

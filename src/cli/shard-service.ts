@@ -4,6 +4,8 @@
  */
 import { systemClock, systemScheduler, systemStopwatch } from '../base/clock.ts';
 import type { ShardConfig } from '../config/shard-config.ts';
+import { createDashboard } from '../dashboard/dashboard.ts';
+import { ShardHistory } from '../dashboard/history.ts';
 import { openDataDirectory } from '../identity/data-directory.ts';
 import { AuditLog } from '../observe/audit.ts';
 import { HttpServer } from '../observe/http.ts';
@@ -115,7 +117,8 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
   closers.push(() => pool.close({ graceMs: 0 }));
   const metrics = new ShardMetrics({ version });
   closers.push(() => metrics.close());
-  const observers: Partial<ShardObserver>[] = [metrics, new LogObserver(log)];
+  const history = new ShardHistory();
+  const observers: Partial<ShardObserver>[] = [metrics, new LogObserver(log), history];
   if (audit !== null) observers.push(auditObserver(audit));
   const shard = new Shard({
     settings,
@@ -154,8 +157,12 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     isReady: () => shard.heldBack() === '',
     ...(audit === null ? {} : { audit: () => audit.counts }),
   });
+  history.watch(view);
   const http = await startHttp(options, shard, metrics);
-  if (http !== null) closers.push(() => http.close());
+  if (http !== null) {
+    closers.push(() => http.close());
+    http.mount('/', createDashboard({ view, history, version, nowMs: systemClock.nowMs }));
+  }
   shard.start();
   return new ShardService({ shard, view, operators, http, audit, options, closers });
 }

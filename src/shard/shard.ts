@@ -6,7 +6,7 @@
  *                    ├→ cycle → rails → executor → providers → changes → inventory → announcements
  *   listings, reads → inventory ┘
  */
-import type { Clock, Scheduler, Stopwatch } from '../base/clock.ts';
+import type { Clock, Scheduler, Stopwatch, Timer } from '../base/clock.ts';
 import { ShardError } from '../base/errors.ts';
 import { Engine, type EngineOptions } from '../decision/engine.ts';
 import type { Inventory } from '../inventory/inventory.ts';
@@ -49,6 +49,8 @@ export interface ShardOptions {
 }
 
 const S = MachineState;
+/** O5's limit is by the second: what a cycle's run left over goes out without waiting for the next cycle. */
+const HINT_PACE_MS = 1_000;
 
 export class Shard implements ShardForOperators {
   readonly settings: ShardSettings;
@@ -75,6 +77,7 @@ export class Shard implements ShardForOperators {
   /** Machines that drain for a need: that one is Idle again is worth a cycle (C1). */
   readonly #drainingForNeed = new Set<number>();
   #rails: Rails;
+  #hintTimer: Timer | null = null;
   #fenced = '';
   #isStopping = false;
 
@@ -153,7 +156,7 @@ export class Shard implements ShardForOperators {
       rails: () => this.#rails,
       neverDelete: runner.neverDelete,
       prepare: (isOrdinary, nowMs) => this.#prepare(isOrdinary, nowMs),
-      hint: (nowMs) => this.#hints.run(nowMs),
+      hint: (nowMs) => this.#runHints(nowMs),
       heldBack: () => this.heldBack(),
     });
     this.#loop = new CycleLoop({
@@ -194,6 +197,7 @@ export class Shard implements ShardForOperators {
     this.#loop.stop();
     this.reconciler.stop();
     this.reads.stop();
+    this.#hintTimer?.cancel();
     await this.executor.stop(graceMs);
   }
 
@@ -300,6 +304,15 @@ export class Shard implements ShardForOperators {
     this.backoffs.expire(nowMs);
     this.needBackoffs.expire(nowMs);
     if (isOrdinary) this.stuck.look();
+  }
+
+  #runHints(nowMs: number): void {
+    const { scheduler, clock } = this.#options;
+    if (!this.#hints.run(nowMs) || this.#hintTimer !== null || this.#isStopping) return;
+    this.#hintTimer = scheduler.after(HINT_PACE_MS, () => {
+      this.#hintTimer = null;
+      this.#runHints(clock.nowMs());
+    });
   }
 
   #changed(change: Readonly<MachineChanged>): void {

@@ -1,0 +1,77 @@
+/**
+ * Other commands of this program as processes beside this one. They are in process groups of their own, so that a key
+ * press in the terminal reaches this process alone, which ends them in order; and they end by themselves if this one
+ * dies without a word, because the channel between them breaks (main.ts).
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { ShardError } from '../base/errors.ts';
+
+const MAIN = fileURLToPath(new URL('./main.js', import.meta.url));
+const LINES_KEPT = 20;
+
+export class ChildFailedError extends ShardError {
+  readonly code = 'child_failed';
+  readonly next = 'refuse-to-start';
+
+  constructor(command: string, code: number | null, lastLine: string) {
+    super(`flotilla ${command} ended with ${code ?? 'a signal'}: ${lastLine || 'it said nothing'}`);
+  }
+}
+
+export class Child {
+  readonly command: string;
+  readonly exited: Promise<number | null>;
+  readonly #process: ChildProcess;
+  readonly #lines: string[] = [];
+  readonly #firstLine: Promise<string>;
+
+  constructor(command: string, flags: readonly string[], onLine: (line: string) => void = () => {}) {
+    this.command = command;
+    this.#process = spawn(process.execPath, [...process.execArgv, MAIN, command, ...flags], {
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      detached: true,
+    });
+    const child = this.#process;
+    this.exited = new Promise((resolve) => child.once('exit', resolve));
+    this.#firstLine = new Promise((resolve, reject) => {
+      createInterface(child.stdout!).on('line', (line) => {
+        resolve(line);
+        this.#keep(line);
+        onLine(line);
+      });
+      child.once('error', (error) => reject(new ChildFailedError(command, null, error.message)));
+      child.once('close', (code) => reject(new ChildFailedError(command, code, this.lastLine)));
+    });
+    this.#firstLine.catch(() => {}); // whoever waits for it hears of it
+    createInterface(child.stderr!).on('line', (line) => this.#keep(line));
+  }
+
+  get lastLine(): string {
+    return this.#lines.at(-1) ?? '';
+  }
+
+  get isRunning(): boolean {
+    return this.#process.exitCode === null && this.#process.signalCode === null;
+  }
+
+  /** The line with which a command says that it serves. Rejects with a ChildFailedError if it ends before. */
+  ready(): Promise<string> {
+    return this.#firstLine;
+  }
+
+  /** Ends it in order; after the grace, at once. */
+  async stop(graceMs: number): Promise<void> {
+    if (!this.isRunning) return;
+    this.#process.kill('SIGTERM');
+    const timer = setTimeout(() => this.#process.kill('SIGKILL'), graceMs);
+    await this.exited;
+    clearTimeout(timer);
+  }
+
+  #keep(line: string): void {
+    this.#lines.push(line);
+    if (this.#lines.length > LINES_KEPT) this.#lines.shift();
+  }
+}
