@@ -11,6 +11,11 @@ interface Command {
 
 const COMMANDS: readonly Command[] = [
   {
+    name: 'up',
+    summary: 'run a shard with a simulated provider and simulated clusters, to look at',
+    run: async (argv) => (await import('./up.ts')).run(argv),
+  },
+  {
     name: 'shard',
     summary: 'run a shard',
     run: async (argv) => (await import('./shard.ts')).run(argv),

@@ -1,0 +1,112 @@
+/**
+ * What `flotilla up` shows while it runs: a page that is drawn over itself in a terminal, a line now and then anywhere else.
+ * Both say the same, from the shard's own API.
+ */
+import type { ApiOverview, StateName } from '../dashboard/api/types.ts';
+
+export interface UpSample {
+  readonly overview: ApiOverview;
+  readonly elapsedMs: number;
+  /** Of the last cycle, what the main thread spent. */
+  readonly cycleMs: number;
+  readonly actionsByKind: Readonly<Record<string, number>>;
+  readonly operators: string;
+}
+
+const STATES: readonly StateName[] = [
+  'Speculative',
+  'Creating',
+  'Idle',
+  'Configuring',
+  'Configured',
+  'Draining',
+  'Deleting',
+  'Failed',
+];
+const COLOURS: Readonly<Record<StateName, number>> = {
+  Speculative: 90,
+  Creating: 36,
+  Idle: 33,
+  Configuring: 36,
+  Configured: 32,
+  Draining: 35,
+  Deleting: 35,
+  Failed: 31,
+};
+const BAR_WIDTH_MAX = 48;
+
+const number = (value: number) => value.toLocaleString('en-US');
+const dollars = (value: number) => `$${Math.round(value).toLocaleString('en-US')}/h`;
+
+/** One line, for logs and pipes. */
+export function progressLine({ overview, elapsedMs, cycleMs, actionsByKind }: UpSample): string {
+  const { byState, cost, queue, unmetNeeds, needs, cycle } = overview;
+  const moves = Object.entries(actionsByKind)
+    .filter(([, count]) => count > 0)
+    .map(([kind, count]) => `${kind} ${number(count)}`)
+    .join(', ');
+  return [
+    `${Math.round(elapsedMs / 1000)}s`,
+    `cycle ${cycle} ${cycleMs.toFixed(1)} ms`,
+    `needs ${number(needs)} (${number(unmetNeeds)} unmet)`,
+    `configured ${number(byState.Configured)}, idle ${number(byState.Idle)}, offers ${number(byState.Speculative)}`,
+    `in flight ${queue.inFlight}, queued ${queue.queued}`,
+    dollars(cost.totalUsd),
+    moves === '' ? 'no actions yet' : moves,
+  ].join('  ');
+}
+
+/** The page, line by line; no line is wider than the terminal. */
+export function pageLines(sample: UpSample, url: string, columns: number): string[] {
+  const { overview, elapsedMs, cycleMs, actionsByKind, operators } = sample;
+  const { byState, cost, queue, rails } = overview;
+  const barWidth = Math.max(10, Math.min(BAR_WIDTH_MAX, columns - 34));
+  const lines = [
+    `${bold('Flotilla')}  shard ${overview.shardId}, epoch ${overview.epoch}, up ${clock(elapsedMs)}`,
+    `dashboard ${bold(url)}`,
+    '',
+    ...STATES.map((state) => stateLine(state, byState[state], overview.machines, barWidth)),
+    '',
+    `cycle ${number(overview.cycle)}, the last took ${cycleMs.toFixed(1)} ms   needs ${number(overview.needs)}, unmet ${number(overview.unmetNeeds)}`,
+    `in flight ${queue.inFlight}/${queue.concurrency}, queued ${queue.queued}   reads ${queue.readsInFlight}   stuck ${queue.stuckMachines}   in back-off ${queue.machinesInBackoff}`,
+    `cost ${dollars(cost.totalUsd)}, idle ${dollars(cost.idleUsd)}   ${rails.heldBack === '' ? 'ready' : `held back: ${rails.heldBack}`}`,
+    `actions  ${Object.entries(actionsByKind)
+      .map(([kind, count]) => `${kind} ${number(count)}`)
+      .join('   ')}`,
+    '',
+    `operators  ${operators}`,
+    'Ctrl-C ends everything',
+  ];
+  return lines.map((line) => cut(line, columns));
+}
+
+function stateLine(state: StateName, count: number, total: number, width: number): string {
+  const filled = total === 0 ? 0 : Math.ceil((count / total) * width);
+  const bar = '█'.repeat(filled).padEnd(width, '·');
+  return `${state.padEnd(12)} ${number(count).padStart(9)}  ${paint(COLOURS[state], bar)}`;
+}
+
+function clock(elapsedMs: number): string {
+  const seconds = Math.floor(elapsedMs / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+function paint(colour: number, text: string): string {
+  return `\u001b[${colour}m${text}\u001b[0m`;
+}
+
+function bold(text: string): string {
+  return `\u001b[1m${text}\u001b[0m`;
+}
+
+/** Escape sequences take no room. */
+function cut(line: string, columns: number): string {
+  let width = 0;
+  let isEscape = false;
+  for (let at = 0; at < line.length; at++) {
+    if (line[at] === '\u001b') isEscape = true;
+    else if (!isEscape && ++width > columns) return `${line.slice(0, at)}\u001b[0m`;
+    else if (isEscape && line[at] === 'm') isEscape = false;
+  }
+  return line;
+}

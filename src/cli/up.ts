@@ -1,0 +1,208 @@
+/**
+ * `flotilla up`: everything at once, to look at. A provider, a shard and the operators of its clusters are processes of
+ * their own on loopback, talking as they would across a network; this one starts them in order, shows what happens, and
+ * ends them in reverse order.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ShardError } from '../base/errors.ts';
+import type { ApiHistory, ApiOverview } from '../dashboard/api/types.ts';
+import { Child } from './children.ts';
+import { parseUpFlags, UP_HELP, type UpPlan } from './up-flags.ts';
+import { pageLines, progressLine, type UpSample } from './up-view.ts';
+
+const EXIT_OK = 0;
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+const DEFAULT_PORTS = { listen: 7780, metrics: 8780 };
+const STOP_GRACE_MS = 15_000;
+const PAGE_EVERY_MS = 1_000;
+const LINE_EVERY_MS = 5_000;
+
+/** Resolves with the exit code when everything has ended. */
+export async function run(argv: readonly string[]): Promise<number> {
+  try {
+    const plan = parseUpFlags(argv);
+    if (!plan.help) return await new Up(plan).run();
+    process.stdout.write(UP_HELP);
+    return EXIT_OK;
+  } catch (error) {
+    if (!(error instanceof ShardError)) throw error;
+    process.stderr.write(`flotilla up: ${error.message}\n`);
+    return error.next === 'refuse-to-start' ? EXIT_USAGE : EXIT_FAILED;
+  }
+}
+
+class Up {
+  readonly #plan: UpPlan;
+  readonly #children: Child[] = [];
+  readonly #startedMs = Date.now();
+  readonly #isPage: boolean;
+  readonly #actions: Record<string, number> = {};
+  #operatorsLine = 'connecting';
+  #seenMs = 0;
+  #cycleMs = 0;
+  #isEnding = false;
+  #http = '';
+
+  constructor(plan: UpPlan) {
+    this.#plan = plan;
+    this.#isPage = process.stdout.isTTY === true && !plan.isPlain;
+  }
+
+  async run(): Promise<number> {
+    const dataDir = mkdtempSync(join(tmpdir(), 'flotilla-up-'));
+    const ended = endSignal(this.#plan.seconds);
+    try {
+      await Promise.race([this.#start(dataDir), ended]);
+      await Promise.race([this.#show(), this.#anyEnds(), ended]);
+      return EXIT_OK;
+    } finally {
+      await this.#stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+  }
+
+  async #start(dataDir: string): Promise<void> {
+    const { machines, clusters, seed, churn, latency, isCalm, cycleInterval, shardFlags } = this.#plan;
+    const fleet = ['--machines', `${machines}`, '--clusters', `${clusters}`, '--seed', `${seed}`];
+    this.#say(`${machines.toLocaleString('en-US')} machines, ${clusters.toLocaleString('en-US')} clusters`);
+    const weather = [
+      '--interruptions',
+      '30',
+      '--interruption-outcome',
+      'speculative',
+      '--repair-after',
+      '1m',
+    ];
+    const provider = this.#spawn('provider', [
+      ...['--listen', '127.0.0.1:0', '--latency', latency, '--configured', '85%', '--idle', '5%'],
+      ...fleet,
+      ...(isCalm ? [] : [...weather, '--price-changes-per-hour', '4', '--fail', 'create=0.01']),
+    ]);
+    const providerAddress = (await provider.ready()).slice('listening on '.length);
+    this.#say(`provider on ${providerAddress}`);
+    const shard = this.#spawn('shard', [
+      ...['--provider-addr', `simulated=${providerAddress}`, '--data-dir', dataDir],
+      ...['--listen', this.#plan.listen || (await freeAddress(DEFAULT_PORTS.listen))],
+      ...['--metrics-addr', this.#plan.metricsAddr || (await freeAddress(DEFAULT_PORTS.metrics))],
+      ...['--cycle-interval', cycleInterval, ...shardFlags],
+    ]);
+    const [, listen, http] = /^listening on (\S+) http (\S+)$/.exec(await shard.ready())!;
+    this.#http = http!;
+    this.#say(`shard on ${listen}, dashboard ${this.#http}`);
+    this.#spawn(
+      'operators',
+      [
+        ...['--shard', listen!, '--churn', churn, '--report-every', '5s', '--bootstrap-delay', '50ms-500ms'],
+        ...fleet,
+        ...(isCalm ? [] : ['--burst', '6%', '--burst-every', '45s', '--burst-length', '30s']),
+        ...(isCalm ? [] : ['--shrink', '5%', '--shrink-every', '1m', '--shrink-length', '40s']),
+      ],
+      (line) => {
+        this.#operatorsLine = line;
+      },
+    );
+  }
+
+  #spawn(command: string, flags: readonly string[], onLine?: (line: string) => void): Child {
+    const child = new Child(command, flags, onLine);
+    this.#children.push(child);
+    return child;
+  }
+
+  /** Until the end, once a second or so. */
+  async #show(): Promise<void> {
+    let drawnLines = 0;
+    while (!this.#isEnding) {
+      const sample = this.#http === 'off' ? null : await this.#sample();
+      if (sample !== null && this.#isPage) {
+        const lines = pageLines(sample, this.#http, process.stdout.columns || 80);
+        const up = drawnLines === 0 ? '' : `\u001b[${drawnLines}A`;
+        process.stdout.write(`${up}${lines.map((line) => `\u001b[2K${line}\n`).join('')}`);
+        drawnLines = lines.length;
+      } else if (sample !== null) process.stdout.write(`${progressLine(sample)}\n`);
+      const everyMs = this.#isPage ? PAGE_EVERY_MS : LINE_EVERY_MS;
+      await new Promise((resolve) => setTimeout(resolve, everyMs).unref());
+    }
+  }
+
+  /** Null while the shard is too busy to answer, or gone. */
+  async #sample(): Promise<UpSample | null> {
+    try {
+      const [overview, history] = await Promise.all([
+        getJson<ApiOverview>(`${this.#http}api/v1/overview`),
+        getJson<ApiHistory>(`${this.#http}api/v1/history?since=${this.#seenMs}`),
+      ]);
+      for (const { atMs, durationMs, enqueued } of history.samples) {
+        if (atMs <= this.#seenMs) continue;
+        this.#seenMs = atMs;
+        this.#cycleMs = durationMs;
+        for (const [kind, count] of Object.entries(enqueued)) {
+          this.#actions[kind] = (this.#actions[kind] ?? 0) + count;
+        }
+      }
+      return {
+        overview,
+        elapsedMs: Date.now() - this.#startedMs,
+        cycleMs: this.#cycleMs,
+        actionsByKind: this.#actions,
+        operators: this.#operatorsLine,
+      };
+    } catch {
+      return null;
+    }
+  }
+
+  async #anyEnds(): Promise<void> {
+    const ends = this.#children.map(async (child) => ({ child, code: await child.exited }));
+    const { child, code } = await Promise.race(ends);
+    if (this.#isEnding) return;
+    process.stderr.write(`flotilla up: ${child.command} ended with ${code}: ${child.lastLine}\n`);
+  }
+
+  async #stop(): Promise<void> {
+    this.#isEnding = true;
+    if (this.#children.some(({ isRunning }) => isRunning)) this.#say('ending');
+    for (const child of this.#children.reverse()) await child.stop(STOP_GRACE_MS);
+  }
+
+  #say(what: string): void {
+    process.stdout.write(`flotilla up: ${what}\n`);
+  }
+}
+
+/** SIGINT, SIGTERM, or the time that was given. */
+function endSignal(seconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      process.off('SIGINT', end);
+      process.off('SIGTERM', end);
+      resolve();
+    };
+    process.on('SIGINT', end);
+    process.on('SIGTERM', end);
+    if (seconds > 0) setTimeout(end, seconds * 1000).unref();
+  });
+}
+
+/** The usual port, or a free one if somebody has it. */
+function freeAddress(port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve('127.0.0.1:0'));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(`127.0.0.1:${port}`)));
+  });
+}
+
+async function getText(url: string): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+  if (!response.ok) throw new Error(`${url}: ${response.status}`);
+  return response.text();
+}
+
+async function getJson<T>(url: string): Promise<T> {
+  return JSON.parse(await getText(url)) as T;
+}
