@@ -1,0 +1,58 @@
+/** The page for authors of providers says what the suite checks, by the same names, and its example passes. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { serveMinimalProvider } from '../../docs/examples/minimal-provider.ts';
+import { runConformance } from '../../src/provider/conformance/run.ts';
+import type { Settings } from '../../src/provider/conformance/settings.ts';
+import { CHECKS, CLOSING_CHECKS } from '../../src/provider/conformance/suite.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+const PAGE = read('docs/writing-a-provider.md');
+const EXAMPLE = read('docs/examples/minimal-provider.ts');
+const IDS = [...CHECKS, ...CLOSING_CHECKS].map(({ id }) => id);
+const AREAS = new Set(IDS.map((id) => id.split('/')[0]!));
+
+describe('docs/writing-a-provider.md', () => {
+  it('names every check of the suite', () => {
+    expect(IDS.filter((id) => !PAGE.includes(`\`${id}\``))).toEqual([]);
+  });
+
+  it('names no check that does not exist', () => {
+    const named = [...PAGE.matchAll(/`([a-z]+\/[a-z0-9-]+)`/g)].map(([, id]) => id!);
+    const ofTheSuite = named.filter((id) => AREAS.has(id.split('/')[0]!));
+    expect(ofTheSuite.length).toBeGreaterThanOrEqual(IDS.length);
+    expect(ofTheSuite.filter((id) => !IDS.includes(id))).toEqual([]);
+  });
+
+  it('shows code that is in the example, word for word', () => {
+    const squeezed = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
+    const blocks = [...PAGE.matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => squeezed(code!));
+    expect(blocks.length).toBeGreaterThan(1);
+    for (const block of blocks) expect(squeezed(EXAMPLE)).toContain(block);
+  });
+
+  it('its example keeps the contract: every check passes, or needs what it does not have', async () => {
+    const served = await serveMinimalProvider('127.0.0.1:0', 20);
+    const settings: Settings = {
+      target: `127.0.0.1:${served.port}`,
+      transitionTimeoutMs: 30_000,
+      callTimeoutMs: 30_000,
+      style: 'async',
+      shardId: 'conformance-docs',
+      epoch: Date.now(),
+      allowDelete: false,
+      only: [],
+    };
+    const { results, isComplete } = await runConformance(settings);
+    served.close();
+    expect(isComplete).toBe(true);
+    expect(results.filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+    const skipped = results.filter(({ outcome }) => outcome === 'skipped').map(({ id }) => id);
+    const needsFailedMachine = ['create', 'configure', 'drain', 'delete'].map(
+      (call) => `errors/${call}-failed`,
+    );
+    const needsCursors = IDS.filter((id) => id.startsWith('cursor/') && id !== 'cursor/unknown');
+    expect(skipped.sort()).toEqual([...needsFailedMachine, ...needsCursors].sort());
+  });
+});
