@@ -4,18 +4,18 @@
  */
 import { systemClock, systemScheduler, systemStopwatch } from '../base/clock.ts';
 import type { ShardConfig } from '../config/shard-config.ts';
+import { CoordinatorReporter } from '../coordination/reporter.ts';
 import { createDashboard } from '../dashboard/dashboard.ts';
 import { ShardHistory } from '../dashboard/history.ts';
 import { openDataDirectory } from '../identity/data-directory.ts';
 import { AuditLog } from '../observe/audit.ts';
 import { HttpServer } from '../observe/http.ts';
 import type { RootLogger } from '../observe/log.ts';
-import { auditObserver, LogObserver, observeAll } from '../observe/observers.ts';
+import { auditObserver, LogObserver, logEvent, observeAll } from '../observe/observers.ts';
 import { ShardMetrics } from '../observe/shard-metrics.ts';
 import { sourcesOf } from '../observe/shard-sources.ts';
 import { FencingTokens } from '../provider/client/fencing.ts';
 import { ProviderPool } from '../provider/pool/pool.ts';
-import type { OperatorEvent } from '../session/operators.ts';
 import { type OperatorServer, startOperatorServer } from '../session/server.ts';
 import type { SessionView } from '../shard/ports/fleet-view.ts';
 import type { ShardObserver } from '../shard/ports/observer.ts';
@@ -146,7 +146,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     needs: view,
     tls,
     deadPeerMs: config.keepaliveTimeoutMs,
-    onEvent: (event) => logOperatorEvent(log, event),
+    onEvent: (event) => logEvent(log, event.kind === 'identity_rejected' ? 'warn' : 'info', event),
   });
   closers.push(() => operators.close());
   shard.connectOperators(operators);
@@ -162,6 +162,18 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
   if (http !== null) {
     closers.push(() => http.close());
     http.mount('/', createDashboard({ view, history, version, nowMs: systemClock.nowMs }));
+  }
+  if (config.coordinatorAddr !== '') {
+    const reporter = new CoordinatorReporter({
+      coordinatorAddress: config.coordinatorAddr,
+      shardAddress: config.advertiseAddr || operators.address,
+      source: view,
+      intervalMs: config.coordinatorHeartbeatIntervalMs,
+      tls,
+      onEvent: ({ level, ...event }) => logEvent(log, level, event),
+    });
+    closers.push(() => reporter.close());
+    reporter.start();
   }
   shard.start();
   return new ShardService({ shard, view, operators, http, audit, options, closers });
@@ -211,12 +223,6 @@ function sessionCounts({ sessionCount, counters }: OperatorServer) {
 
 async function closeAll(closers: Closer[]): Promise<void> {
   for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
-}
-
-function logOperatorEvent(log: RootLogger, event: OperatorEvent): void {
-  const { kind, clusterId, peer } = event;
-  if (kind === 'identity_rejected') log.warn(kind, { cluster: clusterId, peer, detail: event.detail });
-  else log.info(kind, { cluster: clusterId, peer });
 }
 
 function railsOf(config: ShardConfig): Rails {
