@@ -111,14 +111,8 @@ function changeOne(inventory: Inventory, naive: NaiveFleet, id: string, random: 
 function readOurs(inventory: Inventory, cluster: number): [number[], number[]] {
   const snapshot = inventory.snapshot();
   const { orders } = snapshot.inventory;
-  const idle: number[] = [];
-  const { acquire, keep } = orders;
-  let position = acquire.first(orders.acquireOrder(S.Idle));
-  for (; position !== 0 && idle.length < HEAD; position = acquire.next(position))
-    idle.push(acquire.slotAt(position));
-  const kept: number[] = [];
-  const list = orders.keepOrder(cluster, S.Configured);
-  for (let at = keep.first(list); at !== 0; at = keep.next(at)) kept.push(keep.slotAt(at));
+  const idle = [...orders.acquireOrder(S.Idle).subarray(0, HEAD)];
+  const kept = [...orders.keepOrder(cluster, S.Configured)];
   snapshot.close();
   return [idle, kept];
 }

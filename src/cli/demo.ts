@@ -114,13 +114,9 @@ function lookUps(inventory: Inventory, random: Random): { readonly tookMs: numbe
 function cheapestIdle(inventory: Inventory, count: number): Machine[] {
   const snapshot = inventory.snapshot();
   const { orders } = snapshot.inventory;
-  const list = orders.acquireOrder(S.Idle);
   const machines: Machine[] = [];
-  let position = orders.acquire.first(list);
-  while (position !== 0 && machines.length < count) {
-    machines.push(snapshot.inventory.get(orders.acquire.slotAt(position)));
-    position = orders.acquire.next(position);
-  }
+  for (const slot of orders.acquireOrder(S.Idle).subarray(0, count))
+    machines.push(snapshot.inventory.get(slot));
   snapshot.close();
   return machines;
 }

@@ -124,15 +124,16 @@ export class Reclamation {
     this.#ripen(CapacityType.OnDemand, nowMs - holds.onDemandMs);
     this.#ripen(CapacityType.Spot, nowMs - holds.spotMs);
     const { role, inventory } = this.#fleet;
-    const { capacityType, stateSinceMs, idRank } = inventory.columns;
+    const { columns } = inventory;
+    const { capacityType, idRank } = columns;
     const found = this.#found;
     found.length = 0;
     for (const slot of this.#overdue) {
       const holdMs = capacityType[slot] === CapacityType.OnDemand ? holds.onDemandMs : holds.spotMs;
       if (role[slot] !== Role.Idle || !isReleasable(capacityType[slot]!)) this.#overdue.delete(slot);
-      else if (nowMs - stateSinceMs[slot]! <= holdMs) {
+      else if (nowMs - columns.stateSinceMsOf(slot) <= holdMs) {
         this.#overdue.delete(slot);
-        this.#waiting.get(capacityType[slot]!)!.push(slot, stateSinceMs[slot]!);
+        this.#waiting.get(capacityType[slot]!)!.push(slot, columns.stateSinceMsOf(slot));
       } else if (this.#supply.takenBy[slot] === 0 && !this.#fleet.inBackoff(slot)) found.push(slot);
     }
     found.sort((a, b) => idRank[a]! - idRank[b]!);
@@ -141,8 +142,10 @@ export class Reclamation {
 
   #queueNewlyIdle(): void {
     const { newlyIdle, inventory } = this.#fleet;
-    const { capacityType, stateSinceMs } = inventory.columns;
-    for (const slot of newlyIdle) this.#waiting.get(capacityType[slot]!)?.push(slot, stateSinceMs[slot]!);
+    const { columns } = inventory;
+    const { capacityType } = columns;
+    for (const slot of newlyIdle)
+      this.#waiting.get(capacityType[slot]!)?.push(slot, columns.stateSinceMsOf(slot));
     newlyIdle.length = 0;
   }
 

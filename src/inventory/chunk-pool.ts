@@ -28,12 +28,6 @@ export class ChunkPool {
   readonly #freeBlock = new Uint32Array(LARGEST_CLASS + 1);
   #itemLimit = SMALLEST_ROOM;
 
-  get bytesReserved(): number {
-    return (
-      this.items.byteLength + this.start.byteLength * 4 + this.count.byteLength + this.sizeClass.byteLength
-    );
-  }
-
   roomOf(chunk: number): number {
     return SMALLEST_ROOM << this.sizeClass[chunk]!;
   }

@@ -11,9 +11,11 @@
  *                          hot, 64 bytes a machine
  *   64 +  0·cap    8·cap   pricePerHourUsd          f64, USD per hour, ≥ 0
  *   64 +  8·cap    8·cap   interruptionProbability  f64, in [0, 1]
- *   64 + 16·cap    8·cap   stateSinceMs             f64, ms since the epoch: when the shard saw it enter its state
- *   64 + 24·cap    16·cap  links                    4 × u32 a row, see Link: generation (row-generation.ts), the shape once
- *                                                   more, and the positions in the lists of shapes and of clusters
+ *   64 + 16·cap    16·cap  core                     what every transition touches, see Core: u32 generation
+ *                                                   (row-generation.ts); u32 shape, once more; f64 stateSinceMs, ms since
+ *                                                   the epoch: when the shard saw the machine enter its state
+ *   64 + 32·cap    4·cap   shapePosition            u32, index in the list of its shape (slot-lists.ts)
+ *   64 + 36·cap    4·cap   clusterPosition          u32, index in the list of its cluster
  *   64 + 40·cap    4·cap   shape                    u32, ref in the shape table
  *   64 + 44·cap    4·cap   need                     u32, ref of the assigned fingerprint, 0 = none
  *   64 + 48·cap    4·cap   group                    u32, ref of the assigned group, 0 = none
@@ -33,23 +35,26 @@
  *   64 + 81·cap    1·cap   intent                   u8, Intent: the action enqueued for it
  *   64 + 82·cap    1·cap   flags                    u8, bits of Flag
  *
- * Widest first, so all are aligned and none is padded. The links of a row lie together because a transition needs all four,
- * and what it costs is the memory that it waits for. The main thread alone writes.
+ * Widest first, so all are aligned and none is padded. The core of a row lies together because a transition needs all of
+ * it, and what it costs is the memory that it waits for. The main thread alone writes.
  *
- * Another thread trusts a row only between two equal, even reads of its generation (base/seqlock.ts); the other links
- * and idRank are the main thread's own and not covered.
+ * Another thread trusts a row only between two equal, even reads of its generation (base/seqlock.ts); the shape in the
+ * core, the positions and idRank are the main thread's own and not covered.
  */
 import { assert } from '../base/assert.ts';
 
-const MAGIC = 0x464c5431; // "FLT1"
+const MAGIC = 0x464c5432; // "FLT2"
 const HEADER_BYTES = 64;
 const SLOT_LIMIT_WORD = 2;
 export const HOT_BYTES_PER_ROW = 64;
 export const COLD_BYTES_PER_ROW = 19;
 
-/** Words of a row's links. */
-export const Link = { Generation: 0, Shape: 1, StateShape: 2, Cluster: 3 } as const;
-export const LINKS_PER_ROW = 4;
+/** Words of a row's core. */
+export const Core = { Generation: 0, Shape: 1 } as const;
+export const CORE_WORDS = 4;
+/** The last two words are one f64. */
+const CORE_DOUBLES = 2;
+const SINCE_DOUBLE = 1;
 
 type Shared<T> = T & { readonly buffer: SharedArrayBuffer };
 
@@ -59,9 +64,11 @@ export class InventoryColumns {
   readonly #header: Int32Array;
   readonly pricePerHourUsd: Shared<Float64Array>;
   readonly interruptionProbability: Shared<Float64Array>;
-  readonly stateSinceMs: Shared<Float64Array>;
-  /** Four words a row: index slot × LINKS_PER_ROW + Link.… */
-  readonly links: Shared<Uint32Array>;
+  /** Four words a row: index slot × CORE_WORDS + Core.… */
+  readonly core: Shared<Uint32Array>;
+  readonly #coreDoubles: Shared<Float64Array>;
+  readonly shapePosition: Shared<Uint32Array>;
+  readonly clusterPosition: Shared<Uint32Array>;
   readonly shape: Shared<Uint32Array>;
   readonly need: Shared<Uint32Array>;
   readonly group: Shared<Uint32Array>;
@@ -95,8 +102,11 @@ export class InventoryColumns {
     };
     this.pricePerHourUsd = new Float64Array(buffer, next(8), rowCapacity);
     this.interruptionProbability = new Float64Array(buffer, next(8), rowCapacity);
-    this.stateSinceMs = new Float64Array(buffer, next(8), rowCapacity);
-    this.links = new Uint32Array(buffer, next(4 * LINKS_PER_ROW), LINKS_PER_ROW * rowCapacity);
+    const coreStart = next(4 * CORE_WORDS);
+    this.core = new Uint32Array(buffer, coreStart, CORE_WORDS * rowCapacity);
+    this.#coreDoubles = new Float64Array(buffer, coreStart, CORE_DOUBLES * rowCapacity);
+    this.shapePosition = new Uint32Array(buffer, next(4), rowCapacity);
+    this.clusterPosition = new Uint32Array(buffer, next(4), rowCapacity);
     this.shape = new Uint32Array(buffer, next(4), rowCapacity);
     this.need = new Uint32Array(buffer, next(4), rowCapacity);
     this.group = new Uint32Array(buffer, next(4), rowCapacity);
@@ -139,6 +149,15 @@ export class InventoryColumns {
     Atomics.store(this.#header, SLOT_LIMIT_WORD, limit);
   }
 
+  /** Milliseconds since the epoch: when the shard saw the machine enter its state. */
+  stateSinceMsOf(slot: number): number {
+    return this.#coreDoubles[slot * CORE_DOUBLES + SINCE_DOUBLE]!;
+  }
+
+  writeStateSinceMs(slot: number, sinceMs: number): void {
+    this.#coreDoubles[slot * CORE_DOUBLES + SINCE_DOUBLE] = sinceMs;
+  }
+
   /** The rows as they are now, in a buffer of their own with no room for more. Main thread only. */
   copy(): InventoryColumns {
     const { slotLimit } = this;
@@ -146,7 +165,7 @@ export class InventoryColumns {
     copy.slotLimit = slotLimit;
     const from = this.#all();
     copy.#all().forEach((column, index) => {
-      const valuesPerRow = column === copy.links ? LINKS_PER_ROW : 1;
+      const valuesPerRow = column === copy.core ? CORE_WORDS : 1;
       column.set(from[index]!.subarray(0, slotLimit * valuesPerRow));
     });
     return copy;
@@ -156,8 +175,9 @@ export class InventoryColumns {
     return [
       this.pricePerHourUsd,
       this.interruptionProbability,
-      this.stateSinceMs,
-      this.links,
+      this.core,
+      this.shapePosition,
+      this.clusterPosition,
       this.shape,
       this.need,
       this.group,

@@ -1,30 +1,31 @@
 /**
- * The live indexes: which machines are in a state, in a state with a shape, in a cluster and state. Kept with every
- * write, each in O(1), so that a snapshot is nothing but the permission to look. Counts per (state, instance type),
- * (state, zone) and (state, capacity type) are sums over shapes, of which there are thousands and not half a million;
- * they are added up when they are asked for (fleet-counts.ts).
+ * The live indexes: which machines are in a state, in a state with a shape, in a cluster and state. Every write keeps the
+ * counts, and which machines belong to a shape or a cluster, in O(1); the machines of one state are put together when
+ * somebody reads them (slot-lists.ts, state-sets.ts). Counts per (state, instance type), (state, zone) and (state,
+ * capacity type) are sums over shapes, of which there are thousands and not half a million; they are added up when they
+ * are asked for (fleet-counts.ts).
  *
- *   byState          StateSets    a bit per slot and state
- *   byStateShape     SlotLists    list = shape × 9 + state
- *   byClusterState   SlotLists    list = cluster × 9 + state; only machines that carry a cluster
+ *   byState      StateSets    counts by block of slots
+ *   byShape      SlotLists    list = shape, grouped by state
+ *   byCluster    SlotLists    list = cluster, grouped by state; only machines that carry a cluster
  *
  * Lists of shapes and clusters are in no order; all change with the next write: a reader copies what it needs past it.
  */
-import { STATE_COUNT } from '../machine/state.ts';
-import { type InventoryColumns, Link } from './columns.ts';
+import type { InventoryColumns } from './columns.ts';
 import { HEAD_BYTES, SlotLists } from './slot-lists.ts';
 import { StateSets } from './state-sets.ts';
 
 export class FleetIndexes {
   readonly #byState: StateSets;
-  readonly #byStateShape: SlotLists;
-  readonly #byClusterState: SlotLists;
+  readonly #byShape: SlotLists;
+  readonly #byCluster: SlotLists;
   #version = 0;
 
   constructor(columns: InventoryColumns, shapesMax: number, clustersMax: number) {
-    this.#byState = new StateSets(columns.rowCapacity);
-    this.#byStateShape = new SlotLists((shapesMax + 1) * STATE_COUNT, columns, Link.StateShape);
-    this.#byClusterState = new SlotLists((clustersMax + 1) * STATE_COUNT, columns, Link.Cluster);
+    this.#byState = new StateSets(columns.state);
+    const { shape, shapePosition, cluster, clusterPosition, state } = columns;
+    this.#byShape = new SlotLists(shapesMax + 1, shape, shapePosition, state);
+    this.#byCluster = new SlotLists(clustersMax + 1, cluster, clusterPosition, state);
   }
 
   /** Changes with every change of an index. */
@@ -43,49 +44,54 @@ export class FleetIndexes {
 
   /** Entries `startOfShape`… of this are the slots in a state with a shape; the array is replaced as it grows. */
   get shapeSlots(): Uint32Array {
-    return this.#byStateShape.items;
+    return this.#byShape.items;
   }
 
   startOfShape(state: number, shape: number): number {
-    return this.#byStateShape.startOf(shape * STATE_COUNT + state);
+    return this.#byShape.startOf(shape, state);
   }
 
   countOfShape(state: number, shape: number): number {
-    return this.#byStateShape.countOf(shape * STATE_COUNT + state);
+    return this.#byShape.countOf(shape, state);
   }
 
   /** Entries `startOfCluster`… of this are the slots that carry a cluster, by state. */
   get clusterSlots(): Uint32Array {
-    return this.#byClusterState.items;
+    return this.#byCluster.items;
   }
 
   startOfCluster(cluster: number, state: number): number {
-    return this.#byClusterState.startOf(cluster * STATE_COUNT + state);
+    return this.#byCluster.startOf(cluster, state);
   }
 
   countOfCluster(cluster: number, state: number): number {
-    return this.#byClusterState.countOf(cluster * STATE_COUNT + state);
+    return this.#byCluster.countOf(cluster, state);
+  }
+
+  /** For the order of a cluster's machines in a state: whether any machine of the cluster came, went or changed since. */
+  takeStale(cluster: number, state: number): boolean {
+    return this.#byCluster.takeStale(cluster, state);
   }
 
   /** Bytes that were ever touched, with so many slots, shapes and clusters. */
   bytesTouched(slotLimit: number, shapeLimit: number, clusterLimit: number): number {
-    const heads = (shapeLimit + clusterLimit) * STATE_COUNT * HEAD_BYTES;
-    const lists = this.#byStateShape.bytesTouched + this.#byClusterState.bytesTouched;
+    const heads = (shapeLimit + clusterLimit) * HEAD_BYTES;
+    const lists = this.#byShape.bytesTouched + this.#byCluster.bytesTouched;
     return this.#byState.bytesTouched(slotLimit) + heads + lists;
   }
 
   enter(slot: number, state: number, shape: number, cluster: number): void {
     this.#version++;
     this.#byState.enter(slot, state);
-    this.#byStateShape.add(shape * STATE_COUNT + state, slot);
-    if (cluster !== 0) this.#byClusterState.add(cluster * STATE_COUNT + state, slot);
+    this.#byShape.add(shape, slot, state);
+    if (cluster !== 0) this.#byCluster.add(cluster, slot, state);
   }
 
   leave(slot: number, state: number, shape: number, cluster: number): void {
     this.#version++;
     this.#byState.leave(slot, state);
-    this.#byStateShape.remove(shape * STATE_COUNT + state, slot);
-    if (cluster !== 0) this.#byClusterState.remove(cluster * STATE_COUNT + state, slot);
+    this.#byShape.remove(shape, slot, state);
+    if (cluster !== 0) this.#byCluster.remove(cluster, slot, state);
   }
 
   /** Into another state, and out of its cluster if `clusterAfter` is 0. */
@@ -98,16 +104,14 @@ export class FleetIndexes {
     clusterAfter: number,
   ): void {
     this.#version++;
-    const shapeList = shape * STATE_COUNT;
-    const clusterList = cluster * STATE_COUNT;
-    this.#byStateShape.transfer(shapeList + from, shapeList + to, slot);
-    if (clusterAfter !== 0) this.#byClusterState.transfer(clusterList + from, clusterList + to, slot);
-    else if (cluster !== 0) this.#byClusterState.remove(clusterList + from, slot);
     this.#byState.leave(slot, from);
     this.#byState.enter(slot, to);
+    this.#byShape.move(shape, from, to);
+    if (clusterAfter !== 0) this.#byCluster.move(cluster, from, to);
+    else if (cluster !== 0) this.#byCluster.remove(cluster, slot, from);
   }
 
-  /** From one place to any other; only the indexes that tell the two apart are touched. */
+  /** From one place to any other, or to the same with another price or assignment: orders look at those. */
   move(
     slot: number,
     stateBefore: number,
@@ -119,17 +123,20 @@ export class FleetIndexes {
   ): void {
     this.#version++;
     const sameState = stateBefore === state;
-    if (!sameState || shapeBefore !== shape) {
-      this.#byStateShape.remove(shapeBefore * STATE_COUNT + stateBefore, slot);
-      this.#byStateShape.add(shape * STATE_COUNT + state, slot);
-    }
-    if (!sameState || clusterBefore !== cluster) {
-      if (clusterBefore !== 0) this.#byClusterState.remove(clusterBefore * STATE_COUNT + stateBefore, slot);
-      if (cluster !== 0) this.#byClusterState.add(cluster * STATE_COUNT + state, slot);
-    }
     if (!sameState) {
       this.#byState.leave(slot, stateBefore);
       this.#byState.enter(slot, state);
+    }
+    if (shapeBefore !== shape) {
+      this.#byShape.remove(shapeBefore, slot, stateBefore);
+      this.#byShape.add(shape, slot, state);
+    } else if (!sameState) this.#byShape.move(shape, stateBefore, state);
+    if (clusterBefore !== cluster) {
+      if (clusterBefore !== 0) this.#byCluster.remove(clusterBefore, slot, stateBefore);
+      if (cluster !== 0) this.#byCluster.add(cluster, slot, state);
+    } else if (cluster !== 0) {
+      if (sameState) this.#byCluster.touch(cluster);
+      else this.#byCluster.move(cluster, stateBefore, state);
     }
   }
 }

@@ -10,7 +10,7 @@ import { hashBytes } from '../base/hash.ts';
 import { KeyTable } from '../base/key-table.ts';
 import { isBeingWritten, isUnchanged, pauseReader } from '../base/seqlock.ts';
 import { StringTable } from '../base/string-table.ts';
-import { InventoryColumns, LINKS_PER_ROW, Link } from './columns.ts';
+import { CORE_WORDS, Core, InventoryColumns } from './columns.ts';
 import { Hosts } from './hosts.ts';
 import type { SharedInventory } from './inventory.ts';
 
@@ -85,7 +85,7 @@ export class InventoryReader {
 
   /** To be sent along with a slot: the main thread's `isCurrent` tells whether it is still the same machine. */
   generationOf(slot: number): number {
-    return Atomics.load(this.#columns.links, slot * LINKS_PER_ROW + Link.Generation);
+    return Atomics.load(this.#columns.core, slot * CORE_WORDS + Core.Generation);
   }
 
   /** The slot of an id at this moment, 0 if there is none. */
@@ -104,15 +104,15 @@ export class InventoryReader {
 
   /** Copies a row; false if the slot holds no machine. */
   read(slot: number, out: SharedRow): boolean {
-    const { links, rowCapacity } = this.#columns;
+    const { core, rowCapacity } = this.#columns;
     if (!(slot > 0 && slot < rowCapacity)) return false;
-    const word = slot * LINKS_PER_ROW + Link.Generation;
+    const word = slot * CORE_WORDS + Core.Generation;
     for (let tries = 0; ; tries++) {
-      const before = Atomics.load(links, word);
+      const before = Atomics.load(core, word);
       if (!isBeingWritten(before)) {
         this.#copy(slot, out);
         out.generation = before;
-        if (isUnchanged(links, word, before)) return out.state !== 0;
+        if (isUnchanged(core, word, before)) return out.state !== 0;
       }
       pauseReader(tries);
     }
@@ -131,7 +131,7 @@ export class InventoryReader {
 
   /** Whether the row is still exactly what was copied, so that refs taken from it meant what they seemed to. */
   isUnchanged(row: SharedRow): boolean {
-    return isUnchanged(this.#columns.links, row.slot * LINKS_PER_ROW + Link.Generation, row.generation);
+    return isUnchanged(this.#columns.core, row.slot * CORE_WORDS + Core.Generation, row.generation);
   }
 
   #copy(slot: number, out: SharedRow): void {
@@ -140,7 +140,7 @@ export class InventoryReader {
     out.state = columns.state[slot]!;
     out.pricePerHourUsd = columns.pricePerHourUsd[slot]!;
     out.interruptionProbability = columns.interruptionProbability[slot]!;
-    out.stateSinceMs = columns.stateSinceMs[slot]!;
+    out.stateSinceMs = columns.stateSinceMsOf(slot);
     out.shape = columns.shape[slot]!;
     out.cluster = columns.cluster[slot]!;
     out.need = columns.need[slot]!;

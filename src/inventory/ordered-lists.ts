@@ -150,11 +150,6 @@ export class OrderedLists {
     else if (left * 4 <= pool.roomOf(chunk) && !this.#merge(list, chunk)) pool.shrink(chunk);
   }
 
-  /** Bytes behind the lists; pages of the per-slot column that were never touched are counted too. */
-  get bytesReserved(): number {
-    return this.#chunkOf.byteLength + this.#pool.bytesReserved + this.#head.byteLength * 4;
-  }
-
   #append(list: number, tail: number, slot: number): void {
     const pool = this.#pool;
     let chunk = tail;

@@ -4,173 +4,128 @@
  *   acquire order of a state              price asc, id asc                                            (A3)
  *   keep order of a cluster and state     price asc, assigned reclamation penalty $ desc, id asc       (A2, R1)
  *
- * A write only marks its slot, and not even that if no order that it could concern was ever read. Reading an order takes
- * the marked slots out of wherever they are and puts them back where they belong now; the first reading sorts the members.
- * After so many changes that sorting anew is cheaper, the lists are dropped and sorted when they are next read.
+ * An order is an array of slots, as it was when it was last read; a change costs one bit at most until it is read again.
  *
- *   acquireList    by state                  u32, list in `acquire`, 0 = never read
- *   keepList       cluster × 9 + state       u32, list in `keep`, 0 = never read
- *   marks          1 bit a slot each         (change-log.ts)
+ * Of a state, which may be a large part of the fleet, writes mark the slots that changed, and not even that before the
+ * order was first read. Reading takes the marked slots out, sorts the few of them that are in the state now, and merges:
+ * one pass over an array and a bitmap, which looks at no row that did not change. Of a cluster, the index knows whether
+ * anything changed. Reading then lets the slots that left fall out, appends those that are new and sorts what is nearly
+ * sorted already.
+ *
+ *   acquire    by state                  slots, undefined = never read
+ *   marks      1 bit a slot              changed, in a state whose order was read (change-log.ts)
+ *   keep       cluster × 9 + state       slots, only of those that were read and are not empty
+ *   inOrder    1 bit a slot              all clear but while a cluster's order is put right
  */
 import { BUCKET_DOLLARS } from '../machine/penalty.ts';
 import { STATE_COUNT } from '../machine/state.ts';
 import { ChangeLog } from './change-log.ts';
 import type { InventoryColumns } from './columns.ts';
 import type { FleetIndexes } from './indexes.ts';
-import { OrderedLists, type SlotComparator } from './ordered-lists.ts';
-import { sortSlots } from './slot-sort.ts';
+import type { SlotComparator } from './ordered-lists.ts';
+import { mergeSlots, sortSlots } from './slot-sort.ts';
 
-/** Taking out and putting back costs about eight times as much a slot as sorting everything does. */
-const REBUILD_SHARE = 1 / 8;
-const REBUILD_MIN = 64;
+const EMPTY = new Uint32Array(0);
 
 export class FleetOrders {
-  /** Lists of `acquireOrder`: read with first, next, slotAt. */
-  readonly acquire: OrderedLists;
-  /** Lists of `keepOrder`. */
-  readonly keep: OrderedLists;
   readonly #columns: InventoryColumns;
   readonly #indexes: FleetIndexes;
   readonly #ensureRanks: () => void;
-  readonly #acquireList = new Uint32Array(STATE_COUNT);
-  readonly #keepList: Uint32Array;
-  readonly #acquireMarks: ChangeLog;
-  readonly #keepMarks: ChangeLog;
-  /** One bit for each state whose acquire order was read. */
+  readonly #byPrice: SlotComparator;
+  readonly #byWorth: SlotComparator;
+  readonly #acquire: (Uint32Array | undefined)[] = Array.from({ length: STATE_COUNT });
+  /** One bit for each state whose order was read. */
   #acquireStates = 0;
-  #keepCount = 0;
+  readonly #marks: ChangeLog;
+  readonly #keep = new Map<number, Uint32Array>();
+  readonly #inOrder: Uint32Array;
 
-  constructor(
-    columns: InventoryColumns,
-    indexes: FleetIndexes,
-    clustersMax: number,
-    ensureRanks: () => void,
-  ) {
+  constructor(columns: InventoryColumns, indexes: FleetIndexes, ensureRanks: () => void) {
     const slotsMax = columns.rowCapacity - 1;
     this.#columns = columns;
     this.#indexes = indexes;
     this.#ensureRanks = ensureRanks;
-    this.acquire = new OrderedLists(slotsMax, acquireComparator(columns));
-    this.keep = new OrderedLists(slotsMax, keepComparator(columns));
-    this.#keepList = new Uint32Array((clustersMax + 1) * STATE_COUNT);
-    this.#acquireMarks = new ChangeLog(slotsMax);
-    this.#keepMarks = new ChangeLog(slotsMax);
+    this.#byPrice = acquireComparator(columns);
+    this.#byWorth = keepComparator(columns);
+    this.#marks = new ChangeLog(slotsMax);
+    this.#inOrder = new Uint32Array((slotsMax >>> 5) + 1);
   }
 
-  /** The list, in `acquire`, of the machines in a state; good until the next write. */
-  acquireOrder(state: number): number {
-    this.#refreshAcquire();
-    const known = this.#acquireList[state]!;
-    if (known !== 0) return known;
-    const list = this.acquire.create();
-    this.#acquireList[state] = list;
+  /** The machines in a state; not to be written, and good until the next write. */
+  acquireOrder(state: number): Uint32Array {
+    this.#ensureRanks();
+    if (this.#marks.count > 0) this.#refreshAcquire();
+    const known = this.#acquire[state];
+    if (known !== undefined) return known;
+    const slots = this.#indexes.slotsInState(state).slice();
+    sortSlots(slots, slots.length, this.#byPrice);
+    this.#acquire[state] = slots;
     this.#acquireStates |= 1 << state;
-    const members = this.#indexes.slotsInState(state);
-    this.#build(this.acquire, list, members, 0, members.length, acquireComparator(this.#columns));
-    return list;
+    return slots;
   }
 
-  /** The list, in `keep`, of the machines that carry a cluster and are in a state; good until the next write. */
-  keepOrder(cluster: number, state: number): number {
-    this.#refreshKeep();
-    const index = cluster * STATE_COUNT + state;
-    const known = this.#keepList[index]!;
-    if (known !== 0) return known;
-    const list = this.keep.create();
-    this.#keepList[index] = list;
-    this.#keepCount++;
-    const indexes = this.#indexes;
-    const start = indexes.startOfCluster(cluster, state);
-    const count = indexes.countOfCluster(cluster, state);
-    this.#build(this.keep, list, indexes.clusterSlots, start, count, keepComparator(this.#columns));
-    return list;
+  /** The machines that carry a cluster and are in a state; not to be written, and good until the next write. */
+  keepOrder(cluster: number, state: number): Uint32Array {
+    const isStale = this.#indexes.takeStale(cluster, state);
+    const key = cluster * STATE_COUNT + state;
+    const known = this.#keep.get(key);
+    if (known !== undefined && !isStale) return known;
+    this.#ensureRanks();
+    const slots = this.#membersInOldOrder(known ?? EMPTY, cluster, state);
+    sortSlots(slots, slots.length, this.#byWorth);
+    if (slots.length === 0) this.#keep.delete(key);
+    else this.#keep.set(key, slots);
+    return slots;
   }
 
-  /** To be called with every write that changes state, cluster, price or reclamation penalty. */
-  mark(slot: number, stateBefore: number, state: number, clusterBefore: number, cluster: number): void {
+  /** To be called with every write that changes a state, a price or an id. */
+  mark(slot: number, stateBefore: number, state: number): void {
     const states = this.#acquireStates;
-    if ((((states >>> stateBefore) | (states >>> state)) & 1) === 1) this.#acquireMarks.mark(slot);
-    if (this.#keepCount > 0 && (clusterBefore | cluster) !== 0) this.#keepMarks.mark(slot);
-  }
-
-  /** Forgets all orders; those that are read again are sorted again. */
-  forget(): void {
-    this.#forgetAcquire();
-    this.#forgetKeep();
-  }
-
-  get bytesReserved(): number {
-    return this.acquire.bytesReserved + this.keep.bytesReserved;
+    if ((((states >>> stateBefore) | (states >>> state)) & 1) === 1) this.#marks.mark(slot);
   }
 
   #refreshAcquire(): void {
-    this.#ensureRanks();
-    const marks = this.#acquireMarks;
-    if (marks.count === 0) return;
-    if (this.#isTooMany(marks.count)) {
-      this.#forgetAcquire();
-      return;
-    }
+    const marks = this.#marks;
+    const states = this.#columns.state;
+    const kept = this.#acquire.map((slots) => slots && unmarked(slots, marks));
     const changed = new Uint32Array(marks.count);
     marks.take(changed);
-    // All out before the first goes back in: a list with a changed key in it cannot be searched.
-    for (const slot of changed) this.acquire.remove(slot);
-    for (const slot of changed) {
-      const list = this.#acquireList[this.#columns.state[slot]!]!;
-      if (list !== 0) this.acquire.add(list, slot);
+    for (let state = 1; state < STATE_COUNT; state++) {
+      const stayed = kept[state];
+      if (stayed === undefined) continue;
+      const added = changed.filter((slot) => states[slot] === state);
+      sortSlots(added, added.length, this.#byPrice);
+      this.#acquire[state] = mergeSlots(stayed, added, this.#byPrice);
     }
   }
 
-  #refreshKeep(): void {
-    this.#ensureRanks();
-    const marks = this.#keepMarks;
-    if (marks.count === 0) return;
-    if (this.#isTooMany(marks.count)) {
-      this.#forgetKeep();
-      return;
-    }
-    const changed = new Uint32Array(marks.count);
-    marks.take(changed);
+  #membersInOldOrder(before: Uint32Array, wantedCluster: number, wantedState: number): Uint32Array {
     const { cluster, state } = this.#columns;
-    for (const slot of changed) this.keep.remove(slot);
-    for (const slot of changed) {
-      if (cluster[slot] === 0) continue;
-      const list = this.#keepList[cluster[slot]! * STATE_COUNT + state[slot]!]!;
-      if (list !== 0) this.keep.add(list, slot);
+    const indexes = this.#indexes;
+    const inOrder = this.#inOrder;
+    const slots = new Uint32Array(indexes.countOfCluster(wantedCluster, wantedState));
+    let count = 0;
+    for (const slot of before) {
+      if (cluster[slot] !== wantedCluster || state[slot] !== wantedState) continue;
+      slots[count++] = slot;
+      inOrder[slot >>> 5]! |= 1 << (slot & 31);
     }
+    const stayed = count;
+    const { clusterSlots } = indexes;
+    for (let at = indexes.startOfCluster(wantedCluster, wantedState); count < slots.length; at++) {
+      const slot = clusterSlots[at]!;
+      if ((inOrder[slot >>> 5]! & (1 << (slot & 31))) === 0) slots[count++] = slot;
+    }
+    for (let at = 0; at < stayed; at++) inOrder[slots[at]! >>> 5] = 0;
+    return slots;
   }
+}
 
-  #isTooMany(marked: number): boolean {
-    return marked > REBUILD_MIN && marked > this.#columns.slotLimit * REBUILD_SHARE;
-  }
-
-  #build(
-    lists: OrderedLists,
-    list: number,
-    slots: Uint32Array,
-    start: number,
-    count: number,
-    compare: SlotComparator,
-  ): void {
-    const members = slots.slice(start, start + count);
-    sortSlots(members, count, compare);
-    for (let index = 0; index < count; index++) lists.add(list, members[index]!);
-  }
-
-  #forgetAcquire(): void {
-    this.#acquireMarks.clear();
-    for (const list of this.#acquireList) if (list !== 0) this.acquire.drop(list);
-    this.#acquireList.fill(0);
-    this.#acquireStates = 0;
-  }
-
-  #forgetKeep(): void {
-    this.#keepMarks.clear();
-    if (this.#keepCount === 0) return;
-    for (const list of this.#keepList) if (list !== 0) this.keep.drop(list);
-    this.#keepList.fill(0);
-    this.#keepCount = 0;
-  }
+function unmarked(slots: Uint32Array, marks: ChangeLog): Uint32Array {
+  const kept = new Uint32Array(slots.length);
+  let count = 0;
+  for (const slot of slots) if (!marks.has(slot)) kept[count++] = slot;
+  return kept.subarray(0, count);
 }
 
 export function acquireComparator(columns: InventoryColumns): SlotComparator {

@@ -5,7 +5,7 @@
  * machine's. Writes wrap within their 15 bits: 32,768 writes to one row during one read of it do not happen.
  */
 import { beginWrite, endWrite } from '../base/seqlock.ts';
-import { LINKS_PER_ROW, Link } from './columns.ts';
+import { CORE_WORDS, Core } from './columns.ts';
 
 const WRITES_MASK = 0xffff;
 const INCARNATION_SHIFT = 16;
@@ -16,20 +16,20 @@ export function isSameIncarnation(generationA: number, generationB: number): boo
 }
 
 /** Odd from here on. */
-export function beginRowWrite(links: Uint32Array, slot: number): void {
-  const word = slot * LINKS_PER_ROW + Link.Generation;
-  beginWrite(links, word, links[word]! | 1);
+export function beginRowWrite(core: Uint32Array, slot: number): void {
+  const word = slot * CORE_WORDS + Core.Generation;
+  beginWrite(core, word, core[word]! | 1);
 }
 
 /** Even again, and another number than before. */
-export function endRowWrite(links: Uint32Array, slot: number): void {
-  const word = slot * LINKS_PER_ROW + Link.Generation;
-  const odd = links[word]!;
-  endWrite(links, word, (odd & ~WRITES_MASK) | ((odd + 1) & WRITES_MASK));
+export function endRowWrite(core: Uint32Array, slot: number): void {
+  const word = slot * CORE_WORDS + Core.Generation;
+  const odd = core[word]!;
+  endWrite(core, word, (odd & ~WRITES_MASK) | ((odd + 1) & WRITES_MASK));
 }
 
 /** Even again, and the first generation of the slot's next machine. */
-export function endRowRemoval(links: Uint32Array, slot: number): void {
-  const word = slot * LINKS_PER_ROW + Link.Generation;
-  endWrite(links, word, ((links[word]! >>> INCARNATION_SHIFT) + 1) << INCARNATION_SHIFT);
+export function endRowRemoval(core: Uint32Array, slot: number): void {
+  const word = slot * CORE_WORDS + Core.Generation;
+  endWrite(core, word, ((core[word]! >>> INCARNATION_SHIFT) + 1) << INCARNATION_SHIFT);
 }

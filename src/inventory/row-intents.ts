@@ -33,10 +33,10 @@ export function enqueueIntent(store: RowStore, slot: number, intent: Intent, bin
     store.tables.retainBinding(binding);
     rebind(store, slot, state, 0, binding.cluster);
   }
-  beginRowWrite(columns.links, slot);
+  beginRowWrite(columns.core, slot);
   columns.intent[slot] = intent;
   if (binding !== undefined) storeBinding(columns, slot, binding);
-  endRowWrite(columns.links, slot);
+  endRowWrite(columns.core, slot);
   store.changes.mark(slot);
 }
 
@@ -52,29 +52,28 @@ export function settleIntent(store: RowStore, slot: number): void {
     loadBinding(columns, slot, held);
     rebind(store, slot, state, cluster, 0);
   }
-  beginRowWrite(columns.links, slot);
+  beginRowWrite(columns.core, slot);
   columns.intent[slot] = Intent.None;
   if (unbinds) storeBinding(columns, slot, UNBOUND);
-  endRowWrite(columns.links, slot);
+  endRowWrite(columns.core, slot);
   if (unbinds) store.tables.releaseBinding(held);
   store.changes.mark(slot);
 }
 
 export function writeFlag(store: RowStore, slot: number, flag: Flag, on: boolean): void {
-  const { flags, links } = store.columns;
+  const { flags, core } = store.columns;
   store.guardWrite();
   store.stateOf(slot);
   const before = flags[slot]!;
   const after = on ? before | flag : before & ~flag;
   if (after === before) return;
-  beginRowWrite(links, slot);
-  flags[slot] = after;
-  endRowWrite(links, slot);
+  beginRowWrite(core, slot);
+  store.writeFlags(slot, after);
+  endRowWrite(core, slot);
   store.changes.mark(slot);
 }
 
 function rebind(store: RowStore, slot: number, state: MachineState, before: number, after: number): void {
   const shape = store.columns.shape[slot]!;
   store.indexes.move(slot, state, state, shape, shape, before, after);
-  store.orders.mark(slot, state, state, before, after);
 }

@@ -21,7 +21,7 @@ import {
   storeBinding,
 } from './binding.ts';
 import { ChangeLog } from './change-log.ts';
-import { InventoryColumns, LINKS_PER_ROW, Link } from './columns.ts';
+import { CORE_WORDS, Core, InventoryColumns } from './columns.ts';
 import { DuplicateIdError, InventoryFullError, WrongSlotError } from './errors.ts';
 import { FleetCounts } from './fleet-counts.ts';
 import { IdRanks } from './id-ranks.ts';
@@ -57,6 +57,8 @@ export class RowStore {
   readonly #held = emptyBinding();
   readonly #next = emptyBinding();
   #count = 0;
+  /** Rows with one of STATE_FLAGS; while there are none, as mostly, a transition need not look. */
+  #stateFlagged = 0;
 
   constructor(options: InventoryOptions) {
     this.tables = new InventoryTables(options);
@@ -65,7 +67,7 @@ export class RowStore {
     const { ids, shapes, clusters } = this.tables;
     this.indexes = new FleetIndexes(this.columns, shapes.shapesMax, clusters.entriesMax);
     this.counts = new FleetCounts(this.indexes, shapes);
-    this.orders = new FleetOrders(this.columns, this.indexes, clusters.entriesMax, () => this.ensureRanks());
+    this.orders = new FleetOrders(this.columns, this.indexes, () => this.ensureRanks());
     this.changes = new ChangeLog(this.columns.rowCapacity - 1);
     this.#ids = ids;
     this.#ranks = new IdRanks(ids, this.columns.idRank, this.machinesMax);
@@ -99,12 +101,12 @@ export class RowStore {
 
   /** To be kept with a slot and shown to `isCurrent` later. */
   generationOf(slot: number): number {
-    return this.columns.links[slot * LINKS_PER_ROW + Link.Generation]!;
+    return this.columns.core[slot * CORE_WORDS + Core.Generation]!;
   }
 
   /** Whether a slot still holds the machine that it held at that generation; changes of the machine do not matter. */
   isCurrent(slot: number, generation: number): boolean {
-    const now = this.columns.links[slot * LINKS_PER_ROW + Link.Generation];
+    const now = this.columns.core[slot * CORE_WORDS + Core.Generation];
     return now !== undefined && this.columns.state[slot] !== 0 && isSameIncarnation(now, generation);
   }
 
@@ -139,20 +141,19 @@ export class RowStore {
     this.#slots.take();
     this.#count++;
     tables.retainRow(row.shape, row, row.lastError, row.ownLabels);
-    beginRowWrite(columns.links, slot);
+    beginRowWrite(columns.core, slot);
     this.#writeFacts(slot, row);
     storeBinding(columns, slot, row);
     columns.state[slot] = row.state;
-    columns.stateSinceMs[slot] = nowMs;
+    columns.writeStateSinceMs(slot, nowMs);
     columns.host[slot] = host;
     columns.lastError[slot] = row.lastError;
     columns.provider[slot] = provider;
     columns.intent[slot] = Intent.None;
-    columns.flags[slot] = 0;
-    endRowWrite(columns.links, slot);
+    endRowWrite(columns.core, slot);
     this.indexes.enter(slot, row.state, row.shape, row.cluster);
     this.#ranks.add(slot);
-    this.orders.mark(slot, row.state, row.state, row.cluster, row.cluster);
+    this.orders.mark(slot, row.state, row.state);
     this.changes.mark(slot);
     return slot;
   }
@@ -189,16 +190,16 @@ export class RowStore {
     const ownBefore = columns.ownLabels[slot]!;
     tables.retainRow(row.shape, next, lastError, row.ownLabels);
     this.indexes.move(slot, from, to, shapeBefore, row.shape, held.cluster, next.cluster);
-    beginRowWrite(columns.links, slot);
+    beginRowWrite(columns.core, slot);
     this.#writeFacts(slot, row);
     storeBinding(columns, slot, next);
     columns.host[slot] = host;
     columns.lastError[slot] = lastError;
     if (to !== from) this.#writeState(slot, to, nowMs);
-    endRowWrite(columns.links, slot);
+    endRowWrite(columns.core, slot);
     if (host !== hostBefore) tables.hosts.free(hostBefore);
     tables.releaseRow(shapeBefore, held, errorBefore, ownBefore);
-    this.orders.mark(slot, from, to, held.cluster, next.cluster);
+    this.orders.mark(slot, from, to);
     this.changes.mark(slot);
     return true;
   }
@@ -208,7 +209,7 @@ export class RowStore {
     this.guardWrite();
     const { columns, tables } = this;
     const from = columns.state[slot]!;
-    const shape = columns.links[slot * LINKS_PER_ROW + Link.Shape]!;
+    const shape = columns.core[slot * CORE_WORDS + Core.Shape]!;
     const cluster = columns.cluster[slot]!;
     const kind = PLAIN_MOVES[from * STATE_COUNT + to];
     if (kind !== PlainMove.Always && !(kind === PlainMove.IfBound && cluster !== 0)) {
@@ -218,12 +219,12 @@ export class RowStore {
     const need = unbinds ? columns.need[slot]! : 0;
     const group = unbinds ? columns.group[slot]! : 0;
     this.indexes.moveState(slot, from, to, shape, cluster, unbinds ? 0 : cluster);
-    beginRowWrite(columns.links, slot);
+    beginRowWrite(columns.core, slot);
     if (unbinds) storeBinding(columns, slot, UNBOUND);
     this.#writeState(slot, to, nowMs);
-    endRowWrite(columns.links, slot);
+    endRowWrite(columns.core, slot);
     if (unbinds) tables.releaseRefs(cluster, need, group);
-    this.orders.mark(slot, from, to, cluster, cluster);
+    this.orders.mark(slot, from, to);
     this.changes.mark(slot);
     return true;
   }
@@ -253,17 +254,18 @@ export class RowStore {
     const lastError = columns.lastError[slot]!;
     const ownLabels = columns.ownLabels[slot]!;
     this.indexes.leave(slot, state, shape, held.cluster);
-    beginRowWrite(columns.links, slot);
+    beginRowWrite(columns.core, slot);
     columns.state[slot] = 0;
     columns.shape[slot] = columns.host[slot] = columns.lastError[slot] = columns.ownLabels[slot] = 0;
-    columns.intent[slot] = columns.flags[slot] = 0;
+    columns.intent[slot] = 0;
+    this.writeFlags(slot, 0);
     storeBinding(columns, slot, UNBOUND);
-    endRowRemoval(columns.links, slot);
+    endRowRemoval(columns.core, slot);
     this.#ids.remove(slot);
     this.#ranks.remove(slot);
     tables.hosts.free(host);
     tables.releaseRow(shape, held, lastError, ownLabels);
-    this.orders.mark(slot, state, state, held.cluster, held.cluster);
+    this.orders.mark(slot, state, state);
     this.changes.mark(slot);
     this.#count--;
   }
@@ -273,6 +275,15 @@ export class RowStore {
     const state = this.columns.state[slot];
     if (state === undefined || state === 0) throw new WrongSlotError(slot, 'holds no machine');
     return state as MachineState;
+  }
+
+  /** Within a write of the row. */
+  writeFlags(slot: number, flags: number): void {
+    const column = this.columns.flags;
+    const before = column[slot]!;
+    if (before === flags) return;
+    this.#stateFlagged += Math.sign(flags & STATE_FLAGS) - Math.sign(before & STATE_FLAGS);
+    column[slot] = flags;
   }
 
   /** Called ahead of every write; the inventory, which knows about open snapshots, overrides it. */
@@ -313,7 +324,7 @@ export class RowStore {
     const { shapes } = this.tables;
     columns.pricePerHourUsd[slot] = row.pricePerHourUsd;
     columns.interruptionProbability[slot] = row.interruptionProbability;
-    columns.shape[slot] = columns.links[slot * LINKS_PER_ROW + Link.Shape] = row.shape;
+    columns.shape[slot] = columns.core[slot * CORE_WORDS + Core.Shape] = row.shape;
     columns.instanceType[slot] = shapes.instanceTypeOf[row.shape]!;
     columns.capacityType[slot] = shapes.capacityTypeOf[row.shape]!;
     columns.ownLabels[slot] = row.ownLabels;
@@ -322,9 +333,8 @@ export class RowStore {
   #writeState(slot: number, state: MachineState, nowMs: number): void {
     const { columns } = this;
     columns.state[slot] = state;
-    columns.stateSinceMs[slot] = nowMs;
-    const flags = columns.flags[slot]!;
-    if ((flags & STATE_FLAGS) !== 0) columns.flags[slot] = flags & ~STATE_FLAGS;
+    columns.writeStateSinceMs(slot, nowMs);
+    if (this.#stateFlagged > 0) this.writeFlags(slot, columns.flags[slot]! & ~STATE_FLAGS);
   }
 
   #isHost(address: number, row: MachineRow): boolean {

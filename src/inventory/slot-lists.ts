@@ -1,134 +1,226 @@
 /**
- * Many unordered lists of slots, with O(1) add and remove: the last slot of a list takes the place of the one that
- * leaves. Which machines of a shape are Idle, which of a cluster are Configured.
+ * Many lists of slots (the machines of a shape, of a cluster) that know how many of their slots are in each state, and
+ * are tidied when somebody reads them. A transition changes two counts and sets one word, all in one cache line, and a
+ * slot that leaves changes as little; lists that are exact at any time, one for each (list, state), would make them wait
+ * for four to six other lines, and at half a million machines the price of a change is the memory that it waits for.
+ * The first reading after a change drops the entries of slots that left, moves those of slots in another state to their
+ * group, and is a plain range of `items` from then on.
  *
- *   by list     head       2 × u32   block: first item in `items`, 0 = none · count | size class << 25
- *   pool        items      u32       slots, in blocks (block-pool.ts)
- *   by slot     position   u32       index in its list (one of the links in the columns)
+ *   by list     head       16 × u32   0  block: first item in `items`, 0 = none
+ *                                     1  entries in the block | size class << 25
+ *                                     2  stale, all bits set by every change: bit 0 the groups, bit 1…8 whoever
+ *                                        asks for changes of a state (orders.ts)
+ *                                     2 + state (1…8)  slots in that state
+ *                                     11  slots in the list: the entries, less those whose slot has left
+ *   pool        items      u32        entries, in blocks (block-pool.ts); grouped by state unless stale
+ *   by slot     key        u16 u32    the list that it is in (a column; the caller's)
+ *               position   u32        index of its entry (a column; ours)
  *
- * Both words of a head, and the heads of one shape or cluster, lie next to each other: at half a million machines
- * the price of a change is the number of cache lines that it waits for, not the number of instructions. A list grows by a
- * third to a half, halves its room when a quarter full, and gives its block back when empty; a slot costs 5 to 6 bytes.
+ * An entry counts if its slot has this list for a key and this index for a position: a slot that left and came back has
+ * a new entry, and the old one counts no more. A list without room is tidied before it grows, by a third to a half; one
+ * of which three quarters left is tidied and takes a smaller block, or gives back its last. So both are paid for by the
+ * changes that led there, and a slot costs 5 to 7 bytes.
  *
  * `items` is replaced when the pool grows: read it again after anything that may add.
  */
 import { assert } from '../base/assert.ts';
+import { STATE_COUNT } from '../machine/state.ts';
 import { BlockPool, ROOM } from './block-pool.ts';
-import { type InventoryColumns, LINKS_PER_ROW } from './columns.ts';
 
 const CLASS_SHIFT = 25; // 7 bits of size class; 2^25 slots in a list
 const COUNT_MASK = 2 ** CLASS_SHIFT - 1;
+const HEAD_SHIFT = 4;
 /** Of each list. */
-export const HEAD_BYTES = 8;
-/** By size class: with so few slots left or fewer, a list takes a smaller block, or gives back its last. */
+export const HEAD_BYTES = 4 << HEAD_SHIFT;
+const SIZE = 1;
+const STALE = 2;
+const COUNTS = 2;
+const MEMBERS = 11;
+const ALL_STALE = 0xffffffff;
+const GROUPS_STALE = 1;
+/** By size class: with so few slots left or fewer, a list takes a smaller block. */
 const SHRINK_AT = ROOM.map((room, sizeClass) => (sizeClass > 1 ? room / 4 : 0));
+/** Tidying makes room if it drops at least this share of the entries; else the block grows at once. */
+const TIDY_SHARE = 1 / 4;
 /** Moved by a loop up to here, by the runtime above. */
 const FEW = 32;
 
 export class SlotLists {
   readonly #pool: BlockPool;
   readonly #heads: Uint32Array;
-  readonly #links: Uint32Array;
-  /** Which of a row's links is the position. */
-  readonly #link: number;
+  readonly #keys: Uint16Array | Uint32Array;
+  readonly #positions: Uint32Array;
+  readonly #states: Uint8Array;
+  /** By state, while a list is grouped: the next index to look at. */
+  readonly #cursors = new Uint32Array(STATE_COUNT);
 
-  constructor(listsMax: number, columns: InventoryColumns, link: number) {
-    this.#pool = new BlockPool(2 * columns.rowCapacity);
-    this.#heads = new Uint32Array(2 * listsMax);
-    this.#links = columns.links;
-    this.#link = link;
+  /** `keys` and `states` are columns that are only read; a key is written before or after the call that it belongs to. */
+  constructor(listsMax: number, keys: Uint16Array | Uint32Array, positions: Uint32Array, states: Uint8Array) {
+    this.#pool = new BlockPool(2 * positions.length);
+    this.#heads = new Uint32Array(listsMax << HEAD_SHIFT);
+    this.#keys = keys;
+    this.#positions = positions;
+    this.#states = states;
   }
 
   get items(): Uint32Array {
     return this.#pool.items;
   }
 
-  startOf(list: number): number {
-    return this.#heads[2 * list]!;
-  }
-
-  countOf(list: number): number {
-    return this.#heads[2 * list + 1]! & COUNT_MASK;
-  }
-
-  add(list: number, slot: number): void {
+  /** Where the slots of a list that are in a state begin in `items`; there are `countOf` of them. */
+  startOf(list: number, state: number): number {
+    const head = list << HEAD_SHIFT;
     const heads = this.#heads;
-    const head = heads[2 * list + 1]!;
-    const count = head & COUNT_MASK;
-    let start = heads[2 * list]!;
-    if (start === 0) start = heads[2 * list] = this.#pool.allocate(0);
-    else if (count === ROOM[head >>> CLASS_SHIFT]) start = this.#resize(list, (head >>> CLASS_SHIFT) + 1);
-    this.#pool.items[start + count] = slot;
-    this.#links[slot * LINKS_PER_ROW + this.#link] = count;
-    heads[2 * list + 1]!++;
-  }
-
-  remove(list: number, slot: number): void {
-    const heads = this.#heads;
-    const links = this.#links;
-    const { items } = this.#pool;
-    const start = heads[2 * list]!;
-    const head = heads[2 * list + 1]!;
-    const last = (head & COUNT_MASK) - 1;
-    const moved = items[start + last]!;
-    const position = links[slot * LINKS_PER_ROW + this.#link]!;
-    assert(position <= last, 'a slot is removed from the list that it is in');
-    items[start + position] = moved;
-    links[moved * LINKS_PER_ROW + this.#link] = position;
-    heads[2 * list + 1] = head - 1;
-    const sizeClass = head >>> CLASS_SHIFT;
-    if (last === 0) {
-      this.#pool.free(start, sizeClass);
-      heads[2 * list] = heads[2 * list + 1] = 0;
-    } else if (last <= SHRINK_AT[sizeClass]!) {
-      this.#resize(list, sizeClass - 2);
+    if ((heads[head + STALE]! & GROUPS_STALE) !== 0) {
+      this.#tidy(list, 0);
+      this.#group(head);
     }
+    let start = heads[head]!;
+    for (let before = 1; before < state; before++) start += heads[head + COUNTS + before]!;
+    return start;
   }
 
-  /** `remove` and `add` in one, each head read once: what a transition does, and mostly waits for. */
-  transfer(from: number, to: number, slot: number): void {
+  countOf(list: number, state: number): number {
+    return this.#heads[(list << HEAD_SHIFT) + COUNTS + state]!;
+  }
+
+  /** Whether anything about a list's slots has changed since this was last asked for the state. */
+  takeStale(list: number, state: number): boolean {
+    const word = (list << HEAD_SHIFT) + STALE;
+    const bit = 1 << state;
+    if ((this.#heads[word]! & bit) === 0) return false;
+    this.#heads[word]! &= ~bit;
+    return true;
+  }
+
+  /** A slot of the list has changed, but not its state. */
+  touch(list: number): void {
+    this.#heads[(list << HEAD_SHIFT) + STALE]! |= ALL_STALE & ~GROUPS_STALE;
+  }
+
+  /** A slot of the list goes from one state to another. */
+  move(list: number, from: number, to: number): void {
     const heads = this.#heads;
-    const fromStart = heads[2 * from]!;
-    const fromHead = heads[2 * from + 1]!;
-    const toStart = heads[2 * to]!;
-    const toHead = heads[2 * to + 1]!;
-    const last = (fromHead & COUNT_MASK) - 1;
-    const count = toHead & COUNT_MASK;
-    const shrinks = last <= SHRINK_AT[fromHead >>> CLASS_SHIFT]!;
-    if (shrinks || toStart === 0 || count === ROOM[toHead >>> CLASS_SHIFT]) {
-      this.remove(from, slot);
-      this.add(to, slot);
-      return;
+    const head = list << HEAD_SHIFT;
+    heads[head + COUNTS + from]!--;
+    heads[head + COUNTS + to]!++;
+    heads[head + STALE] = ALL_STALE;
+  }
+
+  add(list: number, slot: number, state: number): void {
+    const heads = this.#heads;
+    const head = list << HEAD_SHIFT;
+    const members = heads[head + MEMBERS]!;
+    if (heads[head] === 0) heads[head] = this.#pool.allocate(0);
+    else this.#makeRoom(list, head, members, slot);
+    const at = heads[head + SIZE]!++ & COUNT_MASK;
+    this.#pool.items[heads[head]! + at] = slot;
+    this.#positions[slot] = at;
+    heads[head + MEMBERS] = members + 1;
+    heads[head + COUNTS + state]!++;
+    heads[head + STALE] = ALL_STALE;
+  }
+
+  remove(list: number, slot: number, state: number): void {
+    const heads = this.#heads;
+    const head = list << HEAD_SHIFT;
+    const left = heads[head + MEMBERS]! - 1;
+    assert(left >= 0, 'a slot is removed from the list that it is in');
+    heads[head + MEMBERS] = left;
+    heads[head + COUNTS + state]!--;
+    heads[head + STALE] = ALL_STALE;
+    const sizeClass = heads[head + SIZE]! >>> CLASS_SHIFT;
+    if (left === 0) {
+      this.#pool.free(heads[head]!, sizeClass);
+      heads[head] = heads[head + SIZE] = 0;
+    } else if (left <= SHRINK_AT[sizeClass]!) {
+      this.#tidy(list, slot);
+      this.#resize(head, sizeClass - 2);
     }
-    const { items } = this.#pool;
-    const links = this.#links;
-    const word = slot * LINKS_PER_ROW + this.#link;
-    const position = links[word]!;
-    const moved = items[fromStart + last]!;
-    items[fromStart + position] = moved;
-    links[moved * LINKS_PER_ROW + this.#link] = position;
-    heads[2 * from + 1] = fromHead - 1;
-    items[toStart + count] = slot;
-    links[word] = count;
-    heads[2 * to + 1] = toHead + 1;
   }
 
   get bytesTouched(): number {
     return this.#pool.bytesTouched;
   }
 
-  #resize(list: number, sizeClass: number): number {
+  #makeRoom(list: number, head: number, members: number, slot: number): void {
+    const size = this.#heads[head + SIZE]!;
+    const count = size & COUNT_MASK;
+    if (count < ROOM[size >>> CLASS_SHIFT]!) return;
+    if (count - members >= count * TIDY_SHARE) this.#tidy(list, slot);
+    else this.#resize(head, (size >>> CLASS_SHIFT) + 1);
+  }
+
+  /** Drops the entries that do not count; one of `except` never does: its key may not be written yet. */
+  #tidy(list: number, except: number): void {
     const heads = this.#heads;
-    const from = heads[2 * list]!;
-    const head = heads[2 * list + 1]!;
-    const count = head & COUNT_MASK;
+    const keys = this.#keys;
+    const positions = this.#positions;
+    const { items } = this.#pool;
+    const head = list << HEAD_SHIFT;
+    const start = heads[head]!;
+    const size = heads[head + SIZE]!;
+    const count = size & COUNT_MASK;
+    const members = heads[head + MEMBERS]!;
+    if (count === members) return;
+    let kept = 0;
+    for (let at = 0; at < count; at++) {
+      const slot = items[start + at]!;
+      if (slot === except || keys[slot] !== list || positions[slot] !== at) continue;
+      items[start + kept] = slot;
+      positions[slot] = kept++;
+    }
+    assert(kept === members, 'a list has an entry for each of its slots');
+    heads[head + SIZE] = size - count + kept;
+    heads[head + STALE]! |= GROUPS_STALE;
+  }
+
+  /** Puts slots that are in another state's group where they belong; those in place are looked at and not written. */
+  #group(head: number): void {
+    const heads = this.#heads;
+    const cursors = this.#cursors;
+    const states = this.#states;
+    const positions = this.#positions;
+    const { items } = this.#pool;
+    const start = heads[head]!;
+    heads[head + STALE]! &= ~GROUPS_STALE;
+    for (let state = 1, next = 0; state < STATE_COUNT; state++) {
+      cursors[state] = next;
+      next += heads[head + COUNTS + state]!;
+    }
+    for (let state = 1, end = 0; state < STATE_COUNT; state++) {
+      end += heads[head + COUNTS + state]!;
+      while (cursors[state]! < end) {
+        const at = cursors[state]!;
+        const slot = items[start + at]!;
+        const actual = states[slot]!;
+        if (actual === state) {
+          cursors[state] = at + 1;
+          continue;
+        }
+        let to = cursors[actual]!;
+        while (states[items[start + to]!] === actual) to++;
+        const moved = items[start + to]!;
+        items[start + to] = slot;
+        positions[slot] = to;
+        cursors[actual] = to + 1;
+        items[start + at] = moved;
+        positions[moved] = at;
+      }
+    }
+  }
+
+  #resize(head: number, sizeClass: number): void {
+    const heads = this.#heads;
+    const from = heads[head]!;
+    const size = heads[head + SIZE]!;
+    const count = size & COUNT_MASK;
     const to = this.#pool.allocate(sizeClass);
     const { items } = this.#pool;
     if (count > FEW) items.copyWithin(to, from, from + count);
     else for (let index = 0; index < count; index++) items[to + index] = items[from + index]!;
-    this.#pool.free(from, head >>> CLASS_SHIFT);
-    heads[2 * list] = to;
-    heads[2 * list + 1] = count | (sizeClass << CLASS_SHIFT);
-    return to;
+    this.#pool.free(from, size >>> CLASS_SHIFT);
+    heads[head] = to;
+    heads[head + SIZE] = count | (sizeClass << CLASS_SHIFT);
   }
 }

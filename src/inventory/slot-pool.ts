@@ -2,9 +2,9 @@
  * Which slots are free. Slots are used again oldest first, so that a slot rests as long as possible before its number
  * means another machine; fresh ones are only begun when none is free, so that the rows stay dense.
  *
- * The queue of free slots is linked through the rows themselves: the shape link of a free slot is the next one.
+ * The queue of free slots is linked through the rows themselves: the core's shape of a free slot is the next one.
  */
-import { type InventoryColumns, LINKS_PER_ROW, Link } from './columns.ts';
+import { CORE_WORDS, Core, type InventoryColumns } from './columns.ts';
 
 export class SlotPool {
   readonly #columns: InventoryColumns;
@@ -32,7 +32,7 @@ export class SlotPool {
   take(): number {
     const slot = this.peek();
     if (slot === this.#oldest) {
-      this.#oldest = this.#columns.links[slot * LINKS_PER_ROW + Link.Shape]!;
+      this.#oldest = this.#columns.core[slot * CORE_WORDS + Core.Shape]!;
       this.#freeCount--;
     } else {
       this.#columns.slotLimit = slot + 1;
@@ -41,9 +41,9 @@ export class SlotPool {
   }
 
   give(slot: number): void {
-    this.#columns.links[slot * LINKS_PER_ROW + Link.Shape] = 0;
+    this.#columns.core[slot * CORE_WORDS + Core.Shape] = 0;
     if (this.#oldest === 0) this.#oldest = slot;
-    else this.#columns.links[this.#newest * LINKS_PER_ROW + Link.Shape] = slot;
+    else this.#columns.core[this.#newest * CORE_WORDS + Core.Shape] = slot;
     this.#newest = slot;
     this.#freeCount++;
   }

@@ -25,6 +25,26 @@ export function sortSlots(slots: Uint32Array, count: number, compare: SlotCompar
   if (from !== slots) slots.set(from.subarray(0, count));
 }
 
+/** A few sorted slots and many: the place of each of the few is searched, and what lies between is copied as a whole. */
+export function mergeSlots(many: Uint32Array, few: Uint32Array, compare: SlotComparator): Uint32Array {
+  const merged = new Uint32Array(many.length + few.length);
+  let taken = 0;
+  for (let next = 0; next < few.length; next++) {
+    const slot = few[next]!;
+    let low = taken;
+    for (let high = many.length; low < high; ) {
+      const middle = (low + high) >>> 1;
+      if (compare(many[middle]!, slot) < 0) low = middle + 1;
+      else high = middle;
+    }
+    merged.set(many.subarray(taken, low), taken + next);
+    merged[low + next] = slot;
+    taken = low;
+  }
+  merged.set(many.subarray(taken), taken + few.length);
+  return merged;
+}
+
 function sortRun(slots: Uint32Array, start: number, end: number, compare: SlotComparator): void {
   for (let index = start + 1; index < end; index++) {
     const slot = slots[index]!;

@@ -1,26 +1,38 @@
 /**
- * Which machines are in each state: one bit a slot for each of the nine states. A transition clears a bit and sets one, in
- * 62 KB a state at half a million machines, which stay in the cache; a dense list with swap-remove would touch two more
- * places in megabytes, and a transition costs the memory that it waits for. A list is made of the bits when somebody wants
- * to walk over a state, and kept until the state changes; it is in ascending order of slots.
+ * Which machines are in each state. The column of states says it already, one byte a machine; what is kept besides is how
+ * many machines of each block of 512 slots are in each state, 16 bytes a block. That stays in the first-level cache
+ * whatever a transition changes (a bit per slot and state would be half a megabyte of it), and it is enough to find the
+ * few machines of a rare state without looking at the others' blocks. A list is made when somebody wants to walk over a
+ * state, and kept until the state changes; it is in ascending order of slots.
  *
- *   bits      state × words + slot / 32   u32
- *   counts    by state                    u32
- *   lists     by state                    u32 × count, made when read
+ *   blocks    block × 8 + state − 1   u16, slots of the block in the state
+ *   counts    by state                u32
+ *   lists     by state                u32 × count, made when read
  */
 import { STATE_COUNT } from '../machine/state.ts';
 
+const BLOCK_SHIFT = 9;
+const BLOCK_SLOTS = 1 << BLOCK_SHIFT;
+const STATES_SHIFT = 3;
+/** Four states in a word, one byte each. */
+const ONES = 0x01010101;
+const HIGH_BITS = 0x80808080 | 0;
+
 export class StateSets {
-  readonly #wordsPerState: number;
-  readonly #bits: Uint32Array;
+  readonly #states: Uint8Array;
+  /** The same bytes, four slots a word. */
+  readonly #words: Int32Array;
+  readonly #blocks: Uint16Array;
   readonly #counts = new Uint32Array(STATE_COUNT);
   readonly #lists: Uint32Array[] = Array.from({ length: STATE_COUNT }, () => new Uint32Array(0));
   /** One bit for each state that changed since its list was made. */
   #staleStates = 0;
 
-  constructor(slotsMax: number) {
-    this.#wordsPerState = (slotsMax >>> 5) + 1;
-    this.#bits = new Uint32Array(STATE_COUNT * this.#wordsPerState);
+  /** Over the column of states, which the caller writes. */
+  constructor(states: Uint8Array) {
+    this.#states = states;
+    this.#words = new Int32Array(states.buffer, states.byteOffset, states.length >>> 2);
+    this.#blocks = new Uint16Array(((states.length >>> BLOCK_SHIFT) + 1) << STATES_SHIFT);
   }
 
   countOf(state: number): number {
@@ -37,13 +49,13 @@ export class StateSets {
   }
 
   enter(slot: number, state: number): void {
-    this.#bits[state * this.#wordsPerState + (slot >>> 5)]! |= 1 << (slot & 31);
+    this.#blocks[((slot >>> BLOCK_SHIFT) << STATES_SHIFT) + state - 1]!++;
     this.#counts[state]!++;
     this.#staleStates |= 1 << state;
   }
 
   leave(slot: number, state: number): void {
-    this.#bits[state * this.#wordsPerState + (slot >>> 5)]! &= ~(1 << (slot & 31));
+    this.#blocks[((slot >>> BLOCK_SHIFT) << STATES_SHIFT) + state - 1]!--;
     this.#counts[state]!--;
     this.#staleStates |= 1 << state;
   }
@@ -51,19 +63,23 @@ export class StateSets {
   bytesTouched(slotLimit: number): number {
     let listBytes = 0;
     for (const list of this.#lists) listBytes += list.byteLength;
-    return (STATE_COUNT * slotLimit) / 8 + listBytes;
+    return ((slotLimit >>> BLOCK_SHIFT) + 1) * (2 << STATES_SHIFT) + listBytes;
   }
 
   #list(state: number): Uint32Array {
     const slots = new Uint32Array(this.#counts[state]!);
-    const start = state * this.#wordsPerState;
+    const states = this.#states;
+    const words = this.#words;
+    const wanted = state * ONES;
     let found = 0;
-    for (let word = 0; found < slots.length; word++) {
-      let bits = this.#bits[start + word]!;
-      while (bits !== 0) {
-        const lowest = bits & -bits;
-        slots[found++] = word * 32 + 31 - Math.clz32(lowest);
-        bits ^= lowest;
+    for (let block = 0; found < slots.length; block++) {
+      const end = found + this.#blocks[(block << STATES_SHIFT) + state - 1]!;
+      for (let word = (block * BLOCK_SLOTS) >>> 2; found < end; word++) {
+        // Bytes that are the wanted state are 0 now, and only a word with a zero byte passes.
+        const others = words[word]! ^ wanted;
+        if (((others - ONES) & ~others & HIGH_BITS) === 0) continue;
+        for (let slot = word * 4; slot < word * 4 + 4; slot++)
+          if (states[slot] === state) slots[found++] = slot;
       }
     }
     return slots;

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { Intent } from '../../src/inventory/intent.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
-import type { OrderedLists } from '../../src/inventory/ordered-lists.ts';
 import { BUCKET_DOLLARS } from '../../src/machine/penalty.ts';
 import { ALL_STATES, MachineState as S } from '../../src/machine/state.ts';
 import { inState, inventory } from './machines.ts';
@@ -48,12 +47,6 @@ function happen(fleet: Inventory, random: Random, serial: number): void {
   } else if (state === S.Idle) fleet.move(slot, S.Configuring, 1);
 }
 
-function slotsOf(lists: OrderedLists, list: number): number[] {
-  const slots: number[] = [];
-  for (let at = lists.first(list); at !== 0; at = lists.next(at)) slots.push(lists.slotAt(at));
-  return slots;
-}
-
 /** Compares by ids, not by ranks: the ranks are part of what is tested. */
 function expectInOrder(fleet: Inventory, checkNumber: number): void {
   const { columns, indexes, orders } = fleet;
@@ -72,9 +65,7 @@ function expectInOrder(fleet: Inventory, checkNumber: number): void {
     const members = all.filter((slot) => columns.state[slot] === state);
     const indexed = indexes.slotsInState(state).slice(0, indexes.countInState(state)).sort();
     expect([...indexed]).toEqual(members);
-    expect(slotsOf(orders.acquire, orders.acquireOrder(state))).toEqual(
-      [...members].sort((a, b) => byPrice(a, b) || byId(a, b)),
-    );
+    expect([...orders.acquireOrder(state)]).toEqual([...members].sort((a, b) => byPrice(a, b) || byId(a, b)));
     for (let cluster = 1; cluster < fleet.tables.clusters.refLimit; cluster++) {
       // Some orders are read for the first time late, some are read every time.
       if (cluster > 1 + checkNumber) continue;
@@ -83,7 +74,7 @@ function expectInOrder(fleet: Inventory, checkNumber: number): void {
       const listed = indexes.clusterSlots.slice(start, start + indexes.countOfCluster(cluster, state)).sort();
       expect([...listed]).toEqual(bound);
       const kept = bound.sort((a, b) => byPrice(a, b) || byDollars(a, b) || byId(a, b));
-      expect(slotsOf(orders.keep, orders.keepOrder(cluster, state))).toEqual(kept);
+      expect([...orders.keepOrder(cluster, state)]).toEqual(kept);
     }
     let inShapes = 0;
     for (let shape = 1; shape < fleet.shapes.refLimit; shape++) {

@@ -5,7 +5,6 @@ import { ShardError } from '../../src/base/errors.ts';
 import { VectorTable } from '../../src/base/vectors.ts';
 import type { Flag, Intent } from '../../src/inventory/intent.ts';
 import { Inventory } from '../../src/inventory/inventory.ts';
-import type { OrderedLists } from '../../src/inventory/ordered-lists.ts';
 import { ALL_STATES, type MachineState } from '../../src/machine/state.ts';
 import { advance, type Step, stepArb } from './fleet-arbitraries.ts';
 import { acquireOrder, byId, FleetModel, keepOrder, type Outcome } from './fleet-model.ts';
@@ -100,22 +99,17 @@ class Pair {
   readOrders(state: number, cluster: string): void {
     const { inventory, model } = this;
     const { orders } = inventory;
-    expect(this.idsOf(orders.acquire, orders.acquireOrder(state))).toEqual(
+    expect(this.idsOf(orders.acquireOrder(state))).toEqual(
       model.idsInOrder((machine) => machine.state === state, acquireOrder),
     );
     const ref = inventory.tables.clusters.find(cluster);
-    expect(this.idsOf(orders.keep, orders.keepOrder(ref, state))).toEqual(
+    expect(this.idsOf(orders.keepOrder(ref, state))).toEqual(
       model.idsInOrder((machine) => machine.state === state && machine.cluster === cluster, keepOrder),
     );
   }
 
-  idsOf(lists: OrderedLists, list: number): string[] {
-    const ids: string[] = [];
-    for (let position = lists.first(list); position !== 0; position = lists.next(position)) {
-      ids.push(this.inventory.idOf(lists.slotAt(position)));
-    }
-    expect(ids.length).toBe(lists.length(list));
-    return ids;
+  idsOf(slots: Uint32Array): string[] {
+    return [...slots].map((slot) => this.inventory.idOf(slot));
   }
 
   /** Every look-up, index and counter. */
@@ -131,7 +125,7 @@ class Pair {
         intent,
         flags,
       ]);
-      expect(columns.stateSinceMs[slot]).toBe(sinceMs);
+      expect(columns.stateSinceMsOf(slot)).toBe(sinceMs);
       expect(columns.capacityType[slot]).toBe(machine.capacityType);
       expect(tables.shapes.instanceTypes.get(columns.instanceType[slot]!)).toBe(machine.instanceType);
     }

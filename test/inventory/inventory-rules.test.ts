@@ -43,7 +43,7 @@ describe('M1, M2: states', () => {
       const seen = inState(state);
       const slot = fleet.insert(seen, 0, 5);
       expect(fleet.get(slot)).toEqual(seen);
-      expect(fleet.columns.stateSinceMs[slot]).toBe(5);
+      expect(fleet.columns.stateSinceMsOf(slot)).toBe(5);
     });
   }
 
@@ -61,7 +61,7 @@ describe('M1, M2: states', () => {
           if (from === to || canMove(from, to) || force) {
             expect([STATE_NAMES[to], code]).toEqual([STATE_NAMES[to], 'ok']);
             expect(fleet.get(slot).state).toBe(to);
-            expect(fleet.columns.stateSinceMs[slot]).toBe(from === to ? 1 : 2);
+            expect(fleet.columns.stateSinceMsOf(slot)).toBe(from === to ? 1 : 2);
           } else {
             expect([STATE_NAMES[to], code]).toEqual([STATE_NAMES[to], 'illegal_transition']);
             expect(everything(fleet)).toEqual(before);
@@ -81,7 +81,7 @@ describe('M1, M2: states', () => {
     expect(fleet.move(slot, S.Idle, 9)).toBe(false);
     expect(everything(fleet)).toEqual(before);
     expect(fleet.apply(slot, { pricePerHourUsd: 3 }, 9)).toBe(true);
-    expect(fleet.columns.stateSinceMs[slot]).toBe(1);
+    expect(fleet.columns.stateSinceMsOf(slot)).toBe(1);
   });
 });
 

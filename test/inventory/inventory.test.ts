@@ -246,7 +246,7 @@ describe('snapshots', () => {
       expect(write).toThrow(AssertionError);
     }
     const { orders } = snapshot.inventory;
-    expect(orders.acquire.length(orders.acquireOrder(S.Idle))).toBe(1);
+    expect(orders.acquireOrder(S.Idle).length).toBe(1);
     snapshot.close();
     snapshot.close();
     fleet.remove(slot);

@@ -59,7 +59,7 @@ export class StuckMachines {
       for (let index = indexes.countInState(state) - 1; index >= 0; index--) {
         const slot = slots[index]!;
         const graceMs = state === MachineState.Draining ? (this.#graceMs.get(slot) ?? 0) : 0;
-        const forMs = nowMs - columns.stateSinceMs[slot]!;
+        const forMs = nowMs - columns.stateSinceMsOf(slot);
         if (forMs <= this.#stuckAfterMs + graceMs) continue;
         this.#count++;
         if (!this.#inventory.hasFlag(slot, Flag.Stuck)) this.#mark(slot, state, forMs);

@@ -170,7 +170,7 @@ export class MachinePages {
       {
         id: inventory.idOf(slot),
         state: inventory.stateOf(slot),
-        forMs: Math.max(0, nowMs - columns.stateSinceMs[slot]!),
+        forMs: Math.max(0, nowMs - columns.stateSinceMsOf(slot)),
         instanceType: shape.instanceType,
         zone: shape.zone,
         capacityType: columns.capacityType[slot] as CapacityType,

@@ -6,12 +6,13 @@ import type { ViewSources } from './sources.ts';
 export function machineView(sources: ViewSources, slot: number): MachineView {
   const { inventory, clock, providerNames } = sources;
   const machine = inventory.get(slot);
-  const { stateSinceMs, provider } = inventory.columns;
+  const { columns } = inventory;
+  const stateSinceMs = columns.stateSinceMsOf(slot);
   return {
     ...machine,
-    provider: providerNames[provider[slot]!] ?? '',
-    stateSinceMs: stateSinceMs[slot]!,
-    forMs: Math.max(0, clock.nowMs() - stateSinceMs[slot]!),
+    provider: providerNames[columns.provider[slot]!] ?? '',
+    stateSinceMs,
+    forMs: Math.max(0, clock.nowMs() - stateSinceMs),
     isStuck: inventory.hasFlag(slot, Flag.Stuck),
     backoff: sources.machineBackoff(slot),
     offeringBackoff: sources.offeringBackoff(slot),
