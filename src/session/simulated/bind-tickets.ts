@@ -11,6 +11,9 @@
  * just now: it was seen Configuring on this stream, or a blob for its type was handed out that no other node has
  * accounted for. Otherwise it is a node that was there before (the resync after Hello), and closes the ticket as
  * *found*. The first in, first out order keeps sums exact; a single latency may be another machine's.
+ *
+ * Until the resync is over nobody knows which of the tickets of the first roll-up are for nodes that are there. So
+ * bindings wait until then, and are given their tickets when those of found nodes are gone.
  */
 import { LatencyHistogram } from './latency-histogram.ts';
 
@@ -35,6 +38,8 @@ interface TypeTickets {
   readonly openedMs: number[];
   /** Beside it. */
   readonly isLoss: boolean[];
+  /** When bindings happened that wait for the end of the resync, oldest first. */
+  waitingBindsMs: number[];
   /** Blobs handed out that no node has accounted for. */
   blobs: number;
   wanted: number;
@@ -44,12 +49,14 @@ interface TypeTickets {
 export class BindTickets {
   readonly #types: readonly TypeTickets[];
   readonly #totals: BindTotals;
+  #isSettled = false;
 
   constructor(typeCount: number, totals: BindTotals) {
     this.#totals = totals;
     this.#types = Array.from({ length: typeCount }, () => ({
       openedMs: [],
       isLoss: [],
+      waitingBindsMs: [],
       blobs: 0,
       wanted: 0,
       configured: 0,
@@ -58,7 +65,7 @@ export class BindTickets {
 
   get openCount(): number {
     let count = 0;
-    for (const { openedMs } of this.#types) count += openedMs.length;
+    for (const tickets of this.#types) count += openCount(tickets);
     return count;
   }
 
@@ -68,9 +75,21 @@ export class BindTickets {
     return oldest;
   }
 
-  /** A new stream: blobs of the one before may have gone nowhere. */
+  /** A new stream: blobs of the one before may have gone nowhere, and there will be a resync. */
   onStream(): void {
+    this.settle();
+    this.#isSettled = false;
     for (const tickets of this.#types) tickets.blobs = 0;
+  }
+
+  /** The resync is over. */
+  settle(): void {
+    this.#isSettled = true;
+    for (const tickets of this.#types) {
+      const bindsMs = tickets.waitingBindsMs;
+      tickets.waitingBindsMs = [];
+      for (const boundMs of bindsMs) this.#close(tickets, boundMs);
+    }
   }
 
   onRollup(wantedByType: Int32Array, nowMs: number): void {
@@ -86,22 +105,24 @@ export class BindTickets {
     if (tickets !== undefined) tickets.blobs++;
   }
 
-  /** A node of the type became Configured; whether it was seen Configuring on this stream. */
-  onConfigured(type: number, wasConfiguring: boolean, nowMs: number): void {
+  /** A node of the type became Configured; whether it was seen Configuring on this stream. Whether it was bound now. */
+  onConfigured(type: number, wasConfiguring: boolean, nowMs: number): boolean {
     const tickets = this.#types[type];
-    if (tickets === undefined) return;
+    if (tickets === undefined) return wasConfiguring;
     tickets.configured++;
     const isBinding = wasConfiguring || tickets.blobs > 0;
     if (tickets.blobs > 0) tickets.blobs--;
-    const openedMs = tickets.openedMs.shift();
-    const isLoss = tickets.isLoss.shift();
-    if (!isBinding) this.#totals.found++;
-    else if (openedMs === undefined) this.#totals.extra++;
-    else if (isLoss) this.#totals.lost.add(nowMs - openedMs);
-    else {
-      this.#totals.asked.add(nowMs - openedMs);
-      this.#totals.askedLately.add(nowMs - openedMs);
-    }
+    const isAwaited = openCount(tickets) > 0;
+    if (!isBinding) {
+      this.#totals.found++;
+      if (isAwaited) {
+        tickets.openedMs.shift();
+        tickets.isLoss.shift();
+      }
+    } else if (!isAwaited) this.#totals.extra++;
+    else if (this.#isSettled) this.#close(tickets, nowMs);
+    else tickets.waitingBindsMs.push(nowMs);
+    return isBinding;
   }
 
   /** A node of the type is no longer Configured. */
@@ -112,17 +133,34 @@ export class BindTickets {
     this.#adjust(tickets, nowMs, true);
   }
 
+  #close(tickets: TypeTickets, boundMs: number): void {
+    const latencyMs = boundMs - tickets.openedMs.shift()!;
+    const isLoss = tickets.isLoss.shift()!;
+    if (latencyMs < 0)
+      this.#totals.extra++; // the one that it was bound for had been there all the time
+    else if (isLoss) this.#totals.lost.add(latencyMs);
+    else {
+      this.#totals.asked.add(latencyMs);
+      this.#totals.askedLately.add(latencyMs);
+    }
+  }
+
   /** As many tickets as machines are missing. */
   #adjust(tickets: TypeTickets, nowMs: number, isLoss: boolean): void {
     const missing = Math.max(0, tickets.wanted - tickets.configured);
-    while (tickets.openedMs.length < missing) {
+    while (openCount(tickets) < missing) {
       tickets.openedMs.push(nowMs);
       tickets.isLoss.push(isLoss);
     }
-    while (tickets.openedMs.length > missing) {
+    while (openCount(tickets) > missing) {
       tickets.openedMs.pop();
       tickets.isLoss.pop();
       this.#totals.withdrawn++;
     }
   }
+}
+
+/** Tickets less the bindings that have yet to be given one. */
+function openCount({ openedMs, waitingBindsMs }: TypeTickets): number {
+  return openedMs.length - waitingBindsMs.length;
 }

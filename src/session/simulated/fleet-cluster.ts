@@ -26,6 +26,9 @@ export interface FleetShare {
   readonly onSessionChange: () => void;
 }
 
+/** So many roll-up intervals without news of the resync, and it is taken to be over. */
+const QUIET_INTERVALS = 2;
+
 export class FleetCluster {
   readonly demand: ClusterDemand;
   readonly tickets: BindTickets;
@@ -40,7 +43,8 @@ export class FleetCluster {
     this.demand = demand;
     this.#share = share;
     this.tickets = new BindTickets(demand.wantedByType.length, share.binds);
-    this.#book = new NodeBook(share.typeIndexes, this.tickets, share.nodes);
+    const quietMs = QUIET_INTERVALS * share.behaviour.rollupIntervalMs;
+    this.#book = new NodeBook(share.typeIndexes, this.tickets, share.nodes, quietMs);
     const { counters, behaviour, reconnect } = share;
     this.session = new OperatorSession({
       clusterId: demand.clusterId,
@@ -54,12 +58,17 @@ export class FleetCluster {
     });
   }
 
+  /** Whether the session stands and its resync is over. */
+  get isSettled(): boolean {
+    return this.session.isStanding && this.#book.isSettled;
+  }
+
   #sink(): SessionSink {
     const { counters } = this.#share;
     return {
       onStanding: () => {
         this.#unackedCount = 0;
-        this.#book.onStream();
+        this.#book.onStream(Date.now());
         this.#share.onSessionChange();
       },
       onEnded: () => this.#share.onSessionChange(),

@@ -10,6 +10,8 @@ export interface FleetReport {
   readonly elapsedSeconds: number;
   readonly sessions: {
     readonly standing: number;
+    /** Of them those whose resync is over: latencies of bindings are known from then on. */
+    readonly settled: number;
     readonly wanted: number;
     readonly opened: number;
     /** By the name of the gRPC status. */
@@ -86,6 +88,7 @@ export class FleetReporter {
       elapsedSeconds: round(elapsedSeconds),
       sessions: {
         standing: this.#fleet.standingCount,
+        settled: clusters.filter(({ isSettled }) => isSettled).length,
         wanted: settings.clusterCount,
         opened: counters.sessionsOpened,
         ended: Object.fromEntries(
@@ -152,7 +155,7 @@ export function progressLine(now: FleetReport, before: FleetReport | null): stri
   const { p50Ms, p90Ms, p99Ms, count } = binds.latelyMs;
   return [
     `${Math.round(now.elapsedSeconds)}s`,
-    `sessions ${sessions.standing}/${sessions.wanted}`,
+    `sessions ${sessions.standing}/${sessions.wanted}${sessions.settled < sessions.standing ? ` (${sessions.settled} settled)` : ''}`,
     `${rate(({ rollups }) => rollups.sent).toFixed(0)} roll-ups/s (${grouped(rate(({ rollups }) => rollups.rows))} rows/s)`,
     `nodes ${grouped(nodes.configured)} of ${grouped(nodes.wanted)}`,
     `binds ${grouped(binds.count)} (${rate((report) => report.binds.count).toFixed(1)}/s)`,

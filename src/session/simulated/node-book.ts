@@ -5,8 +5,10 @@
  *   bits 4–11   type, index in the catalogue; 255 = none of its types
  *   bits 12–27  number of the stream on which it was last heard of
  *
- * Nodes that left the cluster are dropped. After a new Hello the shard tells of every node that is bound; one
- * that it no longer mentions by the second acked roll-up is gone (a restarted shard does not know what left).
+ * Nodes that left the cluster are dropped. After a new Hello the shard tells of every node that is bound; it does
+ * not say when it is through. That is taken to be when two roll-ups were acked and for some time no node turned up
+ * that was neither known on this stream nor bound on it. What was not mentioned until then is gone: a restarted
+ * shard does not know what left.
  */
 import { isMachineState, MachineState, STATE_COUNT } from '../../machine/state.ts';
 import type { BindTickets } from './bind-tickets.ts';
@@ -30,14 +32,28 @@ export class NodeBook {
   readonly #typeIndexes: ReadonlyMap<string, number>;
   readonly #tickets: BindTickets;
   readonly #totals: NodeTotals;
+  readonly #quietMs: number;
   #stream = 0;
-  /** Acked roll-ups until what is unmentioned is forgotten; 0: done. */
-  #acksToSettle = 0;
+  #ackCount = 0;
+  #isSettled = false;
+  /** When the resync last showed a node, or when the stream began. */
+  #lastResyncMs = 0;
 
-  constructor(typeIndexes: ReadonlyMap<string, number>, tickets: BindTickets, totals: NodeTotals) {
+  constructor(
+    typeIndexes: ReadonlyMap<string, number>,
+    tickets: BindTickets,
+    totals: NodeTotals,
+    quietMs: number,
+  ) {
     this.#typeIndexes = typeIndexes;
     this.#tickets = tickets;
     this.#totals = totals;
+    this.#quietMs = quietMs;
+  }
+
+  /** Whether the resync of this stream is over. */
+  get isSettled(): boolean {
+    return this.#isSettled;
   }
 
   get size(): number {
@@ -49,19 +65,24 @@ export class NodeBook {
     return packed === undefined ? undefined : ((packed & 0xf) as MachineState);
   }
 
-  onStream(): void {
+  onStream(nowMs: number): void {
     this.#stream = (this.#stream + 1) & STREAM_MASK;
-    this.#acksToSettle = 2;
+    this.#ackCount = 0;
+    this.#isSettled = false;
+    this.#lastResyncMs = nowMs;
     this.#tickets.onStream();
   }
 
   onRollupAcked(nowMs: number): void {
-    if (this.#acksToSettle === 0 || --this.#acksToSettle > 0) return;
+    this.#ackCount++;
+    if (this.#isSettled || this.#ackCount < 2 || nowMs - this.#lastResyncMs < this.#quietMs) return;
+    this.#isSettled = true;
     for (const [machineId, packed] of this.#nodes) {
       if (packed >>> 12 === this.#stream) continue;
       this.#totals.forgotten++;
       this.#leave(machineId, packed, nowMs);
     }
+    this.#tickets.settle();
   }
 
   /** False: the frame is malformed. */
@@ -75,16 +96,19 @@ export class NodeBook {
     }
     const stateBefore = before === undefined ? 0 : before & 0xf;
     const typeBefore = before === undefined ? NO_TYPE : (before >>> 4) & 0xff;
+    const isKnown = before !== undefined && before >>> 12 === this.#stream;
     const type = this.#typeIndexes.get(sighting.instanceType) ?? typeBefore;
     this.#nodes.set(machineId, state | (type << 4) | (this.#stream << 12));
-    if (state === stateBefore) return true;
-    this.#totals.byState[stateBefore]!--;
-    this.#totals.byState[state]!++;
-    if (stateBefore === S.Configured) this.#tickets.onLost(type, nowMs);
-    if (state === S.Configured) {
-      const wasConfiguring = stateBefore === S.Configuring && before! >>> 12 === this.#stream;
-      this.#tickets.onConfigured(type, wasConfiguring, nowMs);
+    let isBinding = state === S.Configuring;
+    if (state !== stateBefore) {
+      this.#totals.byState[stateBefore]!--;
+      this.#totals.byState[state]!++;
+      if (stateBefore === S.Configured) this.#tickets.onLost(type, nowMs);
+      if (state === S.Configured) {
+        isBinding = this.#tickets.onConfigured(type, isKnown && stateBefore === S.Configuring, nowMs);
+      }
     }
+    if (!isKnown && !isBinding) this.#lastResyncMs = nowMs;
     return true;
   }
 

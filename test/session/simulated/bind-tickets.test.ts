@@ -3,9 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { BindTickets, BindTotals } from '../../../src/session/simulated/bind-tickets.ts';
 import { LatencyHistogram } from '../../../src/session/simulated/latency-histogram.ts';
 
+/** After the resync, unless said otherwise. */
 function book() {
   const totals = new BindTotals();
-  return { totals, tickets: new BindTickets(2, totals) };
+  const tickets = new BindTickets(2, totals);
+  tickets.settle();
+  return { totals, tickets };
 }
 
 const wanted = (...counts: number[]) => Int32Array.from(counts);
@@ -53,6 +56,35 @@ describe('binding latency', () => {
     expect(totals.found).toBe(1);
   });
 
+  it('gives bindings that come during a resync the tickets that found nodes leave over', () => {
+    const { totals, tickets } = book();
+    tickets.onStream();
+    tickets.onRollup(wanted(3, 0), 0); // two of them are there already, and not yet told of
+    tickets.onRollup(wanted(4, 0), 20_000);
+    tickets.onConfigured(0, true, 22_000);
+    tickets.onConfigured(0, false, 25_000);
+    tickets.onConfigured(0, false, 26_000);
+    expect(totals.asked.count).toBe(0);
+    expect(tickets.openCount).toBe(1);
+    tickets.settle();
+    expect(totals.found).toBe(2);
+    expect(totals.asked.summary()).toMatchObject({ count: 1, maxMs: 22_000 }); // the third of the first roll-up
+    tickets.onConfigured(0, true, 23_000);
+    expect(totals.asked.summary()).toMatchObject({ count: 2, p50Ms: expect.closeTo(3_000, -2) });
+  });
+
+  it('takes a binding for extra, if all that was missing then turns out to have been there', () => {
+    const { totals, tickets } = book();
+    tickets.onStream();
+    tickets.onRollup(wanted(1, 0), 0);
+    tickets.onConfigured(0, true, 5_000);
+    tickets.onRollup(wanted(2, 0), 6_000);
+    tickets.onConfigured(0, false, 7_000);
+    tickets.settle();
+    expect(totals).toMatchObject({ found: 1, extra: 1 });
+    expect(tickets.openCount).toBe(0);
+  });
+
   it('withdraws the newest wish when the demand shrinks, and measures nothing for it', () => {
     const { totals, tickets } = book();
     tickets.onRollup(wanted(1, 0), 0);
@@ -80,7 +112,16 @@ describe('binding latency', () => {
     const steps = fc.array(
       fc.oneof(
         fc.record({ kind: fc.constant('rollup' as const), count: fc.nat(5) }),
-        fc.record({ kind: fc.constantFrom('configured' as const, 'lost' as const, 'blob' as const) }),
+        fc.record({
+          kind: fc.constantFrom(
+            'configured' as const,
+            'configured' as const,
+            'lost' as const,
+            'blob' as const,
+            'stream' as const,
+            'settle' as const,
+          ),
+        }),
       ),
       { maxLength: 60 },
     );
@@ -94,6 +135,8 @@ describe('binding latency', () => {
             asked = step.count;
             tickets.onRollup(wanted(asked, 0), nowMs);
           } else if (step.kind === 'blob') tickets.onBlob(0);
+          else if (step.kind === 'stream') tickets.onStream();
+          else if (step.kind === 'settle') tickets.settle();
           else if (step.kind === 'configured') {
             configured++;
             tickets.onConfigured(0, nowMs % 2 === 0, nowMs);
@@ -103,6 +146,7 @@ describe('binding latency', () => {
           }
           expect(tickets.openCount).toBe(Math.max(0, asked - configured));
         }
+        tickets.settle();
         bindings += totals.bindCount;
       }),
     );
