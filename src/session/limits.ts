@@ -9,6 +9,12 @@ export const FRAME_BYTES_MAX = 32 * 1024 * 1024;
 /** Rows of one roll-up: as many as a frame of real rows can have. Empty rows would make sixteen million. */
 export const ROLLUP_ROWS_MAX = 131_072;
 
+/**
+ * Roll-ups that wait to be read, of all clusters. After a restart 2,000 clusters send 190 MB at once; beyond this a roll-up is
+ * refused, and its operator sends another one in ten seconds.
+ */
+export const ROLLUP_BYTES_WAITING_MAX = 1024 * 1024 * 1024;
+
 /** One row is a few hundred bytes. It is hashed and decoded in one step, so it must not be a step of its own making. */
 export const ROW_BYTES_MAX = 1024 * 1024;
 

@@ -4,6 +4,7 @@
  */
 import { status } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
+import { ShardError } from '../base/errors.ts';
 import type {
   BlobAnswer,
   BlobRequest,
@@ -177,13 +178,18 @@ export class Operators implements OperatorsPort, SessionHost {
     }
     const refusal = this.#shard.refusal();
     if (refusal !== null) return { code: status.UNAVAILABLE, details: refusal };
+    try {
+      this.#shard.sessionOpened(clusterId);
+    } catch (error) {
+      if (!(error instanceof ShardError)) throw error;
+      return { code: status.RESOURCE_EXHAUSTED, details: error.message }; // no room for one more cluster
+    }
     const replaced = this.#byCluster.get(clusterId);
     this.#byCluster.set(clusterId, session);
     this.counters.sessionsInstalled++;
     if (replaced !== undefined) this.#replace(replaced, peer);
     const departures = this.#departuresOf(clusterId);
     departures.reopen(this.nowMs());
-    this.#shard.sessionOpened(clusterId);
     this.#options.onEvent?.({ kind: 'session_opened', clusterId, peer });
     return new Outbox(clusterId, this.#shard, this.#acks, departures);
   }

@@ -11,7 +11,7 @@ import type { RollupOutcome } from '../needs/need-table.ts';
 import { RollupRejectedError, requireOwnCluster } from '../needs/rollup.ts';
 import type { ShardForOperators } from '../shard/ports/operators.ts';
 import { MalformedFrameError } from './errors.ts';
-import { ROLLUP_TURN_MS } from './limits.ts';
+import { ROLLUP_BYTES_WAITING_MAX, ROLLUP_TURN_MS } from './limits.ts';
 import { RollupScan } from './rollup-scan.ts';
 import { RowDecoder } from './row-decoder.ts';
 
@@ -49,9 +49,15 @@ export class RollupQueue {
   readonly #behind = new Map<string, Waiting | null>();
   readonly #small: Line;
   readonly #large: Line;
+  readonly #shard: RollupShard;
+  readonly #bytesMax: number;
+  /** Of frames that wait or are being read. */
+  #bytes = 0;
   #turn: NodeJS.Immediate | null = null;
 
-  constructor(shard: RollupShard) {
+  constructor(shard: RollupShard, bytesMax = ROLLUP_BYTES_WAITING_MAX) {
+    this.#shard = shard;
+    this.#bytesMax = bytesMax;
     this.#small = { waiting: [], reader: new RollupReader(shard), steps: null, current: null };
     this.#large = { waiting: [], reader: new RollupReader(shard), steps: null, current: null };
   }
@@ -63,12 +69,21 @@ export class RollupQueue {
 
   offer(clusterId: string, bytes: Uint8Array, whenSettled: WhenSettled): void {
     const behind = this.#behind.get(clusterId);
-    if (behind === undefined) {
-      this.#behind.set(clusterId, null);
-      this.#enqueue({ clusterId, bytes, whenSettled, rollups: 1 });
-    } else {
-      this.#behind.set(clusterId, { clusterId, bytes, whenSettled, rollups: 1 + (behind?.rollups ?? 0) });
+    const replacedBytes = behind?.bytes.length ?? 0;
+    if (this.#bytes + bytes.length - replacedBytes > this.#bytesMax) {
+      const why = `${this.#bytes} bytes of roll-ups wait to be read; at most ${this.#bytesMax} may`;
+      this.#shard.rejectRollup(
+        clusterId,
+        new RollupRejectedError(clusterId, 'needs', `came while ${why}`).message,
+      );
+      whenSettled({ outcome: 'rejected', rowCount: 0, rollups: 1 });
+      return;
     }
+    this.#bytes += bytes.length - replacedBytes;
+    const rollups = 1 + (behind?.rollups ?? 0);
+    const waiting = { clusterId, bytes, whenSettled, rollups };
+    this.#behind.set(clusterId, behind === undefined ? null : waiting);
+    if (behind === undefined) this.#enqueue(waiting);
   }
 
   /** Gives up everything that waits. */
@@ -76,6 +91,7 @@ export class RollupQueue {
     if (this.#turn !== null) clearImmediate(this.#turn);
     this.#turn = null;
     this.#behind.clear();
+    this.#bytes = 0;
     for (const line of [this.#small, this.#large]) {
       line.waiting.length = 0;
       line.steps?.return({ outcome: 'rejected', rowCount: 0, rollups: 0 });
@@ -106,6 +122,7 @@ export class RollupQueue {
       if (!step.done) continue;
       const { current } = line;
       line.current = line.steps = null;
+      this.#bytes -= current.bytes.length;
       this.#moveUp(current.clusterId);
       current.whenSettled(step.value);
     }

@@ -4,13 +4,11 @@
  * nothing is encoded until it drains.
  */
 import { type ServerDuplexStream, status } from '@grpc/grpc-js';
-import { ShardError } from '../base/errors.ts';
 import type { BlobAnswer, BlobRequest, CapacityHint, ReclaimInstruction } from '../shard/ports/operators.ts';
 import { decode } from '../wire/codec.ts';
 import { BlobRequests } from './blob-requests.ts';
 import type { OperatorCounters } from './counters.ts';
 import { encodeBootstrapRequest, encodeReclaim } from './encode.ts';
-import { MalformedFrameError } from './errors.ts';
 import { isClusterId, readFrame } from './frame.ts';
 import { END_GRACE_MS } from './limits.ts';
 import { Outbox } from './outbox.ts';
@@ -144,19 +142,31 @@ export class Session implements Writer {
       counters.framesDropped++;
       return;
     }
+    const frame = this.#read(() => readFrame(bytes));
+    if (frame === null) return;
+    const { kind, payload } = frame;
+    counters.framesIn[kind]++;
+    if (kind === 'hello') {
+      const hello = this.#read(() => decode('Hello', payload));
+      if (hello !== null) this.#hello(hello.clusterId);
+    } else if (this.#outbox === null) {
+      this.#refuse('The first frame must be Hello.');
+    } else if (kind === 'rollup') {
+      this.#host.rollup(this, payload);
+    } else if (kind === 'bootstrap_response') {
+      const response = this.#read(() => decode('BootstrapBlobResponse', payload));
+      if (response !== null && !this.#blobs.answered(response)) counters.answersIgnored++;
+    }
+    // A ReclaimAck is counted, and so is what this build does not know: newer operators may say more.
+  }
+
+  /** Null, and the end of the session, for bytes that are not the message that they should be. */
+  #read<T>(read: () => T): T | null {
     try {
-      const { kind, payload } = readFrame(bytes);
-      counters.framesIn[kind]++;
-      if (kind === 'hello') this.#hello(decode('Hello', payload).clusterId);
-      else if (this.#outbox === null) this.#refuse('The first frame must be Hello.');
-      else if (kind === 'rollup') this.#host.rollup(this, payload);
-      else if (kind === 'bootstrap_response') {
-        if (!this.#blobs.answered(decode('BootstrapBlobResponse', payload))) counters.answersIgnored++;
-      }
-      // A ReclaimAck is counted, and so is what this build does not know: newer operators may say more.
+      return read();
     } catch (error) {
-      if (error instanceof ShardError && !(error instanceof MalformedFrameError)) throw error;
       this.#refuse(`A frame cannot be read: ${(error as Error).message}`);
+      return null;
     }
   }
 

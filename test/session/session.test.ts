@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
+import { StringTableFullError } from '../../src/base/string-table.ts';
 import { MachineState as S } from '../../src/machine/state.ts';
 import { FRAME_BYTES_MAX, ROLLUP_ROWS_MAX } from '../../src/session/limits.ts';
 import { inState } from '../inventory/machines.ts';
@@ -108,6 +109,23 @@ describe('the first frame', () => {
       details: 'fenced: another process owns this shard id',
     });
     expect(shard.opened).toEqual([]);
+  });
+});
+
+describe('a shard that has no room for one more cluster', () => {
+  it('refuses its session with RESOURCE_EXHAUSTED, and goes on', async () => {
+    const { shard, server, connect, greeted } = await startRig();
+    const opened = shard.sessionOpened.bind(shard);
+    shard.sessionOpened = (clusterId) => {
+      if (clusterId === 'one-too-many') throw new StringTableFullError('clusters', 'entries', 1);
+      opened(clusterId);
+    };
+    const { code, details } = await connect({ clusterId: 'one-too-many' }).endedWith();
+    expect(code).toBe('RESOURCE_EXHAUSTED');
+    expect(details).toContain('The table of clusters is full');
+    await greeted('east');
+    expect(server.sessionCount).toBe(1);
+    expect(shard.closed).toEqual([]);
   });
 });
 

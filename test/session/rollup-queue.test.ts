@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import type { RollupOutcome } from '../../src/needs/need-table.ts';
+import { RollupQueue, type RollupResult } from '../../src/session/rollup-queue.ts';
+import { encode } from '../../src/wire/codec.ts';
+import { needs } from './operator.ts';
+
+/** Accepts by name and number of rows, after as many steps as it is told. */
+function rig(options: { isReady?: (rows: number, steps: number) => boolean; bytesMax?: number } = {}) {
+  const accepted: string[] = [];
+  const rejected: string[] = [];
+  const queue = new RollupQueue(
+    {
+      *acceptRollup(clusterId, digests): Generator<void, RollupOutcome> {
+        const rows = digests.length / 2;
+        for (let steps = 0; options.isReady?.(rows, steps) === false; steps++) yield;
+        accepted.push(`${clusterId} ${rows}`);
+        return 'applied';
+      },
+      rejectRollup: (_, why) => void rejected.push(why),
+    },
+    options.bytesMax,
+  );
+  const results: RollupResult[] = [];
+  const offer = (clusterId: string, rows: number, prefix = 'g') => {
+    const bytes = encode('ClusterCapacityNeeds', { clusterId, needs: needs(rows, prefix) });
+    return new Promise<RollupResult>((resolve) => {
+      queue.offer(clusterId, bytes, (result) => {
+        results.push(result);
+        resolve(result);
+      });
+    });
+  };
+  return { queue, offer, accepted, rejected, results };
+}
+
+describe('roll-ups that wait', () => {
+  it('N1: of one cluster, the first in line goes on, and of those behind it the latest is read', async () => {
+    const { offer, accepted, results } = rig();
+    void offer('east', 1);
+    void offer('east', 2);
+    void offer('east', 3);
+    void offer('west', 9);
+    await offer('east', 4);
+    expect(accepted).toEqual(['east 1', 'west 9', 'east 4']);
+    expect(results.map(({ rollups }) => rollups)).toEqual([1, 1, 3]); // the last speaks for those it replaced
+  });
+
+  it('are not held up by a large one', async () => {
+    let mayEnd = false;
+    const { offer, accepted } = rig({ isReady: (rows) => rows < 1_000 || mayEnd });
+    const large = offer('large', 20_000, 'group-with-a-long-name'.repeat(2));
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let cluster = 0; cluster < 50; cluster++) await offer(`c-${cluster}`, 10);
+    expect(accepted).toHaveLength(50);
+    mayEnd = true;
+    await large;
+    expect(accepted.at(-1)).toBe('large 20000');
+  });
+
+  it('leave turns of the event loop to others', async () => {
+    const { offer } = rig({ isReady: (_, steps) => steps === 200_000 });
+    let turns = 0;
+    const count = () => {
+      turns++;
+      timer = setImmediate(count);
+    };
+    let timer = setImmediate(count);
+    await offer('east', 100);
+    clearImmediate(timer);
+    expect(turns).toBeGreaterThan(3);
+  });
+
+  it('are bounded in bytes: beyond the limit one is refused, and what waits is not', async () => {
+    const { offer, accepted, rejected } = rig({ bytesMax: 2_000 });
+    const first = offer('east', 20);
+    const second = await offer('west', 60);
+    expect(second).toEqual({ outcome: 'rejected', rowCount: 0, rollups: 1 });
+    expect(rejected[0]).toContain('bytes of roll-ups wait to be read; at most 2000 may');
+    await first;
+    await offer('west', 20);
+    expect(accepted).toEqual(['east 20', 'west 20']);
+  });
+
+  it('are forgotten when the queue is cleared, also the one that is being read', async () => {
+    const { queue, offer, accepted, results } = rig({ isReady: () => false });
+    void offer('east', 5);
+    void offer('west', 5);
+    await new Promise((resolve) => setImmediate(resolve));
+    queue.clear();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect([accepted, results, queue.depth]).toEqual([[], [], 0]);
+  });
+});
