@@ -118,7 +118,14 @@ export class Shard implements ShardForOperators {
       intervalMs: settings.hintIntervalMs,
     });
     changes.onChange((change) => this.#changed(change));
-    this.reconciler = new Reconciler({ ...options, ...settings, changes, reads: this.reads, counters });
+    this.reconciler = new Reconciler({
+      ...options,
+      ...settings,
+      changes,
+      counters,
+      reads: this.reads,
+      onFirstListing: () => this.#wake(),
+    });
     const slots = new FairSlots(settings.executeConcurrency);
     const runner = new ActionRunner({
       ...options,
@@ -145,7 +152,7 @@ export class Shard implements ShardForOperators {
         this.#drainingForNeed.add(slot);
         this.engine.preemptionBegan(slot, cluster, fingerprint, group);
       },
-      onRoom: () => this.#loop.wake(),
+      onRoom: () => this.#wake(),
     });
     this.cycle = new Cycle({
       ...options,
@@ -207,7 +214,7 @@ export class Shard implements ShardForOperators {
 
   setRails(rails: Rails): void {
     this.#rails = rails;
-    this.#loop.wake();
+    this.#wake();
   }
 
   /** Why no action is emitted (C2, X8); ''. */
@@ -249,7 +256,7 @@ export class Shard implements ShardForOperators {
 
   sessionOpened(clusterId: string): void {
     this.#hints.sessionOpened(clusterId);
-    if (this.sessions.open(clusterId)) this.#loop.wake();
+    if (this.sessions.open(clusterId)) this.#wake();
   }
 
   sessionClosed(clusterId: string): void {
@@ -270,7 +277,7 @@ export class Shard implements ShardForOperators {
       if (outcome === 'unchanged') this.counters.rollupsUnchanged++;
       else if (outcome === 'applied') {
         this.counters.rollupsAccepted++;
-        this.#loop.wake();
+        this.#wake();
       } else this.#tellHeld(clusterId);
       return outcome;
     } catch (error) {
@@ -296,8 +303,13 @@ export class Shard implements ShardForOperators {
   #decide(isOrdinary: boolean, reconcileMs: number): CycleReport {
     const report = this.cycle.run(isOrdinary, reconcileMs);
     this.#options.observer.cycleEnded(report);
-    if (report.deferred > 0) this.#loop.wake();
+    if (report.deferred > 0) this.#wake();
     return report;
+  }
+
+  /** While nothing may be emitted yet, a decision would only be work: half a million machines arrive in a hundred slices. */
+  #wake(): void {
+    if (this.reconciler.notListedYet().length === 0) this.#loop.wake();
   }
 
   #prepare(isOrdinary: boolean, nowMs: number): void {
@@ -325,7 +337,7 @@ export class Shard implements ShardForOperators {
     const wasDrainingForNeed = this.#drainingForNeed.has(slot) && from === S.Draining;
     if (from === S.Draining || to === 0) this.#drainingForNeed.delete(slot);
     const isAnswer = source === 'ack' || source === 'read';
-    if (isAnswer && to === S.Idle && (from === S.Creating || wasDrainingForNeed)) this.#loop.wake();
+    if (isAnswer && to === S.Idle && (from === S.Creating || wasDrainingForNeed)) this.#wake();
   }
 
   #tellHeld(clusterId: string): void {

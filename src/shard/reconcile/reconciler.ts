@@ -34,6 +34,8 @@ export interface ReconcilerOptions {
   readonly fullListEveryCycles: number;
   readonly listTimeoutMs: number;
   readonly optionalProviders: readonly string[];
+  /** A provider is known from now on. */
+  readonly onFirstListing: () => void;
 }
 
 interface ProviderState {
@@ -187,6 +189,7 @@ export class Reconciler {
       sliceMsMax,
       applyMs,
     });
+    if (number === 1) this.#options.onFirstListing();
   }
 
   #isThere(slot: number): boolean {
