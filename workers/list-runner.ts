@@ -11,6 +11,7 @@ import { ProviderDirectory } from '../src/provider/client/directory.ts';
 import { MachineDecoder } from '../src/provider/decode/decoder.ts';
 import type { ListTask, ListTaskAnswer } from '../src/provider/pool/listing-lane.ts';
 import type { ListSetup } from '../src/provider/pool/setup.ts';
+import { collectGarbageOf } from './garbage.ts';
 import { ListingComparison } from './listing-comparison.ts';
 
 const NO_BYTES = new Uint8Array(0);
@@ -37,7 +38,11 @@ export class ListRunner {
       const answer = { kind: outcome.kind, detail: outcome.detail };
       return { answer, timings: { transferMs, decodeMs: 0, compareMs: 0 } };
     }
-    return this.#compare(outcome.bytes, provider, sinceRevision.length === 0, transferMs);
+    const { bytes } = outcome;
+    await collectGarbageOf(bytes.length); // the pieces that it was joined from
+    const result = this.#compare(bytes, provider, sinceRevision.length === 0, transferMs);
+    void collectGarbageOf(bytes.length); // the answer itself
+    return result;
   }
 
   #compare(bytes: Uint8Array, provider: number, isFull: boolean, transferMs: number): ListTaskAnswer {

@@ -29,10 +29,11 @@ const CHUNK_ROWS = 4096;
 /** While shapes come and go all the time, comparing again would never end. */
 const CHUNK_TRIES_MAX = 3;
 
-/** Of a slot: not this provider's when the comparison began; its, and not met yet; met. */
-const Mark = { Foreign: 0, Unlisted: 1, Listed: 2 } as const;
+/** Of a slot. Unlisted, of a full listing only: this provider's when the comparison began, and not met yet. */
+const Mark = { None: 0, Unlisted: 1, Listed: 2 } as const;
 
 const S = MachineState;
+const NO_VIEW = new DataView(new ArrayBuffer(0));
 
 /**
  * States in which a provider that names no cluster does not contradict one that we hold: in the first three it can only be
@@ -53,7 +54,7 @@ export class ListingComparison {
   #mark = new Uint8Array(0);
   #generation = new Uint32Array(0);
   #hint = 0;
-  #view: DataView = new DataView(new ArrayBuffer(0));
+  #view: DataView = NO_VIEW;
 
   /** `names` are the providers' by index. */
   constructor(inventory: SharedInventory, names: readonly string[]) {
@@ -74,7 +75,7 @@ export class ListingComparison {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#changed.count = this.#foreign.count = this.#removed.count = 0;
     this.#hint = 1;
-    const knownCount = this.#markKnown(provider);
+    const knownCount = this.#markKnown(provider, isFull);
     this.#refs.open(batch);
     for (let start = 0; start < batch.rowCount; start += CHUNK_ROWS) {
       this.#compareChunk(batch, provider, start, Math.min(start + CHUNK_ROWS, batch.rowCount));
@@ -82,6 +83,7 @@ export class ListingComparison {
     this.#spareRejected(batch);
     if (isFull) this.#findUnlisted(provider);
     else this.#findDeleted(batch, provider);
+    this.#view = NO_VIEW; // holds nothing of the answer
     return {
       kind: 'listed',
       isFull,
@@ -96,21 +98,22 @@ export class ListingComparison {
     };
   }
 
-  /** Marks the slots that are this provider's now; gives how many there are. */
-  #markKnown(provider: number): number {
+  /** Gives how many machines are this provider's now; for a full listing it marks them. */
+  #markKnown(provider: number, isFull: boolean): number {
     const reader = this.#reader;
     const { slotLimit } = reader;
     if (this.#mark.length < slotLimit) {
       this.#mark = new Uint8Array(slotLimit);
       this.#generation = new Uint32Array(slotLimit);
     }
-    this.#mark.fill(Mark.Foreign);
+    this.#mark.fill(Mark.None);
     let count = 0;
     for (let slot = 1; slot < slotLimit; slot++) {
       if (reader.stateOf(slot) === 0 || reader.providerOf(slot) !== provider) continue;
+      count++;
+      if (!isFull) continue;
       this.#mark[slot] = Mark.Unlisted;
       this.#generation[slot] = reader.generationOf(slot);
-      count++;
     }
     return count;
   }
@@ -195,25 +198,26 @@ export class ListingComparison {
 
   #findUnlisted(provider: number): void {
     const mark = this.#mark;
+    const known = this.#row;
     for (let slot = 1; slot < mark.length; slot++) {
-      if (mark[slot] === Mark.Unlisted) this.#remove(slot, provider, this.#generation[slot]!);
+      if (mark[slot] !== Mark.Unlisted) continue;
+      if (!this.#reader.read(slot, known) || known.provider !== provider) continue;
+      // Only if the slot is still the machine that it was when the comparison began.
+      if (isSameIncarnation(known.generation, this.#generation[slot]!)) {
+        this.#removed.push(0, slot, known.generation);
+      }
     }
   }
 
   #findDeleted({ bytes, deletedIds }: MachineBatch, provider: number): void {
-    for (let index = 0; index < deletedIds.count; index++) {
-      const slot = this.#reader.find(bytes, deletedIds.start[index]!, deletedIds.end[index]!);
-      if (slot === 0 || slot >= this.#mark.length || this.#mark[slot] !== Mark.Unlisted) continue;
-      this.#mark[slot] = Mark.Listed; // once is enough
-      this.#remove(slot, provider, this.#generation[slot]!);
-    }
-  }
-
-  /** If the slot is still the machine that it was when the comparison began. */
-  #remove(slot: number, provider: number, generation: number): void {
     const known = this.#row;
-    if (!this.#reader.read(slot, known) || known.provider !== provider) return;
-    if (isSameIncarnation(known.generation, generation)) this.#removed.push(0, slot, known.generation);
+    for (let index = 0; index < deletedIds.count; index++) {
+      const slot = this.#reader.findRow(bytes, deletedIds.start[index]!, deletedIds.end[index]!, known);
+      if (slot === 0 || slot >= this.#mark.length || known.provider !== provider) continue;
+      if (this.#mark[slot] === Mark.Listed) continue;
+      this.#mark[slot] = Mark.Listed; // once is enough
+      this.#removed.push(0, slot, known.generation);
+    }
   }
 
   #rejected(batch: MachineBatch): Record<InvalidReason, number> {
