@@ -24,8 +24,6 @@ export interface ViewSources {
   /** Lets whatever waits for the event loop run first. */
   nextTurn(): Promise<void>;
 
-  /** Of the last cycle; 0 before the first. */
-  cycle(): number;
   status(): ShardStatus;
   rails(): RailsView;
   gauges(): ShardGauges;

@@ -135,7 +135,6 @@ export class ViewWorld {
           this.turns++;
           setImmediate(resolve);
         }),
-      cycle: () => this.cycle,
       status: () => ({
         shardId: 'shard-test',
         epoch: 7,

@@ -148,10 +148,7 @@ function topology(need: NeedView, facts: NeedFacts): string[] {
   sentences.push(supplySentence(need, facts));
   const [best] = facts.domains;
   if (best === undefined) {
-    sentences.push(
-      `No ${key} has a machine that is free or already its own.`,
-      ...holderSentences(need, facts),
-    );
+    sentences.push(`No ${key} has a machine that is free or already its own.`);
   } else {
     sentences.push(...facts.domains.map((domain, index) => domainSentence(domain, need, index === 0)));
     sentences.push(

@@ -1,0 +1,124 @@
+/**
+ * Question: how many provider calls a second do 1, 2 and 4 threads make, and what does a call cost the main thread? A
+ * provider in its own process that carries everything out at once; 256 calls under way, each a Create or a Delete of
+ * a machine of its own, over real gRPC on loopback. Provider and threads share the cores, so the figure is the
+ * machine's, not the pool's: more threads than cores gain nothing.
+ */
+import { FencingTokens } from '../../src/provider/client/fencing.ts';
+import { ProviderPool } from '../../src/provider/pool/pool.ts';
+import type { CallKind } from '../../src/shard/ports/providers.ts';
+import { createTables } from '../../src/shard/tables.ts';
+import type { BenchContext, Scenario } from '../harness.ts';
+import { mainThreadCpuMs } from '../main-thread.ts';
+import { ProviderProcess } from '../providers/process.ts';
+
+const THREADS = [1, 2, 4] as const;
+const IN_FLIGHT = 256;
+const ROUNDS = 3;
+const CALL_TIMEOUT_MS = 60_000;
+
+export const scenario: Scenario = {
+  name: 'execute',
+  question:
+    'How many provider calls a second do 1, 2 and 4 threads make, and what do they cost the main thread?',
+  defaults: { machines: 4_000, seconds: 20 },
+  targets: [
+    { name: 'calls a second, one thread', metric: '1 thread', limit: 1_000, direction: 'above' },
+    { name: 'main thread, a call', metric: '1 thread: main thread', limit: 100, direction: 'below' },
+  ],
+  async run(context) {
+    const { machines } = context.params;
+    const provider = await ProviderProcess.start({
+      machineCount: machines,
+      configuredShare: 0,
+      idleShare: 0,
+    });
+    const ids = await idsOf(provider.address, machines);
+    context.check(ids.length === machines, 'the provider has as many offers');
+    // Interleaved, so that a busy moment of the machine is nobody's in particular.
+    try {
+      for (let round = 0; round < ROUNDS; round++) {
+        for (const threads of THREADS) {
+          context.progress(`round ${round + 1} of ${ROUNDS}: ${threads} threads`);
+          await measure(context, provider.address, ids, threads);
+        }
+      }
+    } finally {
+      await provider.close();
+    }
+  },
+};
+
+async function measure(
+  context: BenchContext,
+  address: string,
+  ids: readonly string[],
+  threads: number,
+): Promise<void> {
+  const pool = openPool(address, threads);
+  try {
+    await callAll(pool, 'create', ids.slice(0, IN_FLIGHT)); // threads start, connections open, code compiles
+    await callAll(pool, 'delete', ids.slice(0, IN_FLIGHT));
+    const mainBeforeMs = mainThreadCpuMs();
+    const startedMs = performance.now();
+    const created = await callAll(pool, 'create', ids);
+    const deleted = await callAll(pool, 'delete', ids);
+    const wallMs = performance.now() - startedMs;
+    const mainMs = mainThreadCpuMs() - mainBeforeMs;
+    const callCount = 2 * ids.length;
+    context.check(created + deleted === callCount, `every call is carried out (${created + deleted})`);
+    const name = `${threads} thread${threads === 1 ? '' : 's'}`;
+    context.sample(name, 'calls/s', (1_000 * callCount) / wallMs);
+    context.sample(`${name}: main thread`, 'µs', (1_000 * mainMs) / callCount);
+  } finally {
+    await pool.close({ graceMs: 1_000 });
+  }
+}
+
+/** So many at a time until all are done; gives how many were accepted. */
+async function callAll(pool: ProviderPool, kind: CallKind, ids: readonly string[]): Promise<number> {
+  let next = 0;
+  let acceptedCount = 0;
+  const work = async () => {
+    while (next < ids.length) {
+      const machineId = ids[next++]!;
+      const deadlineUnixMs = Date.now() + CALL_TIMEOUT_MS;
+      const { kind: outcome } = await pool.call({ kind, provider: 0, machineId, deadlineUnixMs });
+      if (outcome === 'accepted') acceptedCount++;
+    }
+  };
+  await Promise.all(Array.from({ length: IN_FLIGHT }, work));
+  return acceptedCount;
+}
+
+function openPool(address: string, threads: number): ProviderPool {
+  const { inventory } = createTables({ machinesMax: 65_536, hasRollupGuard: true });
+  return new ProviderPool({
+    endpoints: [{ name: 'bench', address }],
+    // A provider fences per epoch: each pool is a shard that was started later.
+    fencing: FencingTokens.create('bench', nextEpoch()).shared,
+    inventory: inventory.share(),
+    threads,
+    executeConcurrency: IN_FLIGHT,
+  });
+}
+
+let epoch = 0;
+function nextEpoch(): number {
+  return ++epoch;
+}
+
+async function idsOf(address: string, machines: number): Promise<string[]> {
+  const pool = openPool(address, 1);
+  try {
+    const deadlineUnixMs = Date.now() + CALL_TIMEOUT_MS;
+    const listing = await pool.list({ provider: 0, sinceRevision: new Uint8Array(0), deadlineUnixMs });
+    if (listing.kind !== 'listed') return [];
+    const { bytes, idStart, idEnd } = listing.rows;
+    return Array.from({ length: Math.min(machines, listing.rows.count) }, (_, row) =>
+      Buffer.from(bytes.subarray(idStart[row], idEnd[row])).toString('utf8'),
+    );
+  } finally {
+    await pool.close({ graceMs: 0 });
+  }
+}
