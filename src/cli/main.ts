@@ -6,6 +6,8 @@ import { versionOf } from './version.ts';
 interface Command {
   readonly name: string;
   readonly summary: string;
+  /** Without one its flags cannot be asked for. */
+  readonly hasHelp?: false;
   readonly run: (argv: readonly string[]) => Promise<number>;
 }
 
@@ -19,6 +21,31 @@ const COMMANDS: readonly Command[] = [
     name: 'shard',
     summary: 'run a shard',
     run: async (argv) => (await import('./shard.ts')).run(argv),
+  },
+  {
+    name: 'top',
+    summary: 'watch a running shard: machines, dollars, what is missing',
+    run: async (argv) => (await import('./top.ts')).run(argv),
+  },
+  {
+    name: 'needs',
+    summary: 'list what clusters ask for, and whether they have it',
+    run: async (argv) => (await import('./needs.ts')).run(argv),
+  },
+  {
+    name: 'machines',
+    summary: 'list machines, with filters',
+    run: async (argv) => (await import('./machines.ts')).run(argv),
+  },
+  {
+    name: 'actions',
+    summary: 'follow what a shard does',
+    run: async (argv) => (await import('./actions.ts')).run(argv),
+  },
+  {
+    name: 'explain',
+    summary: 'say why a need is unmet, or why a machine is where it is',
+    run: async (argv) => (await import('./explain.ts')).run(argv),
   },
   {
     name: 'provider',
@@ -38,10 +65,16 @@ const COMMANDS: readonly Command[] = [
   {
     name: 'demo',
     summary: 'fill an inventory with half a million machines and show what that costs',
+    hasHelp: false,
     run: async () => {
       await import('./demo.ts');
       return 0;
     },
+  },
+  {
+    name: 'completion',
+    summary: 'print a script that completes commands and flags in bash, zsh or fish',
+    run: async (argv) => (await import('./completion.ts')).run(argv, COMMANDS),
   },
 ];
 

@@ -153,7 +153,7 @@ export function overviewPage(page: HTMLElement): void {
   }).now();
 
   function showTiles(now: ApiOverview, last: ApiCycleSample | undefined): void {
-    tiles.machines.set(count(now.machines), `${count(now.clusters)} clusters`);
+    tiles.machines.set(count(now.machines), `${count(now.clusters)} clusters connected`);
     tiles.cost.set(usd(now.cost.totalUsd), `${count(now.cost.clusters)} clusters with machines`);
     tiles.idle.set(usd(now.cost.idleUsd), percent(now.cost.idleUsd, now.cost.totalUsd));
     tiles.unmet.set(count(now.unmetNeeds), `of ${count(now.needs)}`, now.unmetNeeds > 0 ? 'warn' : 'good');

@@ -33,6 +33,7 @@ export function shardSources({
     providerNames,
     nextCycle: () => shard.nextCycle(),
     nextTurn: () => scheduler.yield(),
+    cycle: () => shard.cycle.number,
     status: () => {
       const notReadyReason = shard.heldBack();
       return {

@@ -24,6 +24,8 @@ export interface ViewSources {
   /** Lets whatever waits for the event loop run first. */
   nextTurn(): Promise<void>;
 
+  /** Of the last cycle; 0 before the first. */
+  cycle(): number;
   status(): ShardStatus;
   rails(): RailsView;
   gauges(): ShardGauges;

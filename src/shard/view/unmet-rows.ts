@@ -27,7 +27,7 @@ export class UnmetRows {
   }
 
   #refresh(): void {
-    const { cycle } = this.#sources.status();
+    const cycle = this.#sources.cycle();
     if (cycle === this.#cycle) return;
     this.#cycle = cycle;
     this.#count = 0;

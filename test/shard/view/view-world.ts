@@ -135,6 +135,7 @@ export class ViewWorld {
           this.turns++;
           setImmediate(resolve);
         }),
+      cycle: () => this.cycle,
       status: () => ({
         shardId: 'shard-test',
         epoch: 7,

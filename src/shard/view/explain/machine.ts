@@ -32,7 +32,7 @@ export function explainMachine(sources: ViewSources, unmet: UnmetRows, slot: num
     stays,
     couldServe: isFree ? couldServe(sources, unmet, slot) : [],
   };
-  const { cycle } = sources.status();
+  const cycle = sources.cycle();
   const sentences = machineSentences(machine, facts, sources.clock.nowMs(), sources.rails());
   return { machine, cycle, facts, sentences };
 }

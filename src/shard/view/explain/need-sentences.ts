@@ -148,7 +148,10 @@ function topology(need: NeedView, facts: NeedFacts): string[] {
   sentences.push(supplySentence(need, facts));
   const [best] = facts.domains;
   if (best === undefined) {
-    sentences.push(`No ${key} has a machine that is free or already its own.`);
+    sentences.push(
+      `No ${key} has a machine that is free or already its own.`,
+      ...holderSentences(need, facts),
+    );
   } else {
     sentences.push(...facts.domains.map((domain, index) => domainSentence(domain, need, index === 0)));
     sentences.push(

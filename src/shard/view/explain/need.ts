@@ -53,7 +53,7 @@ export async function explainNeed(
     domains: census.domains(),
     nearest: total(census.matching) === 0 ? nearestMisses(inventory, matcher) : [],
   };
-  const { cycle } = sources.status();
+  const cycle = sources.cycle();
   const { cycleIntervalMs } = sources.rails();
   const sentences = needSentences(need, facts, { nowMs: clock.nowMs(), cycleIntervalMs });
   return { need, cycle, facts, sentences };

@@ -66,7 +66,7 @@ function two(ms: number, unitMs: number, unit: string, smallMs: number, small: s
     : `${Math.floor(ms / unitMs)} ${unit} ${rest} ${small}`;
 }
 
-/** `zone is eu-1a or eu-1b`. Keys keep their last part only where that is plain enough. */
+/** `zone is eu-1a or eu-1b`. */
 export function requirement({ key, operator, values }: Requirement): string {
   const name = plainKey(key);
   switch (operator) {
@@ -87,13 +87,13 @@ export function requirement({ key, operator, values }: Requirement): string {
   }
 }
 
-const PLAIN_KEYS: Readonly<Record<string, string>> = {
-  'node.kubernetes.io/instance-type': 'instance type',
-  'topology.kubernetes.io/zone': 'zone',
-};
+const INSTANCE_TYPE = 'node.kubernetes.io/instance-type';
+const TOPOLOGY = 'topology.kubernetes.io/';
 
+/** `zone` for topology.kubernetes.io/zone; other keys as they are, since their prefix may matter. */
 export function plainKey(key: string): string {
-  return PLAIN_KEYS[key] ?? key;
+  if (key === INSTANCE_TYPE) return 'instance type';
+  return key.startsWith(TOPOLOGY) ? key.slice(TOPOLOGY.length) : key;
 }
 
 /** `4 Idle and 12 Configured`. */

@@ -1,0 +1,68 @@
+/** Asks a running shard over its HTTP API. What goes wrong is one line that says what to do. */
+import { ShardError } from '../../base/errors.ts';
+import type { ApiError } from '../../dashboard/api/types.ts';
+
+export const API_DEFAULT = 'http://127.0.0.1:8780';
+const TIMEOUT_MS = 15_000;
+
+/** The shard cannot be asked, or refuses to answer. */
+export class AskError extends ShardError {
+  readonly code = 'ask_failed';
+  readonly next = 'reject-input';
+  /** It may answer later: a watch goes on. */
+  readonly isPassing: boolean;
+
+  constructor(message: string, isPassing: boolean) {
+    super(message);
+    this.isPassing = isPassing;
+  }
+}
+
+export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export class ApiClient {
+  readonly #base: string;
+
+  constructor(base: string) {
+    this.#base = base.replace(/\/+$/, '');
+  }
+
+  async get<T>(path: string, parameters: Parameters = {}): Promise<T> {
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(parameters)) {
+      if (value !== undefined && value !== false) query.set(name, String(value));
+    }
+    const text = query.size === 0 ? '' : `?${query}`;
+    const response = await this.#fetch(`${this.#base}/api/v1/${path}${text}`);
+    const body = (await response.json().catch(() => null)) as T | ApiError | null;
+    if (response.ok && body !== null) return body as T;
+    throw refusal(this.#base, response.status, body);
+  }
+
+  async #fetch(url: string): Promise<Response> {
+    try {
+      return await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    } catch (error) {
+      throw unreachable(this.#base, error as Error);
+    }
+  }
+}
+
+function refusal(base: string, status: number, body: unknown): AskError {
+  if (typeof body === 'object' && body !== null && 'error' in body) {
+    const { what, why, next } = (body as ApiError).error;
+    return new AskError([what, why, next].filter((text) => text !== '').join(' '), status === 503);
+  }
+  const words = `${base} answered ${status}, and not as a shard does. Is --api the address of a shard’s HTTP server?`;
+  return new AskError(words, status >= 500);
+}
+
+function unreachable(base: string, error: Error): AskError {
+  if (error.name === 'TimeoutError') return new AskError(`The shard at ${base} does not answer.`, true);
+  const cause = error.cause as { code?: string; message?: string } | undefined;
+  if (cause?.code === 'ECONNREFUSED') {
+    const words = `Nothing listens at ${base}. Start a shard with \`flotilla shard\`, or name its HTTP address with --api.`;
+    return new AskError(words, true);
+  }
+  return new AskError(`The shard at ${base} cannot be reached: ${cause?.message ?? error.message}.`, true);
+}

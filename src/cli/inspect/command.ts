@@ -1,0 +1,120 @@
+/** What the commands that look at a shard have in common: flags, exit codes, one line for what went wrong. */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { ShardError } from '../../base/errors.ts';
+import { API_DEFAULT, ApiClient } from './api-client.ts';
+import { type Output, processOutput } from './terminal.ts';
+
+export const EXIT_OK = 0;
+export const EXIT_FAILED = 1;
+export const EXIT_USAGE = 2;
+
+export class UsageError extends ShardError {
+  readonly code = 'usage';
+  readonly next = 'refuse-to-start';
+}
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+const COMMON = {
+  api: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const satisfies Options;
+
+export const COMMON_HELP = `  --api URL         the shard's HTTP address (default ${API_DEFAULT}, or FLOTILLA_API)
+  --json            as JSON, for programs
+  --help            print this and stop
+`;
+
+/** Flags as texts and booleans, by name. */
+export class Flags {
+  readonly #values: Readonly<Record<string, unknown>>;
+  readonly positionals: readonly string[];
+
+  constructor(values: Readonly<Record<string, unknown>>, positionals: readonly string[]) {
+    this.#values = values;
+    this.positionals = positionals;
+  }
+
+  text(name: string): string | undefined {
+    return this.#values[name] as string | undefined;
+  }
+
+  has(name: string): boolean {
+    return this.#values[name] === true;
+  }
+
+  integer(name: string, usual: number, max: number): number {
+    const text = this.text(name);
+    if (text === undefined) return usual;
+    if (/^\d{1,9}$/.test(text) && Number(text) > 0 && Number(text) <= max) return Number(text);
+    throw new UsageError(`--${name} is "${text}", but must be a whole number from 1 to ${max}.`);
+  }
+}
+
+export interface CommandContext {
+  readonly api: ApiClient;
+  readonly flags: Flags;
+  readonly output: Output;
+  readonly isJson: boolean;
+}
+
+export interface InspectCommand {
+  readonly name: string;
+  readonly help: string;
+  readonly options: Options;
+  readonly positionals?: true;
+  /** Resolves with the exit code. */
+  readonly run: (context: CommandContext) => Promise<number>;
+}
+
+export async function runCommand(
+  command: InspectCommand,
+  argv: readonly string[],
+  output: Output = processOutput(),
+): Promise<number> {
+  try {
+    const flags = parse(command, argv);
+    if (flags.has('help')) {
+      output.out(command.help);
+      return EXIT_OK;
+    }
+    const api = new ApiClient(addressOf(flags.text('api') ?? process.env.FLOTILLA_API ?? API_DEFAULT));
+    return await command.run({ api, flags, output, isJson: flags.has('json') });
+  } catch (error) {
+    if (!(error instanceof ShardError)) throw error;
+    output.error(`flotilla ${command.name}: ${error.message}\n`);
+    return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
+  }
+}
+
+function parse({ options, positionals }: InspectCommand, argv: readonly string[]): Flags {
+  try {
+    const parsed = parseArgs({
+      args: [...argv],
+      options: { ...options, ...COMMON },
+      strict: true,
+      allowPositionals: positionals ?? false,
+    });
+    return new Flags(parsed.values, parsed.positionals);
+  } catch (error) {
+    const [firstLine] = (error as Error).message.split('\n');
+    throw new UsageError(`${firstLine} See --help.`);
+  }
+}
+
+function addressOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return text;
+  throw new UsageError(`--api is "${text}", but must be an address such as ${API_DEFAULT}.`);
+}
+
+/** `2s`, `500ms`, `1m`; undefined if the flag is not there. */
+export function watchMs(flags: Flags): number | undefined {
+  if (!flags.has('watch')) return undefined;
+  const text = flags.text('every') ?? '2s';
+  const [, amount, unit] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
+  const everyMs = Number(amount) * ({ ms: 1, s: 1_000, m: 60_000 }[unit ?? ''] ?? Number.NaN);
+  if (everyMs >= 100 && everyMs <= 3_600_000) return everyMs;
+  throw new UsageError(`--every is "${text}", but must be a time from 100ms to 60m, such as 2s.`);
+}

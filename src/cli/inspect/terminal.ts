@@ -1,0 +1,130 @@
+/** Text for terminals: colours only where somebody sees them, tables that fit, a screen that is drawn again and again. */
+import { AskError } from './api-client.ts';
+
+export interface Output {
+  out(text: string): void;
+  error(text: string): void;
+  /** Whether a person looks at it. */
+  readonly isTerminal: boolean;
+  readonly hasColour: boolean;
+  /** Characters in a line; 0 if that does not matter. */
+  readonly width: number;
+}
+
+export function processOutput(): Output {
+  const { stdout } = process;
+  // Whoever reads may have had enough: `flotilla machines | head`.
+  stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+  const isTerminal = stdout.isTTY === true;
+  return {
+    out: (text) => void stdout.write(text),
+    error: (text) => void process.stderr.write(text),
+    isTerminal,
+    hasColour: isTerminal && (process.env.NO_COLOR ?? '') === '' && process.env.TERM !== 'dumb',
+    width: isTerminal ? stdout.columns : 0,
+  };
+}
+
+const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
+export type Colour = keyof typeof CODES;
+
+export type Paint = (colour: Colour, text: string) => string;
+
+export function painter({ hasColour }: Output): Paint {
+  return (colour, text) => (hasColour && text !== '' ? `\x1b[${CODES[colour]}m${text}\x1b[0m` : text);
+}
+
+/** The colours that the dashboard gives to states, as near as a terminal has them. */
+const STATE_COLOURS: Readonly<Record<string, Colour>> = {
+  Configured: 'green',
+  Configuring: 'cyan',
+  Creating: 'magenta',
+  Idle: 'yellow',
+  Draining: 'yellow',
+  Deleting: 'magenta',
+  Failed: 'red',
+  Speculative: 'dim',
+};
+
+export function stateColour(state: string): Colour {
+  return STATE_COLOURS[state] ?? 'bold';
+}
+
+export interface Column {
+  readonly name: string;
+  readonly align?: 'right';
+  readonly colour?: (text: string) => Colour | undefined;
+}
+
+/** Columns as wide as their widest cell; the last one is cut where the line ends. */
+export function tableText(
+  output: Output,
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+): string {
+  const paint = painter(output);
+  const widths = columns.map(({ name }, at) => Math.max(name.length, ...rows.map((row) => row[at]!.length)));
+  const line = (cells: readonly string[], isHead: boolean): string => {
+    let left = output.width === 0 ? Number.POSITIVE_INFINITY : output.width;
+    const parts: string[] = [];
+    for (const [at, cell] of cells.entries()) {
+      if (left <= 0) break;
+      const { align, colour } = columns[at]!;
+      const isLast = at === cells.length - 1;
+      const padded =
+        isLast && align === undefined
+          ? cell
+          : align === 'right'
+            ? cell.padStart(widths[at]!)
+            : cell.padEnd(widths[at]!);
+      const text = padded.slice(0, left);
+      left -= text.length + 2;
+      const chosen = isHead ? 'dim' : colour?.(cell);
+      parts.push(chosen === undefined ? text : paint(chosen, text));
+    }
+    return parts.join('  ').trimEnd();
+  };
+  const head = line(
+    columns.map(({ name }) => name),
+    true,
+  );
+  return `${[head, ...rows.map((row) => line(row, false))].join('\n')}\n`;
+}
+
+/**
+ * Draws once, or again and again until the first Ctrl-C. A shard that is away for a while is waited for; what it
+ * refuses ends the watch as it would end the command.
+ */
+export async function drawRepeatedly(
+  output: Output,
+  everyMs: number,
+  draw: () => Promise<string>,
+): Promise<void> {
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
+  process.once('SIGINT', stop);
+  process.once('SIGTERM', stop);
+  try {
+    while (!stopping.signal.aborted) {
+      const text = await draw().catch((error: unknown) => {
+        if (error instanceof AskError && error.isPassing && output.isTerminal) return `${error.message}\n`;
+        throw error;
+      });
+      output.out(output.isTerminal ? `\x1b[H\x1b[2J${text}` : text);
+      await pause(everyMs, stopping.signal);
+    }
+  } finally {
+    process.off('SIGINT', stop);
+    process.off('SIGTERM', stop);
+  }
+}
+
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

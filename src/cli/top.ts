@@ -1,0 +1,159 @@
+/** `flotilla top`: the shard at a glance, again and again. */
+import type { ApiHistory, ApiOverview } from '../dashboard/api/types.ts';
+import { age, count, cycles, duration, percent, quantities, usd } from '../dashboard/client/format.ts';
+import {
+  COMMON_HELP,
+  type CommandContext,
+  EXIT_OK,
+  type InspectCommand,
+  runCommand,
+  watchMs,
+} from './inspect/command.ts';
+import {
+  type Column,
+  drawRepeatedly,
+  type Paint,
+  painter,
+  stateColour,
+  tableText,
+} from './inspect/terminal.ts';
+
+const HELP = `Usage: flotilla top [options]
+
+Shows the fleet, what it costs, what the shard does and what is missing; again and again on a terminal, once elsewhere.
+
+  --once            once
+  --every TIME      how often (default 2s)
+${COMMON_HELP}
+Examples:
+  flotilla top
+  flotilla top --once --json | jq .cost.totalUsd
+
+Exit code: 0 answered, 1 the shard did not answer, 2 wrong usage.
+`;
+
+const STATES = [
+  'Configured',
+  'Configuring',
+  'Creating',
+  'Idle',
+  'Draining',
+  'Deleting',
+  'Failed',
+  'Speculative',
+] as const;
+const ROWS_SHOWN = 8;
+const SAMPLES_SHOWN = 60;
+
+export const TOP: InspectCommand = {
+  name: 'top',
+  help: HELP,
+  options: { once: { type: 'boolean' }, every: { type: 'string' }, watch: { type: 'boolean' } },
+  run: async (context) => {
+    const { flags, output, isJson } = context;
+    const repeats = !flags.has('once') && (output.isTerminal || flags.has('watch')) && !isJson;
+    if (!repeats) output.out(await draw(context));
+    else await drawRepeatedly(output, watchMs(flags) ?? 2_000, () => draw(context));
+    return EXIT_OK;
+  },
+};
+
+export function run(argv: readonly string[]): Promise<number> {
+  // Watching is what it is for: --every alone means it.
+  return runCommand(TOP, argv.includes('--every') ? [...argv, '--watch'] : argv);
+}
+
+async function draw({ api, output, isJson }: CommandContext): Promise<string> {
+  const now = await api.get<ApiOverview>('overview');
+  if (isJson) return `${JSON.stringify(now)}\n`;
+  const past = await api.get<ApiHistory>('history', { since: Math.max(0, now.nowMs - 3_600_000) });
+  const paint = painter(output);
+  const clusters = now.cost.byCluster.slice(0, ROWS_SHOWN);
+  const types = now.byInstanceType.slice(0, ROWS_SHOWN);
+  return [
+    head(now, paint),
+    ...railLines(now, paint),
+    '',
+    STATES.map((state) => `${paint(stateColour(state), state)} ${count(now.byState[state])}`).join('  '),
+    `${paint('bold', `${usd(now.cost.totalUsd)}/h`)}, idle ${usd(now.cost.idleUsd)}/h (${percent(now.cost.idleUsd, now.cost.totalUsd)})`,
+    `needs ${count(now.needs)}, unmet ${paint(now.unmetNeeds > 0 ? 'yellow' : 'green', count(now.unmetNeeds))}; ` +
+      `in flight ${count(now.queue.inFlight)}, queued ${count(now.queue.queued)}; stuck ${count(now.queue.stuckMachines)}, in back-off ${count(now.queue.machinesInBackoff)}`,
+    `cycle ms  ${spark(past.samples.map(({ durationMs }) => durationMs))}  last ${lastCycle(past)}`,
+    `unmet     ${spark(past.samples.map(({ unmetNeeds }) => unmetNeeds))}`,
+    '',
+    tableText(
+      output,
+      TYPE_COLUMNS,
+      types.map(({ name, machines, byState }) => [
+        name || '-',
+        count(machines),
+        count(byState.Configured),
+        count(byState.Idle),
+        count(byState.Failed),
+        count(byState.Speculative),
+      ]),
+    ),
+    tableText(
+      output,
+      CLUSTER_COLUMNS,
+      clusters.map(({ clusterId, machines, usd: cost }) => [clusterId, count(machines), usd(cost)]),
+    ),
+    now.shortfalls.length === 0
+      ? paint('green', 'Nothing is missing.\n')
+      : tableText(
+          output,
+          MISSING_COLUMNS,
+          now.shortfalls
+            .slice(0, ROWS_SHOWN)
+            .map((one) => [count(one.priority), cycles(one.ageCycles), quantities(one.missing)]),
+        ),
+  ].join('\n');
+}
+
+const TYPE_COLUMNS: readonly Column[] = [
+  { name: 'INSTANCE TYPE' },
+  { name: 'MACHINES', align: 'right' },
+  { name: 'CONFIGURED', align: 'right' },
+  { name: 'IDLE', align: 'right' },
+  { name: 'FAILED', align: 'right' },
+  { name: 'OFFERED', align: 'right' },
+];
+const CLUSTER_COLUMNS: readonly Column[] = [
+  { name: 'DEAREST CLUSTERS' },
+  { name: 'MACHINES', align: 'right' },
+  { name: '$/H', align: 'right' },
+];
+const MISSING_COLUMNS: readonly Column[] = [
+  { name: 'PRIORITY', align: 'right' },
+  { name: 'FOR', align: 'right' },
+  { name: 'MISSING', colour: () => 'yellow' },
+];
+
+function head(now: ApiOverview, paint: Paint): string {
+  const up = `epoch ${now.epoch}, up ${age(now.nowMs - now.startedAtMs)}`;
+  return `${paint('bold', now.shardId)}  ${count(now.machines)} machines  ${count(now.clusters)} clusters  ${paint('dim', `cycle ${count(now.cycle)}, ${up}`)}`;
+}
+
+function railLines({ rails, isReady, notReadyReason }: ApiOverview, paint: Paint): string[] {
+  const lines = [
+    isReady ? '' : paint('red', `Not ready: ${notReadyReason}`),
+    rails.fenced ? paint('red', 'Fenced: another process owns this shard id.') : '',
+    rails.killSwitch ? paint('yellow', 'The kill switch is on: nothing is executed.') : '',
+    rails.dryRun ? paint('yellow', 'Dry run: nothing is executed.') : '',
+  ];
+  return lines.filter((line) => line !== '');
+}
+
+function lastCycle({ samples }: ApiHistory): string {
+  const last = samples.at(-1);
+  return last === undefined ? '-' : duration(last.durationMs);
+}
+
+const BLOCKS = '▁▂▃▄▅▆▇█';
+
+/** A curve of block characters, the newest at the right; the highest is full. */
+export function spark(values: readonly number[]): string {
+  const shown = values.slice(-SAMPLES_SHOWN);
+  const highest = Math.max(1e-9, ...shown);
+  return shown.map((value) => BLOCKS[Math.min(7, Math.floor((8 * value) / highest))]).join('');
+}

@@ -1,0 +1,296 @@
+/** The commands that look at a shard, as processes, over the HTTP API of a fleet that lives. */
+import { execFile, spawn } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { flagsIn } from '../../src/cli/completion.ts';
+import { runCommand } from '../../src/cli/inspect/command.ts';
+import type { Output } from '../../src/cli/inspect/terminal.ts';
+import { NEEDS } from '../../src/cli/needs.ts';
+import { spark } from '../../src/cli/top.ts';
+import type {
+  ApiMachines,
+  ApiNeedExplanations,
+  ApiNeeds,
+  ApiOverview,
+} from '../../src/dashboard/api/types.ts';
+import { DISCONNECTED, LiveWorld } from '../dashboard/live-world.ts';
+
+const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+
+let live: LiveWorld;
+let url = '';
+
+beforeAll(async () => {
+  live = new LiveWorld(1_500);
+  for (let step = 0; step < 10; step++) live.step();
+  url = await live.serve();
+});
+
+afterAll(() => live.close());
+
+interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly error: string;
+}
+
+function flotilla(...argv: string[]): Promise<Ended> {
+  const env = { ...process.env, FLOTILLA_API: url };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [MAIN, ...argv], { env, maxBuffer: 1 << 26 }, (failure, out, error) => {
+      resolve({ code: typeof failure?.code === 'number' ? failure.code : 0, out, error });
+    });
+  });
+}
+
+async function json<T>(...argv: string[]): Promise<T> {
+  const { code, out, error } = await flotilla(...argv, '--json');
+  expect(error).toBe('');
+  expect(code).toBe(0);
+  return JSON.parse(out) as T;
+}
+
+const ESCAPE = '\x1b';
+
+describe('flotilla needs', () => {
+  it('prints a table with verdicts, without colours where nobody sees them', async () => {
+    const { code, out } = await flotilla('needs', '--unmet', '--limit', '5');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^\d+ of 2,\d+ needs are unmet, cycle 10; the first 5 are shown\n/);
+    expect(out.split('\n')[1]).toMatch(/^VERDICT +PRIORITY +CLUSTER/);
+    expect(out.trimEnd().split('\n')).toHaveLength(7);
+    expect(out).not.toContain(ESCAPE);
+  });
+
+  it('gives all needs as JSON, over as many pages as that takes', async () => {
+    const answer = await json<ApiNeeds>('needs', '--all');
+    expect(answer.needs).toHaveLength(live.world.needs.count);
+    expect(answer.next).toBe('');
+    const ofCluster = await json<ApiNeeds>('needs', '--cluster', 'cluster-0002', '--all');
+    expect(ofCluster.needs).toEqual(answer.needs.filter(({ clusterId }) => clusterId === 'cluster-0002'));
+  });
+
+  it('watches until Ctrl-C, and that is a good end', async () => {
+    const env = { ...process.env, FLOTILLA_API: url };
+    const child = spawn(process.execPath, [MAIN, 'needs', '--limit', '1', '--watch', '--every', '100ms'], {
+      env,
+    });
+    let drawn = 0;
+    child.stdout.on('data', (text: Buffer) => {
+      drawn += String(text).split('needs are unmet').length - 1;
+    });
+    await expect.poll(() => drawn).toBeGreaterThan(2);
+    child.kill('SIGINT');
+    expect(await new Promise((resolve) => child.on('exit', resolve))).toBe(0);
+  });
+});
+
+describe('flotilla explain', () => {
+  it('says why the needs of a cluster are unmet, each with its name', async () => {
+    const { code, out } = await flotilla('explain', 'need', DISCONNECTED);
+    expect(code).toBe(0);
+    expect(out).toContain('Unmet for');
+    expect(out).toContain(`The operator of cluster ${DISCONNECTED} is not connected`);
+  });
+
+  it('takes a fingerprint and a group, and says when there is no such need', async () => {
+    const { explanations } = await json<ApiNeedExplanations>('explain', 'need', DISCONNECTED);
+    const { fingerprint, group } = explanations[0]!.need;
+    const one = await json<ApiNeedExplanations>(
+      'explain',
+      'need',
+      DISCONNECTED,
+      fingerprint,
+      `--group=${group}`,
+    );
+    expect(one.explanations).toHaveLength(1);
+    const none = await flotilla('explain', 'need', DISCONNECTED, 'p=1|no-such');
+    expect(none).toMatchObject({
+      code: 1,
+      error: `flotilla explain: cluster ${DISCONNECTED} has no such need\n`,
+    });
+    expect(await flotilla('explain', 'need', 'nobody')).toMatchObject({ code: 0 });
+  });
+
+  it('says why a machine is where it is', async () => {
+    const { machines } = await json<ApiMachines>('machines', '--state', 'Failed', '--limit', '1');
+    const { code, out } = await flotilla('explain', 'machine', machines[0]!.id);
+    expect(code).toBe(0);
+    expect(out).toContain('instance lost: host power failure');
+    expect(out).toContain('left only by its provider’s word');
+    const none = await flotilla('explain', 'machine', 'no-such-machine');
+    expect(none.code).toBe(1);
+    expect(none.error).toContain('There is no machine "no-such-machine"');
+  });
+});
+
+describe('flotilla machines', () => {
+  it('lists what the filters leave, and how many that are', async () => {
+    const { out } = await flotilla('machines', '--cluster', 'cluster-0000', '--limit', '3');
+    expect(out).toMatch(/^\d+ of 1,500 machines; the first 3 are shown\n/);
+    expect(out.trimEnd().split('\n')).toHaveLength(5);
+    const all = await json<ApiMachines>('machines', '--all');
+    expect(all.machines).toHaveLength(1_500);
+  });
+
+  it('hands a refusal of the shard on, in one line', async () => {
+    const { code, error } = await flotilla('machines', '--state', 'Broken');
+    expect(code).toBe(1);
+    expect(error.trimEnd().split('\n')).toHaveLength(1);
+    expect(error).toContain('It must be one of Speculative, Creating');
+  });
+});
+
+describe('flotilla actions', () => {
+  it('prints the last ones with --once', async () => {
+    const { code, out } = await flotilla('actions', '--once', '--limit', '4');
+    expect(code).toBe(0);
+    expect(out.trimEnd().split('\n')).toHaveLength(4);
+  });
+
+  it('follows: each new action is one line, and Ctrl-C is a good end', async () => {
+    const env = { ...process.env, FLOTILLA_API: url };
+    const child = spawn(process.execPath, [MAIN, 'actions', '--json', '--limit', '1'], { env });
+    let text = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      text += String(chunk);
+    });
+    await expect.poll(() => text.split('\n').length).toBe(2);
+    live.step();
+    const last = live.history.lastAction;
+    await expect.poll(() => text).toContain(`"sequence":${last},`);
+    child.kill('SIGINT');
+    expect(await new Promise((resolve) => child.on('exit', resolve))).toBe(0);
+    const sequences = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { sequence: number }).sequence);
+    expect(sequences).toEqual(Array.from(sequences, (_, index) => sequences[0]! + index));
+  });
+});
+
+describe('flotilla top', () => {
+  it('shows the shard once where nobody watches', async () => {
+    const { code, out } = await flotilla('top');
+    expect(code).toBe(0);
+    for (const words of ['shard-test', '1,500 machines', 'Configured', 'DEAREST CLUSTERS', 'cycle ms']) {
+      expect(out).toContain(words);
+    }
+    expect((await json<ApiOverview>('top')).machines).toBe(1_500);
+  });
+
+  it('draws a curve with the highest value full', () => {
+    expect(spark([0, 1, 2, 4])).toBe('▁▃▅█');
+    expect(spark([])).toBe('');
+  });
+});
+
+describe('what goes wrong', () => {
+  it('with nobody listening says in one line what to start', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    for (const command of [['needs'], ['machines'], ['actions'], ['top'], ['explain', 'machine', 'a']]) {
+      const { code, error } = await flotilla(...command, '--api', `http://127.0.0.1:${port}`);
+      expect(code, command[0]).toBe(1);
+      expect(error.trimEnd().split('\n')).toHaveLength(1);
+      expect(error).toContain('Start a shard with `flotilla shard`');
+    }
+  });
+
+  it('in its usage is said in one line, with exit code 2', async () => {
+    for (const argv of [
+      ['needs', '--nonsense'],
+      ['needs', '--limit', 'many'],
+      ['needs', '--watch', '--every', 'soon'],
+      ['machines', '--api', 'nowhere'],
+      ['explain', 'need'],
+      ['explain', 'weather', 'today'],
+      ['explain', 'machine', 'a', 'b'],
+      ['actions', 'please'],
+      ['completion', 'tcsh'],
+    ]) {
+      const { code, error } = await flotilla(...argv);
+      expect(code, argv.join(' ')).toBe(2);
+      expect(error.trimEnd().split('\n'), argv.join(' ')).toHaveLength(1);
+    }
+  });
+
+  it('is told apart from somebody else’s server', async () => {
+    const server = createServer((_request, response) => response.end('<html>hello</html>'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const { code, error } = await flotilla('needs', '--api', `http://127.0.0.1:${port}`);
+    expect(code).toBe(1);
+    expect(error).toContain('not as a shard does');
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('does not include a reader who has had enough', async () => {
+    const command = `"${process.execPath}" "${MAIN}" machines --all --api ${url} | head -n 1; echo "\${PIPESTATUS[0]}"`;
+    const out = await new Promise<string>((resolve) => {
+      execFile('bash', ['-c', command], (_failure, text, error) => resolve(text + error));
+    });
+    expect(out.trimEnd().split('\n')).toEqual(['1,500 of 1,500 machines', '0']);
+  });
+});
+
+describe('help', () => {
+  it('of every command has examples and names each flag', async () => {
+    for (const command of ['needs', 'machines', 'explain', 'actions', 'top']) {
+      const { code, out } = await flotilla(command, '--help');
+      expect(code).toBe(0);
+      expect(out).toContain('Examples:');
+      expect(flagsIn(out)).toContain('--api');
+    }
+  });
+});
+
+describe('flotilla completion', () => {
+  it('prints scripts that name commands, flags and values; bash takes its own', async () => {
+    for (const shell of ['bash', 'zsh', 'fish']) {
+      const { code, out } = await flotilla('completion', shell);
+      expect(code).toBe(0);
+      for (const word of ['machines', 'unmet', 'Configured', 'conformance']) expect(out).toContain(word);
+      if (shell !== 'bash') continue;
+      const path = join(tmpdir(), `flotilla-completion-${process.pid}.bash`);
+      writeFileSync(path, out);
+      const script = `source ${path}; COMP_WORDS=(flotilla machines --state Fai); COMP_CWORD=3; _flotilla; echo "\${COMPREPLY[@]}"`;
+      const completed = await new Promise<string>((resolve) => {
+        execFile('bash', ['-c', script], (_failure, text, error) => resolve(text + error));
+      });
+      rmSync(path);
+      expect(completed).toBe('Failed\n');
+    }
+  });
+});
+
+describe('on a terminal', () => {
+  it('there are colours, and lines are cut where it ends', async () => {
+    let text = '';
+    const output: Output = {
+      out: (part) => {
+        text += part;
+      },
+      error: (part) => {
+        text += part;
+      },
+      isTerminal: true,
+      hasColour: true,
+      width: 60,
+    };
+    expect(await runCommand(NEEDS, ['--unmet', '--limit', '3', '--api', url], output)).toBe(0);
+    expect(text).toContain(`${ESCAPE}[31m`);
+    const plain = text
+      .replaceAll(new RegExp(`${ESCAPE}\\[\\d+m`, 'g'), '')
+      .split('\n')
+      .slice(1);
+    for (const line of plain) expect(line.length).toBeLessThanOrEqual(60);
+  });
+});
