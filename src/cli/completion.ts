@@ -48,7 +48,7 @@ export interface CompletedCommand {
 
 export async function run(
   argv: readonly string[],
-  commands: readonly { readonly name: string; readonly summary: string; readonly hasHelp?: boolean }[],
+  commands: readonly { readonly name: string; readonly summary: string }[],
 ): Promise<number> {
   const [shell, ...rest] = argv;
   if (shell === '--help' || shell === '-h') {
@@ -60,10 +60,10 @@ export async function run(
     return 2;
   }
   const known = await Promise.all(
-    commands.map(async ({ name, summary, hasHelp = true }) => ({
+    commands.map(async ({ name, summary }) => ({
       name,
       summary,
-      flags: hasHelp ? await flagsOf(name) : [],
+      flags: await flagsOf(name),
     })),
   );
   process.stdout.write(SCRIPTS[shell as Shell](known));

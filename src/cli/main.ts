@@ -6,8 +6,6 @@ import { versionOf } from './version.ts';
 interface Command {
   readonly name: string;
   readonly summary: string;
-  /** Without one its flags cannot be asked for. */
-  readonly hasHelp?: false;
   readonly run: (argv: readonly string[]) => Promise<number>;
 }
 
@@ -61,15 +59,6 @@ const COMMANDS: readonly Command[] = [
     name: 'conformance',
     summary: 'check whether a provider keeps the contract',
     run: async (argv) => (await import('./conformance.ts')).run(argv),
-  },
-  {
-    name: 'demo',
-    summary: 'fill an inventory with half a million machines and show what that costs',
-    hasHelp: false,
-    run: async () => {
-      await import('./demo.ts');
-      return 0;
-    },
   },
   {
     name: 'completion',

@@ -16,7 +16,7 @@ describe('flotilla', () => {
   it('given --help, then it lists every command and exits 0', async () => {
     const { code, out } = await flotilla('--help');
     expect(code).toBe(0);
-    for (const command of ['provider', 'operators', 'conformance', 'demo', 'version'])
+    for (const command of ['up', 'shard', 'provider', 'operators', 'conformance', 'version'])
       expect(out).toContain(command);
   });
 
