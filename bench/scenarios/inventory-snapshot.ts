@@ -1,8 +1,8 @@
 /**
  * Question: what do a snapshot and the first ordered reads after 1,000 changes cost, against rebuilding and sorting plain
  * objects? Seed by machine number; both sides hold the same fleet and see the same changes. Read are the Idle machines in
- * acquire order (the first 256) and one cluster's Configured machines in keep order (all); the keep orders of all
- * clusters are live, as in a running shard, so every change has an order to be put right.
+ * acquire order (the first 256) and one cluster's Configured machines in keep order (all). The keep orders of all clusters
+ * were read before, so each change makes some order wrong; what is timed puts right the two that are read.
  */
 import { Random } from '../../src/base/random.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
