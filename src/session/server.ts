@@ -11,6 +11,7 @@ import { whyNotCluster, whyNotReader } from './identity.ts';
 import { type InspectStream, inspectNeeds } from './inspect.ts';
 import { FRAME_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from './limits.ts';
 import { type OperatorEvent, Operators } from './operators.ts';
+import { pipelined } from './pipelined-call.ts';
 import { RotatingServerCredentials } from './server-credentials.ts';
 import type { SessionStream } from './session.ts';
 
@@ -54,6 +55,7 @@ export class OperatorServer extends Operators {
     const { tls, tlsCheckIntervalMs } = options;
     this.#tls = tls === undefined ? null : new RotatingServerCredentials(tls, tlsCheckIntervalMs);
     this.#grpc = new Server({
+      interceptors: [pipelined],
       'grpc.max_receive_message_length': FRAME_BYTES_MAX,
       'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION_MAX,
       // A ping after half of the time, an answer within a third: what is left is for timers that come late.
