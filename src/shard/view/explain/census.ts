@@ -12,7 +12,7 @@ import type { Matcher } from './matcher.ts';
 
 const S = MachineState;
 /** About two milliseconds. */
-const MACHINES_PER_TURN = 16_384;
+const MACHINES_PER_TURN = 4_096;
 /** Priorities told, and clusters named for each. */
 const HOLDERS_MAX = 8;
 const TOP_CLUSTERS_MAX = 3;
@@ -66,7 +66,7 @@ export class Census {
     const census = new Census(sources, asked);
     const { inventory } = sources;
     let looked = 0;
-    for (const shape of matcher.shapes()) {
+    for (const shape of await matcher.shapes(() => sources.nextTurn())) {
       for (const state of ALL_STATES) {
         const start = inventory.indexes.startOfShape(state, shape);
         // A copy: the list may change while others have their turn.

@@ -7,11 +7,17 @@ import { attributeOf, type Shape } from '../../../inventory/shapes.ts';
 import { matches, type Requirement } from '../../../needs/requirements.ts';
 import type { Miss } from '../../ports/explain.ts';
 
+/** About a millisecond: a fleet with racks has tens of thousands of shapes. */
+const SHAPES_PER_TURN = 4_096;
+/** The same when what each lacks is put together. */
+export const MISSES_PER_TURN = 512;
+
 export class Matcher {
   readonly #inventory: Inventory;
   readonly #ofShape: readonly Requirement[];
   readonly #ofMachine: readonly Requirement[];
   readonly #minUnit: Readonly<Record<string, number>>;
+  readonly #minUnits: readonly { readonly dim: number; readonly units: number }[];
 
   constructor(
     inventory: Inventory,
@@ -23,6 +29,8 @@ export class Matcher {
     this.#ofShape = requirements.filter(({ key }) => !own.has(key));
     this.#ofMachine = requirements.filter(({ key }) => own.has(key));
     this.#minUnit = minUnit;
+    const { dimensions } = inventory.shapes.vectors;
+    this.#minUnits = Object.entries(minUnit).map(([name, units]) => ({ dim: dimensions.find(name), units }));
   }
 
   /** Whether shapes alone decide. */
@@ -46,8 +54,16 @@ export class Matcher {
     return misses;
   }
 
+  /** Without a word on why not: asked of every shape. */
   admitsShape(shape: Shape): boolean {
-    return this.missesOf(shape).length === 0;
+    for (const requirement of this.#ofShape) {
+      if (!matches(requirement, attributeOf(shape, requirement.key))) return false;
+    }
+    const { vectors } = this.#inventory.shapes;
+    for (const { dim, units } of this.#minUnits) {
+      if (dim < 0 || vectors.unitsOf(shape.capacity, dim) < units) return false;
+    }
+    return true;
   }
 
   /** Of a machine whose shape is admitted. */
@@ -57,11 +73,12 @@ export class Matcher {
     return this.#ofMachine.every((requirement) => matches(requirement, labels[requirement.key]));
   }
 
-  /** Refs of the admitted shapes that have machines. */
-  shapes(): number[] {
+  /** Refs of the admitted shapes. */
+  async shapes(nextTurn: () => Promise<void>): Promise<number[]> {
     const { shapes } = this.#inventory;
     const found: number[] = [];
     for (let ref = 1; ref < shapes.refLimit; ref++) {
+      if (ref % SHAPES_PER_TURN === 0) await nextTurn();
       if (shapes.isHeld(ref) && this.admitsShape(shapes.get(ref))) found.push(ref);
     }
     return found;

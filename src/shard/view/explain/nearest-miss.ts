@@ -6,15 +6,20 @@ import type { Inventory } from '../../../inventory/inventory.ts';
 import type { Shape } from '../../../inventory/shapes.ts';
 import { ALL_STATES } from '../../../machine/state.ts';
 import type { Miss, NearMiss } from '../../ports/explain.ts';
-import type { Matcher } from './matcher.ts';
+import { type Matcher, MISSES_PER_TURN } from './matcher.ts';
 import { total } from './words.ts';
 
 export const NEAREST_MAX = 3;
 
-export function nearestMisses(inventory: Inventory, matcher: Matcher): NearMiss[] {
+export async function nearestMisses(
+  inventory: Inventory,
+  matcher: Matcher,
+  nextTurn: () => Promise<void>,
+): Promise<NearMiss[]> {
   const { shapes, indexes } = inventory;
   const kinds = new Map<string, NearMiss & { machines: number[] }>();
   for (let ref = 1; ref < shapes.refLimit; ref++) {
+    if (ref % MISSES_PER_TURN === 0) await nextTurn();
     if (!shapes.isHeld(ref)) continue;
     const shape = shapes.get(ref);
     const counts = [0, ...ALL_STATES.map((state) => indexes.countOfShape(state, ref))];

@@ -51,7 +51,8 @@ export async function explainNeed(
     drainingForIt: draining,
     foldedAs: isFolded ? servedGroup : '',
     domains: census.domains(),
-    nearest: total(census.matching) === 0 ? nearestMisses(inventory, matcher) : [],
+    nearest:
+      total(census.matching) === 0 ? await nearestMisses(inventory, matcher, () => sources.nextTurn()) : [],
   };
   const cycle = sources.cycle();
   const { cycleIntervalMs } = sources.rails();

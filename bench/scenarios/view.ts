@@ -1,0 +1,172 @@
+/**
+ * Question: what does looking at a shard cost it? Every answer is made on the main thread, between cycles: what an open page
+ * asks for again and again, a search through the whole fleet, an explanation; and the longest stretch that the event loop
+ * waits for any of them. Seed 1; 1 % of the machines have failed, so that needs are unmet; fleet built untimed.
+ */
+import { SteadyFleet } from '../../src/catalogue/fleet.ts';
+import { type ApiContext, answerApi } from '../../src/dashboard/api/routes.ts';
+import type { ApiMachines, ApiNeeds } from '../../src/dashboard/api/types.ts';
+import { ShardHistory } from '../../src/dashboard/history.ts';
+import { MachineState } from '../../src/machine/state.ts';
+import { ShardView } from '../../src/shard/view/shard-view.ts';
+import type { ViewSources } from '../../src/shard/view/sources.ts';
+import { EngineFleet } from '../catalogue/engine-fleet.ts';
+import type { Scenario } from '../harness.ts';
+
+const S = MachineState;
+/** The overview asks every two seconds. */
+const POLL_MS = 2_000;
+const FAILED_EVERY = 100;
+
+class Watcher {
+  readonly context: ApiContext;
+  #turnBegan = process.cpuUsage();
+  /** CPU time: the wall clock of a busy machine says nothing. */
+  turnMsMax = 0;
+  nowMs: number;
+
+  constructor(fleet: EngineFleet) {
+    this.nowMs = fleet.nowMs;
+    const view = new ShardView(sourcesOf(fleet, this));
+    const history = new ShardHistory();
+    history.watch(view);
+    this.context = { view, history, version: 'bench', nowMs: () => this.nowMs };
+  }
+
+  /** One request, as the server would answer it; a second passes before, so that nothing is answered from memory. */
+  async ask(path: string): Promise<string> {
+    this.nowMs += 1_000;
+    const [name, query] = path.split('?');
+    this.#turnBegan = process.cpuUsage();
+    const body = JSON.stringify(await answerApi(this.context, `/${name}`, new URLSearchParams(query)));
+    this.#endTurn();
+    return body;
+  }
+
+  async nextTurn(): Promise<void> {
+    this.#endTurn();
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#turnBegan = process.cpuUsage();
+  }
+
+  #endTurn(): void {
+    const { user, system } = process.cpuUsage(this.#turnBegan);
+    this.turnMsMax = Math.max(this.turnMsMax, (user + system) / 1_000);
+  }
+}
+
+function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Watcher): ViewSources {
+  const rails = {
+    isPaused: false,
+    isDryRun: false,
+    isFenced: false,
+    heldBack: '',
+    reclaimFraction: 0.05,
+    actionsPerCycleMax: 0,
+    cycleIntervalMs: 10_000,
+    holdOnDemandMs: 600_000,
+    holdSpotMs: 60_000,
+    stuckAfterMs: 900_000,
+    concurrency: 256,
+    queueMax: 512,
+  };
+  const gauges = {
+    queueDepth: 0,
+    inFlight: 0,
+    readsWaiting: 0,
+    readsInFlight: 0,
+    parkedRows: 0,
+    stuckMachines: 0,
+    machinesInBackoff: 0,
+    offeringsInBackoff: 0,
+    isPaused: false,
+    isDryRun: false,
+    isFenced: false,
+  };
+  return {
+    inventory,
+    needs,
+    engine,
+    clock: { nowMs: () => watcher.nowMs },
+    providerNames: ['bench'],
+    nextCycle: () => Promise.resolve(),
+    nextTurn: () => watcher.nextTurn(),
+    cycle: () => 1,
+    status: () => ({
+      shardId: 'bench',
+      epoch: 1,
+      startedAtMs: nowMs,
+      cycle: 1,
+      lastCycleAtMs: nowMs,
+      isReady: true,
+      notReadyReason: '',
+      isFenced: false,
+      machines: inventory.count,
+      needs: needs.count,
+      clusters: 0,
+    }),
+    rails: () => rails,
+    gauges: () => gauges,
+    hasSession: () => true,
+    sessions: () => [],
+    needBackoff: () => null,
+    machineBackoff: () => null,
+    offeringBackoff: () => null,
+    actionOf: () => null,
+  };
+}
+
+export const scenario: Scenario = {
+  name: 'view',
+  question: 'What does looking at a shard cost it?',
+  defaults: { machines: 500_000, seconds: 5 },
+  targets: [
+    { name: 'an open overview, of a core', metric: 'share of a core', limit: 5, direction: 'below' },
+    { name: 'a page of unmet needs', metric: 'unmet needs', limit: 20, direction: 'below' },
+    { name: 'longest wait of the event loop', metric: 'longest stretch', limit: 50, direction: 'below' },
+  ],
+  async run(context) {
+    const { machines } = context.params;
+    const steady = new SteadyFleet(machines);
+    const fleet = new EngineFleet(machines);
+    for (const machine of steady.machines()) fleet.insert(machine);
+    for (const { clusterId, rows } of steady.rollups()) fleet.rollUp(clusterId, rows);
+    const bound = fleet.inventory.indexes.slotsInState(S.Configured).slice();
+    for (let index = 0; index < bound.length; index += FAILED_EVERY) {
+      const change = { state: S.Failed, lastError: 'lost power' };
+      fleet.inventory.apply(bound[index]!, change, fleet.nowMs, { force: true });
+    }
+    fleet.decide();
+    const watcher = new Watcher(fleet);
+    const answers = new Map<string, string>();
+    const time = async (name: string, path: string) => {
+      await watcher.ask(path); // what is made once per cycle is not a request's price
+      watcher.turnMsMax = 0;
+      await context.time(name, 'ms', async () => answers.set(name, await watcher.ask(path)), { samples: 30 });
+      context.sample('longest stretch', 'ms', watcher.turnMsMax);
+    };
+    await time('overview', 'overview');
+    await time('all needs', 'needs?limit=100');
+    await time('unmet needs', 'needs?unmet=true&limit=100');
+    await time('machines', 'machines?limit=100');
+    await time('machines, a search that finds none', 'machines?zone=eu-north-1a&stuck=true');
+    await time('clusters', 'clusters?limit=100');
+    const unmet = JSON.parse(answers.get('unmet needs')!) as ApiNeeds;
+    const { clusterId, fingerprint, group } = unmet.needs[0]!;
+    const name = new URLSearchParams({ cluster: clusterId, fingerprint, group });
+    await time('explain a need', `needs/explain?${name}`);
+    const found = JSON.parse(answers.get('machines')!) as ApiMachines;
+    await time('explain a machine', `machines/${encodeURIComponent(found.machines[50]!.id)}`);
+    context.check(unmet.needs.length === 100 && unmet.unmet > 100, 'needs are unmet and shown');
+    context.check(found.matching === machines, 'every machine was counted');
+    context.check(answers.get('explain a need')!.includes('Unmet for'), 'the need was explained');
+    const beganCpu = process.cpuUsage();
+    const polls = 50;
+    for (let poll = 0; poll < polls; poll++) {
+      await watcher.ask('overview');
+      await watcher.ask('history');
+    }
+    const { user, system } = process.cpuUsage(beganCpu);
+    context.sample('share of a core', '%', (100 * (user + system)) / 1_000 / polls / POLL_MS);
+  },
+};
