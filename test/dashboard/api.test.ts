@@ -1,4 +1,5 @@
 /** /api/v1 over real HTTP: what it answers, and how it refuses. */
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type {
   ApiActions,
@@ -163,6 +164,8 @@ describe('the API', () => {
     const response = await fetch(`${url}/api/v1`);
     const { paths } = (await response.json()) as { paths: string[] };
     expect(paths).toContain('/api/v1/needs');
+    const documented = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8');
+    for (const path of paths) expect(documented).toContain(`### \`${path}`);
   });
 });
 

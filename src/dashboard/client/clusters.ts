@@ -110,7 +110,7 @@ export function clustersPage(page: HTMLElement): void {
 }
 
 function since({ session }: ApiCluster, nowMs: number): string {
-  if (session === null) return 'never connected';
+  if (session === null) return 'not connected';
   const forMs = age(nowMs - session.sinceAtMs);
   return session.connected ? `connected for ${forMs}` : `gone for ${forMs}`;
 }
