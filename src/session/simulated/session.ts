@@ -95,7 +95,7 @@ export class OperatorSession {
     const frame = rollupFrame(clusterId, nowMs, demand);
     counters.rollupsSent++;
     counters.rowsSent += demand.rowCount;
-    this.#write(frame);
+    this.#write(frame.bytes, frame.release);
     sink.onRollupSent(nowMs);
   }
 
@@ -267,11 +267,13 @@ export class OperatorSession {
     this.#write(reclaimAckFrame(instruction.instructionId, startedCount));
   }
 
-  #write(frame: Buffer): void {
+  /** `onTaken` is called when nobody needs the bytes any more; never, if the stream is gone. */
+  #write(frame: Buffer, onTaken = () => {}): void {
     const stream = this.#stream;
     if (stream === null || stream.writableEnded || stream.destroyed) return;
     this.#options.counters.bytesSent += frame.length;
-    stream.write(frame, () => {
+    stream.write(frame, (error?: Error | null) => {
+      if (!error) onTaken();
       if (this.#isRollupDue && stream === this.#stream) this.sendRollup();
     });
   }

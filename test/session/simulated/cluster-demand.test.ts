@@ -26,7 +26,7 @@ function demandsOf(catalogue: Catalogue, seed = 5) {
 }
 
 function needsOf(demand: ClusterDemand): readonly CapacityNeed[] {
-  const frame = rollupFrame(demand.clusterId, 1, demand);
+  const frame = rollupFrame(demand.clusterId, 1, demand).bytes;
   return toPlain('OperatorMessage', decode('OperatorMessage', frame)).rollup!.needs;
 }
 

@@ -37,13 +37,14 @@ describe('a roll-up put together from encoded rows', () => {
       fc.property(demands, fc.string({ minLength: 1 }), (given, clusterId) => {
         const demand = new RowDemand();
         demand.set(given);
-        const frame = rollupFrame(clusterId, 1_700_000_000_123, demand);
+        const { bytes: frame, release } = rollupFrame(clusterId, 1_700_000_000_123, demand);
         largest = Math.max(largest, frame.length);
         const expected = encode('OperatorMessage', {
           rollup: { clusterId, timestampUnixNanos: 1_700_000_000_123e6, needs: given.map(needOf) },
         });
         const plain = (bytes: Uint8Array) => toPlain('OperatorMessage', decode('OperatorMessage', bytes));
         expect(plain(frame)).toEqual(plain(expected));
+        release(); // the next one is written over it
       }),
     );
     expect(largest).toBeGreaterThan(16_384); // lengths of one, two and three bytes were needed
@@ -53,7 +54,7 @@ describe('a roll-up put together from encoded rows', () => {
     const demand = new RowDemand();
     const [row] = fc.sample(rows, 1);
     demand.set([row!, row!]);
-    const { rollup } = decode('OperatorMessage', rollupFrame('blue', 1, demand));
+    const { rollup } = decode('OperatorMessage', rollupFrame('blue', 1, demand).bytes);
     expect(rollup?.needs).toHaveLength(2);
   });
 });

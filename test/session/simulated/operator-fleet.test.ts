@@ -73,8 +73,8 @@ describe('many operators', () => {
 
   it('do not take nodes that were there before for bindings', async () => {
     const { report } = await rig({ binds: true, boundBefore: 6 });
-    await expect.poll(() => report().sessions.settled).toBe(5);
-    expect(report()).toMatchObject({ binds: { count: 19 }, nodes: { found: 30, configured: 49 } });
+    await expect.poll(() => report().binds.count).toBe(19);
+    expect(report().nodes).toMatchObject({ found: 30, configured: 49 });
   });
 
   it('change their demand with every roll-up, so that machines come and go', async () => {
@@ -107,7 +107,7 @@ describe('many operators', () => {
     const again = shard.session('cluster-0002');
     for (const [machineId, state] of session.announced) again.announce(machineId, state);
     await expect.poll(() => again.count('rollup')).toBeGreaterThan(3);
-    expect(report().nodes.configured).toBeGreaterThanOrEqual(49);
+    await expect.poll(() => report().nodes.configured).toBe(49);
     expect(report().sessions.ended).toEqual({ UNAVAILABLE: 1 });
   });
 
