@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** `flotilla`: finds the command and runs it. Each command is a module of its own, loaded when it is asked for. */
 import { pathToFileURL } from 'node:url';
+import { EXIT_USAGE } from './exit.ts';
 import { versionOf } from './version.ts';
 
 interface Command {
@@ -66,8 +67,6 @@ const COMMANDS: readonly Command[] = [
     run: async (argv) => (await import('./completion.ts')).run(argv, COMMANDS),
   },
 ];
-
-const EXIT_USAGE = 2;
 
 export function helpText(): string {
   const width = Math.max(...COMMANDS.map(({ name }) => name.length));

@@ -1,6 +1,5 @@
 /** `flotilla operators`: simulated clusters as a process of its own, until a signal or their time ends it. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
-import { ShardError } from '../base/errors.ts';
 import { HELP, type OperatorsFlags, parseOperatorsFlags } from '../session/simulated/flags.ts';
 import {
   type FleetReport,
@@ -9,25 +8,19 @@ import {
   summaryText,
 } from '../session/simulated/fleet-report.ts';
 import { OperatorFleet } from '../session/simulated/operator-fleet.ts';
+import { EXIT_FAILED, EXIT_OK, exitCodeOf } from './exit.ts';
 
-const EXIT_OK = 0;
-const EXIT_FAILED = 1;
-const EXIT_USAGE = 2;
 const LINGER_MS = 500;
 
 /** Resolves with the exit code when the operators have ended. */
-export async function run(argv: readonly string[]): Promise<number> {
+export function run(argv: readonly string[]): Promise<number> {
   setLogVerbosity(logVerbosity.NONE); // what goes wrong is said once, by us
-  try {
+  return exitCodeOf('operators', async () => {
     const flags = parseOperatorsFlags(argv);
-    if (!flags.help) return await operate(flags);
+    if (!flags.help) return operate(flags);
     process.stdout.write(HELP);
     return EXIT_OK;
-  } catch (error) {
-    if (!(error instanceof ShardError)) throw error;
-    process.stderr.write(`flotilla operators: ${error.message}\n`);
-    return error.next === 'refuse-to-start' ? EXIT_USAGE : EXIT_FAILED;
-  }
+  });
 }
 
 async function operate(flags: OperatorsFlags): Promise<number> {

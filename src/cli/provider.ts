@@ -1,32 +1,25 @@
 /** `flotilla provider`: a simulated provider as a process of its own, until a signal ends it. */
 import { readFileSync } from 'node:fs';
 import { logVerbosity, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
-import { ShardError } from '../base/errors.ts';
 import { UsageError } from '../base/flag-words.ts';
 import { CATALOGUES } from '../catalogue/catalogue.ts';
 import { HELP, type ProviderFlags, parseProviderFlags } from '../provider/simulated/flags.ts';
 import { generateMachines } from '../provider/simulated/generate.ts';
 import { SimulatedProvider } from '../provider/simulated/provider.ts';
 import { serveProvider } from '../provider/simulated/server.ts';
+import { EXIT_OK, exitCodeOf } from './exit.ts';
 
-const EXIT_OK = 0;
-const EXIT_FAILED = 1;
-const EXIT_USAGE = 2;
 const LINGER_MS = 500;
 
 /** Resolves with the exit code when the provider has ended. */
-export async function run(argv: readonly string[]): Promise<number> {
+export function run(argv: readonly string[]): Promise<number> {
   setLogVerbosity(logVerbosity.NONE); // what goes wrong is said once, by us
-  try {
+  return exitCodeOf('provider', async () => {
     const flags = parseProviderFlags(argv);
-    if (!flags.help) return await serve(flags);
+    if (!flags.help) return serve(flags);
     process.stdout.write(HELP);
     return EXIT_OK;
-  } catch (error) {
-    if (!(error instanceof ShardError)) throw error;
-    process.stderr.write(`flotilla provider: ${error.message}\n`);
-    return error.next === 'refuse-to-start' ? EXIT_USAGE : EXIT_FAILED;
-  }
+  });
 }
 
 async function serve(flags: ProviderFlags): Promise<number> {

@@ -9,31 +9,25 @@ import {
 } from '../config/shard-config.ts';
 import { printConfig, shardHelpText } from '../config/texts.ts';
 import { createLogger, type RootLogger } from '../observe/log.ts';
+import { EXIT_OK, exitCodeOf } from './exit.ts';
 import { ShardService } from './shard-service.ts';
 import { versionOf } from './version.ts';
 
-const EXIT_OK = 0;
-const EXIT_FAILED = 1;
-const EXIT_USAGE = 2;
 /** What a second signal, or a close that hangs, exits with. */
 const EXIT_FORCED = 130;
 /** After the grace for actions, everything else closes within this or is left behind. */
 const CLOSE_MS_MAX = 5_000;
 
 /** Resolves with the exit code when the shard has ended. */
-export async function run(argv: readonly string[]): Promise<number> {
+export function run(argv: readonly string[]): Promise<number> {
   setLogVerbosity(logVerbosity.NONE); // what goes wrong is said once, by us
   const sources: ConfigSources = { argv, environment: process.env };
-  try {
+  return exitCodeOf('shard', async () => {
     const loaded = loadShardConfig(sources);
-    if (loaded.asked === 'start') return await serve(loaded, sources);
+    if (loaded.asked === 'start') return serve(loaded, sources);
     process.stdout.write(loaded.asked === 'help' ? shardHelpText() : printConfig(loaded));
     return EXIT_OK;
-  } catch (error) {
-    if (!(error instanceof ShardError)) throw error;
-    process.stderr.write(`flotilla shard: ${error.message}\n`);
-    return error.next === 'refuse-to-start' ? EXIT_USAGE : EXIT_FAILED;
-  }
+  });
 }
 
 async function serve(loaded: LoadedConfig, sources: ConfigSources): Promise<number> {

@@ -1,6 +1,6 @@
 /** The command line of `flotilla up`: from words to a plan, with one clear line for each mistake. */
 import { parseArgs } from 'node:util';
-import { ShardError } from '../base/errors.ts';
+import { UsageError, wholeNumber } from '../base/flag-words.ts';
 
 export interface UpPlan {
   readonly help: boolean;
@@ -19,15 +19,6 @@ export interface UpPlan {
   readonly seconds: number;
   /** Passed on to `flotilla shard` as they are. */
   readonly shardFlags: readonly string[];
-}
-
-export class UpUsageError extends ShardError {
-  readonly code = 'usage';
-  readonly next = 'refuse-to-start';
-
-  constructor(what: string) {
-    super(`${what}. Nothing was started; flotilla up --help shows what there is.`);
-  }
 }
 
 const MACHINES_PER_CLUSTER = 250;
@@ -73,16 +64,16 @@ export function parseUpFlags(argv: readonly string[]): UpPlan {
   const end = argv.indexOf('--');
   const own = end < 0 ? argv : argv.slice(0, end);
   const { values } = parsed(own);
-  const machines = whole('machines', values.machines, 1, MACHINES_MAX);
+  const machines = wholeNumber('machines', values.machines, 1, MACHINES_MAX);
   const clusters =
     values.clusters === undefined
       ? Math.max(1, Math.round(machines / MACHINES_PER_CLUSTER))
-      : whole('clusters', values.clusters, 1, machines);
+      : wholeNumber('clusters', values.clusters, 1, machines);
   return {
     help: values.help,
     machines,
     clusters,
-    seed: whole('seed', values.seed, 0, Number.MAX_SAFE_INTEGER),
+    seed: wholeNumber('seed', values.seed, 0),
     churn: values.churn,
     cycleInterval: values['cycle-interval'],
     listen: values.listen,
@@ -90,7 +81,7 @@ export function parseUpFlags(argv: readonly string[]): UpPlan {
     latency: values.latency,
     isCalm: values.calm,
     isPlain: values.plain,
-    seconds: whole('seconds', values.seconds, 0, 86_400),
+    seconds: wholeNumber('seconds', values.seconds, 0, 86_400),
     shardFlags: end < 0 ? [] : argv.slice(end + 1),
   };
 }
@@ -99,12 +90,6 @@ function parsed(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS });
   } catch (error) {
-    throw new UpUsageError((error as Error).message.split('\n')[0]!.replace(/\.$/, ''));
+    throw new UsageError((error as Error).message.split('\n')[0]!.replace(/\.$/, ''));
   }
-}
-
-function whole(name: string, text: string, min: number, max: number): number {
-  const value = Number(text);
-  if (text.trim() !== '' && Number.isSafeInteger(value) && value >= min && value <= max) return value;
-  throw new UpUsageError(`--${name} is a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`);
 }

@@ -7,32 +7,25 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ShardError } from '../base/errors.ts';
 import type { ApiHistory, ApiOverview } from '../dashboard/api/types.ts';
 import { Child } from './children.ts';
+import { EXIT_OK, exitCodeOf } from './exit.ts';
 import { parseUpFlags, UP_HELP, type UpPlan } from './up-flags.ts';
 import { pageLines, progressLine, type UpSample } from './up-view.ts';
 
-const EXIT_OK = 0;
-const EXIT_FAILED = 1;
-const EXIT_USAGE = 2;
 const DEFAULT_PORTS = { listen: 7780, metrics: 8780 };
 const STOP_GRACE_MS = 15_000;
 const PAGE_EVERY_MS = 1_000;
 const LINE_EVERY_MS = 5_000;
 
 /** Resolves with the exit code when everything has ended. */
-export async function run(argv: readonly string[]): Promise<number> {
-  try {
+export function run(argv: readonly string[]): Promise<number> {
+  return exitCodeOf('up', async () => {
     const plan = parseUpFlags(argv);
-    if (!plan.help) return await new Up(plan).run();
+    if (!plan.help) return new Up(plan).run();
     process.stdout.write(UP_HELP);
     return EXIT_OK;
-  } catch (error) {
-    if (!(error instanceof ShardError)) throw error;
-    process.stderr.write(`flotilla up: ${error.message}\n`);
-    return error.next === 'refuse-to-start' ? EXIT_USAGE : EXIT_FAILED;
-  }
+  });
 }
 
 class Up {

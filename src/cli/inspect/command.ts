@@ -1,12 +1,11 @@
 /** What the commands that look at a shard have in common: flags, exit codes, one line for what went wrong. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { ShardError } from '../../base/errors.ts';
+import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from '../exit.ts';
 import { API_DEFAULT, ApiClient } from './api-client.ts';
 import { type Output, processOutput } from './terminal.ts';
 
-export const EXIT_OK = 0;
-export const EXIT_FAILED = 1;
-export const EXIT_USAGE = 2;
+export { EXIT_FAILED, EXIT_OK } from '../exit.ts';
 
 export class UsageError extends ShardError {
   readonly code = 'usage';

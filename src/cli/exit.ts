@@ -1,0 +1,17 @@
+/** How a command ends: exit codes, and one line for whatever is not our own mistake. */
+import { ShardError } from '../base/errors.ts';
+
+export const EXIT_OK = 0;
+export const EXIT_FAILED = 1;
+export const EXIT_USAGE = 2;
+
+/** Runs a command; an expected failure is one line on standard error. Resolves with the exit code. */
+export async function exitCodeOf(command: string, run: () => Promise<number>): Promise<number> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof ShardError)) throw error;
+    process.stderr.write(`flotilla ${command}: ${error.message}\n`);
+    return error.next === 'refuse-to-start' ? EXIT_USAGE : EXIT_FAILED;
+  }
+}

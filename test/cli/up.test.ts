@@ -1,0 +1,143 @@
+import { stripVTControlCharacters } from 'node:util';
+import { afterEach, describe, expect, it } from 'vitest';
+import { UsageError } from '../../src/base/flag-words.ts';
+import { parseUpFlags } from '../../src/cli/up-flags.ts';
+import { pageLines, progressLine, type UpSample } from '../../src/cli/up-view.ts';
+import type { ApiOverview } from '../../src/dashboard/api/types.ts';
+import { Processes, until } from '../service/processes.ts';
+
+let processes = new Processes();
+afterEach(async () => {
+  await processes.end();
+  processes = new Processes();
+});
+
+describe('flotilla up', { timeout: 180_000 }, () => {
+  it('shows machines being bound, says where its dashboard is, and ends everything on SIGINT', async () => {
+    const up = processes.start('up', '--machines', '300', '--clusters', '3', '--latency', '100ms/300ms');
+    const dashboard = await until(
+      'the address of the dashboard',
+      () => /dashboard (http:\S+)/.exec(up.output.join('\n'))?.[1] ?? '',
+      (url) => url !== '',
+    );
+    await until(
+      'a line with actions',
+      () => up.output.join('\n'),
+      (text) => /Bootstrap \d+/.test(text),
+      120_000,
+    );
+    const page = await fetch(dashboard);
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain('Flotilla');
+    up.child.kill('SIGINT');
+    expect(await up.exited).toBe(0);
+    await expect(fetch(dashboard)).rejects.toThrow(); // nobody is left behind
+  });
+
+  it('ends its processes when it is killed without a word', async () => {
+    const up = processes.start('up', '--machines', '100', '--clusters', '1');
+    const dashboard = await until(
+      'the address of the dashboard',
+      () => /dashboard (http:\S+)/.exec(up.output.join('\n'))?.[1] ?? '',
+      (url) => url !== '',
+    );
+    up.child.kill('SIGKILL');
+    await up.exited;
+    const isGone = () =>
+      fetch(dashboard).then(
+        () => false,
+        () => true,
+      );
+    await until('nobody listens', isGone, (gone) => gone);
+  });
+
+  it('ends with one line and exit code 2 when a part cannot start', async () => {
+    const up = processes.start('up', '--machines', '100', '--', '--cycle-interval', 'soon');
+    expect(await up.exited).toBe(2);
+    const errors = up.output.filter(
+      (line) => !line.startsWith('flotilla up: ') || line.includes('ended with'),
+    );
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toContain('cycle-interval');
+  });
+});
+
+describe('the command line of flotilla up', () => {
+  it('has defaults that work, and one cluster for every 250 machines', () => {
+    expect(parseUpFlags([])).toMatchObject({ machines: 10_000, clusters: 40, seed: 1, shardFlags: [] });
+    expect(parseUpFlags(['--machines', '500000']).clusters).toBe(2_000);
+    expect(parseUpFlags(['--', '--dry-run']).shardFlags).toEqual(['--dry-run']);
+  });
+
+  for (const words of [
+    ['--machines', '0'],
+    ['--clusters', '11', '--machines', '10'],
+    ['--seconds', 'x'],
+    ['--nope'],
+    ['stray'],
+  ]) {
+    it(`refuses ${words.join(' ')} with one line`, () => {
+      expect(() => parseUpFlags(words)).toThrow(UsageError);
+      try {
+        parseUpFlags(words);
+      } catch (error) {
+        expect((error as Error).message.split('\n')).toHaveLength(1);
+      }
+    });
+  }
+});
+
+const COUNTS = {
+  Speculative: 5,
+  Creating: 0,
+  Idle: 1,
+  Configuring: 0,
+  Configured: 4,
+  Draining: 0,
+  Deleting: 0,
+  Failed: 0,
+};
+
+const SAMPLE = {
+  elapsedMs: 65_000,
+  cycleMs: 1.25,
+  actionsByKind: { Bootstrap: 4, Provision: 0 },
+  operators: 'connected',
+  overview: {
+    shardId: 'shard-0',
+    epoch: 3,
+    cycle: 12,
+    machines: 10,
+    needs: 4,
+    unmetNeeds: 1,
+    byState: COUNTS,
+    cost: { totalUsd: 12.4, idleUsd: 1 },
+    queue: {
+      inFlight: 2,
+      concurrency: 256,
+      queued: 1,
+      readsInFlight: 0,
+      stuckMachines: 0,
+      machinesInBackoff: 0,
+    },
+    rails: { heldBack: '' },
+  } as unknown as ApiOverview,
+} satisfies UpSample;
+
+describe('what flotilla up shows', () => {
+  it('is one line where there is no terminal', () => {
+    expect(progressLine(SAMPLE)).toBe(
+      '65s  cycle 12 1.3 ms  needs 4 (1 unmet)  configured 4, idle 1, offers 5  in flight 2, queued 1  $12/h  Bootstrap 4',
+    );
+  });
+
+  for (const columns of [40, 80, 200]) {
+    it(`is a page no wider than ${columns} columns in a terminal`, () => {
+      const lines = pageLines(SAMPLE, 'http://127.0.0.1:8780/', columns);
+      for (const line of lines) {
+        expect(stripVTControlCharacters(line).length).toBeLessThanOrEqual(columns);
+      }
+      expect(lines.join('\n')).toContain('Configured');
+    });
+  }
+});
