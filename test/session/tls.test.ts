@@ -103,10 +103,13 @@ describe('identity on TLS', () => {
   it('opens no session without a client certificate, or with one of another authority', async () => {
     const { connect, server } = await tlsRig();
     const stranger = issue(makeAuthority('another authority'), { uri: ['bigfleet://cluster/east'] });
-    for (const credentials of [clientCredentials(null), clientCredentials(stranger)]) {
-      expect((await connect({ clusterId: 'east', credentials }).endedWith()).code).toBe('UNAVAILABLE');
+    const plaintext = ChannelCredentials.createInsecure();
+    for (const credentials of [clientCredentials(null), clientCredentials(stranger), plaintext]) {
+      const { code } = await connect({ clusterId: 'east', credentials }).endedWith();
+      // In TLS 1.3 a client may speak before it hears that it was refused: how its library puts that is its own.
+      expect(['UNAVAILABLE', 'INTERNAL', 'CANCELLED', 'UNKNOWN']).toContain(code);
     }
-    expect((await connect({ clusterId: 'east' }).endedWith()).code).toBe('UNAVAILABLE'); // plaintext
+    expect(server.counters.framesIn.hello).toBe(0);
     expect(server.counters.sessionsInstalled).toBe(0);
   });
 

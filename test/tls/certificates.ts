@@ -65,7 +65,8 @@ function certificate(
   );
   const signature = Buffer.concat([Buffer.from([0]), sign('sha256', toBeSigned, issuerKey)]);
   const bytes = der(0x30, toBeSigned, ecdsaWithSha256, der(0x03, signature));
-  return `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
+  const lines = bytes.toString('base64').match(/.{1,64}/g)!;
+  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
 }
 
 function nameOf(commonName: string): Buffer {
