@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** `flotilla`: finds the command and runs it. Each command is a module of its own, loaded when it is asked for. */
+import { realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { EXIT_USAGE } from './exit.ts';
 import { versionOf } from './version.ts';
@@ -110,8 +111,9 @@ function followParent(): void {
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 }
 
+/** An installed `flotilla` is a link to this file, and a module's own address is never that of a link. */
 const started = process.argv[1];
-if (started !== undefined && import.meta.url === pathToFileURL(started).href) {
+if (started !== undefined && import.meta.url === pathToFileURL(realpathSync(started)).href) {
   followParent();
   process.exitCode = await main(process.argv.slice(2));
 }

@@ -88,10 +88,11 @@ function reload(
   }
 }
 
-/** SIGTERM and SIGINT end the process in order; a second one at once. */
+/** SIGTERM and SIGINT end the process in order; a second one at once. SIGHUP is never its end, not even while it starts. */
 class Signals {
   readonly first: Promise<string>;
   readonly #onEnd: (signal: string) => void;
+  readonly #onSignalHangUp = () => this.#onHangUp();
   #onHangUp: () => void = () => {};
   #count = 0;
 
@@ -106,16 +107,16 @@ class Signals {
     };
     process.on('SIGTERM', this.#onEnd);
     process.on('SIGINT', this.#onEnd);
+    process.on('SIGHUP', this.#onSignalHangUp);
   }
 
   onHangUp(run: () => void): void {
     this.#onHangUp = run;
-    process.on('SIGHUP', this.#onHangUp);
   }
 
   close(): void {
     process.off('SIGTERM', this.#onEnd);
     process.off('SIGINT', this.#onEnd);
-    process.off('SIGHUP', this.#onHangUp);
+    process.off('SIGHUP', this.#onSignalHangUp);
   }
 }

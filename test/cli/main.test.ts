@@ -1,12 +1,17 @@
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
-function flotilla(...argv: string[]): Promise<{ code: number; out: string; error: string }> {
+const flotilla = (...argv: string[]) => started(MAIN, ...argv);
+
+function started(main: string, ...argv: string[]): Promise<{ code: number; out: string; error: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [MAIN, ...argv], (failure, out, error) => {
+    execFile(process.execPath, [main, ...argv], (failure, out, error) => {
       resolve({ code: typeof failure?.code === 'number' ? failure.code : 0, out, error });
     });
   });
@@ -36,6 +41,15 @@ describe('flotilla', () => {
   it('given version, then it prints the version of the package', async () => {
     const { code, out } = await flotilla('version');
     expect(code).toBe(0);
+    expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('given that it is started through a link, as an installed one is, then it runs all the same', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'flotilla-link-'));
+    const link = join(folder, 'flotilla');
+    symlinkSync(MAIN, link);
+    const { out } = await started(link, 'version');
+    rmSync(folder, { recursive: true });
     expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
