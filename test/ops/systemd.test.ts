@@ -1,0 +1,69 @@
+/** The unit for systemd: it starts what there is to start, gives the shard the time that it asks for, and is understood. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { environmentNameOf, flagOf, type Setting } from '../../src/config/setting.ts';
+import { SHARD_SETTINGS } from '../../src/config/shard-settings.ts';
+
+const OPS = join(import.meta.dirname, '../../docs/ops');
+const UNIT = readFileSync(join(OPS, 'flotilla-shard.service'), 'utf8');
+const TLS = readFileSync(join(OPS, 'flotilla-shard-tls.conf'), 'utf8');
+/** What src/cli/shard.ts gives everything but actions to close. */
+const CLOSE_SECONDS = 5;
+
+const valuesOf = (key: string, text = UNIT) =>
+  [...text.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value!);
+
+describe('docs/ops/flotilla-shard.service', () => {
+  it('starts the shard with flags and variables that exist', () => {
+    expect(valuesOf('ExecStart')[0]).toMatch(
+      /^\/usr\/bin\/node \/opt\/flotilla\/dist\/src\/cli\/main\.js shard --config \S+$/,
+    );
+    const fields = Object.entries(SHARD_SETTINGS) as [string, Setting<unknown>][];
+    const known = fields.map(([field, setting]) => environmentNameOf(flagOf(field, setting)));
+    const given = [...valuesOf('Environment'), ...valuesOf('Environment', TLS)].map(
+      (value) => value.split('=')[0]!,
+    );
+    expect(given.filter((name) => name.startsWith('FLOTILLA_'))).toHaveLength(4);
+    expect(given.filter((name) => name !== 'NODE_ENV' && !known.includes(name))).toEqual([]);
+  });
+
+  it('waits for the end longer than the shard takes for it', () => {
+    const graceMs = SHARD_SETTINGS.shutdownGraceMs.defaultValue({ coreCount: 1 });
+    const stopSeconds = Number(/^(\d+)s$/.exec(valuesOf('TimeoutStopSec')[0]!)?.[1]);
+    expect(stopSeconds).toBeGreaterThan(graceMs / 1000 + CLOSE_SECONDS);
+  });
+
+  it('lets V8 compile, and the data directory be locked by a socket', () => {
+    expect(valuesOf('MemoryDenyWriteExecute')).toEqual(['no']);
+    expect(valuesOf('RestrictAddressFamilies')[0]!.split(' ')).toContain('AF_UNIX');
+  });
+
+  it('hands over the TLS files that it names', () => {
+    const credentials = valuesOf('LoadCredential', TLS).map((value) => value.split(':')[0]);
+    const used = valuesOf('Environment', TLS).map((value) => /=%d\/(.+)$/.exec(value)?.[1]);
+    expect(used).toEqual(credentials);
+  });
+
+  // Where there is no systemd, what is above is all that can be said.
+  if (spawnSync('systemd-analyze', ['--version']).status === 0) {
+    it('is understood by systemd, with and without TLS', () => {
+      const folder = mkdtempSync(join(tmpdir(), 'flotilla-unit-'));
+      try {
+        const unit = join(folder, 'flotilla-shard.service');
+        writeFileSync(unit, UNIT.replace('/usr/bin/node', process.execPath));
+        const verify = () =>
+          execFileSync('systemd-analyze', ['verify', unit], { encoding: 'utf8', stdio: 'pipe' });
+        expect(verify()).toBe('');
+        mkdirSync(`${unit}.d`);
+        cpSync(join(OPS, 'flotilla-shard-tls.conf'), join(`${unit}.d`, 'tls.conf'));
+        expect(existsSync(join(`${unit}.d`, 'tls.conf'))).toBe(true);
+        expect(verify()).toBe('');
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+  }
+});
