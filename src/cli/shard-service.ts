@@ -170,6 +170,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
       source: view,
       intervalMs: config.coordinatorHeartbeatIntervalMs,
       tls,
+      onTerm: (term) => operators.setCoordinatorTerm(term),
       onEvent: ({ level, ...event }) => logEvent(log, level, event),
     });
     closers.push(() => reporter.close());

@@ -29,6 +29,8 @@ export interface ReporterOptions {
   readonly tls?: TlsFiles | undefined;
   readonly callTimeoutMs?: number;
   readonly clock?: Clock;
+  /** A higher term than any before. */
+  readonly onTerm?: (term: number) => void;
   /** Never throws. */
   readonly onEvent?: (event: CoordinationEvent) => void;
 }
@@ -146,7 +148,14 @@ export class CoordinatorReporter {
   }
 
   #follow(reply: ReportAck): void {
+    const termBefore = this.#instructions.highestTerm;
     this.#instructions.seeTerm(reply.coordinatorTerm);
+    this.#receive(reply);
+    const { highestTerm } = this.#instructions;
+    if (highestTerm > termBefore) this.#options.onTerm?.(highestTerm);
+  }
+
+  #receive(reply: ReportAck): void {
     for (const instruction of reply.instructions) {
       const repeatedBefore = this.#instructions.counts.repeated;
       const ack = this.#instructions.receive(instruction, this.#clock.nowMs());

@@ -5,8 +5,8 @@ import type { Requirement } from '../needs/requirements.ts';
 import type { CapacityHint, NodeState, ReclaimInstruction } from '../shard/ports/operators.ts';
 import { encode } from '../wire/codec.ts';
 
-export function encodeAck(echo: 'hello' | 'rollup', shardEpoch: number): Buffer {
-  return encode('ShardMessage', { ack: { echo, shardEpoch } });
+export function encodeAck(echo: 'hello' | 'rollup', shardEpoch: number, coordinatorTerm: number): Buffer {
+  return encode('ShardMessage', { ack: { echo, shardEpoch, coordinatorTerm } });
 }
 
 export function encodeBootstrapRequest(

@@ -66,7 +66,7 @@ export class Operators implements OperatorsPort, SessionHost {
   readonly counters: OperatorCounters = newCounters();
   readonly #options: OperatorsOptions;
   readonly #shard: ShardForOperators;
-  readonly #acks: AckFrames;
+  #acks: AckFrames;
   readonly #byCluster = new Map<string, Session>();
   /** Streams that are open and not ended, sessions or not yet. */
   readonly #streams = new Set<Session>();
@@ -81,7 +81,7 @@ export class Operators implements OperatorsPort, SessionHost {
     this.#options = options;
     this.#shard = options.shard;
     const { epoch } = options.shard;
-    this.#acks = { hello: encodeAck('hello', epoch), rollup: encodeAck('rollup', epoch) };
+    this.#acks = acksOf(epoch, 0);
     this.#rollups = new RollupQueue(options.shard);
     this.#expiry = setInterval(() => this.#expire(), EXPIRY_INTERVAL_MS);
     this.#expiry.unref();
@@ -94,6 +94,11 @@ export class Operators implements OperatorsPort, SessionHost {
     this.#streams.add(session);
     stream.once('close', () => this.#streams.delete(session));
     if (this.#endedWith !== null) session.end(status.UNAVAILABLE, this.#endedWith);
+  }
+
+  /** Acks carry the highest term that a coordinator spoke for. */
+  setCoordinatorTerm(term: number): void {
+    this.#acks = acksOf(this.#shard.epoch, term);
   }
 
   get sessionCount(): number {
@@ -191,7 +196,7 @@ export class Operators implements OperatorsPort, SessionHost {
     const departures = this.#departuresOf(clusterId);
     departures.reopen(this.nowMs());
     this.#options.onEvent?.({ kind: 'session_opened', clusterId, peer });
-    return new Outbox(clusterId, this.#shard, this.#acks, departures);
+    return new Outbox(clusterId, this.#shard, () => this.#acks, departures);
   }
 
   rollup(session: Session, payload: Uint8Array): void {
@@ -248,4 +253,8 @@ export class Operators implements OperatorsPort, SessionHost {
       if (departures.size === 0 && !this.#byCluster.has(clusterId)) this.#departures.delete(clusterId);
     }
   }
+}
+
+function acksOf(epoch: number, term: number): AckFrames {
+  return { hello: encodeAck('hello', epoch, term), rollup: encodeAck('rollup', epoch, term) };
 }

@@ -33,7 +33,7 @@ interface ControlFrame {
 export class Outbox {
   readonly #clusterId: string;
   readonly #shard: OutboxShard;
-  readonly #acks: AckFrames;
+  readonly #acks: () => AckFrames;
   readonly #departures: Departures;
   #helloAcks = 0;
   #rollupAcks = 0;
@@ -47,7 +47,7 @@ export class Outbox {
   readonly #ahead = new Set<number>();
   readonly #hints = new Map<string, CapacityHint>();
 
-  constructor(clusterId: string, shard: OutboxShard, acks: AckFrames, departures: Departures) {
+  constructor(clusterId: string, shard: OutboxShard, acks: () => AckFrames, departures: Departures) {
     this.#clusterId = clusterId;
     this.#shard = shard;
     this.#acks = acks;
@@ -93,11 +93,11 @@ export class Outbox {
   nextUrgent(): Buffer | null {
     if (this.#helloAcks > 0) {
       this.#helloAcks--;
-      return this.#acks.hello;
+      return this.#acks().hello;
     }
     if (this.#rollupAcks > 0) {
       this.#rollupAcks--;
-      return this.#acks.rollup;
+      return this.#acks().rollup;
     }
     while (this.#controlRead < this.#control.length) {
       const frame = this.#control[this.#controlRead++]!;

@@ -7,10 +7,12 @@ import { MachineState as S } from '../../src/machine/state.ts';
 import { Operator } from '../../src/needs/requirements.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
 import { SimulatedOperator } from '../../src/session/simulated/operator.ts';
+import { TestCoordinator } from '../coordination/coordinator.ts';
 import { metric, Processes, type Program, ProviderTruth, type ShardProgram, until } from './processes.ts';
 
 const TIMEOUT_MS = 120_000;
 const FAST = ['--cycle-interval', '500ms', '--reclaim-cap-fraction', '0', '--empty-rollup-guard=false'];
+const COORDINATED = ['--coordinator-heartbeat-interval', '200ms', '--advertise-addr', 'shard.example:7780'];
 const ASYNCHRONOUS = ['--latency', '150ms/400ms'];
 
 let processes = new Processes();
@@ -318,5 +320,53 @@ describe('when something breaks', { timeout: TIMEOUT_MS }, () => {
     const program = processes.start('shard');
     expect(await program.exited).toBe(2);
     expect(program.output.join('\n')).toContain('flotilla up');
+  });
+});
+
+describe('with a coordinator', { timeout: TIMEOUT_MS }, () => {
+  it('K1: it is reported to, its instructions are acked, its term is in the acks of operators; gone, nothing changes', async () => {
+    const coordinator = await TestCoordinator.serve();
+    closers.push(() => coordinator.close());
+    const { state } = coordinator;
+    state.term = 7;
+    const { shard } = await world([], ...['--coordinator-addr', coordinator.address], ...COORDINATED);
+    const operator = await connect(shard);
+    operator.setDemand(rows(50)); // ten more than there are
+    await until(
+      '40 nodes',
+      () => nodesIn(operator, S.Configured).length,
+      (count) => count === 40,
+    );
+    const report = await until(
+      'a report of it',
+      () => state.reports.at(-1)!,
+      ({ shortfalls, summary }) => summary!.totalMachines === 40 && shortfalls.length === 1,
+    );
+    expect(report).toMatchObject({ shardId: 'shard-0', shardAddress: 'shard.example:7780' });
+    expect(report.shortfalls[0]).toMatchObject({ priority: 1_000, deficit: { resources: { cpu: '10' } } });
+    state.instruct('shard-0', { assignDomain: { topologyKey: 'zone', topologyValue: 'a' } });
+    await until(
+      'the ack',
+      () => state.acks.length,
+      (count) => count === 1,
+    );
+    expect(state.acks[0]).toMatchObject({ outcome: 1 });
+    const term = await until(
+      'the term',
+      async () => {
+        const second = await connect(shard, 'second');
+        return second.coordinatorTerm;
+      },
+      (seen) => seen === 7,
+    );
+    expect(term).toBe(7);
+    await coordinator.close();
+    operator.setDemand(rows(3));
+    await until(
+      'work goes on',
+      () => nodesIn(operator, S.Configured).length,
+      (count) => count === 3,
+    );
+    expect((await fetch(`${shard.http}readyz`)).status).toBe(200);
   });
 });

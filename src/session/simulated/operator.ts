@@ -66,6 +66,7 @@ export class SimulatedOperator {
   readonly endings: { readonly status: number; readonly details: string }[] = [];
   /** From the last ack of a Hello. */
   shardEpoch = 0;
+  coordinatorTerm = 0;
   readonly #channels: ShardChannels;
   readonly #session: OperatorSession;
   readonly #demand = new RowDemand();
@@ -190,8 +191,9 @@ export class SimulatedOperator {
 
   #sink(): SessionSink {
     return {
-      onStanding: (shardEpoch) => {
+      onStanding: ({ shardEpoch, coordinatorTerm }) => {
         this.shardEpoch = shardEpoch;
+        this.coordinatorTerm = coordinatorTerm;
         this.#changed();
       },
       onEnded: (status, details) => {

@@ -9,6 +9,7 @@ import { status } from '@grpc/grpc-js';
 import type { Random } from '../../base/random.ts';
 import { decode, encode } from '../../wire/codec.ts';
 import type {
+  Acknowledgement,
   BootstrapRequest,
   OperatorMessageInit,
   ReclaimInstruction,
@@ -22,7 +23,7 @@ import type { BootstrapAnswer, OperatorBehaviour, ReconnectSettings } from './se
 /** Who is told what happens on a session. */
 export interface SessionSink {
   /** A stream was greeted. */
-  onStanding(shardEpoch: number): void;
+  onStanding(ack: Acknowledgement): void;
   onEnded(status: number, details: string): void;
   /** Before a roll-up is put together: the last moment to change the demand. */
   onRollupDue(): void;
@@ -182,13 +183,14 @@ export class OperatorSession {
 
   #receiveMessage(frame: Buffer): void {
     const message = decoded(frame);
-    if (message?.ack) this.#acknowledged(message.ack.echo, message.ack.shardEpoch);
+    if (message?.ack) this.#acknowledged(message.ack);
     else if (message?.bootstrapRequest) this.#answerBootstrap(message.bootstrapRequest);
     else if (message?.reclaimInstruction) this.#reclaim(message.reclaimInstruction);
     else this.#options.counters.malformedFrames++;
   }
 
-  #acknowledged(echo: string, shardEpoch: number): void {
+  #acknowledged(ack: Acknowledgement): void {
+    const { echo } = ack;
     const { counters, sink } = this.#options;
     if (echo === 'rollup') {
       counters.rollupsAcked++;
@@ -197,7 +199,7 @@ export class OperatorSession {
       this.#isStanding = true;
       this.#attempt = 0;
       counters.sessionsOpened++;
-      sink.onStanding(shardEpoch);
+      sink.onStanding(ack);
       if (this.behaviour.rollupIntervalMs === 0) return;
       this.sendRollup();
       this.#scheduleRollup();
