@@ -152,7 +152,7 @@ export class ShardMetrics implements ShardObserver {
       registry,
       shard(
         'provisioning_latency_seconds',
-        'From enqueueing a Bootstrap or Provision to its success or ack.',
+        'From enqueueing a Bootstrap or Provision until its machine is Configured.',
       ),
       WAIT_BUCKETS_SECONDS,
     );
@@ -272,10 +272,11 @@ export class ShardMetrics implements ShardObserver {
     const isDone = outcome === 'success' || outcome === 'accepted';
     if (kind === 'Bootstrap' && callMs > 0) this.#configureSeconds.observe(callMs / 1_000);
     if ((kind === 'Reclaim' || kind === 'Preempt') && callMs > 0) this.#drainSeconds.observe(callMs / 1_000);
-    if ((kind === 'Bootstrap' || kind === 'Provision') && isDone) {
-      this.#provisioningSeconds.observe(durationMs / 1_000);
-    }
     if (kind === 'Delete' && isDone) this.#idleReleases.add(1);
+  }
+
+  machineBound(latencyMs: number): void {
+    this.#provisioningSeconds.observe(latencyMs / 1_000);
   }
 
   listingEnded(report: ListingReport): void {

@@ -24,6 +24,7 @@ import { ActionRunner } from './execute/runner.ts';
 import { CapacityHints } from './hints.ts';
 import { Announcer } from './machines/announce.ts';
 import { Backoffs } from './machines/backoff.ts';
+import { BindingTimes } from './machines/binding-times.ts';
 import { type MachineChanged, MachineChanges } from './machines/changes.ts';
 import { FollowUpReads } from './machines/reads.ts';
 import { StuckMachines } from './machines/stuck.ts';
@@ -73,6 +74,7 @@ export class Shard implements ShardForOperators {
   readonly #operators = new OperatorsSwitch();
   readonly #announcer: Announcer;
   readonly #hints: CapacityHints;
+  readonly #bindingTimes: BindingTimes;
   readonly #loop: CycleLoop;
   /** Machines that drain for a need: that one is Idle again is worth a cycle (C1). */
   readonly #drainingForNeed = new Set<number>();
@@ -110,6 +112,7 @@ export class Shard implements ShardForOperators {
     this.backoffs = new Backoffs(inventory, observer);
     this.stuck = new StuckMachines(inventory, this.reads, observer, clock, settings.stuckAfterMs);
     this.#announcer = new Announcer(inventory, this.#operators, (cluster) => this.sessions.has(cluster));
+    this.#bindingTimes = new BindingTimes((latencyMs) => observer.machineBound?.(latencyMs));
     this.#hints = new CapacityHints({
       inventory,
       needs,
@@ -152,6 +155,7 @@ export class Shard implements ShardForOperators {
         this.#drainingForNeed.add(slot);
         this.engine.preemptionBegan(slot, cluster, fingerprint, group);
       },
+      onBind: (slot) => this.#bindingTimes.begun(slot, clock.nowMs()),
       onRoom: () => this.#wake(),
     });
     this.cycle = new Cycle({
@@ -329,7 +333,9 @@ export class Shard implements ShardForOperators {
 
   #changed(change: Readonly<MachineChanged>): void {
     const { slot, from, to, source } = change;
-    this.backoffs.changed(change, this.#options.clock.nowMs());
+    const nowMs = this.#options.clock.nowMs();
+    this.backoffs.changed(change, nowMs);
+    this.#bindingTimes.changed(change, nowMs);
     this.stuck.changed(change);
     this.#announcer.changed(change);
     if (to === 0) this.reads.forget(slot);

@@ -25,6 +25,7 @@ export interface WorldOptions {
   readonly onCycle?: (report: CycleReport) => void;
   readonly onAction?: (record: ActionRecord) => void;
   readonly onEvent?: (event: ShardEvent) => void;
+  readonly onBound?: (latencyMs: number) => void;
 }
 
 /** One shard process. */
@@ -89,12 +90,13 @@ export class SimulatedWorld {
       epoch,
       inFlight,
     });
-    const { onCycle, onAction, onEvent } = this.#options;
+    const { onCycle, onAction, onEvent, onBound } = this.#options;
     const observer: ShardObserver = {
       audits: false,
       cycleEnded: (report) => onCycle?.(report),
       actionEnded: (record) => onAction?.(record),
       listingEnded: () => {},
+      machineBound: (latencyMs) => onBound?.(latencyMs),
       happened: (event) => onEvent?.(event),
     };
     const shard = new Shard({

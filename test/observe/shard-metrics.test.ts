@@ -126,6 +126,7 @@ describe('X9: an action', () => {
     metrics.actionEnded(
       actionRecord({ kind: 'Bootstrap', outcome: 'blob_timeout', blobMs: 30_000, callMs: 0 }),
     );
+    metrics.machineBound(600);
     metrics.actionEnded(actionRecord({ kind: 'Preempt', callMs: 20 }));
     metrics.actionEnded(actionRecord({ kind: 'Delete' }));
     metrics.actionEnded(actionRecord({ kind: 'Delete', outcome: 'provider_error' }));

@@ -110,6 +110,8 @@ export class Fixture {
   readonly actions: ActionRecord[] = [];
   readonly cycles: CycleReport[] = [];
   readonly events: ShardEvent[] = [];
+  /** From enqueueing to Configured, ms. */
+  readonly latenciesMs: number[] = [];
 
   constructor(options: FixtureOptions = {}) {
     const { demand = { c1: [] } } = options;
@@ -121,6 +123,7 @@ export class Fixture {
       onAction: (record) => this.actions.push(record),
       onCycle: (report) => this.cycles.push(report),
       onEvent: (event) => this.events.push(event),
+      onBound: (latencyMs) => this.latenciesMs.push(latencyMs),
     });
     for (const seed of options.machines ?? []) this.world.provider.add(seed);
     for (const [id, rows] of Object.entries(demand)) this.cluster(id).rows = rows;

@@ -13,6 +13,10 @@ for (const [name, provider] of PROVIDERS) {
       expect(fixture.started('create')).toHaveLength(3);
       expect(fixture.started('configure').map(({ cluster }) => cluster)).toEqual(['c1', 'c1', 'c1']);
       expect([...fixture.cluster().nodes.values()]).toEqual([S.Configured, S.Configured, S.Configured]);
+      // The time that it took is told per machine, over both steps.
+      expect(fixture.latenciesMs).toHaveLength(3);
+      const isAsynchronous = provider.operations !== undefined;
+      for (const latencyMs of fixture.latenciesMs) expect(latencyMs > 1_500).toBe(isAsynchronous);
     });
 
     it('X6, X7: demand shrinks, machines drain to Idle and are released after their hold', async () => {

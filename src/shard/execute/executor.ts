@@ -33,6 +33,8 @@ export interface ExecutorOptions {
   readonly observer: ShardObserver;
   /** P6: the machine drains for this need from now on. */
   readonly onPreempt: (slot: number, cluster: number, fingerprint: number, group: number) => void;
+  /** A machine is on its way to a cluster. */
+  readonly onBind: (slot: number) => void;
   /** C1: the queue dropped something, and has fallen to half. */
   readonly onRoom: () => void;
 }
@@ -151,6 +153,7 @@ export class Executor {
     const { slot, kind, needCluster, needFingerprint, needGroup } = action;
     const isBinding = kind === ActionKind.Bootstrap || kind === ActionKind.Provision;
     inventory.setIntentRefs(slot, kind, isBinding ? this.#bindingAt(list, index) : undefined);
+    if (isBinding) this.#options.onBind(slot);
     if (kind === ActionKind.Preempt) onPreempt(slot, needCluster, needFingerprint, needGroup);
     this.#actions.add(action);
     this.#heldBy.set(action.clusterId, (this.#heldBy.get(action.clusterId) ?? 0) + 1);

@@ -13,6 +13,8 @@ export interface ShardObserver {
   /** Every action that was executed, when its fate is known; with `audits` also those suppressed, dry-run or dropped (C5). */
   actionEnded(record: ActionRecord): void;
   listingEnded(report: ListingReport): void;
+  /** A machine is a node, so long after its action was enqueued. */
+  machineBound?(latencyMs: number): void;
   /** Something that a person may want to read in a log. */
   happened(event: ShardEvent): void;
 }
