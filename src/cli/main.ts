@@ -63,6 +63,11 @@ const COMMANDS: readonly Command[] = [
     run: async (argv) => (await import('./conformance.ts')).run(argv),
   },
   {
+    name: 'profile',
+    summary: 'sum up CPU profiles of a shard and its threads',
+    run: async (argv) => (await import('./profile.ts')).run(argv),
+  },
+  {
     name: 'completion',
     summary: 'print a script that completes commands and flags in bash, zsh or fish',
     run: async (argv) => (await import('./completion.ts')).run(argv, COMMANDS),
