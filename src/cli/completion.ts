@@ -70,9 +70,10 @@ export async function run(
   return 0;
 }
 
-/** The flags that a help text names at the beginning of a line. */
+/** The flags that a help text names at the beginning of a line, one or several with commas. */
 export function flagsIn(help: string): string[] {
-  const found = [...help.matchAll(/^\s+(?:-\w, )?(--[a-z][a-z0-9-]*)/gm)].map(([, flag]) => flag!);
+  const lists = help.matchAll(/^\s+(?:-\w, )?(--[a-z][a-z0-9-]*(?:, --[a-z][a-z0-9-]*)*)/gm);
+  const found = [...lists].flatMap(([, flags]) => flags!.split(', '));
   return [...new Set(found)].sort();
 }
 

@@ -1,4 +1,4 @@
-/** A record of the audit log as a line. Times are ISO 8601 in UTC, durations seconds; docs/ops/README.md lists the keys. */
+/** A record of the audit log as a line. Times are ISO 8601 in UTC, durations seconds; docs/operating.md lists the keys. */
 import type { ActionRecord } from '../shard/ports/observer.ts';
 
 export function auditLine(record: ActionRecord): string {

@@ -1,0 +1,166 @@
+/** What the pages tell a reader to open or to run is there. */
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { helpText } from '../../src/cli/main.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+interface Page {
+  /** From the top of the repository. */
+  readonly path: string;
+  readonly text: string;
+}
+
+function pagesOf(folder: string, recursive: boolean): Page[] {
+  return readdirSync(join(ROOT, folder), { recursive, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => ({
+      path: join(folder, file),
+      text: readFileSync(join(ROOT, folder, file), 'utf8'),
+    }));
+}
+
+const pages = [...pagesOf('.', false), ...pagesOf('docs', true), ...pagesOf('bench', true)];
+
+/** As GitHub makes them: lower case, spaces to dashes, other signs away. */
+function anchorsOf(text: string): Set<string> {
+  const headings = [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/^#+ (.*)$/gm)];
+  return new Set(
+    headings.map(([, heading]) =>
+      heading!
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+/** Links and pictures, in Markdown and in HTML. */
+function linksOf(text: string): string[] {
+  const prose = text.replaceAll(/^```.*?^```/gms, '').replaceAll(/`[^`\n]*`/g, '');
+  const markdown = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!);
+  const html = [...prose.matchAll(/\b(?:src|srcset|href)="([^"]+)"/g)].map(([, target]) => target!);
+  return [...markdown, ...html];
+}
+
+function whyBroken({ path, text }: Page, link: string): string | null {
+  if (/^[a-z]+:/.test(link)) return null; // Somewhere else: not ours to keep.
+  const [file, anchor] = link.split('#') as [string, string?];
+  const target = file === '' ? path : relative(ROOT, join(ROOT, dirname(path), file));
+  if (!existsSync(join(ROOT, target))) return `${path}: ${link} is not there`;
+  if (anchor === undefined || !target.endsWith('.md')) return null;
+  const anchors = anchorsOf(file === '' ? text : readFileSync(join(ROOT, target), 'utf8'));
+  return anchors.has(anchor) ? null : `${path}: ${link}: there is no such heading`;
+}
+
+/** Code, inline and in blocks: what a reader would type. */
+function codeOf(text: string): string {
+  return [...text.matchAll(/^```.*?\n(.*?)^```|`([^`\n]+)`/gms)]
+    .map(([, block, inline]) => block ?? inline)
+    .join('\n');
+}
+
+const COMMANDS = [...helpText().matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!);
+const SCRIPTS = Object.keys(
+  (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object }).scripts,
+);
+
+describe('the pages', () => {
+  it('link only to what is there', () => {
+    const links = pages.flatMap((page) => linksOf(page.text).map((link) => ({ page, link })));
+    expect(links.length).toBeGreaterThan(40);
+    expect(links.flatMap(({ page, link }) => whyBroken(page, link) ?? [])).toEqual([]);
+  });
+
+  it('name only commands of flotilla that there are', () => {
+    const named = pages.flatMap(({ path, text }) =>
+      [...codeOf(text).matchAll(/(?:^|[\s(])(?:flotilla|npm run flotilla --|main\.js) ([a-z]+)\b/gm)].map(
+        ([, command]) => ({ path, command: command! }),
+      ),
+    );
+    expect(named.length).toBeGreaterThan(20);
+    const known = [...COMMANDS, 'help', 'version'];
+    expect(named.filter(({ command }) => !known.includes(command))).toEqual([]);
+  });
+
+  it('name only npm scripts that there are', () => {
+    const named = pages.flatMap(({ path, text }) =>
+      [...codeOf(text).matchAll(/\bnpm run (?:--silent )?([a-z:-]+)/g)].map(([, script]) => ({
+        path,
+        script: script!,
+      })),
+    );
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter(({ script }) => !SCRIPTS.includes(script))).toEqual([]);
+  });
+
+  it('the README has a row for every command', () => {
+    const readme = pages.find(({ path }) => path === 'README.md')!.text;
+    const cells = [...readme.matchAll(/^\| (`flotilla [^|]*) \|/gm)].map(([, cell]) => cell!);
+    const rows = cells.flatMap((cell) =>
+      [...cell.matchAll(/`(?:flotilla )?([a-z]+)`/g)].map(([, name]) => name),
+    );
+    expect(rows.sort()).toEqual(COMMANDS.filter((name) => name !== 'version').sort());
+  });
+
+  it('that messages and comments refer to are there', () => {
+    const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.ts'),
+    );
+    const named = files.flatMap((file) =>
+      [...readFileSync(join(ROOT, 'src', file), 'utf8').matchAll(/\bdocs\/[\w/.-]*\w\.\w+/g)].map(
+        ([page]) => page,
+      ),
+    );
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((page) => !existsSync(join(ROOT, page)))).toEqual([]);
+  });
+
+  it('every page of docs is linked from somewhere', () => {
+    const linked = new Set(
+      pages.flatMap(({ path, text }) =>
+        linksOf(text).map((link) => join(dirname(path), link.split('#')[0]!)),
+      ),
+    );
+    const alone = pages.filter(({ path }) => path.startsWith('docs/') && !linked.has(path));
+    expect(alone.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+async function flagsOf(command: string): Promise<Set<string>> {
+  const main = join(ROOT, 'dist/src/cli/main.js');
+  const { stdout } = await promisify(execFile)(process.execPath, [main, command, '--help']);
+  return new Set([...stdout.matchAll(/--[a-z][a-z-]*/g)].map(([flag]) => flag));
+}
+
+/** Flags that belong to other programs, in examples that show those. */
+const FOREIGN = new Set(['--cpu-prof', '--cpu-prof-dir']);
+
+describe('flags', () => {
+  it('in an example of a command are flags of that command', async () => {
+    const helpByCommand = new Map<string, Set<string>>();
+    const mistakes: string[] = [];
+    let seen = 0;
+    for (const { path, text } of pages) {
+      const code = codeOf(text).replaceAll(/\\\n\s*/g, '');
+      for (const [, command, words] of code.matchAll(
+        /(?:^|[\s(])(?:flotilla|npm run flotilla --|main\.js) ([a-z]+)\b([^|#\n]*)/gm,
+      )) {
+        const own = words!.split(' -- ')[0]!;
+        const flags = [...own.matchAll(/(?:^|\s)(--[a-z][a-z-]*)/g)].map(([, flag]) => flag!);
+        if (flags.length === 0 || !COMMANDS.includes(command!)) continue;
+        if (!helpByCommand.has(command!)) helpByCommand.set(command!, await flagsOf(command!));
+        const known = helpByCommand.get(command!)!;
+        seen += flags.length;
+        for (const flag of flags)
+          if (!known.has(flag) && !FOREIGN.has(flag))
+            mistakes.push(`${path}: flotilla ${command} has no ${flag}`);
+      }
+    }
+    expect(seen).toBeGreaterThan(15);
+    expect(mistakes).toEqual([]);
+  });
+});
