@@ -52,6 +52,19 @@ export class ByteArena {
     return new ByteArena(new SharedArrayBuffer(Math.ceil(bytesMax / UNIT_BYTES) * UNIT_BYTES + UNIT_BYTES));
   }
 
+  /** An arena that begins with a copy of another one's touched bytes; blocks that were free there stay unused. */
+  static restore(touched: Uint8Array, spareBytes: number): ByteArena {
+    const arena = ByteArena.create(touched.length + spareBytes);
+    arena.bytes.set(touched);
+    arena.#freshUnit = touched.length / UNIT_BYTES;
+    return arena;
+  }
+
+  /** What was ever allocated. */
+  get touched(): Uint8Array {
+    return this.bytes.subarray(0, this.bytesTouched);
+  }
+
   /** Bytes in allocated blocks, with their length bytes and unused ends. */
   get bytesUsed(): number {
     return this.#unitsUsed * UNIT_BYTES;

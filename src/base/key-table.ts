@@ -64,15 +64,26 @@ export class KeyTable {
       Number.isInteger(entriesMax) && entriesMax >= 1 && entriesMax < 2 ** 31,
       'entriesMax in [1, 2^31)',
     );
-    const bucketCount = Math.ceil(entriesMax * 1.25) + 1;
-    const words = new SharedArrayBuffer((HEADER_WORDS + bucketCount + entriesMax + 1) * 4);
-    new Uint32Array(words, 0, HEADER_WORDS).set([MAGIC, 0, entriesMax, bucketCount]);
-    return new KeyTable(words, ByteArena.create(bytesMax), true);
+    return new KeyTable(wordsFor(entriesMax), ByteArena.create(bytesMax), true);
   }
 
   /** For reading in another thread. */
   static attach(shared: SharedKeyTable): KeyTable {
     return new KeyTable(shared.words, new ByteArena(shared.arena), false);
+  }
+
+  /** Over a copy of another table's `addressesBelow` and arena, with room for `spareEntries` more. */
+  static restore(addresses: Uint32Array, arena: ByteArena, spareEntries: number): KeyTable {
+    const entriesMax = Math.max(1, addresses.length - 1 + spareEntries);
+    const table = new KeyTable(wordsFor(entriesMax), arena, true);
+    table.#addresses.set(addresses);
+    for (let ref = 1; ref < addresses.length; ref++) if (addresses[ref] !== 0) table.#enter(ref);
+    return table;
+  }
+
+  /** The addresses of all refs below this; 0 = not in use. */
+  addressesBelow(refLimit: number): Uint32Array {
+    return this.#addresses.subarray(0, refLimit);
   }
 
   share(): SharedKeyTable {
@@ -114,9 +125,7 @@ export class KeyTable {
     const address = this.arena.store(bytes, start, end);
     if (address !== 0) {
       this.#addresses[ref] = address;
-      let bucket = this.#homeOf(hash);
-      while (this.#buckets[bucket] !== 0) if (++bucket === this.#bucketCount) bucket = 0;
-      this.#buckets[bucket] = this.#bucketWord(hash, ref);
+      this.#enter(ref, hash);
     }
     this.#endWrite();
     return address !== 0;
@@ -182,6 +191,12 @@ export class KeyTable {
     return this.arena.compare(addressA, addressB);
   }
 
+  #enter(ref: number, hash = this.#hashAt(this.#addresses[ref]!)): void {
+    let bucket = this.#homeOf(hash);
+    while (this.#buckets[bucket] !== 0) if (++bucket === this.#bucketCount) bucket = 0;
+    this.#buckets[bucket] = this.#bucketWord(hash, ref);
+  }
+
   #probe(hash: number, bytes: Uint8Array, start: number, end: number): number {
     const buckets = this.#buckets;
     const refMask = this.#refMask;
@@ -243,4 +258,11 @@ export class KeyTable {
     const start = this.arena.startOf(address);
     return hashBytes(this.arena.bytes, start, start + this.arena.lengthOf(address));
   }
+}
+
+function wordsFor(entriesMax: number): SharedArrayBuffer {
+  const bucketCount = Math.ceil(entriesMax * 1.25) + 1;
+  const words = new SharedArrayBuffer((HEADER_WORDS + bucketCount + entriesMax + 1) * 4);
+  new Uint32Array(words, 0, HEADER_WORDS).set([MAGIC, 0, entriesMax, bucketCount]);
+  return words;
 }

@@ -15,6 +15,7 @@
  * it took from a row is only as good as the row's generation, which it checks after using the ref.
  */
 import { assert } from './assert.ts';
+import { ByteArena } from './byte-arena.ts';
 import { ShardError } from './errors.ts';
 import { hashBytes } from './hash.ts';
 import { KeyTable, type SharedKeyTable } from './key-table.ts';
@@ -27,10 +28,21 @@ export interface StringTableOptions {
   readonly name: string;
 }
 
+/** A table's strings with their refs, for an image (image.ts). */
+export interface StringImage {
+  readonly name: string;
+  readonly addresses: Uint32Array;
+  readonly arena: Uint8Array;
+}
+
 export interface SharedStringTable {
   readonly name: string;
   readonly keys: SharedKeyTable;
 }
+
+/** For what a decision on a restored table interns beyond what it finds: next to nothing. */
+const RESTORED_SPARE = 16_384;
+const RESTORED_SPARE_BYTES = 64;
 
 export class StringTableFullError extends ShardError {
   readonly code = 'string_table_full';
@@ -69,6 +81,27 @@ export class StringTable {
   /** For `find`, `findBytes`, `equalsBytes` and `get` in another thread. */
   static attach(shared: SharedStringTable): StringTable {
     return new StringTable(shared.name, KeyTable.attach(shared.keys), false);
+  }
+
+  /** Views of what the table holds now. */
+  image(): StringImage {
+    const { name } = this;
+    return { name, addresses: this.#keys.addressesBelow(this.#refLimit), arena: this.#keys.arena.touched };
+  }
+
+  /** A table with the same strings under the same refs, which it never gives back, and room for more. */
+  static restore(image: StringImage, spareEntries = RESTORED_SPARE): StringTable {
+    const { name, addresses, arena } = image;
+    const spareBytes = spareEntries * RESTORED_SPARE_BYTES;
+    const keys = KeyTable.restore(addresses, ByteArena.restore(arena, spareBytes), spareEntries);
+    const table = new StringTable(name, keys, true);
+    table.#refLimit = addresses.length;
+    for (let ref = 1; ref < addresses.length; ref++) {
+      if (addresses[ref] === 0) continue;
+      table.#references![ref] = 1;
+      table.#count++;
+    }
+    return table;
   }
 
   share(): SharedStringTable {

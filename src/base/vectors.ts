@@ -16,7 +16,7 @@
  * arrays are replaced when they grow: read the getters again after anything that may intern.
  */
 import { fail } from './assert.ts';
-import { DIMENSIONS_MAX, type DimensionTable } from './dimensions.ts';
+import { DIMENSIONS_MAX, DimensionTable } from './dimensions.ts';
 import { ShardError } from './errors.ts';
 import { UNITS_MAX } from './quantity.ts';
 
@@ -38,6 +38,16 @@ export class TooManyVectorsError extends ShardError {
 const REFS_AT_START = 1024;
 const ENTRIES_AT_START = 4096;
 
+/** A table's vectors with their refs, for an image (image.ts). */
+export interface VectorImage {
+  readonly dimensionNames: readonly string[];
+  readonly start: Uint32Array;
+  readonly length: Uint16Array;
+  readonly hash: Uint32Array;
+  readonly dims: Uint8Array;
+  readonly units: Float64Array;
+}
+
 export class VectorTable {
   readonly dimensions: DimensionTable;
   #start = new Uint32Array(REFS_AT_START);
@@ -58,6 +68,45 @@ export class VectorTable {
 
   constructor(dimensions: DimensionTable) {
     this.dimensions = dimensions;
+  }
+
+  /** Views of what the table holds now. */
+  image(): VectorImage {
+    const { dimensions } = this;
+    return {
+      dimensionNames: Array.from({ length: dimensions.count }, (_, dim) => dimensions.nameOf(dim)),
+      start: this.#start.subarray(0, this.#refLimit),
+      length: this.#length.subarray(0, this.#refLimit),
+      hash: this.#hash.subarray(0, this.#refLimit),
+      dims: this.#dims.subarray(0, this.#entryLimit),
+      units: this.#units.subarray(0, this.#entryLimit),
+    };
+  }
+
+  /** A table with the same vectors under the same refs, which it never gives back, and room for more. */
+  static restore(image: VectorImage): VectorTable {
+    const dimensions = new DimensionTable();
+    for (const name of image.dimensionNames) dimensions.indexOf(name);
+    const table = new VectorTable(dimensions);
+    const refs = Math.max(REFS_AT_START, image.start.length);
+    const entries = Math.max(ENTRIES_AT_START, image.dims.length);
+    table.#start = grown(image.start, new Uint32Array(refs));
+    table.#length = grown(image.length, new Uint16Array(refs));
+    table.#hash = grown(image.hash, new Uint32Array(refs));
+    table.#count = new Uint32Array(refs);
+    table.#dims = grown(image.dims, new Uint8Array(entries));
+    table.#units = grown(image.units, new Float64Array(entries));
+    table.#refLimit = image.start.length;
+    table.#entryLimit = image.dims.length;
+    let buckets = table.#buckets.length;
+    for (let ref = 1; ref < table.#refLimit; ref++) {
+      if (table.#length[ref] === 0) continue; // free
+      table.#count[ref] = 1;
+      table.#liveCount++;
+    }
+    while (table.#liveCount * 2 > buckets) buckets *= 2;
+    table.#growBuckets(buckets);
+    return table;
   }
 
   /** Distinct vectors in use, the zero vector not counted. */
@@ -342,41 +391,14 @@ export class VectorTable {
     this.#buckets[hole] = 0;
   }
 
-  #growBuckets(): void {
-    this.#buckets = new Uint32Array(2 * this.#buckets.length);
+  #growBuckets(length = 2 * this.#buckets.length): void {
+    this.#buckets = new Uint32Array(length);
     for (let ref = 1; ref < this.#refLimit; ref++) if (this.#count[ref] !== 0) this.#link(ref);
   }
 }
 
 /** For tables that grow: the larger array, begun with what the smaller one held. */
-export function grown<T extends { set(from: T): void }>(from: T, to: T): T {
+export function grown<From, T extends { set(from: From): void }>(from: From, to: T): T {
   to.set(from);
   return to;
-}
-
-/** Dense working vectors: one double per dimension, indexed by dimension; both sides equally long. */
-
-export function addInto(sum: Float64Array, amount: Float64Array): void {
-  for (let dim = 0; dim < sum.length; dim++) sum[dim] = Math.min(UNITS_MAX, sum[dim]! + amount[dim]!);
-}
-
-/** Never below zero: what one machine has too much of does not serve another dimension. */
-export function subtractFrom(rest: Float64Array, amount: Float64Array): void {
-  for (let dim = 0; dim < rest.length; dim++) rest[dim] = Math.max(0, rest[dim]! - amount[dim]!);
-}
-
-export function maxInto(greatest: Float64Array, other: Float64Array): void {
-  for (let dim = 0; dim < greatest.length; dim++) {
-    if (other[dim]! > greatest[dim]!) greatest[dim] = other[dim]!;
-  }
-}
-
-export function coversAll(have: Float64Array, want: Float64Array): boolean {
-  for (let dim = 0; dim < want.length; dim++) if (have[dim]! < want[dim]!) return false;
-  return true;
-}
-
-export function isAllZero(vector: Float64Array): boolean {
-  for (let dim = 0; dim < vector.length; dim++) if (vector[dim] !== 0) return false;
-  return true;
 }

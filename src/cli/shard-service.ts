@@ -25,6 +25,7 @@ import { Shard } from '../shard/shard.ts';
 import { createTables } from '../shard/tables.ts';
 import { shardSources } from '../shard/view/shard-sources.ts';
 import { ShardView } from '../shard/view/shard-view.ts';
+import { CheckThreads } from './check-thread.ts';
 
 const LOCAL_BOOTSTRAP_BLOB = new TextEncoder().encode(
   '#!/bin/sh\n# flotilla --local-bootstrap: no operator was asked\n',
@@ -120,9 +121,12 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
   const history = new ShardHistory();
   const observers: Partial<ShardObserver>[] = [metrics, new LogObserver(log), history];
   if (audit !== null) observers.push(auditObserver(audit));
+  const checker = new CheckThreads();
+  closers.push(() => checker.close());
   const shard = new Shard({
     settings,
     tables,
+    checker,
     epoch: data.epoch,
     providers: pool,
     observer: observeAll(observers, log),

@@ -27,6 +27,7 @@ export class Domains {
   readonly #shapesIn: number[][] = [[]];
   readonly #byText = new Map<string, number>();
   readonly #values: (readonly string[])[] = [[]];
+  #texts = { count: 0, json: '' };
 
   constructor(keys: readonly string[], inventory: Inventory, families: Families, attributes: SlotAttributes) {
     this.keys = keys;
@@ -92,6 +93,15 @@ export class Domains {
 
   textOf(domain: number): string {
     return this.#values[domain]!.join(',');
+  }
+
+  /** Of all domains, by number, as JSON; domains only ever come. */
+  textsJson(): string {
+    if (this.#texts.count !== this.#values.length) {
+      const json = JSON.stringify(this.#values.map((values) => values.join(',')));
+      this.#texts = { count: this.#values.length, json };
+    }
+    return this.#texts.json;
   }
 
   forgetShape(shape: number): void {

@@ -25,8 +25,9 @@ import { Normaliser } from './normalise.ts';
 import { NeedOrder } from './order.ts';
 import { Preemption, type PreemptionWeights } from './preempt.ts';
 import { type IdleHolds, Reclamation } from './reclaim.ts';
+import { type EngineMemory, type EngineResult, holdMemory, memoryOf, resultOf } from './result.ts';
 import { ClusterRows } from './rows.ts';
-import { StampTable } from './stamps.ts';
+import { type NeedCounts, StampTable } from './stamps.ts';
 import { Supply } from './supply.ts';
 import { Sync } from './sync.ts';
 import { UnmetNeeds } from './unmet.ts';
@@ -44,14 +45,6 @@ export interface EngineOptions {
   readonly weights?: PreemptionWeights;
   /** Labels with more values than this are told apart by shape and not by family. */
   readonly coarseValuesMax?: number;
-}
-
-export interface NeedCounts {
-  readonly cluster: string;
-  readonly fingerprint: string;
-  readonly group: string;
-  readonly unmetCycles: number;
-  readonly parkedCycles: number;
 }
 
 export interface CycleInput {
@@ -219,13 +212,36 @@ export class Engine {
 
   /** For a fresh engine beside another one: takes over what no table says (P6, and the counts of A7, A8, P5). */
   adopt(other: Engine): void {
-    const { cluster, fingerprint, group } = other.#stamps;
-    this.#cycle = other.#cycle;
+    this.recall(memoryOf(other.#cycle, other.#stamps, other.#drains));
     this.#stamps.countsBefore = other.#stamps.copyCounts();
-    for (const [slot, stamp] of other.#drains) {
-      this.#drains.begin(slot, cluster[stamp]!, fingerprint[stamp]!, group[stamp]!);
-    }
     this.#verdicts.adopt(other.#verdicts);
+  }
+
+  /** What no table says before the next cycle, and what keeps its refs meanwhile; for `recall` in an engine elsewhere. */
+  remember(): { readonly memory: EngineMemory; readonly letGo: () => void } {
+    const memory = memoryOf(this.#cycle, this.#stamps, this.#drains);
+    return { memory, letGo: holdMemory(memory, this.#inventory.tables) };
+  }
+
+  recall({ cycle, counts, drains }: EngineMemory): void {
+    this.#cycle = cycle;
+    this.#stamps.expectCounts(counts);
+    for (const [index, slot] of drains.slot.entries()) {
+      this.#drains.begin(slot, drains.cluster[index]!, drains.fingerprint[index]!, drains.group[index]!);
+    }
+  }
+
+  /** The last cycle's outcome, as the columns that hold it. */
+  result(): EngineResult {
+    return resultOf({
+      fleet: this.#fleet,
+      supply: this.#supply,
+      needs: this.#needs,
+      unmet: this.#unmet,
+      verdicts: this.#verdicts,
+      gangs: this.#gangs,
+      actions: this.actions,
+    });
   }
 
   /** Starts with counts that were known before: cycles unmet (A8) and parked (A7) by need. */

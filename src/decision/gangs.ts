@@ -100,6 +100,11 @@ export class Gangs {
     return domains;
   }
 
+  /** For each list of keys, as JSON: the texts of its domains by number, as JSON. */
+  domainTexts(): [keys: string, texts: string][] {
+    return [...this.#domainsByKeys].map(([keys, domains]) => [keys, domains.textsJson()]);
+  }
+
   domainsOfGang(need: number): Domains {
     const ref = this.#needs.profile[need]!;
     const { sameKeys } = this.#profiles.get(ref);

@@ -24,6 +24,7 @@
 import { fail } from '../base/assert.ts';
 import type { StringTable } from '../base/string-table.ts';
 import { widerU32 } from './columns.ts';
+import type { CountColumns } from './result.ts';
 
 const STAMPS_AT_START = 64;
 const NEVER = Number.NEGATIVE_INFINITY;
@@ -33,6 +34,15 @@ export interface StampCounts {
   readonly unmetAt: number;
   readonly parkCount: number;
   readonly parkAt: number;
+}
+
+/** The same by name, as of the last cycle. */
+export interface NeedCounts {
+  readonly cluster: string;
+  readonly fingerprint: string;
+  readonly group: string;
+  readonly unmetCycles: number;
+  readonly parkedCycles: number;
 }
 
 export class StampTable {
@@ -70,6 +80,11 @@ export class StampTable {
 
   get count(): number {
     return this.#liveCount;
+  }
+
+  /** Every stamp is below this. */
+  get limit(): number {
+    return this.#limit;
   }
 
   find(cluster: number, fingerprint: number, group: number): number {
@@ -134,6 +149,21 @@ export class StampTable {
   /** Counts that another engine had, by triple: a stamp that is made here starts with its own. */
   countsBefore: ReadonlyMap<string, StampCounts> | null = null;
 
+  /** The same by refs of these tables. */
+  expectCounts(counts: CountColumns): void {
+    const { cluster, fingerprint, group, unmetCount, unmetAt, parkCount, parkAt } = counts;
+    const before = new Map<string, StampCounts>();
+    for (let index = 0; index < cluster.length; index++) {
+      before.set(this.#nameOfRefs(cluster[index]!, fingerprint[index]!, group[index]!), {
+        unmetCount: unmetCount[index]!,
+        unmetAt: unmetAt[index]!,
+        parkCount: parkCount[index]!,
+        parkAt: parkAt[index]!,
+      });
+    }
+    this.countsBefore = before;
+  }
+
   copyCounts(): Map<string, StampCounts> {
     const counts = new Map<string, StampCounts>(this.countsBefore ?? []);
     for (let stamp = 1; stamp < this.#limit; stamp++) {
@@ -193,10 +223,14 @@ export class StampTable {
   }
 
   #nameOf(stamp: number): string {
+    return this.#nameOfRefs(this.cluster[stamp]!, this.fingerprint[stamp]!, this.group[stamp]!);
+  }
+
+  #nameOfRefs(cluster: number, fingerprint: number, group: number): string {
     return StampTable.nameOf(
-      this.#clusters.get(this.cluster[stamp]!),
-      this.#fingerprints.get(this.fingerprint[stamp]!),
-      this.#groups.get(this.group[stamp]!),
+      this.#clusters.get(cluster),
+      this.#fingerprints.get(fingerprint),
+      this.#groups.get(group),
     );
   }
 

@@ -50,6 +50,11 @@ export interface Shortfall {
 const PARKED_FROM = 8;
 const TRIED_EVERY = 32;
 
+/** A7, with the count of the cycle before. */
+export function isParkedAt(parkCount: number, isOrdinary: boolean): boolean {
+  return parkCount >= PARKED_FROM && !(isOrdinary && parkCount % TRIED_EVERY === 0);
+}
+
 export class Verdicts {
   readonly #fleet: Fleet;
   readonly #filters: Filters;
@@ -96,13 +101,26 @@ export class Verdicts {
     this.#ages = new Map(other.#ages);
   }
 
+  /** By entry of the unmet needs. */
+  get reasons(): Uint8Array {
+    return this.#reason;
+  }
+
+  /** Of the last cycle. */
+  get cycle(): number {
+    return this.#cycle;
+  }
+
+  get isOrdinary(): boolean {
+    return this.#isOrdinary;
+  }
+
   /** A7: whether the gang is served by credit alone in this cycle. */
   isParked(need: number): boolean {
     const { parkAt, parkCount } = this.#fleet.stamps;
     const stamp = this.#needs.stamp[need]!;
     if (parkAt[stamp] !== this.#cycle - 1) return false;
-    const count = parkCount[stamp]!;
-    return count >= PARKED_FROM && !(this.#isOrdinary && count % TRIED_EVERY === 0);
+    return isParkedAt(parkCount[stamp]!, this.#isOrdinary);
   }
 
   /** After the phases: reasons and counts of the needs that were not satisfied by credit. */

@@ -56,6 +56,26 @@ export const CORE_WORDS = 4;
 const CORE_DOUBLES = 2;
 const SINCE_DOUBLE = 1;
 
+/** What a decision looks at, 60 of the 83 bytes. */
+export interface ColumnsImage {
+  readonly pricePerHourUsd: Float64Array;
+  readonly interruptionProbability: Float64Array;
+  readonly core: Uint32Array;
+  readonly shape: Uint32Array;
+  readonly need: Uint32Array;
+  readonly group: Uint32Array;
+  readonly priority: Int32Array;
+  readonly cluster: Uint16Array;
+  readonly state: Uint8Array;
+  readonly capacityType: Uint8Array;
+  readonly interruptionPenalty: Uint8Array;
+  readonly reclamationPenalty: Uint8Array;
+  readonly idRank: Uint32Array;
+  readonly ownLabels: Uint32Array;
+  readonly intent: Uint8Array;
+  readonly flags: Uint8Array;
+}
+
 type Shared<T> = T & { readonly buffer: SharedArrayBuffer };
 
 export class InventoryColumns {
@@ -169,6 +189,50 @@ export class InventoryColumns {
       column.set(from[index]!.subarray(0, slotLimit * valuesPerRow));
     });
     return copy;
+  }
+
+  /** Views of the columns that a decision looks at, for an image (base/image.ts). */
+  image(): ColumnsImage {
+    const rows = this.slotLimit;
+    return {
+      pricePerHourUsd: this.pricePerHourUsd.subarray(0, rows),
+      interruptionProbability: this.interruptionProbability.subarray(0, rows),
+      core: this.core.subarray(0, rows * CORE_WORDS),
+      shape: this.shape.subarray(0, rows),
+      need: this.need.subarray(0, rows),
+      group: this.group.subarray(0, rows),
+      priority: this.priority.subarray(0, rows),
+      cluster: this.cluster.subarray(0, rows),
+      state: this.state.subarray(0, rows),
+      capacityType: this.capacityType.subarray(0, rows),
+      interruptionPenalty: this.interruptionPenalty.subarray(0, rows),
+      reclamationPenalty: this.reclamationPenalty.subarray(0, rows),
+      idRank: this.idRank.subarray(0, rows),
+      ownLabels: this.ownLabels.subarray(0, rows),
+      intent: this.intent.subarray(0, rows),
+      flags: this.flags.subarray(0, rows),
+    };
+  }
+
+  /** Takes over the rows of an image; there must be room for them. */
+  restore(image: ColumnsImage): void {
+    this.pricePerHourUsd.set(image.pricePerHourUsd);
+    this.interruptionProbability.set(image.interruptionProbability);
+    this.core.set(image.core);
+    this.shape.set(image.shape);
+    this.need.set(image.need);
+    this.group.set(image.group);
+    this.priority.set(image.priority);
+    this.cluster.set(image.cluster);
+    this.state.set(image.state);
+    this.capacityType.set(image.capacityType);
+    this.interruptionPenalty.set(image.interruptionPenalty);
+    this.reclamationPenalty.set(image.reclamationPenalty);
+    this.idRank.set(image.idRank);
+    this.ownLabels.set(image.ownLabels);
+    this.intent.set(image.intent);
+    this.flags.set(image.flags);
+    this.slotLimit = image.state.length;
   }
 
   #all() {

@@ -53,6 +53,13 @@ export class IdRanks {
     return this.#removed.count;
   }
 
+  /** For a restored inventory: the rank column is there, and the slots below `slotLimit` that have one come in its order. */
+  restore(slotLimit: number): void {
+    const slots = this.#slotsById;
+    for (let slot = 1; slot < slotLimit; slot++) if (this.#rank[slot] !== 0) slots[this.#count++] = slot;
+    slots.subarray(0, this.#count).sort((a, b) => this.#rank[a]! - this.#rank[b]!);
+  }
+
   /** The id of this slot is in the id table from now on. */
   add(slot: number): void {
     this.#rank[slot] = 0;

@@ -21,7 +21,7 @@ import {
   storeBinding,
 } from './binding.ts';
 import { ChangeLog } from './change-log.ts';
-import { CORE_WORDS, Core, InventoryColumns } from './columns.ts';
+import { CORE_WORDS, type ColumnsImage, Core, InventoryColumns } from './columns.ts';
 import { DuplicateIdError, InventoryFullError, WrongSlotError } from './errors.ts';
 import { FleetCounts } from './fleet-counts.ts';
 import { IdRanks } from './id-ranks.ts';
@@ -72,6 +72,22 @@ export class RowStore {
     this.#ids = ids;
     this.#ranks = new IdRanks(ids, this.columns.idRank, this.machinesMax);
     this.#slots = new SlotPool(this.columns, this.machinesMax);
+  }
+
+  /**
+   * Takes over the rows of an image, as long as there are none: for deciding on a copy (shard/check). Rows keep their slots
+   * and refs; ids and hosts stay behind.
+   */
+  restore(image: ColumnsImage): void {
+    assert(this.#count === 0 && image.state.length <= this.columns.rowCapacity, 'an empty store with room');
+    this.columns.restore(image);
+    const { state, shape, cluster, slotLimit } = this.columns;
+    for (let slot = 1; slot < slotLimit; slot++) {
+      if (state[slot] === 0) continue;
+      this.indexes.enter(slot, state[slot]!, shape[slot]!, cluster[slot]!);
+      this.#count++;
+    }
+    this.#ranks.restore(slotLimit);
   }
 
   /** Machines held. */

@@ -11,7 +11,7 @@
  * that nobody holds gives back its ref, its strings and its vector.
  */
 import { assert, fail } from '../base/assert.ts';
-import { type SharedStringTable, StringTable } from '../base/string-table.ts';
+import { type SharedStringTable, type StringImage, StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import type { CapacityType } from '../machine/capacity-type.ts';
 import { isCapacityType } from '../machine/capacity-type.ts';
@@ -50,6 +50,8 @@ export interface ShapeTableOptions {
   readonly vectors: VectorTable;
   readonly shapesMax?: number;
   readonly ownLabelKeys?: readonly string[];
+  /** Restored ones: their shapes are there from the start, under the same refs. */
+  readonly keys?: StringTable;
 }
 
 export class ShapeTable {
@@ -70,12 +72,14 @@ export class ShapeTable {
   #version = 0;
 
   constructor(options: ShapeTableOptions) {
-    const shapesMax = options.shapesMax ?? SHAPES_MAX_DEFAULT;
+    const shapesMax = options.keys?.entriesMax ?? options.shapesMax ?? SHAPES_MAX_DEFAULT;
     this.shapesMax = shapesMax;
     this.vectors = options.vectors;
     this.builder = new ShapeKeyBuilder(options.ownLabelKeys);
     // A key with ten labels is about 400 bytes.
-    this.#keys = StringTable.create({ name: 'shapes', entriesMax: shapesMax, bytesMax: shapesMax * 1024 });
+    this.#keys =
+      options.keys ??
+      StringTable.create({ name: 'shapes', entriesMax: shapesMax, bytesMax: shapesMax * 1024 });
     const namesMax = Math.min(NAMES_MAX, shapesMax);
     const names = { entriesMax: namesMax, bytesMax: namesMax * 256 };
     this.instanceTypes = StringTable.create({ name: 'instance types', ...names });
@@ -83,6 +87,7 @@ export class ShapeTable {
     this.instanceTypeOf = new Uint16Array(shapesMax + 1);
     this.zoneOf = new Uint16Array(shapesMax + 1);
     this.capacityTypeOf = new Uint8Array(shapesMax + 1);
+    if (options.keys !== undefined) this.#restore(options.keys);
   }
 
   get count(): number {
@@ -158,6 +163,10 @@ export class ShapeTable {
     return this.#keys.referenceCount(ref);
   }
 
+  keyImage(): StringImage {
+    return this.#keys.image();
+  }
+
   /** For workers: canonical bytes → shape ref. */
   shareKeys(): SharedStringTable {
     return this.#keys.share();
@@ -169,6 +178,16 @@ export class ShapeTable {
 
   get keyBytesUsed(): number {
     return this.#keys.bytesUsed;
+  }
+
+  #restore(keys: StringTable): void {
+    for (let ref = 1; ref < keys.refLimit; ref++) {
+      const length = keys.referenceCount(ref) === 0 ? 0 : keys.byteLength(ref);
+      if (length === 0) continue;
+      const bytes = new Uint8Array(length);
+      keys.copyBytes(ref, bytes, 0);
+      this.#add(ref, bytes, 0, length);
+    }
   }
 
   #add(ref: number, bytes: Uint8Array, start: number, end: number): void {

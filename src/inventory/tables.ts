@@ -32,6 +32,9 @@ export interface InventoryOptions {
   readonly clusters?: StringTable;
   readonly fingerprints?: StringTable;
   readonly groups?: StringTable;
+  /** Restored ones (image.ts). */
+  readonly texts?: StringTable;
+  readonly shapeKeys?: StringTable;
   /** Bytes of ids, of hosts, and of errors and own labels: this many each, on average. */
   readonly bytesPerMachineMax?: number;
   /** Assert that nothing is written while a snapshot is open. */
@@ -59,8 +62,16 @@ export class InventoryTables {
     this.ownLabelKeys = options.ownLabelKeys ?? OWN_LABEL_KEYS_DEFAULT;
     this.ids = KeyTable.create(machinesMax, bytesMax);
     this.hosts = Hosts.create(bytesMax);
-    this.texts = StringTable.create({ name: 'errors and own labels', entriesMax: 2 * machinesMax, bytesMax });
-    this.shapes = new ShapeTable({ vectors: options.vectors, shapesMax, ownLabelKeys: this.ownLabelKeys });
+    this.texts =
+      options.texts ??
+      StringTable.create({ name: 'errors and own labels', entriesMax: 2 * machinesMax, bytesMax });
+    const { vectors, shapeKeys } = options;
+    this.shapes = new ShapeTable({
+      vectors,
+      shapesMax,
+      ownLabelKeys: this.ownLabelKeys,
+      ...(shapeKeys === undefined ? {} : { keys: shapeKeys }),
+    });
     const clustersMax = Math.min(CLUSTERS_MAX, machinesMax);
     this.clusters = options.clusters ?? strings('clusters', clustersMax, clustersMax * 256);
     const fingerprintsMax = Math.min(FINGERPRINTS_MAX_DEFAULT, machinesMax);

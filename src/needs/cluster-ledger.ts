@@ -31,6 +31,12 @@ const REPORTED = 2;
 const DIRTY = 4;
 const SUMMED = 8;
 
+export interface LedgerImage {
+  readonly flags: Uint8Array;
+  readonly sliceStart: Uint32Array;
+  readonly needCount: Uint32Array;
+}
+
 export class ClusterLedger {
   readonly #clusters: StringTable;
   #flags = new Uint8Array(64);
@@ -47,6 +53,19 @@ export class ClusterLedger {
 
   constructor(clusters: StringTable) {
     this.#clusters = clusters;
+  }
+
+  /** Views of where needs are and who has reported. */
+  image(): LedgerImage {
+    const { sliceStart, needCount } = this;
+    return { flags: this.#flags, sliceStart, needCount };
+  }
+
+  restore(image: LedgerImage): void {
+    this.#reserve(image.flags.length);
+    this.#flags.set(image.flags);
+    this.sliceStart.set(image.sliceStart);
+    this.needCount.set(image.needCount);
   }
 
   /** The cluster's ref, known from now on. */

@@ -28,6 +28,11 @@ export class InternTable<Value> {
     return this.#version;
   }
 
+  /** The keys by ref, a line each; empty for a free ref. Keys have no line breaks. */
+  keyLines(): string {
+    return this.#keys.join('\n');
+  }
+
   /** The ref of a key with one more reference, 0 if it is not held. */
   retainKey(key: string): number {
     const ref = this.#refByKey.get(key);

@@ -14,10 +14,10 @@ import { ShardError } from '../base/errors.ts';
 import type { StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import { Acceptance, type OldSlice, type RollupSource } from './acceptance.ts';
-import { ClusterLedger, type DigestSum } from './cluster-ledger.ts';
+import { ClusterLedger, type DigestSum, type LedgerImage } from './cluster-ledger.ts';
 import { NeedColumns, releaseRow } from './need-columns.ts';
 import { mix } from './pair-index.ts';
-import { ProfileTable } from './profiles.ts';
+import { type ProfileImage, ProfileTable } from './profiles.ts';
 import type { RollupRow } from './rollup.ts';
 import type { DraftTables, RollupDraft } from './rollup-draft.ts';
 import { roomFor, SliceAllocator } from './slice-allocator.ts';
@@ -38,6 +38,17 @@ export interface NeedTableOptions {
   readonly vectors: VectorTable;
   /** Hold roll-ups that drop most of a cluster's demand. On unless told otherwise. */
   readonly quarantine?: boolean;
+}
+
+export interface NeedImage {
+  readonly count: number;
+  readonly profiles: ProfileImage;
+  readonly profile: Uint32Array;
+  readonly group: Uint32Array;
+  readonly aggregate: Uint32Array;
+  readonly minUnit: Uint32Array;
+  readonly arrivalMs: Float64Array;
+  readonly ledger: LedgerImage;
 }
 
 export class TooManyNeedsError extends ShardError {
@@ -69,6 +80,39 @@ export class NeedTable {
     this.#tables = { profiles: this.profiles, groups, vectors };
     this.#quarantine = options.quarantine ?? true;
     this.#ledger = new ClusterLedger(clusters);
+  }
+
+  /** Views of the demand as it is now (base/image.ts). */
+  image(): NeedImage {
+    const rows = this.rowLimit;
+    const { profile, group, aggregate, minUnit, arrivalMs } = this.#columns;
+    return {
+      count: this.#count,
+      profiles: this.profiles.image(),
+      profile: profile.subarray(0, rows),
+      group: group.subarray(0, rows),
+      aggregate: aggregate.subarray(0, rows),
+      minUnit: minUnit.subarray(0, rows),
+      arrivalMs: arrivalMs.subarray(0, rows),
+      ledger: this.#ledger.image(),
+    };
+  }
+
+  /** The demand of an image, over restored tables: to be decided on, and not to be changed any more. */
+  static restore(image: NeedImage, options: NeedTableOptions): NeedTable {
+    const table = new NeedTable(options);
+    const profiles = table.profiles.restore(image.profiles);
+    const columns = table.#columns;
+    columns.reserve(image.profile.length);
+    for (let row = 0; row < image.profile.length; row++)
+      columns.profile[row] = profiles[image.profile[row]!]!;
+    columns.group.set(image.group);
+    columns.aggregate.set(image.aggregate);
+    columns.minUnit.set(image.minUnit);
+    columns.arrivalMs.set(image.arrivalMs);
+    table.#ledger.restore(image.ledger);
+    table.#count = image.count;
+    return table;
   }
 
   /** Needs of all clusters. */

@@ -9,6 +9,7 @@
  */
 import { compareBytewise } from '../base/dimensions.ts';
 import type { StringTable } from '../base/string-table.ts';
+import type { PenaltyBucket } from '../machine/penalty.ts';
 import { FingerprintRanks } from './fingerprint-ranks.ts';
 import { InternTable } from './intern-table.ts';
 import { ProfileMemo } from './profile-memo.ts';
@@ -18,6 +19,7 @@ import {
   normalSpread,
   type ProfileParts,
   type Requirement,
+  type Spread,
   sameKeysOf,
   withoutSameRequirements,
 } from './requirements.ts';
@@ -38,6 +40,13 @@ export interface Profile extends ProfileParts {
   readonly sameKeys: readonly string[];
 }
 
+/** The keys of requirement sets and of profiles, a line for each ref. */
+export interface ProfileImage {
+  readonly version: number;
+  readonly sets: string;
+  readonly profiles: string;
+}
+
 /** Read-only use of the requirement sets: they live and die with the profiles that hold them. */
 export type RequirementSets = Pick<
   InternTable<RequirementSet>,
@@ -53,9 +62,27 @@ export class ProfileTable {
   /** By profile: the profile without its Same requirements once asked for; the profile holds it. */
   readonly #withoutSame = new Map<number, number>();
 
+  #image: ProfileImage | null = null;
+
   constructor(fingerprints: StringTable) {
     this.#fingerprints = fingerprints;
     this.#ranks = new FingerprintRanks(fingerprints);
+  }
+
+  /** All profiles with their refs; made again only if one came or went. */
+  image(): ProfileImage {
+    if (this.#image?.version !== this.version) {
+      const { version } = this;
+      this.#image = { version, sets: this.#sets.keyLines(), profiles: this.#profiles.keyLines() };
+    }
+    return this.#image;
+  }
+
+  /** Interns the profiles of an image; their refs here, by their refs there. */
+  restore(image: ProfileImage): Uint32Array {
+    const sets = image.sets.split('\n').map((key) => (key === '' ? [] : requirementsOfKey(key)));
+    const keys = image.profiles.split('\n');
+    return Uint32Array.from(keys, (key) => (key === '' ? 0 : this.intern(partsOfKey(key, sets))));
   }
 
   get count(): number {
@@ -174,4 +201,25 @@ export class ProfileTable {
     const key = JSON.stringify(requirements.map(({ key, operator, values }) => [key, operator, ...values]));
     return this.#sets.retainKey(key) || this.#sets.add(key, (ref) => ({ ref, requirements }));
   }
+}
+
+/** What `#internSet` and `#internNormal` make keys of. */
+function requirementsOfKey(key: string): readonly Requirement[] {
+  return (JSON.parse(key) as [string, number, ...string[]][]).map(([name, operator, ...values]) => ({
+    key: name,
+    operator,
+    values,
+  }));
+}
+
+function partsOfKey(key: string, sets: readonly (readonly Requirement[])[]): ProfileParts {
+  const [set, priority, interruptionPenalty, reclamationPenalty] = key.split('|', 4).map(Number);
+  const spread = key.split('|').slice(4).join('|');
+  return {
+    requirements: sets[set!]!,
+    spread: spread === '' ? [] : (JSON.parse(spread) as Spread[]),
+    priority: priority!,
+    interruptionPenalty: interruptionPenalty as PenaltyBucket,
+    reclamationPenalty: reclamationPenalty as PenaltyBucket,
+  };
 }

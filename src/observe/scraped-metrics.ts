@@ -143,6 +143,11 @@ export class ScrapedMetrics {
       'Differences that such a comparison found. Each is a bug.',
       (counters) => counters.checkDifferences,
     );
+    from(
+      'flotilla_incremental_checks_failed_total',
+      'Comparisons that could not be made: no memory for the copy, or their thread died.',
+      (counters) => counters.checksFailed,
+    );
   }
 
   #gauges(registry: Registry): void {

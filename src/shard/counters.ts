@@ -21,5 +21,6 @@ export function zeroCounters(): ShardCounters {
     rollupsUnchanged: 0,
     checkDifferences: 0,
     checksRun: 0,
+    checksFailed: 0,
   };
 }

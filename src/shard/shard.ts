@@ -14,6 +14,7 @@ import { MachineState } from '../machine/state.ts';
 import type { NeedTable, RollupOutcome } from '../needs/need-table.ts';
 import type { Requirement } from '../needs/requirements.ts';
 import type { RollupRow } from '../needs/rollup.ts';
+import { ScratchChecks } from './check/checks.ts';
 import { zeroCounters } from './counters.ts';
 import { Cycle } from './cycle/cycle.ts';
 import { CycleLoop } from './cycle/loop.ts';
@@ -29,6 +30,7 @@ import { type MachineChanged, MachineChanges } from './machines/changes.ts';
 import { FollowUpReads } from './machines/reads.ts';
 import { StuckMachines } from './machines/stuck.ts';
 import { OperatorsSwitch } from './operators-switch.ts';
+import type { CheckPort } from './ports/check.ts';
 import type { CycleReport, ShardCounters, ShardGauges, ShardObserver } from './ports/observer.ts';
 import type { NodeState, OperatorsPort, ShardForOperators } from './ports/operators.ts';
 import type { ProviderPort } from './ports/providers.ts';
@@ -47,6 +49,8 @@ export interface ShardOptions {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly stopwatch: Stopwatch;
+  /** Who derives cycles again from scratch; without one nobody does. */
+  readonly checker?: CheckPort;
 }
 
 const S = MachineState;
@@ -75,6 +79,7 @@ export class Shard implements ShardForOperators {
   readonly #announcer: Announcer;
   readonly #hints: CapacityHints;
   readonly #bindingTimes: BindingTimes;
+  readonly #checks: ScratchChecks;
   readonly #loop: CycleLoop;
   /** Machines that drain for a need: that one is Idle again is worth a cycle (C1). */
   readonly #drainingForNeed = new Set<number>();
@@ -158,6 +163,15 @@ export class Shard implements ShardForOperators {
       onBind: (slot) => this.#bindingTimes.begun(slot, clock.nowMs()),
       onRoom: () => this.#wake(),
     });
+    this.#checks = new ScratchChecks({
+      engine: this.engine,
+      options: this.engineOptions(),
+      barredNeeds: () => this.needBackoffs.barredRefs(),
+      port: options.checker ?? null,
+      everyCycles: settings.checkEveryCycles,
+      counters,
+      observer,
+    });
     this.cycle = new Cycle({
       ...options,
       inventory,
@@ -166,6 +180,7 @@ export class Shard implements ShardForOperators {
       executor: this.executor,
       rails: () => this.#rails,
       neverDelete: runner.neverDelete,
+      checks: this.#checks,
       prepare: (isOrdinary, nowMs) => this.#prepare(isOrdinary, nowMs),
       hint: (nowMs) => this.#runHints(nowMs),
       heldBack: () => this.heldBack(),
@@ -209,6 +224,7 @@ export class Shard implements ShardForOperators {
     this.reconciler.stop();
     this.reads.stop();
     this.#hintTimer?.cancel();
+    this.#checks.stop();
     await this.executor.stop(graceMs);
   }
 

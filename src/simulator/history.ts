@@ -42,6 +42,7 @@ export async function runHistory(options: HistoryOptions): Promise<HistoryResult
   let cycles = 0;
   let actions = 0;
   let restarts = 0;
+  let differing = '';
   const world = drawWorld(random, {
     onCycle: (report) => {
       cycles++;
@@ -55,10 +56,15 @@ export async function runHistory(options: HistoryOptions): Promise<HistoryResult
       outcomes[name] = (outcomes[name] ?? 0) + 1;
       trace(`${record.kind} ${record.machineId} for ${record.clusterId}: ${record.outcome} ${record.detail}`);
     },
-    onEvent: (event) => trace(JSON.stringify(event)),
+    onEvent: (event) => {
+      trace(JSON.stringify(event));
+      if (event.kind === 'check_failed') differing ||= event.detail;
+      if (event.kind === 'check_differs') differing ||= event.examples.join('; ');
+    },
   });
   world.startShard();
   const look = () => {
+    if (differing !== '') throw new Violation(`the decision is not the one from scratch: ${differing}`);
     if (world.process !== null) checkInFlight(world.process);
   };
   let accidents = 0;
@@ -112,6 +118,7 @@ function drawWorld(
     seed: random.uint32(),
     clusterIds,
     settings: {
+      checkEveryCycles: 1,
       isIncremental: random.chance(0.5),
       // Without tombstones only a full listing tells of removals.
       fullListEveryCycles: random.pick(hasTombstones ? [0, 20, 360] : [20, 100]),

@@ -5,6 +5,9 @@
 import { Random } from '../base/random.ts';
 import { SimulatedProvider } from '../provider/simulated/provider.ts';
 import type { ProviderSettingsChange } from '../provider/simulated/settings.ts';
+import { deriveAndCompare } from '../shard/check/derive.ts';
+import type { CheckImage } from '../shard/check/image.ts';
+import type { CheckPort } from '../shard/ports/check.ts';
 import type { ActionRecord, CycleReport, ShardEvent, ShardObserver } from '../shard/ports/observer.ts';
 import { SHARD_DEFAULTS, type ShardSettings } from '../shard/settings.ts';
 import { Shard } from '../shard/shard.ts';
@@ -22,6 +25,8 @@ export interface WorldOptions {
   readonly clusterIds: readonly string[];
   /** A roll-up from every connected cluster this often. */
   readonly rollupIntervalMs?: number;
+  /** Who makes from-scratch checks (settings.checkEveryCycles); this thread, unless given. */
+  readonly checker?: CheckPort;
   readonly onCycle?: (report: CycleReport) => void;
   readonly onAction?: (record: ActionRecord) => void;
   readonly onEvent?: (event: ShardEvent) => void;
@@ -41,6 +46,14 @@ export interface Process {
 const START_MS = Date.UTC(2026, 0, 1);
 const MACHINES_MAX = 512;
 const RECONNECT_MS = 500;
+
+const checkInPlace: CheckPort = {
+  open: async (bytes) => ({
+    buffer: new SharedArrayBuffer(bytes),
+    run: async (image) => deriveAndCompare(image as CheckImage),
+    close: () => {},
+  }),
+};
 
 export class SimulatedWorld {
   readonly time = new VirtualTime(START_MS);
@@ -113,6 +126,7 @@ export class SimulatedWorld {
       clock: life,
       scheduler: life,
       stopwatch: () => this.time.nowMs(),
+      checker: this.#options.checker ?? checkInPlace,
     });
     const operators = new SimulatedOperatorsPort(this.clusters, shard);
     shard.connectOperators({

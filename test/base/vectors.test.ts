@@ -6,7 +6,7 @@ import {
   DimensionTable,
   TooManyDimensionsError,
 } from '../../src/base/dimensions.ts';
-import { addInto, coversAll, isAllZero, maxInto, subtractFrom, VectorTable } from '../../src/base/vectors.ts';
+import { VectorTable } from '../../src/base/vectors.ts';
 
 type Amounts = Record<string, number>;
 
@@ -164,27 +164,6 @@ describe('interned vectors', () => {
     expect(vectors.refLimit).toBe(refLimit);
     expect(vectors.dims.length).toBe(pool);
     expect(() => vectors.release(refLimit - 1 + 1)).toThrow(/not in use/);
-  });
-});
-
-describe('dense working vectors', () => {
-  it('add, subtract never below zero, take the maximum, cover and are zero, as numbers do', () => {
-    const units = fc.array(fc.nat(1_000), { minLength: 4, maxLength: 4 });
-    fc.assert(
-      fc.property(units, units, (a, b) => {
-        const of = (apply: (x: Float64Array, y: Float64Array) => void) => {
-          const result = Float64Array.from(a);
-          apply(result, Float64Array.from(b));
-          return [...result];
-        };
-        expect(of(addInto)).toEqual(a.map((x, dim) => x + b[dim]!));
-        expect(of(subtractFrom)).toEqual(a.map((x, dim) => Math.max(0, x - b[dim]!)));
-        expect(of(maxInto)).toEqual(a.map((x, dim) => Math.max(x, b[dim]!)));
-        expect(coversAll(Float64Array.from(a), Float64Array.from(b))).toBe(a.every((x, dim) => x >= b[dim]!));
-        expect(isAllZero(Float64Array.from(a))).toBe(a.every((x) => x === 0));
-      }),
-    );
-    expect(isAllZero(new Float64Array(3))).toBe(true);
   });
 });
 

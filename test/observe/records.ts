@@ -96,6 +96,7 @@ export function shardCounters(changes: Partial<ShardCounters> = {}): ShardCounte
     rollupsUnchanged: 0,
     checkDifferences: 0,
     checksRun: 0,
+    checksFailed: 0,
     ...changes,
   };
 }

@@ -10,6 +10,7 @@ import type { MachineKind } from '../../src/provider/simulated/kinds.ts';
 import type { LedgerEntry, LedgerEvent } from '../../src/provider/simulated/ledger.ts';
 import type { SeedMachine } from '../../src/provider/simulated/machines.ts';
 import { everyOperation, type ProviderSettingsChange } from '../../src/provider/simulated/settings.ts';
+import type { CheckPort } from '../../src/shard/ports/check.ts';
 import type { ActionName, ActionRecord, CycleReport, ShardEvent } from '../../src/shard/ports/observer.ts';
 import type { ShardSettings } from '../../src/shard/settings.ts';
 import type { SimulatedCluster } from '../../src/simulator/clusters.ts';
@@ -91,6 +92,7 @@ export interface FixtureOptions {
   readonly demand?: Readonly<Record<string, readonly RollupRow[]>>;
   readonly settings?: Partial<ShardSettings>;
   readonly provider?: ProviderSettingsChange;
+  readonly checker?: CheckPort;
   /** Do not start a shard yet. */
   readonly isStopped?: boolean;
 }
@@ -120,6 +122,7 @@ export class Fixture {
       clusterIds: Object.keys(demand),
       ...(options.settings === undefined ? {} : { settings: options.settings }),
       ...(options.provider === undefined ? {} : { provider: options.provider }),
+      ...(options.checker === undefined ? {} : { checker: options.checker }),
       onAction: (record) => this.actions.push(record),
       onCycle: (report) => this.cycles.push(report),
       onEvent: (event) => this.events.push(event),

@@ -6,6 +6,7 @@ import type { Clock, Stopwatch } from '../../base/clock.ts';
 import { ACTION_NAMES, type ActionKind, type ActionList } from '../../decision/actions.ts';
 import type { CycleCost, Engine } from '../../decision/engine.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
+import type { ScratchChecks } from '../check/checks.ts';
 import type { Executor, Offered } from '../execute/executor.ts';
 import type { ActionName, CyclePhase, CycleReport, KindCounts, ShardCounters } from '../ports/observer.ts';
 import type { Rails } from '../settings.ts';
@@ -23,6 +24,8 @@ export interface CycleContext {
   readonly neverDelete: ReadonlySet<number>;
   /** What has to be brought up to date before a decision: ends of back-off, stuck machines. */
   readonly prepare: (isOrdinary: boolean, nowMs: number) => void;
+  /** From-scratch checks, around the decision, with the snapshot open. */
+  readonly checks: Pick<ScratchChecks, 'beforeDecision' | 'afterDecision'>;
   /** O5, with the snapshot still open. */
   readonly hint: (nowMs: number) => void;
   /** C2: why no action may be emitted; ''. */
@@ -84,7 +87,10 @@ export class Cycle {
     const snapshot = inventory.snapshot();
     let cost: CycleCost;
     try {
-      cost = engine.decide({ nowMs, isOrdinary }, (phase) => mark(PHASE_NAMES[phase]));
+      const input = { nowMs, isOrdinary };
+      this.#context.checks.beforeDecision(input);
+      cost = engine.decide(input, (phase) => mark(PHASE_NAMES[phase]));
+      this.#context.checks.afterDecision(input);
       this.#context.hint(nowMs);
     } finally {
       snapshot.close();

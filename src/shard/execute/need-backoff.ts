@@ -69,6 +69,15 @@ export class NeedBackoffs {
     return need !== undefined && need.untilMs > this.#nowMs;
   }
 
+  /** All that `isBarred` says yes to: cluster, fingerprint, group, one after the other. */
+  barredRefs(): number[] {
+    const refs: number[] = [];
+    for (const { cluster, fingerprint, group, untilMs } of this.#needs.values()) {
+      if (untilMs > this.#nowMs) refs.push(cluster, fingerprint, group);
+    }
+    return refs;
+  }
+
   viewOf(cluster: number, fingerprint: number, group: number): NeedBackoffView | null {
     return this.#needs.get(keyOf(cluster, fingerprint, group)) ?? null;
   }

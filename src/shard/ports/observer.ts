@@ -179,7 +179,10 @@ export type ShardEvent =
       readonly actions: number;
       readonly claims: number;
       readonly verdicts: number;
-    };
+      /** The first few, in words. */
+      readonly examples: readonly string[];
+    }
+  | { readonly kind: 'check_failed'; readonly level: 'warn'; readonly detail: string };
 
 /** Monotonic counts since the start; read at scrape time. */
 export interface ShardCounters {
@@ -201,6 +204,8 @@ export interface ShardCounters {
   rollupsUnchanged: number;
   checkDifferences: number;
   checksRun: number;
+  /** Checks that could not be made: no memory, or their thread died. */
+  checksFailed: number;
 }
 
 /** Taken at scrape time. */

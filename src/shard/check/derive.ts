@@ -1,0 +1,44 @@
+/**
+ * The check itself, away from the shard: restores machines and needs from an image, decides the cycle with an engine that
+ * knows nothing else, and compares. Needs no thread, so that tests and the simulator call it directly; a shard runs it in
+ * a thread of its own (workers/check.ts), because at 500,000 machines it takes seconds.
+ */
+import { Engine } from '../../decision/engine.ts';
+import { restoreInventory } from '../../inventory/image.ts';
+import { NeedTable } from '../../needs/need-table.ts';
+import type { CheckResult } from '../ports/check.ts';
+import { ResultComparison } from './compare.ts';
+import type { CheckImage } from './image.ts';
+
+export function deriveAndCompare(image: CheckImage): CheckResult {
+  const { inputs, memory, result } = image;
+  const inventory = restoreInventory(image.inventory);
+  const { clusters, fingerprints, groups } = inventory.tables;
+  const { vectors } = inventory.shapes;
+  const needs = NeedTable.restore(image.needs, { clusters, fingerprints, groups, vectors });
+  const barred = barredSet(inputs.barred);
+  const engine = new Engine({
+    inventory,
+    needs,
+    hasSession: (cluster) => inputs.sessions[cluster] === 1,
+    inBackoff: (cluster, fingerprint, group) =>
+      barred.size > 0 && barred.has(keyOf(cluster, fingerprint, group)),
+    holds: inputs.holds,
+    ...(inputs.weights === null ? {} : { weights: inputs.weights }),
+    ...(inputs.coarseValuesMax === null ? {} : { coarseValuesMax: inputs.coarseValuesMax }),
+  });
+  engine.recall(memory);
+  engine.decideFromScratch({ nowMs: inputs.nowMs, isOrdinary: inputs.isOrdinary });
+  return new ResultComparison(result, engine.result(), inventory, needs).compare();
+}
+
+function barredSet(triples: Uint32Array): ReadonlySet<string> {
+  const barred = new Set<string>();
+  for (let at = 0; at < triples.length; at += 3)
+    barred.add(keyOf(triples[at]!, triples[at + 1]!, triples[at + 2]!));
+  return barred;
+}
+
+function keyOf(cluster: number, fingerprint: number, group: number): string {
+  return `${cluster}|${fingerprint}|${group}`;
+}
