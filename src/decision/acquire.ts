@@ -69,13 +69,14 @@ export class Acquisition {
     const domains = isGang ? this.#gangs.domainsOfGang(need) : null;
     const penalty = needs.interruptionPenalty[need]!;
     const walk = this.#walk.open(filter, penalty, isGang ? need + 1 : 0, domains, needs.domain[need]!);
+    const served = actionNeed(needs, this.#fleet, need);
     for (let slot = walk.peek(); slot !== 0; slot = walk.peek()) {
       const left = this.#subtract(unmet, entry, slot);
       if (left < 0) {
         walk.skipFamily();
         continue;
       }
-      this.#take(unmet, entry, slot, actions);
+      this.#take(unmet, entry, slot, actions, served);
       walk.skip();
       if (left === 0) return;
     }
@@ -92,6 +93,7 @@ export class Acquisition {
     const spreading = this.#beginSpread(need, filter, spread);
     unmet.spreading.set(entry, spreading);
     const walks = this.#walksByDomain(filter, this.#needs.interruptionPenalty[need]!, spreading);
+    const served = actionNeed(this.#needs, this.#fleet, need);
     let left = 1;
     while (left > 0) {
       const best = this.#bestHead(unmet, entry, walks, spreading);
@@ -99,7 +101,7 @@ export class Acquisition {
       const walk = walks.get(best)!;
       const slot = walk.peek();
       left = this.#subtract(unmet, entry, slot);
-      this.#take(unmet, entry, slot, actions);
+      this.#take(unmet, entry, slot, actions, served);
       spreading.count(best);
       walk.skip();
     }
@@ -209,7 +211,7 @@ export class Acquisition {
     return subtractCapacity(unmet.rest, entry * unmet.width, this.#vectors, aggregate, families, family);
   }
 
-  #take(unmet: UnmetNeeds, entry: number, slot: number, actions: ActionList): void {
+  #take(unmet: UnmetNeeds, entry: number, slot: number, actions: ActionList, served: ActionNeed): void {
     const need = unmet.need[entry]!;
     const { families, shape, role } = this.#fleet;
     this.#supply.take(slot, need);
@@ -222,7 +224,7 @@ export class Acquisition {
     const kind = role[slot] === Role.Idle ? ActionKind.Bootstrap : ActionKind.Provision;
     if (kind === ActionKind.Bootstrap) unmet.bootstraps[entry]!++;
     else unmet.provisions[entry]!++;
-    actions.add(kind, slot, this.#needs.cluster[need]!, 0, actionNeed(this.#needs, this.#fleet, need));
+    actions.add(kind, slot, served.cluster, 0, served);
   }
 }
 

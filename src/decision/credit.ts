@@ -19,6 +19,9 @@ import type { Gangs } from './gangs.ts';
 import { Mark, type NeedColumns, NeedKind, WalkPart } from './need-columns.ts';
 import type { NeedOrder } from './order.ts';
 
+/** A need without any of these has what it wants, and nothing of that changed: a settled gang, or a need with machines of its own. */
+const LOOKED_AT = Mark.Dirty | Mark.Deficit | Mark.Lost | Mark.OwnFresh | Mark.Foreign | Mark.Unsettled;
+
 export class Credit {
   readonly #fleet: Fleet;
   readonly #filters: Filters;
@@ -102,8 +105,8 @@ export class Credit {
       this.#fresh.catchUp(cluster, at);
       const need = cluster.needStart + at;
       const marks = needs.marks[need]!;
+      if ((marks & LOOKED_AT) === 0) continue;
       if (needs.kind[need] === NeedKind.Gang) {
-        if ((marks & Mark.Dirty) === 0 && (marks & Mark.Settled) !== 0) continue;
         if ((marks & Mark.Dirty) === 0 || !this.#gangs.trySettle(cluster, at, this.#released)) {
           this.#pushWaiting(cluster, need);
           return;
@@ -126,7 +129,7 @@ export class Credit {
     let deficits: number[] | undefined;
     for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
       const marks = needs.marks[need]!;
-      if (needs.kind[need] === NeedKind.Gang && (marks & Mark.Settled) === 0) unsettledCount++;
+      if ((marks & Mark.Unsettled) !== 0) unsettledCount++;
       if ((marks & (Mark.Deficit | Mark.Short)) !== 0) {
         deficits ??= [];
         deficits.push(need);
@@ -146,8 +149,8 @@ export class Credit {
     const needs = this.#needs;
     const need = cluster.needStart + index;
     const marks = needs.marks[need]!;
+    if ((marks & (Mark.Deficit | Mark.Foreign | Mark.Lost)) === 0) return;
     const isShort = (marks & Mark.Deficit) !== 0;
-    if (!isShort && (needs.lastTaken[need] === 0 || needs.lastPart[need]! < WalkPart.Configured)) return;
     const found = this.#candidates;
     found.length = 0;
     const filter = this.#filters.get(needs.filter[need]!);
@@ -201,7 +204,10 @@ export class Credit {
   #finishNeed(need: number, left: number): void {
     const needs = this.#needs;
     needs.creditCount[need] = needs.claimCount[need]!;
-    needs.marks[need] = (left > 0 ? Mark.Deficit : 0) | (this.#hasPassed ? Mark.Passed : 0);
+    needs.marks[need] =
+      (left > 0 ? Mark.Deficit : 0) |
+      (this.#hasPassed ? Mark.Passed : 0) |
+      (needs.claimCount[need]! > needs.ownCount[need]! ? Mark.Foreign : 0);
     if (needs.kind[need] === NeedKind.Fold) this.#countGangs(need);
   }
 

@@ -17,6 +17,9 @@ import { type Families, FINE, familyAttribute } from './families.ts';
 export const Look = { Family: 0, Shape: 1, Machine: 2 } as const;
 export type Look = (typeof Look)[keyof typeof Look];
 
+/** 4,096 places: a fleet has a few thousand filters. */
+const MEMO_SHIFT = 20;
+
 export interface Filter {
   /** Small and dense, for columns; reused after the last reference is gone. */
   readonly id: number;
@@ -53,6 +56,8 @@ export class Filters {
   readonly #beyondFamily = new Set<Filter>();
   readonly #byId: (Filter | undefined)[] = [undefined];
   readonly #freeIds: number[] = [];
+  /** Ids of filters asked for lately, by a hash of what they are. */
+  readonly #memo = new Uint32Array(2 ** (32 - MEMO_SHIFT));
 
   constructor(inventory: Inventory, profiles: ProfileTable, families: Families, attributes: SlotAttributes) {
     this.#inventory = inventory;
@@ -68,6 +73,12 @@ export class Filters {
   /** The filter of a profile's requirement set and a min_unit, with one more reference. */
   intern(profile: number, minUnit: number): Filter {
     const { requirementSet } = this.#profiles.get(profile);
+    const place = (Math.imul(requirementSet, 0x9e3779b1) ^ Math.imul(minUnit, 0x85ebca77)) >>> MEMO_SHIFT;
+    const remembered = this.#byId[this.#memo[place]!];
+    if (remembered?.requirementSet === requirementSet && remembered.minUnit === minUnit) {
+      remembered.references++;
+      return remembered;
+    }
     let ofSet = this.#bySet[requirementSet];
     if (ofSet === undefined) {
       ofSet = new Map();
@@ -81,6 +92,7 @@ export class Filters {
       if (filter.look !== Look.Family) this.#beyondFamily.add(filter);
     }
     filter.references++;
+    this.#memo[place] = filter.id;
     return filter;
   }
 

@@ -125,7 +125,7 @@ export class Gangs {
     if (this.#vectors.length[needs.aggregate[need]!] === 0) {
       this.#claims.releaseAll(cluster, need, released);
       needs.creditCount[need] = 0;
-      needs.marks[need] = Mark.Settled | Mark.Satisfiable; // wants nothing, takes nothing
+      needs.marks[need] = Mark.Satisfiable; // wants nothing, takes nothing
       needs.domain[need] = 0;
       return true;
     }
@@ -137,7 +137,7 @@ export class Gangs {
     if (domain === 0) return false;
     this.#claims.releaseAll(cluster, need, released);
     this.#credit(cluster, index, filter, domains, domain, true);
-    needs.marks[need]! |= Mark.Settled;
+    needs.marks[need]! &= ~Mark.Unsettled;
     return true;
   }
 
@@ -293,7 +293,7 @@ export class Gangs {
     if (domain !== 0 && left > 0)
       left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configuring);
     needs.creditCount[need] = needs.claimCount[need]!;
-    needs.marks[need] = (left > 0 ? Mark.Deficit : 0) | (satisfiable ? Mark.Satisfiable : 0);
+    needs.marks[need] = Mark.Unsettled | (left > 0 ? Mark.Deficit : 0) | (satisfiable ? Mark.Satisfiable : 0);
     if (satisfiable && !this.#configuredCover(need)) this.#keepOwnOutside(cluster, index, domains, domain);
   }
 

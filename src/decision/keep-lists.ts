@@ -6,24 +6,24 @@
  *
  *   by list     first, last       u32   blocks, 0 = none; of a free list id: first = the next free one
  *               directory         array of blocks in order; only while there are two or more
- *   by block    items             u32 × 32   slots
+ *   by block    items             u32 × 16   slots
  *               count             u8
  *               latest            u32   no claim in it is greater, an unclaimed machine being UNCLAIMED; may be too high
  *               list, next, previous   u32
  *   by slot     blockOf           u32   0 = in no list
  *
  * The bound rises at once when a machine is released or joins, and falls only when a walk has read the whole block in
- * vain: taking a machine costs nothing here. A position is block × 32 + index, good until the next `add` or `remove`.
+ * vain: taking a machine costs nothing here. A position is block × 16 + index, good until the next `add` or `remove`.
  */
 import { assert } from '../base/assert.ts';
 import { widerU8, widerU32 } from './columns.ts';
 
-const BLOCK_SHIFT = 5;
+const BLOCK_SHIFT = 4;
 const BLOCK_ITEMS = 1 << BLOCK_SHIFT;
 const INDEX_MASK = BLOCK_ITEMS - 1;
 /** Blocks of together no more than this are joined when one of them runs nearly empty. */
-const JOINED_MAX = 24;
-const SPARSE_MAX = 8;
+const JOINED_MAX = 12;
+const SPARSE_MAX = 4;
 /** The bound of a block with an unclaimed machine; above every claim. */
 const UNCLAIMED = 0xffff_ffff;
 

@@ -40,8 +40,8 @@ export const Mark = {
   Dirty: 1,
   /** Something remains after credit. */
   Deficit: 2,
-  /** A gang that its own machines cover in exactly one domain: nothing else can move it. */
-  Settled: 4,
+  /** A gang that its own machines do not cover in exactly one domain: anything may move it, so it chooses in every cycle. */
+  Unsettled: 4,
   /** A gang whose chosen domain can hold all of it. */
   Satisfiable: 8,
   /** A gang that credit alone serves, for now (A7). */
@@ -54,6 +54,8 @@ export const Mark = {
   Lost: 128,
   /** A machine that is stamped for it became available to others, and perhaps to it. */
   OwnFresh: 256,
+  /** Has a machine that is not stamped for it: one that it meets earlier would do as well. */
+  Foreign: 512,
 } as const;
 
 /** The parts of A2's walk, in order. */

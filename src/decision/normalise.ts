@@ -77,6 +77,7 @@ export class Normaliser {
     cluster.needCount = count;
     for (let need = start; need < start + count; need++) this.#linkRows(cluster, need);
     this.#lastFilter = null;
+    if (oldCount === 0) cluster.fresh.length = 0; // all needs are new and look at everything
     cluster.stale = cluster.wasRead = false;
     cluster.touched = true;
   }

@@ -10,9 +10,8 @@ import type { ClusterState, FoldGroup } from './clusters.ts';
 import type { Filter, Filters } from './filters.ts';
 import type { Fleet } from './fleet.ts';
 import { FoldNames } from './fold-names.ts';
+import { GroupIndex } from './group-index.ts';
 
-/** Profile and vector refs are far below this, so a pair is one exact number. */
-const GROUP_KEY_SPAN = 2 ** 24;
 const NO_ROWS = new Uint32Array(0);
 
 export class ClusterRows {
@@ -22,7 +21,7 @@ export class ClusterRows {
   readonly #fleet: Fleet;
   readonly #filters: Filters;
   /** Groups of the cluster that is being read, by remaining profile and aggregate. */
-  readonly #groupOf = new Map<number, FoldGroup>();
+  readonly #groupOf = new GroupIndex();
 
   constructor(needTable: NeedTable, groups: StringTable, fleet: Fleet, filters: Filters) {
     this.#needTable = needTable;
@@ -49,7 +48,7 @@ export class ClusterRows {
     cluster.rowFolds = new Uint8Array(count);
     cluster.groups = [];
     cluster.askingCount = 0;
-    this.#groupOf.clear();
+    this.#groupOf.open(count);
     const { profile: profileOf, group: groupNameOf, profiles } = table;
     for (let row = 0; row < count; row++) {
       const { fingerprintRef, sameKeys } = profiles.get(profileOf[start + row]!);
@@ -172,11 +171,10 @@ export class ClusterRows {
     // Rows of one profile follow each other (N4), so the group is mostly that of the row before.
     let group = cluster.groups[cluster.groups.length - 1];
     if (group === undefined || group.profile !== remaining || group.aggregate !== aggregate) {
-      const key = remaining * GROUP_KEY_SPAN + aggregate;
-      group = this.#groupOf.get(key);
+      const known = this.#groupOf.find(cluster.groups, remaining, aggregate);
+      group = cluster.groups[known];
       if (group === undefined) {
         group = this.#makeGroup(cluster, remaining, aggregate);
-        this.#groupOf.set(key, group);
         cluster.groups.push(group);
       }
     }

@@ -69,6 +69,8 @@ export class StampTable {
   #stampsOf = new Uint32Array(STAMPS_AT_START);
   #buckets = new Uint32Array(2 * STAMPS_AT_START);
   #free: number[] = [];
+  /** The one that was asked for last. */
+  #last = 0;
   #limit = 1;
   #liveCount = 0;
 
@@ -110,6 +112,21 @@ export class StampTable {
 
   /** The stamp of the triple, with one more reference. */
   intern(cluster: number, fingerprint: number, group: number): number {
+    const last = this.#last; // the machines of a need mostly come together
+    if (
+      this.fingerprint[last] === fingerprint &&
+      this.group[last] === group &&
+      this.cluster[last] === cluster &&
+      this.references[last]! > 0
+    ) {
+      this.references[last]!++;
+      return last;
+    }
+    this.#last = this.#internOther(cluster, fingerprint, group);
+    return this.#last;
+  }
+
+  #internOther(cluster: number, fingerprint: number, group: number): number {
     const mask = this.#buckets.length - 1;
     let bucket = hashOf(cluster, fingerprint, group) & mask;
     for (let known = this.#buckets[bucket]!; known !== 0; known = this.#buckets[bucket]!) {

@@ -44,6 +44,8 @@ export interface SyncParts {
 
 /** From here on sorting them costs less than going to and fro between clusters. */
 const MANY_CHANGED = 16_384;
+/** From a quarter of the fleet on it is cheaper to go through all ids than to insert each. */
+const MANY_DIVISOR = 4;
 /** Cluster refs are u16 in the machine columns. */
 const CLUSTER_REFS = 65_536;
 
@@ -169,13 +171,29 @@ export class Sync {
   /** Many machines are attached cluster by cluster: their needs, lists and stamps are then at hand. */
   #byCluster(changed: Uint32Array): Uint32Array {
     if (changed.length < MANY_CHANGED) return changed;
-    const { cluster } = this.#parts.inventory.columns;
+    const { inventory } = this.#parts;
+    const { cluster } = inventory.columns;
     const nextOf = new Uint32Array(CLUSTER_REFS + 1);
     for (const slot of changed) nextOf[cluster[slot]! + 1]!++;
+    const unboundCount = nextOf[1]!;
     for (let ref = 1; ref < nextOf.length; ref++) nextOf[ref]! += nextOf[ref - 1]!;
     const sorted = new Uint32Array(changed.length);
     for (const slot of changed) sorted[nextOf[cluster[slot]!]!++] = slot;
+    if (unboundCount * MANY_DIVISOR > inventory.count) this.#sortById(sorted.subarray(0, unboundCount));
     return sorted;
+  }
+
+  /** Free machines stand on few, long lists whose order ends in the id: those that come in that order are appended. */
+  #sortById(slots: Uint32Array): void {
+    const { inventory } = this.#parts;
+    const isMeant = new Uint8Array(inventory.columns.rowCapacity);
+    let count = 0;
+    for (const slot of slots) {
+      if (inventory.columns.state[slot] === 0)
+        slots[count++] = slot; // nothing to attach
+      else isMeant[slot] = 1;
+    }
+    for (const slot of inventory.slotsById) if (isMeant[slot] === 1) slots[count++] = slot;
   }
 
   #attachAll(changed: Uint32Array): void {

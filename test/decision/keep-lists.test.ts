@@ -83,6 +83,6 @@ describe('lists in keep order', () => {
       longest = Math.max(longest, length);
       expect(sought).toBeGreaterThan(1_000);
     }
-    expect(longest).toBeGreaterThan(96); // several blocks
+    expect(longest).toBeGreaterThan(96); // many blocks
   });
 });
