@@ -28,9 +28,6 @@ export const DEPARTURE_KEPT_MS = 3_600_000;
 /** A stream that has said nothing at all is no operator. */
 export const HELLO_TIMEOUT_MS = 30_000;
 
-/** How long a stream that was ended may take to read the status before its buffers are given up. */
-export const END_GRACE_MS = 5_000;
-
 /** One operator is one stream; a few more while it replaces itself, and readers of needs. */
 export const STREAMS_PER_CONNECTION_MAX = 64;
 

@@ -10,7 +10,6 @@ import { BlobRequests } from './blob-requests.ts';
 import type { OperatorCounters } from './counters.ts';
 import { encodeBootstrapRequest, encodeReclaim } from './encode.ts';
 import { isClusterId, readFrame } from './frame.ts';
-import { END_GRACE_MS } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import type { RollupResult } from './rollup-queue.ts';
 import type { Writer } from './write-turns.ts';
@@ -129,9 +128,8 @@ export class Session implements Writer {
   end(code: status, details: string): void {
     if (this.#isEnded) return;
     this.#close();
-    // Frames that were written go out first; a reader that does not read them is not waited for.
-    const timer = setTimeout(() => this.stream.destroy(), END_GRACE_MS);
-    this.stream.once('close', () => clearTimeout(timer));
+    // Frames that were written go out first, some thirty at the most. Whoever does not read them gets the status when it does: a
+    // stream that was given up instead would look alive to it for ever, and its cluster would be without a session.
     if (code === status.OK) this.stream.end();
     else this.stream.emit('error', { code, details });
   }

@@ -1,0 +1,34 @@
+import { status } from '@grpc/grpc-js';
+import { describe, expect, it } from 'vitest';
+import { MachineState as S } from '../../src/machine/state.ts';
+import { inState } from '../inventory/machines.ts';
+import { startRig } from './rig.ts';
+
+const LARGE_LABELS = { note: 'x'.repeat(4_096) };
+
+describe('an operator that does not read', () => {
+  it('O6: hears why its session was ended when it reads again, however late', async () => {
+    const { shard, server, greeted } = await startRig();
+    const operator = await greeted('east');
+    operator.stream.pause();
+    for (let index = 0; index < 1_000; index++) {
+      shard.put(inState(S.Configured, { id: `m-${index}`, labels: LARGE_LABELS }));
+    }
+    let written = -1;
+    while (written !== server.counters.framesOut) {
+      written = server.counters.framesOut;
+      await new Promise((resolve) => setTimeout(resolve, 200)); // until the connection takes no more
+    }
+    expect(server.sessions()[0]!.outboxDepth).toBeGreaterThan(0);
+    const instruction = {
+      instructionId: 'r',
+      nodes: ['n'.repeat(2_000)],
+      graceSeconds: 1,
+      preemptorPriority: 0,
+    };
+    while (server.hasSession('east')) server.instructReclaim('east', instruction);
+    await new Promise((resolve) => setTimeout(resolve, 6_000));
+    operator.stream.resume();
+    await expect.poll(() => operator.ended?.code, { timeout: 10_000 }).toBe(status.RESOURCE_EXHAUSTED);
+  });
+});
