@@ -55,10 +55,10 @@ export function encodeHint(hint: CapacityHint): Buffer {
 
 /** V3: canonical text; zeros are left out. */
 export function quantities(amounts: ResourceAmounts): Record<string, string> {
-  const texts: Record<string, string> = {};
+  const texts: [string, string][] = [];
   for (const name of Object.keys(amounts)) {
     const units = amounts[name]!;
-    if (units !== 0) texts[name] = formatQuantity(name, units);
+    if (units !== 0) texts.push([name, formatQuantity(name, units)]);
   }
-  return texts;
+  return Object.fromEntries(texts); // and no assignment: a resource may be called __proto__
 }

@@ -32,3 +32,17 @@ describe('an operator that does not read', () => {
     await expect.poll(() => operator.ended?.code, { timeout: 10_000 }).toBe(status.RESOURCE_EXHAUSTED);
   });
 });
+
+describe('names that objects have of their own', () => {
+  it('O3: are labels and resources like any other', async () => {
+    const { shard, greeted } = await startRig();
+    const operator = await greeted('east');
+    const named = (value: string) => JSON.parse(`{"__proto__":${value},"constructor":${value}}`);
+    shard.put(inState(S.Configured, { id: '__proto__', labels: named('"x"'), capacity: named('2000') }));
+    await operator.hears(() => operator.nodes().length === 1);
+    const [node] = operator.nodes();
+    expect(Object.entries(node!.labels)).toContainEqual(['__proto__', 'x']);
+    expect(Object.entries(node!.resources!.resources)).toContainEqual(['__proto__', '2']);
+    expect(Object.entries(node!.resources!.resources)).toContainEqual(['constructor', '2']);
+  });
+});
