@@ -10,7 +10,7 @@
  */
 import type { NodeState } from '../shard/ports/operators.ts';
 import { encodeNode } from './encode.ts';
-import { DEPARTURE_KEPT_MS, DEPARTURES_MAX } from './limits.ts';
+import { DEPARTURE_KEPT_MS, DEPARTURES_MAX, DEPARTURES_UNREAD_MAX } from './limits.ts';
 
 interface Departure {
   readonly frame: Buffer;
@@ -25,6 +25,7 @@ export class Departures {
   readonly #unwritten = new Set<string>();
   /** How long after its writing a frame may still have been lost. */
   readonly #unsureMs: number;
+  #hasReader = false;
 
   constructor(unsureMs: number) {
     this.#unsureMs = unsureMs;
@@ -39,13 +40,16 @@ export class Departures {
     return this.#byMachine.size;
   }
 
-  /** Beyond the limit the oldest is forgotten. */
+  /** Beyond the limit the oldest is forgotten, but not what a session is still to be told (O3). */
   add(node: NodeState, nowMs: number): void {
     const { machineId } = node;
     this.forget(machineId);
     this.#byMachine.set(machineId, { frame: encodeNode(node), atMs: nowMs, writtenMs: null });
     this.#unwritten.add(machineId);
-    if (this.#byMachine.size > DEPARTURES_MAX) this.forget(this.#byMachine.keys().next().value!);
+    if (this.#byMachine.size <= DEPARTURES_MAX) return;
+    const oldest = this.#byMachine.keys().next().value!;
+    const isAwaited = this.#hasReader && this.#unwritten.has(oldest);
+    if (!isAwaited || this.#byMachine.size > DEPARTURES_UNREAD_MAX) this.forget(oldest);
   }
 
   /** The cluster has the machine again. */
@@ -56,10 +60,20 @@ export class Departures {
 
   /** A new session: what may have been lost with the last one is to be written again. */
   reopen(nowMs: number): void {
+    this.#hasReader = true;
     this.expire(nowMs);
     for (const [machineId, departure] of this.#byMachine) {
       departure.writtenMs = null;
       this.#unwritten.add(machineId);
+    }
+  }
+
+  /** The cluster is away: from here on the limit is that of what is kept. */
+  readerLeft(): void {
+    this.#hasReader = false;
+    for (const machineId of this.#byMachine.keys()) {
+      if (this.#byMachine.size <= DEPARTURES_MAX) return;
+      this.forget(machineId);
     }
   }
 

@@ -23,6 +23,8 @@ export const CONTROL_FRAMES_MAX = 10_240;
 
 /** O4: last updates of machines that left, for a cluster that is away. */
 export const DEPARTURES_MAX = 10_000;
+/** The same while its session lives and has not read them: as many as a shard has machines, 500 bytes each. */
+export const DEPARTURES_UNREAD_MAX = 1_048_576;
 export const DEPARTURE_KEPT_MS = 3_600_000;
 
 /** A stream that has said nothing at all is no operator. */

@@ -211,6 +211,7 @@ export class Operators implements OperatorsPort, SessionHost {
     const { clusterId } = session;
     if (this.#byCluster.get(clusterId) !== session) return; // it was replaced
     this.#byCluster.delete(clusterId);
+    this.#departures.get(clusterId)?.readerLeft();
     this.#options.onEvent?.({ kind: 'session_ended', clusterId, peer: session.stream.getPeer() });
     this.#shard.sessionClosed(clusterId);
   }

@@ -1,8 +1,11 @@
-import { status } from '@grpc/grpc-js';
+import { ChannelCredentials, Client, compressionAlgorithms, status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { MachineState as S } from '../../src/machine/state.ts';
+import { DEPARTURES_MAX } from '../../src/session/limits.ts';
+import { encode } from '../../src/wire/codec.ts';
+import { rawShardService } from '../../src/wire/services.ts';
 import { inState } from '../inventory/machines.ts';
-import { startRig } from './rig.ts';
+import { closeAfterwards, startRig } from './rig.ts';
 
 const LARGE_LABELS = { note: 'x'.repeat(4_096) };
 
@@ -44,5 +47,50 @@ describe('names that objects have of their own', () => {
     expect(Object.entries(node!.labels)).toContainEqual(['__proto__', 'x']);
     expect(Object.entries(node!.resources!.resources)).toContainEqual(['__proto__', '2']);
     expect(Object.entries(node!.resources!.resources)).toContainEqual(['constructor', '2']);
+  });
+});
+
+describe('a cluster that loses very many machines at once', () => {
+  it('O3: hears of each while its session lives', async () => {
+    const { server, greeted } = await startRig();
+    const operator = await greeted('east');
+    const count = DEPARTURES_MAX + 500;
+    for (let index = 0; index < count; index++) {
+      server.nodeLeft({
+        machineId: `m-${index}`,
+        clusterId: 'east',
+        state: S.Idle,
+        nodeName: '',
+        providerId: '',
+        lastError: '',
+        labels: {},
+        resources: {},
+      });
+    }
+    await operator.hears(() => operator.states()[`m-${count - 1}`] === S.Idle);
+    expect(operator.nodes()).toHaveLength(count);
+  });
+});
+
+describe('frames', () => {
+  it('may be compressed with gzip', async () => {
+    const { server } = await startRig();
+    const client = new Client(server.address, ChannelCredentials.createInsecure(), {
+      'grpc.default_compression_algorithm': compressionAlgorithms.gzip,
+    });
+    closeAfterwards(() => client.close());
+    const { path, requestSerialize, responseDeserialize } = rawShardService.Session;
+    const stream = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
+    stream.on('error', () => {});
+    stream.write(encode('OperatorMessage', { hello: { clusterId: 'east' } }));
+    stream.write(
+      encode('OperatorMessage', {
+        rollup: { needs: [{ aggregateResources: { cpu: '1' }, group: 'g'.repeat(10_000) }] },
+      }),
+    );
+    let acks = 0;
+    stream.on('data', () => acks++);
+    await expect.poll(() => acks).toBe(2);
+    stream.cancel();
   });
 });

@@ -213,4 +213,14 @@ describe('machines that left a cluster which is away', () => {
     departures.reopen(DEPARTURES_MAX + 10);
     expect(departures.take(0)!.includes('node:m-10')).toBe(true);
   });
+
+  it('O4: are as few again when a session ends before it has heard of more', () => {
+    const departures = new Departures(60_000);
+    departures.reopen(0);
+    for (let index = 0; index < DEPARTURES_MAX + 10; index++) departures.add(node(`m-${index}`), index);
+    expect(departures.depth).toBe(DEPARTURES_MAX + 10);
+    departures.readerLeft();
+    expect(departures.depth).toBe(DEPARTURES_MAX);
+    expect(departures.take(0)!.includes('node:m-10')).toBe(true);
+  });
 });
