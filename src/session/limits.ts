@@ -33,6 +33,12 @@ export const HELLO_TIMEOUT_MS = 30_000;
 /** One operator is one stream; a few more while it replaces itself, and readers of needs. */
 export const STREAMS_PER_CONNECTION_MAX = 64;
 
+/** On all connections together: 2,000 clusters, eight times over, with about 10 KB each. */
+export const STREAMS_MAX = 16_384;
+
+/** Readers of needs at a time: each has a page in hand and costs the thread a millisecond now and then. */
+export const INSPECTIONS_MAX = 64;
+
 /** Error texts of an operator that are passed on, in characters. */
 export const ERROR_TEXT_MAX = 512;
 

@@ -17,7 +17,7 @@ import type {
 import { newCounters, type OperatorCounters } from './counters.ts';
 import { Departures } from './departures.ts';
 import { encodeAck } from './encode.ts';
-import { HELLO_TIMEOUT_MS } from './limits.ts';
+import { HELLO_TIMEOUT_MS, STREAMS_MAX } from './limits.ts';
 import { type AckFrames, Outbox } from './outbox.ts';
 import { RollupQueue, type RollupResult } from './rollup-queue.ts';
 import { type EndStatus, Session, type SessionHost, type SessionStream } from './session.ts';
@@ -57,6 +57,7 @@ export interface OperatorsOptions {
   /** How soon a dead peer is noticed, at the latest. */
   readonly deadPeerMs: number;
   readonly helloTimeoutMs?: number;
+  readonly streamsMax?: number;
   /** Why this stream may not speak for the cluster; null if it may. */
   readonly whyNotCluster?: (stream: SessionStream, clusterId: string) => string | null;
   readonly onEvent?: (event: OperatorEvent) => void;
@@ -68,7 +69,7 @@ export class Operators implements OperatorsPort, SessionHost {
   readonly #shard: ShardForOperators;
   #acks: AckFrames;
   readonly #byCluster = new Map<string, Session>();
-  /** Streams that are open and not ended, sessions or not yet. */
+  /** Streams that are not closed yet, sessions or not, at most `streamsMax`. */
   readonly #streams = new Set<Session>();
   readonly #departures = new Map<string, Departures>();
   readonly #rollups: RollupQueue;
@@ -90,10 +91,15 @@ export class Operators implements OperatorsPort, SessionHost {
   /** A new stream; it is a session once it has said Hello. */
   open(stream: SessionStream): void {
     const name = `b-${this.#shard.epoch}-${++this.#opened}`;
-    const session = new Session(stream, this, name, this.#options.helloTimeoutMs ?? HELLO_TIMEOUT_MS);
-    this.#streams.add(session);
-    stream.once('close', () => this.#streams.delete(session));
+    const { helloTimeoutMs = HELLO_TIMEOUT_MS, streamsMax = STREAMS_MAX } = this.#options;
+    const session = new Session(stream, this, name, helloTimeoutMs);
     if (this.#endedWith !== null) session.end(status.UNAVAILABLE, this.#endedWith);
+    else if (this.#streams.size >= streamsMax) {
+      session.end(status.RESOURCE_EXHAUSTED, `${streamsMax} streams are open, and no more are taken.`);
+    } else {
+      this.#streams.add(session);
+      stream.once('close', () => this.#streams.delete(session));
+    }
   }
 
   /** Acks carry the highest term that a coordinator spoke for. */

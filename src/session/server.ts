@@ -9,7 +9,7 @@ import { rawShardService, shardReadService } from '../wire/services.ts';
 import { CannotListenError } from './errors.ts';
 import { whyNotCluster, whyNotReader } from './identity.ts';
 import { type InspectStream, inspectNeeds } from './inspect.ts';
-import { FRAME_BYTES_MAX, STREAMS_PER_CONNECTION_MAX } from './limits.ts';
+import { FRAME_BYTES_MAX, INSPECTIONS_MAX, STREAMS_PER_CONNECTION_MAX } from './limits.ts';
 import { type OperatorEvent, Operators } from './operators.ts';
 import { pipelined } from './pipelined-call.ts';
 import { RotatingServerCredentials } from './server-credentials.ts';
@@ -27,6 +27,8 @@ export interface OperatorServerOptions {
   /** O6: a dead peer is noticed within this. */
   readonly deadPeerMs?: number;
   readonly helloTimeoutMs?: number;
+  /** Streams at a time, on all connections together. */
+  readonly streamsMax?: number;
   readonly clock?: Clock;
   readonly onEvent?: (event: OperatorEvent) => void;
 }
@@ -47,6 +49,7 @@ export class OperatorServer extends Operators {
   readonly #grpc: Server;
   readonly #tls: RotatingServerCredentials | null;
   #address = '';
+  #inspections = 0;
 
   constructor(options: OperatorServerOptions) {
     const { clock = systemClock, deadPeerMs = DEAD_PEER_MS } = options;
@@ -90,15 +93,22 @@ export class OperatorServer extends Operators {
   #inspect(stream: InspectStream): void {
     this.counters.inspections++;
     const detail = this.#tls === null ? null : whyNotReader(stream);
-    if (detail === null) {
-      inspectNeeds(stream, this.#options.needs).catch((error: Error) => {
-        stream.emit('error', { code: status.INTERNAL, details: error.message });
-      });
-      return;
+    if (detail !== null) {
+      this.rejectIdentity(stream.request.clusterId, stream.getPeer(), detail);
+      refuse(stream, status.PERMISSION_DENIED, detail);
+    } else if (this.#inspections >= INSPECTIONS_MAX) {
+      refuse(stream, status.RESOURCE_EXHAUSTED, `${INSPECTIONS_MAX} readers are served; ask again later.`);
+    } else {
+      this.#inspections++;
+      inspectNeeds(stream, this.#options.needs)
+        .catch((error: Error) => refuse(stream, status.INTERNAL, error.message))
+        .finally(() => this.#inspections--);
     }
-    this.rejectIdentity(stream.request.clusterId, stream.getPeer(), detail);
-    stream.emit('error', { code: status.PERMISSION_DENIED, details: detail });
   }
+}
+
+function refuse(stream: InspectStream, code: status, details: string): void {
+  stream.emit('error', { code, details });
 }
 
 function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {

@@ -1,11 +1,12 @@
 import { ChannelCredentials, Client, compressionAlgorithms, status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { MachineState as S } from '../../src/machine/state.ts';
-import { DEPARTURES_MAX } from '../../src/session/limits.ts';
+import { DEPARTURES_MAX, INSPECTIONS_MAX } from '../../src/session/limits.ts';
 import { encode } from '../../src/wire/codec.ts';
 import { rawShardService } from '../../src/wire/services.ts';
 import { inState } from '../inventory/machines.ts';
-import { closeAfterwards, startRig } from './rig.ts';
+import { inspect } from './inspector.ts';
+import { closeAfterwards, NO_NEEDS, startRig } from './rig.ts';
 
 const LARGE_LABELS = { note: 'x'.repeat(4_096) };
 
@@ -92,5 +93,38 @@ describe('frames', () => {
     stream.on('data', () => acks++);
     await expect.poll(() => acks).toBe(2);
     stream.cancel();
+  });
+});
+
+describe('more streams than anybody needs', () => {
+  it('are refused with RESOURCE_EXHAUSTED before they say anything, and those that end make room', async () => {
+    const { server, connect, greeted } = await startRig({ streamsMax: 2 });
+    const [first] = [await greeted('east'), await greeted('west')];
+    expect((await connect().endedWith()).code).toBe('RESOURCE_EXHAUSTED');
+    first.close();
+    await expect.poll(() => server.sessionCount).toBe(1);
+    await greeted('north');
+  });
+
+  it('of readers that do not read are refused too', async () => {
+    let opened = 0;
+    let hold = () => {};
+    const held = new Promise<void>((resolve) => {
+      hold = resolve;
+    });
+    const needs = {
+      inspectNeeds: async () => {
+        opened++;
+        await held;
+        return NO_NEEDS.inspectNeeds({});
+      },
+    };
+    const { server } = await startRig({ needs });
+    const inspections = Array.from({ length: INSPECTIONS_MAX }, () => inspect(server.address, {}));
+    await expect.poll(() => opened).toBe(INSPECTIONS_MAX);
+    expect((await inspect(server.address, {})).code).toBe('RESOURCE_EXHAUSTED');
+    hold();
+    for (const { code } of await Promise.all(inspections)) expect(code).toBe('OK');
+    expect((await inspect(server.address, {})).code).toBe('OK');
   });
 });
