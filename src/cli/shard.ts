@@ -41,7 +41,7 @@ async function serve(loaded: LoadedConfig, sources: ConfigSources): Promise<numb
   const signals = new Signals();
   try {
     const service = await ShardService.start({ config, log, version });
-    const http = service.http === null ? 'off' : `http://${config.metricsAddr!.host}:${service.http.port}/`;
+    const http = service.http?.url ?? 'off';
     // The first line is for programs: exactly this, when sessions are accepted and not before.
     process.stdout.write(`listening on ${service.operators.address} http ${http}\n`);
     log.info('started', {

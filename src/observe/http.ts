@@ -4,7 +4,7 @@
  * checked (a name that an attacker points at 127.0.0.1 is not ours) and nothing may be framed or sniffed (I4).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, isIPv6 } from 'node:net';
 import { ShardError } from '../base/errors.ts';
 import { isHostAllowed } from './http-host.ts';
 import type { Logger } from './log.ts';
@@ -23,6 +23,8 @@ export interface HttpServerOptions {
   readonly scrape: () => Promise<{ readonly body: string; readonly contentType: string }>;
   readonly readiness: () => Readiness;
   readonly log: Logger;
+  /** A connection over which nothing moves for so long is closed. */
+  readonly idleTimeoutMs?: number;
 }
 
 /**
@@ -59,6 +61,10 @@ const SAFE_HEADERS: Readonly<Record<string, string>> = {
 const CONNECTIONS_MAX = 512;
 const REQUEST_TIMEOUT_MS = 15_000;
 const HEADERS_TIMEOUT_MS = 10_000;
+/** How late the two above may come: Node looks every 30 s otherwise. */
+const TIMEOUT_CHECK_MS = 2_000;
+/** A reader that stops must not hold a connection for ever: with CONNECTIONS_MAX of them no probe would get through. */
+const IDLE_TIMEOUT_MS = 60_000;
 
 export class HttpServer {
   readonly #options: HttpServerOptions;
@@ -70,10 +76,15 @@ export class HttpServer {
   private constructor(options: HttpServerOptions) {
     this.#options = options;
     this.#server = createServer(
-      { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: HEADERS_TIMEOUT_MS },
+      {
+        requestTimeout: REQUEST_TIMEOUT_MS,
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      },
       (request, response) => void this.#answer(request, response),
     );
     this.#server.maxConnections = CONNECTIONS_MAX;
+    this.#server.timeout = options.idleTimeoutMs ?? IDLE_TIMEOUT_MS;
     this.#mounts = [
       { prefix: '/metrics', handler: (_request, response) => this.#metrics(response) },
       { prefix: '/healthz', handler: (_request, response) => sendText(response, 200, 'ok\n') },
@@ -86,7 +97,7 @@ export class HttpServer {
     const http = new HttpServer(options);
     await new Promise<void>((resolve, reject) => {
       const refuse = (error: Error) =>
-        reject(new CannotListenError(`${options.host}:${options.port}`, error.message));
+        reject(new CannotListenError(authorityOf(options.host, options.port), error.message));
       http.#server.once('error', refuse);
       http.#server.listen(options.port, options.host, () => {
         http.#server.off('error', refuse);
@@ -99,6 +110,10 @@ export class HttpServer {
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://${authorityOf(this.#options.host, this.port)}/`;
   }
 
   /** The prefix itself and everything below it: `/api/v1`. The longest one that fits answers; `/` is the rest. */
@@ -158,6 +173,10 @@ export class HttpServer {
     const { isReady, reason } = this.#options.readiness();
     sendText(response, isReady ? 200 : 503, isReady ? 'ready\n' : `not ready: ${reason}\n`);
   }
+}
+
+function authorityOf(host: string, port: number): string {
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 function sendText(response: ServerResponse, status: number, text: string): void {

@@ -192,6 +192,28 @@ describe('the HTTP server', () => {
     expect(await open).toBeTypeOf('string');
   });
 
+  it('gives its address as a URL, of IPv6 too', async () => {
+    for (const host of ['127.0.0.1', '::1']) {
+      const server = await serve({ host });
+      expect(await (await fetch(`${server.url}healthz`)).text()).toBe('ok\n');
+    }
+  });
+
+  it('closes a connection whose reader has stopped, so that others find one', async () => {
+    const server = await serve({ idleTimeoutMs: 200 });
+    const closed = new Promise<void>((resolve) => {
+      server.mount('/large', (_request, response) => {
+        response.once('close', resolve);
+        response.end(Buffer.alloc(64 * 1024 * 1024));
+      });
+    });
+    const socket = connect(server.port, '127.0.0.1').pause();
+    onTestFinished(() => void socket.destroy());
+    socket.on('error', () => {});
+    socket.write('GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await closed; // far more than a connection takes without a reader
+  });
+
   it('says where it cannot listen, and what to do', async () => {
     const server = await serve();
     await expect(serve({ port: server.port })).rejects.toThrow(CannotListenError);
