@@ -48,6 +48,11 @@ export class Child {
     createInterface(child.stderr!).on('line', (line) => this.#keep(line));
   }
 
+  /** Zero if it could not be started. */
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
   get lastLine(): string {
     return this.#lines.at(-1) ?? '';
   }
