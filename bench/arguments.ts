@@ -2,15 +2,26 @@
 import { ShardError } from '../src/base/errors.ts';
 import type { Params, Scenario } from './harness.ts';
 
+/** Relative to where the command runs: npm runs it in the project's folder. */
+export const RESULTS_FOLDER = 'bench/results';
+export const PAGE_FILE = 'docs/results.md';
+/** The slowest scenario takes two minutes on two quiet cores; a busy machine gets five. */
+const LIMIT_SECONDS = 300;
+
 export const USAGE = `Usage: npm run bench -- [scenario…] [flags]
 
-Without a scenario: lists them. A name that ends in * runs every scenario that begins so; "all" runs all.
+Without a scenario: lists them. A name that ends in * runs every scenario that begins so; "all" (or --all) runs all.
 
   --machines N    machines of the fleet (default: each scenario's own)
   --needs N       needs of the demand, where the scenario takes a number of its own
   --seconds S     longest time one measurement goes on sampling
   --json FILE     write the results as a JSON array
   --check         exit with 1 if a target is missed
+  --limit S       longest time one scenario may take before it is ended (default ${LIMIT_SECONDS})
+  --report        also measure growth, keep every result, and write the page; alone: write the page from what is kept
+  --results DIR   where --report keeps results (default: ${RESULTS_FOLDER})
+  --page FILE     the page that --report writes (default: ${PAGE_FILE})
+  --resume        with --report: leave out what has a result of these parameters already
   --help          this text
 
 Exit: 0 fine; 1 a scenario failed, or --check found a missed target; 2 the command line is wrong.`;
@@ -25,6 +36,11 @@ export interface BenchArguments {
   readonly overrides: Partial<Params>;
   readonly jsonFile: string | null;
   readonly check: boolean;
+  readonly limitSeconds: number;
+  readonly report: boolean;
+  readonly resume: boolean;
+  readonly resultsFolder: string;
+  readonly pageFile: string;
   readonly help: boolean;
 }
 
@@ -37,6 +53,11 @@ export function parseArguments(argv: readonly string[]): BenchArguments {
   const overrides: { -readonly [name in keyof Params]?: number } = {};
   let jsonFile: string | null = null;
   let check = false;
+  let limitSeconds = LIMIT_SECONDS;
+  let report = false;
+  let resume = false;
+  let resultsFolder = RESULTS_FOLDER;
+  let pageFile = PAGE_FILE;
   let help = false;
   for (let index = 0; index < argv.length; index++) {
     const word = argv[index]!;
@@ -55,11 +76,18 @@ export function parseArguments(argv: readonly string[]): BenchArguments {
     else if (flag === '--needs') overrides.needs = count(flag, value());
     else if (flag === '--seconds') overrides.seconds = seconds(flag, value());
     else if (flag === '--json') jsonFile = value();
+    else if (flag === '--limit') limitSeconds = seconds(flag, value());
+    else if (flag === '--results') resultsFolder = value();
+    else if (flag === '--page') pageFile = value();
+    else if (word === '--all') names.push('all');
+    else if (word === '--report') report = true;
+    else if (word === '--resume') resume = true;
     else if (word === '--check') check = true;
     else if (word === '--help' || word === '-h') help = true;
     else throw new BenchUsageError(`Unknown flag ${word}. Try --help.`);
   }
-  return { names, overrides, jsonFile, check, help };
+  if (resume && !report) throw new BenchUsageError('--resume means something with --report only.');
+  return { names, overrides, jsonFile, check, limitSeconds, report, resume, resultsFolder, pageFile, help };
 }
 
 function count(flag: string, text: string): number {
@@ -98,13 +126,17 @@ function isMeant(scenarioName: string, name: string): boolean {
   return name.endsWith('*') && scenarioName.startsWith(name.slice(0, -1));
 }
 
-/** The parameters of one scenario: what was asked for, else its own. */
-export function paramsOf(scenario: Scenario, overrides: Partial<Params>): Params {
-  const { machines, needs, seconds } = scenario.defaults;
+/**
+ * The parameters of one scenario: what was asked for, else its own. Needs that nobody asked for follow the machines: a
+ * tenth of the fleet with all of the demand would be another question.
+ */
+export function paramsOf({ defaults }: Scenario, overrides: Partial<Params>): Params {
+  const machines = overrides.machines ?? defaults.machines;
+  const needsInProportion = Math.max(1, Math.round(((defaults.needs ?? 0) * machines) / defaults.machines));
   return {
-    machines: overrides.machines ?? machines,
-    needs: needs === undefined ? 0 : (overrides.needs ?? needs),
-    seconds: overrides.seconds ?? seconds,
+    machines,
+    needs: defaults.needs === undefined ? 0 : (overrides.needs ?? needsInProportion),
+    seconds: overrides.seconds ?? defaults.seconds,
   };
 }
 

@@ -30,6 +30,9 @@
  * many samples as fit into params.seconds and needs no state prepared between two of them).
  * `sample` records a figure that the scenario took by itself (bytes, counts, a delay seen from outside).
  *
+ * Where the size of the fleet is the question, `growth` names the figures that `--report` measures at sizes from 10,000 to
+ * 1,000,000 machines and draws.
+ *
  * Every scenario runs in a process of its own: neither the heap nor the compiled code of another one
  * shows in its figures. A scenario must bound its own loads and end whatever it starts.
  */
@@ -92,6 +95,19 @@ export interface BenchContext {
   gc(): void;
 }
 
+/** Sizes of the growth curves: two decades, and what is claimed in their middle. */
+export const GROWTH_MACHINES = [10_000, 50_000, 100_000, 250_000, 500_000, 1_000_000] as const;
+
+/** How a scenario's figures are followed through fleets of growing size; its parameter is the number of machines. */
+export interface Growth {
+  /** What is drawn, of one kind of unit. */
+  readonly metrics: readonly string[];
+  /** One sentence: what stays the same while the fleet grows, and what does not. */
+  readonly note: string;
+  /** The same at every size, for scenarios that take needs of their own. */
+  readonly needs?: number;
+}
+
 export interface Scenario {
   /** What is typed on the command line: kebab-case, equal to its file's name where the file has one. */
   readonly name: string;
@@ -99,6 +115,7 @@ export interface Scenario {
   readonly question: string;
   readonly defaults: ScenarioDefaults;
   readonly targets: readonly Target[];
+  readonly growth?: Growth;
   run(context: BenchContext): Promise<void>;
 }
 

@@ -8,6 +8,7 @@ import { availableParallelism } from 'node:os';
 import { ShardError } from '../src/base/errors.ts';
 import { measure, type Params, type Scenario, type ScenarioResult } from './harness.ts';
 
+const KILL_AFTER_MS = 5_000;
 const ASSIGNMENT_VARIABLE = 'FLOTILLA_BENCH_ASSIGNMENT';
 
 interface Assignment {
@@ -22,24 +23,53 @@ export class ScenarioFailedError extends ShardError {
   readonly next = 'stop';
 }
 
-/** In the parent: runs the scenario in a child and gives its result. */
+export class ScenarioTimedOutError extends ShardError {
+  readonly code = 'scenario_timed_out';
+  readonly next = 'stop';
+
+  constructor(scenario: string, limitSeconds: number) {
+    super(
+      `Scenario ${scenario} was ended after its limit of ${limitSeconds} s (--limit). It has no figures; ` +
+        `the next scenario runs.`,
+    );
+  }
+}
+
+/** In the parent: runs the scenario in a child and gives its result. What takes longer than the limit is ended. */
 export function measureInChild(
   programPath: string,
-  scenario: Scenario,
+  scenario: Pick<Scenario, 'name'>,
   params: Params,
+  limitSeconds: number,
 ): Promise<ScenarioResult> {
   const assignment: Assignment = { name: scenario.name, params };
   const child = fork(programPath, [], {
     env: { ...process.env, [ASSIGNMENT_VARIABLE]: JSON.stringify(assignment) },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    detached: true, // a process group of its own: what it started can be ended with it
   });
   return new Promise((resolve, reject) => {
     let outcome: Outcome | null = null;
+    let isTimedOut = false;
+    // Without its channel it ends whatever it started, then itself; a thread that never looks up is killed.
+    const timer = setTimeout(() => {
+      isTimedOut = true;
+      child.disconnect();
+      killTimer = setTimeout(() => killGroup(child.pid!), KILL_AFTER_MS);
+    }, limitSeconds * 1_000);
+    let killTimer: NodeJS.Timeout | undefined;
+    child.on('exit', () => {
+      if (!isTimedOut) return;
+      clearTimeout(killTimer);
+      killGroup(child.pid!);
+      reject(new ScenarioTimedOutError(scenario.name, limitSeconds));
+    });
     child.on('message', (message) => {
       outcome = message as Outcome;
     });
     child.on('error', reject);
     child.on('close', (code, signal) => {
+      clearTimeout(timer);
       if (outcome === null) {
         const end = signal === null ? `exit code ${code}` : `signal ${signal}`;
         reject(
@@ -54,6 +84,15 @@ export function measureInChild(
       }
     });
   });
+}
+
+/** It and all that it started; none may be left. */
+function killGroup(leaderPid: number): void {
+  try {
+    process.kill(-leaderPid, 'SIGKILL');
+  } catch {
+    // all have ended by themselves
+  }
 }
 
 /** In the child: what it was started for, null in the parent. */

@@ -4,8 +4,10 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ShardError } from '../src/base/errors.ts';
 import {
+  type BenchArguments,
   BenchUsageError,
   chooseScenarios,
+  PAGE_FILE,
   paramsOf,
   parseArguments,
   refuseUselessFlags,
@@ -14,8 +16,17 @@ import {
 import { discoverScenarios } from './discover.ts';
 import type { Params, Scenario, ScenarioResult } from './harness.ts';
 import { assignedScenario, measureAsChild, measureInChild } from './isolate.ts';
-import { renderList, renderResult, renderSummary } from './report.ts';
+import { renderHighlights, writeHighlights } from './report/highlights.ts';
+import { renderPage, writePage } from './report/page.ts';
+import { readGenerated, readRecords } from './report/record.ts';
+import { planMeasurements, runMeasurements } from './report/run.ts';
+import { measuredOf } from './report/sections.ts';
+import { describeVersion } from './report/version.ts';
+import { SOAK_FILE, type SoakRecord } from './soak/section.ts';
+import { renderList, renderResult, renderSummary } from './terminal.ts';
 
+const PROGRAM = fileURLToPath(import.meta.url);
+const README_FILE = 'README.md';
 const SCENARIOS_FOLDER = new URL('./scenarios/', import.meta.url);
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -28,6 +39,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   const { scenarios, broken } = await discoverScenarios(SCENARIOS_FOLDER);
   for (const line of broken) process.stderr.write(`${line}\n`);
+  if (flags.names.length === 0 && flags.report) return publish(flags);
   if (flags.names.length === 0) {
     console.log(renderList(scenarios));
     return broken.length > 0 ? EXIT_FAILED : 0;
@@ -35,7 +47,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const chosen = chooseScenarios(scenarios, flags.names);
   refuseUselessFlags(chosen, flags.overrides);
   if (flags.jsonFile !== null) await refuseMissingFolder(flags.jsonFile);
-  const results = await runEach(chosen, flags.overrides);
+  const results = flags.report ? await runForPage(chosen, flags) : await runEach(chosen, flags);
   if (flags.jsonFile !== null) await writeFile(flags.jsonFile, `${JSON.stringify(results, null, 2)}\n`);
   console.log(renderSummary(chosen.length, results));
   const isMissed = results.some((result) => result.targets.some((target) => !target.met));
@@ -44,13 +56,16 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 /** A scenario that fails says so and the next one runs; its result is missing from the list. */
-async function runEach(chosen: readonly Scenario[], overrides: Partial<Params>): Promise<ScenarioResult[]> {
+async function runEach(
+  chosen: readonly Scenario[],
+  { overrides, limitSeconds }: BenchArguments,
+): Promise<ScenarioResult[]> {
   const results: ScenarioResult[] = [];
   for (const [index, scenario] of chosen.entries()) {
     process.stderr.write(`[${index + 1}/${chosen.length}] ${scenario.name}\n`);
     const params = paramsOf(scenario, overrides);
     try {
-      const result = await measureInChild(fileURLToPath(import.meta.url), scenario, params);
+      const result = await measureInChild(PROGRAM, scenario, params, limitSeconds);
       console.log(renderResult(result, scenario.question, !isDefault(scenario, params)));
       results.push(result);
     } catch (error) {
@@ -58,6 +73,41 @@ async function runEach(chosen: readonly Scenario[], overrides: Partial<Params>):
     }
   }
   return results;
+}
+
+/** Measures, keeps, and writes the page; gives the results that are new, growth left out. */
+async function runForPage(chosen: readonly Scenario[], flags: BenchArguments): Promise<ScenarioResult[]> {
+  const plans = planMeasurements(chosen, (scenario) => paramsOf(scenario, flags.overrides), flags.overrides);
+  const records = await runMeasurements(plans, {
+    programPath: PROGRAM,
+    folder: flags.resultsFolder,
+    limitSeconds: flags.limitSeconds,
+    resume: flags.resume,
+    version: describeVersion(),
+    say: (line) => process.stderr.write(`${line}\n`),
+  });
+  const questions = new Map(chosen.map(({ name, question }) => [name, question]));
+  const whole = measuredOf(records).filter(({ record }) => !record.isGrowth);
+  for (const { record, result } of whole) {
+    console.log(renderResult(result, questions.get(result.scenario) ?? '', !record.isDefault));
+  }
+  await publish(flags);
+  return whole.map(({ result }) => result);
+}
+
+/** The page from what is kept; the README quotes the page of the project and no other. */
+async function publish({ resultsFolder, pageFile }: BenchArguments): Promise<number> {
+  const records = await readRecords(resultsFolder);
+  const soak = await readGenerated<SoakRecord>(resultsFolder, SOAK_FILE);
+  if (records.length === 0) {
+    throw new BenchUsageError(
+      `There are no results in ${resultsFolder}. \`npm run bench -- --all --report\` measures first.`,
+    );
+  }
+  await writePage(pageFile, renderPage(records, soak));
+  if (pageFile === PAGE_FILE) await writeHighlights(README_FILE, renderHighlights(records, soak));
+  process.stderr.write(`${pageFile}: ${records.length} measurements of ${resultsFolder}\n`);
+  return 0;
 }
 
 function isDefault(scenario: Scenario, params: Params): boolean {

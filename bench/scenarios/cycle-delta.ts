@@ -63,6 +63,13 @@ export const scenario: Scenario = {
       direction: 'below',
     },
   ],
+  growth: {
+    metrics: ['delta', 'nothing changed'],
+    note:
+      'Always 50 clusters with 970 needs, each holding more machines in a larger fleet; 1,000 machines change, below ' +
+      '50,000 machines 2 % of them.',
+    needs: 970,
+  },
   async run(context) {
     const { machines, needs, seconds } = context.params;
     const clusters = 50;

@@ -42,6 +42,10 @@ export const scenario: Scenario = {
     { name: 'spread churn', metric: 'spread', limit: 100, direction: 'below' },
     { name: 'no change', metric: 'quiet', limit: 1, direction: 'below' },
   ],
+  growth: {
+    metrics: ['full', 'clustered', 'quiet'],
+    note: 'Clusters of 250 machines; the demand and what changes (1 % of the clusters) grow with the fleet.',
+  },
   async run(context) {
     const machineCount = context.params.machines;
     const steady = new SteadyFleet(machineCount);

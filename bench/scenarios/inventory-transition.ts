@@ -27,6 +27,10 @@ export const scenario: Scenario = {
       direction: 'below',
     },
   ],
+  growth: {
+    metrics: ['transition', 'naive, without indexes'],
+    note: 'The instructions are the same at every size, the caches are not; the naive twin keeps no index up to date.',
+  },
   async run(context) {
     const { machines } = context.params;
     await measure(context, 'transition', fullInventory(machines), machines);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { chooseScenarios, paramsOf, parseArguments, refuseUselessFlags } from '../../bench/arguments.ts';
 import { type BenchContext, measure, type Scenario, type Target } from '../../bench/harness.ts';
-import { formatFigure, renderList, renderResult, renderSummary } from '../../bench/report.ts';
 import { summarize } from '../../bench/statistics.ts';
+import { formatFigure, renderList, renderResult, renderSummary } from '../../bench/terminal.ts';
 
 const HOST = { node: 'v0', cpus: 2 };
 const PARAMS = { machines: 10, needs: 0, seconds: 1 };
@@ -142,12 +142,23 @@ describe('the command line', () => {
   it('takes names, flags and values in any order, with = or a space', () => {
     expect(
       parseArguments(['a', '--machines', '1_000', '--json=out.json', 'b*', '--check', '--seconds=0.5']),
-    ).toEqual({
+    ).toMatchObject({
       names: ['a', 'b*'],
       overrides: { machines: 1_000, seconds: 0.5 },
       jsonFile: 'out.json',
       check: true,
+      report: false,
       help: false,
+    });
+    expect(
+      parseArguments(['--all', '--report', '--resume', '--limit=9', '--results', 'r', '--page', 'p']),
+    ).toMatchObject({
+      names: ['all'],
+      report: true,
+      resume: true,
+      limitSeconds: 9,
+      resultsFolder: 'r',
+      pageFile: 'p',
     });
   });
 
@@ -161,6 +172,8 @@ describe('the command line', () => {
     ['--seconds', '0'],
     ['--seconds', 'Infinity'],
     ['--json='],
+    ['--limit', '0'],
+    ['--resume'],
   ]) {
     it(`refuses ${argv.join(' ')} in one line`, () => {
       let message = '';
@@ -192,6 +205,8 @@ describe('the command line', () => {
   it('gives --needs only to scenarios that declare needs, and refuses it where none does', () => {
     expect(paramsOf(all[1]!, { needs: 9 })).toEqual({ machines: 10, needs: 9, seconds: 1 });
     expect(paramsOf(all[0]!, { needs: 9, machines: 3 })).toEqual({ machines: 3, needs: 0, seconds: 1 });
+    // Nobody asked for needs: there are as many for each machine as by default.
+    expect(paramsOf(all[1]!, { machines: 20 })).toEqual({ machines: 20, needs: 14, seconds: 1 });
     expect(() => refuseUselessFlags([all[0]!], { needs: 9 })).toThrow('--needs means nothing to list-full');
     expect(() => refuseUselessFlags(all, { needs: 9 })).not.toThrow();
   });

@@ -1,0 +1,107 @@
+/**
+ * The few figures that the README quotes, written into it from the same records as the page: a figure that was typed by
+ * hand is wrong a month later.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { ShardError } from '../../src/base/errors.ts';
+import type { SoakRecord } from '../soak/section.ts';
+import { formatFigure } from '../terminal.ts';
+import { figure, table } from './markdown.ts';
+import type { RunRecord } from './record.ts';
+
+interface Highlight {
+  readonly text: string;
+  readonly scenario: string;
+  readonly metric: string;
+  /** Said after the figure: "naive twin: 120 ms". */
+  readonly against?: readonly [text: string, metric: string];
+  /** Said after the figure, as so many times. */
+  readonly ratio?: readonly [text: string, name: string];
+}
+
+const HIGHLIGHTS: readonly Highlight[] = [
+  {
+    text: 'a cycle after 1,000 machines and 10 roll-ups of 50 changed',
+    scenario: 'cycle-delta',
+    metric: 'delta',
+    ratio: ['against half the fleet', 'delta ÷ half of each cluster'],
+  },
+  { text: 'a cycle after nothing changed, 776,000 needs', scenario: 'cycle-realistic', metric: 'quiet' },
+  { text: 'the same, 1 % of the clusters changed', scenario: 'cycle-realistic', metric: 'clustered' },
+  { text: 'the same, 1 % of all machines changed', scenario: 'cycle-realistic', metric: 'spread' },
+  { text: 'the same, everything decided anew', scenario: 'cycle-realistic', metric: 'full' },
+  {
+    text: 'ordered reads after 1,000 changes',
+    scenario: 'inventory-snapshot',
+    metric: 'ordered reads',
+    against: ['rebuilt and sorted', 'naive ordered reads'],
+  },
+  { text: 'one transition with its indexes', scenario: 'inventory-transition', metric: 'transition' },
+  {
+    text: 'memory of a machine',
+    scenario: 'inventory-memory',
+    metric: 'inventory',
+    ratio: ['of plain objects', 'share'],
+  },
+  {
+    text: 'a listing of all machines, decoded',
+    scenario: 'list-decode',
+    metric: 'columns',
+    against: ['protobufjs', 'protobufjs'],
+  },
+  {
+    text: 'the same, what it costs the main thread when nothing changed',
+    scenario: 'reconcile-full',
+    metric: 'unchanged: main thread',
+  },
+  { text: 'provider calls, from one thread', scenario: 'execute', metric: '1 thread' },
+];
+
+const BEGIN = '<!-- results: written by npm run bench -- --report -->';
+const END = '<!-- end of results -->';
+
+export class NoPlaceForResultsError extends ShardError {
+  readonly code = 'no_place_for_results';
+  readonly next = 'reject-input';
+}
+
+export function renderHighlights(records: readonly RunRecord[], soak: SoakRecord | null): string {
+  const rows = HIGHLIGHTS.flatMap((highlight) => {
+    const record = records.find(({ scenario, isGrowth }) => scenario === highlight.scenario && !isGrowth);
+    if (record?.outcome.kind !== 'measured' || !record.isDefault) return [];
+    const { metrics, ratios } = record.outcome.result;
+    const metric = metrics[highlight.metric];
+    if (metric === undefined) return [];
+    const other = highlight.against === undefined ? undefined : metrics[highlight.against[1]];
+    const ratio = highlight.ratio === undefined ? undefined : ratios[highlight.ratio[1]];
+    const notes = [
+      ...(other === undefined ? [] : [`${highlight.against![0]}: ${figure(other.median, other.unit)}`]),
+      ...(ratio === undefined ? [] : [`${formatFigure(ratio)} × ${highlight.ratio![0]}`]),
+    ];
+    return [[highlight.text, figure(metric.median, metric.unit), notes.join('; ')]];
+  });
+  const targets = records.flatMap(({ outcome, isGrowth }) =>
+    outcome.kind === 'measured' && !isGrowth ? outcome.result.targets : [],
+  );
+  const metCount = targets.filter(({ met }) => met).length;
+  return [
+    table(['500,000 machines, medians', '', ''], rows, 'lrl'),
+    `${metCount} of ${targets.length} targets are met. Tails, growth to 1,000,000 machines, what is slow and the machine it ran on: [docs/results.md](docs/results.md).`,
+    ...(soak === null ? [] : [soak.headline]),
+  ].join('\n\n');
+}
+
+/** Puts the block between its two marks; everything else of the file stays. */
+export function withHighlights(readme: string, block: string): string {
+  const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
+  if (begin < 0 || end < begin) {
+    throw new NoPlaceForResultsError(
+      `README.md lacks the lines "${BEGIN}" and "${END}": the page was written, the README was left as it is.`,
+    );
+  }
+  return `${readme.slice(0, begin + BEGIN.length)}\n\n${block}\n\n${readme.slice(end)}`;
+}
+
+export async function writeHighlights(readmeFile: string, block: string): Promise<void> {
+  await writeFile(readmeFile, withHighlights(await readFile(readmeFile, 'utf8'), block));
+}

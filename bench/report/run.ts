@@ -1,0 +1,137 @@
+/**
+ * Measures for the page: each scenario once, then the sizes of its growth curve, each in a process of its own with a
+ * limit of time. Whatever happens to one is written down, and the next one runs.
+ */
+import { GROWTH_MACHINES, type Params, type Scenario } from '../harness.ts';
+import { measureInChild, ScenarioTimedOutError } from '../isolate.ts';
+import { describeHost, LoadWatch } from './host.ts';
+import { FORMAT, type Outcome, type RunRecord, readRecords, writeRecord } from './record.ts';
+
+export interface Measurement {
+  readonly scenario: Scenario;
+  readonly params: Params;
+  readonly isDefault: boolean;
+  readonly isGrowth: boolean;
+}
+
+export interface RunOptions {
+  readonly programPath: string;
+  readonly folder: string;
+  readonly limitSeconds: number;
+  readonly version: string;
+  readonly resume: boolean;
+  say(line: string): void;
+}
+
+/** No single measurement of the page goes on for longer: thirty of them have to fit into a quarter of an hour. */
+const SECONDS_MAX = 15;
+/** The same for a point of a curve, of which there are six. */
+const GROWTH_SECONDS_MAX = 4;
+
+/** What there is to measure, growth last: it is the part that can best be missed. */
+export function planMeasurements(
+  scenarios: readonly Scenario[],
+  paramsOf: (scenario: Scenario) => Params,
+  overrides: Partial<Params>,
+): Measurement[] {
+  const plans: Measurement[] = [];
+  for (const scenario of scenarios) {
+    const params = paramsOf(scenario);
+    const { machines, needs = 0 } = scenario.defaults;
+    plans.push({
+      scenario,
+      params: { ...params, seconds: overrides.seconds ?? Math.min(params.seconds, SECONDS_MAX) },
+      isDefault: params.machines === machines && params.needs === needs,
+      isGrowth: false,
+    });
+  }
+  for (const { scenario, params, isDefault } of [...plans]) {
+    const { growth } = scenario;
+    if (growth === undefined) continue;
+    for (const machines of GROWTH_MACHINES) {
+      const isMeasured = machines === params.machines && growth.needs === undefined;
+      if (isMeasured || (!isDefault && machines > params.machines)) continue;
+      const seconds = overrides.seconds ?? Math.min(params.seconds, GROWTH_SECONDS_MAX);
+      const pointParams = { machines, needs: growth.needs ?? 0, seconds };
+      plans.push({ scenario, params: pointParams, isDefault: false, isGrowth: true });
+    }
+  }
+  return plans;
+}
+
+/** Resolves with the records that are new. */
+export async function runMeasurements(
+  plans: readonly Measurement[],
+  options: RunOptions,
+): Promise<RunRecord[]> {
+  const kept = options.resume ? await readRecords(options.folder) : [];
+  const records: RunRecord[] = [];
+  for (const [index, plan] of plans.entries()) {
+    const name = `[${index + 1}/${plans.length}] ${nameOf(plan)}`;
+    if (kept.some((record) => isResultOf(record, plan))) {
+      options.say(`${name}: measured before`);
+      continue;
+    }
+    options.say(name);
+    const record = await runOne(plan, options);
+    const { outcome, tookSeconds } = record;
+    options.say(
+      `${name}: ${outcome.kind} in ${tookSeconds} s${outcome.kind === 'measured' ? '' : `: ${outcome.message}`}`,
+    );
+    await writeRecord(options.folder, record);
+    records.push(record);
+  }
+  return records;
+}
+
+function nameOf({ scenario, params, isGrowth }: Measurement): string {
+  return isGrowth ? `${scenario.name} at ${params.machines.toLocaleString('en-US')} machines` : scenario.name;
+}
+
+function isResultOf(record: RunRecord, { scenario, params, isGrowth }: Measurement): boolean {
+  return (
+    record.outcome.kind === 'measured' &&
+    record.scenario === scenario.name &&
+    record.isGrowth === isGrowth &&
+    record.params.machines === params.machines &&
+    record.params.needs === params.needs
+  );
+}
+
+async function runOne(plan: Measurement, options: RunOptions): Promise<RunRecord> {
+  const { scenario, params, isDefault, isGrowth } = plan;
+  const startedMs = performance.now();
+  const startedAt = new Date().toISOString();
+  const watch = new LoadWatch();
+  let outcome: Outcome;
+  try {
+    const result = await measureInChild(options.programPath, scenario, params, options.limitSeconds);
+    outcome = { kind: 'measured', result };
+  } catch (error) {
+    const kind = error instanceof ScenarioTimedOutError ? 'timed out' : 'failed';
+    outcome = { kind, message: (error as Error).message.split('\n')[0]! };
+  }
+  return {
+    format: FORMAT,
+    scenario: scenario.name,
+    question: scenario.question,
+    params,
+    isDefault,
+    isGrowth,
+    growth: scenario.growth ?? null,
+    command: commandOf(plan),
+    version: options.version,
+    startedAt,
+    tookSeconds: Math.round((performance.now() - startedMs) / 100) / 10,
+    host: describeHost(),
+    load: watch.end(),
+    outcome,
+  };
+}
+
+/** What gives this figure again. */
+function commandOf({ scenario, params, isDefault }: Measurement): string {
+  const size = isDefault ? [] : ['--machines', `${params.machines}`];
+  const needs = isDefault || params.needs === 0 ? [] : ['--needs', `${params.needs}`];
+  return ['npm run bench --', scenario.name, ...size, ...needs, '--seconds', `${params.seconds}`].join(' ');
+}

@@ -1,0 +1,62 @@
+/** The three programs of a soak as processes of their own, on loopback, ended in reverse order. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Child } from '../../src/cli/children.ts';
+import type { SoakPlan } from './flags.ts';
+
+const STOP_GRACE_MS = 20_000;
+
+export class SoakWorld {
+  readonly #children: Child[] = [];
+  readonly #dataDir = mkdtempSync(join(tmpdir(), 'flotilla-soak-'));
+  http = '';
+  pids = { provider: 0, shard: 0, operators: 0 };
+  onOperatorsLine: (line: string) => void = () => {};
+
+  /** Resolves when all clusters are connected. */
+  async start(plan: SoakPlan, say: (line: string) => void): Promise<void> {
+    const { machines, clusters, seed, churn, latency, sampleEveryMs } = plan;
+    const fleet = ['--machines', `${machines}`, '--clusters', `${clusters}`, '--seed', `${seed}`];
+    say(`a provider with ${machines.toLocaleString('en-US')} machines`);
+    const provider = this.#spawn('provider', [
+      ...['--listen', '127.0.0.1:0', '--configured', '97%', '--latency', latency, ...fleet],
+    ]);
+    const providerAddress = (await provider.ready()).slice('listening on '.length);
+    const shard = this.#spawn('shard', [
+      ...['--provider-addr', `simulated=${providerAddress}`, '--data-dir', this.#dataDir],
+      ...['--listen', '127.0.0.1:0', '--metrics-addr', '127.0.0.1:0'],
+    ]);
+    const [, listen, http] = /^listening on (\S+) http (\S+)$/.exec(await shard.ready())!;
+    this.http = http!;
+    say(`a shard, ${this.http}; ${clusters.toLocaleString('en-US')} clusters connect`);
+    const operators = this.#spawn(
+      'operators',
+      [
+        ...['--shard', listen!, '--churn', churn, '--json', '--report-every', `${sampleEveryMs}ms`],
+        ...['--give-up', '5m', '--ramp', '10s', '--bootstrap-delay', '50ms-500ms', ...fleet],
+      ],
+      (line) => this.onOperatorsLine(line),
+    );
+    this.pids = { provider: provider.pid, shard: shard.pid, operators: operators.pid };
+    say(`operators: ${await operators.ready()}`);
+  }
+
+  /** The first program that ends, in words. */
+  async anyEnds(): Promise<string> {
+    const ends = this.#children.map(async (child) => ({ child, code: await child.exited }));
+    const { child, code } = await Promise.race(ends);
+    return `flotilla ${child.command} ended with ${code ?? 'a signal'}: ${child.lastLine}`;
+  }
+
+  async stop(): Promise<void> {
+    for (const child of this.#children.reverse()) await child.stop(STOP_GRACE_MS);
+    rmSync(this.#dataDir, { recursive: true, force: true });
+  }
+
+  #spawn(command: string, flags: readonly string[], onLine?: (line: string) => void): Child {
+    const child = new Child(command, flags, onLine);
+    this.#children.push(child);
+    return child;
+  }
+}
