@@ -323,7 +323,8 @@ export class Shard implements ShardForOperators {
   #decide(isOrdinary: boolean, reconcileMs: number): CycleReport {
     const report = this.cycle.run(isOrdinary, reconcileMs);
     this.#options.observer.cycleEnded(report);
-    if (report.deferred > 0) this.#wake();
+    // With a full queue the surplus would be dropped at once: then the queue wakes a cycle when it has room.
+    if (report.deferred > 0 && report.dropped === 0) this.#wake();
     return report;
   }
 
