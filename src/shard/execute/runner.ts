@@ -88,7 +88,7 @@ export class ActionRunner {
     if (answer === null) return STALE;
     const settled = this.#take(action, answer, S.Idle);
     // Idle already: a synchronous provider. The machine goes on to its cluster without waiting for a cycle.
-    return settled.outcome === 'success' && this.#hasNeed(action) ? this.#bootstrap(action) : settled;
+    return settled.outcome === 'success' && this.#mayBootstrap(action) ? this.#bootstrap(action) : settled;
   }
 
   /** X5. */
@@ -265,6 +265,13 @@ export class ActionRunner {
   /** A reclaim and a release are for nobody, and so always wanted. */
   #hasNeed({ needCluster, needFingerprint, needGroup }: Action): boolean {
     return needCluster === 0 || this.#options.isLiveNeed(needCluster, needFingerprint, needGroup);
+  }
+
+  /** X5: not for a need whose bootstraps failed just now; the machine is Idle, and a cycle will know. */
+  #mayBootstrap(action: Action): boolean {
+    const { needCluster, needFingerprint, needGroup } = action;
+    const { needBackoffs } = this.#options;
+    return this.#hasNeed(action) && !needBackoffs.isBarred(needCluster, needFingerprint, needGroup);
   }
 
   #isBoundAlready({ slot, clusterId, assignment }: Action): boolean {
