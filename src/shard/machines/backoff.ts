@@ -13,7 +13,7 @@ import type { Inventory } from '../../inventory/inventory.ts';
 import { CAPACITY_TYPE_NAMES } from '../../machine/capacity-type.ts';
 import { MachineState, STATE_COUNT } from '../../machine/state.ts';
 import type { ShardObserver } from '../ports/observer.ts';
-import type { MachineChanged } from './changes.ts';
+import type { ChangeSource, MachineChanged } from './changes.ts';
 import { DueHeap } from './due-heap.ts';
 
 export const BACKOFF_MS_MIN = 30_000;
@@ -41,6 +41,8 @@ interface Offering {
   backoffs: number;
   beganMs: number;
   untilMs: number;
+  /** When a machine last failed, or the last back-off ended. */
+  lastMs: number;
 }
 
 export interface BackoffView {
@@ -93,13 +95,19 @@ export class Backoffs {
   changed(change: Readonly<MachineChanged>, nowMs: number): void {
     const { slot, from, to, source } = change;
     if (to === 0) this.#forget(slot);
-    if (to === 0 || from === to) return;
+    if (to === 0) return;
+    if (from !== to) this.#moved(slot, from, to, source, nowMs);
+    // An offering's back-off is that of its offers: what becomes one, is one no more, or is one of another offering now.
+    const isOffer = from === S.Speculative || to === S.Speculative;
+    if (isOffer && this.#offerings.size > 0) this.#flag(slot, this.#isBarred(slot));
+  }
+
+  #moved(slot: number, from: number, to: number, source: ChangeSource, nowMs: number): void {
     const target = TARGET[from]!;
     if (target === to) this.#succeeded(slot, from);
     // A roll-back of ours is no failure: the provider was never called.
     else if (target !== 0 && !(source === 'local' && to === S.Idle)) this.#failed(slot, from, nowMs);
     if (from === S.Creating) this.#createSentMs.delete(slot);
-    if (to === S.Speculative && this.#isOfferingBarred(slot)) this.#flag(slot, true);
   }
 
   /** Ends what is over. Before each cycle. */
@@ -107,10 +115,15 @@ export class Backoffs {
     for (let slot = this.#until.takeDue(nowMs); slot !== 0; slot = this.#until.takeDue(nowMs)) {
       this.#flag(slot, this.#isBarred(slot));
     }
-    for (const offering of this.#offerings.values()) {
-      if (offering.untilMs === 0 || offering.untilMs > nowMs) continue;
-      offering.untilMs = 0;
-      this.#flagOffering(offering, false);
+    for (const [key, offering] of this.#offerings) {
+      if (offering.untilMs > nowMs) continue;
+      if (offering.untilMs > 0) {
+        offering.lastMs = offering.untilMs;
+        offering.untilMs = 0;
+        this.#flagOffering(offering, false);
+      }
+      // Offers come and go: one whose failed machines are gone is remembered for as long as its next back-off could be.
+      if (offering.failed.size === 0 && offering.lastMs + BACKOFF_MS_MAX < nowMs) this.#drop(key, offering);
     }
   }
 
@@ -133,17 +146,22 @@ export class Backoffs {
     const offering = this.#offerings.get(key);
     if (offering === undefined) return;
     if (offering.untilMs > 0) this.#flagOffering(offering, false);
-    this.#inventory.shapes.instanceTypes.release(offering.instanceType);
-    this.#inventory.shapes.zones.release(offering.zone);
+    this.#drop(key, offering);
+  }
+
+  #drop(key: string, { instanceType, zone }: Offering): void {
+    this.#inventory.shapes.instanceTypes.release(instanceType);
+    this.#inventory.shapes.zones.release(zone);
     this.#offerings.delete(key);
   }
 
   #createFailed(slot: number, nowMs: number): void {
     const sentMs = this.#createSentMs.get(slot);
+    if (sentMs === undefined) return; // sent by a process before this one
     const offering = this.#offeringOf(slot);
-    // Sent before the back-off began, or by a process before this one: it says nothing new.
-    if (sentMs === undefined || sentMs < offering.beganMs) return;
+    if (sentMs < offering.beganMs) return; // sent before the back-off began: it says nothing new
     offering.failed.add(slot);
+    offering.lastMs = nowMs;
     offering.failuresInARow++;
     if (offering.untilMs > 0 || offering.failed.size < OFFERING_FAILURES_MAX) return;
     offering.backoffs++;
@@ -176,6 +194,7 @@ export class Backoffs {
       backoffs: 0,
       beganMs: Number.NEGATIVE_INFINITY,
       untilMs: 0,
+      lastMs: 0,
     };
     shapes.instanceTypes.retain(offering.instanceType);
     shapes.zones.retain(offering.zone);

@@ -1,0 +1,92 @@
+/** X5, X12: what is left alone for a while is left alone, and only that, and only for a while. */
+import { describe, expect, it } from 'vitest';
+import { Flag } from '../../src/inventory/intent.ts';
+import { Fixture, machine, machines, need, S } from './fixture.ts';
+
+const OFFERING = 'a/z1/reserved';
+const SLOW_NETWORK = { delayMsMean: 400, requestLoss: 0, answerLoss: 0, noticedShare: 0 };
+
+/** Ids of machines that carry the flag without a back-off that gives them it. */
+function leftFlagged({ shard }: Fixture): string[] {
+  const { inventory, backoffs } = shard;
+  const left: string[] = [];
+  for (const slot of inventory.slotsById) {
+    if (!inventory.hasFlag(slot, Flag.Backoff) || backoffs.ofMachine(slot) !== null) continue;
+    if (inventory.stateOf(slot) === S.Speculative && backoffs.ofOffering(slot) !== null) continue;
+    left.push(inventory.idOf(slot));
+  }
+  return left;
+}
+
+describe('X12: the back-off of an offering', () => {
+  it('X12: a machine whose Create was enqueued before its offering’s back-off is none of it once it exists', async () => {
+    const quotas = { [OFFERING]: 0 };
+    const fixture = new Fixture({
+      machines: machines(10, 'm'),
+      demand: { c1: [need(10)] },
+      provider: { quotas },
+      settings: { executeConcurrency: 4 },
+    });
+    fixture.world.network.faults = SLOW_NETWORK;
+    await fixture.world.time.advance(60_000, () => {
+      if (fixture.shard.gauges().offeringsInBackoff > 0) quotas[OFFERING] = 10;
+    });
+    expect(fixture.events.some(({ kind }) => kind === 'offering_backoff')).toBe(true);
+    expect(fixture.truth().Configured).toBeGreaterThan(0);
+    expect(leftFlagged(fixture)).toEqual([]);
+  });
+
+  it('X12: an offer that becomes another offering’s leaves the back-off, and one that comes to it joins', async () => {
+    const fixture = new Fixture({
+      machines: [...machines(6, 'm'), machine('other', { zone: 'z2' })],
+      demand: { c1: [need(3)] },
+      provider: { quotas: { [OFFERING]: 0 } },
+    });
+    await fixture.run(3);
+    const { inventory, backoffs, changes } = fixture.shard;
+    expect(fixture.shard.gauges().offeringsInBackoff).toBe(1);
+    const barred = inventory.find('m-0005');
+    const free = inventory.find('other');
+    expect(inventory.hasFlag(barred, Flag.Backoff)).toBe(true);
+    const nowMs = fixture.world.time.nowMs();
+    changes.hear(barred, { ...inventory.get(barred), zone: 'z3' }, 'read', nowMs);
+    expect(inventory.hasFlag(barred, Flag.Backoff)).toBe(false);
+    changes.hear(free, { ...inventory.get(free), zone: 'z1' }, 'read', nowMs);
+    expect(backoffs.ofOffering(free)).not.toBeNull();
+    expect(inventory.hasFlag(free, Flag.Backoff)).toBe(true);
+  });
+
+  it('X12: nothing is kept of an offering whose machines are gone', async () => {
+    const fixture = new Fixture({
+      machines: machines(3, 'm'),
+      demand: { c1: [need(3)] },
+      provider: { quotas: { [OFFERING]: 0 } },
+    });
+    await fixture.run(3);
+    const { instanceTypes, zones } = fixture.shard.inventory.shapes;
+    expect(instanceTypes.count).toBe(1);
+    fixture.world.setDemand(fixture.cluster(), []);
+    for (let index = 0; index < 3; index++) fixture.world.provider.world.remove(`m-000${index}`);
+    await fixture.run(700);
+    expect(fixture.shard.inventory.count).toBe(0);
+    expect([instanceTypes.count, zones.count]).toEqual([0, 0]);
+  });
+});
+
+describe('X5: the back-off of a need', () => {
+  it('X5: a machine created meanwhile is not bootstrapped for a need whose bootstrap just failed', async () => {
+    const fixture = new Fixture({
+      machines: [machine('a', { state: S.Idle }), machine('b')],
+      demand: { c1: [need(2)] },
+    });
+    fixture.cluster().faults = { delayMsMean: 5, blobError: 1, blobSilence: 0 };
+    // The Create is answered long after the Idle machine's bootstrap was refused.
+    fixture.world.network.faults = { ...SLOW_NETWORK, delayMsMean: 1_500 };
+    await fixture.run(30);
+    const failures = fixture.actions.filter(({ outcome }) => outcome === 'blob_error').map(({ atMs }) => atMs);
+    const gaps = failures.slice(1).map((atMs, index) => atMs - failures[index]!);
+    expect(fixture.known('b')).toBe('Idle');
+    // Bootstraps that are under way together may fail together; the next one comes after the back-off.
+    for (const gapMs of gaps.filter((gapMs) => gapMs > 500)) expect(gapMs).toBeGreaterThanOrEqual(10_000);
+  });
+});
