@@ -81,8 +81,6 @@ export class Shard implements ShardForOperators {
   readonly #bindingTimes: BindingTimes;
   readonly #checks: ScratchChecks;
   readonly #loop: CycleLoop;
-  /** Machines that drain for a need: that one is Idle again is worth a cycle (C1). */
-  readonly #drainingForNeed = new Set<number>();
   #rails: Rails;
   #hintTimer: Timer | null = null;
   #fenced = '';
@@ -156,11 +154,11 @@ export class Shard implements ShardForOperators {
       slots,
       counters,
       reads: this.reads,
-      onPreempt: (slot, cluster, fingerprint, group) => {
-        this.#drainingForNeed.add(slot);
-        this.engine.preemptionBegan(slot, cluster, fingerprint, group);
-      },
-      onBind: (slot) => this.#bindingTimes.begun(slot, clock.nowMs()),
+      onPreempt: (slot, cluster, fingerprint, group) =>
+        this.engine.preemptionBegan(slot, cluster, fingerprint, group),
+      onBind: (slot, cluster, fingerprint, group) =>
+        this.#bindingTimes.begun(slot, cluster, fingerprint, group, clock.nowMs()),
+      onNothing: (slot) => this.#bindingTimes.cameToNothing(slot),
       onRoom: () => this.#wake(),
     });
     this.#checks = new ScratchChecks({
@@ -357,10 +355,9 @@ export class Shard implements ShardForOperators {
     this.#announcer.changed(change);
     if (to === 0) this.reads.forget(slot);
     if (to === from) return;
-    const wasDrainingForNeed = this.#drainingForNeed.has(slot) && from === S.Draining;
-    if (from === S.Draining || to === 0) this.#drainingForNeed.delete(slot);
     const isAnswer = source === 'ack' || source === 'read';
-    if (isAnswer && to === S.Idle && (from === S.Creating || wasDrainingForNeed)) this.#wake();
+    if (!isAnswer || to !== S.Idle) return;
+    if (from === S.Creating || (from === S.Draining && this.engine.drainOf(slot) !== null)) this.#wake();
   }
 
   #tellHeld(clusterId: string): void {

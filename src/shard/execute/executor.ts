@@ -33,8 +33,10 @@ export interface ExecutorOptions {
   readonly observer: ShardObserver;
   /** P6: the machine drains for this need from now on. */
   readonly onPreempt: (slot: number, cluster: number, fingerprint: number, group: number) => void;
-  /** A machine is on its way to a cluster. */
-  readonly onBind: (slot: number) => void;
+  /** A machine is on its way to a cluster, for this need. */
+  readonly onBind: (slot: number, cluster: number, fingerprint: number, group: number) => void;
+  /** The action has ended, and its machine is in the state that it was in before. */
+  readonly onNothing: (slot: number) => void;
   /** C1: the queue dropped something, and has fallen to half. */
   readonly onRoom: () => void;
 }
@@ -153,7 +155,7 @@ export class Executor {
     const { slot, kind, needCluster, needFingerprint, needGroup } = action;
     const isBinding = kind === ActionKind.Bootstrap || kind === ActionKind.Provision;
     inventory.setIntentRefs(slot, kind, isBinding ? this.#bindingAt(list, index) : undefined);
-    if (isBinding) this.#options.onBind(slot);
+    if (isBinding) this.#options.onBind(slot, needCluster, needFingerprint, needGroup);
     if (kind === ActionKind.Preempt) onPreempt(slot, needCluster, needFingerprint, needGroup);
     this.#actions.add(action);
     this.#heldBy.set(action.clusterId, (this.#heldBy.get(action.clusterId) ?? 0) + 1);
@@ -161,14 +163,15 @@ export class Executor {
   }
 
   #settle(action: Action, settled: Settlement): void {
-    const { inventory, reads, clock, observer, onRoom } = this.#options;
-    const { slot } = action;
+    const { inventory, reads, clock, observer, onNothing, onRoom } = this.#options;
+    const { slot, kind } = action;
     assert(inventory.isCurrent(slot, action.generation), 'a machine in flight is not removed');
     inventory.clearIntent(slot);
     this.#actions.delete(action);
     const held = this.#heldBy.get(action.clusterId)! - 1;
     if (held === 0) this.#heldBy.delete(action.clusterId);
     else this.#heldBy.set(action.clusterId, held);
+    if (inventory.columns.state[slot] === INTENT_STATE[kind]) onNothing(slot);
     reads.settled(slot);
     if (settled.next === 'follow') reads.follow(slot);
     if (settled.next === 'recheck') reads.recheck(slot);

@@ -6,26 +6,50 @@ import { MachineState } from '../../machine/state.ts';
 import type { MachineChanged } from './changes.ts';
 
 const S = MachineState;
+/** A woken cycle binds what is Idle at once; one that is left for longer was wanted by nobody meanwhile. */
+const REST_MS_MAX = 60_000;
+
+/** Refs of the need, as they were: they are compared and not held. */
+interface Begun {
+  readonly atMs: number;
+  readonly cluster: number;
+  readonly fingerprint: number;
+  readonly group: number;
+  /** When its first step ended. */
+  idleMs: number;
+}
 
 export class BindingTimes {
   readonly #onBound: (latencyMs: number) => void;
-  readonly #begunMs = new Map<number, number>();
+  readonly #begun = new Map<number, Begun>();
 
   constructor(onBound: (latencyMs: number) => void) {
     this.#onBound = onBound;
   }
 
-  /** A Bootstrap or a Provision was enqueued. */
-  begun(slot: number, nowMs: number): void {
-    if (!this.#begunMs.has(slot)) this.#begunMs.set(slot, nowMs);
+  /** A Bootstrap or a Provision was enqueued; the second step of one way goes on with the time of the first. */
+  begun(slot: number, cluster: number, fingerprint: number, group: number, nowMs: number): void {
+    const known = this.#begun.get(slot);
+    const isSameWay =
+      known?.cluster === cluster &&
+      known.fingerprint === fingerprint &&
+      known.group === group &&
+      nowMs - known.idleMs <= REST_MS_MAX;
+    if (!isSameWay) this.#begun.set(slot, { atMs: nowMs, cluster, fingerprint, group, idleMs: nowMs });
+  }
+
+  /** The action ended before it did anything. */
+  cameToNothing(slot: number): void {
+    this.#begun.delete(slot);
   }
 
   changed({ slot, from, to }: Readonly<MachineChanged>, nowMs: number): void {
-    if (from === to || this.#begunMs.size === 0) return;
-    const isOnItsWay = to === S.Creating || to === S.Configuring || (to === S.Idle && from === S.Creating);
-    if (isOnItsWay) return;
-    const begunMs = this.#begunMs.get(slot);
-    this.#begunMs.delete(slot);
-    if (begunMs !== undefined && to === S.Configured) this.#onBound(nowMs - begunMs);
+    if (from === to || this.#begun.size === 0) return;
+    const begun = this.#begun.get(slot);
+    const isIdle = to === S.Idle && from === S.Creating;
+    if (isIdle && begun !== undefined) begun.idleMs = nowMs;
+    if (isIdle || to === S.Creating || to === S.Configuring) return;
+    this.#begun.delete(slot);
+    if (begun !== undefined && to === S.Configured) this.#onBound(nowMs - begun.atMs);
   }
 }
