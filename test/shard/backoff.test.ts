@@ -83,7 +83,9 @@ describe('X5: the back-off of a need', () => {
     // The Create is answered long after the Idle machine's bootstrap was refused.
     fixture.world.network.faults = { ...SLOW_NETWORK, delayMsMean: 1_500 };
     await fixture.run(30);
-    const failures = fixture.actions.filter(({ outcome }) => outcome === 'blob_error').map(({ atMs }) => atMs);
+    const failures = fixture.actions
+      .filter(({ outcome }) => outcome === 'blob_error')
+      .map(({ atMs }) => atMs);
     const gaps = failures.slice(1).map((atMs, index) => atMs - failures[index]!);
     expect(fixture.known('b')).toBe('Idle');
     // Bootstraps that are under way together may fail together; the next one comes after the back-off.

@@ -246,10 +246,9 @@ export class ActionRunner {
         this.#options.counters.rejected[failure.reason ?? 'structural']++;
         return settlement('ack_rejected', detail, 'follow');
       default: {
-        const lastError = `${kind}: ${detail}`;
-        const nowMs = this.#options.clock.nowMs();
-        this.#options.changes.move(action.slot, { state: S.Failed, lastError }, nowMs);
-        return settlement('provider_error', detail, 'recheck');
+        const { changes, clock } = this.#options;
+        const isFailed = changes.fail(action.slot, `${kind}: ${detail}`, clock.nowMs());
+        return settlement('provider_error', detail, isFailed ? 'recheck' : 'follow');
       }
     }
   }

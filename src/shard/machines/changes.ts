@@ -7,8 +7,8 @@
  * was missed, a spot machine that vanished or a provider that lost its memory are all learned, and a single wrong
  * row is not.
  *
- * `sequence` counts our own changes, acks and reads. A listing that began before a machine's last one may show an older
- * machine: whoever applies it compares (S4).
+ * `sequence` counts changes. A listing or a read that began before a machine's last one may show an older machine:
+ * whoever applies it compares (S4).
  */
 import { ShardError } from '../../base/errors.ts';
 import type { Inventory, MachineChange } from '../../inventory/inventory.ts';
@@ -60,6 +60,8 @@ export class MachineChanges {
   readonly #doubts = new Map<number, Doubt>();
   readonly #changedAt: Float64Array;
   #sequence = 0;
+  #noRoomCount = 0;
+  #noRoomDetail = '';
   readonly #change: MachineChanged = {
     slot: 0,
     source: 'local',
@@ -97,6 +99,19 @@ export class MachineChanges {
     return this.#doubts.size;
   }
 
+  /** Records and errors that a full table had no room for. */
+  get noRoomCount(): number {
+    return this.#noRoomCount;
+  }
+
+  /** S2: listing number `listing`, a full one, did not repeat what an earlier one said of this machine. */
+  dropDoubt(slot: number, listing: number): void {
+    const doubt = this.#doubts.get(slot);
+    if (doubt === undefined || doubt.listing === BY_READING || doubt.listing >= listing) return;
+    this.#doubts.delete(slot);
+    this.#tellOfDoubt('word_dropped', slot, this.inventory.stateOf(slot), doubt.state as MachineState);
+  }
+
   /** A change of ours. Throws what the inventory throws: an illegal one is our mistake. */
   move(slot: number, change: MachineChange, nowMs: number): void {
     this.#begin(slot, 'local');
@@ -105,6 +120,31 @@ export class MachineChanges {
     } finally {
       this.#end();
     }
+  }
+
+  /** X8: the provider refused. False if there is no room for what it said: told, and the machine is as it was. */
+  fail(slot: number, lastError: string, nowMs: number): boolean {
+    try {
+      this.move(slot, { state: S.Failed, lastError }, nowMs);
+      return true;
+    } catch (error) {
+      this.#refuse(error, this.inventory.columns.provider[slot]!);
+      this.tellOfNoRoom();
+      return false;
+    }
+  }
+
+  /** Of those since it was last told: a full inventory refuses a whole listing, and that is one line in a log. */
+  tellOfNoRoom(): void {
+    if (this.#noRoomDetail === '') return;
+    this.#observer.happened({ kind: 'inventory_full', level: 'error', detail: this.#noRoomDetail });
+    this.#noRoomDetail = '';
+  }
+
+  /** A table is full: what was said is refused, and counted. */
+  noRoom(error: ShardError): void {
+    this.#noRoomCount++;
+    this.#noRoomDetail = error.message;
   }
 
   /** The provider's word in an ack or a `Get`. */
@@ -117,7 +157,9 @@ export class MachineChanges {
       const hasChanged = this.inventory.apply(slot, this.#changeOf(slot, machine), nowMs, options);
       return hasChanged ? judged : 'same';
     } catch (error) {
-      return this.#refuse(error, this.inventory.columns.provider[slot]!);
+      this.#refuse(error, this.inventory.columns.provider[slot]!);
+      this.tellOfNoRoom();
+      return 'refused';
     } finally {
       this.#end();
     }
@@ -257,8 +299,8 @@ export class MachineChanges {
   #end(): void {
     const { columns, tables } = this.inventory;
     const change = this.#change;
-    const { slot, source, from, clusterBefore } = change;
-    if (source !== 'listing') this.#changedAt[slot] = ++this.#sequence;
+    const { slot, from, clusterBefore } = change;
+    this.#changedAt[slot] = ++this.#sequence;
     change.to = columns.state[slot]!;
     change.clusterAfter = columns.cluster[slot]!;
     change.hasOtherFacts =
@@ -282,7 +324,7 @@ export class MachineChanges {
   #refuse(error: unknown, provider: number): 'refused' {
     if (!(error instanceof ShardError)) throw error;
     if (!(error instanceof InvalidMachineError)) {
-      this.#observer.happened({ kind: 'inventory_full', level: 'error', detail: error.message });
+      this.noRoom(error);
       return 'refused';
     }
     const reason: InvalidReason = error.reason;

@@ -43,6 +43,7 @@ export class ListingApplication {
   readonly #isFirst: boolean;
   readonly #refs: ListingRefs;
   readonly #row = new MachineRow();
+  readonly #noRoomBefore: number;
   #next = 0;
   #nextRemoved = 0;
 
@@ -64,10 +65,16 @@ export class ListingApplication {
     this.#begun = begun;
     this.#isFirst = number === 1;
     this.#refs = new ListingRefs(this.#inventory.tables, listing.rows);
+    this.#noRoomBefore = context.changes.noRoomCount;
   }
 
   get isDone(): boolean {
     return this.#next >= this.#rows.count && this.#nextRemoved >= this.#removed.count;
+  }
+
+  /** Some rows are neither applied nor parked, because a table was full. */
+  get lacksRows(): boolean {
+    return this.#context.changes.noRoomCount > this.#noRoomBefore;
   }
 
   /** At most so many rows and removals. */
@@ -84,6 +91,7 @@ export class ListingApplication {
   /** Gives back what was held. */
   close(): void {
     this.#refs.release();
+    this.#context.changes.tellOfNoRoom();
   }
 
   #applyRow(index: number, nowMs: number): void {
@@ -110,7 +118,7 @@ export class ListingApplication {
       // A table is full: the machine is refused, and the others go on.
       if (!(error instanceof ShardError)) throw error;
       this.counts.rejected++;
-      this.#context.observer.happened({ kind: 'inventory_full', level: 'error', detail: error.message });
+      this.#context.changes.noRoom(error);
     } finally {
       this.#releaseTexts();
     }

@@ -47,6 +47,8 @@ interface ProviderState {
   /** Ordinary cycles since the last full listing. */
   cyclesSinceFull: number;
   wantsFull: boolean;
+  /** S2: machines that the last listing doubted, too many to be read: the next one tells. */
+  doubted: readonly number[];
   suspectInARow: number;
   /** The listing under way. */
   running: Promise<void> | null;
@@ -54,6 +56,7 @@ interface ProviderState {
 }
 
 const NO_CURSOR = new Uint8Array(0);
+const NONE_DOUBTED: readonly number[] = [];
 const NONE_REJECTED = { price: 0, interruption_probability: 0, structural: 0 };
 
 export interface ProviderListingView {
@@ -83,6 +86,7 @@ export class Reconciler {
       listings: 0,
       cyclesSinceFull: 0,
       wantsFull: true,
+      doubted: NONE_DOUBTED,
       suspectInARow: 0,
       running: null,
       lastFailure: '',
@@ -140,7 +144,7 @@ export class Reconciler {
   }
 
   async #apply(provider: ProviderState, listing: Listing, begun: number): Promise<void> {
-    const { counters, reads, clock, stopwatch, scheduler } = this.#options;
+    const { changes, counters, reads, clock, stopwatch, scheduler } = this.#options;
     const number = provider.listings + 1;
     const isSuspect = this.#isSuspect(provider, listing);
     this.#countRejected(provider, listing);
@@ -162,7 +166,7 @@ export class Reconciler {
         sliceMs = stopwatch() - sliceBeganMs;
       }
       // Ids are ranked along the way: all at once, half a million would hold up the first cycle for half a second.
-      this.#options.changes.inventory.ensureRanks();
+      changes.inventory.ensureRanks();
       sliceMs = stopwatch() - sliceBeganMs;
       applyMs += sliceMs;
       sliceMsMax = Math.max(sliceMsMax, sliceMs);
@@ -171,8 +175,11 @@ export class Reconciler {
     application.close();
     if (this.#isStopped) return;
     const { counts, doubted } = application;
-    provider.wantsFull = doubted.length > DOUBTS_READ_MAX;
-    if (!provider.wantsFull) for (const slot of doubted) if (this.#isThere(slot)) reads.recheck(slot);
+    const isReadByOne = doubted.length <= DOUBTS_READ_MAX;
+    if (isReadByOne) for (const slot of doubted) if (this.#isThere(slot)) reads.recheck(slot);
+    if (listing.isFull) for (const slot of provider.doubted) changes.dropDoubt(slot, number);
+    provider.doubted = isReadByOne ? NONE_DOUBTED : doubted;
+    provider.wantsFull = !isReadByOne || application.lacksRows;
     // Kept only now that every row is applied or parked: what was lost would never be mentioned again.
     provider.cursor = listing.revision;
     provider.listings = number;
