@@ -6,7 +6,7 @@
  * It needs @grpc/grpc-js, @grpc/proto-loader and the folder proto/ of this repository, and nothing else from here.
  */
 import { randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import {
   loadPackageDefinition,
   Server,
@@ -205,9 +205,9 @@ function hostOf(id: string) {
 /** Resolves when calls are answered. */
 export async function serveMinimalProvider(address: string, workMs = 200) {
   const provider = new MinimalProvider(workMs);
-  const protos = fileURLToPath(new URL('../../proto', import.meta.url));
+  const protos = new URL(import.meta.url.endsWith('.ts') ? '../../proto' : '../../../proto', import.meta.url);
   const loaded = loadSync('bigfleet/v1alpha1/provider.proto', {
-    includeDirs: [protos],
+    includeDirs: [fileURLToPath(protos)],
     keepCase: true,
     longs: String,
     defaults: true,
@@ -252,4 +252,11 @@ function unary<Request, Response>(handle: (request: Request) => Response) {
     }
     answer(null, response);
   };
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const { port, close } = await serveMinimalProvider(process.argv[2] ?? '127.0.0.1:7790');
+  console.log(`listening on port ${port}`);
+  process.once('SIGINT', close);
+  process.once('SIGTERM', close);
 }

@@ -5,6 +5,7 @@ import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { helpText } from '../../src/cli/main.ts';
+import { allMetrics } from '../../src/observe/metric-docs.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -77,9 +78,9 @@ describe('the pages', () => {
 
   it('name only commands of flotilla that there are', () => {
     const named = pages.flatMap(({ path, text }) =>
-      [...codeOf(text).matchAll(/(?:^|[\s(])(?:flotilla|npm run flotilla --|main\.js) ([a-z]+)\b/gm)].map(
-        ([, command]) => ({ path, command: command! }),
-      ),
+      [
+        ...codeOf(text).matchAll(/(?:^|[\s(/])(?:flotilla|npm run flotilla --|cli\/main\.js) ([a-z]+)\b/gm),
+      ].map(([, command]) => ({ path, command: command! })),
     );
     expect(named.length).toBeGreaterThan(20);
     const known = [...COMMANDS, 'help', 'version'];
@@ -95,6 +96,17 @@ describe('the pages', () => {
     );
     expect(named.length).toBeGreaterThan(10);
     expect(named.filter(({ script }) => !SCRIPTS.includes(script))).toEqual([]);
+  });
+
+  it('name only metrics that there are', async () => {
+    const known = new Set((await allMetrics(true)).map(({ name }) => name));
+    const named = pages.flatMap(({ path, text }) =>
+      [
+        ...codeOf(text).matchAll(/\b(?:bigfleet_shard|flotilla|nodejs|process)_[a-z0-9_]*[a-z0-9]\b(?!_)/g),
+      ].map(([metric]) => ({ path, metric })),
+    );
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter(({ metric }) => !known.has(metric))).toEqual([]);
   });
 
   it('the README has a row for every command', () => {
@@ -133,11 +145,8 @@ describe('the pages', () => {
 async function flagsOf(command: string): Promise<Set<string>> {
   const main = join(ROOT, 'dist/src/cli/main.js');
   const { stdout } = await promisify(execFile)(process.execPath, [main, command, '--help']);
-  return new Set([...stdout.matchAll(/--[a-z][a-z-]*/g)].map(([flag]) => flag));
+  return new Set(['--help', ...[...stdout.matchAll(/--[a-z][a-z-]*/g)].map(([flag]) => flag)]);
 }
-
-/** Flags that belong to other programs, in examples that show those. */
-const FOREIGN = new Set(['--cpu-prof', '--cpu-prof-dir']);
 
 describe('flags', () => {
   it('in an example of a command are flags of that command', async () => {
@@ -147,7 +156,7 @@ describe('flags', () => {
     for (const { path, text } of pages) {
       const code = codeOf(text).replaceAll(/\\\n\s*/g, '');
       for (const [, command, words] of code.matchAll(
-        /(?:^|[\s(])(?:flotilla|npm run flotilla --|main\.js) ([a-z]+)\b([^|#\n]*)/gm,
+        /(?:^|[\s(/])(?:flotilla|npm run flotilla --|cli\/main\.js) ([a-z]+)\b([^|#\n]*)/gm,
       )) {
         const own = words!.split(' -- ')[0]!;
         const flags = [...own.matchAll(/(?:^|\s)(--[a-z][a-z-]*)/g)].map(([, flag]) => flag!);
@@ -156,8 +165,7 @@ describe('flags', () => {
         const known = helpByCommand.get(command!)!;
         seen += flags.length;
         for (const flag of flags)
-          if (!known.has(flag) && !FOREIGN.has(flag))
-            mistakes.push(`${path}: flotilla ${command} has no ${flag}`);
+          if (!known.has(flag)) mistakes.push(`${path}: flotilla ${command} has no ${flag}`);
       }
     }
     expect(seen).toBeGreaterThan(15);
