@@ -3,6 +3,7 @@
  * that has been Idle for longer than its hold is released. Idle machines wait in a heap by the time since
  * when they are Idle, so that a quiet cycle looks at the first one and no more.
  */
+import { TimeHeap } from '../base/time-heap.ts';
 import { CapacityType } from '../machine/capacity-type.ts';
 import { ActionKind, type ActionList } from './actions.ts';
 import type { ClusterState } from './clusters.ts';
@@ -17,64 +18,15 @@ export interface IdleHolds {
   readonly spotMs: number;
 }
 
-/** Slots by the time since when they are Idle, the longest first. */
-class IdleHeap {
-  #slot: number[] = [];
-  #since: number[] = [];
-
-  get size(): number {
-    return this.#slot.length;
-  }
-
-  get firstSinceMs(): number {
-    return this.#since[0]!;
-  }
-
-  push(slot: number, sinceMs: number): void {
-    let at = this.#slot.length;
-    this.#slot.push(slot);
-    this.#since.push(sinceMs);
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (this.#since[parent]! <= sinceMs) break;
-      this.#slot[at] = this.#slot[parent]!;
-      this.#since[at] = this.#since[parent]!;
-      at = parent;
-    }
-    this.#slot[at] = slot;
-    this.#since[at] = sinceMs;
-  }
-
-  pop(): number {
-    const first = this.#slot[0]!;
-    const slot = this.#slot.pop()!;
-    const sinceMs = this.#since.pop()!;
-    const count = this.#slot.length;
-    if (count === 0) return first;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= count) break;
-      if (child + 1 < count && this.#since[child + 1]! < this.#since[child]!) child++;
-      if (sinceMs <= this.#since[child]!) break;
-      this.#slot[at] = this.#slot[child]!;
-      this.#since[at] = this.#since[child]!;
-      at = child;
-    }
-    this.#slot[at] = slot;
-    this.#since[at] = sinceMs;
-    return first;
-  }
-}
-
 export class Reclamation {
   readonly #fleet: Fleet;
   readonly #supply: Supply;
   readonly #preemption: Preemption;
   readonly #isPastGate: (cluster: number) => boolean;
-  readonly #waiting = new Map<number, IdleHeap>([
-    [CapacityType.OnDemand, new IdleHeap()],
-    [CapacityType.Spot, new IdleHeap()],
+  /** Slots by the time since when they are Idle, the longest first. */
+  readonly #waiting = new Map<number, TimeHeap>([
+    [CapacityType.OnDemand, new TimeHeap()],
+    [CapacityType.Spot, new TimeHeap()],
   ]);
   /** Machines whose hold is over, as long as they stay Idle: released by their action, kept by a need's. */
   readonly #overdue = new Set<number>();
@@ -152,7 +104,7 @@ export class Reclamation {
   /** Moves machines that have been Idle since before `untilMs` to the overdue ones; stale entries show there. */
   #ripen(capacityType: number, untilMs: number): void {
     const heap = this.#waiting.get(capacityType)!;
-    while (heap.size > 0 && heap.firstSinceMs < untilMs) this.#overdue.add(heap.pop());
+    while (heap.firstTimeMs < untilMs) this.#overdue.add(heap.pop());
   }
 }
 
