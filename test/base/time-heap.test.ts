@@ -9,7 +9,11 @@ describe('a heap of times', () => {
   });
 
   it('gives the earliest first, equal times by number, whatever was put in and taken out before', () => {
-    const steps = fc.array(fc.option(fc.tuple(fc.nat(50), fc.nat(20)), { nil: null }), { maxLength: 200 });
+    const steps = fc.array(fc.option(fc.tuple(fc.nat(50), fc.nat(20)), { nil: null, freq: 2 }), {
+      minLength: 50,
+      maxLength: 200,
+      size: 'max',
+    });
     let taken = 0;
     fc.assert(
       fc.property(steps, (words) => {
