@@ -9,9 +9,11 @@ export const DETAIL_CHARS_MAX = 512;
 /** One line, no control characters, at most DETAIL_CHARS_MAX characters. */
 export function boundedDetail(text: string): string {
   const isCut = text.length > DETAIL_CHARS_MAX;
-  // Line breaks and escapes would let the other side forge log lines or move a terminal's cursor.
-  const line = (isCut ? text.slice(0, DETAIL_CHARS_MAX - 1) : text)
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, ' ')
-    .trim();
+  const line = withoutControls(isCut ? text.slice(0, DETAIL_CHARS_MAX - 1) : text).trim();
   return isCut ? `${line}…` : line;
+}
+
+/** Line breaks and escapes would let the other side forge lines or move a terminal's cursor. */
+export function withoutControls(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, ' ');
 }

@@ -232,6 +232,23 @@ describe('what goes wrong', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
+  it('does not include a terminal that obeys a machine’s name; programs get the name as it is', async () => {
+    const id = `m\x1b[2J\n\x9b31m${ESCAPE}]0;x\x07`;
+    const machine = { id, state: 'Failed', forMs: 1, instanceType: id, zone: id, capacityType: 'spot' };
+    const rest = { pricePerHourUsd: 1, clusterId: id, priority: 0, action: '', lastError: id };
+    const page = { total: 1, matching: 1, next: '', machines: [{ ...machine, ...rest }] };
+    const server = createServer((_request, response) => response.end(JSON.stringify(page)));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const { out } = await flotilla('machines', '--api', `http://127.0.0.1:${port}`);
+    expect(out).toContain('m [2J 31m ]0;x');
+    expect(out.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+    expect(out.trimEnd().split('\n')).toHaveLength(3);
+    const asJson = await flotilla('machines', '--json', '--api', `http://127.0.0.1:${port}`);
+    expect((JSON.parse(asJson.out) as ApiMachines).machines[0]!.id).toBe(id);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
   it('does not include a reader who has had enough', async () => {
     const command = `"${process.execPath}" "${MAIN}" machines --all --api ${url} | head -n 1; echo "\${PIPESTATUS[0]}"`;
     const out = await new Promise<string>((resolve) => {

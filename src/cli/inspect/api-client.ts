@@ -1,5 +1,6 @@
 /** Asks a running shard over its HTTP API. What goes wrong is one line that says what to do. */
 import { ShardError } from '../../base/errors.ts';
+import { withoutControls } from '../../base/outside-text.ts';
 import type { ApiError } from '../../dashboard/api/types.ts';
 
 export const API_DEFAULT = 'http://127.0.0.1:8780';
@@ -22,9 +23,12 @@ export type Parameters = Readonly<Record<string, string | number | boolean | und
 
 export class ApiClient {
   readonly #base: string;
+  readonly #read: (text: string) => unknown;
 
-  constructor(base: string) {
+  /** Providers and operators choose names; on a terminal none of them may be an escape. Programs get them as they are. */
+  constructor(base: string, isForTerminal: boolean) {
     this.#base = base.replace(/\/+$/, '');
+    this.#read = isForTerminal ? (text) => JSON.parse(text, printable) : JSON.parse;
   }
 
   async get<T>(path: string, parameters: Parameters = {}): Promise<T> {
@@ -34,9 +38,17 @@ export class ApiClient {
     }
     const text = query.size === 0 ? '' : `?${query}`;
     const response = await this.#fetch(`${this.#base}/api/v1/${path}${text}`);
-    const body = (await response.json().catch(() => null)) as T | ApiError | null;
+    const body = this.#parse(await response.text().catch(() => '')) as T | ApiError | null;
     if (response.ok && body !== null) return body as T;
     throw refusal(this.#base, response.status, body);
+  }
+
+  #parse(text: string): unknown {
+    try {
+      return this.#read(text);
+    } catch {
+      return null;
+    }
   }
 
   async #fetch(url: string): Promise<Response> {
@@ -46,6 +58,13 @@ export class ApiClient {
       throw unreachable(this.#base, error as Error);
     }
   }
+}
+
+/** Names of fields too: labels are some. A page's `next` is never shown, and asked for as it is. */
+function printable(key: string, value: unknown): unknown {
+  if (typeof value === 'string') return key === 'next' ? value : withoutControls(value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [withoutControls(name), part]));
 }
 
 function refusal(base: string, status: number, body: unknown): AskError {

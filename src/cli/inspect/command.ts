@@ -78,8 +78,9 @@ export async function runCommand(
       output.out(command.help);
       return EXIT_OK;
     }
-    const api = new ApiClient(addressOf(flags.text('api') ?? process.env.FLOTILLA_API ?? API_DEFAULT));
-    return await command.run({ api, flags, output, isJson: flags.has('json') });
+    const isJson = flags.has('json');
+    const address = addressOf(flags.text('api') ?? process.env.FLOTILLA_API ?? API_DEFAULT);
+    return await command.run({ api: new ApiClient(address, !isJson), flags, output, isJson });
   } catch (error) {
     if (!(error instanceof ShardError)) throw error;
     output.error(`flotilla ${command.name}: ${error.message}\n`);
