@@ -5,7 +5,7 @@
  */
 import type { BlobAnswer } from '../shard/ports/operators.ts';
 import type { BootstrapBlobResponse } from '../wire/protocol.generated.ts';
-import { ERROR_TEXT_MAX } from './limits.ts';
+import { BLOB_BYTES_MAX, ERROR_TEXT_MAX } from './limits.ts';
 
 interface Request {
   readonly settle: (answer: BlobAnswer) => void;
@@ -44,6 +44,10 @@ export class BlobRequests {
   answered(response: BootstrapBlobResponse): boolean {
     const { requestId, userData, ttlSeconds, error } = response;
     if (error !== '') return this.#settle(requestId, { kind: 'error', text: error.slice(0, ERROR_TEXT_MAX) });
+    if (userData.length > BLOB_BYTES_MAX) {
+      const text = `the bootstrap blob has ${userData.length} bytes; at most ${BLOB_BYTES_MAX} are passed on`;
+      return this.#settle(requestId, { kind: 'error', text });
+    }
     return this.#settle(requestId, { kind: 'blob', userData, ttlSeconds });
   }
 

@@ -18,6 +18,12 @@ export const ROLLUP_BYTES_WAITING_MAX = 1024 * 1024 * 1024;
 /** One row is a few hundred bytes. It is hashed and decoded in one step, so it must not be a step of its own making. */
 export const ROW_BYTES_MAX = 1024 * 1024;
 
+/**
+ * One bootstrap blob. Clouds take 16 to 256 KiB of user data, and a provider in Go takes no message above 4 MiB unless told to. With
+ * 256 calls under way, each in the memory of two threads, larger ones would be gigabytes.
+ */
+export const BLOB_BYTES_MAX = 4 * 1024 * 1024;
+
 /** Frames that must not be lost (bootstrap requests, reclaims) and wait for a reader: 40 times the execute concurrency. */
 export const CONTROL_FRAMES_MAX = 10_240;
 

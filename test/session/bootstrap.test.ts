@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { BLOB_BYTES_MAX } from '../../src/session/limits.ts';
 import { needs, type Operator } from './operator.ts';
 import { startRig } from './rig.ts';
 
@@ -63,6 +64,22 @@ describe('a bootstrap request', () => {
     expect(kind).toBe('error');
     expect(text).toMatch(/^no token x+$/);
     expect(text.length).toBe(512);
+  });
+
+  it('X5: with a blob that no provider would take ends as an error, and the session lives', async () => {
+    const { server, greeted } = await startRig();
+    const operator = await greeted('east');
+    for (const [size, kind] of [
+      [BLOB_BYTES_MAX, 'blob'],
+      [BLOB_BYTES_MAX + 1, 'error'],
+      [13, 'blob'],
+    ] as const) {
+      const answer = server.requestBlob(ASK);
+      const asked = operator.heard.filter(({ bootstrapRequest }) => bootstrapRequest !== null).length;
+      const { requestId } = await requestOf(operator, asked + 1);
+      operator.send({ bootstrapResponse: { requestId, userData: Buffer.alloc(size) } });
+      expect((await answer).kind).toBe(kind);
+    }
   });
 
   it('X5: that is never answered ends as a timeout, and a late answer is counted and ignored', async () => {
