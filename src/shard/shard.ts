@@ -15,6 +15,7 @@ import type { NeedTable, RollupOutcome } from '../needs/need-table.ts';
 import type { Requirement } from '../needs/requirements.ts';
 import type { RollupRow } from '../needs/rollup.ts';
 import { ScratchChecks } from './check/checks.ts';
+import { AwayClusters } from './away-clusters.ts';
 import { zeroCounters } from './counters.ts';
 import { Cycle } from './cycle/cycle.ts';
 import { CycleLoop } from './cycle/loop.ts';
@@ -79,6 +80,7 @@ export class Shard implements ShardForOperators {
   readonly #announcer: Announcer;
   readonly #hints: CapacityHints;
   readonly #bindingTimes: BindingTimes;
+  readonly #away: AwayClusters;
   readonly #checks: ScratchChecks;
   readonly #loop: CycleLoop;
   #rails: Rails;
@@ -98,6 +100,7 @@ export class Shard implements ShardForOperators {
     this.inventory = inventory;
     this.needs = needs;
     this.sessions = new SessionBits(inventory.tables.clusters);
+    this.#away = new AwayClusters(inventory, needs, (cluster) => this.sessions.has(cluster));
     this.needBackoffs = new NeedBackoffs(inventory.tables);
     this.engine = new Engine(this.engineOptions());
     this.changes = new MachineChanges(inventory, counters, observer);
@@ -280,6 +283,7 @@ export class Shard implements ShardForOperators {
   sessionClosed(clusterId: string): void {
     this.#hints.sessionClosed(clusterId);
     this.sessions.close(clusterId);
+    this.#away.note(clusterId);
   }
 
   *acceptRollup(
@@ -302,11 +306,14 @@ export class Shard implements ShardForOperators {
       if (!(error instanceof ShardError)) throw error;
       observer.happened({ kind: 'rollup_rejected', level: 'warn', clusterId, detail: error.message });
       throw error;
+    } finally {
+      this.#away.note(clusterId);
     }
   }
 
   rejectRollup(clusterId: string, why: string): void {
     this.needs.reject(clusterId);
+    this.#away.note(clusterId);
     this.#options.observer.happened({ kind: 'rollup_rejected', level: 'warn', clusterId, detail: why });
   }
 
@@ -334,7 +341,9 @@ export class Shard implements ShardForOperators {
   #prepare(isOrdinary: boolean, nowMs: number): void {
     this.backoffs.expire(nowMs);
     this.needBackoffs.expire(nowMs);
-    if (isOrdinary) this.stuck.look();
+    if (!isOrdinary) return;
+    this.stuck.look();
+    this.#away.forgetIdle();
   }
 
   #runHints(nowMs: number): void {
