@@ -277,10 +277,7 @@ export class Engine {
     return this.#verdicts.verdictOf(state, row, member);
   }
 
-  /**
-   * The verdicts on all rows of a cluster, in order, as of the last cycle: one pass, where asking row by row would
-   * count the members of its folds again for each. Rows are those of the roll-up that the last cycle read.
-   */
+  /** The verdicts on all rows of a cluster, in order and in one pass: rows of the roll-up that the last cycle read. */
   verdictsOf(cluster: number, visit: (row: number, verdict: Verdict) => void): void {
     const state = this.#fleet.clusters[cluster];
     if (state === undefined) return;
@@ -317,6 +314,11 @@ export class Engine {
   /** The need that a row is served by: its own name, or that of its fold. */
   servedAs(cluster: number, row: number): { cluster: number; fingerprint: number; group: number } {
     return this.#nameOf(this.#needs.stamp[this.#fleet.clusters[cluster]!.rowNeed[row]!]!);
+  }
+
+  /** X1: the cluster's Configured machines, without those that a reclaim or a preemption is enqueued for. */
+  configuredCount(cluster: number): number {
+    return this.#fleet.clusters[cluster]?.configuredCount ?? 0;
   }
 
   /** P6: the need that a machine drains for; null if it is nobody's, or anybody's. */

@@ -228,6 +228,28 @@ describe('rails', () => {
     expect(reclaims.map(({ clusterId }) => clusterId).sort()).toEqual(['c1', 'c2']);
   });
 
+  it('X1, R2: a machine whose reclaim is enqueued is none of its cluster’s Configured ones', async () => {
+    const fixture = new Fixture({
+      machines: machines(40, 'm', { state: S.Idle }),
+      demand: { c1: [need(40)] },
+      settings: {
+        reclaimCapFraction: 0.5,
+        hasRollupGuard: false,
+        executeConcurrency: 2,
+        executeTimeoutMs: 60_000,
+      },
+      provider: { operations: { drain: { silenceProbability: 1 } } },
+    });
+    await fixture.run(25);
+    fixture.world.setDemand(fixture.cluster(), []);
+    await fixture.run(20);
+    const enqueued = fixture.shard.executor.queueDepth + fixture.shard.executor.inFlight;
+    expect(enqueued).toBeGreaterThan(2);
+    const { decided, capped } = fixture.ordinaryCycles().at(-1)!;
+    expect(decided.Reclaim).toBe(40 - enqueued);
+    expect(capped).toBe(decided.Reclaim - Math.floor(0.5 * (40 - enqueued)));
+  });
+
   it('C6: every cycle says how long its phases took and what it looked at', async () => {
     const fixture = new Fixture({ machines: machines(2, 'm'), demand: { c1: [need(1)] } });
     await fixture.run(5);

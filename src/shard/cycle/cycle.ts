@@ -99,8 +99,9 @@ export class Cycle {
     const heldBack = this.#context.heldBack();
     const restraint = restraintOf(rails());
     const isFree = heldBack === '' && restraint === 'none';
+    const configuredOf = (cluster: number) => engine.configuredCount(cluster);
     const admission = isFree
-      ? applyRails(actions, rails(), inventory, this.#context.neverDelete)
+      ? applyRails(actions, rails(), inventory, configuredOf, this.#context.neverDelete)
       : NOTHING_ADMITTED;
     counters.reclaimsCapped += admission.capped;
     counters.actionsDeferred += admission.deferred;

@@ -4,7 +4,6 @@
  */
 import { ActionKind, type ActionList } from '../../decision/actions.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
-import { MachineState } from '../../machine/state.ts';
 import type { Rails } from '../settings.ts';
 
 export type Restraint = 'none' | 'suppressed' | 'dryrun';
@@ -25,11 +24,15 @@ export function restraintOf(rails: Rails): Restraint {
   return rails.isDryRun ? 'dryrun' : 'none';
 }
 
-/** R2 and C3, in this order; releases to providers that never delete are left out (X7). */
+/**
+ * R2 and C3, in this order; releases to providers that never delete are left out (X7). `configuredOf`: a cluster's
+ * Configured machines that nothing is enqueued for (X1).
+ */
 export function applyRails(
   actions: ActionList,
   rails: Rails,
   inventory: Inventory,
+  configuredOf: (cluster: number) => number,
   neverDelete: ReadonlySet<number>,
 ): Admission {
   const admitted: number[] = [];
@@ -44,7 +47,7 @@ export function applyRails(
     if (kind === ActionKind.Reclaim && rails.reclaimCapFraction > 0) {
       const cluster = actions.cluster[index]!;
       const taken = reclaims.get(cluster) ?? 0;
-      if (taken >= reclaimMax(inventory, cluster, rails.reclaimCapFraction)) {
+      if (taken >= reclaimMax(configuredOf(cluster), rails.reclaimCapFraction)) {
         capped++;
         continue;
       }
@@ -57,7 +60,6 @@ export function applyRails(
 }
 
 /** R2: a small cluster still shrinks by one. */
-export function reclaimMax(inventory: Inventory, cluster: number, fraction: number): number {
-  const configured = inventory.indexes.countOfCluster(cluster, MachineState.Configured);
-  return Math.max(1, Math.floor(fraction * configured + ROUNDING));
+function reclaimMax(configuredCount: number, fraction: number): number {
+  return Math.max(1, Math.floor(fraction * configuredCount + ROUNDING));
 }
