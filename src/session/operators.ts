@@ -206,7 +206,7 @@ export class Operators implements OperatorsPort, SessionHost {
   }
 
   rollup(session: Session, payload: Uint8Array): void {
-    this.#rollups.offer(session.clusterId, payload, (result) => {
+    this.#rollups.offer(session.clusterId, session, payload, (result) => {
       this.#countRollup(result);
       session.rollupSettled(result);
     });

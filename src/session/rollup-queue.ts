@@ -23,15 +23,19 @@ export interface RollupResult {
   readonly rowCount: number;
   /** Roll-ups that this one speaks for: itself, and those that it replaced while they waited. */
   readonly rollups: number;
+  /** Those of them that its own sender sent, and is to be told of. */
+  readonly acks: number;
 }
 
 export type WhenSettled = (result: RollupResult) => void;
 
 interface Waiting {
   readonly clusterId: string;
+  readonly sender: object;
   readonly bytes: Uint8Array;
   readonly whenSettled: WhenSettled;
   readonly rollups: number;
+  readonly acks: number;
 }
 
 interface Line {
@@ -67,7 +71,8 @@ export class RollupQueue {
     return this.#behind.size;
   }
 
-  offer(clusterId: string, bytes: Uint8Array, whenSettled: WhenSettled): void {
+  /** `sender`: a cluster's new session is not told of what its old one sent. */
+  offer(clusterId: string, sender: object, bytes: Uint8Array, whenSettled: WhenSettled): void {
     const behind = this.#behind.get(clusterId);
     const replacedBytes = behind?.bytes.length ?? 0;
     if (this.#bytes + bytes.length - replacedBytes > this.#bytesMax) {
@@ -76,12 +81,13 @@ export class RollupQueue {
         clusterId,
         new RollupRejectedError(clusterId, 'needs', `came while ${why}`).message,
       );
-      whenSettled({ outcome: 'rejected', rowCount: 0, rollups: 1 });
+      whenSettled({ outcome: 'rejected', rowCount: 0, rollups: 1, acks: 0 });
       return;
     }
     this.#bytes += bytes.length - replacedBytes;
     const rollups = 1 + (behind?.rollups ?? 0);
-    const waiting = { clusterId, bytes, whenSettled, rollups };
+    const acks = 1 + (behind?.sender === sender ? behind.acks : 0);
+    const waiting = { clusterId, sender, bytes, whenSettled, rollups, acks };
     this.#behind.set(clusterId, behind === undefined ? null : waiting);
     if (behind === undefined) this.#enqueue(waiting);
   }
@@ -94,7 +100,7 @@ export class RollupQueue {
     this.#bytes = 0;
     for (const line of [this.#small, this.#large]) {
       line.waiting.length = 0;
-      line.steps?.return({ outcome: 'rejected', rowCount: 0, rollups: 0 });
+      line.steps?.return({ outcome: 'rejected', rowCount: 0, rollups: 0, acks: 0 });
       line.steps = line.current = null;
     }
   }
@@ -152,18 +158,19 @@ class RollupReader {
     this.#shard = shard;
   }
 
-  *read({ clusterId, bytes, rollups }: Waiting): Generator<void, RollupResult> {
+  *read({ clusterId, bytes, rollups, acks }: Waiting): Generator<void, RollupResult> {
     const scan = this.#scan;
     try {
-      if (!(yield* this.#digest(clusterId, bytes))) return { outcome: 'rejected', rowCount: 0, rollups };
+      if (!(yield* this.#digest(clusterId, bytes)))
+        return { outcome: 'rejected', rowCount: 0, rollups, acks };
       const { rowCount } = scan;
       const decodeRow = (row: number) => this.#decode(clusterId, row);
       try {
         const outcome = yield* this.#shard.acceptRollup(clusterId, scan.digests, decodeRow);
-        return { outcome, rowCount, rollups };
+        return { outcome, rowCount, rollups, acks };
       } catch (error) {
         if (!(error instanceof ShardError)) throw error;
-        return { outcome: 'rejected', rowCount, rollups }; // the shard has counted it
+        return { outcome: 'rejected', rowCount, rollups, acks }; // the shard has counted it
       }
     } finally {
       scan.close();

@@ -101,11 +101,11 @@ export class Session implements Writer {
     this.wake();
   }
 
-  rollupSettled({ outcome, rowCount, rollups }: RollupResult): void {
+  rollupSettled({ outcome, rowCount, acks }: RollupResult): void {
     if (this.#isEnded || outcome === 'rejected') return; // V2: not acked
     this.lastRollupMs = this.#host.nowMs();
     this.lastRollupRows = rowCount;
-    this.#outbox!.ackRollups(rollups);
+    this.#outbox!.ackRollups(acks);
     this.#writeUrgent();
   }
 

@@ -21,10 +21,10 @@ function rig(options: { isReady?: (rows: number, steps: number) => boolean; byte
     options.bytesMax,
   );
   const results: RollupResult[] = [];
-  const offer = (clusterId: string, rows: number, prefix = 'g') => {
+  const offer = (clusterId: string, rows: number, prefix = 'g', sender: object = queue) => {
     const bytes = encode('ClusterCapacityNeeds', { clusterId, needs: needs(rows, prefix) });
     return new Promise<RollupResult>((resolve) => {
-      queue.offer(clusterId, bytes, (result) => {
+      queue.offer(clusterId, sender, bytes, (result) => {
         results.push(result);
         resolve(result);
       });
@@ -43,6 +43,17 @@ describe('roll-ups that wait', () => {
     await offer('east', 4);
     expect(accepted).toEqual(['east 1', 'west 9', 'east 4']);
     expect(results.map(({ rollups }) => rollups)).toEqual([1, 1, 3]); // the last speaks for those it replaced
+  });
+
+  it('O2: of a session that was replaced are not acked to the new one', async () => {
+    const { offer, accepted } = rig();
+    const [old, young] = [{}, {}];
+    void offer('east', 1, 'g', old);
+    void offer('east', 2, 'g', old);
+    void offer('east', 3, 'g', young);
+    const { rollups, acks } = await offer('east', 4, 'g', young);
+    expect(accepted).toEqual(['east 1', 'east 4']);
+    expect([rollups, acks]).toEqual([3, 2]);
   });
 
   it('are not held up by a large one', async () => {
@@ -74,7 +85,7 @@ describe('roll-ups that wait', () => {
     const { offer, accepted, rejected } = rig({ bytesMax: 2_000 });
     const first = offer('east', 20);
     const second = await offer('west', 60);
-    expect(second).toEqual({ outcome: 'rejected', rowCount: 0, rollups: 1 });
+    expect(second).toEqual({ outcome: 'rejected', rowCount: 0, rollups: 1, acks: 0 });
     expect(rejected[0]).toContain('bytes of roll-ups wait to be read; at most 2000 may');
     await first;
     await offer('west', 20);
