@@ -55,6 +55,7 @@ export class CoordinatorChannel {
           { deadline: this.#clock.nowMs() + timeoutMs },
           (error: ServiceError | null, reply?: ReportAck) => {
             this.#call = null;
+            if (error?.code === status.DEADLINE_EXCEEDED) this.#hangUp();
             if (error === null) resolve({ kind: 'answered', reply: reply! });
             else fail(`${(status[error.code] ?? 'no status').toLowerCase()}: ${error.details ?? ''}`);
           },
@@ -70,6 +71,11 @@ export class CoordinatorChannel {
   close(): void {
     this.#isClosed = true;
     this.#call?.cancel();
+    this.#hangUp();
+  }
+
+  /** A host that died without a word keeps its connection open for a quarter of an hour: whoever takes its place is dialled anew. */
+  #hangUp(): void {
     this.#client?.close();
     this.#client = null;
   }

@@ -1,3 +1,4 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { CoordinatorReporter } from '../../src/coordination/reporter.ts';
@@ -187,6 +188,32 @@ describe('K1: a coordinator that fails changes nothing else', () => {
     expect(reporter.status().lastFailure).toContain('deadline');
     coordinator.fault = 'none';
     await expect.poll(() => reporter.status().failedInARow).toBe(0);
+  });
+
+  it('a connection that died without a word is given up: the next report takes another', async () => {
+    const coordinator = closeAfterwards(await TestCoordinator.serve());
+    const sockets: Socket[] = [];
+    const wire = createServer((near) => {
+      const far = connect(Number(coordinator.address.split(':')[1]), '127.0.0.1');
+      sockets.push(near, far);
+      for (const socket of [near, far]) socket.on('error', () => {});
+      near.pipe(far).pipe(near);
+    });
+    await new Promise<void>((resolve) => wire.listen(0, '127.0.0.1', resolve));
+    closeAfterwards({
+      close: () => {
+        for (const socket of sockets) socket.destroy();
+        wire.close();
+      },
+    });
+    const { port } = wire.address() as AddressInfo;
+    const coordinatorAddress = `127.0.0.1:${port}`;
+    const { reporter } = await rig({ coordinator, coordinatorAddress, callTimeoutMs: 500 });
+    await expect.poll(() => reporter.status().reportsAnswered).toBeGreaterThan(0);
+    for (const socket of sockets) socket.unpipe().pause();
+    await expect.poll(() => reporter.status().failedInARow).toBeGreaterThan(0);
+    await expect.poll(() => reporter.status().failedInARow, { timeout: 20_000 }).toBe(0);
+    expect(sockets.length).toBeGreaterThan(2);
   });
 
   it('what it says about its failures is one clean line', async () => {
