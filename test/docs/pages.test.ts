@@ -1,6 +1,6 @@
 /** What the pages tell a reader to open or to run is there. */
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -139,6 +139,21 @@ describe('the pages', () => {
     );
     const alone = pages.filter(({ path }) => path.startsWith('docs/') && !linked.has(path));
     expect(alone.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('pictures', () => {
+  const pictures = readdirSync(join(ROOT, 'docs/images')).filter((file) => file.endsWith('.png'));
+
+  it('are small enough for a page that is read on a phone', () => {
+    expect(pictures.length).toBeGreaterThanOrEqual(5);
+    const large = pictures.filter((file) => statSync(join(ROOT, 'docs/images', file)).size > 150_000);
+    expect(large).toEqual([]);
+  });
+
+  it('are all shown somewhere', () => {
+    const shown = pages.flatMap(({ text }) => linksOf(text)).join('\n');
+    expect(pictures.filter((file) => !shown.includes(`images/${file}`))).toEqual([]);
   });
 });
 
