@@ -104,8 +104,6 @@ export interface Growth {
   readonly metrics: readonly string[];
   /** One sentence: what stays the same while the fleet grows, and what does not. */
   readonly note: string;
-  /** The same at every size, for scenarios that take needs of their own. */
-  readonly needs?: number;
 }
 
 export interface Scenario {

@@ -77,7 +77,7 @@ async function runEach(
 
 /** Measures, keeps, and writes the page; gives the results that are new, growth left out. */
 async function runForPage(chosen: readonly Scenario[], flags: BenchArguments): Promise<ScenarioResult[]> {
-  const plans = planMeasurements(chosen, (scenario) => paramsOf(scenario, flags.overrides), flags.overrides);
+  const plans = planMeasurements(chosen, flags.overrides);
   const records = await runMeasurements(plans, {
     programPath: PROGRAM,
     folder: flags.resultsFolder,

@@ -18,9 +18,7 @@ export function growthCurve(records: readonly RunRecord[], imageFolder: string):
   const growth = records[0]?.growth;
   if (growth === undefined || growth === null) return null;
   const points = records
-    .filter(
-      ({ outcome, isGrowth }) => outcome.kind === 'measured' && (isGrowth || growth.needs === undefined),
-    )
+    .filter(({ outcome }) => outcome.kind === 'measured')
     .sort((a, b) => a.params.machines - b.params.machines);
   if (points.length < 2) return null;
   const { scenario, question } = records[0]!;
@@ -53,7 +51,7 @@ export function growthCurve(records: readonly RunRecord[], imageFolder: string):
       `${question} ${growth.note}`,
       `![${plot.title}](${imageFolder}/${imageName})`,
       growthTable(points, growth.metrics),
-      `\`${first.command.replace(/--machines \d+/, '--machines N')}\``,
+      `\`${first.command.replace(/--machines \d+(?: --needs \d+)?/, '--machines N')}\``,
     ].join('\n\n'),
   };
 }

@@ -2,6 +2,7 @@
  * Measures for the page: each scenario once, then the sizes of its growth curve, each in a process of its own with a
  * limit of time. Whatever happens to one is written down, and the next one runs.
  */
+import { paramsOf } from '../arguments.ts';
 import { GROWTH_MACHINES, type Params, type Scenario } from '../harness.ts';
 import { measureInChild, ScenarioTimedOutError } from '../isolate.ts';
 import { describeHost, LoadWatch } from './host.ts';
@@ -24,19 +25,15 @@ export interface RunOptions {
 }
 
 /** No single measurement of the page goes on for longer: thirty of them have to fit into a quarter of an hour. */
-const SECONDS_MAX = 15;
+const SECONDS_MAX = 10;
 /** The same for a point of a curve, of which there are six. */
-const GROWTH_SECONDS_MAX = 4;
+const GROWTH_SECONDS_MAX = 3;
 
 /** What there is to measure, growth last: it is the part that can best be missed. */
-export function planMeasurements(
-  scenarios: readonly Scenario[],
-  paramsOf: (scenario: Scenario) => Params,
-  overrides: Partial<Params>,
-): Measurement[] {
+export function planMeasurements(scenarios: readonly Scenario[], overrides: Partial<Params>): Measurement[] {
   const plans: Measurement[] = [];
   for (const scenario of scenarios) {
-    const params = paramsOf(scenario);
+    const params = paramsOf(scenario, overrides);
     const { machines, needs = 0 } = scenario.defaults;
     plans.push({
       scenario,
@@ -49,10 +46,9 @@ export function planMeasurements(
     const { growth } = scenario;
     if (growth === undefined) continue;
     for (const machines of GROWTH_MACHINES) {
-      const isMeasured = machines === params.machines && growth.needs === undefined;
-      if (isMeasured || (!isDefault && machines > params.machines)) continue;
+      if (machines === params.machines || (!isDefault && machines > params.machines)) continue;
       const seconds = overrides.seconds ?? Math.min(params.seconds, GROWTH_SECONDS_MAX);
-      const pointParams = { machines, needs: growth.needs ?? 0, seconds };
+      const pointParams = { ...paramsOf(scenario, { machines }), seconds };
       plans.push({ scenario, params: pointParams, isDefault: false, isGrowth: true });
     }
   }

@@ -13,6 +13,11 @@ import { timeCycle, timeQuietCycles } from './cycle-steady.ts';
 const WARMUPS = 6;
 const CYCLES = 30;
 const PART_CYCLES = 10;
+const LARGE_NEED_CYCLES = 4;
+/** 48,500 needs are those of 50 clusters. */
+const NEEDS_PER_CLUSTER = 970;
+/** Ten machines hold a need; here a thousand do, and each that changes makes the whole need be walked. */
+const LARGE_NEED_FACTOR = 100;
 
 function timeDelta(context: BenchContext, name: string, churning: ChurningFleet): void {
   const { fleet, machinesChanged } = churning;
@@ -66,13 +71,12 @@ export const scenario: Scenario = {
   growth: {
     metrics: ['delta', 'nothing changed'],
     note:
-      'Always 50 clusters with 970 needs, each holding more machines in a larger fleet; 1,000 machines change, below ' +
-      '50,000 machines 2 % of them.',
-    needs: 970,
+      'Clusters of 10,000 machines with 970 needs, more of them in a larger fleet; 1,000 machines change and 10 roll-ups, ' +
+      'below 50,000 machines 2 % of the machines and as many roll-ups as there are clusters.',
   },
   async run(context) {
     const { machines, needs, seconds } = context.params;
-    const clusters = 50;
+    const clusters = 2 * Math.max(1, Math.round(needs / NEEDS_PER_CLUSTER / 2));
     const half = Math.floor(machines / 2);
     context.progress('loading three fleets');
     const whole = new ChurningFleet(machines, clusters, needs);
@@ -111,5 +115,15 @@ export const scenario: Scenario = {
     }
     for (const [, churning] of fleets) rest(context, churning);
     timeQuietCycles(context, 'nothing changed', whole.fleet);
+
+    const fewNeeds = Math.floor(needs / LARGE_NEED_FACTOR);
+    if (fewNeeds < clusters) return;
+    context.progress('a fleet of few, large needs');
+    const large = new ChurningFleet(machines, clusters, fewNeeds);
+    for (let cycle = -1; cycle < LARGE_NEED_CYCLES; cycle++) {
+      large.changeMachines();
+      if (cycle < 0) large.decide();
+      else timeDelta(context, 'machines alone, large needs', large);
+    }
   },
 };

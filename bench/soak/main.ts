@@ -13,7 +13,7 @@ import { formatFigure } from '../terminal.ts';
 import { parseSoakFlags, SOAK_HELP, type SoakPlan } from './flags.ts';
 import { type SoakSample, SoakSampler } from './samples.ts';
 import { SOAK_FILE, type SoakRecord, soakPlots, soakSection } from './section.ts';
-import { judge, medianOf, pointsOf } from './verdicts.ts';
+import { judge, medianOf, pointsOf, type Verdict } from './verdicts.ts';
 import { SoakWorld } from './world.ts';
 
 const SAMPLES_FILE = 'soak-samples.jsonl';
@@ -94,10 +94,7 @@ function recordOf(
   const judged = samples.filter(({ elapsedSeconds }) => elapsedSeconds >= warmUpSeconds);
   const median = (figure: 'bindsPerSecond' | 'bindP99Ms' | 'loopDelayP99Ms') =>
     formatFigure(Math.round(medianOf(pointsOf(judged, figure)) * 10) / 10);
-  const drift =
-    rss === undefined
-      ? 'too short to judge'
-      : `${formatFigure((rss.last / rss.first - 1) * 100)} % more at its end`;
+  const drift = driftText(rss);
   return {
     ...{ machines, clusters, churn, latency, minutesWanted, warmUpSeconds, startedAt, load },
     minutes,
@@ -112,6 +109,12 @@ function recordOf(
       `${median('bindsPerSecond')} bindings/s, p99 of their latency ${median('bindP99Ms')} ms; event-loop delay p99 ${median('loopDelayP99Ms')} ms.`,
     samples,
   };
+}
+
+function driftText(rss: Verdict | undefined): string {
+  if (rss === undefined) return 'too short to judge';
+  const percent = (rss.last / rss.first - 1) * 100;
+  return `${Math.abs(percent).toFixed(1)} % ${percent < 0 ? 'less' : 'more'} at the end`;
 }
 
 function lineOf({ elapsedSeconds, rssMb, queued, inFlight, readsWaiting, ...rest }: SoakSample): string {

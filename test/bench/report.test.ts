@@ -114,8 +114,7 @@ describe('what is measured for the page', () => {
     growth: GROWTH,
     run: async () => {},
   };
-  const plan = (growing: Scenario, machines: number) =>
-    planMeasurements([growing], () => ({ machines, needs: 0, seconds: 60 }), {});
+  const plan = (growing: Scenario, machines: number) => planMeasurements([growing], { machines });
 
   it('is each scenario, then the sizes of its curve that it did not have itself', () => {
     const plans = plan(scenario, 500_000);
@@ -123,14 +122,12 @@ describe('what is measured for the page', () => {
       [false, 500_000],
       ...[10_000, 50_000, 100_000, 250_000, 1_000_000].map((machines) => [true, machines]),
     ]);
-    expect(plans.every(({ params }) => params.seconds <= 15)).toBe(true);
+    expect(plans.every(({ params }) => params.seconds <= 10)).toBe(true);
   });
 
-  it('has every size where a curve is of its own demand', () => {
-    const plans = plan({ ...scenario, growth: { ...GROWTH, needs: 970 } }, 500_000);
-    expect(plans.filter(({ isGrowth }) => isGrowth).map(({ params }) => params.needs)).toEqual(
-      Array(6).fill(970),
-    );
+  it('has needs in proportion, where a scenario takes its own', () => {
+    const plans = plan({ ...scenario, defaults: { ...scenario.defaults, needs: 50_000 } }, 500_000);
+    expect(plans.map(({ params }) => params.machines / params.needs)).toEqual(Array(6).fill(10));
   });
 
   it('has no fleet larger than the one that was asked for', () => {
