@@ -133,4 +133,23 @@ describe('I4: mutual TLS towards providers', () => {
     clock.advance(11_000);
     expect(await client.get({ machineId: 'm' })).toMatchObject({ kind: 'unavailable' });
   });
+
+  it('loses no call to a rotation, however many are under way', async () => {
+    const clock = new ManualClock(0);
+    const client = dialTls(byName(await serveTls({ dns: ['localhost'] })), clock);
+    const kinds: string[] = [];
+    let isOver = false;
+    const callers = Array.from({ length: 32 }, async () => {
+      while (!isOver) kinds.push((await client.get({ machineId: 'm' })).kind);
+    });
+    for (let rotation = 1; rotation <= 5; rotation++) {
+      const before = kinds.length;
+      await expect.poll(() => kinds.length).toBeGreaterThan(before + 100);
+      write(issue(authority, OUR_NAMES), authority);
+      clock.advance(11_000);
+    }
+    isOver = true;
+    await Promise.all(callers);
+    expect(new Set(kinds)).toEqual(new Set(['answered']));
+  });
 });
