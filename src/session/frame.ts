@@ -2,6 +2,7 @@
  * Which of an operator's messages a frame is. Only the outermost tag is read: a roll-up of megabytes and a bootstrap
  * answer are told apart at the same price, so that the one never waits for the other.
  */
+import { FRAME_FIELDS_MAX } from './limits.ts';
 import { WireCursor } from './wire-cursor.ts';
 
 export const FRAME_KINDS = ['unknown', 'hello', 'rollup', 'bootstrap_response', 'reclaim_ack'] as const;
@@ -24,8 +25,10 @@ export function readFrame(bytes: Uint8Array): Frame {
   cursor.open(bytes);
   const end = bytes.length;
   let kind: FrameKind = 'unknown';
-  let payload = bytes.subarray(0, 0);
-  while (cursor.at < end) {
+  let parts: Uint8Array[] = [];
+  for (let fields = 1; cursor.at < end; fields++) {
+    if (fields > FRAME_FIELDS_MAX)
+      cursor.fail(cursor.at, `a field beyond the ${FRAME_FIELDS_MAX} of a frame`);
     const tag = cursor.tag(end);
     const named = (tag & 7) === LENGTH_DELIMITED ? FRAME_KINDS[tag >>> 3] : undefined;
     if (named === undefined || named === 'unknown') {
@@ -33,13 +36,13 @@ export function readFrame(bytes: Uint8Array): Frame {
       continue;
     }
     const payloadEnd = cursor.lengthEnd(end);
-    const part = bytes.subarray(cursor.at, payloadEnd);
-    payload = named === kind ? Buffer.concat([payload, part]) : part;
+    if (named !== kind) parts = [];
+    parts.push(bytes.subarray(cursor.at, payloadEnd));
     kind = named;
     cursor.at = payloadEnd;
   }
   cursor.close();
-  return { kind, payload };
+  return { kind, payload: parts.length === 1 ? parts[0]! : Buffer.concat(parts) };
 }
 
 const CLUSTER_ID_BYTES_MAX = 253;

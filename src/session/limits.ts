@@ -6,6 +6,15 @@
  */
 export const FRAME_BYTES_MAX = 32 * 1024 * 1024;
 
+/**
+ * Fields of a frame's outermost message: it has one, and newer operators may add a few. Parts of one payload are joined, and sixteen
+ * million of two bytes each would hold the thread up for as long as their sender likes.
+ */
+export const FRAME_FIELDS_MAX = 64;
+
+/** Hello names a cluster, in 253 bytes at the most, and a version. */
+export const HELLO_BYTES_MAX = 4_096;
+
 /** Rows of one roll-up: as many as a frame of real rows can have. Empty rows would make sixteen million. */
 export const ROLLUP_ROWS_MAX = 131_072;
 

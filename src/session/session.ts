@@ -10,6 +10,7 @@ import { BlobRequests } from './blob-requests.ts';
 import type { OperatorCounters } from './counters.ts';
 import { encodeBootstrapRequest, encodeReclaim } from './encode.ts';
 import { isClusterId, readFrame } from './frame.ts';
+import { HELLO_BYTES_MAX } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import type { RollupResult } from './rollup-queue.ts';
 import type { Writer } from './write-turns.ts';
@@ -144,7 +145,9 @@ export class Session implements Writer {
     if (frame === null) return;
     const { kind, payload } = frame;
     counters.framesIn[kind]++;
-    if (kind === 'hello') {
+    if (kind === 'hello' && payload.length > HELLO_BYTES_MAX) {
+      this.#refuse(`Hello has ${payload.length} bytes and may have ${HELLO_BYTES_MAX}.`);
+    } else if (kind === 'hello') {
       const hello = this.#read(() => decode('Hello', payload));
       if (hello !== null) this.#hello(hello.clusterId);
     } else if (this.#outbox === null) {

@@ -1,7 +1,7 @@
 import { ChannelCredentials, Client, compressionAlgorithms, status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { MachineState as S } from '../../src/machine/state.ts';
-import { DEPARTURES_MAX, INSPECTIONS_MAX } from '../../src/session/limits.ts';
+import { DEPARTURES_MAX, FRAME_FIELDS_MAX, INSPECTIONS_MAX } from '../../src/session/limits.ts';
 import { encode } from '../../src/wire/codec.ts';
 import { rawShardService } from '../../src/wire/services.ts';
 import { inState } from '../inventory/machines.ts';
@@ -74,6 +74,36 @@ describe('a cluster that loses very many machines at once', () => {
 });
 
 describe('frames', () => {
+  const helloParts = (count: number) => {
+    const part = Buffer.from([0x0a, 6, 0x0a, 4, ...Buffer.from('east')]); // a Hello that names its cluster
+    return Buffer.concat(Array.from({ length: count }, () => part));
+  };
+
+  it('may come in parts, which are joined', async () => {
+    const { connect } = await startRig();
+    const operator = connect();
+    operator.stream.write(helloParts(FRAME_FIELDS_MAX));
+    await operator.greeted();
+  });
+
+  for (const [what, frame] of [
+    ['in more parts than anybody sends', helloParts(FRAME_FIELDS_MAX + 1)],
+    ['of a million parts', helloParts(1_000_000)],
+    ['of a million fields that nobody knows', Buffer.alloc(2_000_000, Buffer.from([0x78, 0]))],
+    [
+      'whose Hello has as many',
+      encode('OperatorMessage', { hello: { clusterId: 'east', protocolVersion: 'v'.repeat(1_000_000) } }),
+    ],
+  ] as const) {
+    it(`${what} end their stream with INVALID_ARGUMENT before anything is made of them`, async () => {
+      const { server, connect } = await startRig();
+      const operator = connect();
+      operator.stream.write(frame);
+      expect((await operator.endedWith()).code).toBe('INVALID_ARGUMENT');
+      expect(server.counters.sessionsInstalled).toBe(0);
+    });
+  }
+
   it('may be compressed with gzip', async () => {
     const { server } = await startRig();
     const client = new Client(server.address, ChannelCredentials.createInsecure(), {
