@@ -23,6 +23,7 @@ async function soak(plan: SoakPlan): Promise<number> {
   mkdirSync(folder, { recursive: true });
   const world = new SoakWorld();
   const startedAt = new Date().toISOString();
+  const version = describeVersion();
   const watch = new LoadWatch();
   const samples: SoakSample[] = [];
   let ending = '';
@@ -40,7 +41,7 @@ async function soak(plan: SoakPlan): Promise<number> {
     say('ending');
     await world.stop();
   }
-  const record = recordOf(plan, samples, { startedAt, load: watch.end(), ending });
+  const record = recordOf(plan, samples, { startedAt, version, load: watch.end(), ending });
   await writeGenerated(folder, SOAK_FILE, record);
   writeFileSync(join(folder, 'soak.md'), `${soakSection(record, '.')}\n`);
   for (const [name, svg] of soakPlots(record)) writeFileSync(join(folder, name), svg);
@@ -84,7 +85,12 @@ async function sampleUntilTheEnd(
 function recordOf(
   plan: SoakPlan,
   samples: readonly SoakSample[],
-  { startedAt, load, ending }: Pick<SoakRecord, 'startedAt' | 'load'> & { readonly ending: string },
+  {
+    startedAt,
+    version,
+    load,
+    ending,
+  }: Pick<SoakRecord, 'startedAt' | 'version' | 'load'> & { readonly ending: string },
 ): SoakRecord {
   const { machines, clusters, churn, latency, minutes: minutesWanted, warmUpSeconds } = plan;
   const judgement = judge(samples, warmUpSeconds);
@@ -99,7 +105,7 @@ function recordOf(
     ...{ machines, clusters, churn, latency, minutesWanted, warmUpSeconds, startedAt, load },
     minutes,
     command: commandOf(plan),
-    version: describeVersion(),
+    version,
     host: describeHost(),
     verdicts: judgement.verdicts,
     violations,
