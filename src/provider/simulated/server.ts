@@ -35,6 +35,8 @@ export interface ProviderCalls {
 export interface ServeOptions {
   /** Default: plaintext. */
   readonly credentials?: ServerCredentials;
+  /** How long each lifecycle call waits for its answer, whatever it says: a provider that answers when it is done. */
+  readonly answerDelayMs?: () => number;
   /** How long calls under way may go on after `close`. */
   readonly closeGraceMs?: number;
 }
@@ -78,7 +80,7 @@ export async function serveProvider(
     'grpc.max_receive_message_length': REQUEST_BYTES_MAX,
     'grpc.max_send_message_length': -1, // a List is far above any sensible default
   });
-  server.addService(SERVICE, handlers(provider));
+  server.addService(SERVICE, handlers(provider, options.answerDelayMs ?? null));
   const port = await bind(server, address, options.credentials ?? ServerCredentials.createInsecure());
   return {
     address: `${address.slice(0, address.lastIndexOf(':'))}:${port}`,
@@ -116,14 +118,17 @@ function withExactToken<
 type Call<Request> = ServerUnaryCall<Request, Uint8Array>;
 type Reply = sendUnaryData<Uint8Array>;
 
-function handlers(provider: ProviderCalls) {
-  const ack = (value: Ack) => encode('TransitionAck', value);
+function handlers(provider: ProviderCalls, answerDelayMs: (() => number) | null) {
+  const ack = (reply: Reply, answer: Answer<Ack>) => {
+    const sendAck = () => send(reply, answer, (value) => encode('TransitionAck', value));
+    if (answerDelayMs === null) sendAck();
+    else setTimeout(sendAck, answerDelayMs());
+  };
   return {
-    Create: (call: Call<CreateCall>, reply: Reply) => send(reply, provider.create(call.request), ack),
-    Configure: (call: Call<ConfigureCall>, reply: Reply) =>
-      send(reply, provider.configure(call.request), ack),
-    Drain: (call: Call<DrainCall>, reply: Reply) => send(reply, provider.drain(call.request), ack),
-    Delete: (call: Call<DeleteCall>, reply: Reply) => send(reply, provider.delete(call.request), ack),
+    Create: (call: Call<CreateCall>, reply: Reply) => ack(reply, provider.create(call.request)),
+    Configure: (call: Call<ConfigureCall>, reply: Reply) => ack(reply, provider.configure(call.request)),
+    Drain: (call: Call<DrainCall>, reply: Reply) => ack(reply, provider.drain(call.request)),
+    Delete: (call: Call<DeleteCall>, reply: Reply) => ack(reply, provider.delete(call.request)),
     Get: (call: Call<{ id: string }>, reply: Reply) =>
       send(reply, provider.get(call.request), (machine) => encode('Machine', machine)),
     List: (call: Call<ListCall>, reply: Reply) =>

@@ -7,6 +7,7 @@ import {
   CannotListenError,
   type ProviderCalls,
   type ServedProvider,
+  type ServeOptions,
   serveProvider,
 } from '../../../src/provider/simulated/server.ts';
 import { everyOperation } from '../../../src/provider/simulated/settings.ts';
@@ -20,8 +21,11 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-async function connect(provider: ProviderCalls): Promise<{ served: ServedProvider; client: Client }> {
-  const served = await serveProvider(provider, '127.0.0.1:0', { closeGraceMs: 50 });
+async function connect(
+  provider: ProviderCalls,
+  options: ServeOptions = {},
+): Promise<{ served: ServedProvider; client: Client }> {
+  const served = await serveProvider(provider, '127.0.0.1:0', { closeGraceMs: 50, ...options });
   closing.push(() => served.close());
   const client = new Client(served.address, credentials.createInsecure());
   closing.push(() => client.close());
@@ -102,6 +106,15 @@ describe('a provider behind gRPC', () => {
     expect(drained.machine).toMatchObject({ state: S.Idle, cluster: '', shardMetadata: {} });
     const deleted = await call(client, 'Delete', ['DeleteRequest', 'TransitionAck'] as const, token());
     expect(deleted.machine).toMatchObject({ state: S.Speculative, host: null });
+  });
+
+  it('answers lifecycle calls later when it is told to, and has carried them out before', async () => {
+    const { provider } = rig({}, [seed('m')]);
+    const { client } = await connect(provider, { answerDelayMs: () => 200 });
+    const startedMs = performance.now();
+    const created = await call(client, 'Create', CREATE, { machineId: 'm' });
+    expect(created.machine).toMatchObject({ state: S.Idle });
+    expect(performance.now() - startedMs).toBeGreaterThan(195); // it is never early
   });
 
   it('finishes later by itself when it is asynchronous', async () => {

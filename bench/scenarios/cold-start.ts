@@ -1,0 +1,99 @@
+/**
+ * Question: how long is it from an empty shard to the first decision on the whole fleet? A provider in its own process, real
+ * gRPC on loopback, the listing thread, the reconciler and a real cycle; 97 % of the machines bound. From making the shard's
+ * tables and threads to the end of the first cycle that is not held back (C2). Node's own start, about 0.1 s, is not in it.
+ */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { systemClock, systemScheduler, systemStopwatch } from '../../src/base/clock.ts';
+import { FencingTokens } from '../../src/provider/client/fencing.ts';
+import { ProviderPool } from '../../src/provider/pool/pool.ts';
+import type { CycleReport, ShardObserver } from '../../src/shard/ports/observer.ts';
+import { SHARD_DEFAULTS } from '../../src/shard/settings.ts';
+import { Shard } from '../../src/shard/shard.ts';
+import { createTables } from '../../src/shard/tables.ts';
+import type { BenchContext, Scenario } from '../harness.ts';
+import { ProviderProcess } from '../providers/process.ts';
+
+const STARTS = 3;
+const NS_PER_MS = 1e6;
+
+export const scenario: Scenario = {
+  name: 'cold-start',
+  question: 'How long is it from an empty shard to the first decision on the whole fleet?',
+  defaults: { machines: 500_000, seconds: 60 },
+  targets: [{ name: 'to the first decision', metric: 'cold start', limit: 5, direction: 'below' }],
+  async run(context) {
+    const { machines } = context.params;
+    context.progress(`a provider process with ${machines} machines`);
+    const provider = await ProviderProcess.start({
+      machineCount: machines,
+      configuredShare: 0.97,
+      idleShare: 0.015,
+    });
+    try {
+      for (let start = 1; start <= STARTS; start++) {
+        context.progress(`start ${start} of ${STARTS}`);
+        await coldStart(context, provider.address, start);
+        context.gc();
+      }
+    } finally {
+      await provider.close();
+    }
+  },
+};
+
+async function coldStart(context: BenchContext, address: string, epoch: number): Promise<void> {
+  const { machines } = context.params;
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const startedMs = performance.now();
+  const settings = { ...SHARD_DEFAULTS, checkEveryCycles: 0 };
+  const tables = createTables(settings);
+  const pool = new ProviderPool({
+    endpoints: [{ name: 'bench', address }],
+    fencing: FencingTokens.create('bench', epoch).shared,
+    inventory: tables.inventory.share(),
+    threads: 1,
+    executeConcurrency: settings.executeConcurrency,
+  });
+  let tell: (report: CycleReport) => void = () => {};
+  const decided = new Promise<CycleReport>((resolve) => {
+    tell = resolve;
+  });
+  let listingMs = 0;
+  const observer: ShardObserver = {
+    audits: false,
+    cycleEnded: (report) => {
+      if (report.heldBack === '') tell(report);
+    },
+    actionEnded: () => {},
+    listingEnded: () => {
+      listingMs = performance.now() - startedMs;
+    },
+    happened: () => {},
+  };
+  const shard = new Shard({
+    settings,
+    tables,
+    epoch,
+    providers: pool,
+    observer,
+    clock: systemClock,
+    scheduler: systemScheduler,
+    stopwatch: systemStopwatch,
+  });
+  shard.start();
+  try {
+    const report = await decided;
+    context.sample('cold start', 's', (performance.now() - startedMs) / 1_000);
+    context.sample('until listed', 's', listingMs / 1_000);
+    context.sample('the first cycle', 'ms', report.durationMs);
+    context.sample('main loop delay, longest', 'ms', delay.max / NS_PER_MS);
+    context.check(shard.inventory.count === machines, 'every machine is there');
+    context.check(report.changedMachines === machines, `the cycle saw them all (${report.changedMachines})`);
+  } finally {
+    delay.disable();
+    await shard.stop(0);
+    await pool.close({ graceMs: 0 });
+  }
+}
