@@ -1,0 +1,57 @@
+/** Large messages in place: the same messages, however they are cut into pieces, and memory only once. */
+import { StreamDecoder } from '@grpc/grpc-js/build/src/stream-decoder.js';
+import { describe, expect, it } from 'vitest';
+import { Random } from '../../../src/base/random.ts';
+import { LARGE_BYTES_MIN, receiveLargeMessagesInPlace } from '../../../src/provider/client/large-messages.ts';
+
+function framed(length: number, seed: number): Buffer {
+  const message = Buffer.alloc(5 + length, seed);
+  message[0] = 0;
+  message.writeUInt32BE(length, 1);
+  return message;
+}
+
+describe('large messages', () => {
+  it('are received in place by the version of the library that we have', () => {
+    expect(receiveLargeMessagesInPlace()).toBe(true);
+    expect(receiveLargeMessagesInPlace()).toBe(true); // a second time changes nothing
+    const decoder = new StreamDecoder(-1);
+    const message = framed(LARGE_BYTES_MIN, 7);
+    expect(decoder.write(message.subarray(0, 100))).toEqual([]);
+    expect(decoder.write(message.subarray(100, 200))).toEqual([]);
+    // The pieces are not kept.
+    expect((decoder as unknown as { readPartialMessage: Buffer[] }).readPartialMessage).toEqual([]);
+    const [whole] = decoder.write(message.subarray(200));
+    expect(whole!.equals(message)).toBe(true);
+  });
+
+  it('come out as they went in, small and large, whatever the pieces', () => {
+    receiveLargeMessagesInPlace();
+    let largeCount = 0;
+    for (let seed = 1; seed <= 40; seed++) {
+      const random = new Random(seed);
+      const messages = Array.from({ length: random.between(1, 5) }, (_, index) => {
+        const isLarge = random.chance(0.5);
+        if (isLarge) largeCount++;
+        return framed(isLarge ? LARGE_BYTES_MIN + random.below(1_000) : random.below(5_000), seed + index);
+      });
+      const bytes = Buffer.concat(messages);
+      const decoder = new StreamDecoder(-1);
+      const received: Buffer[] = [];
+      for (let at = 0; at < bytes.length; ) {
+        const end = Math.min(bytes.length, at + 1 + random.below(random.chance(0.3) ? 8 : 400_000));
+        received.push(...decoder.write(bytes.subarray(at, end)));
+        at = end;
+      }
+      expect(Buffer.concat(received).equals(bytes), `seed ${seed}`).toBe(true);
+      expect(received.map(({ length }) => length)).toEqual(messages.map(({ length }) => length));
+    }
+    expect(largeCount).toBeGreaterThan(20);
+  });
+
+  it('above the limit are refused before any memory is taken', () => {
+    receiveLargeMessagesInPlace();
+    const decoder = new StreamDecoder(LARGE_BYTES_MIN);
+    expect(() => decoder.write(framed(LARGE_BYTES_MIN + 1, 1).subarray(0, 50))).toThrow(/larger than max/);
+  });
+});
