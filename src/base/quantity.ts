@@ -23,7 +23,13 @@ export const UNITS_MAX = Number.MAX_SAFE_INTEGER;
 /** Longer than any quantity that means something; bounds what BigInt is asked to read. */
 const TEXT_LENGTH_MAX = 128;
 
-export type QuantityFault = 'unparseable' | 'negative' | 'too large';
+/**
+ * Kubernetes has at most 317: a domain of 253, a slash and a name of 63. What is longer is refused before anything looks at it: names
+ * are kept, compared and matched, and one of a megabyte would cost minutes.
+ */
+export const NAME_LENGTH_MAX = 512;
+
+export type QuantityFault = 'unparseable' | 'negative' | 'too large' | 'named too long';
 
 export class InvalidQuantityError extends ShardError {
   readonly code = 'invalid_quantity';
@@ -33,8 +39,9 @@ export class InvalidQuantityError extends ShardError {
 
   constructor(dimension: string, text: string, fault: QuantityFault) {
     const shown = JSON.stringify(text.length > TEXT_LENGTH_MAX ? `${text.slice(0, TEXT_LENGTH_MAX)}…` : text);
+    const name = JSON.stringify(dimension.slice(0, NAME_LENGTH_MAX));
     super(
-      `Quantity ${shown} of ${JSON.stringify(dimension)} is ${fault}: ${FAULT_MEANS[fault]}. ` +
+      `Quantity ${shown} of ${name} is ${fault}: ${FAULT_MEANS[fault]}. ` +
         'What carried it is refused; the last good value stays.',
     );
     this.dimension = dimension;
@@ -45,6 +52,7 @@ export class InvalidQuantityError extends ShardError {
 const FAULT_MEANS: Readonly<Record<QuantityFault, string>> = {
   unparseable: 'a Kubernetes quantity is a number such as 96, 1.5, 500m, 1e3 or 768Gi',
   negative: 'nothing can need or have less than none',
+  'named too long': `a resource's name has at most ${NAME_LENGTH_MAX} characters`,
   'too large': 'the limit is 2^53 − 1 units (milli, or KiB for memory and storage)',
 };
 
@@ -128,6 +136,7 @@ const FAST_DIGITS_MAX = 15;
 const NOT_FAST = -1;
 
 function parseUnits(dimension: string, text: string, roundUp: boolean): number {
+  if (dimension.length > NAME_LENGTH_MAX) throw new InvalidQuantityError(dimension, text, 'named too long');
   const inKib = isInKib(dimension);
   const units = readFast(text, inKib, roundUp);
   return units === NOT_FAST ? readExactly(dimension, text, inKib, roundUp) : units;

@@ -5,7 +5,7 @@
  */
 import { DIMENSIONS_MAX, type DimensionTable } from '../base/dimensions.ts';
 import { ShardError } from '../base/errors.ts';
-import { InvalidQuantityError, parseDemand } from '../base/quantity.ts';
+import { InvalidQuantityError, NAME_LENGTH_MAX, parseDemand } from '../base/quantity.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import { isPenaltyBucket } from '../machine/penalty.ts';
 import { isOperator, isWhenUnsatisfiable, type Requirement, type Spread } from './requirements.ts';
@@ -128,7 +128,7 @@ export class RowChecker {
       if (!(error instanceof InvalidQuantityError)) throw error;
       this.#refuse(
         index,
-        `${field}[${JSON.stringify(name)}]`,
+        `${field}[${JSON.stringify(name.slice(0, NAME_LENGTH_MAX))}]`,
         `is ${error.fault}: ${JSON.stringify(text.slice(0, 64))}`,
       );
     }

@@ -5,6 +5,7 @@ import {
   formatQuantity,
   InvalidQuantityError,
   isInKib,
+  NAME_LENGTH_MAX,
   parseDemand,
   parseSupply,
   UNITS_MAX,
@@ -124,6 +125,15 @@ describe('reading', () => {
       expect(faultOf(() => parseSupply('cpu', text))).toBe('negative');
     }
     expect(() => parseDemand('nvidia.com/gpu', '-8')).toThrow(/"-8" of "nvidia.com\/gpu" is negative/);
+  });
+
+  it('V3: a name that no resource has is refused before it is looked at, and cut in the error', () => {
+    const name = `${'.hugepages-'.repeat(90_000)}/`; // a megabyte; matched against a pattern it would take minutes
+    for (const parse of [parseDemand, parseSupply]) {
+      expect(faultOf(() => parse(name, '1'))).toBe('named too long');
+      expect(parse('x'.repeat(NAME_LENGTH_MAX), '1')).toBe(1_000);
+      expect(() => parse(name, '1')).toThrow(/^.{600,1000}$/);
+    }
   });
 
   it('V3: bytes are counted in KiB, everything else in milli', () => {

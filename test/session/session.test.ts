@@ -282,6 +282,12 @@ describe('a roll-up', () => {
     ['names another cluster', needs(1), 'west', /cluster_id names cluster "west"/],
     ['has a quantity that is none', [need({ aggregateResources: { cpu: 'lots' } })], '', null],
     ['has a negative quantity', [need({ minUnit: { cpu: '-1' } })], '', null],
+    [
+      'names a resource in a megabyte',
+      [need({ aggregateResources: { [`${'.hugepages-'.repeat(90_000)}/`]: '1' } })],
+      '',
+      null,
+    ],
     ['has an unknown penalty bucket', [need({ interruptionPenaltyBucket: 28 })], '', null],
     [
       'has an unknown operator',
