@@ -107,6 +107,11 @@ export class Operators implements OperatorsPort, SessionHost {
     this.#acks = acksOf(this.#shard.epoch, term);
   }
 
+  /** Why no session is accepted now; null if they are. */
+  get refusal(): string | null {
+    return this.#endedWith ?? this.#shard.refusal();
+  }
+
   get sessionCount(): number {
     return this.#byCluster.size;
   }
@@ -187,7 +192,7 @@ export class Operators implements OperatorsPort, SessionHost {
       this.rejectIdentity(clusterId, peer, detail);
       return { code: status.PERMISSION_DENIED, details: detail };
     }
-    const refusal = this.#shard.refusal();
+    const { refusal } = this;
     if (refusal !== null) return { code: status.UNAVAILABLE, details: refusal };
     try {
       this.#shard.sessionOpened(clusterId);

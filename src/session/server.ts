@@ -7,6 +7,7 @@ import type { TlsFiles } from '../tls/files.ts';
 import { asBuffer } from '../wire/codec.ts';
 import { rawShardService, shardReadService } from '../wire/services.ts';
 import { CannotListenError } from './errors.ts';
+import { checkHealth, HEALTH_SERVICE } from './health.ts';
 import { whyNotCluster, whyNotReader } from './identity.ts';
 import { type InspectStream, inspectNeeds } from './inspect.ts';
 import { FRAME_BYTES_MAX, INSPECTIONS_MAX, STREAMS_PER_CONNECTION_MAX } from './limits.ts';
@@ -70,6 +71,7 @@ export class OperatorServer extends Operators {
     this.#grpc.addService(shardReadService, {
       InspectNeeds: (stream: InspectStream) => this.#inspect(stream),
     });
+    this.#grpc.addService(HEALTH_SERVICE, { Check: checkHealth(() => this.refusal === null) });
   }
 
   /** `host:port` with the port that was really bound. */

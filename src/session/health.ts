@@ -1,0 +1,62 @@
+/**
+ * The standard health question of gRPC (`grpc.health.v1.Health/Check`), on the operators' port: what load balancers, Kubernetes'
+ * gRPC probes and grpc_health_probe ask. It says whether sessions are accepted; whether the fleet is known is /readyz's to say.
+ *
+ *   request    1 string service    '' is the whole server
+ *   response   1 enum status       1 SERVING, 2 NOT_SERVING
+ *
+ * Watch is not served: its clients take UNIMPLEMENTED as "no health to watch" and go on.
+ */
+import { type handleUnaryCall, status } from '@grpc/grpc-js';
+import { WireCursor } from './wire-cursor.ts';
+
+const SERVICE_FIELD = 0x0a;
+const SERVING = Buffer.from([0x08, 1]);
+const NOT_SERVING = Buffer.from([0x08, 2]);
+const KNOWN_SERVICES: ReadonlySet<string> = new Set([
+  '',
+  'bigfleet.v1alpha1.Shard',
+  'bigfleet.v1alpha1.ShardRead',
+]);
+
+/** An object: gRPC takes an empty string for no request at all. */
+interface HealthRequest {
+  readonly service: string;
+}
+
+export const HEALTH_SERVICE = {
+  Check: {
+    path: '/grpc.health.v1.Health/Check',
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: (bytes: Buffer) => bytes,
+    requestDeserialize: requestOf,
+    responseSerialize: (bytes: Buffer) => bytes,
+    responseDeserialize: (bytes: Buffer) => bytes,
+  },
+};
+
+export function checkHealth(isServing: () => boolean): handleUnaryCall<HealthRequest, Buffer> {
+  return ({ request: { service } }, answer) => {
+    if (KNOWN_SERVICES.has(service)) answer(null, isServing() ? SERVING : NOT_SERVING);
+    else answer({ code: status.NOT_FOUND, details: 'There is no such service here.' });
+  };
+}
+
+/** Throws for what is no message; gRPC then answers INTERNAL. */
+function requestOf(bytes: Buffer): HealthRequest {
+  const cursor = new WireCursor();
+  cursor.open(bytes);
+  let service = '';
+  while (cursor.at < bytes.length) {
+    const tag = cursor.tag(bytes.length);
+    if (tag !== SERVICE_FIELD) {
+      cursor.skip(tag, bytes.length);
+      continue;
+    }
+    const end = cursor.lengthEnd(bytes.length);
+    service = cursor.buffer.toString('utf8', cursor.at, end);
+    cursor.at = end;
+  }
+  return { service };
+}
