@@ -11,6 +11,15 @@ export type Stopwatch = () => number;
 
 export const systemStopwatch: Stopwatch = () => performance.now();
 
+/**
+ * Wall-clock time as it was at the start, and from then on what has passed. Holds, back-offs and appointments are spans of
+ * time: with a clock that somebody sets back by an hour they would all be an hour longer, and set forward all over at once.
+ */
+export function steadyClock(wall: Clock = systemClock, stopwatch: Stopwatch = systemStopwatch): Clock {
+  const startMs = wall.nowMs() - stopwatch();
+  return { nowMs: () => Math.floor(startMs + stopwatch()) };
+}
+
 export interface Timer {
   cancel(): void;
 }

@@ -2,7 +2,7 @@
  * The parts of a shard process, put together and taken apart again: the one place that knows them all. Whatever was started
  * is closed in reverse order, at the end or when a later part refuses to start; nothing is left half-started.
  */
-import { systemClock, systemScheduler, systemStopwatch } from '../base/clock.ts';
+import { steadyClock, systemScheduler, systemStopwatch } from '../base/clock.ts';
 import type { ShardConfig } from '../config/shard-config.ts';
 import { CoordinatorReporter } from '../coordination/reporter.ts';
 import { createDashboard } from '../dashboard/dashboard.ts';
@@ -98,6 +98,7 @@ export class ShardService {
 
 async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardService> {
   const { config, log, version } = options;
+  const clock = steadyClock();
   const data = await openDataDirectory({ path: config.dataDir, minEpoch: config.minEpoch });
   closers.push(() => data.close());
   const audit = config.auditLog === '' ? null : await AuditLog.open({ path: config.auditLog, log });
@@ -113,6 +114,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     threads: config.workers,
     executeConcurrency: config.executeConcurrency,
     limits: { listBytesMax: config.maxListBytes },
+    clock,
     onWorkerLost: ({ thread, detail }) => log.error('worker_lost', { thread, detail }),
   });
   closers.push(() => pool.close({ graceMs: 0 }));
@@ -130,7 +132,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     epoch: data.epoch,
     providers: pool,
     observer: observeAll(observers, log),
-    clock: systemClock,
+    clock,
     scheduler: systemScheduler,
     stopwatch: systemStopwatch,
   });
@@ -138,7 +140,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
   const view = new ShardView(
     shardSources({
       shard,
-      clock: systemClock,
+      clock,
       scheduler: systemScheduler,
       providerNames: pool.names,
       sessions: () => operators?.sessions().map(sessionView) ?? [],
@@ -148,6 +150,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     listen: config.listen.text,
     shard,
     needs: view,
+    clock,
     tls,
     deadPeerMs: config.keepaliveTimeoutMs,
     onEvent: (event) => logEvent(log, event.kind === 'identity_rejected' ? 'warn' : 'info', event),
@@ -165,7 +168,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
   const http = await startHttp(options, shard, metrics);
   if (http !== null) {
     closers.push(() => http.close());
-    http.mount('/', createDashboard({ view, history, version, nowMs: systemClock.nowMs }));
+    http.mount('/', createDashboard({ view, history, version, nowMs: clock.nowMs }));
   }
   if (config.coordinatorAddr !== '') {
     const reporter = new CoordinatorReporter({

@@ -2,6 +2,7 @@
  * Those who watch the shard, as one: metrics, the audit log, the log. An observer that throws is told of in the log and never
  * reaches the shard: what is only watched must not fail because of its watchers.
  */
+import { type Clock, systemClock } from '../base/clock.ts';
 import { ALL_STATES, type MachineState, STATE_NAMES } from '../machine/state.ts';
 import type {
   ActionRecord,
@@ -34,11 +35,14 @@ export function observeAll(observers: readonly Partial<ShardObserver>[], log: Lo
   };
 }
 
-/** C5. Starts writing when a cycle ends, so that its records are in the file before the next one. */
-export function auditObserver(audit: AuditLog): Partial<ShardObserver> {
+/**
+ * C5. Starts writing when a cycle ends, so that its records are in the file before the next one. Their time is the wall's: the
+ * shard's own clock is not set when somebody sets that one.
+ */
+export function auditObserver(audit: AuditLog, wall: Clock = systemClock): Partial<ShardObserver> {
   return {
     audits: true,
-    actionEnded: (record) => audit.record(record),
+    actionEnded: (record) => audit.record({ ...record, atMs: wall.nowMs() }),
     cycleEnded: () => void audit.flush(),
   };
 }

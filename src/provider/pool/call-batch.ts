@@ -29,10 +29,10 @@ const BUILDER_BYTES = 64 * 1024;
 export class CallEncoder {
   readonly #builder = new Builder(BUILDER_BYTES);
 
-  /** A message with memory of its own, to be moved. */
-  encode(calls: readonly OutgoingCall[]): Uint8Array<ArrayBuffer> {
+  /** A message with memory of its own, to be moved. `wallAheadMs`: of the clock that deadlines are given in. */
+  encode(calls: readonly OutgoingCall[], wallAheadMs = 0): Uint8Array<ArrayBuffer> {
     const builder = this.#builder;
-    const records = calls.map((call) => encodeCall(builder, call));
+    const records = calls.map((call) => encodeCall(builder, call, wallAheadMs));
     builder.finish(CallBatch.createCallBatch(builder, CallBatch.createCallsVector(builder, records)));
     return cutOut(builder);
   }
@@ -88,7 +88,7 @@ export function readTextEntries(
   return Object.fromEntries(entries);
 }
 
-function encodeCall(builder: Builder, call: OutgoingCall): number {
+function encodeCall(builder: Builder, call: OutgoingCall, wallAheadMs: number): number {
   const kind = CALL_KINDS.indexOf(call.kind);
   assert(kind >= 0, `there is no call ${call.kind}`);
   const machineId = putText(builder, call.machineId);
@@ -103,7 +103,7 @@ function encodeCall(builder: Builder, call: OutgoingCall): number {
   CallRecord.addKind(builder, kind);
   CallRecord.addProvider(builder, call.provider);
   CallRecord.addMachineId(builder, machineId);
-  CallRecord.addDeadlineUnixMs(builder, call.deadlineUnixMs);
+  CallRecord.addDeadlineUnixMs(builder, call.deadlineUnixMs + wallAheadMs);
   CallRecord.addGraceSeconds(builder, call.graceSeconds ?? 0);
   CallRecord.addClusterId(builder, clusterId);
   CallRecord.addBootstrapBlob(builder, blob);

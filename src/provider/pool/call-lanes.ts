@@ -4,7 +4,7 @@
  * batch a thread, and their answers come back one by one or together, as they happen to end: a call that hangs
  * holds up nobody in its batch (docs/adr/0018).
  */
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
 import { CallEncoder, type OutgoingCall } from './call-batch.ts';
 import { OpenCalls } from './open-calls.ts';
@@ -118,8 +118,9 @@ export class CallLanes {
 
   #sendBatch(batch: readonly OutgoingCall[]): void {
     const numbers = batch.map(({ call }) => call);
+    const wallAheadMs = systemClock.nowMs() - this.#options.clock.nowMs();
     // The batch's own results settle its calls; its end says nothing more, and may even overtake them.
-    this.#options.run(this.#encoder.encode(batch)).catch(() => {
+    this.#options.run(this.#encoder.encode(batch, wallAheadMs)).catch(() => {
       for (const call of numbers) this.open.settle(call, LOST);
     });
   }

@@ -2,7 +2,7 @@
  * Listings: one thread of their own, where several providers may be listed at a time, each at most once. The answer is
  * what the inventory did not know (workers/list.ts); its columns are moved, not copied.
  */
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import type { ListAnswer, Listing, ListRequest, ProviderFailure } from '../../shard/ports/providers.ts';
 import { within } from './call-lanes.ts';
 
@@ -75,14 +75,13 @@ export class ListingLane {
     if (this.#open.has(provider)) return refuse('the listing before has not ended yet');
     return new Promise((resolve) => {
       this.#open.set(provider, resolve);
-      const limitMs =
-        Math.max(0, task.deadlineUnixMs - this.#options.clock.nowMs()) + LISTING_WATCHDOG_GRACE_MS;
+      const leftMs = Math.max(0, task.deadlineUnixMs - this.#options.clock.nowMs());
       const watchdog = setTimeout(
         () => resolve({ kind: 'timeout', detail: 'no listing came until after the deadline' }),
-        limitMs,
+        leftMs + LISTING_WATCHDOG_GRACE_MS,
       );
       this.#options
-        .run(task)
+        .run({ ...task, deadlineUnixMs: systemClock.nowMs() + leftMs })
         .then((result) => {
           const { answer, timings } = result as ListTaskAnswer;
           this.#options.onListed(provider, timings);

@@ -50,6 +50,7 @@ export interface ProviderPoolOptions {
   /** Reads under way at most. */
   readonly readSlots?: number;
   readonly limits?: Partial<CallLimits>;
+  /** What deadlines are given in. Threads, and gRPC in them, go by the wall's: it is converted when a call leaves. */
   readonly clock?: Clock;
   /** A thread died and was replaced. */
   readonly onWorkerLost?: (lost: WorkerLost) => void;

@@ -3,7 +3,7 @@ import type { SimulatedProvider } from '../../../src/provider/simulated/provider
 import { everyOperation } from '../../../src/provider/simulated/settings.ts';
 import { serve } from '../client/fixture.ts';
 import { rig, S, seed, seedIn, value } from '../simulated/fixture.ts';
-import { accepted, hasSettled, later, startPool, withSilence } from './fixture.ts';
+import { accepted, hasSettled, LATER_MS, later, startPool, withSilence } from './fixture.ts';
 
 const SHARD_METADATA = {
   'bigfleet.lucy.sh/assigned-priority': '1000',
@@ -53,6 +53,24 @@ describe('calls from threads', () => {
       expect(await settled()).toMatchObject({ state: S.Idle, cluster: '', assignment: null });
       await pool.call({ ...later(), kind: 'delete', machineId });
       expect(await settled()).toMatchObject({ state: S.Speculative, host: null });
+    });
+  }
+
+  for (const [place, byMs] of [
+    ['behind', -3_600_000],
+    ['ahead of', 3_600_000],
+  ] as const) {
+    it(`keeps deadlines of a clock that is an hour ${place} the wall's`, async () => {
+      const { provider } = rig({}, [seed('m'), seed('slow')]);
+      const clock = { nowMs: () => Date.now() + byMs };
+      const { pool } = startPool([(await serve(withSilence(provider))).address], { clock });
+      const within = (ms: number) => ({ provider: 0, deadlineUnixMs: clock.nowMs() + ms });
+      accepted(await pool.call({ ...within(LATER_MS), kind: 'create', machineId: 'm' }));
+      accepted(await pool.read({ ...within(LATER_MS), machineId: 'm' }));
+      const listed = await pool.list({ ...within(LATER_MS), sinceRevision: new Uint8Array(0) });
+      expect(listed.kind).toBe('listed');
+      const late = await pool.call({ ...within(300), kind: 'create', machineId: 'slow' });
+      expect(late.kind).toBe('timeout');
     });
   }
 
