@@ -1,5 +1,6 @@
 /** What happens when things overlap: rails with a full queue, reads with listings, full tables with answers. */
 import { describe, expect, it } from 'vitest';
+import type { NodeState } from '../../src/shard/ports/operators.ts';
 import { encode } from '../../src/wire/codec.ts';
 import { Fixture, machine, machines, need, S } from './fixture.ts';
 
@@ -35,6 +36,26 @@ describe('S4: reads and listings', () => {
     provider.world.reprice('m', 9);
     await fixture.run(30);
     expect(inventory.get(inventory.find('m')).pricePerHourUsd).toBe(9);
+  });
+});
+
+describe('O3: what clusters are told', () => {
+  it('O3: a machine that its provider gives to another cluster has left the one that had it', async () => {
+    const fixture = new Fixture({
+      machines: [machine('m', { state: S.Idle })],
+      demand: { c1: [need(1)], c2: [] },
+      settings: { cycleIntervalMs: 1_000_000 },
+    });
+    await fixture.run(15);
+    const { shard, operators } = fixture.process;
+    const slot = shard.inventory.find('m');
+    const told: NodeState[] = [];
+    operators.nodeLeft = (node) => told.push(node);
+    shard.changes.hear(slot, { ...shard.inventory.get(slot), cluster: 'c2' }, 'read', 0);
+    // Configured would say that it is still c1's, and nothing would ever take that back.
+    expect(told).toMatchObject([{ machineId: 'm', clusterId: 'c1', state: S.Idle, lastError: '' }]);
+    await fixture.run(1);
+    expect(fixture.cluster('c2').nodes.get('m')).toBe(S.Configured);
   });
 });
 

@@ -7,7 +7,7 @@ import type { Inventory } from '../../inventory/inventory.ts';
 import { canBeBound, type MachineState, STATE_COUNT } from '../../machine/state.ts';
 import type { NodeState, OperatorsPort } from '../ports/operators.ts';
 import type { MachineChanged } from './changes.ts';
-import { nodeStateOf, removedNodeState } from './node-state.ts';
+import { leftNodeState, nodeStateOf } from './node-state.ts';
 
 export class Announcer {
   readonly #inventory: Inventory;
@@ -77,7 +77,6 @@ export class Announcer {
   #left(slot: number, to: number, cluster: number): void {
     const clusterId = this.#inventory.tables.clusters.get(cluster);
     this.#hasLost[cluster] = 1;
-    const make = to === 0 ? removedNodeState : nodeStateOf;
-    this.#operators.nodeLeft(make(this.#inventory, slot, clusterId));
+    this.#operators.nodeLeft(leftNodeState(this.#inventory, slot, to, clusterId));
   }
 }

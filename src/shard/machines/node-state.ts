@@ -1,7 +1,7 @@
 /** A machine as its cluster is told of it (O3). */
 import type { Inventory } from '../../inventory/inventory.ts';
 import { INSTANCE_TYPE_KEY, ZONE_KEY } from '../../inventory/shapes.ts';
-import { MachineState } from '../../machine/state.ts';
+import { canBeBound, MachineState } from '../../machine/state.ts';
 import type { NodeState } from '../ports/operators.ts';
 
 const NODE_NAME_LABEL = 'kubernetes.io/hostname';
@@ -33,8 +33,12 @@ export function nodeStateOf(inventory: Inventory, slot: number, clusterId: strin
   };
 }
 
-/** The last word on a machine that its provider no longer has (S5). */
-export function removedNodeState(inventory: Inventory, slot: number, clusterId: string): NodeState {
+/**
+ * The last word on a machine that its cluster has no longer. One that the provider has no longer (`to` is 0) Failed (S5). One
+ * that is another cluster's now is to this one as if it were free: its own state would say that it is still here.
+ */
+export function leftNodeState(inventory: Inventory, slot: number, to: number, clusterId: string): NodeState {
   const node = nodeStateOf(inventory, slot, clusterId);
-  return { ...node, state: MachineState.Failed, lastError: REMOVED_TEXT };
+  if (to === 0) return { ...node, state: MachineState.Failed, lastError: REMOVED_TEXT };
+  return canBeBound(node.state) ? { ...node, state: MachineState.Idle, lastError: '' } : node;
 }
