@@ -9,6 +9,7 @@ import { boundedDetail } from '../src/base/outside-text.ts';
 import type { SharedInventory } from '../src/inventory/inventory.ts';
 import { ProviderDirectory } from '../src/provider/client/directory.ts';
 import { MachineDecoder } from '../src/provider/decode/decoder.ts';
+import { giveBack } from '../src/provider/give-back.ts';
 import type { ListTask, ListTaskAnswer } from '../src/provider/pool/listing-lane.ts';
 import type { ListSetup } from '../src/provider/pool/setup.ts';
 import { collectGarbageOf } from './garbage.ts';
@@ -57,7 +58,8 @@ export class ListRunner {
       if (!(error instanceof ShardError)) throw error; // our own bug, not the provider's
       answer = { kind: 'malformed', detail: boundedDetail(error.message) };
     } finally {
-      this.#decoder.decodeList(NO_BYTES); // lets go of the answer, which may be 400 MB
+      this.#decoder.decodeList(NO_BYTES); // lets go of the answer, which may be 400 MB, so that …
+      giveBack(bytes); // … it is gone before the next one comes
     }
     const compareMs = performance.now() - decodedMs;
     return { answer, timings: { transferMs, decodeMs: decodedMs - startedMs, compareMs } };

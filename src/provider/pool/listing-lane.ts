@@ -4,6 +4,7 @@
  */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { ListAnswer, Listing, ListRequest, ProviderFailure } from '../../shard/ports/providers.ts';
+import { giveBack } from '../give-back.ts';
 import { within } from './call-lanes.ts';
 
 /** A listing that arrives just in time is then decoded and compared: two seconds at 500,000 machines. */
@@ -26,7 +27,7 @@ export interface ListTimings {
 
 /** What the thread says. */
 export interface ListTaskAnswer {
-  readonly answer: Omit<Listing, 'durationMs'> | ProviderFailure;
+  readonly answer: Omit<Listing, 'durationMs' | 'release'> | ProviderFailure;
   readonly timings: ListTimings;
 }
 
@@ -52,7 +53,9 @@ export class ListingLane {
     // Copied: a view would take the whole buffer behind it along.
     const task = { provider, sinceRevision: sinceRevision.slice(), deadlineUnixMs };
     const answer = await this.#run(task);
-    return { ...answer, durationMs: performance.now() - startedMs };
+    const durationMs = performance.now() - startedMs;
+    if (answer.kind !== 'listed') return { ...answer, durationMs };
+    return { ...answer, durationMs, release: () => giveBack(answer.rows.bytes) };
   }
 
   async close(graceMs: number): Promise<void> {

@@ -141,6 +141,7 @@ export class Reconciler {
       if (answer.kind === 'listed') await this.#apply(provider, answer, begun);
       else this.#failed(provider, answer);
     }
+    if (answer.kind === 'listed') answer.release?.();
   }
 
   async #apply(provider: ProviderState, listing: Listing, begun: number): Promise<void> {
