@@ -37,7 +37,10 @@ export class Child {
       env: { ...MEMORY_GIVEN_BACK, ...process.env },
     });
     const child = this.#process;
-    this.exited = new Promise((resolve) => child.once('exit', resolve));
+    this.exited = new Promise((resolve) => {
+      child.once('exit', resolve);
+      child.once('error', () => resolve(null)); // it never began
+    });
     this.#firstLine = new Promise((resolve, reject) => {
       createInterface(child.stdout!).on('line', (line) => {
         resolve(line);

@@ -229,8 +229,17 @@ function sessionCounts({ sessionCount, counters }: OperatorServer) {
   };
 }
 
+/** All of them, whatever one of them says; the first refusal is told at the end. */
 async function closeAll(closers: Closer[]): Promise<void> {
-  for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
+  const failures: unknown[] = [];
+  for (let close = closers.pop(); close !== undefined; close = closers.pop()) {
+    try {
+      await close();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 }
 
 function railsOf(config: ShardConfig): Rails {

@@ -312,7 +312,8 @@ export class Shard implements ShardForOperators {
   }
 
   rejectRollup(clusterId: string, why: string): void {
-    this.needs.reject(clusterId);
+    // A cluster that nobody knows has no count of its own, and the table of clusters may have no room for one.
+    if (this.inventory.tables.clusters.find(clusterId) !== 0) this.needs.reject(clusterId);
     this.#away.note(clusterId);
     this.#options.observer.happened({ kind: 'rollup_rejected', level: 'warn', clusterId, detail: why });
   }
