@@ -105,7 +105,9 @@ export class ResourceEntries {
   reset(): void {
     this.#entries.reset(this.#reader.bytes, this.#reader.view);
     this.#parsedCount = 0;
-    this.#parse(0, 0, 0);
+    // Entry 0 has no bytes: no name, and no quantity. Parsing it would throw and catch an error per answer.
+    this.name[0] = this.low[0] = this.high[0] = 0;
+    this.fault[0] = EntryFault.Quantity;
   }
 
   intern(start: number, end: number): number {
