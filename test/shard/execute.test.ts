@@ -225,6 +225,21 @@ describe('X8: when a provider does not say what became of a call', () => {
     expect(fixture.asked('configure')).toHaveLength(asked);
     expect(fixture.cycles.at(-1)!.heldBack).toContain('fenced');
   });
+
+  it('X8: what waited for the slot of the call that was fenced is not sent any more', async () => {
+    const fixture = new Fixture({
+      machines: machines(3, 'm'),
+      demand: { c1: [need(3)] },
+      settings: { executeConcurrency: 1 },
+      isStopped: true,
+    });
+    const token = { machineId: 'm-0000', shardId: 'shard-0', shardEpoch: 99, sequenceNumber: 1 };
+    fixture.world.provider.delete(token);
+    fixture.world.startShard();
+    await fixture.run(100);
+    expect(fixture.shard.isFenced).toBe(true);
+    expect(fixture.asked('create').map(({ result }) => result)).toEqual(['fenced']);
+  });
 });
 
 describe('X7: releases', () => {

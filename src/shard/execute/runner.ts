@@ -182,6 +182,8 @@ export class ActionRunner {
     const deadlineUnixMs = beganMs + executeTimeoutMs;
     const answer = await providers.call({ kind, provider, machineId, deadlineUnixMs, ...fields });
     action.callMs += clock.nowMs() - beganMs;
+    // Before the slot is given back: whoever waits for it would still make its call.
+    if (answer.kind === 'fenced') this.#options.onFenced(machineId, answer.detail);
     slots.give(clusterId);
     return answer;
   }
@@ -235,7 +237,6 @@ export class ActionRunner {
     const { kind, detail } = failure;
     switch (kind) {
       case 'fenced':
-        this.#options.onFenced(action.machineId, detail);
         return settlement('fenced', detail);
       case 'timeout':
       case 'unavailable':
