@@ -227,6 +227,17 @@ describe('S6: suspect listings', () => {
       expect(fixture.shard.counters.suspectListings).toBe(isSuspect ? 2 : 0);
     });
   }
+
+  it('S6: with cursors too: what an empty first listing did not show is seen in the next, which is full', async () => {
+    const fixture = new Fixture({ machines: machines(5, 'm'), settings: INCREMENTAL, isStopped: true });
+    let left = 1;
+    fixture.world.link.bend = (listing) => (left-- > 0 ? { ...listing, machines: [] } : listing);
+    fixture.world.startShard();
+    await fixture.run(5);
+    expect(fixture.shard.inventory.count).toBe(0);
+    await fixture.run(10);
+    expect(fixture.shard.inventory.count).toBe(5);
+  });
 });
 
 describe('V1: records that cannot be', () => {

@@ -180,7 +180,9 @@ export class Reconciler {
     if (isReadByOne) for (const slot of doubted) if (this.#isThere(slot)) reads.recheck(slot);
     if (listing.isFull) for (const slot of provider.doubted) changes.dropDoubt(slot, number);
     provider.doubted = isReadByOne ? NONE_DOUBTED : doubted;
-    provider.wantsFull = !isReadByOne || application.lacksRows;
+    // What a suspect or an empty listing did not show is not shown by the next one either, unless that is full.
+    const showsTooLittle = isSuspect || (listing.isFull && listing.listedCount === 0);
+    provider.wantsFull = !isReadByOne || application.lacksRows || showsTooLittle;
     // Kept only now that every row is applied or parked: what was lost would never be mentioned again.
     provider.cursor = listing.revision;
     provider.listings = number;
