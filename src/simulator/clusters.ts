@@ -29,6 +29,7 @@ export class SimulatedCluster {
   instructions = 0;
   readonly #time: VirtualTime;
   readonly #random: Random;
+  readonly #digests = new Map<RollupRow, number>();
   #sessions = 0;
   #arrivesMs = 0;
 
@@ -44,6 +45,18 @@ export class SimulatedCluster {
     this.#arrivesMs = this.#time.nowMs();
     this.nodes.clear();
     return this.session;
+  }
+
+  /** A row that is sent again has the digest that it had, as on the wire. */
+  digestsOf(rows: readonly RollupRow[]): Uint32Array {
+    const digests = new Uint32Array(2 * rows.length);
+    for (const [index, row] of rows.entries()) {
+      const number = this.#digests.get(row) ?? this.#digests.size + 1;
+      this.#digests.set(row, number);
+      digests[2 * index] = Math.imul(number, 0x9e3779b1);
+      digests[2 * index + 1] = number;
+    }
+    return digests;
   }
 
   disconnect(): void {

@@ -5,7 +5,6 @@
 import { Intent } from '../inventory/intent.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { canBeBound, MachineState, STATE_COUNT, STATE_NAMES } from '../machine/state.ts';
-import type { Process } from './world.ts';
 
 export class Violation extends Error {
   constructor(what: string) {
@@ -61,13 +60,6 @@ function checkRow(inventory: Inventory, slot: number, id: string): void {
   if (isBound && !isStamped && !canBeBound(state)) throw new Violation(`${id} is ${nameOf(state)} and bound`);
   if ((state === MachineState.Configured || state === MachineState.Draining) && !isBound) {
     throw new Violation(`${id} is ${nameOf(state)} and bound to nobody`);
-  }
-}
-
-/** X1: never two calls for one machine at a time. */
-export function checkInFlight(process: Process): void {
-  for (const [machineId, count] of process.inFlight) {
-    if (count > 1) throw new Violation(`${count} calls are under way for ${machineId}`);
   }
 }
 

@@ -1,55 +1,128 @@
-/** `npm run sim -- --seed S --histories N --cycles N`: histories by number, each replayed by its own. */
+/** `npm run sim` and `npm run sim:soak`: histories by number, each replayed by its own. */
 import { parseArgs } from 'node:util';
+import { type CampaignTotals, type Failure, profileOf, runCampaign } from './campaign.ts';
 import { runHistory } from './history.ts';
+import { PROFILE_NAMES, type ProfileName } from './profiles.ts';
 
-const HELP = `Usage: npm run sim -- [--seed S] [--histories N] [--cycles N] [--trace]
+const HELP = `Usage: npm run sim -- [options]
 
-  --seed S         the first history's number; the others follow (default: 1)
-  --histories N    how many (default: 20)
+  --seed S         the first history's number; the others follow (default: 1; with --minutes: drawn)
+  --histories N    how many (default: 20; with --minutes: as many as there is time for)
+  --minutes M      for so long, with a line of progress every ten seconds
   --cycles N       cycles with accidents in each (default: 40)
-  --trace          print every step: for one history
+  --profile P      ${PROFILE_NAMES.join(', ')} (default: in turn, by the history's number)
+  --only N,N,…     of the accidents of --seed these alone; '' for none
+  --trace          print every step of --seed
+  --brief          end at the first violation, without making it smaller
+  --json           the counts as JSON at the end
 `;
+
+const PROGRESS_MS = 10_000;
 
 async function main(argv: string[]): Promise<number> {
   const { values } = parseArgs({
     args: argv,
     options: {
-      seed: { type: 'string', default: '1' },
-      histories: { type: 'string', default: '20' },
+      seed: { type: 'string' },
+      histories: { type: 'string' },
+      minutes: { type: 'string' },
       cycles: { type: 'string', default: '40' },
+      profile: { type: 'string' },
+      only: { type: 'string' },
       trace: { type: 'boolean', default: false },
+      brief: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
   if (values.help) {
-    process.stdout.write(HELP);
+    print(HELP);
     return 0;
   }
-  const first = Number(values.seed);
-  const count = values.trace ? 1 : Number(values.histories);
+  const isSoak = values.minutes !== undefined;
+  const seed = Number(values.seed ?? (isSoak ? Date.now() % 1_000_000_000 : 1));
   const cycles = Number(values.cycles);
-  let failed = 0;
-  let cycleCount = 0;
-  const startedMs = performance.now();
-  for (let seed = first; seed < first + count; seed++) {
-    try {
-      const result = await runHistory({
-        seed,
-        cycles,
-        ...(values.trace ? { trace: (line: string) => process.stdout.write(`${line}\n`) } : {}),
-      });
-      cycleCount += result.cycles;
-      if (values.trace) process.stdout.write(`${JSON.stringify(result)}\n`);
-    } catch (error) {
-      failed++;
-      process.stdout.write(`seed ${seed}: ${(error as Error).stack}\n`);
-    }
+  const profile = (values.profile ?? null) as ProfileName | null;
+  if (profile !== null && !PROFILE_NAMES.includes(profile)) {
+    process.stderr.write(`There is no profile ${JSON.stringify(profile)}.\n${HELP}`);
+    return 2;
   }
-  const seconds = (performance.now() - startedMs) / 1000;
-  process.stdout.write(
-    `${count} histories, ${cycleCount} cycles in ${seconds.toFixed(1)} s, ${failed} violated; replay one with --seed N --trace\n`,
+  if (values.trace || values.only !== undefined) {
+    const only = values.only?.split(',').filter(Boolean).map(Number);
+    return replay(seed, cycles, profileOf(seed, profile), only, values.trace);
+  }
+  const beganMs = performance.now();
+  let toldMs = beganMs;
+  const totals = await runCampaign({
+    firstSeed: seed,
+    historiesMax: Number(values.histories ?? (isSoak ? Number.MAX_SAFE_INTEGER : 20)),
+    untilMs: isSoak ? beganMs + Number(values.minutes) * 60_000 : Number.POSITIVE_INFINITY,
+    cycles,
+    profile,
+    isBrief: values.brief,
+    nowMs: () => performance.now(),
+    onFailure: (failure) => print(textOf(failure, cycles)),
+    onProgress: (soFar) => {
+      if (performance.now() - toldMs < PROGRESS_MS) return;
+      toldMs = performance.now();
+      print(`… ${lineOf(soFar, beganMs)}\n`);
+    },
+  });
+  if (values.json) print(`${JSON.stringify(totals, null, 2)}\n`);
+  print(`from seed ${seed}: ${lineOf(totals, beganMs)}\n`);
+  return totals.violations === 0 ? 0 : 1;
+}
+
+async function replay(
+  seed: number,
+  cycles: number,
+  profile: ProfileName,
+  only: readonly number[] | undefined,
+  isTraced: boolean,
+): Promise<number> {
+  const trace = isTraced ? (line: string) => print(`${line}\n`) : () => {};
+  try {
+    const result = await runHistory({
+      seed,
+      cycles,
+      profile,
+      trace,
+      ...(only === undefined ? {} : { only }),
+    });
+    print(`${JSON.stringify(result, null, 2)}\n`);
+    return 0;
+  } catch (error) {
+    print(`violated: ${(error as Error).stack}\n`);
+    return 1;
+  }
+}
+
+function lineOf(totals: CampaignTotals, beganMs: number): string {
+  const { histories, cycles, actions, accidents, processes, violations } = totals;
+  const wallSeconds = (performance.now() - beganMs) / 1000;
+  const { user, system } = process.cpuUsage();
+  const perSecond = Math.round(cycles / ((user + system) / 1e6));
+  return (
+    `${histories} histories, ${cycles} cycles, ${actions} actions, ${accidents} accidents, ${processes} processes in ` +
+    `${wallSeconds.toFixed(0)} s (${perSecond} cycles per CPU second), ${violations} violated`
   );
-  return failed === 0 ? 0 : 1;
+}
+
+function textOf(
+  { seed, profile, error, lines, accidentsAll, accidentsLeft }: Failure,
+  cycles: number,
+): string {
+  const left = accidentsLeft === null ? '' : ` --only '${accidentsLeft.join(',')}'`;
+  const fewer =
+    accidentsLeft === null ? '' : `${accidentsLeft.length} of ${accidentsAll} accidents are enough for it. `;
+  return (
+    `\n=== seed ${seed}, profile ${profile}: ${error.stack ?? error.message}\n${lines.join('\n')}\n` +
+    `${fewer}Replay: npm run sim -- --seed ${seed} --cycles ${cycles} --profile ${profile}${left} --trace\n\n`
+  );
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -37,7 +37,7 @@ export class Network {
   }
 
   /** Carries a request to the other side and its answer back. `handle` runs on the other side, if it gets there. */
-  call<Answer>(deadlineUnixMs: number, handle: () => Answer | null): Promise<Answer | Undelivered> {
+  call<Answer>(withinMs: number, handle: () => Answer | null): Promise<Answer | Undelivered> {
     const { requestLoss, answerLoss } = this.faults;
     return new Promise((resolve) => {
       let isOver = false;
@@ -45,7 +45,7 @@ export class Network {
         if (!isOver) resolve(answer);
         isOver = true;
       };
-      this.#time.after(deadlineUnixMs - this.#time.nowMs(), () => end('timeout'));
+      this.#time.after(withinMs, () => end('timeout'));
       if (this.isDown || this.#random.chance(requestLoss)) {
         this.#lose(() => end('unavailable'));
         return;

@@ -4,12 +4,13 @@
  */
 
 import { ListingComparison } from '../../workers/listing-comparison.ts';
+import type { Clock } from '../base/clock.ts';
 import { ShardError } from '../base/errors.ts';
 import type { SharedInventory } from '../inventory/inventory.ts';
 import { INVALID_REASONS } from '../provider/decode/batch.ts';
 import { MachineDecoder } from '../provider/decode/decoder.ts';
 import { machineAt } from '../provider/decode/rows.ts';
-import type { SimulatedProvider } from '../provider/simulated/provider.ts';
+import type { MachineListing, SimulatedProvider } from '../provider/simulated/provider.ts';
 import type { Ack, Answer } from '../provider/simulated/requests.ts';
 import type {
   ListAnswer,
@@ -28,8 +29,12 @@ export interface SimulatedLink {
   readonly name: string;
   readonly provider: SimulatedProvider;
   readonly network: Network;
-  /** What a listing's bytes become on the way: a provider that lies. */
+  /** What the bytes of a listing become on the way. */
   bendListing?: (bytes: Uint8Array) => Uint8Array;
+  /** What becomes of a listing: a provider that lies, or answers with what it knew a minute ago. */
+  bend?: ((listing: MachineListing, isFull: boolean) => MachineListing) | null;
+  /** By machine: the state that was said of it and cannot be so, said once and since then not again. */
+  readonly lies?: Map<string, { readonly state: number; readonly atMs: number }>;
 }
 
 export interface PortOptions {
@@ -37,8 +42,8 @@ export interface PortOptions {
   readonly inventory: SharedInventory;
   readonly shardId: string;
   readonly epoch: number;
-  /** Calls under way, by machine: watched by the invariants. */
-  readonly inFlight: Map<string, number>;
+  /** The process's: its deadlines are read from it. */
+  readonly clock: Clock;
 }
 
 const FAILURE_KINDS: Readonly<Record<string, ProviderFailureKind>> = {
@@ -64,16 +69,14 @@ export class SimulatedProviderPort implements ProviderPort {
   }
 
   async call(call: ProviderCall): Promise<ProviderAnswer> {
-    const { links, shardId, epoch, inFlight } = this.#options;
+    const { links, shardId, epoch } = this.#options;
     const { provider, network } = links[call.provider]!;
     const { machineId } = call;
     const token = { machineId, shardId, shardEpoch: epoch, sequenceNumber: ++this.#sequence };
-    inFlight.set(machineId, (inFlight.get(machineId) ?? 0) + 1);
-    const answer = await network.call<Answer<Ack>>(call.deadlineUnixMs, () => {
+    const answer = await network.call<Answer<Ack>>(this.#leftMs(call), () => {
       const answered = send(provider, call, token);
       return answered.kind === 'silent' ? null : answered;
     });
-    inFlight.set(machineId, inFlight.get(machineId)! - 1);
     if (isUndelivered(answer)) return undelivered(answer);
     if (answer.kind !== 'ok') return refusalOf(answer);
     const { operationId, machine } = answer.value;
@@ -83,7 +86,7 @@ export class SimulatedProviderPort implements ProviderPort {
 
   async read(read: ProviderRead): Promise<ProviderAnswer> {
     const { provider, network } = this.#options.links[read.provider]!;
-    const answer = await network.call<Answer<Machine>>(read.deadlineUnixMs, () =>
+    const answer = await network.call<Answer<Machine>>(this.#leftMs(read), () =>
       provider.get({ id: read.machineId }),
     );
     if (isUndelivered(answer)) return undelivered(answer);
@@ -95,20 +98,25 @@ export class SimulatedProviderPort implements ProviderPort {
   async list(request: ListRequest): Promise<ListAnswer> {
     const link = this.#options.links[request.provider]!;
     const { sinceRevision } = request;
-    const answer = await link.network.call<Answer<Uint8Array>>(request.deadlineUnixMs, () =>
-      link.provider.encodeList({ sinceRevision }),
+    const isFull = sinceRevision.length === 0;
+    const answer = await link.network.call<Answer<Uint8Array>>(this.#leftMs(request), () =>
+      listBytes(link, sinceRevision, isFull),
     );
     if (isUndelivered(answer)) return { ...undelivered(answer), durationMs: 0 };
     if (answer.kind !== 'ok') return { ...refusalOf(answer), durationMs: 0 };
     const bytes = link.bendListing?.(answer.value) ?? answer.value;
     try {
       const batch = this.#decoder.decodeList(bytes);
-      const compared = this.#comparison.compare(batch, request.provider, sinceRevision.length === 0);
+      const compared = this.#comparison.compare(batch, request.provider, isFull);
       return { ...compared, durationMs: 0 };
     } catch (error) {
       if (!(error instanceof ShardError)) throw error;
       return { kind: 'malformed', detail: error.message, durationMs: 0 };
     }
+  }
+
+  #leftMs({ deadlineUnixMs }: { readonly deadlineUnixMs: number }): number {
+    return deadlineUnixMs - this.#options.clock.nowMs();
   }
 
   #decoded(): ProviderAnswer {
@@ -117,6 +125,17 @@ export class SimulatedProviderPort implements ProviderPort {
     const reason = INVALID_REASONS.find((_, index) => batch.rejectedCounts[index]! > 0) ?? 'structural';
     return { kind: 'malformed', detail: batch.rejectionTexts[0] ?? '', reason };
   }
+}
+
+function listBytes({ provider, bend }: SimulatedLink, sinceRevision: Uint8Array, isFull: boolean) {
+  if (bend === undefined || bend === null) return provider.encodeList({ sinceRevision });
+  const answer = provider.list({ sinceRevision });
+  if (answer.kind !== 'ok') return answer;
+  const { machines, revision, deletedIds } = bend(answer.value, isFull);
+  return {
+    kind: 'ok',
+    value: encode('MachineList', { machines, revision, deletedIds: [...deletedIds] }),
+  } as const;
 }
 
 type Token = { machineId: string; shardId: string; shardEpoch: number; sequenceNumber: number };

@@ -7,17 +7,17 @@ import type { RollupRow } from '../needs/rollup.ts';
 import type { MachineKind } from '../provider/simulated/kinds.ts';
 import type { SeedMachine } from '../provider/simulated/machines.ts';
 
-const TYPE_KEY = 'node.kubernetes.io/instance-type';
-const ZONE_KEY = 'topology.kubernetes.io/zone';
-const RACK_KEY = 'example.com/rack';
+export const TYPE_KEY = 'node.kubernetes.io/instance-type';
+export const ZONE_KEY = 'topology.kubernetes.io/zone';
+export const RACK_KEY = 'example.com/rack';
 
-interface MachineType {
+export interface MachineType {
   readonly name: string;
   readonly cpu: number;
   readonly memoryGi: number;
 }
 
-const TYPES: readonly MachineType[] = [
+export const TYPES: readonly MachineType[] = [
   { name: 'small', cpu: 4, memoryGi: 16 },
   { name: 'large', cpu: 16, memoryGi: 64 },
   { name: 'dense', cpu: 16, memoryGi: 256 },
@@ -32,9 +32,9 @@ const CAPACITY_TYPES = [
 const PRIORITIES = [100, 1_000, 1_000_000] as const;
 const BUCKETS = [0, 1, 4, 9, 20, 27] as const;
 
+/** Machines of one kind share one object, whatever the history: a kind never changes. */
 const kinds = new Map<string, MachineKind>();
 
-/** Machines of one kind share one object. */
 function kindOf(type: MachineType, zone: string, capacityType: number, rack: number): MachineKind {
   const key = `${type.name}/${zone}/${capacityType}/${rack}`;
   const known = kinds.get(key);
@@ -64,11 +64,18 @@ export function drawMachine(random: Random, id: string): SeedMachine {
   };
 }
 
-/** A need for some machines of one type; now and then spread over zones, or a gang in one rack. */
-export function drawRow(random: Random, group: string): RollupRow {
+/** Few, so that rows of one roll-up meet in one need now and then, and needs come back. */
+const GROUPS = ['', 'g0', 'g1', 'g2', 'g3', 'g4', 'g5'] as const;
+
+/**
+ * A need for some machines of one type, so that what covers it is a number of machines; now and then spread over
+ * zones, or a gang in one rack, of which those that fit one machine fold.
+ */
+export function drawRow(random: Random): RollupRow {
+  const group = random.pick(GROUPS);
   const type = random.pick(TYPES);
   const form = random.weighted([6, 1, 2]);
-  const count = form === 2 ? random.between(2, 3) : random.between(1, 4);
+  const count = form === 2 ? random.between(1, 3) : random.between(1, 4);
   const requirements: Requirement[] = [{ key: TYPE_KEY, operator: Operator.In, values: [type.name] }];
   if (form === 2) requirements.push({ key: RACK_KEY, operator: Operator.Same, values: [] });
   else if (random.chance(0.2)) {
@@ -87,4 +94,23 @@ export function drawRow(random: Random, group: string): RollupRow {
     reclamationBucket: random.pick(BUCKETS),
     group,
   };
+}
+
+const BROKEN: readonly ((row: RollupRow) => RollupRow)[] = [
+  (row) => ({ ...row, aggregate: { cpu: 'a lot' } }),
+  (row) => ({ ...row, aggregate: { cpu: '-4' } }),
+  (row) => ({ ...row, minUnit: { memory: '1e99' } }),
+  (row) => ({ ...row, interruptionBucket: 99 }),
+  (row) => ({ ...row, requirements: [{ key: '', operator: Operator.Exists, values: [] }] }),
+  (row) => ({
+    ...row,
+    requirements: [{ key: ZONE_KEY, operator: 77 as Requirement['operator'], values: [] }],
+  }),
+];
+
+/** A roll-up with a row that no shard may accept among good ones (V2). */
+export function drawGarbage(random: Random): RollupRow[] {
+  const rows = Array.from({ length: random.between(1, 4) }, () => drawRow(random));
+  rows[random.below(rows.length)] = random.pick(BROKEN)(drawRow(random));
+  return rows;
 }

@@ -3,7 +3,8 @@
  * lead to run before the next one. The same appointments in the same order give the same history.
  *
  * A *life* is the time of one process. When the process is killed its timers never fire again and whatever it still
- * waits for never comes, as it is with a real one.
+ * waits for never comes, as it is with a real one. While it is stopped everything waits for it, and it all comes at once
+ * when it goes on. Its wall clock may be wrong; its timers are not.
  */
 import { assert } from '../base/assert.ts';
 import type { Clock, Scheduler, Timer } from '../base/clock.ts';
@@ -20,8 +21,20 @@ export interface Life extends Clock, Scheduler {
   readonly isOver: () => boolean;
   /** A promise's answer, if the process lives to see it. */
   hear<T>(answer: Promise<T>): Promise<T>;
+  /** Something reaches the process: at once, when it goes on, or never. */
+  receive(run: () => void): void;
   end(): void;
+  /** As by SIGSTOP and SIGCONT. */
+  stop(): void;
+  goOn(): void;
+  readonly isStopped: () => boolean;
+  /** Moves the wall clock, and nothing else. */
+  jump(byMs: number): void;
+  readonly skewMs: () => number;
 }
+
+/** Appointments at one moment: a history has a few hundred at the most. */
+const STANDING_MAX = 20_000;
 
 export class VirtualTime implements Clock, Scheduler {
   readonly #heap: Appointment[] = [];
@@ -65,26 +78,59 @@ export class VirtualTime implements Clock, Scheduler {
 
   life(): Life {
     let isOver = false;
+    let skewMs = 0;
+    let waiting: (() => void)[] | null = null;
+    const receive = (run: () => void) => {
+      if (isOver) return;
+      if (waiting === null) run();
+      else waiting.push(run);
+    };
     return {
-      nowMs: () => this.#nowMs,
-      after: (delayMs, run) => this.after(delayMs, () => isOver || run()),
-      yield: () => new Promise((resolve) => this.after(0, () => isOver || resolve())),
-      hear: (answer) => new Promise((resolve) => answer.then((value) => isOver || resolve(value))),
+      nowMs: () => this.#nowMs + skewMs,
+      after: (delayMs, run) => {
+        let isCancelled = false;
+        const timer = this.after(delayMs, () => receive(() => isCancelled || run()));
+        return {
+          cancel: () => {
+            isCancelled = true;
+            timer.cancel();
+          },
+        };
+      },
+      yield: () => new Promise((resolve) => this.after(0, () => receive(resolve))),
+      hear: (answer) => new Promise((resolve) => answer.then((value) => receive(() => resolve(value)))),
+      receive,
       isOver: () => isOver,
       end: () => {
         isOver = true;
       },
+      stop: () => {
+        waiting ??= [];
+      },
+      goOn: () => {
+        const late = waiting ?? [];
+        waiting = null;
+        for (const run of late) this.after(0, () => receive(run));
+      },
+      isStopped: () => waiting !== null,
+      jump: (byMs) => {
+        skewMs += byMs;
+      },
+      skewMs: () => skewMs,
     };
   }
 
-  /** Runs everything that falls due in the next `byMs`; `look` is called after each. */
+  /** Runs everything that falls due in the next `byMs`; `look` is called after each, and may throw. */
   async advance(byMs: number, look: () => void = () => {}): Promise<void> {
     const untilMs = this.#nowMs + byMs;
+    let standing = 0;
     for (;;) {
       const next = this.#heap[0];
       if (next === undefined || next.dueMs > untilMs) break;
       pop(this.#heap);
       if (next.isCancelled) continue;
+      standing = next.dueMs > this.#nowMs ? 0 : standing + 1;
+      assert(standing < STANDING_MAX, 'time passes: something leads to itself without end');
       this.#nowMs = next.dueMs;
       next.run();
       await settled();

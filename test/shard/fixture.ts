@@ -121,12 +121,14 @@ export class Fixture {
       seed: 1,
       clusterIds: Object.keys(demand),
       ...(options.settings === undefined ? {} : { settings: options.settings }),
-      ...(options.provider === undefined ? {} : { provider: options.provider }),
+      ...(options.provider === undefined ? {} : { providers: [options.provider] }),
       ...(options.checker === undefined ? {} : { checker: options.checker }),
-      onAction: (record) => this.actions.push(record),
-      onCycle: (report) => this.cycles.push(report),
-      onEvent: (event) => this.events.push(event),
-      onBound: (latencyMs) => this.latenciesMs.push(latencyMs),
+      watcher: {
+        actionEnded: (_, record) => this.actions.push(record),
+        cycleEnded: (_, report) => this.cycles.push(report),
+        happened: (_, event) => this.events.push(event),
+        machineBound: (_, latencyMs) => this.latenciesMs.push(latencyMs),
+      },
     });
     for (const seed of options.machines ?? []) this.world.provider.add(seed);
     for (const [id, rows] of Object.entries(demand)) this.cluster(id).rows = rows;

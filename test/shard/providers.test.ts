@@ -49,7 +49,7 @@ class TwoProviders {
       inventory: tables.inventory.share(),
       shardId: settings.shardId,
       epoch: 1,
-      inFlight: new Map(),
+      clock: this.time,
     });
     this.shard = new Shard({
       settings,

@@ -74,7 +74,7 @@ export class SimulatedProvider {
   /** What can be done to machines without a call: lose, remove, re-price, finish now. */
   readonly world: World;
   /** Cursors of another incarnation are not recognised: what it knew of removals is gone. */
-  readonly incarnation: number;
+  incarnation: number;
   readonly #random: Random;
   readonly #weather: Weather;
   readonly #fence = new Fence();
@@ -147,6 +147,11 @@ export class SimulatedProvider {
     const { rows, revision, deletedIds } = answer.value;
     const machines = Array.from(rows, (row) => this.world.message(row));
     return ok({ machines, revision, deletedIds });
+  }
+
+  /** Its process was started anew over the same machines: cursors given before are not recognised any more. */
+  restart(incarnation: number): void {
+    this.incarnation = incarnation;
   }
 
   /** Drops what is still under way and lets no more weather happen; the machines stay as they are. */

@@ -1,0 +1,106 @@
+/**
+ * Nobody asks for more than it lacks: neither free machines (A2, X1) nor other needs' machines (P6). Needs of a simulation
+ * want machines of one type, so this is counting.
+ */
+import { Flag, Intent, isBinding } from '../inventory/intent.ts';
+import { MachineState } from '../machine/state.ts';
+import type { Shard } from '../shard/shard.ts';
+import { Violation } from './invariants.ts';
+import { needKey, rackOf, type ServedNeed, stampKey } from './served-needs.ts';
+import type { Memory } from './watch.ts';
+
+const S = MachineState;
+
+type Served = ReadonlyMap<string, ServedNeed>;
+
+/** A2, X1: with what is under way, nobody asks for more than it lacks; and no machine counts twice. */
+export function checkAcquisitions(shard: Shard, served: Served, fresh: readonly number[]): void {
+  const { inventory, engine } = shard;
+  const { columns } = inventory;
+  for (const need of served.values()) {
+    // What a gang holds outside of its domain counts for nothing (A6).
+    if (need.isGang ? need.claimedSaid > need.claimed.length : need.claimedSaid !== need.claimed.length)
+      throw new Violation(
+        `A0: a need of ${need.clusterId} counts ${need.claimedSaid} machines, ${need.claimed.length} are its own`,
+      );
+    checkCount(shard, need, need.claimed);
+  }
+  const asking = new Set<string>();
+  for (const slot of fresh) if (isBinding(columns.intent[slot]!)) asking.add(stampKey(shard, slot));
+  if (asking.size === 0) return;
+  const stamped = new Map<string, number[]>();
+  for (let slot = 1; slot < columns.slotLimit; slot++) {
+    if (columns.state[slot] === 0 || !isComing(shard, slot)) continue;
+    const key = stampKey(shard, slot);
+    if (!asking.has(key)) continue;
+    const claim = engine.claimOf(slot);
+    if (claim !== null && needKey(claim) !== key) continue; // another need of the cluster took it first
+    stamped.set(key, [...(stamped.get(key) ?? []), slot]);
+  }
+  for (const [key, slots] of stamped) {
+    const need = served.get(key);
+    if (need !== undefined) checkCount(shard, need, slots);
+  }
+}
+
+/** Bound to its need or on the way to it, and not given up. */
+function isComing(shard: Shard, slot: number): boolean {
+  const { columns } = shard.inventory;
+  const state = columns.state[slot];
+  const intent = columns.intent[slot]!;
+  if (shard.inventory.hasFlag(slot, Flag.Stuck)) return false;
+  if (intent !== Intent.None) return isBinding(intent);
+  return state === S.Creating || state === S.Configuring || state === S.Configured;
+}
+
+/** A gang that moves holds machines in two racks for a while (A6): as many as it wants in each, at the most. */
+function checkCount(shard: Shard, need: ServedNeed, slots: readonly number[]): void {
+  const counts = new Map<string, number>();
+  for (const slot of slots) {
+    const place = need.isGang ? rackOf(shard, slot) : '';
+    counts.set(place, (counts.get(place) ?? 0) + 1);
+  }
+  for (const [place, count] of counts) {
+    if (count <= need.machinesWanted) continue;
+    const ids = slots.map((slot) => shard.inventory.idOf(slot)).join(' ');
+    const where = place === '' ? '' : ` in rack ${place}`;
+    throw new Violation(
+      `A2: ${count} machines${where} for a need of ${need.clusterId} that wants ${need.machinesWanted}: ${ids}`,
+    );
+  }
+}
+
+/** P6: what drains for a need counts as freed for it, however long the drain takes. */
+export function checkPreemptions(
+  shard: Shard,
+  memory: Memory,
+  served: Served,
+  fresh: readonly number[],
+): void {
+  const { inventory, executor } = shard;
+  const { columns } = inventory;
+  const asking = new Set<string>();
+  for (const id of memory.drainingFor.keys()) {
+    const slot = inventory.find(id);
+    const isDraining =
+      slot !== 0 && (columns.state[slot] === S.Draining || columns.intent[slot] === Intent.Preempt);
+    if (!isDraining || inventory.hasFlag(slot, Flag.Stuck)) memory.drainingFor.delete(id);
+  }
+  for (const slot of fresh) {
+    if (columns.intent[slot] !== Intent.Preempt) continue;
+    const { needCluster: cluster, needFingerprint: fingerprint, needGroup: group } = executor.actionOn(slot)!;
+    const key = needKey({ cluster, fingerprint, group });
+    memory.drainingFor.set(inventory.idOf(slot), key);
+    asking.add(key);
+  }
+  for (const key of asking) {
+    const need = served.get(key);
+    if (need === undefined || need.isGang) continue;
+    let draining = 0;
+    for (const other of memory.drainingFor.values()) if (other === key) draining++;
+    if (need.claimed.length + draining > need.machinesWanted)
+      throw new Violation(
+        `P6: ${draining} machines drain for a need of ${need.clusterId} that has ${need.claimed.length} of ${need.machinesWanted}`,
+      );
+  }
+}

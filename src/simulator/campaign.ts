@@ -1,0 +1,120 @@
+/** Many histories one after the other: by number, with the profiles in turn, counted and told. */
+import { type HistoryResult, planOf, runHistory } from './history.ts';
+import { PROFILE_NAMES, type ProfileName } from './profiles.ts';
+import { shrink } from './shrink.ts';
+
+export interface CampaignOptions {
+  readonly firstSeed: number;
+  /** Ends with the first of the two. */
+  readonly historiesMax: number;
+  readonly untilMs: number;
+  readonly cycles: number;
+  /** null: all of them in turn. */
+  readonly profile: ProfileName | null;
+  /** Ends at the first violation, and shows it as it is. */
+  readonly isBrief: boolean;
+  readonly nowMs: () => number;
+  readonly onFailure: (failure: Failure) => void;
+  readonly onProgress?: (totals: CampaignTotals) => void;
+}
+
+export interface Failure {
+  readonly seed: number;
+  readonly profile: ProfileName;
+  readonly error: Error;
+  /** The last lines before it. */
+  readonly lines: readonly string[];
+  readonly accidentsAll: number;
+  /** Numbers of the accidents that are left after shrinking; null if nobody tried. */
+  readonly accidentsLeft: readonly number[] | null;
+}
+
+export interface CampaignTotals {
+  histories: number;
+  cycles: number;
+  actions: number;
+  accidents: number;
+  processes: number;
+  fencedProcesses: number;
+  restartsAtRest: number;
+  calmCyclesMax: number;
+  violations: number;
+  readonly byAccident: Record<string, number>;
+  readonly byOutcome: Record<string, number>;
+}
+
+const LINES_KEPT = 40;
+const REPLAYS_MAX = 60;
+
+export function profileOf(seed: number, profile: ProfileName | null): ProfileName {
+  return profile ?? PROFILE_NAMES[seed % PROFILE_NAMES.length]!;
+}
+
+export async function runCampaign(options: CampaignOptions): Promise<CampaignTotals> {
+  const totals: CampaignTotals = {
+    histories: 0,
+    cycles: 0,
+    actions: 0,
+    accidents: 0,
+    processes: 0,
+    fencedProcesses: 0,
+    restartsAtRest: 0,
+    calmCyclesMax: 0,
+    violations: 0,
+    byAccident: {},
+    byOutcome: {},
+  };
+  const { firstSeed, historiesMax, untilMs, nowMs, isBrief } = options;
+  for (let seed = firstSeed; seed < firstSeed + historiesMax && nowMs() < untilMs; seed++) {
+    const profile = profileOf(seed, options.profile);
+    const lines: string[] = [];
+    const trace = (line: string) => {
+      lines.push(line);
+      if (lines.length > 2 * LINES_KEPT) lines.splice(0, LINES_KEPT);
+    };
+    totals.histories++;
+    try {
+      add(totals, await runHistory({ seed, cycles: options.cycles, profile, trace }));
+    } catch (error) {
+      totals.violations++;
+      const tail = lines.slice(-LINES_KEPT);
+      options.onFailure(await failureOf(options, seed, profile, error as Error, tail));
+      if (isBrief) break;
+    }
+    options.onProgress?.(totals);
+  }
+  return totals;
+}
+
+async function failureOf(
+  { cycles, isBrief }: CampaignOptions,
+  seed: number,
+  profile: ProfileName,
+  error: Error,
+  lines: readonly string[],
+): Promise<Failure> {
+  const all = planOf({ seed, cycles, profile }).map((_, number) => number);
+  const fails = (only: readonly number[]) =>
+    runHistory({ seed, cycles, profile, only }).then(
+      () => false,
+      () => true,
+    );
+  const accidentsLeft = isBrief ? null : await shrink(all, fails, REPLAYS_MAX);
+  return { seed, profile, error, lines, accidentsAll: all.length, accidentsLeft };
+}
+
+function add(totals: CampaignTotals, result: HistoryResult): void {
+  totals.cycles += result.cycles;
+  totals.actions += result.actions;
+  totals.processes += result.processes;
+  totals.fencedProcesses += result.fencedProcesses;
+  totals.restartsAtRest += result.isRestartTried ? 1 : 0;
+  totals.calmCyclesMax = Math.max(totals.calmCyclesMax, result.calmCycles);
+  for (const [name, count] of Object.entries(result.accidents)) {
+    totals.accidents += count;
+    totals.byAccident[name] = (totals.byAccident[name] ?? 0) + count;
+  }
+  for (const [name, count] of Object.entries(result.outcomes)) {
+    totals.byOutcome[name] = (totals.byOutcome[name] ?? 0) + count;
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * Makes a failure small: leaves accidents out of a replay for as long as it still fails. What is left is close to the
+ * reason. Half of them at a time first, then quarters, down to one by one, within a number of replays.
+ */
+
+/** Numbers of accidents, of which `fails` needs some. Returns as few as were found in so many replays. */
+export async function shrink(
+  all: readonly number[],
+  fails: (only: readonly number[]) => Promise<boolean>,
+  replaysMax: number,
+): Promise<readonly number[]> {
+  let kept = all;
+  let replays = 0;
+  let chunk = Math.ceil(kept.length / 2);
+  while (chunk >= 1 && replays < replaysMax) {
+    let hasShrunk = false;
+    for (let start = 0; start < kept.length && replays < replaysMax; ) {
+      const without = [...kept.slice(0, start), ...kept.slice(start + chunk)];
+      replays++;
+      if (await fails(without)) {
+        kept = without;
+        hasShrunk = true;
+      } else start += chunk;
+    }
+    if (chunk === 1 && !hasShrunk) break;
+    if (!hasShrunk || chunk > 1) chunk = Math.max(1, Math.floor(chunk / 2));
+    if (kept.length === 0) break;
+  }
+  return kept;
+}

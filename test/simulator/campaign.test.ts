@@ -1,0 +1,92 @@
+/**
+ * Histories in `npm test`: the same ones every time, and some fresh ones whose seed is in the failure. More of them:
+ * `npm run sim -- --histories 1000`, `npm run sim:soak`.
+ */
+import { describe, expect, it } from 'vitest';
+import { type CampaignTotals, type Failure, runCampaign } from '../../src/simulator/campaign.ts';
+import { runHistory } from '../../src/simulator/history.ts';
+import { PROFILE_NAMES } from '../../src/simulator/profiles.ts';
+import { shrink } from '../../src/simulator/shrink.ts';
+
+const FIXED = 45;
+const FRESH = 10;
+const TIMEOUT_MS = 600_000;
+
+async function campaign(firstSeed: number, historiesMax: number): Promise<CampaignTotals> {
+  const failures: Failure[] = [];
+  const totals = await runCampaign({
+    firstSeed,
+    historiesMax,
+    untilMs: Number.POSITIVE_INFINITY,
+    cycles: 30,
+    profile: null,
+    isBrief: false,
+    nowMs: () => performance.now(),
+    onFailure: (failure) => failures.push(failure),
+  });
+  const texts = failures.map(
+    ({ seed, profile, error, accidentsLeft }) =>
+      `seed ${seed}, profile ${profile}, cycles 30, only ${accidentsLeft}: ${error.message}`,
+  );
+  expect(texts).toEqual([]);
+  return totals;
+}
+
+describe('histories', () => {
+  it(
+    'the same as ever: no rule is broken, and everybody agrees in the end',
+    async () => {
+      const totals = await campaign(1, FIXED);
+      // What makes them worth while really happened.
+      expect(totals.processes).toBeGreaterThan(2 * FIXED);
+      expect(totals.fencedProcesses).toBeGreaterThan(0);
+      expect(totals.restartsAtRest).toBeGreaterThan(0);
+      for (const outcome of ['success', 'accepted', 'timeout', 'provider_error', 'fenced', 'blob_error']) {
+        const names = Object.keys(totals.byOutcome).filter((name) => name.endsWith(`.${outcome}`));
+        expect(names, outcome).not.toEqual([]);
+      }
+      for (const accident of ['old listing', 'shard replaced and woken', 'clock jumps', 'garbage roll-up']) {
+        expect(totals.byAccident[accident], accident).toBeGreaterThan(0);
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'fresh ones too',
+    async () => {
+      await campaign(Date.now() % 1_000_000_000, FRESH);
+    },
+    TIMEOUT_MS,
+  );
+
+  for (const profile of PROFILE_NAMES) {
+    it(`two runs of one seed are the same, line by line: ${profile}`, async () => {
+      const traces: string[][] = [[], []];
+      for (const trace of traces) {
+        await runHistory({ seed: 7, cycles: 15, profile, trace: (line) => trace.push(line) });
+      }
+      expect(traces[0]!.length).toBeGreaterThan(20);
+      expect(traces[1]).toEqual(traces[0]);
+    });
+  }
+});
+
+describe('shrinking', () => {
+  it('keeps the accidents that a failure needs, and drops the others', async () => {
+    const needed = [3, 17, 40];
+    let replays = 0;
+    const fails = async (only: readonly number[]) => {
+      replays++;
+      return needed.every((number) => only.includes(number));
+    };
+    const all = Array.from({ length: 60 }, (_, number) => number);
+    expect(await shrink(all, fails, 100)).toEqual(needed);
+    expect(replays).toBeLessThanOrEqual(100);
+  });
+
+  it('ends with what it has when it may not try any more', async () => {
+    const left = await shrink([1, 2, 3, 4], async (only) => only.includes(4), 1);
+    expect(left).toContain(4);
+  });
+});
