@@ -10,10 +10,14 @@ const HELP = `Usage: flotilla completion bash|zsh|fish
 
 Prints a script that completes commands and flags.
 
+  --help            print this and stop
+
 Examples:
   flotilla completion bash > /etc/bash_completion.d/flotilla
   flotilla completion zsh > "\${fpath[1]}/_flotilla"
   flotilla completion fish > ~/.config/fish/completions/flotilla.fish
+
+Exit code: 0 printed, 2 wrong usage.
 `;
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;

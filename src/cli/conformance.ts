@@ -39,6 +39,10 @@ Uses free SPECULATIVE and IDLE machines and puts them back. Run it while no shar
   --list                print all checks with the sentence that each one tests, and stop
   --help                print this and stop
 
+Examples:
+  flotilla conformance --target 127.0.0.1:7790
+  flotilla conformance --target 127.0.0.1:7790 --only fencing --junit report.xml
+
 Exit code: 0 every check passed or was skipped, 1 a check failed, 2 wrong usage, no provider there, or stopped.
 `;
 

@@ -24,7 +24,9 @@ export interface UpPlan {
 const MACHINES_PER_CLUSTER = 250;
 const MACHINES_MAX = 2_000_000;
 
-export const UP_HELP = `flotilla up: a shard, a simulated provider and simulated clusters, to look at
+export const UP_HELP = `Usage: flotilla up [options] [-- options of flotilla shard]
+
+Runs a shard, a simulated provider and simulated clusters on this machine, to look at, until Ctrl-C.
 
   --machines N             in the provider's fleet (10000)
   --clusters N             that share them (one for every 250 machines)
@@ -37,12 +39,15 @@ export const UP_HELP = `flotilla up: a shard, a simulated provider and simulated
   --metrics-addr HOST:PORT of the dashboard and the metrics (127.0.0.1:8780, or a free port if that is taken)
   --seconds N              end after so long (at Ctrl-C)
   --plain                  lines instead of a live view
+  --help                   print this and stop
   -- FLAGS                 what follows is passed on to flotilla shard
 
-Examples
+Examples:
   flotilla up
   flotilla up --machines 500000 --clusters 2000
   flotilla up --seconds 60 --plain -- --log-level debug --audit-log audit.jsonl
+
+Exit code: 0 ended by a signal or --seconds, 1 a part of it ended by itself, 2 wrong usage.
 `;
 
 const OPTIONS = {

@@ -46,6 +46,16 @@ export function shardHelpText(): string {
       lines.push(...helpLines(`--${flag}${value}${setting.isReloadable ? ' *' : ''}`, help));
     }
   }
+  lines.push(
+    '',
+    'Examples:',
+    '  flotilla shard --provider-addr 127.0.0.1:7790',
+    '  flotilla shard --config /etc/flotilla/shard.yaml --print-config',
+    '',
+    'The first line is "listening on HOST:PORT http URL".',
+    'Exit code: 0 ended by a signal, 1 failed, 2 wrong settings or a data directory that cannot be used,',
+    '130 ended by a second signal or past its grace.',
+  );
   return `${lines.join('\n')}\n`;
 }
 

@@ -25,6 +25,22 @@ describe('flotilla', () => {
       expect(out).toContain(command);
   });
 
+  it('given a command and --help, then it says how to use it, with which exit codes, in lines that fit', async () => {
+    const { out } = await flotilla('--help');
+    const commands = [...out.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!);
+    expect(commands.length).toBeGreaterThan(10);
+    for (const command of commands.filter((name) => name !== 'version')) {
+      const { code, out: help } = await flotilla(command, '--help');
+      expect(code, command).toBe(0);
+      expect(help, command).toMatch(new RegExp(`^Usage: flotilla ${command}\\b`));
+      for (const word of ['--help', 'xample', 'Exit code: 0 ']) expect(help, command).toContain(word);
+      expect(
+        help.split('\n').filter((line) => line.length > 125),
+        command,
+      ).toEqual([]);
+    }
+  });
+
   it('given nothing, then it says how to use it and exits 2', async () => {
     const { code, error } = await flotilla();
     expect(code).toBe(2);

@@ -53,13 +53,16 @@ const OPTIONS = {
   'repair-after': { type: 'string' },
 } as const satisfies ParseArgsConfig['options'];
 
-export const HELP = `flotilla provider: a simulated capacity provider behind gRPC
+export const HELP = `Usage: flotilla provider [options]
+
+Serves a simulated fleet as a capacity provider, over gRPC, until a signal ends it.
 
   --listen HOST:PORT           where to listen; port 0 takes a free one (127.0.0.1:7790)
   --insecure                   listen beyond loopback without TLS
   --tls-cert, --tls-key, --tls-ca FILE   mutual TLS: all three or none
   --name NAME                  in every host reference (simulated)
   --seed N                     the same seed, the same fleet and the same chances (1)
+  --help                       print this and stop
 
 The fleet
   --machines N                 how many (${DEFAULT_PLAN.machineCount})
@@ -88,6 +91,13 @@ What happens by itself
   --vanishing-per-hour SHARE   of all machines (0)
   --price-changes-per-hour N   of each offering (0)
   --repair-after DURATION      a FAILED machine becomes an offer again (never)
+
+Examples:
+  flotilla provider
+  flotilla provider --machines 500000 --configured 90% --latency 2s/10s --fail create=0.01 --interruptions 1
+  flotilla provider --quota gpu-train-8/eu-north-1a/reserved=4
+
+The first line is "listening on HOST:PORT". Exit code: 0 ended by a signal, 2 wrong usage or an address that is taken.
 `;
 
 export function parseProviderFlags(argv: readonly string[]): ProviderFlags {

@@ -51,7 +51,9 @@ const OPTIONS = {
   json: { type: 'boolean' },
 } as const satisfies ParseArgsConfig['options'];
 
-export const HELP = `flotilla operators: the clusters of a fleet, as real sessions with a shard
+export const HELP = `Usage: flotilla operators [options]
+
+Runs simulated clusters that ask a shard for machines, each with a session of its own.
 
   --shard HOST:PORT            where the shard takes sessions (127.0.0.1:7780)
   --connections N              shared by all clusters; 0 gives each its own (0). Flotilla takes 64 clusters on one
@@ -87,14 +89,16 @@ Output
   --report-every DURATION      between two lines of progress (10s)
   --give-up DURATION           end with an error if no session stands after this long (1m)
   --json                       one JSON object a line: connected, progress …, summary
+  --help                       print this and stop
 
-The first line is "connected N clusters to HOST:PORT", when all sessions stand. Exit codes: 0 fine, 1 no session
-could be opened, 2 the command line is wrong.
+The first line is "connected N clusters to HOST:PORT", when all sessions stand.
 
-Examples
+Examples:
   flotilla operators --clusters 40 --churn 1%
   flotilla operators --clusters 2000 --machines 500000 --churn 1% --burst 5% --bootstrap-delay 50ms-500ms
   flotilla operators --shard shard.example:7780 --clusters 1 --tls-cert {cluster}.pem --tls-key {cluster}.key --tls-ca ca.pem
+
+Exit code: 0 ended by a signal or --duration, 1 no session could be opened, 2 wrong usage.
 `;
 
 /** As many as the shard numbers. */
