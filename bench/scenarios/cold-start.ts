@@ -12,6 +12,7 @@ import { SHARD_DEFAULTS } from '../../src/shard/settings.ts';
 import { Shard } from '../../src/shard/shard.ts';
 import { createTables } from '../../src/shard/tables.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
+import { mainThreadCpuMs } from '../main-thread.ts';
 import { ProviderProcess } from '../providers/process.ts';
 
 const STARTS = 3;
@@ -46,6 +47,8 @@ async function coldStart(context: BenchContext, address: string, epoch: number):
   const { machines } = context.params;
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();
+  const cpuBefore = process.cpuUsage();
+  const mainBeforeMs = mainThreadCpuMs();
   const startedMs = performance.now();
   const settings = { ...SHARD_DEFAULTS, checkEveryCycles: 0 };
   const tables = createTables(settings);
@@ -61,6 +64,7 @@ async function coldStart(context: BenchContext, address: string, epoch: number):
     tell = resolve;
   });
   let listingMs = 0;
+  let listingDelayMs = 0;
   const observer: ShardObserver = {
     audits: false,
     cycleEnded: (report) => {
@@ -69,6 +73,7 @@ async function coldStart(context: BenchContext, address: string, epoch: number):
     actionEnded: () => {},
     listingEnded: () => {
       listingMs = performance.now() - startedMs;
+      listingDelayMs = delay.max / NS_PER_MS;
     },
     happened: () => {},
   };
@@ -88,7 +93,10 @@ async function coldStart(context: BenchContext, address: string, epoch: number):
     context.sample('cold start', 's', (performance.now() - startedMs) / 1_000);
     context.sample('until listed', 's', listingMs / 1_000);
     context.sample('the first cycle', 'ms', report.durationMs);
-    context.sample('main loop delay, longest', 'ms', delay.max / NS_PER_MS);
+    context.sample('main loop delay until listed, longest', 'ms', listingDelayMs);
+    const { user, system } = process.cpuUsage(cpuBefore);
+    context.sample('cpu of all threads', 's', (user + system) / 1e6);
+    context.sample('cpu of the main thread', 's', (mainThreadCpuMs() - mainBeforeMs) / 1_000);
     context.check(shard.inventory.count === machines, 'every machine is there');
     context.check(report.changedMachines === machines, `the cycle saw them all (${report.changedMachines})`);
   } finally {
