@@ -10,8 +10,11 @@ import { ShardError } from '../base/errors.ts';
 
 const MAIN = fileURLToPath(new URL('./main.js', import.meta.url));
 const LINES_KEPT = 20;
-/** glibc: blocks of this size go back to the system when they are freed (docs/adr/0028); elsewhere it means nothing. */
-const MEMORY_GIVEN_BACK = { MALLOC_MMAP_THRESHOLD_: '65536' };
+/**
+ * glibc: blocks of this size and above go back to the system when they are freed, as long as there are not too many of them
+ * for the kernel (docs/adr/0028); elsewhere it means nothing.
+ */
+const MEMORY_GIVEN_BACK = { MALLOC_MMAP_THRESHOLD_: '8192', MALLOC_MMAP_MAX_: '32768' };
 
 export class ChildFailedError extends ShardError {
   readonly code = 'child_failed';
