@@ -32,12 +32,18 @@ export class Child {
   readonly #lines: string[] = [];
   readonly #firstLine: Promise<string>;
 
-  constructor(command: string, flags: readonly string[], onLine: (line: string) => void = () => {}) {
+  /** `environment` is what our own says nothing else about. */
+  constructor(
+    command: string,
+    flags: readonly string[],
+    onLine: (line: string) => void = () => {},
+    environment: Readonly<Record<string, string>> = {},
+  ) {
     this.command = command;
     this.#process = spawn(process.execPath, [...process.execArgv, MAIN, command, ...flags], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
-      env: { ...MEMORY_GIVEN_BACK, ...process.env },
+      env: { ...MEMORY_GIVEN_BACK, ...environment, ...process.env },
     });
     const child = this.#process;
     this.exited = new Promise((resolve) => {

@@ -14,6 +14,8 @@ import { parseUpFlags, UP_HELP, type UpPlan } from './up-flags.ts';
 import { pageLines, progressLine, type UpSample } from './up-view.ts';
 
 const DEFAULT_PORTS = { listen: 7780, metrics: 8780 };
+/** Nobody watches for ten minutes until an idle machine is released. Flags and the environment say otherwise. */
+const SHORT_HOLDS = { FLOTILLA_IDLE_HOLD_SPOT: '15s', FLOTILLA_IDLE_HOLD_ON_DEMAND: '30s' };
 const STOP_GRACE_MS = 15_000;
 const PAGE_EVERY_MS = 1_000;
 const LINE_EVERY_MS = 5_000;
@@ -101,7 +103,7 @@ class Up {
   }
 
   #spawn(command: string, flags: readonly string[], onLine?: (line: string) => void): Child {
-    const child = new Child(command, flags, onLine);
+    const child = new Child(command, flags, onLine, SHORT_HOLDS);
     this.#children.push(child);
     return child;
   }
