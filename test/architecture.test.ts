@@ -56,6 +56,12 @@ const RULES: Readonly<Record<string, FolderRule>> = {
     packages: [],
     world: true,
   },
+  // Faults on real processes: it starts the programs, dials them and stands between them; it is no part of any.
+  chaos: {
+    folders: ['base', 'machine', 'needs', 'catalogue', 'provider', 'session'],
+    packages: [],
+    world: true,
+  },
   // Worker threads read the inventory's columns and make the provider's calls.
   workers: {
     folders: ['base', 'machine', 'inventory', 'wire', 'provider'],

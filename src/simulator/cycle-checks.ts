@@ -13,7 +13,7 @@ import type { Process } from './world.ts';
 const S = MachineState;
 /** X12, X5: the shortest back-offs. */
 const MACHINE_BACKOFF_MS = 30_000;
-export const NEED_BACKOFF_MS = 10_000;
+const NEED_BACKOFF_MS = 10_000;
 
 export function checkCycle(process: Process, memory: Memory, report: CycleReport): void {
   const { shard } = process;

@@ -10,7 +10,7 @@ import type { MachineChanged } from '../shard/machines/changes.ts';
 import type { ActionRecord, CycleReport, ListingReport, ShardEvent } from '../shard/ports/observer.ts';
 import type { ProviderAnswer, ProviderCall } from '../shard/ports/providers.ts';
 import { checkFoundDraining, checkOutcome } from './action-checks.ts';
-import { checkCycle, NEED_BACKOFF_MS } from './cycle-checks.ts';
+import { checkCycle } from './cycle-checks.ts';
 import { checkInventory, Violation } from './invariants.ts';
 import type { Process, SimulatedWorld, Watcher } from './world.ts';
 
@@ -117,7 +117,7 @@ export class Watch implements Watcher {
     if (outcome === 'blob_error' || outcome === 'blob_timeout') {
       // Those that were under way together fail together: that is one failure.
       const failedAtMs = memory.needFailedAtMs.get(need) ?? Number.NEGATIVE_INFINITY;
-      if (nowMs - failedAtMs >= NEED_BACKOFF_MS) memory.needFailedAtMs.set(need, nowMs);
+      if (nowMs - record.durationMs >= failedAtMs) memory.needFailedAtMs.set(need, nowMs);
     }
     if (outcome === 'success' || outcome === 'accepted') {
       memory.needFailedAtMs.delete(need);

@@ -1,0 +1,213 @@
+/** The faults of the campaign: each is injected into a stage of its own, and says what was seen while it lasted. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { lyingProvider } from './lying-provider.ts';
+import { pause } from './programs.ts';
+import type { ProxyMode } from './proxy.ts';
+import type { ProviderHandle, Stage } from './stage.ts';
+
+export interface Fault {
+  readonly name: string;
+  /** In the middle of the first burst of bindings, or when everything rests. */
+  readonly when: 'burst' | 'rest';
+  /** The provider, if it is not the usual one. */
+  readonly provider?: () => Promise<ProviderHandle>;
+  /** Before anything is started. */
+  readonly prepare?: (stage: Stage) => void;
+  /** Ends when the fault does; tells what was seen. */
+  readonly inject: (stage: Stage) => Promise<string>;
+  /** After the recovery: what is wrong; ''. */
+  readonly check?: (stage: Stage) => Promise<string>;
+  /** Always undone, even if something failed. */
+  readonly clean?: (stage: Stage) => void;
+}
+
+const FAULT_MS = 4_000;
+
+/** Between shard and provider, or between operators and shard. */
+function onTheWire(name: string, side: 'providerProxy' | 'operatorProxy', mode: ProxyMode): Fault {
+  return {
+    name,
+    when: 'burst',
+    inject: async (stage) => {
+      stage[side].be(mode);
+      await pause(FAULT_MS);
+      const health = await fetch(`${stage.shardHttp}healthz`);
+      stage[side].be({ kind: 'pass' });
+      return `/healthz ${health.status} meanwhile`;
+    },
+  };
+}
+
+async function restart(stage: Stage): Promise<string> {
+  await stage.shard.kill();
+  await stage.startShard();
+  return 'a new process, one epoch later';
+}
+
+/** I2, N6: a process that nobody has reported to does nothing; and one that knows everything does nothing either. */
+async function restartUnheard(stage: Stage): Promise<string> {
+  await stage.shard.kill();
+  stage.operatorProxy.be({ kind: 'reset' });
+  const before = stage.audited().length;
+  await stage.startShard();
+  await pause(FAULT_MS);
+  const actions = stage.audited().length - before;
+  stage.operatorProxy.be({ kind: 'pass' });
+  if (actions > 0) throw new Error(`${actions} actions before anybody had reported`);
+  return 'no action while nobody reported';
+}
+
+/** A second process with the same name takes over while the first stands still; then the first goes on. */
+async function replaceAndWake(stage: Stage): Promise<string> {
+  const { shard: former, shardHttp } = stage;
+  former.signal('SIGSTOP');
+  stage.formers.push(former);
+  stage.dataDir = join(stage.folder, 'other-data');
+  await stage.startShard('--min-epoch', '1000');
+  stage.operatorProxy.be({ kind: 'reset' });
+  stage.operatorProxy.be({ kind: 'pass' });
+  await pause(FAULT_MS);
+  former.signal('SIGCONT');
+  await pause(FAULT_MS);
+  const ready = await fetch(`${shardHttp}readyz`);
+  return `the former is ${ready.status === 503 ? 'fenced' : 'idle: it has touched nothing that the new one has'}`;
+}
+
+const MOUNT_BYTES = '64k';
+
+/** A file system of its own that can be filled or made read-only. Needs the rights to mount. */
+function mountSmall(stage: Stage): void {
+  const folder = join(stage.folder, 'small');
+  mkdirSync(folder);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${MOUNT_BYTES},mode=0700`, 'tmpfs', folder]);
+  stage.dataDir = join(folder, 'data');
+  stage.auditLog = join(folder, 'audit.log');
+}
+
+function unmount(stage: Stage): void {
+  try {
+    execFileSync('umount', ['-l', join(stage.folder, 'small')], { stdio: 'ignore' });
+  } catch {
+    // It was never mounted.
+  }
+}
+
+function remount(stage: Stage, how: 'ro' | 'rw'): void {
+  execFileSync('mount', ['-o', `remount,${how}`, join(stage.folder, 'small')]);
+}
+
+export const FAULTS: readonly Fault[] = [
+  { name: 'shard killed (-9) in a burst', when: 'burst', inject: restart },
+  { name: 'shard killed (-9) at rest, operators away', when: 'rest', inject: restartUnheard },
+  {
+    name: 'shard killed (-9) five times in a burst',
+    when: 'burst',
+    inject: async (stage) => {
+      for (let time = 0; time < 5; time++) {
+        await restart(stage);
+        await pause(400);
+      }
+      return 'five processes, five epochs';
+    },
+  },
+  {
+    name: 'shard stopped and continued',
+    when: 'burst',
+    inject: async ({ shard }) => {
+      shard.signal('SIGSTOP');
+      await pause(FAULT_MS);
+      shard.signal('SIGCONT');
+      return 'stood still';
+    },
+  },
+  { name: 'shard replaced while stopped, then woken', when: 'burst', inject: replaceAndWake },
+  {
+    name: 'provider stopped and continued',
+    when: 'burst',
+    inject: async (stage) => {
+      stage.providerProgram!.signal('SIGSTOP');
+      await pause(FAULT_MS);
+      const health = await fetch(`${stage.shardHttp}healthz`);
+      stage.providerProgram!.signal('SIGCONT');
+      return `/healthz ${health.status} meanwhile`;
+    },
+  },
+  {
+    name: 'provider killed (-9), back without memory',
+    when: 'rest',
+    inject: async (stage) => {
+      await stage.providerProgram!.kill();
+      await pause(FAULT_MS / 2);
+      await stage.startProvider();
+      return 'every machine is as at its first start';
+    },
+  },
+  {
+    name: 'operators break off, again and again',
+    when: 'burst',
+    inject: async ({ operators }) => {
+      for (let time = 0; time < 10; time++) {
+        for (const operator of operators) operator.breakOff();
+        await pause(FAULT_MS / 10);
+      }
+      return '10 times each';
+    },
+  },
+  onTheWire('provider: connections reset', 'providerProxy', { kind: 'reset' }),
+  onTheWire('provider: half-open connections', 'providerProxy', { kind: 'silent' }),
+  onTheWire('provider: 500 ms later', 'providerProxy', { kind: 'slow', delayMs: 500 }),
+  onTheWire('provider: 16 KiB/s', 'providerProxy', { kind: 'narrow', bytesPerSecond: 16_384 }),
+  onTheWire('operators: connections reset', 'operatorProxy', { kind: 'reset' }),
+  onTheWire('operators: half-open connections', 'operatorProxy', { kind: 'silent' }),
+  onTheWire('operators: 500 ms later', 'operatorProxy', { kind: 'slow', delayMs: 500 }),
+  {
+    name: 'provider lies in its listings',
+    when: 'burst',
+    provider: lyingProvider,
+    inject: async () => {
+      await pause(2 * FAULT_MS);
+      return 'rows twice, rows missing, broken rows, empty listings';
+    },
+  },
+  {
+    name: 'disk full',
+    when: 'burst',
+    prepare: mountSmall,
+    inject: async (stage) => {
+      const ballast = join(stage.folder, 'small', 'ballast');
+      for (let bytes = 65_536; bytes >= 512; bytes /= 2) {
+        try {
+          writeFileSync(ballast, Buffer.alloc(bytes), { flag: 'a' });
+        } catch {
+          // Full for a piece of this size: a smaller one follows.
+        }
+      }
+      await pause(FAULT_MS);
+      const { isRunning } = stage.shard;
+      rmSync(ballast);
+      if (!isRunning) throw new Error('the shard ended');
+      return 'the shard goes on';
+    },
+    clean: unmount,
+  },
+  {
+    name: 'shard killed (-9), data directory read-only',
+    when: 'burst',
+    prepare: mountSmall,
+    inject: async (stage) => {
+      await stage.shard.kill();
+      remount(stage, 'ro');
+      const refusal = await stage.startShard().then(
+        () => '',
+        (error: Error) => error.message,
+      );
+      remount(stage, 'rw');
+      await stage.startShard();
+      if (refusal === '') throw new Error('a shard started without a new epoch');
+      return 'no new epoch, no start; with one it starts';
+    },
+    clean: unmount,
+  },
+];

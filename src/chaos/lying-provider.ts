@@ -1,0 +1,71 @@
+/** A provider behind real gRPC whose listings lie now and then; its calls and reads are those of an honest one. */
+import { Random } from '../base/random.ts';
+import { REALISTIC } from '../catalogue/catalogue.ts';
+import { generateMachines } from '../provider/simulated/generate.ts';
+import { type MachineListing, SimulatedProvider } from '../provider/simulated/provider.ts';
+import { type ProviderCalls, serveProvider } from '../provider/simulated/server.ts';
+import { everyOperation } from '../provider/simulated/settings.ts';
+import { MACHINES, type ProviderHandle } from './stage.ts';
+
+const LIES_MAX = 12;
+const IDLE_SHARE = 0.4;
+
+function bent(listing: MachineListing, random: Random): MachineListing {
+  const { machines } = listing;
+  switch (random.below(4)) {
+    case 0:
+      return { ...listing, machines: [...machines, ...machines.filter(() => random.chance(0.5))] };
+    case 1:
+      return { ...listing, machines: machines.filter(() => random.chance(0.7)) };
+    case 2:
+      return {
+        ...listing,
+        machines: machines.map((machine) =>
+          random.chance(0.2) ? { ...machine, pricePerHour: -1 } : machine,
+        ),
+      };
+    default:
+      return { ...listing, machines: [] };
+  }
+}
+
+/** Serves it twice: for the shard, and honestly for whoever wants to know the truth. */
+export async function lyingProvider(): Promise<ProviderHandle> {
+  const random = new Random(3);
+  const provider = new SimulatedProvider({
+    settings: { operations: everyOperation({ latency: { meanMs: 100, p99Ms: 300 } }) },
+  });
+  const plan = {
+    machineCount: MACHINES,
+    configuredShare: 0,
+    idleShare: IDLE_SHARE,
+    clusterCount: 1,
+    seed: 1,
+  };
+  for (const seed of generateMachines(REALISTIC, plan)) provider.add(seed);
+  let lies = 0;
+  const calls: ProviderCalls = {
+    create: (call) => provider.create(call),
+    configure: (call) => provider.configure(call),
+    drain: (call) => provider.drain(call),
+    delete: (call) => provider.delete(call),
+    get: (call) => provider.get(call),
+    list: (call) => {
+      const answer = provider.list(call);
+      if (answer.kind !== 'ok' || lies >= LIES_MAX || random.chance(0.5)) return answer;
+      lies++;
+      return { kind: 'ok', value: bent(answer.value, random) };
+    },
+  };
+  const lying = await serveProvider(calls, '127.0.0.1:0');
+  const honest = await serveProvider(provider, '127.0.0.1:0');
+  return {
+    address: lying.address,
+    truthAddress: honest.address,
+    close: async () => {
+      await lying.close();
+      await honest.close();
+      provider.close();
+    },
+  };
+}
