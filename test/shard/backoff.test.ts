@@ -1,6 +1,8 @@
 /** X5, X12: what is left alone for a while is left alone, and only that, and only for a while. */
 import { describe, expect, it } from 'vitest';
 import { Flag } from '../../src/inventory/intent.ts';
+import { NeedBackoffs } from '../../src/shard/execute/need-backoff.ts';
+import { createTables } from '../../src/shard/tables.ts';
 import { Fixture, machine, machines, need, S } from './fixture.ts';
 
 const OFFERING = 'a/z1/reserved';
@@ -90,5 +92,24 @@ describe('X5: the back-off of a need', () => {
     expect(fixture.known('b')).toBe('Idle');
     // Bootstraps that are under way together may fail together; the next one comes after the back-off.
     for (const gapMs of gaps.filter((gapMs) => gapMs > 500)) expect(gapMs).toBeGreaterThanOrEqual(10_000);
+  });
+
+  it('X5: a failure during the back-off is the same failure, and the need waits 10 s from the last of them', () => {
+    const { tables } = createTables({ machinesMax: 16, hasRollupGuard: true }).inventory;
+    const backoffs = new NeedBackoffs(tables);
+    const need = [
+      tables.clusters.intern('c'),
+      tables.fingerprints.intern('p'),
+      tables.groups.intern('g'),
+    ] as const;
+    const isBarredAt = (nowMs: number) => {
+      backoffs.expire(nowMs);
+      return backoffs.isBarred(...need);
+    };
+    backoffs.failed(...need, 'no token', 0);
+    backoffs.failed(...need, 'no answer', 9_000);
+    expect([18_999, 19_001].map(isBarredAt)).toEqual([true, false]);
+    backoffs.failed(...need, 'no token', 20_000); // the second in a row: 20 s
+    expect([39_999, 40_001].map(isBarredAt)).toEqual([true, false]);
   });
 });

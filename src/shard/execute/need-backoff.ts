@@ -50,8 +50,11 @@ export class NeedBackoffs {
       groups.retain(group);
       this.#needs.set(key, need);
     }
-    // Bootstraps that were under way together fail together: that is one failure.
-    if (need.untilMs > nowMs) return;
+    // Bootstraps that were under way together fail together: that is one failure, and the last of them counts.
+    if (need.untilMs > nowMs) {
+      need.untilMs = Math.max(need.untilMs, nowMs + BACKOFF_MS_MIN);
+      return;
+    }
     need.failuresInARow++;
     need.text = text;
     need.untilMs =
