@@ -114,11 +114,7 @@ export class Watch implements Watcher {
       memory.mustReadByMs.set(machineId, this.world.time.nowMs() + READ_WITHIN_MS);
     const nowMs = process.life.nowMs();
     const need = `${clusterId}|${fingerprint}|${group}`;
-    if (outcome === 'blob_error' || outcome === 'blob_timeout') {
-      // Those that were under way together fail together: that is one failure.
-      const failedAtMs = memory.needFailedAtMs.get(need) ?? Number.NEGATIVE_INFINITY;
-      if (nowMs - record.durationMs >= failedAtMs) memory.needFailedAtMs.set(need, nowMs);
-    }
+    if (outcome === 'blob_error' || outcome === 'blob_timeout') memory.needFailedAtMs.set(need, nowMs);
     if (outcome === 'success' || outcome === 'accepted') {
       memory.needFailedAtMs.delete(need);
       memory.failedAtMs.delete(machineId);
