@@ -94,12 +94,12 @@ describe('npm run bench', () => {
 
   it('ends a scenario at its limit with all that it started, says so on the page, and goes on', async () => {
     const [results, page] = [join(folder, 'late'), join(folder, 'late.md')];
-    const words = ['reconcile-full', 'catalogue', '--machines', '500', '--seconds', '30', '--limit', '3'];
+    const words = ['execute-slow', 'catalogue', '--machines', '500', '--seconds', '30', '--limit', '4'];
     const { code, stderr } = await bench(...words, '--report', '--results', results, '--page', page);
-    expect(stderr).toMatch(/\[1\/2\] reconcile-full: timed out/);
+    expect(stderr).toMatch(/\[1\/2\] execute-slow: timed out/);
     expect(stderr).toMatch(/\[2\/2\] catalogue: /);
     expect(code).toBe(1);
-    expect(readFileSync(page, 'utf8')).toContain('**reconcile-full** timed out');
+    expect(readFileSync(page, 'utf8')).toContain('**execute-slow** timed out');
   });
 
   it('with --check exits with 1 when a target is missed, without it with 0', async () => {
