@@ -86,9 +86,23 @@ export function renderHighlights(records: readonly RunRecord[], soak: SoakRecord
   const metCount = targets.filter(({ met }) => met).length;
   return [
     table(['500,000 machines, medians', '', ''], rows, 'lrl'),
-    `${metCount} of ${targets.length} targets are met. Tails, growth to 1,000,000 machines, what is slow and the machine it ran on: [docs/results.md](docs/results.md).`,
+    `${metCount} of ${targets.length} targets are met. ${loadSentence(records)} Tails, growth, what is slow, and the machine: [docs/results.md](docs/results.md).`,
     ...(soak === null ? [] : [soak.headline]),
   ].join('\n\n');
+}
+
+/** A quotation without the load would claim more than was measured. */
+function loadSentence(records: readonly RunRecord[]): string {
+  const quoted = records.filter(({ isGrowth }) => !isGrowth);
+  if (quoted.length === 0) return '';
+  const cores = quoted[0]!.host.cores;
+  const lowest = Math.min(...quoted.map(({ load }) => load.lowest));
+  const highest = Math.max(...quoted.map(({ load }) => load.highest));
+  const isBusy = highest > cores;
+  return (
+    `The load average was ${lowest.toFixed(1)} to ${highest.toFixed(1)} on ${cores} cores` +
+    `${isBusy ? ': **a busy machine**, and times are longer than on a quiet one' : ''}.`
+  );
 }
 
 /** Puts the block between its two marks; everything else of the file stays. */

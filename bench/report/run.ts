@@ -42,10 +42,10 @@ export function planMeasurements(scenarios: readonly Scenario[], overrides: Part
       isGrowth: false,
     });
   }
-  for (const { scenario, params, isDefault } of [...plans]) {
-    const { growth } = scenario;
-    if (growth === undefined) continue;
-    for (const machines of GROWTH_MACHINES) {
+  // Small fleets first: a run that is cut short has the beginning of every curve.
+  const growing = plans.filter(({ scenario }) => scenario.growth !== undefined);
+  for (const machines of GROWTH_MACHINES) {
+    for (const { scenario, params, isDefault } of growing) {
       if (machines === params.machines || (!isDefault && machines > params.machines)) continue;
       const seconds = overrides.seconds ?? Math.min(params.seconds, GROWTH_SECONDS_MAX);
       const pointParams = { ...paramsOf(scenario, { machines }), seconds };
