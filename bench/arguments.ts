@@ -5,7 +5,7 @@ import type { Params, Scenario } from './harness.ts';
 /** Relative to where the command runs: npm runs it in the project's folder. */
 export const RESULTS_FOLDER = 'bench/results';
 export const PAGE_FILE = 'docs/results.md';
-/** The slowest scenario takes two minutes on two quiet cores; a busy machine gets five. */
+/** The slowest took 148 s with a load of 25 on two cores; twice that is a scenario that hangs. */
 const LIMIT_SECONDS = 300;
 
 export const USAGE = `Usage: npm run bench -- [scenario…] [flags]

@@ -82,7 +82,10 @@ function hostSection(records: readonly RunRecord[]): string {
     ],
     ['versions', [...new Set(records.map(({ version }) => version))].join(', ')],
     ['load average', loadRange(records)],
-    ['command', '`npm run bench -- --all --report`'],
+    [
+      'to measure it all again',
+      '`npm run bench -- --all --report`; the command of each figure stands with it',
+    ],
   ];
   return ['## The machine', table(['', ''], rows, 'll'), ...loadWarning(records)].join('\n\n');
 }
@@ -104,6 +107,6 @@ function loadWarning(records: readonly RunRecord[]): string[] {
       `${scenario}${isGrowth ? ` at ${formatFigure(params.machines)}` : ''} (${load.highest.toFixed(1)})`,
   );
   return [
-    `> **Busy machine.** The load average was above the number of cores during ${busy.length} of ${records.length} measurements: their times are longer than those of a quiet machine, tails above all. ${names.join(', ')}.`,
+    `> **Busy machine.** The load average was above the number of cores during ${busy.length} of ${records.length} measurements: their times are longer than those of a quiet machine, tails above all, and a target that is missed here may be met there. ${names.join(', ')}.`,
   ];
 }
