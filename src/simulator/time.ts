@@ -28,6 +28,8 @@ export interface Life extends Clock, Scheduler {
   stop(): void;
   goOn(): void;
   readonly isStopped: () => boolean;
+  /** How often it was stopped. */
+  readonly stopCount: () => number;
   /** Moves the wall clock, and nothing else. */
   jump(byMs: number): void;
   readonly skewMs: () => number;
@@ -80,6 +82,7 @@ export class VirtualTime implements Clock, Scheduler {
     let isOver = false;
     let skewMs = 0;
     let waiting: (() => void)[] | null = null;
+    let stopCount = 0;
     const receive = (run: () => void) => {
       if (isOver) return;
       if (waiting === null) run();
@@ -106,6 +109,7 @@ export class VirtualTime implements Clock, Scheduler {
       },
       stop: () => {
         waiting ??= [];
+        stopCount++;
       },
       goOn: () => {
         const late = waiting ?? [];
@@ -113,6 +117,7 @@ export class VirtualTime implements Clock, Scheduler {
         for (const run of late) this.after(0, () => receive(run));
       },
       isStopped: () => waiting !== null,
+      stopCount: () => stopCount,
       jump: (byMs) => {
         skewMs += byMs;
       },

@@ -29,7 +29,7 @@ export interface Memory {
   /** By machine: when the process saw it become Idle, by its clock. */
   readonly idleSinceMs: Map<string, number>;
   /** By machine whose fate a call left open: by when it must have been read. */
-  readonly mustReadByMs: Map<string, number>;
+  readonly mustReadByMs: Map<string, { readonly byMs: number; readonly stopCount: number }>;
   /** By provider: empty full listings in a row. */
   readonly emptyInARow: Map<string, number>;
   isFenced: boolean;
@@ -111,7 +111,10 @@ export class Watch implements Watcher {
     memory.underWay.delete(machineId);
     this.#note(() => checkOutcome(process, record));
     if (outcome === 'timeout' || outcome === 'accepted')
-      memory.mustReadByMs.set(machineId, this.world.time.nowMs() + READ_WITHIN_MS);
+      memory.mustReadByMs.set(machineId, {
+        byMs: this.world.time.nowMs() + READ_WITHIN_MS,
+        stopCount: process.life.stopCount(),
+      });
     const nowMs = process.life.nowMs();
     const need = `${clusterId}|${fingerprint}|${group}`;
     if (outcome === 'blob_error' || outcome === 'blob_timeout') memory.needFailedAtMs.set(need, nowMs);
@@ -222,16 +225,17 @@ export class Watch implements Watcher {
     throw new Violation(`S2: ${id} was moved from ${words} by one wrong row`);
   }
 
-  /** X8, X13: what a call left open is read soon. Not where the clock jumped: the reads wait by it. */
+  /** X8, X13: what a call left open is read soon, unless the process stood still or its clock jumped. */
   #checkReads(process: Process): void {
     const { mustReadByMs, isFenced } = this.#memory(process);
     const { inventory } = process.shard;
     const nowMs = this.world.time.nowMs();
-    for (const [id, byMs] of mustReadByMs) {
+    for (const [id, { byMs, stopCount }] of mustReadByMs) {
       const slot = inventory.find(id);
       const isOpen =
         slot !== 0 && isTransitional(inventory.stateOf(slot)) && inventory.columns.intent[slot] === 0;
-      if (!isOpen || isFenced || process.life.skewMs() !== 0) mustReadByMs.delete(id);
+      const isExcused = isFenced || process.life.skewMs() !== 0 || process.life.stopCount() !== stopCount;
+      if (!isOpen || isExcused) mustReadByMs.delete(id);
       else if (byMs < nowMs) throw new Violation(`X8, X13: ${id} was not read after its call`);
     }
   }
