@@ -10,8 +10,8 @@ import { unitsOfWords } from '../src/provider/decode/entry-tables.ts';
 import { endOf, startOf } from '../src/provider/decode/range-table.ts';
 
 const NOT_LOOKED_UP = -1;
-/** A key with ten labels is about 400 bytes, and a fleet has thousands of shapes. */
-const KEY_BYTES_MIN = 1024 * 1024;
+/** A key with ten labels is about 400 bytes, and a fleet has dozens to thousands of shapes: it grows with them. */
+const KEY_BYTES_MIN = 64 * 1024;
 
 export class KnownRefs {
   readonly #shapeKeys: StringTable;

@@ -11,6 +11,7 @@ import { Utf8Scratch } from '../base/utf8.ts';
 import type { HostRef } from '../machine/machine.ts';
 
 const PROVIDER_BYTES = 2;
+/** A ref is a u16; and there are never more names than machines. */
 const PROVIDER_NAMES_MAX = 65_535;
 
 export interface SharedHosts {
@@ -28,12 +29,9 @@ export class Hosts {
     this.#providers = providers;
   }
 
-  static create(bytesMax: number): Hosts {
-    const providers = StringTable.create({
-      name: 'host providers',
-      entriesMax: PROVIDER_NAMES_MAX,
-      bytesMax: PROVIDER_NAMES_MAX * 64,
-    });
+  static create(bytesMax: number, machinesMax: number): Hosts {
+    const entriesMax = Math.min(PROVIDER_NAMES_MAX, machinesMax);
+    const providers = StringTable.create({ name: 'host providers', entriesMax, bytesMax: entriesMax * 64 });
     return new Hosts(ByteArena.create(bytesMax), providers);
   }
 

@@ -61,7 +61,7 @@ export class InventoryTables {
     this.machinesMax = machinesMax;
     this.ownLabelKeys = options.ownLabelKeys ?? OWN_LABEL_KEYS_DEFAULT;
     this.ids = KeyTable.create(machinesMax, bytesMax);
-    this.hosts = Hosts.create(bytesMax);
+    this.hosts = Hosts.create(bytesMax, machinesMax);
     this.texts =
       options.texts ??
       StringTable.create({ name: 'errors and own labels', entriesMax: 2 * machinesMax, bytesMax });

@@ -23,7 +23,7 @@ const FINGERPRINT_BYTES = 512;
 const GROUPS_MAX = 4_194_304;
 const GROUPS_PER_MACHINE_MAX = 4;
 /** A small shard has tables of at least this many entries, whatever its machines. */
-const ENTRIES_MIN = 16_384;
+const ENTRIES_MIN_DEFAULT = 16_384;
 const GROUP_BYTES = 64;
 
 export interface TablesOptions {
@@ -31,12 +31,15 @@ export interface TablesOptions {
   readonly hasRollupGuard: boolean;
   /** Assert that nothing is written while a cycle decides. */
   readonly guards?: boolean;
+  /** For whoever makes thousands of small shards. */
+  readonly entriesMin?: number;
 }
 
-export function createTables({ machinesMax, hasRollupGuard, guards = false }: TablesOptions): ShardTables {
+export function createTables(options: TablesOptions): ShardTables {
+  const { machinesMax, hasRollupGuard, guards = false, entriesMin = ENTRIES_MIN_DEFAULT } = options;
   const vectors = new VectorTable(new DimensionTable());
   const sized = (entriesMax: number, perMachine: number) =>
-    Math.min(entriesMax, Math.max(ENTRIES_MIN, machinesMax * perMachine));
+    Math.min(entriesMax, Math.max(entriesMin, machinesMax * perMachine));
   const clusters = strings('clusters', sized(CLUSTERS_MAX, 1), CLUSTER_ID_BYTES_MAX);
   const fingerprints = strings('fingerprints', sized(FINGERPRINTS_MAX, 1), FINGERPRINT_BYTES);
   const groups = strings('groups', sized(GROUPS_MAX, GROUPS_PER_MACHINE_MAX), GROUP_BYTES);
