@@ -1,5 +1,5 @@
 /** Many histories one after the other: by number, with the profiles in turn, counted and told. */
-import { type HistoryResult, planOf, runHistory } from './history.ts';
+import { type HistoryOptions, type HistoryResult, planOf, runHistory } from './history.ts';
 import { PROFILE_NAMES, type ProfileName } from './profiles.ts';
 import { shrink } from './shrink.ts';
 
@@ -67,18 +67,12 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignTot
   const { firstSeed, historiesMax, untilMs, nowMs, isBrief } = options;
   for (let seed = firstSeed; seed < firstSeed + historiesMax && nowMs() < untilMs; seed++) {
     const profile = profileOf(seed, options.profile);
-    const lines: string[] = [];
-    const trace = (line: string) => {
-      lines.push(line);
-      if (lines.length > 2 * LINES_KEPT) lines.splice(0, LINES_KEPT);
-    };
     totals.histories++;
     try {
-      add(totals, await runHistory({ seed, cycles: options.cycles, profile, trace }));
+      add(totals, await runHistory({ seed, cycles: options.cycles, profile }));
     } catch (error) {
       totals.violations++;
-      const tail = lines.slice(-LINES_KEPT);
-      options.onFailure(await failureOf(options, seed, profile, error as Error, tail));
+      options.onFailure(await failureOf(options, seed, profile, error as Error));
       if (isBrief) break;
     }
     options.onProgress?.(totals);
@@ -91,8 +85,8 @@ async function failureOf(
   seed: number,
   profile: ProfileName,
   error: Error,
-  lines: readonly string[],
 ): Promise<Failure> {
+  const lines = await lastLines({ seed, cycles, profile });
   const all = planOf({ seed, cycles, profile }).map((_, number) => number);
   const fails = (only: readonly number[]) =>
     runHistory({ seed, cycles, profile, only }).then(
@@ -101,6 +95,17 @@ async function failureOf(
     );
   const accidentsLeft = isBrief ? null : await shrink(all, fails, REPLAYS_MAX);
   return { seed, profile, error, lines, accidentsAll: all.length, accidentsLeft };
+}
+
+/** Of a replay: histories that end well are not written down. */
+async function lastLines(history: HistoryOptions): Promise<readonly string[]> {
+  const lines: string[] = [];
+  const trace = (line: string) => {
+    lines.push(line);
+    if (lines.length > 2 * LINES_KEPT) lines.splice(0, LINES_KEPT);
+  };
+  await runHistory({ ...history, trace }).catch(() => {});
+  return lines.slice(-LINES_KEPT);
 }
 
 function add(totals: CampaignTotals, result: HistoryResult): void {

@@ -56,7 +56,7 @@ export function planOf({ seed, cycles, profile }: HistoryOptions): PlannedAccide
 export async function runHistory(options: HistoryOptions): Promise<HistoryResult> {
   const random = new Random(options.seed);
   const plan = planAccidents(PROFILES[options.profile], options.cycles * INTERVAL_MS, random.fork());
-  const watch = new Watch(options.trace ?? (() => {}));
+  const watch = new Watch(options.trace ?? null);
   const world = drawWorld(random, options.profile, watch);
   const look = () => {
     if (watch.violation !== null) throw watch.violation;
@@ -98,7 +98,8 @@ async function runAccidents(
   for (const [number, { atMs, name, seed }] of plan.entries()) {
     if (only !== null && !only.includes(number)) continue;
     await world.time.advance(beganMs + atMs - world.time.nowMs(), look);
-    watch.say(null, `--- ${number} ${name}: ${ACCIDENTS[name](world, new Random(seed))}`);
+    const what = ACCIDENTS[name](world, new Random(seed));
+    watch.say(null, () => `--- ${number} ${name}: ${what}`);
     happened[name] = (happened[name] ?? 0) + 1;
   }
   return happened;
@@ -107,7 +108,7 @@ async function runAccidents(
 /** Runs calm cycles until everybody agrees, and some more; how many it took. */
 async function settle(world: SimulatedWorld, watch: Watch, look: () => void): Promise<number> {
   calm(world);
-  watch.say(null, '--- calm');
+  watch.say(null, () => '--- calm');
   let agreed = 0;
   let found: string[] = [];
   for (let cycle = 1; cycle <= CALM_CYCLES_MAX; cycle++) {
@@ -140,7 +141,7 @@ async function restartAtRest(
   );
   if (!isAtHome) return false;
   const before = callsOf(world);
-  watch.say(null, '--- restart at rest');
+  watch.say(null, () => '--- restart at rest');
   world.killShard();
   await world.time.advance(INTERVAL_MS, look);
   world.startShard();

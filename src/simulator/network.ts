@@ -40,12 +40,11 @@ export class Network {
   call<Answer>(withinMs: number, handle: () => Answer | null): Promise<Answer | Undelivered> {
     const { requestLoss, answerLoss } = this.faults;
     return new Promise((resolve) => {
-      let isOver = false;
       const end = (answer: Answer | Undelivered) => {
-        if (!isOver) resolve(answer);
-        isOver = true;
+        deadline.cancel();
+        resolve(answer);
       };
-      this.#time.after(withinMs, () => end('timeout'));
+      const deadline = this.#time.after(withinMs, () => end('timeout'));
       if (this.isDown || this.#random.chance(requestLoss)) {
         this.#lose(() => end('unavailable'));
         return;

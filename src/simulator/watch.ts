@@ -55,10 +55,11 @@ export class Watch implements Watcher {
   processes = 0;
   fencedProcesses = 0;
   readonly outcomes: Record<string, number> = {};
-  readonly #trace: (line: string) => void;
+  /** null: nobody reads it, and nothing is written. */
+  readonly #trace: ((line: string) => void) | null;
   readonly #memories = new Map<Process, Memory>();
 
-  constructor(trace: (line: string) => void) {
+  constructor(trace: ((line: string) => void) | null) {
     this.#trace = trace;
   }
 
@@ -91,7 +92,7 @@ export class Watch implements Watcher {
     this.cycles++;
     this.say(
       process,
-      `cycle ${report.cycle}${report.isOrdinary ? '' : ' (woken)'} ${JSON.stringify(report.enqueued)}`,
+      () => `cycle ${report.cycle}${report.isOrdinary ? '' : ' (woken)'} ${JSON.stringify(report.enqueued)}`,
     );
     this.#note(() => {
       if (process.life.isOver()) throw new Violation('a dead shard decides');
@@ -107,7 +108,7 @@ export class Watch implements Watcher {
     this.actions++;
     const name = `${kind}.${outcome}`;
     this.outcomes[name] = (this.outcomes[name] ?? 0) + 1;
-    this.say(process, `${kind} ${machineId} for ${clusterId}: ${outcome} ${detail}`);
+    this.say(process, () => `${kind} ${machineId} for ${clusterId}: ${outcome} ${detail}`);
     memory.underWay.delete(machineId);
     this.#note(() => checkOutcome(process, record));
     if (outcome === 'timeout' || outcome === 'accepted')
@@ -146,7 +147,7 @@ export class Watch implements Watcher {
   }
 
   happened(process: Process, event: ShardEvent): void {
-    this.say(process, JSON.stringify(event));
+    this.say(process, () => JSON.stringify(event));
     this.#note(() => {
       if (event.kind === 'check_failed') throw new Violation(`a check from scratch failed: ${event.detail}`);
       if (event.kind === 'check_differs')
@@ -159,7 +160,7 @@ export class Watch implements Watcher {
   called(process: Process, call: ProviderCall): void {
     const { kind, machineId } = call;
     const memory = this.#memory(process);
-    this.say(process, `${kind} ${machineId} …`);
+    this.say(process, () => `${kind} ${machineId} …`);
     this.#note(() => {
       if (memory.inCall.has(machineId)) throw new Violation(`X1: two calls are under way for ${machineId}`);
       if (memory.isFenced) throw new Violation(`X8: a fenced process calls ${kind} for ${machineId}`);
@@ -178,9 +179,10 @@ export class Watch implements Watcher {
     memory.isFenced = true;
   }
 
-  say(process: Process | null, line: string): void {
+  say(process: Process | null, line: () => string): void {
+    if (this.#trace === null) return;
     const at = new Date(this.world.time.nowMs()).toISOString().slice(11, 23);
-    this.#trace(`${at} ${process === null ? '' : `#${process.epoch} `}${line}`);
+    this.#trace(`${at} ${process === null ? '' : `#${process.epoch} `}${line()}`);
   }
 
   #memory(process: Process): Memory {

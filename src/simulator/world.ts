@@ -135,7 +135,7 @@ export class SimulatedWorld {
   /** A new process, with an epoch of its own and no memory of the one before. */
   startShard(): Process {
     const life = this.time.life();
-    const tables = createTables({ ...this.settings, guards: true });
+    const tables = createTables({ ...this.settings, guards: true, entriesMin: MACHINES_MAX });
     const epoch = ++this.#epoch;
     const port = new SimulatedProviderPort({
       links: this.links,
