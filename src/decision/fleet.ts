@@ -20,12 +20,14 @@
 import { Flag, Intent } from '../inventory/intent.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { OrderedLists } from '../inventory/ordered-lists.ts';
+import { isReleasable } from '../machine/capacity-type.ts';
 import { BUCKET_DOLLARS } from '../machine/penalty.ts';
 import { MachineState } from '../machine/state.ts';
 import { ClusterState } from './clusters.ts';
 import { widerF64, widerU32 } from './columns.ts';
 import type { Families } from './families.ts';
 import { KeepLists } from './keep-lists.ts';
+import { SlotList } from './slot-list.ts';
 import type { StampTable } from './stamps.ts';
 import { VictimQueue } from './victim-queue.ts';
 
@@ -87,9 +89,9 @@ export class Fleet {
   #offerLaneCount = 0;
   readonly clusters: (ClusterState | undefined)[] = [];
   /** Stamps that machines brought: a row may be waiting for one (normalise.ts). */
-  readonly newStamps: number[] = [];
+  readonly newStamps = new SlotList();
   /** Idle machines that R3 may release, as they came: read by reclaim.ts. */
-  readonly newlyIdle: number[] = [];
+  readonly newlyIdle = new SlotList();
   /** Machines whose victim bucket may have changed: read by preempt.ts. */
   readonly victims: VictimQueue;
   /** By slot: which machine it held when it was attached. */
@@ -285,7 +287,8 @@ export class Fleet {
   #attachFree(slot: number, role: number): void {
     const shape = this.shape[slot]!;
     this.families.changeFree(shape, 1);
-    if (role === Role.Idle) this.newlyIdle.push(slot);
+    if (role === Role.Idle && isReleasable(this.inventory.columns.capacityType[slot]!))
+      this.newlyIdle.push(slot);
     if (this.inBackoff(slot)) return;
     this.families.changeOpen(shape, 1);
     const family = this.families.familyOf[shape]!;
@@ -368,7 +371,7 @@ export class Fleet {
   #announce(slot: number, state: ClusterState, stamp: number): void {
     state.touched = true;
     if (stamp !== 0) this.#touchFolds(state, stamp);
-    state.fresh.push(slot);
+    if (state.needCount > 0) state.fresh.push(slot); // needs that come look at everything
   }
 
   #joinOrphans(slot: number): void {

@@ -4,7 +4,7 @@
  * when they are Idle, so that a quiet cycle looks at the first one and no more.
  */
 import { TimeHeap } from '../base/time-heap.ts';
-import { CapacityType } from '../machine/capacity-type.ts';
+import { CapacityType, isReleasable } from '../machine/capacity-type.ts';
 import { ActionKind, type ActionList } from './actions.ts';
 import type { ClusterState } from './clusters.ts';
 import { type Fleet, Role } from './fleet.ts';
@@ -95,10 +95,11 @@ export class Reclamation {
   #queueNewlyIdle(): void {
     const { newlyIdle, inventory } = this.#fleet;
     const { columns } = inventory;
-    const { capacityType } = columns;
-    for (const slot of newlyIdle)
-      this.#waiting.get(capacityType[slot]!)?.push(slot, columns.stateSinceMsOf(slot));
-    newlyIdle.length = 0;
+    for (let index = 0; index < newlyIdle.count; index++) {
+      const slot = newlyIdle.slots[index]!;
+      this.#waiting.get(columns.capacityType[slot]!)?.push(slot, columns.stateSinceMsOf(slot));
+    }
+    newlyIdle.clear();
   }
 
   /** Moves machines that have been Idle since before `untilMs` to the overdue ones; stale entries show there. */
@@ -106,8 +107,4 @@ export class Reclamation {
     const heap = this.#waiting.get(capacityType)!;
     while (heap.firstTimeMs < untilMs) this.#overdue.add(heap.pop());
   }
-}
-
-function isReleasable(capacityType: number): boolean {
-  return capacityType === CapacityType.OnDemand || capacityType === CapacityType.Spot;
 }

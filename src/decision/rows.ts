@@ -95,13 +95,14 @@ export class ClusterRows {
   /** Stamps that machines or drains brought since the last cycle: rows that had none may be theirs. */
   linkNewStamps(): void {
     const { stamps, newStamps, clusters } = this.#fleet;
-    for (const stamp of newStamps) {
+    for (let index = 0; index < newStamps.count; index++) {
+      const stamp = newStamps.slots[index]!;
       const cluster = clusters[stamps.cluster[stamp]!];
       if (cluster === undefined || cluster.wasRead) continue;
       if (stamps.references[stamp] === 0 || stamps.rowCount[stamp]! > 0) continue;
       this.#linkStamp(cluster, stamp);
     }
-    newStamps.length = 0;
+    newStamps.clear();
   }
 
   #linkStamp(cluster: ClusterState, stamp: number): void {

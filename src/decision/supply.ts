@@ -9,13 +9,14 @@
  */
 import { widerU32 } from './columns.ts';
 import type { Fleet } from './fleet.ts';
+import { SlotList } from './slot-list.ts';
 
 export class Supply {
   readonly #fleet: Fleet;
   readonly takenBy: Uint32Array;
   readonly reservedBy: Uint32Array;
-  readonly #taken: number[] = [];
-  readonly #reserved: number[] = [];
+  readonly #taken = new SlotList();
+  readonly #reserved = new SlotList();
   reservedIn = new Uint32Array(256);
   takenIn = new Uint32Array(256);
   reserved = new Uint32Array(64);
@@ -31,10 +32,11 @@ export class Supply {
 
   beginCycle(): void {
     this.cycle++;
-    for (const slot of this.#taken) this.takenBy[slot] = 0;
-    for (const slot of this.#reserved) this.reservedBy[slot] = 0;
-    this.#taken.length = 0;
-    this.#reserved.length = 0;
+    for (let index = 0; index < this.#taken.count; index++) this.takenBy[this.#taken.slots[index]!] = 0;
+    for (let index = 0; index < this.#reserved.count; index++)
+      this.reservedBy[this.#reserved.slots[index]!] = 0;
+    this.#taken.clear();
+    this.#reserved.clear();
     this.takenIn.fill(0);
     this.reservedIn.fill(0);
     this.taken.fill(0);

@@ -8,6 +8,7 @@ import type { Inventory } from '../inventory/inventory.ts';
 import type { NeedTable } from '../needs/need-table.ts';
 import type { Claims } from './claims.ts';
 import type { ClusterState } from './clusters.ts';
+import { widerU8 } from './columns.ts';
 import type { Credit } from './credit.ts';
 import type { Drains } from './drains.ts';
 import type { Families } from './families.ts';
@@ -57,7 +58,9 @@ export class Sync {
   readonly touched = new Set<ClusterState>();
   /** Every cluster, by id. */
   byRank: readonly ClusterState[] = [];
-  readonly #newShapes = new Set<number>();
+  readonly #newShapes: number[] = [];
+  /** By shape: 1 = among the new ones. */
+  #isNewShape = new Uint8Array(256);
   readonly #leftShapes = new Set<number>();
 
   constructor(parts: SyncParts) {
@@ -112,24 +115,36 @@ export class Sync {
   /** Takes the changed machines off their lists and admits their new shapes; all, if those must be regrouped. */
   #admitShapes(changedMachines: number): Uint32Array {
     const { state, shape } = this.#parts.inventory.columns;
-    const families = this.#parts.families;
+    const { families } = this.#parts;
+    const { role } = this.#parts.fleet;
     let changed = this.changed.subarray(0, changedMachines);
     let mustRegroup = false;
-    for (const slot of changed) {
-      if (this.#parts.fleet.role[slot] !== Role.None) this.#leftShapes.add(this.#parts.fleet.shape[slot]!);
-      this.#detach(slot);
+    for (let index = 0; index < changedMachines; index++) {
+      const slot = changed[index]!;
+      if (role[slot] !== Role.None) {
+        this.#leftShapes.add(this.#parts.fleet.shape[slot]!);
+        this.#detach(slot);
+      }
       if (state[slot] === 0 || (families.familyOf[shape[slot]!] ?? 0) !== 0) continue;
-      if (this.#newShapes.has(shape[slot]!)) continue;
-      this.#newShapes.add(shape[slot]!);
-      if (families.countLabels(shape[slot]!)) mustRegroup = true;
+      if (this.#isFirstOf(shape[slot]!) && families.countLabels(shape[slot]!)) mustRegroup = true;
     }
     if (mustRegroup) changed = this.#regroup(changed);
     for (const one of this.#newShapes) {
       families.admit(one);
       this.#parts.gangs.admitShape(one);
+      this.#isNewShape[one] = 0;
     }
-    this.#newShapes.clear();
+    this.#newShapes.length = 0;
     return changed;
+  }
+
+  /** Whether this is the first machine of a new shape; remembers it. */
+  #isFirstOf(shape: number): boolean {
+    if (this.#isNewShape[shape] === 1) return false;
+    this.#isNewShape = widerU8(this.#isNewShape, shape);
+    this.#isNewShape[shape] = 1;
+    this.#newShapes.push(shape);
+    return true;
   }
 
   /** A label turned fine: all machines come off their lists, and all shapes get families anew. */
@@ -142,7 +157,10 @@ export class Sync {
       this.changed[count++] = slot;
     }
     const all = this.changed.subarray(0, count);
-    for (const slot of all) if (state[slot] !== 0) this.#newShapes.add(shape[slot]!);
+    for (let index = 0; index < count; index++) {
+      const slot = all[index]!;
+      if (state[slot] !== 0) this.#isFirstOf(shape[slot]!);
+    }
     this.#parts.preemption.regroup();
     this.#parts.fleet.regroup();
     this.#parts.families.regroup();
@@ -174,31 +192,39 @@ export class Sync {
     const { inventory } = this.#parts;
     const { cluster } = inventory.columns;
     const nextOf = new Uint32Array(CLUSTER_REFS + 1);
-    for (const slot of changed) nextOf[cluster[slot]! + 1]!++;
+    for (let index = 0; index < changed.length; index++) nextOf[cluster[changed[index]!]! + 1]!++;
     const unboundCount = nextOf[1]!;
     for (let ref = 1; ref < nextOf.length; ref++) nextOf[ref]! += nextOf[ref - 1]!;
     const sorted = new Uint32Array(changed.length);
-    for (const slot of changed) sorted[nextOf[cluster[slot]!]!++] = slot;
+    for (let index = 0; index < changed.length; index++) {
+      const slot = changed[index]!;
+      sorted[nextOf[cluster[slot]!]!++] = slot;
+    }
     if (unboundCount * MANY_DIVISOR > inventory.count) this.#sortById(sorted.subarray(0, unboundCount));
     return sorted;
   }
 
   /** Free machines stand on few, long lists whose order ends in the id: those that come in that order are appended. */
   #sortById(slots: Uint32Array): void {
-    const { inventory } = this.#parts;
-    const isMeant = new Uint8Array(inventory.columns.rowCapacity);
+    const { slotsById, columns } = this.#parts.inventory;
+    const { state } = columns;
+    const isMeant = new Uint8Array(columns.rowCapacity);
     let count = 0;
-    for (const slot of slots) {
-      if (inventory.columns.state[slot] === 0)
+    for (let index = 0; index < slots.length; index++) {
+      const slot = slots[index]!;
+      if (state[slot] === 0)
         slots[count++] = slot; // nothing to attach
       else isMeant[slot] = 1;
     }
-    for (const slot of inventory.slotsById) if (isMeant[slot] === 1) slots[count++] = slot;
+    for (let place = 0; place < slotsById.length; place++) {
+      if (isMeant[slotsById[place]!] === 1) slots[count++] = slotsById[place]!;
+    }
   }
 
   #attachAll(changed: Uint32Array): void {
     const fleet = this.#parts.fleet;
-    for (const slot of changed) {
+    for (let index = 0; index < changed.length; index++) {
+      const slot = changed[index]!;
       fleet.attach(slot);
       const isDraining = fleet.role[slot] === Role.Draining;
       if (isDraining && (this.#parts.inventory.columns.flags[slot]! & Flag.FoundDraining) !== 0)

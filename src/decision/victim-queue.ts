@@ -3,13 +3,14 @@
  * turn. Each waits once, however often it changed hands meanwhile.
  */
 import type { Inventory } from '../inventory/inventory.ts';
+import { SlotList } from './slot-list.ts';
 
 /** From an eighth of the fleet on it is cheaper to go through all ids, because sorted input is only appended. */
 const MANY_DIVISOR = 8;
 
 export class VictimQueue {
   readonly #inventory: Inventory;
-  readonly #waiting: number[] = [];
+  readonly #waiting = new SlotList();
   /** Those before this one were visited. */
   #head = 0;
   readonly #isWaiting: Uint8Array;
@@ -28,14 +29,15 @@ export class VictimQueue {
   /** Visits the longest waiting ones, at most so many; if much of the fleet waits, all of it, in id order. */
   take(countMax: number, visit: (slot: number) => void): void {
     const waiting = this.#waiting;
-    let end = Math.min(waiting.length, this.#head + countMax);
-    if ((waiting.length - this.#head) * MANY_DIVISOR > this.#inventory.count) {
-      for (const slot of this.#inventory.slotsById) this.#visit(slot, visit);
-      end = waiting.length; // those that are gone by now
+    let end = Math.min(waiting.count, this.#head + countMax);
+    if ((waiting.count - this.#head) * MANY_DIVISOR > this.#inventory.count) {
+      const { slotsById } = this.#inventory;
+      for (let place = 0; place < slotsById.length; place++) this.#visit(slotsById[place]!, visit);
+      end = waiting.count; // those that are gone by now
     }
-    for (; this.#head < end; this.#head++) this.#visit(waiting[this.#head]!, visit);
-    if (this.#head * 2 < waiting.length) return;
-    waiting.splice(0, this.#head);
+    for (; this.#head < end; this.#head++) this.#visit(waiting.slots[this.#head]!, visit);
+    if (this.#head * 2 < waiting.count) return;
+    waiting.dropFirst(this.#head);
     this.#head = 0;
   }
 

@@ -18,6 +18,11 @@ export const CAPACITY_TYPE_NAMES: Readonly<Record<CapacityType, string>> = {
   [CapacityType.Spot]: 'spot',
 };
 
+/** Whether an Idle machine is given back after a while (R3): those that cost nothing more while they wait are not. */
+export function isReleasable(capacityType: number): boolean {
+  return capacityType === CapacityType.OnDemand || capacityType === CapacityType.Spot;
+}
+
 export function isCapacityType(value: number): value is CapacityType {
   return Number.isInteger(value) && value >= 0 && value < CAPACITY_TYPE_COUNT;
 }
