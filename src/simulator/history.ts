@@ -4,6 +4,8 @@
  * same history, so a violation is replayed by its number; and some of its accidents can be left out of a replay.
  */
 import { Random } from '../base/random.ts';
+import { Flag } from '../inventory/intent.ts';
+import type { Shard } from '../shard/shard.ts';
 import { ACCIDENTS, calm, changeDemand } from './accidents.ts';
 import { differences } from './convergence.ts';
 import { Violation } from './invariants.ts';
@@ -139,7 +141,7 @@ async function restartAtRest(
   const isAtHome = [...servedNeeds(shard).values()].every(
     ({ key, claimed, isSatisfied }) => isSatisfied && claimed.every((slot) => stampKey(shard, slot) === key),
   );
-  if (!isAtHome) return false;
+  if (!isAtHome || isAnyLeftAlone(shard)) return false;
   const before = callsOf(world);
   watch.say(null, () => '--- restart at rest');
   world.killShard();
@@ -150,6 +152,14 @@ async function restartAtRest(
   if (before !== after)
     throw new Violation(`I2: a restart at rest made calls: ${before} before, ${after} after`);
   return true;
+}
+
+/** A back-off is not kept over a restart: what was left alone is taken up again. */
+function isAnyLeftAlone({ inventory }: Shard): boolean {
+  for (let slot = 1; slot < inventory.columns.slotLimit; slot++) {
+    if (inventory.columns.state[slot] !== 0 && inventory.hasFlag(slot, Flag.Backoff)) return true;
+  }
+  return false;
 }
 
 /** Releases of idle machines go on, restart or not. */

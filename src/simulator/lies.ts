@@ -6,12 +6,13 @@ import type { Random } from '../base/random.ts';
 import { canMove, MachineState } from '../machine/state.ts';
 import type { MachineListing } from '../provider/simulated/provider.ts';
 import type { Machine } from '../wire/protocol.generated.ts';
-import type { SimulatedLink } from './provider-port.ts';
+import type { Lie, SimulatedLink } from './provider-port.ts';
 import type { SimulatedWorld } from './world.ts';
 
 const S = MachineState;
 /** A listing of the answers that are bent. */
 const TIMES_MAX = 2;
+const REPEATED_MS = 300_000;
 
 type Bend = NonNullable<SimulatedLink['bend']>;
 
@@ -37,6 +38,14 @@ function changed(
     ...listing,
     machines: listing.machines.map((machine) => (random.chance(share) ? change(machine) : machine)),
   };
+}
+
+/** The same in two listings in a row is no single lie, and S2 believes it; a process may have stood still between them. */
+function noteLie({ lies, told }: SimulatedLink, id: string, lie: Lie): void {
+  const before = told?.get(id);
+  const isRepeated = before?.state === lie.state && lie.atMs - before.atMs < REPEATED_MS;
+  if (!isRepeated) lies?.set(id, lie);
+  told?.set(id, lie);
 }
 
 /** A state that cannot follow from what the machine is. */
@@ -94,7 +103,7 @@ export const LIES = {
     const link = bendNext(world, random, 1, (listing) =>
       changed(listing, 0.2, random, (machine) => {
         const state = impossibleAfter(machine.state, random);
-        link.lies?.set(machine.id, { state, atMs: world.time.nowMs() });
+        noteLie(link, machine.id, { state, atMs: world.time.nowMs() });
         return inState(machine, state);
       }),
     );

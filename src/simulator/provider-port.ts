@@ -34,7 +34,14 @@ export interface SimulatedLink {
   /** What becomes of a listing: a provider that lies, or answers with what it knew a minute ago. */
   bend?: ((listing: MachineListing, isFull: boolean) => MachineListing) | null;
   /** By machine: the state that was said of it and cannot be so, said once and since then not again. */
-  readonly lies?: Map<string, { readonly state: number; readonly atMs: number }>;
+  readonly lies?: Map<string, Lie>;
+  /** By machine: the last lie that was told of it, whatever was said since. */
+  readonly told?: Map<string, Lie>;
+}
+
+export interface Lie {
+  readonly state: number;
+  readonly atMs: number;
 }
 
 export interface PortOptions {

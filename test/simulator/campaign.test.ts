@@ -60,6 +60,16 @@ describe('histories', () => {
     TIMEOUT_MS,
   );
 
+  for (const [seed, because] of [
+    [1_001_317, 'the same lie in two listings in a row is believed, and rightly'],
+    [1_002_572, 'a restart ends back-offs, so what was left alone is taken up again'],
+  ] as const) {
+    it(`${seed}, where the watch was wrong: ${because}`, async () => {
+      const { cycles } = await runHistory({ seed, cycles: 40, profile: 'storm' });
+      expect(cycles).toBeGreaterThan(40);
+    });
+  }
+
   for (const profile of PROFILE_NAMES) {
     it(`two runs of one seed are the same, line by line: ${profile}`, async () => {
       const traces: string[][] = [[], []];
