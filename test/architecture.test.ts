@@ -58,7 +58,7 @@ const RULES: Readonly<Record<string, FolderRule>> = {
   },
   // Faults on real processes: it starts the programs, dials them and stands between them; it is no part of any.
   chaos: {
-    folders: ['base', 'machine', 'needs', 'catalogue', 'provider', 'session'],
+    folders: ['base', 'machine', 'needs', 'catalogue', 'provider', 'session', 'wire'],
     packages: [],
     world: true,
   },

@@ -1,7 +1,7 @@
 /** Runs faults one after the other, each on a stage of its own, and says of each what was seen and whether it held. */
 import type { Fault } from './faults.ts';
 import { pause } from './programs.ts';
-import { doubleBinding, NODES_PER_CLUSTER, Stage } from './stage.ts';
+import { doubleBinding, Stage } from './stage.ts';
 
 export interface FaultReport {
   readonly name: string;
@@ -30,9 +30,9 @@ export async function runFault(fault: Fault): Promise<FaultReport> {
   try {
     fault.prepare?.(stage);
     await stage.open(fault.provider === undefined ? null : await fault.provider());
-    stage.demand();
+    await stage.demand();
     if (fault.when === 'rest') await stage.settle();
-    else await burst(stage);
+    if (fault.when === 'burst') await burst(stage);
     observed = await fault.inject(stage);
     recoveryMs = await stage.settle();
     await pause(STILL_MS);
@@ -41,7 +41,7 @@ export async function runFault(fault: Fault): Promise<FaultReport> {
   } catch (error) {
     violation = (error as Error).message;
   }
-  const double = doubleBinding(stage.operators);
+  const double = doubleBinding(await stage.views());
   const reclaims = takenIn(stage);
   violation ||= double;
   if (reclaims > 0) violation ||= `${reclaims} machines were taken although demand never shrank`;
@@ -63,17 +63,21 @@ export async function runFault(fault: Fault): Promise<FaultReport> {
 
 async function burst(stage: Stage): Promise<void> {
   const untilMs = performance.now() + BURST_MS_MAX;
-  const asked = () => stage.operators.reduce((sum, operator) => sum + operator.bootstrapRequests.length, 0);
-  while (asked() < Math.min(BURST_BOOTSTRAPS, NODES_PER_CLUSTER)) {
+  const asked = async () =>
+    (await stage.views()).reduce((sum, { bootstrapCount }) => sum + bootstrapCount, 0);
+  while ((await asked()) < BURST_BOOTSTRAPS) {
     if (performance.now() > untilMs) throw new Error('no bootstrap was asked for');
     await pause(10);
   }
 }
 
 function takenIn(stage: Stage): number {
-  try {
-    return stage.audited().filter(({ kind }) => kind === 'Reclaim' || kind === 'Preempt').length;
-  } catch {
-    return 0; // never started, or its last line was cut off by a kill
-  }
+  const taken = (path: string) => {
+    try {
+      return stage.audited(path).filter(({ kind }) => kind === 'Reclaim' || kind === 'Preempt').length;
+    } catch {
+      return 0; // never started, or its last line was cut off by a kill
+    }
+  };
+  return [stage.auditLog, ...stage.formerAuditLogs].reduce((sum, path) => sum + taken(path), 0);
 }

@@ -3,14 +3,15 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lyingProvider } from './lying-provider.ts';
+import { FAULT_MS, PROCESS_FAULTS } from './process-faults.ts';
 import { pause } from './programs.ts';
 import type { ProxyMode } from './proxy.ts';
 import type { ProviderHandle, Stage } from './stage.ts';
 
 export interface Fault {
   readonly name: string;
-  /** In the middle of the first burst of bindings, or when everything rests. */
-  readonly when: 'burst' | 'rest';
+  /** As soon as there is demand, in the middle of the first burst of bindings, or when everything rests. */
+  readonly when: 'demand' | 'burst' | 'rest';
   /** The provider, if it is not the usual one. */
   readonly provider?: () => Promise<ProviderHandle>;
   /** Before anything is started. */
@@ -22,8 +23,6 @@ export interface Fault {
   /** Always undone, even if something failed. */
   readonly clean?: (stage: Stage) => void;
 }
-
-const FAULT_MS = 4_000;
 
 /** Between shard and provider, or between operators and shard. */
 function onTheWire(name: string, side: 'providerProxy' | 'operatorProxy', mode: ProxyMode): Fault {
@@ -38,41 +37,6 @@ function onTheWire(name: string, side: 'providerProxy' | 'operatorProxy', mode: 
       return `/healthz ${health.status} meanwhile`;
     },
   };
-}
-
-async function restart(stage: Stage): Promise<string> {
-  await stage.shard.kill();
-  await stage.startShard();
-  return 'a new process, one epoch later';
-}
-
-/** I2, N6: a process that nobody has reported to does nothing; and one that knows everything does nothing either. */
-async function restartUnheard(stage: Stage): Promise<string> {
-  await stage.shard.kill();
-  stage.operatorProxy.be({ kind: 'reset' });
-  const before = stage.audited().length;
-  await stage.startShard();
-  await pause(FAULT_MS);
-  const actions = stage.audited().length - before;
-  stage.operatorProxy.be({ kind: 'pass' });
-  if (actions > 0) throw new Error(`${actions} actions before anybody had reported`);
-  return 'no action while nobody reported';
-}
-
-/** A second process with the same name takes over while the first stands still; then the first goes on. */
-async function replaceAndWake(stage: Stage): Promise<string> {
-  const { shard: former, shardHttp } = stage;
-  former.signal('SIGSTOP');
-  stage.formers.push(former);
-  stage.dataDir = join(stage.folder, 'other-data');
-  await stage.startShard('--min-epoch', '1000');
-  stage.operatorProxy.be({ kind: 'reset' });
-  stage.operatorProxy.be({ kind: 'pass' });
-  await pause(FAULT_MS);
-  former.signal('SIGCONT');
-  await pause(FAULT_MS);
-  const ready = await fetch(`${shardHttp}readyz`);
-  return `the former is ${ready.status === 503 ? 'fenced' : 'idle: it has touched nothing that the new one has'}`;
 }
 
 const MOUNT_BYTES = '64k';
@@ -99,62 +63,7 @@ function remount(stage: Stage, how: 'ro' | 'rw'): void {
 }
 
 export const FAULTS: readonly Fault[] = [
-  { name: 'shard killed (-9) in a burst', when: 'burst', inject: restart },
-  { name: 'shard killed (-9) at rest, operators away', when: 'rest', inject: restartUnheard },
-  {
-    name: 'shard killed (-9) five times in a burst',
-    when: 'burst',
-    inject: async (stage) => {
-      for (let time = 0; time < 5; time++) {
-        await restart(stage);
-        await pause(400);
-      }
-      return 'five processes, five epochs';
-    },
-  },
-  {
-    name: 'shard stopped and continued',
-    when: 'burst',
-    inject: async ({ shard }) => {
-      shard.signal('SIGSTOP');
-      await pause(FAULT_MS);
-      shard.signal('SIGCONT');
-      return 'stood still';
-    },
-  },
-  { name: 'shard replaced while stopped, then woken', when: 'burst', inject: replaceAndWake },
-  {
-    name: 'provider stopped and continued',
-    when: 'burst',
-    inject: async (stage) => {
-      stage.providerProgram!.signal('SIGSTOP');
-      await pause(FAULT_MS);
-      const health = await fetch(`${stage.shardHttp}healthz`);
-      stage.providerProgram!.signal('SIGCONT');
-      return `/healthz ${health.status} meanwhile`;
-    },
-  },
-  {
-    name: 'provider killed (-9), back without memory',
-    when: 'rest',
-    inject: async (stage) => {
-      await stage.providerProgram!.kill();
-      await pause(FAULT_MS / 2);
-      await stage.startProvider();
-      return 'every machine is as at its first start';
-    },
-  },
-  {
-    name: 'operators break off, again and again',
-    when: 'burst',
-    inject: async ({ operators }) => {
-      for (let time = 0; time < 10; time++) {
-        for (const operator of operators) operator.breakOff();
-        await pause(FAULT_MS / 10);
-      }
-      return '10 times each';
-    },
-  },
+  ...PROCESS_FAULTS,
   onTheWire('provider: connections reset', 'providerProxy', { kind: 'reset' }),
   onTheWire('provider: half-open connections', 'providerProxy', { kind: 'silent' }),
   onTheWire('provider: 500 ms later', 'providerProxy', { kind: 'slow', delayMs: 500 }),
@@ -167,8 +76,8 @@ export const FAULTS: readonly Fault[] = [
     when: 'burst',
     provider: lyingProvider,
     inject: async () => {
-      await pause(2 * FAULT_MS);
-      return 'rows twice, rows missing, broken rows, empty listings';
+      await pause(4 * FAULT_MS);
+      return 'rows twice, half of them missing, broken, of long ago, states that flap, empty listings';
     },
   },
   {

@@ -1,29 +1,41 @@
 /** A provider behind real gRPC whose listings lie now and then; its calls and reads are those of an honest one. */
 import { Random } from '../base/random.ts';
 import { REALISTIC } from '../catalogue/catalogue.ts';
+import { MachineState } from '../machine/state.ts';
 import { generateMachines } from '../provider/simulated/generate.ts';
 import { type MachineListing, SimulatedProvider } from '../provider/simulated/provider.ts';
 import { type ProviderCalls, serveProvider } from '../provider/simulated/server.ts';
 import { everyOperation } from '../provider/simulated/settings.ts';
+import type { Machine } from '../wire/protocol.generated.ts';
 import { MACHINES, type ProviderHandle } from './stage.ts';
 
-const LIES_MAX = 12;
+/** Six kinds, twice each and a few more. */
+const LIE_KINDS = 6;
+const LIES_MAX = 16;
 const IDLE_SHARE = 0.4;
 
-function bent(listing: MachineListing, random: Random): MachineListing {
+/** `old`: what it said at the beginning. */
+function bent(listing: MachineListing, kind: number, old: MachineListing, random: Random): MachineListing {
   const { machines } = listing;
-  switch (random.below(4)) {
+  const some = (share: number, change: (machine: Machine) => Machine) => ({
+    ...listing,
+    machines: machines.map((machine) => (random.chance(share) ? change(machine) : machine)),
+  });
+  switch (kind) {
     case 0:
       return { ...listing, machines: [...machines, ...machines.filter(() => random.chance(0.5))] };
     case 1:
-      return { ...listing, machines: machines.filter(() => random.chance(0.7)) };
+      return { ...listing, machines: machines.filter(() => random.chance(0.5)) };
     case 2:
-      return {
-        ...listing,
-        machines: machines.map((machine) =>
-          random.chance(0.2) ? { ...machine, pricePerHour: -1 } : machine,
-        ),
-      };
+      return some(0.2, (machine) => ({ ...machine, pricePerHour: -1 }));
+    case 3:
+      return some(0.2, (machine) =>
+        machine.state === MachineState.Configured
+          ? { ...machine, state: MachineState.Failed, lastError: 'a lie' }
+          : machine,
+      );
+    case 4:
+      return old;
     default:
       return { ...listing, machines: [] };
   }
@@ -44,6 +56,7 @@ export async function lyingProvider(): Promise<ProviderHandle> {
   };
   for (const seed of generateMachines(REALISTIC, plan)) provider.add(seed);
   let lies = 0;
+  let old: MachineListing | null = null;
   const calls: ProviderCalls = {
     create: (call) => provider.create(call),
     configure: (call) => provider.configure(call),
@@ -52,9 +65,10 @@ export async function lyingProvider(): Promise<ProviderHandle> {
     get: (call) => provider.get(call),
     list: (call) => {
       const answer = provider.list(call);
-      if (answer.kind !== 'ok' || lies >= LIES_MAX || random.chance(0.5)) return answer;
-      lies++;
-      return { kind: 'ok', value: bent(answer.value, random) };
+      if (answer.kind !== 'ok') return answer;
+      old ??= answer.value;
+      if (lies >= LIES_MAX || random.chance(0.5)) return answer;
+      return { kind: 'ok', value: bent(answer.value, lies++ % LIE_KINDS, old, random) };
     },
   };
   const lying = await serveProvider(calls, '127.0.0.1:0');

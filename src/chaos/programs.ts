@@ -2,8 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { TAMPER_VARIABLE } from './tamper.ts';
 
 const MAIN = fileURLToPath(new URL('../cli/main.js', import.meta.url));
+const TAMPER = new URL('./tamper.js', import.meta.url).href;
 const LINES_KEPT = 200;
 
 export class Program {
@@ -14,9 +16,14 @@ export class Program {
   readonly #child: ChildProcess;
   readonly #firstLine: Promise<string>;
 
-  constructor(command: string, flags: readonly string[]) {
+  /** `tamperFile`: says what happens to its clock and its threads (tamper.ts). */
+  constructor(command: string, flags: readonly string[], tamperFile = '') {
     this.command = command;
-    const child = spawn(process.execPath, [MAIN, command, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const loaded = tamperFile === '' ? [] : ['--import', TAMPER];
+    const child = spawn(process.execPath, [...loaded, MAIN, command, ...flags], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: tamperFile === '' ? process.env : { ...process.env, [TAMPER_VARIABLE]: tamperFile },
+    });
     this.#child = child;
     this.exited = new Promise((resolve) => child.once('exit', resolve));
     this.#firstLine = new Promise((resolve, reject) => {

@@ -3,23 +3,28 @@
  * either side of the shard. Because demand does not change, it is known what must come out: every cluster has as many
  * nodes as it asked for, no machine is the node of two, none is lost, and nothing was reclaimed that somebody wanted.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MachineState } from '../machine/state.ts';
-import { Operator } from '../needs/requirements.ts';
-import type { RollupRow } from '../needs/rollup.ts';
-import { SimulatedOperator } from '../session/simulated/operator.ts';
+import type { SimulatedOperator } from '../session/simulated/operator.ts';
+import {
+  askForNodes,
+  type ClusterView,
+  connectClusters,
+  NODES_PER_CLUSTER,
+  OperatorsProgram,
+  viewsOf,
+} from './clusters.ts';
 import { Program, pause } from './programs.ts';
 import { FaultyProxy } from './proxy.ts';
+import type { Tampering } from './tamper.ts';
 import { type Truth, truthOf } from './truth.ts';
 
 export const MACHINES = 160;
-export const NODES_PER_CLUSTER = 30;
-const CLUSTERS = ['red', 'green', 'blue'] as const;
 const POLL_MS = 100;
 const SETTLE_MS_MAX = 90_000;
-const PROVIDER_FLAGS = ['--machines', String(MACHINES), '--idle', '0.4', '--latency', '100ms/300ms'];
+const PROVIDER_FLAGS = ['--machines', String(MACHINES), '--latency', '100ms/300ms'];
 const SHARD_FLAGS = [
   ...['--cycle-interval', '500ms', '--execute-timeout', '3s', '--bootstrap-timeout', '3s'],
   ...['--keepalive-timeout', '3s', '--workers', '1', '--max-machines', '4096'],
@@ -33,8 +38,17 @@ export interface ProviderHandle {
   close(): Promise<void>;
 }
 
+export interface AuditLine {
+  readonly time: string;
+  readonly kind: string;
+  readonly outcome: string;
+}
+
 export class Stage {
-  readonly operators: SimulatedOperator[] = [];
+  /** In this process, unless they have one of their own. */
+  operators: readonly SimulatedOperator[] = [];
+  operatorsProgram: OperatorsProgram | null = null;
+  hasOperatorsApart = false;
   readonly folder = mkdtempSync(join(tmpdir(), 'flotilla-chaos-'));
   provider!: ProviderHandle;
   /** Between shard and provider, and between operators and shard. */
@@ -45,8 +59,15 @@ export class Stage {
   providerProgram: Program | null = null;
   /** Processes that were replaced and may still live. */
   readonly formers: Program[] = [];
+  readonly formerAuditLogs: string[] = [];
   dataDir = join(this.folder, 'data');
   auditLog = join(this.folder, 'audit.log');
+  /** Of machines at the start. */
+  idleShare = 0.4;
+  /** Beside the usual ones, for every shard. */
+  shardFlags: readonly string[] = [];
+  isTampered = false;
+  readonly #tamperFile = join(this.folder, 'tamper.json');
 
   /** Everything stands, and demand is about to be sent. */
   async open(provider: ProviderHandle | null = null): Promise<void> {
@@ -55,39 +76,49 @@ export class Stage {
     this.providerProxy = await FaultyProxy.listen(this.provider.address);
     this.operatorProxy = await FaultyProxy.listen('127.0.0.1:9');
     await this.startShard();
-    for (const [index, clusterId] of CLUSTERS.entries()) {
-      const operator = new SimulatedOperator({
-        address: this.operatorProxy.address,
-        clusterId,
-        seed: index,
-        behaviour: { rollupIntervalMs: 1_000 },
-        reconnect: { isEnabled: true, initialMs: 50, maxMs: 500, helloTimeoutMs: 2_000 },
-      });
-      this.operators.push(operator);
-      await operator.connect();
-    }
+    if (!this.hasOperatorsApart) this.operators = await connectClusters(this.operatorProxy.address);
   }
 
-  demand(): void {
-    for (const operator of this.operators) operator.setDemand(rows(NODES_PER_CLUSTER));
+  /** From now on, and it never changes. */
+  async demand(): Promise<void> {
+    if (this.hasOperatorsApart) await this.startOperators();
+    else askForNodes(this.operators);
+  }
+
+  async startOperators(): Promise<void> {
+    this.operatorsProgram = await OperatorsProgram.start(this.operatorProxy.address);
+  }
+
+  /** What each cluster knows; none while there are no operators. */
+  async views(): Promise<ClusterView[]> {
+    return this.hasOperatorsApart ? ((await this.operatorsProgram?.views()) ?? []) : viewsOf(this.operators);
+  }
+
+  /** What happens to the clock and the threads of shards, if the stage is for that. */
+  tamper(how: Tampering): void {
+    writeFileSync(`${this.#tamperFile}.new`, JSON.stringify(how));
+    renameSync(`${this.#tamperFile}.new`, this.#tamperFile);
   }
 
   /** At the address that it had, if it had one. */
   async startProvider(): Promise<void> {
     const listen = this.providerProgram === null ? '127.0.0.1:0' : this.provider.address;
-    const program = new Program('provider', ['--listen', listen, ...PROVIDER_FLAGS]);
+    const program = new Program('provider', [
+      ...['--listen', listen, '--idle', String(this.idleShare)],
+      ...PROVIDER_FLAGS,
+    ]);
     this.providerProgram = program;
     const address = (await program.firstLine()).slice('listening on '.length);
     this.provider = { address, close: () => program.kill() };
   }
 
   async startShard(...flags: string[]): Promise<void> {
-    const program = new Program('shard', [
+    const words = [
       ...['--provider-addr', `sim=${this.providerProxy.address}`, '--listen', '127.0.0.1:0'],
       ...['--metrics-addr', '127.0.0.1:0', '--data-dir', this.dataDir, '--audit-log', this.auditLog],
-      ...SHARD_FLAGS,
-      ...flags,
-    ]);
+      ...[...SHARD_FLAGS, ...this.shardFlags, ...flags],
+    ];
+    const program = new Program('shard', words, this.isTampered ? this.#tamperFile : '');
     this.shard = program;
     const [, address, http] = /^listening on (\S+) http (\S+)$/.exec(await program.firstLine())!;
     this.shardHttp = http!;
@@ -106,9 +137,9 @@ export class Stage {
     throw new Error(`not settled after ${SETTLE_MS_MAX} ms: ${wrong}`);
   }
 
-  /** Lines of the audit log, by kind and outcome; '' if there is none. */
-  audited(): { readonly kind: string; readonly outcome: string; readonly machine: string }[] {
-    return readFileSync(this.auditLog, 'utf8')
+  /** Lines of an audit log: the last shard's, unless another one is named. */
+  audited(path = this.auditLog): AuditLine[] {
+    return readFileSync(path, 'utf8')
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line));
@@ -116,6 +147,7 @@ export class Stage {
 
   async close(): Promise<void> {
     for (const operator of this.operators) await operator.close();
+    await this.operatorsProgram?.kill();
     for (const program of [this.shard, ...this.formers]) await program?.kill();
     await this.provider?.close();
     await this.providerProxy?.close();
@@ -131,8 +163,10 @@ export class Stage {
     if (typeof truth === 'string') return truth;
     if (truth.machineCount !== MACHINES) return `${truth.machineCount} machines of ${MACHINES}`;
     if (truth.restless > 0) return `${truth.restless} machines do not rest`;
-    for (const operator of this.operators) {
-      const wrong = wrongWith(operator, truth);
+    const views = await this.views();
+    if (views.length === 0) return 'there are no operators';
+    for (const view of views) {
+      const wrong = wrongWith(view, truth);
       if (wrong !== '') return wrong;
     }
     const known = await this.#known();
@@ -147,10 +181,10 @@ export class Stage {
 }
 
 /** A machine that two clusters have as a node at once, by what each was told; ''. */
-export function doubleBinding(operators: readonly SimulatedOperator[]): string {
+export function doubleBinding(views: readonly ClusterView[]): string {
   const owner = new Map<string, string>();
-  for (const { clusterId, nodes } of operators) {
-    for (const { machineId, state } of nodes.values()) {
+  for (const { clusterId, nodes } of views) {
+    for (const { machineId, state } of nodes) {
       if (state !== MachineState.Configured) continue;
       const other = owner.get(machineId);
       if (other !== undefined) return `${machineId} is a node of ${other} and of ${clusterId}`;
@@ -160,24 +194,10 @@ export function doubleBinding(operators: readonly SimulatedOperator[]): string {
   return '';
 }
 
-function wrongWith({ clusterId, nodes }: SimulatedOperator, truth: Truth): string {
+function wrongWith({ clusterId, nodes }: ClusterView, truth: Truth): string {
   const theirs = truth.nodes.get(clusterId) ?? new Set();
   if (theirs.size !== NODES_PER_CLUSTER) return `${clusterId} has ${theirs.size} nodes`;
-  const told = [...nodes.values()].filter(({ state }) => state === MachineState.Configured);
+  const told = nodes.filter(({ state }) => state === MachineState.Configured);
   const isTold = told.length === theirs.size && told.every(({ machineId }) => theirs.has(machineId));
   return isTold ? '' : `${clusterId} was told of ${told.length} nodes`;
-}
-
-/** For so many machines of whatever kind; each need is one machine large. */
-function rows(count: number): RollupRow[] {
-  return Array.from({ length: count }, (_, index) => ({
-    requirements: [{ key: 'topology.kubernetes.io/zone', operator: Operator.Exists, values: [] }],
-    aggregate: { cpu: '1' },
-    minUnit: { cpu: '1' },
-    priority: 1_000,
-    spread: [],
-    interruptionBucket: 1,
-    reclamationBucket: 1,
-    group: `g-${String(index).padStart(4, '0')}`,
-  }));
 }

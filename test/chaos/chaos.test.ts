@@ -25,14 +25,16 @@ async function campaign(...only: string[]): Promise<FaultReport[]> {
 }
 
 it(
-  'a killed shard, reset operators and a lying provider: nothing is lost, bound twice or taken without reason',
+  'killed shards and operators, a fenced one, dead threads, a lying provider: nothing is lost, bound twice or taken without reason',
   async () => {
     const reports = await campaign(
       'shard killed (-9) in a burst',
-      'operators: connections reset',
+      'with calls to make, then woken',
+      'worker threads end',
+      'operators killed (-9)',
       'provider lies',
     );
-    expect(reports.map(({ violation }) => violation)).toEqual(['', '', '']);
+    expect(reports.map(({ violation }) => violation)).toEqual(['', '', '', '', '']);
     for (const report of reports) {
       expect(report).toMatchObject({ machinesLost: 0, doubleBindings: 0, reclaims: 0 });
       expect(report.recoveryMs).not.toBeNull();

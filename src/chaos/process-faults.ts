@@ -1,0 +1,221 @@
+/** Faults of whole processes: what is killed, stopped, replaced and woken; threads that end; clocks that jump. */
+import { join } from 'node:path';
+import type { Fault } from './faults.ts';
+import { pause } from './programs.ts';
+import type { Stage } from './stage.ts';
+
+export const FAULT_MS = 4_000;
+const HOUR_MS = 3_600_000;
+const FENCED_MS_MAX = 20_000;
+
+interface Clusters {
+  readonly clusters: readonly { readonly session: { readonly connected: boolean } | null }[];
+}
+
+/** As by kill -9, and another process after it. */
+export async function restart(stage: Stage): Promise<string> {
+  await stage.shard.kill();
+  await stage.startShard();
+  return 'a new process, one epoch later';
+}
+
+/** I2, N6: a process that nobody has reported to does nothing; and one that knows everything does nothing either. */
+async function restartUnheard(stage: Stage): Promise<string> {
+  await stage.shard.kill();
+  stage.operatorProxy.be({ kind: 'reset' });
+  const before = stage.audited().length;
+  await stage.startShard();
+  await pause(FAULT_MS);
+  const actions = stage.audited().length - before;
+  stage.operatorProxy.be({ kind: 'pass' });
+  if (actions > 0) throw new Error(`${actions} actions before anybody had reported`);
+  return 'no action while nobody reported';
+}
+
+/** A second process with the same name takes over while the first stands still; the operators follow it. */
+async function replaceStopped(stage: Stage): Promise<{ wake: () => void; http: string; auditLog: string }> {
+  const { shard: former, shardHttp: http, auditLog } = stage;
+  former.signal('SIGSTOP');
+  stage.formers.push(former);
+  stage.formerAuditLogs.push(auditLog);
+  stage.dataDir = join(stage.folder, 'other-data');
+  stage.auditLog = join(stage.folder, 'other-audit.log');
+  await stage.startShard('--min-epoch', '1000');
+  stage.operatorProxy.be({ kind: 'reset' });
+  stage.operatorProxy.be({ kind: 'pass' });
+  return { wake: () => former.signal('SIGCONT'), http, auditLog };
+}
+
+/** The first goes on before or after the second has done everything: with nothing left to do it is in nobody's way. */
+async function replaceAndWake(stage: Stage): Promise<string> {
+  const { wake, http } = await replaceStopped(stage);
+  await pause(FAULT_MS);
+  wake();
+  await pause(FAULT_MS);
+  const ready = await fetch(`${http}readyz`);
+  return `the former is ${ready.status === 503 ? 'fenced' : 'idle: it has touched nothing that the new one has'}`;
+}
+
+/**
+ * X8: the first is stopped with creates waiting for a free slot. The second has created those very machines, because both
+ * choose the cheapest; so the first thing that the first does when it goes on is a call with an old epoch.
+ */
+async function replaceAndFence(stage: Stage): Promise<string> {
+  const { wake, http, auditLog } = await replaceStopped(stage);
+  stage.providerProxy.be({ kind: 'pass' });
+  await stage.settle();
+  const wokenMs = performance.now();
+  wake();
+  let reason = '';
+  while (!reason.includes('fenced')) {
+    if (performance.now() - wokenMs > FENCED_MS_MAX) throw new Error(`the former is not fenced: ${reason}`);
+    await pause(50);
+    const ready = await fetch(`${http}readyz`);
+    reason = ready.status === 503 ? await ready.text() : '';
+  }
+  const fencedMs = performance.now() - wokenMs;
+  const health = await fetch(`${http}healthz`);
+  if (health.status !== 200) throw new Error(`a fenced process is alive, and /healthz says ${health.status}`);
+  await pause(500); // the audit log is written behind
+  const done = stage.audited(auditLog).length;
+  await pause(FAULT_MS);
+  const more = stage.audited(auditLog).length - done;
+  if (more > 0) throw new Error(`${more} actions by a fenced process`);
+  const lines = stage.formers[0]!.lines.filter((line) => line.includes('fenced'));
+  if (lines.length === 0) throw new Error('a fenced process does not say so');
+  const { clusters } = (await (await fetch(`${http}api/v1/clusters`)).json()) as Clusters;
+  const connected = clusters.filter(({ session }) => session?.connected === true).length;
+  if (connected > 0) throw new Error(`a fenced process has ${connected} sessions`);
+  return `fenced ${(fencedMs / 1000).toFixed(1)} s after it went on: unready, logged, no session, no further action`;
+}
+
+/** Worker threads end, all of them, again and again. */
+async function endThreads(stage: Stage): Promise<string> {
+  for (let time = 1; time <= 3; time++) {
+    stage.tamper({ clockAheadMs: 0, threadEndings: time });
+    await pause(FAULT_MS / 4);
+  }
+  const metrics = await (await fetch(`${stage.shardHttp}metrics`)).text();
+  const restarts = Number(/^flotilla_worker_restarts_total\S* (\d+)/m.exec(metrics)?.[1] ?? 0);
+  if (restarts === 0) throw new Error('no thread was replaced');
+  return `${restarts} threads replaced, the process went on`;
+}
+
+/** R3, X12: holds, back-offs and deadlines are spans of time, whatever the clock says. */
+async function jump(stage: Stage): Promise<string> {
+  for (const hours of [1, -1, 0]) {
+    stage.tamper({ clockAheadMs: hours * HOUR_MS, threadEndings: 0 });
+    await pause(FAULT_MS / 2);
+  }
+  return 'an hour forth, two back, one forth';
+}
+
+async function jumpInBurst(stage: Stage): Promise<string> {
+  const words = await jump(stage);
+  const aheadMs = Date.now() + HOUR_MS / 2;
+  const ahead = stage.audited().filter(({ time }) => Date.parse(time) > aheadMs).length;
+  if (ahead === 0) throw new Error('no action is dated by the clock that jumped: it did not jump');
+  return `${words}; ${ahead} actions dated an hour ahead`;
+}
+
+async function jumpAtRest(stage: Stage): Promise<string> {
+  const before = stage.audited().length;
+  const words = await jump(stage);
+  const actions = stage.audited().length - before;
+  if (actions > 0) throw new Error(`${actions} actions because the clock jumped`);
+  return `${words}: no action`;
+}
+
+function tampered(stage: Stage): void {
+  stage.isTampered = true;
+  stage.tamper({ clockAheadMs: 0, threadEndings: 0 });
+}
+
+export const PROCESS_FAULTS: readonly Fault[] = [
+  { name: 'shard killed (-9) in a burst', when: 'burst', inject: restart },
+  { name: 'shard killed (-9) at rest, operators away', when: 'rest', inject: restartUnheard },
+  {
+    name: 'shard killed (-9) five times in a burst',
+    when: 'burst',
+    inject: async (stage) => {
+      for (let time = 0; time < 5; time++) {
+        await restart(stage);
+        await pause(400);
+      }
+      return 'five processes, five epochs';
+    },
+  },
+  {
+    name: 'shard stopped and continued',
+    when: 'burst',
+    inject: async ({ shard }) => {
+      shard.signal('SIGSTOP');
+      await pause(FAULT_MS);
+      shard.signal('SIGCONT');
+      return 'stood still';
+    },
+  },
+  { name: 'shard replaced while stopped, then woken', when: 'burst', inject: replaceAndWake },
+  {
+    name: 'shard replaced while stopped with calls to make, then woken',
+    when: 'demand',
+    prepare: (stage) => {
+      stage.idleShare = 0;
+      stage.shardFlags = ['--execute-concurrency', '2'];
+    },
+    inject: async (stage) => {
+      stage.providerProxy.be({ kind: 'slow', delayMs: 500 });
+      await pause(FAULT_MS / 2);
+      return replaceAndFence(stage);
+    },
+  },
+  { name: 'worker threads end, three times', when: 'burst', prepare: tampered, inject: endThreads },
+  { name: 'clock jumps by hours in a burst', when: 'burst', prepare: tampered, inject: jumpInBurst },
+  { name: 'clock jumps by hours at rest', when: 'rest', prepare: tampered, inject: jumpAtRest },
+  {
+    name: 'provider stopped and continued',
+    when: 'burst',
+    inject: async (stage) => {
+      stage.providerProgram!.signal('SIGSTOP');
+      await pause(FAULT_MS);
+      const health = await fetch(`${stage.shardHttp}healthz`);
+      stage.providerProgram!.signal('SIGCONT');
+      return `/healthz ${health.status} meanwhile`;
+    },
+  },
+  {
+    name: 'provider killed (-9), back without memory',
+    when: 'rest',
+    inject: async (stage) => {
+      await stage.providerProgram!.kill();
+      await pause(FAULT_MS / 2);
+      await stage.startProvider();
+      return 'every machine is as at its first start';
+    },
+  },
+  {
+    name: 'operators killed (-9) in a burst, back without memory',
+    when: 'burst',
+    prepare: (stage) => {
+      stage.hasOperatorsApart = true;
+    },
+    inject: async (stage) => {
+      await stage.operatorsProgram!.kill();
+      await pause(FAULT_MS);
+      const health = await fetch(`${stage.shardHttp}healthz`);
+      await stage.startOperators();
+      return `/healthz ${health.status} meanwhile; told of every node again`;
+    },
+  },
+  {
+    name: 'operators break off, again and again',
+    when: 'burst',
+    inject: async ({ operators }) => {
+      for (let time = 0; time < 10; time++) {
+        for (const operator of operators) operator.breakOff();
+        await pause(FAULT_MS / 10);
+      }
+      return '10 times each';
+    },
+  },
+];

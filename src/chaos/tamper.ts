@@ -1,0 +1,61 @@
+/**
+ * Loaded before a program (`--import`), in each of its threads: moves the wall clock and ends worker threads when a file says
+ * so. A clock cannot be set for one process alone without rights over the machine, and a thread has no signal of its own; the
+ * program itself is the one that runs in earnest, and knows nothing of this.
+ */
+import { readFileSync } from 'node:fs';
+import { isMainThread, type Worker } from 'node:worker_threads';
+
+/** What is done to the program, in the file that CHAOS_TAMPER_FILE names. */
+export interface Tampering {
+  /** By so much `Date` is ahead of the time. */
+  readonly clockAheadMs: number;
+  /** Worker threads are ended each time this grows. */
+  readonly threadEndings: number;
+}
+
+export const TAMPER_VARIABLE = 'CHAOS_TAMPER_FILE';
+const LOOK_EVERY_MS = 20;
+
+let aheadMs = 0;
+const TrueDate = Date;
+const now = () => TrueDate.now() + aheadMs;
+
+const TamperedDate = new Proxy(TrueDate, {
+  apply: () => new TrueDate(now()).toString(),
+  construct: (date, words, newTarget) =>
+    Reflect.construct(date, words.length === 0 ? [now()] : words, newTarget),
+  get: (date, key, receiver) => (key === 'now' ? now : Reflect.get(date, key, receiver)),
+});
+
+function tamper(path: string): void {
+  const workers = new Set<Worker>();
+  let threadEndings = 0;
+  globalThis.Date = TamperedDate;
+  if (isMainThread) {
+    process.on('worker', (worker) => {
+      workers.add(worker);
+      worker.once('exit', () => workers.delete(worker));
+    });
+  }
+  const look = () => {
+    const wanted = read(path);
+    if (wanted === null) return;
+    aheadMs = wanted.clockAheadMs;
+    if (wanted.threadEndings > threadEndings) for (const worker of workers) void worker.terminate();
+    threadEndings = wanted.threadEndings;
+  };
+  setInterval(look, LOOK_EVERY_MS).unref();
+}
+
+/** null: not there yet, or just being written. */
+function read(path: string): Tampering | null {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return null;
+  }
+}
+
+const path = process.env[TAMPER_VARIABLE];
+if (path !== undefined) tamper(path);
