@@ -222,12 +222,12 @@ export class Verdicts {
     const aggregate = this.#needs.aggregate[need]!;
     if (isFold) return this.#vectors.amountsOf(aggregate);
     const { start, length, dims } = this.#vectors;
-    const deficit: Record<string, number> = {};
+    const deficit: [string, number][] = [];
     for (let index = 0; index < length[aggregate]!; index++) {
       const units = this.#unmet.rest[entry * this.#unmet.width + index]!;
-      if (units > 0) deficit[this.#vectors.dimensions.nameOf(dims[start[aggregate]! + index]!)] = units;
+      if (units > 0) deficit.push([this.#vectors.dimensions.nameOf(dims[start[aggregate]! + index]!), units]);
     }
-    return deficit;
+    return Object.fromEntries(deficit); // a resource may be called __proto__
   }
 
   /** Members of a fold that its machines do not hold, in order N4: the last ones. */
