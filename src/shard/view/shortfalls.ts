@@ -42,11 +42,11 @@ function totals(
   names: { readonly refLimit: number; get(ref: number): string },
   countOf: (state: number, ref: number) => number,
 ): Record<string, number> {
-  const result: Record<string, number> = {};
+  const result: [string, number][] = [];
   for (let ref = 0; ref < names.refLimit; ref++) {
     let count = 0;
     for (let state = 1; state < STATE_COUNT; state++) count += countOf(state, ref);
-    if (count > 0) result[names.get(ref)] = count;
+    if (count > 0) result.push([names.get(ref), count]);
   }
-  return result;
+  return Object.fromEntries(result);
 }

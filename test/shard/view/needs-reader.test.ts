@@ -187,4 +187,29 @@ describe('shortfalls and the report', () => {
     );
     expect(facts.shortfalls[0]).toMatchObject({ ageCycles: 1, deficit: cpus(4), interruptionPenalty: 0 });
   });
+
+  it('name what is missing, whatever it is called', async () => {
+    const shard = new ViewWorld();
+    const amounts = Object.fromEntries([
+      ['__proto__', '2'],
+      ['cpu', '1'],
+    ]);
+    const row = { ...rollupRowOf(need({ group: 'g' })), aggregate: amounts, minUnit: {} };
+    shard.rollUp('alpha', [row]);
+    shard.decide();
+    const [only] = (await readAll(shard)).needs;
+    const missing = [
+      ['__proto__', 2_000],
+      ['cpu', 1_000],
+    ];
+    expect(Object.entries(only!.deficit)).toEqual(missing);
+    expect(Object.entries(shard.view.shortfalls()[0]!.deficit)).toEqual(missing);
+  });
+
+  it('count machines of a type and a zone with odd names', () => {
+    const names = { instanceType: '__proto__', zone: '__proto__' };
+    const facts = viewOf(world([idle('m-1', names)], [])).view.reportFacts();
+    expect(Object.entries(facts.perInstanceType)).toEqual([['__proto__', 1]]);
+    expect(Object.entries(facts.perZone)).toEqual([['__proto__', 1]]);
+  });
 });
