@@ -1,4 +1,5 @@
 /** What a shard tells its observers, filled in; a test names what it is about. */
+import { zeroCounters } from '../../src/shard/counters.ts';
 import type {
   ActionRecord,
   CycleReport,
@@ -77,28 +78,7 @@ export function listingReport(changes: Partial<ListingReport> = {}): ListingRepo
 }
 
 export function shardCounters(changes: Partial<ShardCounters> = {}): ShardCounters {
-  return {
-    rejected: { price: 0, interruption_probability: 0, structural: 0 },
-    rowsNew: 0,
-    rowsChanged: 0,
-    rowsRemoved: 0,
-    rowsParked: 0,
-    wordsConfirmed: 0,
-    wordsDropped: 0,
-    suspectListings: 0,
-    failedListings: 0,
-    followUpReads: 0,
-    reclaimsCapped: 0,
-    actionsDeferred: 0,
-    actionsDropped: 0,
-    actionsDeduped: 0,
-    rollupsAccepted: 0,
-    rollupsUnchanged: 0,
-    checkDifferences: 0,
-    checksRun: 0,
-    checksFailed: 0,
-    ...changes,
-  };
+  return { ...zeroCounters(), ...changes };
 }
 
 export function shardGauges(changes: Partial<ShardGauges> = {}): ShardGauges {
