@@ -1,7 +1,7 @@
 /** Runs faults one after the other, each on a stage of its own, and says of each what was seen and whether it held. */
 import type { Fault } from './faults.ts';
 import { pause } from './programs.ts';
-import { doubleBinding, Stage } from './stage.ts';
+import { type AuditLine, doubleBinding, Stage } from './stage.ts';
 
 export interface FaultReport {
   readonly name: string;
@@ -30,6 +30,7 @@ export async function runFault(fault: Fault): Promise<FaultReport> {
   try {
     fault.prepare?.(stage);
     await stage.open(fault.provider === undefined ? null : await fault.provider());
+    fault.beforeDemand?.(stage);
     await stage.demand();
     if (fault.when === 'rest') await stage.settle();
     if (fault.when === 'burst') await burst(stage);
@@ -71,10 +72,20 @@ async function burst(stage: Stage): Promise<void> {
   }
 }
 
+/**
+ * Machines that were taken from somebody. Not among them: one whose Configure was never answered, while its need was given
+ * another; if the call was carried out after all, one of the two is too many.
+ */
 function takenIn(stage: Stage): number {
   const taken = (path: string) => {
     try {
-      return stage.audited(path).filter(({ kind }) => kind === 'Reclaim' || kind === 'Preempt').length;
+      const lines = stage.audited(path);
+      const open = new Set(
+        lines.filter(({ outcome }) => outcome === 'timeout').map(({ machine }) => machine),
+      );
+      const isTaking = ({ kind, machine }: AuditLine) =>
+        kind === 'Preempt' || (kind === 'Reclaim' && !open.has(machine));
+      return lines.filter(isTaking).length;
     } catch {
       return 0; // never started, or its last line was cut off by a kill
     }

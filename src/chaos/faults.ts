@@ -16,6 +16,8 @@ export interface Fault {
   readonly provider?: () => Promise<ProviderHandle>;
   /** Before anything is started. */
   readonly prepare?: (stage: Stage) => void;
+  /** When everything stands and nobody has asked for anything. */
+  readonly beforeDemand?: (stage: Stage) => void;
   /** Ends when the fault does; tells what was seen. */
   readonly inject: (stage: Stage) => Promise<string>;
   /** After the recovery: what is wrong; ''. */

@@ -8,6 +8,10 @@ export const FAULT_MS = 4_000;
 const HOUR_MS = 3_600_000;
 const FENCED_MS_MAX = 20_000;
 
+interface Status {
+  readonly queue: { readonly queued: number; readonly inFlight: number };
+}
+
 interface Clusters {
   readonly clusters: readonly { readonly session: { readonly connected: boolean } | null }[];
 }
@@ -61,6 +65,7 @@ async function replaceAndWake(stage: Stage): Promise<string> {
  * choose the cheapest; so the first thing that the first does when it goes on is a call with an old epoch.
  */
 async function replaceAndFence(stage: Stage): Promise<string> {
+  await creatingAndWaiting(stage);
   const { wake, http, auditLog } = await replaceStopped(stage);
   stage.providerProxy.be({ kind: 'pass' });
   await stage.settle();
@@ -87,6 +92,17 @@ async function replaceAndFence(stage: Stage): Promise<string> {
   const connected = clusters.filter(({ session }) => session?.connected === true).length;
   if (connected > 0) throw new Error(`a fenced process has ${connected} sessions`);
   return `fenced ${(fencedMs / 1000).toFixed(1)} s after it went on: unready, logged, no session, no further action`;
+}
+
+/** Until creates are under way, and more of them wait for a slot. */
+async function creatingAndWaiting(stage: Stage): Promise<void> {
+  const untilMs = performance.now() + FENCED_MS_MAX;
+  for (;;) {
+    const { queue } = (await (await fetch(`${stage.shardHttp}api/v1/status`)).json()) as Status;
+    if (queue.inFlight > 0 && queue.queued > 0) return;
+    if (performance.now() > untilMs) throw new Error('nothing waits for a slot');
+    await pause(10);
+  }
 }
 
 /** Worker threads end, all of them, again and again. */
@@ -163,11 +179,8 @@ export const PROCESS_FAULTS: readonly Fault[] = [
       stage.idleShare = 0;
       stage.shardFlags = ['--execute-concurrency', '2'];
     },
-    inject: async (stage) => {
-      stage.providerProxy.be({ kind: 'slow', delayMs: 500 });
-      await pause(FAULT_MS / 2);
-      return replaceAndFence(stage);
-    },
+    beforeDemand: (stage) => stage.providerProxy.be({ kind: 'slow', delayMs: 500 }),
+    inject: replaceAndFence,
   },
   { name: 'worker threads end, three times', when: 'burst', prepare: tampered, inject: endThreads },
   { name: 'clock jumps by hours in a burst', when: 'burst', prepare: tampered, inject: jumpInBurst },

@@ -41,6 +41,7 @@ export interface ProviderHandle {
 export interface AuditLine {
   readonly time: string;
   readonly kind: string;
+  readonly machine: string;
   readonly outcome: string;
 }
 

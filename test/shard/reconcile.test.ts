@@ -118,6 +118,27 @@ describe('S2: the provider’s word', () => {
     expect(fixture.asked('configure')).toHaveLength(1);
   });
 
+  it('S2, M2: a machine that is being configured is not Idle by one word: its call may be late on its way', async () => {
+    const fixture = new Fixture({
+      machines: machines(3, 'm', { state: S.Idle }),
+      demand: { c1: [need(2)] },
+      provider: { operations: everyOperation({ latency: { meanMs: 15_000, p99Ms: 16_000 } }) },
+    });
+    await fixture.run(2);
+    expect(fixture.known('m-0000')).toBe('Configuring');
+    let left = 1;
+    fixture.world.link.bend = (listing) =>
+      left-- > 0
+        ? { ...listing, machines: listing.machines.map((one) => ({ ...one, state: S.Idle, cluster: '' })) }
+        : listing;
+    await fixture.run(10);
+    expect(fixture.known('m-0000')).toBe('Configuring');
+    expect(fixture.shard.counters.wordsDropped).toBe(2);
+    await fixture.run(30);
+    expect(fixture.known('m-0000')).toBe('Configured');
+    expect(fixture.world.provider.ledger.count('configure')).toBe(2);
+  });
+
   it('S2: more than 256 such rows are confirmed by the next listing, which is full, and not one by one', async () => {
     const fixture = new Fixture({
       machines: machines(300, 'm', { state: S.Idle }),

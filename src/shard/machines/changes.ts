@@ -261,7 +261,7 @@ export class MachineChanges {
   #judge(slot: number, to: number, listing: number): 'applied' | 'confirmed' | 'doubted' {
     const from = this.inventory.stateOf(slot);
     if (to === from) this.#settleDoubt(slot, from, to);
-    if (to === from || canMove(from, to as MachineState)) return 'applied';
+    if (to === from || (canMove(from, to as MachineState) && !isTakenBack(from, to))) return 'applied';
     const doubt = this.#doubts.get(slot);
     // A doubt of an earlier listing than the last one was answered by the silence of the last.
     const isAgain = doubt?.state === to && (doubt.listing === BY_READING || listing <= doubt.listing + 1);
@@ -339,6 +339,14 @@ export class MachineChanges {
     });
     return 'refused';
   }
+}
+
+/**
+ * M2 lets Configuring go back to Idle where the provider was never called. A provider that says so after it was called may have
+ * been read before a call that is late on its way: taken at once, its need would be served twice.
+ */
+function isTakenBack(from: MachineState, to: number): boolean {
+  return from === S.Configuring && to === S.Idle;
 }
 
 /** States in which a provider that names no cluster does not thereby end a binding that we hold. */
