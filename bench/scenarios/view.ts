@@ -110,6 +110,7 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     hasSession: () => true,
     sessions: () => [],
     needBackoff: () => null,
+    offeringsInBackoff: () => [],
     machineBackoff: () => null,
     offeringBackoff: () => null,
     actionOf: () => null,

@@ -17,7 +17,6 @@ import { sourcesOf } from '../observe/shard-sources.ts';
 import { FencingTokens } from '../provider/client/fencing.ts';
 import { ProviderPool } from '../provider/pool/pool.ts';
 import { type OperatorServer, startOperatorServer } from '../session/server.ts';
-import type { SessionView } from '../shard/ports/fleet-view.ts';
 import type { ShardObserver } from '../shard/ports/observer.ts';
 import type { Rails, ShardSettings } from '../shard/settings.ts';
 import { SHARD_DEFAULTS } from '../shard/settings.ts';
@@ -26,6 +25,7 @@ import { createTables } from '../shard/tables.ts';
 import { shardSources } from '../shard/view/shard-sources.ts';
 import { ShardView } from '../shard/view/shard-view.ts';
 import { CheckThreads } from './check-thread.ts';
+import { SessionBook } from './session-book.ts';
 
 const LOCAL_BOOTSTRAP_BLOB = new TextEncoder().encode(
   '#!/bin/sh\n# flotilla --local-bootstrap: no operator was asked\n',
@@ -136,6 +136,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     scheduler: systemScheduler,
     stopwatch: systemStopwatch,
   });
+  const book = new SessionBook();
   let operators: OperatorServer | null = null;
   const view = new ShardView(
     shardSources({
@@ -143,7 +144,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
       clock,
       scheduler: systemScheduler,
       providerNames: pool.names,
-      sessions: () => operators?.sessions().map(sessionView) ?? [],
+      sessions: () => book.views(operators?.sessions() ?? []),
     }),
   );
   operators = await startOperatorServer({
@@ -153,7 +154,10 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     clock,
     tls,
     deadPeerMs: config.keepaliveTimeoutMs,
-    onEvent: (event) => logEvent(log, event.kind === 'identity_rejected' ? 'warn' : 'info', event),
+    onEvent: (event) => {
+      book.note(event, clock.nowMs());
+      logEvent(log, event.kind === 'identity_rejected' ? 'warn' : 'info', event);
+    },
   });
   closers.push(() => operators.close());
   shard.connectOperators(operators);
@@ -207,18 +211,6 @@ async function startHttp(
   });
 }
 
-function sessionView(session: ReturnType<OperatorServer['sessions']>[number]): SessionView {
-  const { clusterId, sinceMs, peer, outboxDepth, lastRollupMs } = session;
-  return {
-    clusterId,
-    isConnected: true,
-    sinceMs,
-    peer,
-    outboxFrames: outboxDepth,
-    lastRollupAtMs: lastRollupMs ?? 0,
-  };
-}
-
 function sessionCounts({ sessionCount, counters }: OperatorServer) {
   return {
     active: sessionCount,
@@ -248,6 +240,7 @@ function railsOf(config: ShardConfig): Rails {
     isDryRun: config.dryRun,
     actionsPerCycleMax: config.maxActionsPerCycle,
     reclaimCapFraction: config.reclaimCapFraction,
+    hasRollupGuard: config.emptyRollupGuard,
   };
 }
 
@@ -265,7 +258,6 @@ function settingsOf(config: ShardConfig): ShardSettings {
     executeTimeoutMs: config.executeTimeoutMs,
     bootstrapTimeoutMs: config.bootstrapTimeoutMs,
     localBootstrapBlob: config.localBootstrap ? LOCAL_BOOTSTRAP_BLOB : null,
-    hasRollupGuard: config.emptyRollupGuard,
     idleHoldOnDemandMs: config.idleHoldOnDemandMs,
     idleHoldSpotMs: config.idleHoldSpotMs,
     stuckAfterMs: config.stuckAfterMs,

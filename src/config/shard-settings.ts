@@ -220,6 +220,7 @@ const RAILS = {
   }),
   emptyRollupGuard: onOff({
     default: true,
+    reload: true,
     help: 'Hold a roll-up that drops nine tenths of its rows until three in a row agree.',
   }),
 } as const satisfies Settings;

@@ -66,7 +66,8 @@ export class TooManyNeedsError extends ShardError {
 export class NeedTable {
   readonly profiles: ProfileTable;
   readonly #tables: DraftTables;
-  readonly #quarantine: boolean;
+  /** N7: roll-ups that lose nearly all of their rows are held. */
+  isGuarded: boolean;
   readonly #columns = new NeedColumns(ROWS_AT_START);
   readonly #slices = new SliceAllocator(NEEDS_MAX);
   readonly #ledger: ClusterLedger;
@@ -78,7 +79,7 @@ export class NeedTable {
     const { clusters, fingerprints, groups, vectors } = options;
     this.profiles = new ProfileTable(fingerprints);
     this.#tables = { profiles: this.profiles, groups, vectors };
-    this.#quarantine = options.quarantine ?? true;
+    this.isGuarded = options.quarantine ?? true;
     this.#ledger = new ClusterLedger(clusters);
   }
 
@@ -289,7 +290,7 @@ export class NeedTable {
     if (order === 'overtaken') return null;
     // From here to the end nothing pauses.
     const rowCount = source.digests.length / 2;
-    if (this.#quarantine && this.#ledger.shouldHold(cluster, rowCount, boundMachines)) {
+    if (this.isGuarded && this.#ledger.shouldHold(cluster, rowCount, boundMachines)) {
       this.#ledger.held(cluster);
       return 'held';
     }

@@ -66,5 +66,5 @@ export const SHARD_DEFAULTS: ShardSettings = {
 /** What may change while the shard runs. */
 export type Rails = Pick<
   ShardSettings,
-  'actionsPerCycleMax' | 'isPaused' | 'isDryRun' | 'reclaimCapFraction'
+  'actionsPerCycleMax' | 'isPaused' | 'isDryRun' | 'reclaimCapFraction' | 'hasRollupGuard'
 >;

@@ -235,6 +235,7 @@ export class Shard implements ShardForOperators {
 
   setRails(rails: Rails): void {
     this.#rails = rails;
+    this.needs.isGuarded = rails.hasRollupGuard;
     this.#wake();
   }
 

@@ -42,6 +42,7 @@ describe('the table of settings', () => {
       'dryRun',
       'maxActionsPerCycle',
       'reclaimCapFraction',
+      'emptyRollupGuard',
       'logLevel',
     ]);
   });

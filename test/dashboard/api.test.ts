@@ -10,6 +10,7 @@ import type {
   ApiMachines,
   ApiNeedExplanations,
   ApiNeeds,
+  ApiOfferings,
   ApiOverview,
   ApiStatus,
 } from '../../src/dashboard/api/types.ts';
@@ -158,6 +159,28 @@ describe('the API', () => {
     expect(clusters.map(({ session }) => session!.connected)).toEqual([true, false, true]);
     const unmet = await get<ApiClusters>('clusters?unmet=true');
     for (const { unmetNeeds } of unmet.clusters) expect(unmetNeeds).toBeGreaterThan(0);
+    const gone = await get<ApiClusters>('clusters?disconnected=true');
+    expect(gone.clusters.map(({ clusterId }) => clusterId)).toEqual(['cluster-0001']);
+    expect(gone.clusters[0]!.session!.sinceAtMs).toBeGreaterThan(0);
+    expect(gone.clusters[0]!.needs).toBeGreaterThan(0);
+  });
+
+  it('X12: names the offerings that are left alone', async () => {
+    const { world } = live;
+    world.offeringBackoffs.set('gpu-train-8', {
+      untilMs: world.clock.nowMs() + 60_000,
+      failures: 3,
+      text: '',
+    });
+    try {
+      const { offerings } = await get<ApiOfferings>('offerings');
+      expect(offerings).toMatchObject([
+        { instanceType: 'gpu-train-8', capacityType: 'on-demand', failures: 3 },
+      ]);
+      expect((await get<ApiOverview>('overview')).offerings).toEqual(offerings);
+    } finally {
+      world.offeringBackoffs.clear();
+    }
   });
 
   it('names its paths at its root', async () => {

@@ -114,5 +114,5 @@ export interface Look {
 export const LOOKS: readonly Look[] = [
   { name: 'light', scheme: 'light', size: { width: 1440, height: 900 } },
   { name: 'dark', scheme: 'dark', size: { width: 1440, height: 900 } },
-  { name: 'phone', scheme: 'light', size: { width: 390, height: 844 } },
+  { name: 'phone', scheme: 'light', size: { width: 360, height: 740 } },
 ];

@@ -65,6 +65,14 @@ describe('every page', () => {
           await isLive(page);
           const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
           expect(overflow).toBeLessThanOrEqual(0);
+          const cutOff = await page
+            .locator('main .scroll')
+            .evaluateAll((tables) =>
+              (tables as unknown as { scrollWidth: number; clientWidth: number; textContent: string }[])
+                .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+                .map(({ textContent }) => textContent.slice(0, 60)),
+            );
+          expect(cutOff).toEqual([]);
           const unnamed = await page.locator('main :is(input, select, button):not([aria-label])').evaluateAll(
             (controls) =>
               controls.filter((control) => {

@@ -20,7 +20,7 @@ describe('a running shard', () => {
     const fleet = ['--machines', '300', '--clusters', '3', '--seed', '5'];
     const provider = await processes.provider(...fleet, '--idle', '60%');
     const shard = await processes.shard(provider.address, '--cycle-interval', '500ms');
-    processes.start(
+    const operators = processes.start(
       'operators',
       '--shard',
       shard.address,
@@ -53,6 +53,14 @@ describe('a running shard', () => {
     expect(full.sentences[0]).toContain('bound to cluster-000');
     const { samples } = await get<ApiHistory>('history');
     expect(samples.at(-1)!.byState.Configured).toBeGreaterThan(0);
+    operators.child.kill('SIGKILL');
+    const gone = () => get<ApiClusters>('clusters?disconnected=true');
+    await expect.poll(async () => (await gone()).clusters.length).toBe(3);
+    for (const { session, needs: kept } of (await gone()).clusters) {
+      expect(session).toMatchObject({ connected: false });
+      expect(session!.sinceAtMs).toBeGreaterThan(overview.startedAtMs);
+      expect(kept).toBeGreaterThan(0);
+    }
     const page = await fetch(new URL('/needs', shard.http));
     expect(page.status).toBe(200);
     expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");

@@ -47,6 +47,9 @@ describe('X12: the back-off of an offering', () => {
     await fixture.run(3);
     const { inventory, backoffs, changes } = fixture.shard;
     expect(fixture.shard.gauges().offeringsInBackoff).toBe(1);
+    const [offering] = fixture.shard.backoffs.offerings();
+    expect(offering).toMatchObject({ provider: 0, failures: 3 });
+    expect(offering!.untilMs - offering!.sinceMs).toBe(30_000);
     const barred = inventory.find('m-0005');
     const free = inventory.find('other');
     expect(inventory.hasFlag(barred, Flag.Backoff)).toBe(true);

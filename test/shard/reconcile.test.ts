@@ -326,4 +326,21 @@ describe('N6, N7: what a shard does before it knows a cluster', () => {
     await fixture.run(40);
     expect(fixture.asked('drain')).toHaveLength(19);
   });
+
+  it('N7: turned off while the shard runs, it lets the next roll-up through', async () => {
+    const groups = Array.from({ length: 20 }, (_, index) => need(1, { group: `g${index}` }));
+    const fixture = new Fixture({
+      machines: machines(20, 'm', { state: S.Idle }),
+      demand: { c1: groups },
+      settings: { reclaimCapFraction: 0 },
+    });
+    await fixture.run(15);
+    fixture.world.setDemand(fixture.cluster(), groups.slice(0, 1));
+    const cluster = fixture.shard.inventory.tables.clusters.find('c1');
+    expect(fixture.shard.needs.sliceCount(cluster)).toBe(20);
+    fixture.shard.setRails({ ...fixture.shard.rails, hasRollupGuard: false });
+    fixture.world.setDemand(fixture.cluster(), groups.slice(0, 1));
+    expect(fixture.shard.needs.sliceCount(cluster)).toBe(1);
+    expect(fixture.shard.needs.heldRollups(cluster)).toBe(0);
+  });
 });

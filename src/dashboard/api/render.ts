@@ -4,11 +4,13 @@ import { CAPACITY_TYPE_NAMES, type CapacityType } from '../../machine/capacity-t
 import type { ResourceAmounts } from '../../machine/machine.ts';
 import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
 import { ALL_STATES, type MachineState, STATE_NAMES } from '../../machine/state.ts';
+import type { OfferingBackoffView } from '../../shard/ports/fleet-view.ts';
 import type { ShardReader } from '../../shard/ports/reader.ts';
 import type { NeedView, ShortfallView } from '../../shard/ports/view.ts';
 import type {
   ApiCounts,
   ApiNeed,
+  ApiOffering,
   ApiPenalty,
   ApiQuantities,
   ApiQueue,
@@ -107,6 +109,18 @@ export function shortfall(of: ShortfallView): ApiShortfall {
     missing: quantities(of.deficit),
     priority: of.priority,
     ageCycles: of.ageCycles,
+  };
+}
+
+export function offering(of: OfferingBackoffView): ApiOffering {
+  return {
+    provider: of.provider,
+    instanceType: of.instanceType,
+    zone: of.zone,
+    capacityType: capacityTypeName(of.capacityType),
+    sinceAtMs: of.sinceMs,
+    untilMs: of.untilMs,
+    failures: of.failures,
   };
 }
 

@@ -8,6 +8,7 @@ import {
   byState,
   capacityTypeName,
   need,
+  offering,
   queue,
   rails,
   shortfall,
@@ -23,6 +24,7 @@ import type {
   ApiMachines,
   ApiNeedExplanations,
   ApiNeeds,
+  ApiOfferings,
   ApiOverview,
   ApiShortfall,
   ApiStatus,
@@ -41,6 +43,7 @@ export const API_PREFIX = '/api/v1';
 const NAMES_SHOWN_MAX = 24;
 const CLUSTERS_SHOWN_MAX = 20;
 const SHORTFALLS_SHOWN_MAX = 20;
+const OFFERINGS_SHOWN_MAX = 8;
 const ROWS_USUAL = 100;
 const ACTION_KINDS: readonly ActionName[] = ['Bootstrap', 'Provision', 'Reclaim', 'Preempt', 'Delete'];
 
@@ -56,6 +59,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   actions,
   clusters,
   shortfalls,
+  offerings,
 };
 
 /** `path` is what follows the prefix. Throws a ShardError for what cannot be answered. */
@@ -134,6 +138,7 @@ async function overview(context: ApiContext, query: Query): Promise<ApiOverview>
       clusters: cost.byCluster.length,
     },
     shortfalls: view.shortfalls().slice(0, SHORTFALLS_SHOWN_MAX).map(shortfall),
+    offerings: view.offeringsInBackoff().slice(0, OFFERINGS_SHOWN_MAX).map(offering),
   };
 }
 
@@ -311,6 +316,7 @@ async function clusters({ view }: ApiContext, query: Query): Promise<ApiClusters
   const asked = {
     prefix: query.text('prefix'),
     unmetOnly: query.flag('unmet'),
+    disconnectedOnly: query.flag('disconnected'),
     after: query.text('after'),
     limit: query.limit(ROWS_USUAL),
   };
@@ -347,6 +353,11 @@ async function clusters({ view }: ApiContext, query: Query): Promise<ApiClusters
 function shortfalls({ view }: ApiContext, query: Query): { readonly shortfalls: readonly ApiShortfall[] } {
   query.end();
   return { shortfalls: view.shortfalls().map(shortfall) };
+}
+
+function offerings({ view, nowMs }: ApiContext, query: Query): ApiOfferings {
+  query.end();
+  return { nowMs: nowMs(), offerings: view.offeringsInBackoff().map(offering) };
 }
 
 function decodeId(text: string): string {

@@ -92,6 +92,8 @@ export interface ApiOverview extends ApiStatus {
   readonly zones: number;
   readonly cost: ApiCost;
   readonly shortfalls: readonly ApiShortfall[];
+  /** In back-off; beyond a limit the rest is left out. */
+  readonly offerings: readonly ApiOffering[];
 }
 
 export interface ApiNamedCounts {
@@ -213,6 +215,23 @@ export interface ApiMachines {
   readonly matching: number;
   readonly machines: readonly ApiMachine[];
   readonly next: string;
+}
+
+/** Left alone as a whole. */
+export interface ApiOffering {
+  readonly provider: string;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: CapacityTypeName;
+  readonly sinceAtMs: number;
+  readonly untilMs: number;
+  readonly failures: number;
+}
+
+export interface ApiOfferings {
+  readonly nowMs: number;
+  /** The one that is taken up again first at the head. */
+  readonly offerings: readonly ApiOffering[];
 }
 
 export interface ApiBackoff {

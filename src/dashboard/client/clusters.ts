@@ -29,6 +29,11 @@ export function clustersPage(page: HTMLElement): void {
     value: parameters.get('prefix') ?? '',
   });
   const unmet = h('input', { name: 'unmet', type: 'checkbox', checked: parameters.get('unmet') === '1' });
+  const gone = h('input', {
+    name: 'disconnected',
+    type: 'checkbox',
+    checked: parameters.get('disconnected') === '1',
+  });
   const summary = h('p', { class: 'summary', role: 'status' });
   const rows = table(COLUMNS, 'Clusters by id');
   const trail = [''];
@@ -48,6 +53,7 @@ export function clustersPage(page: HTMLElement): void {
     },
     field('Id', prefix),
     h('label', { class: 'check' }, unmet, 'with unmet needs'),
+    h('label', { class: 'check' }, gone, 'not connected'),
     h('button', {}, 'Show'),
   );
   fill(
@@ -62,6 +68,7 @@ export function clustersPage(page: HTMLElement): void {
     const query = queryOf({
       prefix: prefix.value.trim(),
       unmet: unmet.checked,
+      disconnected: gone.checked,
       limit: PAGE,
       after: trail.at(-1)!,
     });
@@ -93,11 +100,12 @@ export function clustersPage(page: HTMLElement): void {
 
   function filter(): void {
     trail.splice(0, trail.length, '');
-    history.replaceState(
-      null,
-      '',
-      `/clusters${queryOf({ prefix: prefix.value.trim(), unmet: unmet.checked ? 1 : 0 })}`,
-    );
+    const shown = {
+      prefix: prefix.value.trim(),
+      unmet: unmet.checked ? 1 : 0,
+      disconnected: gone.checked ? 1 : 0,
+    };
+    history.replaceState(null, '', `/clusters${queryOf(shown)}`);
     poller.now();
   }
 
@@ -110,7 +118,7 @@ export function clustersPage(page: HTMLElement): void {
 }
 
 function since({ session }: ApiCluster, nowMs: number): string {
-  if (session === null) return 'not connected';
+  if (session === null) return 'not connected since the start';
   const forMs = age(nowMs - session.sinceAtMs);
   return session.connected ? `connected for ${forMs}` : `gone for ${forMs}`;
 }
@@ -123,6 +131,7 @@ function makeRow(cluster: ApiCluster, nowMs: number): Element {
   const { clusterId, session, needs, unmetNeeds, machines, byState } = cluster;
   const id = encodeURIComponent(clusterId);
   const notes = [
+    session?.connected !== true && needs > 0 ? 'its demand is kept' : '',
     cluster.reported ? '' : 'no demand sent since the start: nothing of it is given back',
     cluster.heldRollups > 0 ? `${count(cluster.heldRollups)} suspicious roll-ups held` : '',
     cluster.rejectedRollups > 0 ? `${count(cluster.rejectedRollups)} roll-ups refused` : '',

@@ -170,6 +170,7 @@ export function overviewPage(page: HTMLElement): void {
   function showRails({
     rails: set,
     queue: gauges,
+    offerings,
     isReady,
     notReadyReason,
     epoch,
@@ -197,6 +198,13 @@ export function overviewPage(page: HTMLElement): void {
         'In back-off',
         `${count(gauges.machinesInBackoff)} machines, ${count(gauges.offeringsInBackoff)} offerings`,
         gauges.machinesInBackoff + gauges.offeringsInBackoff > 0 ? 'warn' : '',
+      ),
+      ...offerings.flatMap(({ provider, instanceType, zone, capacityType, untilMs, failures }) =>
+        line(
+          `${instanceType}, ${zone}, ${capacityType} of ${provider}`,
+          `${count(failures)} creates failed, left alone for ${age(untilMs - nowMs)} more`,
+          'warn',
+        ),
       ),
       ...line('Reads waiting', count(gauges.readsWaiting)),
       ...line('Epoch', `${count(epoch)}, up ${age(nowMs - startedAtMs)}`),

@@ -1,4 +1,8 @@
 /** Tables, bars, badges, filters and charts. */
+
+/** On a phone a row is a card in tables of their own, and in those whose cells say what they are. */
+const STACKED = ':is(main > .scroll, .scroll:has(td:is([data-label], .empty)))';
+
 export const PARTS = `
 .swatch { display: inline-block; width: 9px; height: 9px; border-radius: 2px; background: var(--colour); flex: none; }
 .badge, .kind { display: inline-flex; align-items: center; gap: 6px; white-space: nowrap; }
@@ -83,16 +87,22 @@ button.quiet { height: 24px; padding: 0 8px; font-size: 12px; color: var(--link)
   button.quiet { height: 30px; font-size: 13px; }
   .legend { grid-template-columns: 1fr 1fr; gap: 2px 16px; }
   .legend .share { display: none; }
+  .card .scroll :is(th, td) { padding-right: 8px; }
+  .card .scroll :is(th, td):last-child { padding-right: 0; }
+  .card .scroll thead th { white-space: normal; vertical-align: bottom; }
+  .card .scroll :is(tbody th, td:not(.number)) { white-space: normal; overflow-wrap: anywhere; }
+  .card .scroll td:has(> .bar), .card .scroll .bar { min-width: 40px; }
+  .card .scroll .wide { width: auto; }
   /* A row is a card: nothing has to be scrolled sideways. */
-  main > .scroll :is(table, tbody) { display: block; }
-  main > .scroll thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  main > .scroll tbody tr { display: grid; grid-template-columns: 1fr 1fr; gap: 4px 14px; padding: 10px 12px; border-top: 1px solid var(--line); }
-  main > .scroll tbody tr:first-child { border-top: 0; }
-  main > .scroll :is(td, th), main > .scroll :is(th, td):first-child { display: block; border: 0; padding: 0; text-align: left; min-width: 0; max-width: none; white-space: normal; overflow-wrap: anywhere; }
-  main > .scroll :is(td:empty, .detail[hidden]) { display: none; }
-  main > .scroll td[data-label]::before { content: attr(data-label); display: block; color: var(--muted); font-size: 11px; }
-  main > .scroll :is(tbody th, .need, .notes, .empty, .detail > td) { grid-column: 1 / -1; }
-  main > .scroll tbody th { font-weight: 600; }
-  main > .scroll tr.detail { border-top: 0; background: var(--raised); }
+  ${STACKED} :is(table, tbody) { display: block; }
+  ${STACKED} thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  ${STACKED} tbody tr { display: grid; grid-template-columns: 1fr 1fr; gap: 4px 14px; padding: 10px 12px; border-top: 1px solid var(--line); }
+  ${STACKED} tbody tr:first-child { border-top: 0; }
+  ${STACKED} :is(td, th), ${STACKED} :is(th, td):first-child { display: block; border: 0; padding: 0; text-align: left; min-width: 0; max-width: none; white-space: normal; overflow-wrap: anywhere; }
+  ${STACKED} :is(td:empty, .detail[hidden]) { display: none; }
+  ${STACKED} td[data-label]::before { content: attr(data-label); display: block; color: var(--muted); font-size: 11px; }
+  ${STACKED} :is(tbody th, .need, .notes, .empty, .detail > td) { grid-column: 1 / -1; }
+  ${STACKED} tbody th { font-weight: 600; }
+  ${STACKED} tr.detail { border-top: 0; background: var(--raised); }
 }
 `;

@@ -10,8 +10,9 @@
 
 import { Flag } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
-import { CAPACITY_TYPE_NAMES } from '../../machine/capacity-type.ts';
+import { CAPACITY_TYPE_NAMES, type CapacityType } from '../../machine/capacity-type.ts';
 import { MachineState, STATE_COUNT } from '../../machine/state.ts';
+import type { OfferingBackoffView } from '../ports/fleet-view.ts';
 import type { ShardObserver } from '../ports/observer.ts';
 import type { ChangeSource, MachineChanged } from './changes.ts';
 import { DueHeap } from './due-heap.ts';
@@ -48,6 +49,11 @@ interface Offering {
 export interface BackoffView {
   readonly failuresInARow: number;
   readonly untilMs: number;
+}
+
+/** By number of its provider. */
+export interface OfferingView extends Omit<OfferingBackoffView, 'provider'> {
+  readonly provider: number;
 }
 
 export class Backoffs {
@@ -89,6 +95,23 @@ export class Backoffs {
     const offering = this.#offerings.get(this.#keyOf(slot));
     if (offering === undefined || offering.untilMs === 0) return null;
     return { untilMs: offering.untilMs, failuresInARow: offering.failuresInARow };
+  }
+
+  /** Those that are left alone now, the one that ends first at the head. */
+  offerings(): OfferingView[] {
+    const { shapes } = this.#inventory;
+    return [...this.#offerings.values()]
+      .filter(({ untilMs }) => untilMs > 0)
+      .map(({ provider, instanceType, zone, capacityType, beganMs, untilMs, failuresInARow }) => ({
+        provider,
+        instanceType: shapes.instanceTypes.get(instanceType),
+        zone: shapes.zones.get(zone),
+        capacityType: capacityType as CapacityType,
+        sinceMs: beganMs,
+        untilMs,
+        failures: failuresInARow,
+      }))
+      .sort((a, b) => a.untilMs - b.untilMs);
   }
 
   /** Listens to every change of a machine. */

@@ -97,6 +97,18 @@ export interface BackoffView {
   readonly text: string;
 }
 
+/** X12: a whole offering that is left alone, because creates in it failed one after the other. */
+export interface OfferingBackoffView {
+  readonly provider: string;
+  readonly instanceType: string;
+  readonly zone: string;
+  readonly capacityType: CapacityType;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  /** Creates that failed in a row. */
+  readonly failures: number;
+}
+
 /** An action between enqueueing and settlement. */
 export interface ActionView {
   readonly kind: ActionName;

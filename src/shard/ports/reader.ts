@@ -1,12 +1,20 @@
 /** All that may be looked at, in one interface: what the dashboard, the HTTP API and reports are given. Read-only. */
 import type { MachineExplanation, NeedExplanation } from './explain.ts';
-import type { ClustersPage, FleetSummary, MachinesPage, MachinesQuery, RailsView } from './fleet-view.ts';
+import type {
+  ClustersPage,
+  FleetSummary,
+  MachinesPage,
+  MachinesQuery,
+  OfferingBackoffView,
+  RailsView,
+} from './fleet-view.ts';
 import type { ShardGauges } from './observer.ts';
 import type { NeedsReader, ReportFacts, ShardStatus, ShortfallView } from './view.ts';
 
 export interface ClustersQuery {
   readonly prefix?: string;
   readonly unmetOnly?: boolean;
+  readonly disconnectedOnly?: boolean;
   /** The id that the page begins behind. */
   readonly after?: string;
   readonly limit?: number;
@@ -30,6 +38,8 @@ export interface ShardReader extends NeedsReader {
   /** At most a second old. */
   summary(): Promise<FleetSummary>;
   shortfalls(): readonly ShortfallView[];
+  /** X12: offerings that are left alone, the one that is taken up again first at the head. */
+  offeringsInBackoff(): readonly OfferingBackoffView[];
   reportFacts(): ReportFacts;
   /** `after` is the `next` of the page before; '' is the first. */
   machinesPage(query: MachinesQuery, after: string): Promise<MachinesPage>;

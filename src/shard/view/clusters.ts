@@ -11,13 +11,14 @@ export const CLUSTERS_PER_PAGE = 500;
 export function clustersPage(
   sources: ViewSources,
   unmet: UnmetRows,
-  { prefix, unmetOnly, after, limit }: ClustersQuery,
+  { prefix, unmetOnly, disconnectedOnly, after, limit }: ClustersQuery,
 ): ClustersPage {
   const { inventory, needs, clock } = sources;
   const { clusters } = inventory.tables;
   const sessions = new Map(sources.sessions().map((session) => [session.clusterId, session]));
   const refs = new Map<string, number>();
-  for (const id of sessions.keys()) refs.set(id, clusters.find(id));
+  // One that left is shown for as long as it has demand or machines.
+  for (const [id, { isConnected }] of sessions) if (isConnected) refs.set(id, clusters.find(id));
   for (const ref of needs.clusterRefs()) refs.set(clusters.get(ref), ref);
   for (let ref = 1; ref < clusters.refLimit; ref++) {
     if (ALL_STATES.some((state) => inventory.indexes.countOfCluster(ref, state) > 0))
@@ -25,6 +26,7 @@ export function clustersPage(
   }
   const matching = [...refs.keys()]
     .filter((id) => id.startsWith(prefix))
+    .filter((id) => !disconnectedOnly || sessions.get(id)?.isConnected !== true)
     .filter((id) => !unmetOnly || (unmet.ofCluster(refs.get(id)!)?.length ?? 0) > 0)
     .sort(compareBytewise);
   const first = after === '' ? 0 : matching.findIndex((id) => compareBytewise(id, after) > 0);
@@ -41,6 +43,7 @@ export function clustersPage(
 export interface ClustersQuery {
   readonly prefix: string;
   readonly unmetOnly: boolean;
+  readonly disconnectedOnly: boolean;
   readonly after: string;
   readonly limit: number;
 }

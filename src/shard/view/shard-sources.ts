@@ -72,6 +72,11 @@ export function shardSources({
     },
     machineBackoff: (slot) => backoffOf(shard, slot, shard.backoffs.ofMachine(slot)),
     offeringBackoff: (slot) => backoffOf(shard, slot, shard.backoffs.ofOffering(slot)),
+    offeringsInBackoff: () =>
+      shard.backoffs.offerings().map(({ provider, ...offering }) => ({
+        provider: providerNames[provider] ?? '',
+        ...offering,
+      })),
     actionOf: (slot) => actionOf(shard, slot),
   };
 }

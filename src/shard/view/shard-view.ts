@@ -8,6 +8,7 @@ import type {
   FleetSummary,
   MachinesPage,
   MachinesQuery,
+  OfferingBackoffView,
   RailsView,
 } from '../ports/fleet-view.ts';
 import type { ShardGauges } from '../ports/observer.ts';
@@ -76,13 +77,18 @@ export class ShardView implements ShardReader {
 
   async clustersPage(query: ClustersQuery): Promise<ClustersPage> {
     await this.#needs.inStep();
-    const { prefix = '', unmetOnly = false, after = '', limit = CLUSTERS_PER_PAGE } = query;
-    const bounded = Math.min(limit, CLUSTERS_PER_PAGE);
-    return clustersPage(this.#sources, this.#needs.unmet, { prefix, unmetOnly, after, limit: bounded });
+    const { prefix = '', unmetOnly = false, disconnectedOnly = false, after = '' } = query;
+    const limit = Math.min(query.limit ?? CLUSTERS_PER_PAGE, CLUSTERS_PER_PAGE);
+    const asked = { prefix, unmetOnly, disconnectedOnly, after, limit };
+    return clustersPage(this.#sources, this.#needs.unmet, asked);
   }
 
   shortfalls(): readonly ShortfallView[] {
     return shortfallsOf(this.#sources);
+  }
+
+  offeringsInBackoff(): readonly OfferingBackoffView[] {
+    return this.#sources.offeringsInBackoff();
   }
 
   reportFacts(): ReportFacts {

@@ -7,7 +7,13 @@ import type { Clock } from '../../base/clock.ts';
 import type { Engine } from '../../decision/engine.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
-import type { ActionView, BackoffView, RailsView, SessionView } from '../ports/fleet-view.ts';
+import type {
+  ActionView,
+  BackoffView,
+  OfferingBackoffView,
+  RailsView,
+  SessionView,
+} from '../ports/fleet-view.ts';
 import type { ShardGauges } from '../ports/observer.ts';
 import type { ShardStatus } from '../ports/view.ts';
 
@@ -41,6 +47,8 @@ export interface ViewSources {
   machineBackoff(slot: number): BackoffView | null;
   /** X12, of the machine's offering; null if it is in none. */
   offeringBackoff(slot: number): BackoffView | null;
+  /** X12: all of them, the one that ends first at the head. */
+  offeringsInBackoff(): readonly OfferingBackoffView[];
   /** X1: what is enqueued or running for the machine; null if nothing is. */
   actionOf(slot: number): ActionView | null;
 }

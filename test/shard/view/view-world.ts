@@ -10,6 +10,7 @@ import { VectorTable } from '../../../src/base/vectors.ts';
 import { ActionKind } from '../../../src/decision/actions.ts';
 import { type CycleCost, Engine, type PhaseListener } from '../../../src/decision/engine.ts';
 import { Inventory } from '../../../src/inventory/inventory.ts';
+import { CapacityType } from '../../../src/machine/capacity-type.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import { NeedTable } from '../../../src/needs/need-table.ts';
 import type { RollupRow } from '../../../src/needs/rollup.ts';
@@ -169,6 +170,11 @@ export class ViewWorld {
       needBackoff: (cluster, _fingerprint, group) =>
         this.needBackoffs.get(`${clusters.get(cluster)}/${groups.get(group)}`) ?? null,
       machineBackoff: (slot) => this.machineBackoffs.get(this.inventory.idOf(slot)) ?? null,
+      offeringsInBackoff: () =>
+        [...this.offeringBackoffs].map(([instanceType, { untilMs, failures }]) => ({
+          ...{ provider: 'test', instanceType, zone: 'zone-1', capacityType: CapacityType.OnDemand },
+          ...{ sinceMs: START_MS, untilMs, failures },
+        })),
       offeringBackoff: (slot) => this.offeringBackoffs.get(this.inventory.get(slot).instanceType) ?? null,
       actionOf: (slot) => this.actions.get(this.inventory.idOf(slot)) ?? null,
     };

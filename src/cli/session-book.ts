@@ -1,0 +1,43 @@
+/**
+ * Since when each cluster is connected, or is not: what a server of sessions forgets when a session ends, and what somebody who
+ * looks for a missing cluster wants to know first.
+ */
+import type { SessionView as OpenSession, OperatorEvent } from '../session/operators.ts';
+import type { SessionView } from '../shard/ports/fleet-view.ts';
+
+/** As many as the shard has refs for; beyond it the first that left is forgotten. */
+const GONE_MAX = 65_535;
+
+interface Gone {
+  readonly sinceMs: number;
+  readonly peer: string;
+}
+
+export class SessionBook {
+  /** By cluster, in the order in which they left. */
+  readonly #gone = new Map<string, Gone>();
+
+  note({ kind, clusterId, peer }: OperatorEvent, nowMs: number): void {
+    if (kind !== 'session_ended' && kind !== 'session_opened') return;
+    this.#gone.delete(clusterId);
+    if (kind === 'session_opened') return;
+    this.#gone.set(clusterId, { sinceMs: nowMs, peer });
+    const [first] = this.#gone.keys();
+    if (this.#gone.size > GONE_MAX) this.#gone.delete(first!);
+  }
+
+  views(open: readonly OpenSession[]): SessionView[] {
+    const views = open.map(({ clusterId, sinceMs, peer, outboxDepth, lastRollupMs }) => ({
+      clusterId,
+      isConnected: true,
+      sinceMs,
+      peer,
+      outboxFrames: outboxDepth,
+      lastRollupAtMs: lastRollupMs ?? 0,
+    }));
+    for (const [clusterId, { sinceMs, peer }] of this.#gone) {
+      views.push({ clusterId, isConnected: false, sinceMs, peer, outboxFrames: 0, lastRollupAtMs: 0 });
+    }
+    return views;
+  }
+}
