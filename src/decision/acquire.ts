@@ -77,8 +77,8 @@ export class Acquisition {
         continue;
       }
       this.#take(unmet, entry, slot, actions, served);
-      walk.skip();
       if (left === 0) return;
+      walk.skip();
     }
   }
 

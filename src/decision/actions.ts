@@ -2,7 +2,16 @@
  * The decided actions of one cycle, in order (R4), as columns that are reused: a burst of 50,000 actions
  * makes no objects. Refs are those of the inventory's tables.
  */
-import { widerF64, widerI32, widerU8, widerU32 } from './columns.ts';
+import {
+  columnF64,
+  columnI32,
+  columnU8,
+  columnU32,
+  widerF64,
+  widerI32,
+  widerU8,
+  widerU32,
+} from './columns.ts';
 
 export const ActionKind = { Bootstrap: 1, Provision: 2, Reclaim: 3, Preempt: 4, Delete: 5 } as const;
 export type ActionKind = (typeof ActionKind)[keyof typeof ActionKind];
@@ -45,18 +54,18 @@ const NOBODY: ActionNeed = {
 
 export class ActionList {
   count = 0;
-  kind = new Uint8Array(256);
-  slot = new Uint32Array(256);
+  kind = columnU8(256);
+  slot = columnU32(256);
   /** Cluster of the machine: the one it is bound to, or will be. */
-  cluster = new Uint32Array(256);
+  cluster = columnU32(256);
   /** Cluster of the need that it is done for; of a preemption: the preemptor's. */
-  forCluster = new Uint32Array(256);
-  fingerprint = new Uint32Array(256);
-  group = new Uint32Array(256);
-  priority = new Int32Array(256);
-  interruptionPenalty = new Uint8Array(256);
-  reclamationPenalty = new Uint8Array(256);
-  graceSeconds = new Float64Array(256);
+  forCluster = columnU32(256);
+  fingerprint = columnU32(256);
+  group = columnU32(256);
+  priority = columnI32(256);
+  interruptionPenalty = columnU8(256);
+  reclamationPenalty = columnU8(256);
+  graceSeconds = columnF64(256);
 
   clear(): void {
     this.count = 0;

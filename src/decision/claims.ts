@@ -4,7 +4,9 @@
  * A change of hands tells whom it concerns: the need that loses a machine, and the gang that the machine
  * is stamped for, must be looked at again.
  */
+
 import type { ClusterState } from './clusters.ts';
+import { columnU32 } from './columns.ts';
 import { type Fleet, Role } from './fleet.ts';
 import { Mark, type NeedColumns, NeedKind } from './need-columns.ts';
 
@@ -19,7 +21,7 @@ export class Claims {
   constructor(fleet: Fleet, needs: NeedColumns) {
     this.#fleet = fleet;
     this.#needs = needs;
-    this.#walkedIn = new Uint32Array(fleet.role.length);
+    this.#walkedIn = columnU32(fleet.role.length);
   }
 
   /**

@@ -45,7 +45,8 @@ const NO_FLAGS = new Uint8Array(0);
 export class ClusterState {
   readonly ref: number;
   readonly lanes: Lane[] = [];
-  readonly laneOf = new Map<number, Lane>();
+  /** By family. */
+  readonly #laneOf: (Lane | undefined)[] = [];
   /**
    * Rows of the need table, as last read: index in the cluster's slice → its stamp, and its need. Rows that may
    * fold have no stamp (0) until a machine carries it or a count needs it: most never do.
@@ -87,11 +88,15 @@ export class ClusterState {
     this.ref = ref;
   }
 
+  dropLanes(): void {
+    this.lanes.length = this.#laneOf.length = 0;
+  }
+
   lane(family: number): Lane {
-    let lane = this.laneOf.get(family);
+    let lane = this.#laneOf[family];
     if (lane === undefined) {
       lane = { family, configured: 0, configuring: 0 };
-      this.laneOf.set(family, lane);
+      this.#laneOf[family] = lane;
       this.lanes.push(lane);
     }
     return lane;

@@ -1,36 +1,70 @@
-/** Typed arrays that grow: a copy of twice the length when an index lies beyond the end. */
+/**
+ * Columns: typed arrays by slot, need or stamp, and how they grow: a copy of twice the length when an index lies beyond the
+ * end.
+ *
+ * Large ones are over a SharedArrayBuffer, although no other thread reads them: V8 counts an ArrayBuffer's bytes against
+ * its heap and begins a full collection for every 64 MB, and a first cycle makes some 200 MB of columns. Shared memory is
+ * not counted. What an engine leaves behind is therefore freed with the next collection and brings none about.
+ */
 
-export function widerU8(array: Uint8Array<ArrayBuffer>, index: number): Uint8Array<ArrayBuffer> {
+/** Below this they are not what a collection begins for. */
+const SHARED_FROM_BYTES = 65_536;
+
+function bufferOf(bytes: number): ArrayBufferLike {
+  return bytes < SHARED_FROM_BYTES ? new ArrayBuffer(bytes) : new SharedArrayBuffer(bytes);
+}
+
+export function columnU8(length: number): Uint8Array {
+  return new Uint8Array(bufferOf(length));
+}
+
+export function columnU16(length: number): Uint16Array {
+  return new Uint16Array(bufferOf(2 * length));
+}
+
+export function columnU32(length: number): Uint32Array {
+  return new Uint32Array(bufferOf(4 * length));
+}
+
+export function columnI32(length: number): Int32Array {
+  return new Int32Array(bufferOf(4 * length));
+}
+
+export function columnF64(length: number): Float64Array {
+  return new Float64Array(bufferOf(8 * length));
+}
+
+export function widerU8(array: Uint8Array, index: number): Uint8Array {
   if (index < array.length) return array;
-  const wider = new Uint8Array(Math.max(index + 1, 2 * array.length));
+  const wider = columnU8(Math.max(index + 1, 2 * array.length));
   wider.set(array);
   return wider;
 }
 
-export function widerU16(array: Uint16Array<ArrayBuffer>, index: number): Uint16Array<ArrayBuffer> {
+export function widerU16(array: Uint16Array, index: number): Uint16Array {
   if (index < array.length) return array;
-  const wider = new Uint16Array(Math.max(index + 1, 2 * array.length));
+  const wider = columnU16(Math.max(index + 1, 2 * array.length));
   wider.set(array);
   return wider;
 }
 
-export function widerU32(array: Uint32Array<ArrayBuffer>, index: number): Uint32Array<ArrayBuffer> {
+export function widerU32(array: Uint32Array, index: number): Uint32Array {
   if (index < array.length) return array;
-  const wider = new Uint32Array(Math.max(index + 1, 2 * array.length));
+  const wider = columnU32(Math.max(index + 1, 2 * array.length));
   wider.set(array);
   return wider;
 }
 
-export function widerI32(array: Int32Array<ArrayBuffer>, index: number): Int32Array<ArrayBuffer> {
+export function widerI32(array: Int32Array, index: number): Int32Array {
   if (index < array.length) return array;
-  const wider = new Int32Array(Math.max(index + 1, 2 * array.length));
+  const wider = columnI32(Math.max(index + 1, 2 * array.length));
   wider.set(array);
   return wider;
 }
 
-export function widerF64(array: Float64Array<ArrayBuffer>, index: number): Float64Array<ArrayBuffer> {
+export function widerF64(array: Float64Array, index: number): Float64Array {
   if (index < array.length) return array;
-  const wider = new Float64Array(Math.max(index + 1, 2 * array.length));
+  const wider = columnF64(Math.max(index + 1, 2 * array.length));
   wider.set(array);
   return wider;
 }

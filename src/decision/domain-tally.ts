@@ -7,7 +7,7 @@
  *              own, creditable, total      f64 × width, units by wanted dimension
  */
 import type { VectorTable } from '../base/vectors.ts';
-import { widerF64, widerU8, widerU32 } from './columns.ts';
+import { columnF64, columnU8, columnU32, widerF64, widerU8, widerU32 } from './columns.ts';
 import type { Domains } from './domains.ts';
 import type { Families } from './families.ts';
 
@@ -18,13 +18,13 @@ export class DomainTally {
   #aggregate = 0;
   #width = 0;
   /** By domain: entry + 1, valid if the entry names the domain. */
-  #entryOf = new Uint32Array(256);
-  #domain = new Uint32Array(16);
-  #count = new Float64Array(16);
-  #own = new Float64Array(64);
-  #creditable = new Float64Array(64);
-  #total = new Float64Array(64);
-  #freeCounted = new Uint8Array(16);
+  #entryOf = columnU32(256);
+  #domain = columnU32(16);
+  #count = columnF64(16);
+  #own = columnF64(64);
+  #creditable = columnF64(64);
+  #total = columnF64(64);
+  #freeCounted = columnU8(16);
   #entryCount = 0;
 
   constructor(vectors: VectorTable, families: Families) {

@@ -8,7 +8,7 @@ import { compareBytewise } from '../base/dimensions.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { attributeOf } from '../inventory/shapes.ts';
 import type { SlotAttributes } from './attributes.ts';
-import { widerU32 } from './columns.ts';
+import { columnU32, widerU32 } from './columns.ts';
 import type { Families } from './families.ts';
 import { Look } from './filters.ts';
 
@@ -21,8 +21,8 @@ export class Domains {
   readonly #inventory: Inventory;
   readonly #families: Families;
   readonly #attributes: SlotAttributes;
-  #ofShape = new Uint32Array(256);
-  #ofFamily = new Uint32Array(64);
+  #ofShape = columnU32(256);
+  #ofFamily = columnU32(64);
   /** By domain, where `look` is Shape: its shapes. */
   readonly #shapesIn: number[][] = [[]];
   readonly #byText = new Map<string, number>();

@@ -24,7 +24,7 @@ import {
   type ShapeTable,
   ZONE_KEY,
 } from '../inventory/shapes.ts';
-import { widerF64, widerU32 } from './columns.ts';
+import { columnF64, columnU32, widerF64, widerU32 } from './columns.ts';
 
 /** A label with more values than this is fine: a zone has three values, a rack label thousands. */
 export const COARSE_VALUES_MAX = 64;
@@ -37,15 +37,15 @@ export class Families {
   /** Values seen of each label that is not fine (yet), with the number of shapes that have them. */
   readonly #valuesOf = new Map<string, Map<string, number>>();
   readonly fineKeys = new Set<string>();
-  familyOf = new Uint32Array(1024);
-  machinesIn = new Uint32Array(1024);
-  freeIn = new Uint32Array(1024);
-  openIn = new Uint32Array(1024);
-  #openPosition = new Uint32Array(1024);
-  machines = new Uint32Array(64);
-  free = new Uint32Array(64);
-  open = new Uint32Array(64);
-  capacity = new Float64Array(64 * 8);
+  familyOf = columnU32(1024);
+  machinesIn = columnU32(1024);
+  freeIn = columnU32(1024);
+  openIn = columnU32(1024);
+  #openPosition = columnU32(1024);
+  machines = columnU32(64);
+  free = columnU32(64);
+  open = columnU32(64);
+  capacity = columnF64(64 * 8);
   /** Doubles per family in `capacity`; at least the number of dimensions. */
   stride = 8;
   /** One shape of each family, whose attributes (fine values aside) are the family's. */
@@ -206,7 +206,7 @@ export class Families {
     const needed = this.#vectors.dimensions.count;
     if (needed <= this.stride) return;
     this.stride = 2 * needed;
-    this.capacity = new Float64Array((this.#count + 64) * this.stride);
+    this.capacity = columnF64((this.#count + 64) * this.stride);
     for (let family = 1; family <= this.#count; family++) {
       this.#writeCapacity(family, this.#sample[family]!.capacity);
     }

@@ -10,7 +10,7 @@ import { attributeOf } from '../inventory/shapes.ts';
 import type { ProfileTable } from '../needs/profiles.ts';
 import { matches, Operator, type Requirement } from '../needs/requirements.ts';
 import type { SlotAttributes } from './attributes.ts';
-import { widerU8 } from './columns.ts';
+import { columnU32, widerU8 } from './columns.ts';
 import { type Families, FINE, familyAttribute } from './families.ts';
 
 /** How far a filter has to look before it knows. */
@@ -30,13 +30,13 @@ export interface Filter {
   readonly requirements: readonly Requirement[];
   look: Look;
   /** By family: 1 = its machines match (perhaps, if `look` is further) and cover min_unit. */
-  eligible: Uint8Array<ArrayBuffer>;
+  eligible: Uint8Array;
   /** The eligible families. */
   readonly families: number[];
   /** Families looked at so far; later ones are new. */
   familiesSeen: number;
   /** By shape, for `look` ≥ Shape: 0 not asked, 1 matches (perhaps), 2 does not. */
-  shapeAnswer: Uint8Array<ArrayBuffer>;
+  shapeAnswer: Uint8Array;
   references: number;
   /** A1: whole gangs of `gangsOf` that fit into the free machines, as of `gangsAt` of freeVersion. */
   gangsOf: number;
@@ -52,12 +52,12 @@ export class Filters {
   /** By requirement set, then by min_unit. */
   readonly #bySet: (Map<number, Filter> | undefined)[] = [];
   /** By requirement set, while it has filters: what families answered. */
-  readonly #answers: (Uint8Array<ArrayBuffer> | undefined)[] = [];
+  readonly #answers: (Uint8Array | undefined)[] = [];
   readonly #beyondFamily = new Set<Filter>();
   readonly #byId: (Filter | undefined)[] = [undefined];
   readonly #freeIds: number[] = [];
   /** Ids of filters asked for lately, by a hash of what they are. */
-  readonly #memo = new Uint32Array(2 ** (32 - MEMO_SHIFT));
+  readonly #memo = columnU32(2 ** (32 - MEMO_SHIFT));
 
   constructor(inventory: Inventory, profiles: ProfileTable, families: Families, attributes: SlotAttributes) {
     this.#inventory = inventory;
@@ -72,7 +72,7 @@ export class Filters {
 
   /** The filter of a profile's requirement set and a min_unit, with one more reference. */
   intern(profile: number, minUnit: number): Filter {
-    const { requirementSet } = this.#profiles.get(profile);
+    const requirementSet = this.#profiles.columns.requirementSet[profile]!;
     const place = (Math.imul(requirementSet, 0x9e3779b1) ^ Math.imul(minUnit, 0x85ebca77)) >>> MEMO_SHIFT;
     const remembered = this.#byId[this.#memo[place]!];
     if (remembered?.requirementSet === requirementSet && remembered.minUnit === minUnit) {

@@ -24,7 +24,7 @@ import { isReleasable } from '../machine/capacity-type.ts';
 import { BUCKET_DOLLARS } from '../machine/penalty.ts';
 import { MachineState } from '../machine/state.ts';
 import { ClusterState } from './clusters.ts';
-import { widerF64, widerU32 } from './columns.ts';
+import { columnF64, columnU8, columnU16, columnU32, widerF64, widerU32 } from './columns.ts';
 import type { Families } from './families.ts';
 import { KeepLists } from './keep-lists.ts';
 import { SlotList } from './slot-list.ts';
@@ -80,12 +80,12 @@ export class Fleet {
   /** Order of a need's own machines: Configured, Configuring, Creating, each in keep order. */
   readonly compareStamped: (a: number, b: number) => number;
   /** By family: list ids; 0 = none. */
-  idleList = new Uint32Array(64);
-  orphanList = new Uint32Array(64);
+  idleList = columnU32(64);
+  orphanList = columnU32(64);
   /** Speculative machines by family and probability: lane numbers of a family, and each lane's facts. */
   readonly offerLanesOf: number[][] = [];
-  offerProbability = new Float64Array(64);
-  offerList = new Uint32Array(64);
+  offerProbability = columnF64(64);
+  offerList = columnU32(64);
   #offerLaneCount = 0;
   readonly clusters: (ClusterState | undefined)[] = [];
   /** Stamps that machines brought: a row may be waiting for one (normalise.ts). */
@@ -104,16 +104,16 @@ export class Fleet {
     this.families = families;
     this.stamps = stamps;
     const slots = inventory.columns.rowCapacity;
-    this.role = new Uint8Array(slots);
-    this.shape = new Uint32Array(slots);
-    this.stamp = new Uint32Array(slots);
-    this.cluster = new Uint16Array(slots);
-    this.claim = new Uint32Array(slots);
-    this.nextClaim = new Uint32Array(slots);
-    this.previousClaim = new Uint32Array(slots);
+    this.role = columnU8(slots);
+    this.shape = columnU32(slots);
+    this.stamp = columnU32(slots);
+    this.cluster = columnU16(slots);
+    this.claim = columnU32(slots);
+    this.nextClaim = columnU32(slots);
+    this.previousClaim = columnU32(slots);
     this.victims = new VictimQueue(inventory);
-    this.#generation = new Uint32Array(slots);
-    this.#openOrphans = new Uint8Array(slots);
+    this.#generation = columnU32(slots);
+    this.#openOrphans = columnU8(slots);
     const { pricePerHourUsd: price, idRank, reclamationPenalty } = inventory.columns;
     const role = this.role;
     const byPrice = (a: number, b: number): number =>
@@ -220,8 +220,7 @@ export class Fleet {
         if (configured !== 0) this.keep.drop(configured);
         if (configuring !== 0) this.keep.drop(configuring);
       }
-      cluster.lanes.length = 0;
-      cluster.laneOf.clear();
+      cluster.dropLanes();
       cluster.stale = true;
       cluster.touched = true;
     }

@@ -4,11 +4,13 @@
  * cost nothing until one of those machines changes. The others weigh every domain in which they have, or
  * could get, machines, and reserve what they will acquire there.
  */
+
 import type { VectorTable } from '../base/vectors.ts';
 import type { ProfileTable } from '../needs/profiles.ts';
 import type { SlotAttributes } from './attributes.ts';
 import type { Claims } from './claims.ts';
 import type { ClusterState } from './clusters.ts';
+import { columnF64 } from './columns.ts';
 import { DomainTally } from './domain-tally.ts';
 import { Domains } from './domains.ts';
 import type { Drains } from './drains.ts';
@@ -368,7 +370,7 @@ export class Gangs {
     return remaining === 0;
   }
 
-  #scratchUnits = new Float64Array(8);
+  #scratchUnits = columnF64(8);
 
   #scratch(length: number): Float64Array {
     if (this.#scratchUnits.length < length) this.#scratchUnits = new Float64Array(2 * length);

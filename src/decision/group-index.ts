@@ -4,12 +4,14 @@
  *
  *   places   u32   base + index of the group: what is below the base is of an earlier cluster, so nothing is cleared between
  */
+
 import type { FoldGroup } from './clusters.ts';
+import { columnU32 } from './columns.ts';
 
 const PLACES_AT_START = 1_024;
 
 export class GroupIndex {
-  #places = new Uint32Array(PLACES_AT_START);
+  #places = columnU32(PLACES_AT_START);
   #base = 0;
   #added = 0;
 
@@ -21,7 +23,7 @@ export class GroupIndex {
     if (!isTooSmall && this.#base + rowCount < 0xffff_ffff) return;
     let length = this.#places.length;
     while (rowCount * 2 > length) length *= 2;
-    this.#places = new Uint32Array(length);
+    this.#places = columnU32(length);
     this.#base = 1;
   }
 

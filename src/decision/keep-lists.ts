@@ -16,7 +16,7 @@
  * vain: taking a machine costs nothing here. A position is block × 16 + index, good until the next `add` or `remove`.
  */
 import { assert } from '../base/assert.ts';
-import { widerU8, widerU32 } from './columns.ts';
+import { columnU8, columnU32, widerU8, widerU32 } from './columns.ts';
 
 const BLOCK_SHIFT = 4;
 const BLOCK_ITEMS = 1 << BLOCK_SHIFT;
@@ -31,24 +31,24 @@ export class KeepLists {
   readonly #compare: (slotA: number, slotB: number) => number;
   readonly #claim: Uint32Array;
   readonly #blockOf: Uint32Array;
-  #first = new Uint32Array(64);
-  #last = new Uint32Array(64);
-  #blockCount = new Uint32Array(64);
-  readonly #directories: (Uint32Array<ArrayBuffer> | undefined)[] = [];
+  #first = columnU32(64);
+  #last = columnU32(64);
+  #blockCount = columnU32(64);
+  readonly #directories: (Uint32Array | undefined)[] = [];
   #listLimit = 1;
   #freeList = 0;
-  #items = new Uint32Array(64 * BLOCK_ITEMS);
-  #count = new Uint8Array(64);
-  #latest = new Uint32Array(64);
-  #listOf = new Uint32Array(64);
-  #next = new Uint32Array(64);
-  #previous = new Uint32Array(64);
+  #items = columnU32(64 * BLOCK_ITEMS);
+  #count = columnU8(64);
+  #latest = columnU32(64);
+  #listOf = columnU32(64);
+  #next = columnU32(64);
+  #previous = columnU32(64);
   #blockLimit = 1;
   #freeBlock = 0;
 
   /** `claim` by slot: a greater number is a later need, 0 is nobody. */
   constructor(slotsMax: number, compare: (slotA: number, slotB: number) => number, claim: Uint32Array) {
-    this.#blockOf = new Uint32Array(slotsMax);
+    this.#blockOf = columnU32(slotsMax);
     this.#compare = compare;
     this.#claim = claim;
   }

@@ -29,7 +29,18 @@
  * Slices come in multiples of 32 needs and are reused.
  */
 import type { VectorTable } from '../base/vectors.ts';
-import { widerF64, widerI32, widerU8, widerU16, widerU32 } from './columns.ts';
+import {
+  columnF64,
+  columnI32,
+  columnU8,
+  columnU16,
+  columnU32,
+  widerF64,
+  widerI32,
+  widerU8,
+  widerU16,
+  widerU32,
+} from './columns.ts';
 import type { Families } from './families.ts';
 
 export const NeedKind = { Plain: 0, Fold: 1, Gang: 2 } as const;
@@ -69,34 +80,34 @@ export const WalkPart = {
 
 const NEEDS_AT_START = 64;
 /** A cluster has about 130 needs after folding; less than a tenth of the room is left empty. */
-const SLICE_STEP = 32;
+export const SLICE_STEP = 32;
 
 export class NeedColumns {
-  cluster = new Uint32Array(NEEDS_AT_START);
-  kind = new Uint8Array(NEEDS_AT_START);
-  marks = new Uint16Array(NEEDS_AT_START);
-  profile = new Uint32Array(NEEDS_AT_START);
-  filter = new Uint32Array(NEEDS_AT_START);
-  aggregate = new Uint32Array(NEEDS_AT_START);
-  multiplier = new Uint32Array(NEEDS_AT_START);
-  firstRow = new Uint32Array(NEEDS_AT_START);
-  stamp = new Uint32Array(NEEDS_AT_START);
-  plainStamp = new Uint32Array(NEEDS_AT_START);
-  priority = new Int32Array(NEEDS_AT_START);
-  interruptionPenalty = new Uint8Array(NEEDS_AT_START);
-  reclamationPenalty = new Uint8Array(NEEDS_AT_START);
-  arrivalMs = new Float64Array(NEEDS_AT_START);
-  firstClaim = new Uint32Array(NEEDS_AT_START);
-  claimCount = new Uint32Array(NEEDS_AT_START);
-  creditCount = new Uint32Array(NEEDS_AT_START);
-  ownCount = new Uint32Array(NEEDS_AT_START);
-  gangsHeld = new Float64Array(NEEDS_AT_START);
-  lastTaken = new Uint32Array(NEEDS_AT_START);
-  lastPart = new Uint8Array(NEEDS_AT_START);
-  domain = new Uint32Array(NEEDS_AT_START);
+  cluster = columnU32(NEEDS_AT_START);
+  kind = columnU8(NEEDS_AT_START);
+  marks = columnU16(NEEDS_AT_START);
+  profile = columnU32(NEEDS_AT_START);
+  filter = columnU32(NEEDS_AT_START);
+  aggregate = columnU32(NEEDS_AT_START);
+  multiplier = columnU32(NEEDS_AT_START);
+  firstRow = columnU32(NEEDS_AT_START);
+  stamp = columnU32(NEEDS_AT_START);
+  plainStamp = columnU32(NEEDS_AT_START);
+  priority = columnI32(NEEDS_AT_START);
+  interruptionPenalty = columnU8(NEEDS_AT_START);
+  reclamationPenalty = columnU8(NEEDS_AT_START);
+  arrivalMs = columnF64(NEEDS_AT_START);
+  firstClaim = columnU32(NEEDS_AT_START);
+  claimCount = columnU32(NEEDS_AT_START);
+  creditCount = columnU32(NEEDS_AT_START);
+  ownCount = columnU32(NEEDS_AT_START);
+  gangsHeld = columnF64(NEEDS_AT_START);
+  lastTaken = columnU32(NEEDS_AT_START);
+  lastPart = columnU8(NEEDS_AT_START);
+  domain = columnU32(NEEDS_AT_START);
   width = 4;
-  remaining = new Float64Array(NEEDS_AT_START * 4);
-  afterOwn = new Float64Array(NEEDS_AT_START * 4);
+  remaining = columnF64(NEEDS_AT_START * 4);
+  afterOwn = columnF64(NEEDS_AT_START * 4);
   readonly #freeSlices: number[][] = [];
   #limit = 1;
 
@@ -137,8 +148,8 @@ export class NeedColumns {
     this.width = dimensionCount;
   }
 
-  #respaced(units: Float64Array, width: number): Float64Array<ArrayBuffer> {
-    const wider = new Float64Array(this.cluster.length * width);
+  #respaced(units: Float64Array, width: number): Float64Array {
+    const wider = columnF64(this.cluster.length * width);
     for (let need = 0; need < this.#limit; need++) {
       for (let index = 0; index < this.width; index++) {
         wider[need * width + index] = units[need * this.width + index]!;

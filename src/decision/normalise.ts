@@ -2,10 +2,12 @@
  * Normalisation: from the rows of a roll-up, and the answer which of them fold (folding.ts), to the needs that
  * phase 1 walks, in order N4.
  */
+
 import type { VectorTable } from '../base/vectors.ts';
 import type { NeedTable } from '../needs/need-table.ts';
 import type { Claims } from './claims.ts';
 import type { ClusterState, FoldGroup } from './clusters.ts';
+import { columnU32 } from './columns.ts';
 import type { Filter, Filters } from './filters.ts';
 import type { Fleet } from './fleet.ts';
 import { Mark, type NeedColumns, NeedKind } from './need-columns.ts';
@@ -26,7 +28,7 @@ export class Normaliser {
   readonly #order: NeedOrder;
   readonly #rows: ClusterRows;
   readonly #claims: Claims;
-  #heirOf = new Uint32Array(256);
+  #heirOf = columnU32(256);
   /** Of the row written before, within one build: the next one mostly asks for the same. */
   #lastFilter: Filter | null = null;
 
@@ -192,7 +194,6 @@ export class Normaliser {
     const table = this.#needTable;
     const tableRow = table.sliceStart(cluster.ref) + row;
     const profileRef = table.profile[tableRow]!;
-    const profile = table.profiles.get(profileRef);
     const minUnit = table.minUnit[tableRow]!;
     const before = this.#lastFilter;
     const filter =
@@ -200,7 +201,7 @@ export class Normaliser {
         ? this.#filters.retain(before)
         : this.#filters.intern(profileRef, minUnit);
     this.#lastFilter = filter;
-    const kind = profile.sameKeys.length > 0 ? NeedKind.Gang : NeedKind.Plain;
+    const kind = table.profiles.columns.hasSame[profileRef] === 1 ? NeedKind.Gang : NeedKind.Plain;
     const stamp = this.#rows.stampOf(cluster, row);
     this.#write(cluster, need, kind, profileRef, filter, table.aggregate[tableRow]!, 1, row, stamp, 0);
     this.#needs.arrivalMs[need] = table.arrivalMs[tableRow]!;
@@ -264,10 +265,10 @@ export class Normaliser {
     needs.firstRow[need] = firstRow;
     needs.stamp[need] = stamp;
     needs.plainStamp[need] = plainStamp;
-    const known = this.#needTable.profiles.get(profile);
-    needs.priority[need] = known.priority;
-    needs.interruptionPenalty[need] = known.interruptionPenalty;
-    needs.reclamationPenalty[need] = known.reclamationPenalty;
+    const { columns } = this.#needTable.profiles;
+    needs.priority[need] = columns.priority[profile]!;
+    needs.interruptionPenalty[need] = columns.interruptionPenalty[profile]!;
+    needs.reclamationPenalty[need] = columns.reclamationPenalty[profile]!;
     needs.firstClaim[need] = 0;
     needs.claimCount[need] = 0;
     needs.creditCount[need] = 0;
@@ -286,7 +287,7 @@ export class Normaliser {
   }
 
   #foldKey(group: FoldGroup, key: NeedKey): NeedKey {
-    key.priority = this.#needTable.profiles.get(group.profile).priority;
+    key.priority = this.#needTable.profiles.columns.priority[group.profile]!;
     key.arrivalMs = group.arrivalMs;
     key.profile = group.profile;
     key.group = this.#fleet.stamps.group[group.stamp]!;
@@ -297,7 +298,7 @@ export class Normaliser {
     const table = this.#needTable;
     const tableRow = table.sliceStart(cluster.ref) + row;
     key.profile = table.profile[tableRow]!;
-    key.priority = table.profiles.get(key.profile).priority;
+    key.priority = table.profiles.columns.priority[key.profile]!;
     key.arrivalMs = table.arrivalMs[tableRow]!;
     key.group = table.group[tableRow]!;
     return key;

@@ -5,10 +5,12 @@
  * The buckets follow the claims, but not at once: machines that change hands in every cycle would move in every cycle, and
  * most cycles preempt nothing. They are up to date before the first victim is chosen.
  */
+
 import type { VectorTable } from '../base/vectors.ts';
 import { BUCKET_DOLLARS, PENALTY_BUCKET_COUNT } from '../machine/penalty.ts';
 import { actionNeed } from './acquire.ts';
 import { ActionKind, type ActionList } from './actions.ts';
+import { columnU8 } from './columns.ts';
 import type { Domains } from './domains.ts';
 import type { Drains } from './drains.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
@@ -90,7 +92,7 @@ export class Preemption {
     this.#rules = rules;
     this.#isPastGate = isPastGate;
     this.#weights = weights;
-    this.#isVictim = new Uint8Array(fleet.role.length);
+    this.#isVictim = columnU8(fleet.role.length);
   }
 
   isVictim(slot: number): boolean {

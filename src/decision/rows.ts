@@ -51,15 +51,16 @@ export class ClusterRows {
     this.#groupOf.open(count);
     const { profile: profileOf, group: groupNameOf, profiles } = table;
     for (let row = 0; row < count; row++) {
-      const { fingerprintRef, sameKeys } = profiles.get(profileOf[start + row]!);
-      if (sameKeys.length === 0) {
-        this.#giveStamp(cluster, row, stamps.intern(cluster.ref, fingerprintRef, groupNameOf[start + row]!));
+      const profile = profileOf[start + row]!;
+      const groupName = groupNameOf[start + row]!;
+      if (profiles.columns.hasSame[profile] === 0) {
+        const { fingerprint } = profiles.columns;
+        this.#giveStamp(cluster, row, stamps.intern(cluster.ref, fingerprint[profile]!, groupName));
         continue;
       }
       cluster.rowGroup[row] = this.#joinGroup(cluster, row, start + row).index + 1;
-      const groupName = groupNameOf[start + row]!;
       if (!stamps.isGroupStamped(groupName)) continue;
-      const stamp = stamps.find(cluster.ref, fingerprintRef, groupName);
+      const stamp = stamps.find(cluster.ref, profiles.columns.fingerprint[profile]!, groupName);
       if (stamp === 0) continue;
       stamps.retain(stamp);
       this.#giveStamp(cluster, row, stamp);
@@ -86,8 +87,8 @@ export class ClusterRows {
     if (cluster.rowStamp[row] !== 0) return cluster.rowStamp[row]!;
     const table = this.#needTable;
     const tableRow = table.sliceStart(cluster.ref) + row;
-    const { fingerprintRef } = table.profiles.get(table.profile[tableRow]!);
-    const stamp = this.#fleet.stamps.intern(cluster.ref, fingerprintRef, table.group[tableRow]!);
+    const fingerprint = table.profiles.columns.fingerprint[table.profile[tableRow]!]!;
+    const stamp = this.#fleet.stamps.intern(cluster.ref, fingerprint, table.group[tableRow]!);
     this.#giveStamp(cluster, row, stamp);
     return stamp;
   }
@@ -113,8 +114,8 @@ export class ClusterRows {
       const group = cluster.rowGroup[row]!;
       if (group === 0 || cluster.rowStamp[row] !== 0) continue;
       if (table.group[start + row] !== stamps.group[stamp]) continue;
-      const { fingerprintRef } = table.profiles.get(table.profile[start + row]!);
-      if (fingerprintRef !== stamps.fingerprint[stamp]) continue;
+      const fingerprint = table.profiles.columns.fingerprint[table.profile[start + row]!];
+      if (fingerprint !== stamps.fingerprint[stamp]) continue;
       stamps.retain(stamp);
       this.#giveStamp(cluster, row, stamp);
       cluster.touchedGroups.push(group - 1);
@@ -202,9 +203,9 @@ export class ClusterRows {
 
   #makeGroup(cluster: ClusterState, profile: number, aggregate: number): FoldGroup {
     const { stamps } = this.#fleet;
-    const { fingerprintRef } = this.#needTable.profiles.get(profile);
-    const stamp = stamps.intern(cluster.ref, fingerprintRef, this.#foldNames.use(aggregate));
-    const plainStamp = stamps.intern(cluster.ref, fingerprintRef, 0);
+    const fingerprint = this.#needTable.profiles.columns.fingerprint[profile]!;
+    const stamp = stamps.intern(cluster.ref, fingerprint, this.#foldNames.use(aggregate));
+    const plainStamp = stamps.intern(cluster.ref, fingerprint, 0);
     stamps.folds[stamp]!++;
     stamps.folds[plainStamp]!++;
     stamps.fold[stamp] = cluster.groups.length + 1;

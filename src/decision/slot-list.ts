@@ -2,13 +2,13 @@
  * A list of slots that a cycle fills and empties. A first cycle puts every machine on some of them: as arrays of the heap
  * they would be copied by each of its collections.
  */
-import { widerU32 } from './columns.ts';
+import { columnU32, widerU32 } from './columns.ts';
 
 const SLOTS_AT_START = 64;
 
 export class SlotList {
   /** The first `count` of these. Replaced when the list grows. */
-  slots = new Uint32Array(SLOTS_AT_START);
+  slots = columnU32(SLOTS_AT_START);
   count = 0;
 
   push(slot: number): void {

@@ -19,12 +19,13 @@
  *              unmetCount, parkCount        u32   ordinary cycles that A8 and A7 counted, which hold if …
  *              unmetAt, parkAt              f64   … the cycle in which they were last counted is the one before
  *   by group   stampsOf                     u32   stamps with that group: most groups of a roll-up have none
- *   buckets                                 u32   open addressing, linear probing, at most half full
+ *   index                                         by triple (stamp-index.ts)
  */
 import { fail } from '../base/assert.ts';
 import type { StringTable } from '../base/string-table.ts';
-import { widerU32 } from './columns.ts';
+import { columnF64, columnU32, widerU32 } from './columns.ts';
 import type { CountColumns } from './result.ts';
+import { StampIndex } from './stamp-index.ts';
 
 const STAMPS_AT_START = 64;
 const NEVER = Number.NEGATIVE_INFINITY;
@@ -49,25 +50,25 @@ export class StampTable {
   readonly #clusters: StringTable;
   readonly #fingerprints: StringTable;
   readonly #groups: StringTable;
-  cluster = new Uint32Array(STAMPS_AT_START);
-  fingerprint = new Uint32Array(STAMPS_AT_START);
-  group = new Uint32Array(STAMPS_AT_START);
-  references = new Uint32Array(STAMPS_AT_START);
-  list = new Uint32Array(STAMPS_AT_START);
-  held = new Uint32Array(STAMPS_AT_START);
-  folds = new Uint32Array(STAMPS_AT_START);
-  fold = new Uint32Array(STAMPS_AT_START);
-  live = new Uint32Array(STAMPS_AT_START);
-  carriers = new Uint32Array(STAMPS_AT_START);
-  carrier = new Uint32Array(STAMPS_AT_START);
-  rowCount = new Uint32Array(STAMPS_AT_START);
-  gang = new Uint32Array(STAMPS_AT_START);
-  unmetCount = new Uint32Array(STAMPS_AT_START);
-  parkCount = new Uint32Array(STAMPS_AT_START);
-  unmetAt = new Float64Array(STAMPS_AT_START);
-  parkAt = new Float64Array(STAMPS_AT_START);
-  #stampsOf = new Uint32Array(STAMPS_AT_START);
-  #buckets = new Uint32Array(2 * STAMPS_AT_START);
+  cluster = columnU32(STAMPS_AT_START);
+  fingerprint = columnU32(STAMPS_AT_START);
+  group = columnU32(STAMPS_AT_START);
+  references = columnU32(STAMPS_AT_START);
+  list = columnU32(STAMPS_AT_START);
+  held = columnU32(STAMPS_AT_START);
+  folds = columnU32(STAMPS_AT_START);
+  fold = columnU32(STAMPS_AT_START);
+  live = columnU32(STAMPS_AT_START);
+  carriers = columnU32(STAMPS_AT_START);
+  carrier = columnU32(STAMPS_AT_START);
+  rowCount = columnU32(STAMPS_AT_START);
+  gang = columnU32(STAMPS_AT_START);
+  unmetCount = columnU32(STAMPS_AT_START);
+  parkCount = columnU32(STAMPS_AT_START);
+  unmetAt = columnF64(STAMPS_AT_START);
+  parkAt = columnF64(STAMPS_AT_START);
+  #stampsOf = columnU32(STAMPS_AT_START);
+  readonly #index = new StampIndex();
   #free: number[] = [];
   /** The one that was asked for last. */
   #last = 0;
@@ -90,19 +91,7 @@ export class StampTable {
   }
 
   find(cluster: number, fingerprint: number, group: number): number {
-    const mask = this.#buckets.length - 1;
-    let bucket = hashOf(cluster, fingerprint, group) & mask;
-    for (let stamp = this.#buckets[bucket]!; stamp !== 0; stamp = this.#buckets[bucket]!) {
-      if (
-        this.fingerprint[stamp] === fingerprint &&
-        this.cluster[stamp] === cluster &&
-        this.group[stamp] === group
-      ) {
-        return stamp;
-      }
-      bucket = (bucket + 1) & mask;
-    }
-    return 0;
+    return this.#index.find(cluster, fingerprint, group);
   }
 
   /** Whether any stamp has this group: no look-up, and mostly enough to know that there is none. */
@@ -127,18 +116,10 @@ export class StampTable {
   }
 
   #internOther(cluster: number, fingerprint: number, group: number): number {
-    const mask = this.#buckets.length - 1;
-    let bucket = hashOf(cluster, fingerprint, group) & mask;
-    for (let known = this.#buckets[bucket]!; known !== 0; known = this.#buckets[bucket]!) {
-      if (
-        this.fingerprint[known] === fingerprint &&
-        this.group[known] === group &&
-        this.cluster[known] === cluster
-      ) {
-        this.references[known]!++;
-        return known;
-      }
-      bucket = (bucket + 1) & mask;
+    const known = this.#index.find(cluster, fingerprint, group);
+    if (known !== 0) {
+      this.references[known]!++;
+      return known;
     }
     const stamp = this.#free.pop() ?? this.#nextStamp();
     this.#fingerprints.retain(fingerprint);
@@ -158,8 +139,7 @@ export class StampTable {
       this.parkAt[stamp] = before.parkAt;
     }
     this.#liveCount++;
-    if (this.#liveCount * 2 > this.#buckets.length) this.#growBuckets();
-    else this.#buckets[bucket] = stamp;
+    this.#index.add(cluster, fingerprint, group, stamp);
     return stamp;
   }
 
@@ -205,9 +185,7 @@ export class StampTable {
   /** Makes room for this many at once: a first cycle brings a million. */
   reserve(count: number): void {
     if (count > this.cluster.length) this.#widen(count);
-    let buckets = this.#buckets.length;
-    while (count * 2 > buckets) buckets *= 2;
-    if (buckets > this.#buckets.length) this.#growBuckets(buckets);
+    this.#index.reserve(count);
   }
 
   retain(stamp: number): void {
@@ -219,7 +197,7 @@ export class StampTable {
     if (this.references[stamp] === 0) fail(`stamp ${stamp} is not in use`);
     if (--this.references[stamp]! > 0) return;
     if (this.list[stamp] !== 0) fail(`stamp ${stamp} is given back with machines on its list`);
-    this.#unlink(stamp);
+    this.#index.remove(this.cluster[stamp]!, this.fingerprint[stamp]!, this.group[stamp]!);
     this.#stampsOf[this.group[stamp]!]!--;
     this.#fingerprints.release(this.fingerprint[stamp]!);
     this.#groups.release(this.group[stamp]!);
@@ -274,51 +252,14 @@ export class StampTable {
       'unmetCount',
       'parkCount',
     ] as const) {
-      const wider = new Uint32Array(length);
+      const wider = columnU32(length);
       wider.set(this[column]);
       this[column] = wider;
     }
     for (const column of ['unmetAt', 'parkAt'] as const) {
-      const wider = new Float64Array(length);
+      const wider = columnF64(length);
       wider.set(this[column]);
       this[column] = wider;
     }
   }
-
-  #home(stamp: number): number {
-    const hash = hashOf(this.cluster[stamp]!, this.fingerprint[stamp]!, this.group[stamp]!);
-    return hash & (this.#buckets.length - 1);
-  }
-
-  #link(stamp: number): void {
-    const mask = this.#buckets.length - 1;
-    let bucket = this.#home(stamp);
-    while (this.#buckets[bucket] !== 0) bucket = (bucket + 1) & mask;
-    this.#buckets[bucket] = stamp;
-  }
-
-  /** Closes the hole by moving later members of the run back: no tombstones, so probes stay short. */
-  #unlink(stamp: number): void {
-    const mask = this.#buckets.length - 1;
-    let hole = this.#home(stamp);
-    while (this.#buckets[hole] !== stamp) hole = (hole + 1) & mask;
-    for (let next = (hole + 1) & mask; this.#buckets[next] !== 0; next = (next + 1) & mask) {
-      const moved = this.#buckets[next]!;
-      if (((next - this.#home(moved)) & mask) < ((next - hole) & mask)) continue;
-      this.#buckets[hole] = moved;
-      hole = next;
-    }
-    this.#buckets[hole] = 0;
-  }
-
-  #growBuckets(length = 2 * this.#buckets.length): void {
-    this.#buckets = new Uint32Array(length);
-    for (let stamp = 1; stamp < this.#limit; stamp++) if (this.references[stamp] !== 0) this.#link(stamp);
-  }
-}
-
-function hashOf(cluster: number, fingerprint: number, group: number): number {
-  let hash = Math.imul(fingerprint ^ Math.imul(cluster, 0x9e3779b1), 0x85ebca77);
-  hash = Math.imul(hash ^ (hash >>> 15) ^ group, 0xc2b2ae3d);
-  return (hash ^ (hash >>> 13)) >>> 0;
 }

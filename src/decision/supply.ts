@@ -7,7 +7,7 @@
  *   by shape    reservedIn, takenIn         u32
  *   by family   reserved, taken             u32
  */
-import { widerU32 } from './columns.ts';
+import { columnU32, widerU32 } from './columns.ts';
 import type { Fleet } from './fleet.ts';
 import { SlotList } from './slot-list.ts';
 
@@ -17,17 +17,17 @@ export class Supply {
   readonly reservedBy: Uint32Array;
   readonly #taken = new SlotList();
   readonly #reserved = new SlotList();
-  reservedIn = new Uint32Array(256);
-  takenIn = new Uint32Array(256);
-  reserved = new Uint32Array(64);
-  taken = new Uint32Array(64);
+  reservedIn = columnU32(256);
+  takenIn = columnU32(256);
+  reserved = columnU32(64);
+  taken = columnU32(64);
   /** Counts cycles: what was remembered in another cycle is void. */
   cycle = 1;
 
   constructor(fleet: Fleet) {
     this.#fleet = fleet;
-    this.takenBy = new Uint32Array(fleet.role.length);
-    this.reservedBy = new Uint32Array(fleet.role.length);
+    this.takenBy = columnU32(fleet.role.length);
+    this.reservedBy = columnU32(fleet.role.length);
   }
 
   beginCycle(): void {

@@ -8,7 +8,7 @@ import type { Inventory } from '../inventory/inventory.ts';
 import type { NeedTable } from '../needs/need-table.ts';
 import type { Claims } from './claims.ts';
 import type { ClusterState } from './clusters.ts';
-import { widerU8 } from './columns.ts';
+import { columnU8, columnU32, widerU8 } from './columns.ts';
 import type { Credit } from './credit.ts';
 import type { Drains } from './drains.ts';
 import type { Families } from './families.ts';
@@ -16,7 +16,7 @@ import type { Filters } from './filters.ts';
 import { type Fleet, Role } from './fleet.ts';
 import type { Folding } from './folding.ts';
 import type { Gangs } from './gangs.ts';
-import { Mark, type NeedColumns } from './need-columns.ts';
+import { Mark, type NeedColumns, SLICE_STEP } from './need-columns.ts';
 import type { Normaliser } from './normalise.ts';
 import type { NeedOrder } from './order.ts';
 import type { Preemption } from './preempt.ts';
@@ -60,23 +60,19 @@ export class Sync {
   byRank: readonly ClusterState[] = [];
   readonly #newShapes: number[] = [];
   /** By shape: 1 = among the new ones. */
-  #isNewShape = new Uint8Array(256);
+  #isNewShape = columnU8(256);
   readonly #leftShapes = new Set<number>();
 
   constructor(parts: SyncParts) {
     this.#parts = parts;
-    this.changed = new Uint32Array(parts.inventory.columns.rowCapacity);
+    this.changed = columnU32(parts.inventory.columns.rowCapacity);
   }
 
   /** Takes over what changed: machines off their lists, roll-ups read, machines on their new lists, folds. */
   run(changedMachines: number, dirtyClusters: readonly number[]): void {
     this.#parts.inventory.ensureRanks();
     this.#parts.families.fitDimensions();
-    if (this.#parts.stamps.count === 0) {
-      // A first cycle brings everything at once; about a third of the rows stay needs of their own.
-      this.#parts.stamps.reserve(Math.ceil(this.#parts.needTable.count / 2) + Math.ceil(changedMachines / 2));
-      this.#parts.needs.reserve(Math.ceil(this.#parts.needTable.count / 2));
-    }
+    if (this.#parts.stamps.count === 0) this.#reserve(dirtyClusters);
     const changed = this.#admitShapes(changedMachines);
     for (const ref of dirtyClusters) this.#forgetIfAnother(this.#parts.fleet.clusterState(ref));
     this.#parts.filters.refreshAll();
@@ -95,6 +91,23 @@ export class Sync {
     this.#parts.order.refresh();
     for (const cluster of this.touched) if (cluster.stale) this.#rebuild(cluster);
     this.#rankClusters();
+  }
+
+  /** A first cycle brings everything at once: its tables grow to about their size, and not twice to half of it. */
+  #reserve(dirtyClusters: readonly number[]): void {
+    const { needTable, stamps, needs } = this.#parts;
+    const { hasSame } = needTable.profiles.columns;
+    let plainCount = 0;
+    for (const ref of dirtyClusters) {
+      const end = needTable.sliceStart(ref) + needTable.sliceCount(ref);
+      for (let row = needTable.sliceStart(ref); row < end; row++) {
+        if (hasSame[needTable.profile[row]!] === 0) plainCount++;
+      }
+    }
+    // Most gangs fold, a few into one need, which has two stamps.
+    const gangCount = needTable.count - plainCount;
+    needs.reserve(plainCount + Math.ceil(gangCount / 4) + dirtyClusters.length * SLICE_STEP);
+    stamps.reserve(plainCount + Math.ceil(gangCount / 2));
   }
 
   #detach(slot: number): void {
@@ -223,6 +236,7 @@ export class Sync {
 
   #attachAll(changed: Uint32Array): void {
     const fleet = this.#parts.fleet;
+    let last = 0;
     for (let index = 0; index < changed.length; index++) {
       const slot = changed[index]!;
       fleet.attach(slot);
@@ -230,7 +244,9 @@ export class Sync {
       if (isDraining && (this.#parts.inventory.columns.flags[slot]! & Flag.FoundDraining) !== 0)
         this.#parts.drains.found.add(slot);
       const ref = fleet.cluster[slot]!;
-      if (ref !== 0 && !isDraining) this.touched.add(this.#parts.fleet.clusterState(ref));
+      if (ref === last || ref === 0 || isDraining) continue;
+      this.touched.add(fleet.clusterState(ref));
+      last = ref; // many come cluster by cluster
     }
   }
 

@@ -9,21 +9,21 @@
  *              gangsHeld   f64               whole gangs that fit into what a fold got
  */
 import type { VectorTable } from '../base/vectors.ts';
-import { widerF64, widerU32 } from './columns.ts';
+import { columnF64, columnU32, widerF64, widerU32 } from './columns.ts';
 import type { NeedColumns } from './need-columns.ts';
 import type { Spreading } from './spread.ts';
 
 export class UnmetNeeds {
   count = 0;
   width = 4;
-  need = new Uint32Array(256);
-  rest = new Float64Array(1024);
-  missing = new Float64Array(1024);
-  acquired = new Uint32Array(256);
-  bootstraps = new Uint32Array(256);
-  provisions = new Uint32Array(256);
-  victims = new Uint32Array(256);
-  gangsHeld = new Float64Array(256);
+  need = columnU32(256);
+  rest = columnF64(1024);
+  missing = columnF64(1024);
+  acquired = columnU32(256);
+  bootstraps = columnU32(256);
+  provisions = columnU32(256);
+  victims = columnU32(256);
+  gangsHeld = columnF64(256);
   /** A4's counts of the needs that have such a constraint. */
   readonly spreading = new Map<number, Spreading>();
 

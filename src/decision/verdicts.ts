@@ -3,8 +3,10 @@
  * Satisfied needs cost nothing: only those that credit did not satisfy are looked at, and a verdict is put
  * into words when somebody asks.
  */
+
 import type { VectorTable } from '../base/vectors.ts';
 import type { ClusterState } from './clusters.ts';
+import { columnU8, columnU32 } from './columns.ts';
 import type { Drains } from './drains.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
 import { type Fleet, Role } from './fleet.ts';
@@ -65,8 +67,8 @@ export class Verdicts {
   readonly #unmet: UnmetNeeds;
   readonly #stampOfRow: (cluster: ClusterState, row: number) => number;
   /** By need: entry + 1 among the unmet ones; valid if that entry names the need. */
-  #entryOf = new Uint32Array(256);
-  #reason = new Uint8Array(256);
+  #entryOf = columnU32(256);
+  #reason = columnU8(256);
   #cycle = 0;
   #isOrdinary = true;
   shortfalls: Shortfall[] = [];
@@ -126,8 +128,8 @@ export class Verdicts {
   /** After the phases: reasons and counts of the needs that were not satisfied by credit. */
   record(clusterOf: (ref: number) => ClusterState): void {
     const unmet = this.#unmet;
-    if (this.#entryOf.length < this.#needs.limit) this.#entryOf = new Uint32Array(2 * this.#needs.limit);
-    if (this.#reason.length < unmet.count) this.#reason = new Uint8Array(2 * unmet.count);
+    if (this.#entryOf.length < this.#needs.limit) this.#entryOf = columnU32(2 * this.#needs.limit);
+    if (this.#reason.length < unmet.count) this.#reason = columnU8(2 * unmet.count);
     for (let entry = 0; entry < unmet.count; entry++) {
       const need = unmet.need[entry]!;
       this.#entryOf[need] = entry + 1;

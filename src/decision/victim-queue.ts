@@ -2,7 +2,9 @@
  * Machines whose place among the victims may have changed: they wait until somebody wants a victim, or until it is their
  * turn. Each waits once, however often it changed hands meanwhile.
  */
+
 import type { Inventory } from '../inventory/inventory.ts';
+import { columnU8 } from './columns.ts';
 import { SlotList } from './slot-list.ts';
 
 /** From an eighth of the fleet on it is cheaper to go through all ids, because sorted input is only appended. */
@@ -17,7 +19,7 @@ export class VictimQueue {
 
   constructor(inventory: Inventory) {
     this.#inventory = inventory;
-    this.#isWaiting = new Uint8Array(inventory.columns.rowCapacity);
+    this.#isWaiting = columnU8(inventory.columns.rowCapacity);
   }
 
   mark(slot: number): void {

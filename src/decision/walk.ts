@@ -13,7 +13,7 @@
 import type { OrderedLists } from '../inventory/ordered-lists.ts';
 import { effectiveCostUsd } from '../machine/cost.ts';
 import { BUCKET_DOLLARS } from '../machine/penalty.ts';
-import { widerU32 } from './columns.ts';
+import { columnU32, widerU32 } from './columns.ts';
 import type { Domains } from './domains.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
 import { type Fleet, Role } from './fleet.ts';
@@ -21,8 +21,8 @@ import type { Supply } from './supply.ts';
 
 /** Where the first machine that is not taken stands on each list, as far as known in this cycle. */
 class Cursors {
-  #at = new Uint32Array(256);
-  #cycle = new Uint32Array(256);
+  #at = columnU32(256);
+  #cycle = columnU32(256);
 
   firstFree(lists: OrderedLists, list: number, supply: Supply): number {
     this.#at = widerU32(this.#at, list);

@@ -12,6 +12,7 @@ import type { StringTable } from '../base/string-table.ts';
 import type { PenaltyBucket } from '../machine/penalty.ts';
 import { FingerprintRanks } from './fingerprint-ranks.ts';
 import { InternTable } from './intern-table.ts';
+import { ProfileColumns } from './profile-columns.ts';
 import { ProfileMemo } from './profile-memo.ts';
 import {
   fingerprintOf,
@@ -59,8 +60,8 @@ export class ProfileTable {
   readonly #profiles = new InternTable<Profile>();
   readonly #ranks: FingerprintRanks;
   readonly #memo = new ProfileMemo();
-  /** By profile: the profile without its Same requirements once asked for; the profile holds it. */
-  readonly #withoutSame = new Map<number, number>();
+  /** The same as columns by ref; a profile holds the one without its Same requirements once that was asked for. */
+  readonly columns = new ProfileColumns();
 
   #image: ProfileImage | null = null;
 
@@ -129,9 +130,9 @@ export class ProfileTable {
     this.#memo.forget(ref);
     this.#sets.release(dropped.requirementSet);
     this.#fingerprints.release(dropped.fingerprintRef);
-    const remaining = this.#withoutSame.get(ref);
-    this.#withoutSame.delete(ref);
-    if (remaining !== undefined) this.release(remaining);
+    const remaining = this.columns.withoutSame[ref]!;
+    this.columns.withoutSame[ref] = 0;
+    if (remaining !== ref) this.release(remaining);
   }
 
   referenceCount(ref: number): number {
@@ -143,15 +144,14 @@ export class ProfileTable {
    * lives as long as the profile it was asked of; whoever keeps it longer retains it.
    */
   withoutSame(ref: number): number {
+    const known = this.columns.withoutSame[ref]!;
+    if (known !== 0) return known;
     const profile = this.get(ref);
-    if (profile.sameKeys.length === 0) return ref;
-    const known = this.#withoutSame.get(ref);
-    if (known !== undefined) return known;
     const remaining = this.intern({
       ...profile,
       requirements: withoutSameRequirements(profile.requirements),
     });
-    this.#withoutSame.set(ref, remaining);
+    this.columns.withoutSame[ref] = remaining;
     return remaining;
   }
 
@@ -189,6 +189,7 @@ export class ProfileTable {
         const sameKeys = sameKeysOf(requirements);
         return { ref: newRef, requirementSet, ...normal, fingerprint, fingerprintRef, sameKeys };
       });
+      this.columns.write(this.get(ref));
       this.#ranks.added(ref, this.get(ref).fingerprintRef);
       return ref;
     } catch (error) {
