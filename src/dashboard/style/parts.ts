@@ -90,9 +90,10 @@ button.quiet { height: 24px; padding: 0 8px; font-size: 12px; color: var(--link)
   .card .scroll :is(th, td) { padding-right: 8px; }
   .card .scroll :is(th, td):last-child { padding-right: 0; }
   .card .scroll thead th { white-space: normal; vertical-align: bottom; }
-  .card .scroll :is(tbody th, td:not(.number)) { white-space: normal; overflow-wrap: anywhere; }
-  .card .scroll td:has(> .bar), .card .scroll .bar { min-width: 40px; }
+  .card .scroll td:not(.number) { white-space: normal; overflow-wrap: anywhere; }
+  .card .scroll tbody th { white-space: normal; overflow-wrap: break-word; }
   .card .scroll .wide { width: auto; }
+  .card .scroll td:has(> .bar), .card .scroll .bar { min-width: 40px; }
   /* A row is a card: nothing has to be scrolled sideways. */
   ${STACKED} :is(table, tbody) { display: block; }
   ${STACKED} thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
