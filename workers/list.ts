@@ -1,12 +1,12 @@
 /** The program of the thread that lists providers. Columns of the result are moved to the main thread, not copied. */
 import { workerData } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { receiveLargeMessagesInPlace } from '../src/provider/client/large-messages.ts';
 import type { ListTask, ListTaskAnswer } from '../src/provider/pool/listing-lane.ts';
 import type { ListSetup } from '../src/provider/pool/setup.ts';
+import { receiveMessagesInPlace } from '../src/wire/messages-in-place.ts';
 import { ListRunner } from './list-runner.ts';
 
-receiveLargeMessagesInPlace();
+receiveMessagesInPlace();
 const runner = new ListRunner(workerData as ListSetup);
 
 export default async (task: ListTask): Promise<unknown> => {

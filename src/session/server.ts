@@ -5,6 +5,7 @@ import type { ShardForOperators } from '../shard/ports/operators.ts';
 import type { NeedsReader } from '../shard/ports/view.ts';
 import type { TlsFiles } from '../tls/files.ts';
 import { asBuffer } from '../wire/codec.ts';
+import { receiveMessagesInPlace } from '../wire/messages-in-place.ts';
 import { rawShardService, shardReadService } from '../wire/services.ts';
 import { CannotListenError } from './errors.ts';
 import { checkHealth, HEALTH_SERVICE } from './health.ts';
@@ -58,6 +59,7 @@ export class OperatorServer extends Operators {
     this.#options = options;
     const { tls, tlsCheckIntervalMs } = options;
     this.#tls = tls === undefined ? null : new RotatingServerCredentials(tls, tlsCheckIntervalMs);
+    receiveMessagesInPlace();
     this.#grpc = new Server({
       interceptors: [pipelined],
       'grpc.max_receive_message_length': FRAME_BYTES_MAX,
