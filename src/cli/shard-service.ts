@@ -211,13 +211,14 @@ async function startHttp(
   });
 }
 
-function sessionCounts({ sessionCount, counters }: OperatorServer) {
+function sessionCounts({ sessionCount, counters, rollupBytesWaiting }: OperatorServer) {
   return {
     active: sessionCount,
     installed: counters.sessionsInstalled,
     removed: counters.sessionsRemoved,
     replaced: counters.sessionsReplaced,
     identityRejected: counters.identityRejections,
+    rollupBytesWaiting,
   };
 }
 

@@ -17,6 +17,8 @@ export interface SessionCounts {
   readonly removed: number;
   readonly replaced: number;
   readonly identityRejected: number;
+  /** Of roll-ups that wait or are being read. */
+  readonly rollupBytesWaiting: number;
 }
 
 export interface AuditCounts {
@@ -262,6 +264,14 @@ export class ScrapedMetrics {
       registry,
       { name: 'bigfleet_shard_active_sessions', help: 'Clusters with a live stream.' },
       () => sessions()?.active ?? null,
+    );
+    gaugeFrom(
+      registry,
+      {
+        name: 'flotilla_rollup_bytes_waiting',
+        help: 'Bytes of roll-ups that were received and not yet read.',
+      },
+      () => sessions()?.rollupBytesWaiting ?? null,
     );
     counterFrom(
       registry,

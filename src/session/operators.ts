@@ -116,9 +116,9 @@ export class Operators implements OperatorsPort, SessionHost {
     return this.#byCluster.size;
   }
 
-  /** Roll-ups that wait or are being read. */
-  get rollupDepth(): number {
-    return this.#rollups.depth;
+  /** Of roll-ups that wait or are being read. */
+  get rollupBytesWaiting(): number {
+    return this.#rollups.bytes;
   }
 
   hasSession(clusterId: string): boolean {

@@ -10,6 +10,7 @@ import { ShardError } from '../base/errors.ts';
 import type { RollupOutcome } from '../needs/need-table.ts';
 import { RollupRejectedError, requireOwnCluster } from '../needs/rollup.ts';
 import type { ShardForOperators } from '../shard/ports/operators.ts';
+import { messageMemory } from '../wire/message-memory.ts';
 import { MalformedFrameError } from './errors.ts';
 import { ROLLUP_BYTES_WAITING_MAX, ROLLUP_TURN_MS } from './limits.ts';
 import { RollupScan } from './rollup-scan.ts';
@@ -55,7 +56,6 @@ export class RollupQueue {
   readonly #large: Line;
   readonly #shard: RollupShard;
   readonly #bytesMax: number;
-  /** Of frames that wait or are being read. */
   #bytes = 0;
   #turn: NodeJS.Immediate | null = null;
 
@@ -64,6 +64,11 @@ export class RollupQueue {
     this.#bytesMax = bytesMax;
     this.#small = { waiting: [], reader: new RollupReader(shard), steps: null, current: null };
     this.#large = { waiting: [], reader: new RollupReader(shard), steps: null, current: null };
+  }
+
+  /** Of roll-ups that wait or are being read. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Clusters with a roll-up that waits or is being read. */
@@ -85,6 +90,7 @@ export class RollupQueue {
       return;
     }
     this.#bytes += bytes.length - replacedBytes;
+    if (behind != null) messageMemory.giveBack(behind.bytes);
     const rollups = 1 + (behind?.rollups ?? 0);
     const acks = 1 + (behind?.sender === sender ? behind.acks : 0);
     const waiting = { clusterId, sender, bytes, whenSettled, rollups, acks };
@@ -129,6 +135,7 @@ export class RollupQueue {
       const { current } = line;
       line.current = line.steps = null;
       this.#bytes -= current.bytes.length;
+      messageMemory.giveBack(current.bytes);
       this.#moveUp(current.clusterId);
       current.whenSettled(step.value);
     }

@@ -9,13 +9,11 @@
  * a later version has another shape, nothing is changed and messages only cost what they used to.
  */
 import { StreamDecoder } from '@grpc/grpc-js/build/src/stream-decoder.js';
+import { messageMemory } from './message-memory.ts';
 
 const FLAG_BYTES = 1;
 const SIZE_BYTES = 4;
 const HEADER_BYTES = FLAG_BYTES + SIZE_BYTES;
-
-/** Node's own blocks are of 8 KiB, shared by what is up to half as long. */
-const OWN_BYTES_MIN = 4_096;
 
 const NO_DATA = 0;
 const READING_SIZE = 1;
@@ -77,7 +75,7 @@ function readSize(decoder: DecoderState, data: Buffer, at: number): number {
   const bytes = size.readUInt32BE(0);
   // In the words of the library, which tells this error from others by where it comes from.
   if (max !== -1 && bytes > max) throw new Error(`Received message larger than max (${bytes} vs ${max})`);
-  const whole = allocate(HEADER_BYTES + bytes);
+  const whole = messageMemory.take(HEADER_BYTES + bytes);
   decoder.readCompressFlag.copy(whole, 0);
   size.copy(whole, FLAG_BYTES);
   decoder.wholeMessage = whole;
@@ -91,11 +89,6 @@ function readMessage(decoder: DecoderState, data: Buffer, at: number): number {
   const taken = data.copy(wholeMessage!, wholeMessage!.length - remaining, at, at + remaining);
   decoder.readMessageRemaining -= taken;
   return taken;
-}
-
-/** Small ones share blocks, as Node's buffers do; a long one has memory of its own, so that it can be given back alone. */
-function allocate(bytes: number): Buffer {
-  return bytes < OWN_BYTES_MIN ? Buffer.allocUnsafe(bytes) : Buffer.allocUnsafeSlow(bytes);
 }
 
 function isAsKnown(): boolean {

@@ -240,7 +240,10 @@ describe('what is read at scrape time', () => {
   it('are sessions, workers, the audit log and readiness', async () => {
     const metrics = metricsUnderTest();
     metrics.watch({
-      sessions: () => ({ active: 2, installed: 5, removed: 2, replaced: 1, identityRejected: 3 }),
+      sessions: () => ({
+        ...{ active: 2, installed: 5, removed: 2, replaced: 1, identityRejected: 3 },
+        rollupBytesWaiting: 4,
+      }),
       workerRestarts: () => 1,
     });
     metrics.watch({ audit: () => ({ written: 10, lost: 2, isFailing: true }), isReady: () => true });
@@ -249,6 +252,7 @@ describe('what is read at scrape time', () => {
       'bigfleet_shard_session_lifecycle_total{event="installed"}': 5,
       'bigfleet_shard_session_lifecycle_total{event="replaced"}': 1,
       bigfleet_shard_session_identity_rejected_total: 3,
+      flotilla_rollup_bytes_waiting: 4,
       flotilla_worker_restarts_total: 1,
       flotilla_audit_records_lost_total: 2,
       flotilla_audit_failing: 1,

@@ -12,6 +12,9 @@ import { Piscina } from 'piscina';
 import { boundedDetail } from '../../base/outside-text.ts';
 import { pathOfWorker } from './setup.ts';
 
+/** Calls and listings leave few objects, in columns or short-lived; V8 would let them pile up to 48 MiB in each thread. */
+const YOUNG_MIB_MAX = 6;
+
 export interface ThreadsOptions {
   readonly file: URL;
   readonly threads: number;
@@ -38,6 +41,7 @@ export class Threads {
       atomics: 'disabled',
       recordTiming: false,
       workerData: options.setup,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB_MAX },
     });
     // Without a listener a thread that dies while it has nothing to do would end the process.
     this.#pool.on('error', (error: unknown) => this.#noteError(error));
