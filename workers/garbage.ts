@@ -14,9 +14,13 @@ setFlagsFromString('--no-expose-gc');
 /** Below this the collector may take its time. */
 const ANSWER_BYTES_MIN = 16 * 1024 ** 2;
 
+export function isLarge(answerBytes: number): boolean {
+  return answerBytes >= ANSWER_BYTES_MIN;
+}
+
 /** In a later turn of the loop: whoever handed over what is garbage now may still have it in its hands. */
 export function collectGarbageOf(answerBytes: number): Promise<void> {
-  if (answerBytes < ANSWER_BYTES_MIN) return Promise.resolve();
+  if (!isLarge(answerBytes)) return Promise.resolve();
   return new Promise((resolve) => {
     setImmediate(() => {
       gc();
