@@ -65,9 +65,12 @@ async function coldStart(context: BenchContext, address: string, epoch: number):
   });
   let listingMs = 0;
   let listingDelayMs = 0;
+  // On a busy machine a cycle comes before all of the listing is applied: it decides, and is held back.
+  let machinesSeen = 0;
   const observer: ShardObserver = {
     audits: false,
     cycleEnded: (report) => {
+      machinesSeen += report.changedMachines;
       if (report.heldBack === '') tell(report);
     },
     actionEnded: () => {},
@@ -98,7 +101,7 @@ async function coldStart(context: BenchContext, address: string, epoch: number):
     context.sample('cpu of all threads', 's', (user + system) / 1e6);
     context.sample('cpu of the main thread', 's', (mainThreadCpuMs() - mainBeforeMs) / 1_000);
     context.check(shard.inventory.count === machines, 'every machine is there');
-    context.check(report.changedMachines === machines, `the cycle saw them all (${report.changedMachines})`);
+    context.check(machinesSeen >= machines, `the cycles saw them all (${machinesSeen})`);
   } finally {
     delay.disable();
     await shard.stop(0);

@@ -6,17 +6,12 @@
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BenchContext, Scenario } from '../harness.ts';
-import { parseExposition } from '../soak/samples.ts';
+import type { Scenario } from '../harness.ts';
+import { scrape, settle } from '../soak/settle.ts';
 import { SoakWorld } from '../soak/world.ts';
 
 const MACHINES_PER_CLUSTER = 250;
 const SAMPLE_EVERY_MS = 250;
-const SETTLE_MS_MAX = 240_000;
-const SCRAPE_EVERY_MS = 2_000;
-const SCRAPE_TIMEOUT_MS = 15_000;
-/** Cycles after everybody has reported: code is compiled, tables have their size. */
-const SETTLED_CYCLES = 4;
 const KIB_PER_MIB = 1024;
 
 export const scenario: Scenario = {
@@ -56,26 +51,6 @@ export const scenario: Scenario = {
     }
   },
 };
-
-/** Until every cluster has a session and some more cycles were decided. */
-async function settle(context: BenchContext, http: string, clusters: number): Promise<void> {
-  const endMs = performance.now() + SETTLE_MS_MAX;
-  let settledAt = -1;
-  for (;;) {
-    const metrics = await scrape(http).catch(() => new Map<string, number>());
-    const sessions = metrics.get('bigfleet_shard_active_sessions') ?? 0;
-    const cycles = metrics.get('bigfleet_shard_cycle_duration_seconds_count') ?? 0;
-    if (sessions >= clusters && settledAt < 0) settledAt = cycles;
-    if (settledAt >= 0 && cycles >= settledAt + SETTLED_CYCLES) return;
-    context.check(performance.now() < endMs, `everybody is connected in time (${sessions} of ${clusters})`);
-    await sleep(SCRAPE_EVERY_MS);
-  }
-}
-
-async function scrape(http: string): Promise<Map<string, number>> {
-  const answer = await fetch(`${http}metrics`, { signal: AbortSignal.timeout(SCRAPE_TIMEOUT_MS) });
-  return parseExposition(await answer.text());
-}
 
 /** Linux counts it for us. */
 function statusMib(pid: number, field: 'VmRSS' | 'VmHWM'): number {

@@ -7,6 +7,9 @@ import type { SoakPlan } from './flags.ts';
 
 const STOP_GRACE_MS = 20_000;
 
+/** Flags of one program beside those that all soaks have; of one that is given twice the later counts. */
+export type MoreFlags = Partial<Record<'provider' | 'shard' | 'operators', readonly string[]>>;
+
 export class SoakWorld {
   readonly #children: Child[] = [];
   readonly #dataDir = mkdtempSync(join(tmpdir(), 'flotilla-soak-'));
@@ -15,17 +18,18 @@ export class SoakWorld {
   onOperatorsLine: (line: string) => void = () => {};
 
   /** Resolves when all clusters are connected. */
-  async start(plan: SoakPlan, say: (line: string) => void): Promise<void> {
+  async start(plan: SoakPlan, say: (line: string) => void, more: MoreFlags = {}): Promise<void> {
     const { machines, clusters, seed, churn, latency, sampleEveryMs } = plan;
     const fleet = ['--machines', `${machines}`, '--clusters', `${clusters}`, '--seed', `${seed}`];
     say(`a provider with ${machines.toLocaleString('en-US')} machines`);
     const provider = this.#spawn('provider', [
       ...['--listen', '127.0.0.1:0', '--configured', '97%', '--latency', latency, ...fleet],
+      ...(more.provider ?? []),
     ]);
     const providerAddress = (await provider.ready()).slice('listening on '.length);
     const shard = this.#spawn('shard', [
       ...['--provider-addr', `simulated=${providerAddress}`, '--data-dir', this.#dataDir],
-      ...['--listen', '127.0.0.1:0', '--metrics-addr', '127.0.0.1:0'],
+      ...['--listen', '127.0.0.1:0', '--metrics-addr', '127.0.0.1:0', ...(more.shard ?? [])],
     ]);
     const [, listen, http] = /^listening on (\S+) http (\S+)$/.exec(await shard.ready())!;
     this.http = http!;
@@ -35,6 +39,7 @@ export class SoakWorld {
       [
         ...['--shard', listen!, '--churn', churn, '--json', '--report-every', `${sampleEveryMs}ms`],
         ...['--give-up', '5m', '--ramp', '10s', '--bootstrap-delay', '50ms-500ms', ...fleet],
+        ...(more.operators ?? []),
       ],
       (line) => this.onOperatorsLine(line),
     );

@@ -2,11 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { logVerbosity, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { UsageError } from '../base/flag-words.ts';
+import { Random } from '../base/random.ts';
 import { CATALOGUES } from '../catalogue/catalogue.ts';
 import { HELP, type ProviderFlags, parseProviderFlags } from '../provider/simulated/flags.ts';
 import { generateMachines } from '../provider/simulated/generate.ts';
+import { drawLatencyMs } from '../provider/simulated/latency.ts';
 import { SimulatedProvider } from '../provider/simulated/provider.ts';
-import { serveProvider } from '../provider/simulated/server.ts';
+import { type ServeOptions, serveProvider } from '../provider/simulated/server.ts';
 import { EXIT_OK, exitCodeOf } from './exit.ts';
 
 const LINGER_MS = 500;
@@ -26,7 +28,10 @@ async function serve(flags: ProviderFlags): Promise<number> {
   // A restarted process forgets its removals, so it must not recognise the cursors of the one before.
   const provider = new SimulatedProvider({ settings: flags.settings, incarnation: Date.now() >>> 0 });
   for (const seed of generateMachines(CATALOGUES[flags.catalogue]!, flags.plan)) provider.add(seed);
-  const served = await serveProvider(provider, flags.listen, { credentials: credentialsOf(flags) });
+  const served = await serveProvider(provider, flags.listen, {
+    credentials: credentialsOf(flags),
+    ...answerDelay(flags),
+  });
   // The first line is for programs: exactly this, when calls are answered and not before.
   process.stdout.write(`listening on ${served.address}\n`);
   process.stdout.write(
@@ -39,6 +44,12 @@ async function serve(flags: ProviderFlags): Promise<number> {
   // A peer that connected and never spoke keeps its socket open for as long as it likes: do not wait for it.
   setTimeout(() => process.exit(), LINGER_MS).unref();
   return EXIT_OK;
+}
+
+function answerDelay({ answerAfter, plan }: ProviderFlags): Pick<ServeOptions, 'answerDelayMs'> {
+  if (answerAfter === null) return {};
+  const random = new Random(plan.seed);
+  return { answerDelayMs: () => drawLatencyMs(answerAfter, random) };
 }
 
 /** The first SIGTERM or SIGINT; a second one ends the process at once, as it does by default. */

@@ -20,6 +20,8 @@ export interface ProviderFlags {
   readonly catalogue: string;
   readonly plan: FleetPlan;
   readonly settings: ProviderSettingsChange;
+  /** Null: operations are answered at once, whenever they finish. */
+  readonly answerAfter: Latency | null;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string } | null;
 }
 
@@ -39,6 +41,7 @@ const OPTIONS = {
   clusters: { type: 'string' },
   'machines-per-cluster': { type: 'string' },
   latency: { type: 'string', multiple: true },
+  'answer-after': { type: 'string' },
   fail: { type: 'string', multiple: true },
   hang: { type: 'string', multiple: true },
   silence: { type: 'string', multiple: true },
@@ -80,6 +83,7 @@ Operations (each flag for all of them, or with create=, configure=, drain= or de
   --hang PROBABILITY           never end
   --silence PROBABILITY        carried out, but never answered
   --unsupported OPERATION      answered with UNIMPLEMENTED
+  --answer-after MEAN[/P99]    the call itself takes this long, as with a provider that answers when it is done (at once)
 
 Listings
   --no-cursors                 every List is of everything
@@ -116,6 +120,7 @@ export function parseProviderFlags(argv: readonly string[]): ProviderFlags {
     catalogue,
     plan,
     tls,
+    answerAfter: answerAfter(flags['answer-after']),
     settings: {
       seed,
       ...(flags.name === undefined ? {} : { name: flags.name }),
@@ -228,6 +233,13 @@ function latency(flag: string, text: string): Latency {
   const meanMs = durationMs(flag, mean!);
   // Three times the mean: the tail of a service that is in good order.
   return { meanMs, p99Ms: p99 === undefined ? meanMs * 3 : durationMs(flag, p99) };
+}
+
+function answerAfter(text: string | undefined): Latency | null {
+  if (text === undefined) return null;
+  const read = latency('answer-after', text);
+  if (read.p99Ms >= read.meanMs) return read;
+  throw new UsageError(`--answer-after is MEAN/P99, and the second is not below the first, not "${text}"`);
 }
 
 function quota(text: string): [string, number] {

@@ -62,9 +62,25 @@ describe('flotilla provider', () => {
   });
 
   it('names every flag in its help', () => {
-    for (const flag of ['listen', 'tls-ca', 'latency', 'silence', 'quota', 'no-cursors', 'repair-after']) {
+    for (const flag of [
+      'listen',
+      'tls-ca',
+      'latency',
+      'answer-after',
+      'silence',
+      'quota',
+      'no-cursors',
+      'repair-after',
+    ]) {
       expect(HELP).toContain(`--${flag}`);
     }
+  });
+
+  it('answers when it is done, if told how long that takes', () => {
+    expect(parseProviderFlags([]).answerAfter).toBeNull();
+    const { answerAfter } = parseProviderFlags(['--answer-after', '3s/7s']);
+    expect(answerAfter).toEqual({ meanMs: 3_000, p99Ms: 7_000 });
+    expect(() => parseProviderFlags(['--answer-after', '7s/3s'])).toThrow('is MEAN/P99');
   });
 
   it('reads settings for all operations and for one', () => {
