@@ -153,8 +153,11 @@ export class Claims {
     }
   }
 
-  /** The machines of a need go to its successor, at `index` of its cluster's new slice; dirty, if that asks otherwise. */
-  handOver(need: number, heir: number, index: number): void {
+  /**
+   * The machines of a need go to its successor; dirty, if that asks otherwise. `oldIndex` and `index` are their places in
+   * their cluster's old and new slice.
+   */
+  handOver(need: number, heir: number, oldIndex: number, index: number): void {
     const needs = this.#needs;
     const { claim, nextClaim, keep } = this.#fleet;
     const { width, remaining, afterOwn } = needs;
@@ -176,9 +179,8 @@ export class Claims {
       remaining[heir * width + at] = remaining[need * width + at]!;
       afterOwn[heir * width + at] = afterOwn[need * width + at]!;
     }
-    const first = needs.firstClaim[need]!;
-    if (first === 0 || claim[first] === index + 1) return;
-    for (let slot = first; slot !== 0; slot = nextClaim[slot]!) {
+    if (oldIndex === index) return;
+    for (let slot = needs.firstClaim[need]!; slot !== 0; slot = nextClaim[slot]!) {
       claim[slot] = index + 1;
       keep.renumbered(slot);
     }

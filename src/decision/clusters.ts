@@ -52,6 +52,8 @@ export class ClusterState {
    * fold have no stamp (0) until a machine carries it or a count needs it: most never do.
    */
   rowCount = 0;
+  /** Of the need table, as of then; -1 = never read. */
+  readVersion = -1;
   rowStamp: Uint32Array = NO_ROWS;
   /** Its fold group, as index in `groups` + 1; 0 = it never folds. */
   rowGroup: Uint32Array = NO_ROWS;

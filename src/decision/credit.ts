@@ -18,6 +18,7 @@ import { FreshMachines } from './fresh.ts';
 import type { Gangs } from './gangs.ts';
 import { Mark, type NeedColumns, NeedKind, WalkPart } from './need-columns.ts';
 import type { NeedOrder } from './order.ts';
+import { sortFew } from './sort-few.ts';
 
 /** A need without any of these has what it wants, and nothing of that changed: a settled gang, or a need with machines of its own. */
 const LOOKED_AT = Mark.Dirty | Mark.Deficit | Mark.Lost | Mark.OwnFresh | Mark.Foreign | Mark.Unsettled;
@@ -173,7 +174,7 @@ export class Credit {
     const stoppedIn = needs.lastPart[need]!;
     this.evaluatedCount++;
     this.#claims.collectForeign(need, found);
-    found.sort(this.#fleet.compareStamped);
+    sortFew(found, this.#fleet.compareStamped);
     this.#claims.beginWalk();
     this.#hasPassed = false;
     needs.lastTaken[need] = 0;

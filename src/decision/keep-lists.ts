@@ -91,8 +91,13 @@ export class KeepLists {
 
   /** Position of the first slot that comes after this one, which need not be in the list; 0 = none. */
   after(list: number, slot: number): number {
+    const own = this.#blockOf[slot]!;
+    if (own !== 0 && this.#listOf[own] === list) return this.next(this.#positionIn(own, slot));
     const last = this.#last[list]!;
     if (last === 0 || this.#compare(this.#lastOf(last), slot) <= 0) return 0;
+    // Families have prices of their own, so mostly all of a list comes before a machine of another one, or all after it.
+    const first = this.first(list);
+    if (this.#compare(this.#items[first]!, slot) > 0) return first;
     const block = this.#blockFor(list, slot);
     let low = block << BLOCK_SHIFT;
     for (let high = low + this.#count[block]!; low < high; ) {
@@ -176,14 +181,19 @@ export class KeepLists {
     const block = this.#blockOf[slot]!;
     if (block === 0) return;
     const items = this.#items;
-    let item = block << BLOCK_SHIFT;
-    const last = item + this.#count[block]! - 1;
-    while (items[item] !== slot) item++;
+    let item = this.#positionIn(block, slot);
+    const last = (block << BLOCK_SHIFT) + this.#count[block]! - 1;
     for (; item < last; item++) items[item] = items[item + 1]!;
     this.#blockOf[slot] = 0;
     const left = --this.#count[block]!;
     if (left === 0) this.#removeBlock(block);
     else if (left <= SPARSE_MAX) this.#joinNeighbour(block);
+  }
+
+  #positionIn(block: number, slot: number): number {
+    let item = block << BLOCK_SHIFT;
+    while (this.#items[item] !== slot) item++;
+    return item;
   }
 
   #lastOf(block: number): number {

@@ -71,7 +71,7 @@ export class Normaliser {
     }
     for (let need = oldStart; need < oldStart + oldCount; need++) {
       const heir = this.#heirOf[need - oldStart]!;
-      if (heir !== 0) this.#claims.handOver(need, heir, heir - start);
+      if (heir !== 0) this.#claims.handOver(need, heir, need - oldStart, heir - start);
       this.#letGo(need);
     }
     needs.giveSlice(oldStart, oldCount);

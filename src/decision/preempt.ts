@@ -35,7 +35,7 @@ export const DEFAULT_WEIGHTS: PreemptionWeights = {
 };
 
 /** About a quarter of a millisecond. */
-const SETTLED_PER_CYCLE = 256;
+const SETTLED_PER_CYCLE = 64;
 const DRAIN_SECONDS = 30;
 const PENALTY_FLOOR_USD = 0.01;
 

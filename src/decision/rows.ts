@@ -41,6 +41,7 @@ export class ClusterRows {
     for (const stamp of oldStamps) stamps.fold[stamp] = 0;
     for (const { stamp } of oldGroups) stamps.fold[stamp] = 0;
     cluster.rowCount = count;
+    cluster.readVersion = table.versionOf(cluster.ref);
     cluster.rowStamp = new Uint32Array(count);
     cluster.rowGroup = new Uint32Array(count);
     cluster.rowNeed = new Uint32Array(count);
@@ -78,6 +79,7 @@ export class ClusterRows {
   forget(cluster: ClusterState): void {
     this.#releaseRows(cluster.rowStamp, cluster.rowFit, cluster.groups);
     cluster.rowCount = 0;
+    cluster.readVersion = -1;
     cluster.rowStamp = cluster.rowNeed = cluster.rowGroup = cluster.rowFit = cluster.groupRows = NO_ROWS;
     cluster.groups = [];
   }

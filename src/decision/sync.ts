@@ -20,6 +20,7 @@ import { Mark, type NeedColumns, SLICE_STEP } from './need-columns.ts';
 import type { Normaliser } from './normalise.ts';
 import type { NeedOrder } from './order.ts';
 import type { Preemption } from './preempt.ts';
+import { RowChanges } from './row-changes.ts';
 import type { ClusterRows } from './rows.ts';
 import type { StampTable } from './stamps.ts';
 
@@ -52,6 +53,7 @@ const CLUSTER_REFS = 65_536;
 
 export class Sync {
   readonly #parts: SyncParts;
+  readonly #rowChanges: RowChanges;
   /** The changed slots, put here by the engine; as many as there can be. */
   readonly changed: Uint32Array;
   /** Clusters that credit has to look at. */
@@ -65,7 +67,9 @@ export class Sync {
 
   constructor(parts: SyncParts) {
     this.#parts = parts;
-    this.changed = columnU32(parts.inventory.columns.rowCapacity);
+    const { needTable, inventory, filters, stamps, needs } = parts;
+    this.#rowChanges = new RowChanges(needTable, inventory.shapes.vectors, filters, stamps, needs);
+    this.changed = columnU32(inventory.columns.rowCapacity);
   }
 
   /** Takes over what changed: machines off their lists, roll-ups read, machines on their new lists, folds. */
@@ -81,9 +85,10 @@ export class Sync {
     this.#dismissShapes();
     for (const ref of dirtyClusters) {
       const cluster = this.#parts.fleet.clusterState(ref);
+      this.touched.add(cluster);
+      if (this.#rowChanges.apply(cluster)) continue;
       this.#parts.rows.read(cluster);
       this.#parts.normaliser.retire(cluster);
-      this.touched.add(cluster);
     }
     this.#parts.rows.linkNewStamps();
     this.#parts.folding.refold(this.touched);
@@ -129,6 +134,7 @@ export class Sync {
   #admitShapes(changedMachines: number): Uint32Array {
     const { state, shape } = this.#parts.inventory.columns;
     const { families } = this.#parts;
+    const { familyOf } = families; // none is admitted within the loop
     const { role } = this.#parts.fleet;
     let changed = this.changed.subarray(0, changedMachines);
     let mustRegroup = false;
@@ -138,7 +144,7 @@ export class Sync {
         this.#leftShapes.add(this.#parts.fleet.shape[slot]!);
         this.#detach(slot);
       }
-      if (state[slot] === 0 || (families.familyOf[shape[slot]!] ?? 0) !== 0) continue;
+      if (state[slot] === 0 || (familyOf[shape[slot]!] ?? 0) !== 0) continue;
       if (this.#isFirstOf(shape[slot]!) && families.countLabels(shape[slot]!)) mustRegroup = true;
     }
     if (mustRegroup) changed = this.#regroup(changed);
@@ -207,18 +213,20 @@ export class Sync {
     const nextOf = new Uint32Array(CLUSTER_REFS + 1);
     for (let index = 0; index < changed.length; index++) nextOf[cluster[changed[index]!]! + 1]!++;
     const unboundCount = nextOf[1]!;
+    const areMany = unboundCount * MANY_DIVISOR > inventory.count;
+    if (unboundCount === changed.length) return areMany ? this.#sortById(changed) : changed;
     for (let ref = 1; ref < nextOf.length; ref++) nextOf[ref]! += nextOf[ref - 1]!;
     const sorted = new Uint32Array(changed.length);
     for (let index = 0; index < changed.length; index++) {
       const slot = changed[index]!;
       sorted[nextOf[cluster[slot]!]!++] = slot;
     }
-    if (unboundCount * MANY_DIVISOR > inventory.count) this.#sortById(sorted.subarray(0, unboundCount));
+    if (areMany) this.#sortById(sorted.subarray(0, unboundCount));
     return sorted;
   }
 
   /** Free machines stand on few, long lists whose order ends in the id: those that come in that order are appended. */
-  #sortById(slots: Uint32Array): void {
+  #sortById(slots: Uint32Array): Uint32Array {
     const { slotsById, columns } = this.#parts.inventory;
     const { state } = columns;
     const isMeant = new Uint8Array(columns.rowCapacity);
@@ -232,6 +240,7 @@ export class Sync {
     for (let place = 0; place < slotsById.length; place++) {
       if (isMeant[slotsById[place]!] === 1) slots[count++] = slotsById[place]!;
     }
+    return slots;
   }
 
   #attachAll(changed: Uint32Array): void {

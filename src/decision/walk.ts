@@ -367,8 +367,10 @@ export class Walk {
   #mayTake(slot: number): boolean {
     const { supply, filters, fleet } = this.#context;
     if (supply.takenBy[slot] !== 0) return false;
-    const reservedBy = supply.reservedBy[slot]!;
-    if (this.#gang !== 0 && reservedBy !== 0 && reservedBy !== this.#gang) return false;
+    if (this.#gang !== 0) {
+      const reservedBy = supply.reservedBy[slot]!;
+      if (reservedBy !== 0 && reservedBy !== this.#gang) return false;
+    }
     if (this.#stage === Stage.Orphans && fleet.inBackoff(slot)) return false;
     return this.#filter.look === Look.Family || filters.admitsSlot(this.#filter, slot);
   }

@@ -1,6 +1,6 @@
 /**
  * Needs as rows of columns. 776,000 of them stand beside the fleet; as objects they would be
- * hundreds of megabytes that every full collection walks, as columns 32 bytes each that nobody traces.
+ * hundreds of megabytes that every full collection walks, as columns 36 bytes each that nobody traces.
  *
  *   column       bytes   unit, meaning
  *   arrivalMs    8       f64, ms since the epoch: the roll-up that first contained the need
@@ -8,6 +8,7 @@
  *   group        4       u32, ref in the table of groups, 0 = the empty group
  *   aggregate    4       u32, vector ref: all that is wanted
  *   minUnit      4       u32, vector ref: what each machine must at least have
+ *   changedAt    4       u32, version of its cluster's demand in which it came or asked for something else
  *   digestLow    4       u32, digest of the wire row that the need came from;
  *   digestHigh   4       u32  both 0 = unknown, or made of several rows
  *
@@ -21,6 +22,7 @@ export class NeedColumns {
   group: Uint32Array;
   aggregate: Uint32Array;
   minUnit: Uint32Array;
+  changedAt: Uint32Array;
   digestLow: Uint32Array;
   digestHigh: Uint32Array;
 
@@ -30,6 +32,7 @@ export class NeedColumns {
     this.group = new Uint32Array(rowCapacity);
     this.aggregate = new Uint32Array(rowCapacity);
     this.minUnit = new Uint32Array(rowCapacity);
+    this.changedAt = new Uint32Array(rowCapacity);
     this.digestLow = new Uint32Array(rowCapacity);
     this.digestHigh = new Uint32Array(rowCapacity);
   }
@@ -44,6 +47,7 @@ export class NeedColumns {
     this.group = grown(this.group, new Uint32Array(rowCapacity));
     this.aggregate = grown(this.aggregate, new Uint32Array(rowCapacity));
     this.minUnit = grown(this.minUnit, new Uint32Array(rowCapacity));
+    this.changedAt = grown(this.changedAt, new Uint32Array(rowCapacity));
     this.digestLow = grown(this.digestLow, new Uint32Array(rowCapacity));
     this.digestHigh = grown(this.digestHigh, new Uint32Array(rowCapacity));
   }
@@ -55,11 +59,12 @@ export class NeedColumns {
     this.group[row] = from.group[fromRow]!;
     this.aggregate[row] = from.aggregate[fromRow]!;
     this.minUnit[row] = from.minUnit[fromRow]!;
+    this.changedAt[row] = from.changedAt[fromRow]!;
     this.digestLow[row] = from.digestLow[fromRow]!;
     this.digestHigh[row] = from.digestHigh[fromRow]!;
   }
 
-  /** Whether two rows ask for the same of the same: all but arrival and digest. */
+  /** Whether two rows ask for the same of the same: all but arrival, change and digest. */
   asksTheSame(row: number, other: NeedColumns, otherRow: number): boolean {
     return (
       this.profile[row] === other.profile[otherRow] &&

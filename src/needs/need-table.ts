@@ -22,7 +22,7 @@ import type { RollupRow } from './rollup.ts';
 import type { DraftTables, RollupDraft } from './rollup-draft.ts';
 import { roomFor, SliceAllocator } from './slice-allocator.ts';
 
-/** Five times the 776,000 needs that the largest shard is built for: 134 MB of columns. */
+/** Five times the 776,000 needs that the largest shard is built for: 151 MB of columns. */
 export const NEEDS_MAX = 4_194_304;
 const ROWS_AT_START = 4096;
 
@@ -141,6 +141,11 @@ export class NeedTable {
 
   get minUnit(): Uint32Array {
     return this.#columns.minUnit;
+  }
+
+  /** The version (`versionOf`) in which a row came or asked for something else. */
+  get changedAt(): Uint32Array {
+    return this.#columns.changedAt;
   }
 
   get arrivalMs(): Float64Array {
@@ -284,7 +289,7 @@ export class NeedTable {
     const old = { columns: this.#columns, start: this.sliceStart(cluster), count: this.sliceCount(cluster) };
     const isFirst = !this.#ledger.hasReported(cluster);
     const order = yield* whileCurrent(
-      this.#prepare(acceptance, source, old, isFirst, nowMs),
+      this.#prepare(acceptance, source, old, isFirst, nowMs, version + 1),
       () => this.#ledger.version[cluster] === version,
     );
     if (order === 'overtaken') return null;
@@ -307,9 +312,11 @@ export class NeedTable {
     old: OldSlice,
     isFirst: boolean,
     nowMs: number,
+    nextVersion: number,
   ): Generator<void, Uint32Array | null> {
     yield* acceptance.makeDraft(source, old);
-    const hasChanged = yield* acceptance.draft.matchWith(old.columns, old.start, old.count, nowMs);
+    const { columns, start, count } = old;
+    const hasChanged = yield* acceptance.draft.matchWith(columns, start, count, nowMs, nextVersion);
     return hasChanged || isFirst ? yield* acceptance.order(old.count) : null;
   }
 

@@ -106,14 +106,21 @@ export class RollupDraft {
 
   /**
    * Finds the needs that the old slice had: they keep their arrival, all others arrive now. Whether anything
-   * changed: a need new, withdrawn or asking for something else.
+   * changed: a need new, withdrawn or asking for something else; such rows are marked with the version that they make.
    */
-  *matchWith(old: NeedColumns, oldStart: number, oldCount: number, nowMs: number): Generator<void, boolean> {
+  *matchWith(
+    old: NeedColumns,
+    oldStart: number,
+    oldCount: number,
+    nowMs: number,
+    version: number,
+  ): Generator<void, boolean> {
     const { columns } = this;
     if (oldCount > this.#successor.length) this.#successor = new Uint32Array(2 * oldCount);
     if (this.#count > this.#isKnown.length) this.#isKnown = new Uint8Array(2 * this.#count);
     this.#isKnown.fill(0, 0, this.#count);
     columns.arrivalMs.fill(nowMs, 0, this.#count);
+    columns.changedAt.fill(version, 0, this.#count);
     let hasChanged = oldCount !== this.#count;
     for (let position = 0; position < oldCount; position++) {
       if (position % MATCHES_PER_STEP === MATCHES_PER_STEP - 1) yield;
@@ -127,7 +134,8 @@ export class RollupDraft {
       }
       this.#isKnown[row] = 1;
       columns.arrivalMs[row] = old.arrivalMs[oldRow]!;
-      if (!columns.asksTheSame(row, old, oldRow)) hasChanged = true;
+      if (columns.asksTheSame(row, old, oldRow)) columns.changedAt[row] = old.changedAt[oldRow]!;
+      else hasChanged = true;
     }
     return hasChanged;
   }

@@ -216,6 +216,33 @@ describe('what is dirty', () => {
   });
 });
 
+describe('which rows changed', () => {
+  it('says of each row the version in which it came or asked for something else', () => {
+    const { table, clusters } = demand();
+    const three = (cpu: string) => [
+      row({ group: 'a' }),
+      row({ group: 'b', aggregate: { cpu } }),
+      row({ group: 'c' }),
+    ];
+    table.accept('one', three('8'), 1_000, 0);
+    const cluster = clusters.find('one');
+    const changedAt = () => {
+      const start = table.sliceStart(cluster);
+      return [...table.changedAt.subarray(start, start + table.sliceCount(cluster))];
+    };
+    const first = table.versionOf(cluster);
+    expect(changedAt()).toEqual([first, first, first]);
+    table.accept('one', three('16'), 2_000, 0);
+    const second = table.versionOf(cluster);
+    expect(second).toBeGreaterThan(first);
+    expect(changedAt()).toEqual([first, second, first]);
+    table.accept('one', three('16').slice(1), 3_000, 0);
+    expect(changedAt()).toEqual([second, first]);
+    table.accept('one', three('16'), 4_000, 0);
+    expect(changedAt()).toEqual([second, first, table.versionOf(cluster)]); // the latest arrival comes last
+  });
+});
+
 describe('digests', () => {
   const never = (index: number): RollupRow => {
     throw new Error(`row ${index} was decoded`);
