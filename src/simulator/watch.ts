@@ -30,6 +30,10 @@ export interface Memory {
   readonly idleSinceMs: Map<string, number>;
   /** By machine whose fate a call left open: by when it must have been read. */
   readonly mustReadByMs: Map<string, { readonly byMs: number; readonly stopCount: number }>;
+  /** By machine: when the process last knew better than a listing, in steps. */
+  readonly changedAt: Map<string, number>;
+  /** By number of the provider: when its last listing was asked for, in steps. */
+  readonly listedAt: Map<number, number>;
   /** By provider: empty full listings in a row. */
   readonly emptyInARow: Map<string, number>;
   isFenced: boolean;
@@ -55,6 +59,7 @@ export class Watch implements Watcher {
   processes = 0;
   fencedProcesses = 0;
   readonly outcomes: Record<string, number> = {};
+  #steps = 0;
   /** null: nobody reads it, and nothing is written. */
   readonly #trace: ((line: string) => void) | null;
   readonly #memories = new Map<Process, Memory>();
@@ -73,6 +78,8 @@ export class Watch implements Watcher {
       drainingFor: new Map(),
       idleSinceMs: new Map(),
       mustReadByMs: new Map(),
+      changedAt: new Map(),
+      listedAt: new Map(),
       emptyInARow: new Map(),
       isFenced: false,
     });
@@ -85,6 +92,7 @@ export class Watch implements Watcher {
         memory.failedAtMs.delete(id);
       }
       this.#note(() => this.#checkMove(process, change));
+      this.#note(() => this.#checkOrder(process, change));
     });
   }
 
@@ -130,6 +138,10 @@ export class Watch implements Watcher {
 
   read(process: Process, machineId: string): void {
     this.#memory(process).mustReadByMs.delete(machineId);
+  }
+
+  listed(process: Process, provider: number): void {
+    this.#memory(process).listedAt.set(provider, ++this.#steps);
   }
 
   /** S6: an empty listing is believed when three in a row say so. */
@@ -225,6 +237,20 @@ export class Watch implements Watcher {
     if (isChanged) return;
     const words = `${STATE_NAMES[from as MachineState]} to ${STATE_NAMES[to as MachineState]}`;
     throw new Violation(`S2: ${id} was moved from ${words} by one wrong row`);
+  }
+
+  /** S4: what was listed before the machine last changed changes nothing. */
+  #checkOrder(process: Process, { slot, source, from, to }: Readonly<MachineChanged>): void {
+    const { inventory } = process.shard;
+    const { changedAt, listedAt } = this.#memory(process);
+    const id = inventory.idOf(slot);
+    if (to === 0) changedAt.delete(id);
+    else if (source !== 'listing') changedAt.set(id, ++this.#steps);
+    else if (from !== 0) {
+      const askedAt = listedAt.get(inventory.columns.provider[slot]!) ?? 0;
+      if ((changedAt.get(id) ?? 0) > askedAt)
+        throw new Violation(`S4: ${id} was changed by a listing that is older than its last change`);
+    }
   }
 
   /** X8, X13: what a call left open is read soon, unless the process stood still or its clock jumped. */

@@ -40,6 +40,8 @@ export interface Watcher {
   called(process: Process, call: ProviderCall): void;
   answered(process: Process, call: ProviderCall, answer: ProviderAnswer): void;
   read(process: Process, machineId: string): void;
+  /** The process asks for a listing, by number of the provider. */
+  listed(process: Process, provider: number): void;
 }
 
 export interface WorldOptions {
@@ -172,6 +174,7 @@ export class SimulatedWorld {
           return life.hear(port.read(read));
         },
         list: async (request) => {
+          watcher.listed?.(process, request.provider);
           const answer = await life.hear(port.list(request));
           if (answer.kind === 'listed') listed.add(request.provider);
           return answer;

@@ -39,7 +39,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: APPLY,
     find: 'this.#context.changes.changedSince(slot, this.#begun)',
     replace: 'false',
-    profile: 'usual',
+    profile: 'storm',
   },
   {
     why: 'S4: a parked row is never read again',
