@@ -7,47 +7,53 @@ import { canBeBound, isTransitional, MachineState, STATE_NAMES } from '../machin
 import { isMatch, type ServedNeed, servedNeeds } from './served-needs.ts';
 import type { SimulatedWorld } from './world.ts';
 
-/** Every difference as a sentence; none: converged. */
-export function differences(world: SimulatedWorld): string[] {
+export interface Difference {
+  /** The id of a machine, the key of a need, or nothing in particular. */
+  readonly about: string;
+  readonly text: string;
+}
+
+/** None: converged. */
+export function differences(world: SimulatedWorld): Difference[] {
   const { process } = world;
-  if (process === null) return ['there is no shard'];
-  if (process.life.isStopped() || process.shard.isFenced) return ['the shard stands still'];
+  if (process === null) return [{ about: '', text: 'there is no shard' }];
+  if (process.life.isStopped() || process.shard.isFenced)
+    return [{ about: '', text: 'the shard stands still' }];
   return [...differencesOfMachines(world), ...differencesOfNodes(world), ...unrest(world), ...wants(world)];
 }
 
-function differencesOfMachines(world: SimulatedWorld): string[] {
+function differencesOfMachines(world: SimulatedWorld): Difference[] {
   const { inventory } = world.process!.shard;
-  const found: string[] = [];
+  const found: Difference[] = [];
   const machines = world.links.flatMap(({ provider }) => {
     const listed = provider.list();
     return listed.kind === 'ok' ? listed.value.machines : [];
   });
   if (machines.length !== inventory.count)
-    found.push(`${inventory.count} machines known, ${machines.length} there`);
+    found.push({ about: '', text: `${inventory.count} machines known, ${machines.length} there` });
   for (const machine of machines) {
     const slot = inventory.find(machine.id);
+    const say = (text: string) => found.push({ about: machine.id, text: `${machine.id} ${text}` });
     if (slot === 0) {
-      found.push(`${machine.id} is not known`);
+      say('is not known');
       continue;
     }
     const known = inventory.get(slot);
     const isBound = canBeBound(machine.state as MachineState);
     if (known.state !== machine.state) {
-      found.push(
-        `${machine.id} is ${STATE_NAMES[machine.state as MachineState]}, known as ${STATE_NAMES[known.state]}`,
-      );
+      say(`is ${STATE_NAMES[machine.state as MachineState]}, known as ${STATE_NAMES[known.state]}`);
     } else if (isBound && known.cluster !== machine.cluster) {
-      found.push(`${machine.id} is bound to ${machine.cluster}, known as bound to ${known.cluster}`);
+      say(`is bound to ${machine.cluster}, known as bound to ${known.cluster}`);
     }
-    if (known.pricePerHourUsd !== machine.pricePerHour) found.push(`${machine.id} has another price`);
+    if (known.pricePerHourUsd !== machine.pricePerHour) say('has another price');
   }
   return found;
 }
 
 /** Each operator knows exactly the machines that are its own. */
-function differencesOfNodes(world: SimulatedWorld): string[] {
+function differencesOfNodes(world: SimulatedWorld): Difference[] {
   const { inventory } = world.process!.shard;
-  const found: string[] = [];
+  const found: Difference[] = [];
   const bound = new Map<string, Map<string, MachineState>>();
   for (const id of world.clusters.keys()) bound.set(id, new Map());
   for (let slot = 1; slot < inventory.columns.slotLimit; slot++) {
@@ -60,34 +66,39 @@ function differencesOfNodes(world: SimulatedWorld): string[] {
     const { nodes } = world.clusters.get(clusterId)!;
     for (const [machineId, state] of machines) {
       if (nodes.get(machineId) !== state)
-        found.push(`${clusterId} was not told of ${machineId} (${STATE_NAMES[state]})`);
+        found.push({
+          about: machineId,
+          text: `${clusterId} was not told of ${machineId} (${STATE_NAMES[state]})`,
+        });
     }
     for (const machineId of nodes.keys()) {
-      if (!machines.has(machineId)) found.push(`${clusterId} believes in ${machineId}`);
+      if (!machines.has(machineId))
+        found.push({ about: machineId, text: `${clusterId} believes in ${machineId}` });
     }
   }
   return found;
 }
 
 /** Nothing is under way, and nothing is left over. */
-function unrest(world: SimulatedWorld): string[] {
+function unrest(world: SimulatedWorld): Difference[] {
   const { shard } = world.process!;
   const { inventory, engine } = shard;
-  const found: string[] = [];
+  const found: Difference[] = [];
   for (let slot = 1; slot < inventory.columns.slotLimit; slot++) {
     const state = inventory.columns.state[slot]! as MachineState;
     if (inventory.columns.state[slot] === 0) continue;
     const id = inventory.idOf(slot);
-    if (inventory.columns.intent[slot] !== Intent.None) found.push(`an action is under way for ${id}`);
+    const say = (text: string) => found.push({ about: id, text: `${id} ${text}` });
+    if (inventory.columns.intent[slot] !== Intent.None) say('has an action under way');
     if (inventory.hasFlag(slot, Flag.Backoff) && isBackoffOver(world, slot))
-      found.push(`${id} is left alone, and its back-off is over`);
-    if (isTransitional(state)) found.push(`${id} is still ${STATE_NAMES[state]}`);
+      say('is left alone, and its back-off is over');
+    if (isTransitional(state)) say(`is still ${STATE_NAMES[state]}`);
     if (
       state === MachineState.Configured &&
       engine.claimOf(slot) === null &&
       !inventory.hasFlag(slot, Flag.Backoff)
     ) {
-      found.push(`${id} is Configured and serves no need`);
+      say('is Configured and serves no need');
     }
   }
   return found;
@@ -101,18 +112,19 @@ function isBackoffOver({ process }: SimulatedWorld, slot: number): boolean {
 }
 
 /** Every need has what the fleet can give it, and nothing beyond what covers it. */
-function wants(world: SimulatedWorld): string[] {
+function wants(world: SimulatedWorld): Difference[] {
   const { shard } = world.process!;
-  const found: string[] = [];
+  const found: Difference[] = [];
   const needs = servedNeeds(shard);
   for (const need of needs.values()) {
     const { clusterId, claimed, machinesWanted, isSatisfied } = need;
-    const name = `the need for ${machinesWanted} ${need.type} of ${clusterId}`;
-    if (claimed.length > machinesWanted) found.push(`${name} has ${claimed.length}`);
+    const has = `the need for ${machinesWanted} ${need.type} of ${clusterId} has ${claimed.length}`;
+    const say = (text: string) => found.push({ about: need.key, text });
+    if (claimed.length > machinesWanted) say(has);
     if (isSatisfied !== claimed.length >= machinesWanted)
-      found.push(`${name} has ${claimed.length} and counts as ${isSatisfied ? 'covered' : 'not covered'}`);
+      say(`${has} and counts as ${isSatisfied ? 'covered' : 'not covered'}`);
     const missed = isSatisfied || need.isGang || need.isSpread ? '' : supplyFor(world, need, needs);
-    if (missed !== '') found.push(`${name} has ${claimed.length}, and ${missed}`);
+    if (missed !== '') say(`${has}, and ${missed}`);
   }
   return found;
 }

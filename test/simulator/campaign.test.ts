@@ -41,6 +41,7 @@ describe('histories', () => {
       expect(totals.processes).toBeGreaterThan(2 * FIXED);
       expect(totals.fencedProcesses).toBeGreaterThan(0);
       expect(totals.restartsAtRest).toBeGreaterThan(0);
+      expect(totals.wandering).toBe(0);
       for (const outcome of ['success', 'accepted', 'timeout', 'provider_error', 'fenced', 'blob_error']) {
         const names = Object.keys(totals.byOutcome).filter((name) => name.endsWith(`.${outcome}`));
         expect(names, outcome).not.toEqual([]);
@@ -69,6 +70,12 @@ describe('histories', () => {
       expect(cycles).toBeGreaterThan(40);
     });
   }
+
+  it('5,000,824, where A5 gives no rest: one gang goes to and fro between two racks, all others agree', async () => {
+    const only = [12, 16, 21, 32, 33, 35, 44, 45, 48, 52, 53, 54, 55, 60, 61];
+    const { isWandering } = await runHistory({ seed: 5_000_824, cycles: 40, profile: 'liar', only });
+    expect(isWandering).toBe(true);
+  });
 
   for (const profile of PROFILE_NAMES) {
     it(`two runs of one seed are the same, line by line: ${profile}`, async () => {
