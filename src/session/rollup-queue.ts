@@ -12,7 +12,12 @@ import { RollupRejectedError, requireOwnCluster } from '../needs/rollup.ts';
 import type { ShardForOperators } from '../shard/ports/operators.ts';
 import { messageMemory } from '../wire/message-memory.ts';
 import { MalformedFrameError } from './errors.ts';
-import { ROLLUP_BYTES_WAITING_MAX, ROLLUP_TURN_MS } from './limits.ts';
+import {
+  ROLLUP_BYTES_LATE,
+  ROLLUP_BYTES_WAITING_MAX,
+  ROLLUP_TURN_LATE_MS,
+  ROLLUP_TURN_MS,
+} from './limits.ts';
 import { RollupScan } from './rollup-scan.ts';
 import { RowDecoder } from './row-decoder.ts';
 
@@ -118,8 +123,9 @@ export class RollupQueue {
 
   #takeTurn(): void {
     this.#turn = null;
-    const endMs = performance.now() + ROLLUP_TURN_MS;
-    this.#run(this.#small, hasWork(this.#large) ? endMs - ROLLUP_TURN_MS / 2 : endMs);
+    const turnMs = this.#bytes > ROLLUP_BYTES_LATE ? ROLLUP_TURN_LATE_MS : ROLLUP_TURN_MS;
+    const endMs = performance.now() + turnMs;
+    this.#run(this.#small, hasWork(this.#large) ? endMs - turnMs / 2 : endMs);
     this.#run(this.#large, endMs);
     if (hasWork(this.#small) || hasWork(this.#large)) this.#turn ??= setImmediate(() => this.#takeTurn());
   }
