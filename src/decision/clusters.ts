@@ -79,7 +79,7 @@ export class ClusterState {
   readonly touchedGroups: number[] = [];
   foldsTouched = false;
   /** Fold groups that ask the free machines. */
-  askingCount = 0;
+  readonly asking = new Set<FoldGroup>();
   configuredCount = 0;
   claimedConfiguredCount = 0;
   /** Position in the bytewise order of cluster ids, as of when its id was this (refs are reused). */

@@ -130,7 +130,7 @@ export class Credit {
     let deficits: number[] | undefined;
     for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
       const marks = needs.marks[need]!;
-      if ((marks & Mark.Unsettled) !== 0) unsettledCount++;
+      if ((marks & (Mark.Unsettled | Mark.Local)) === Mark.Unsettled) unsettledCount++;
       if ((marks & (Mark.Deficit | Mark.Short)) !== 0) {
         deficits ??= [];
         deficits.push(need);

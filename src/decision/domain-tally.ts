@@ -87,9 +87,18 @@ export class DomainTally {
 
   /** The one domain that the gang's own machines cover; 0 if there is none, or several. */
   onlyDomainCoveredByOwn(): number {
+    return this.#onlyDomainCoveredBy(this.#own);
+  }
+
+  /** The same of all machines that it may be credited with. */
+  onlyDomainCoveredByCreditable(): number {
+    return this.#onlyDomainCoveredBy(this.#creditable);
+  }
+
+  #onlyDomainCoveredBy(units: Float64Array): number {
     let found = 0;
     for (let entry = 0; entry < this.#entryCount; entry++) {
-      if (!this.#coversEntry(entry, this.#own)) continue;
+      if (!this.#coversEntry(entry, units)) continue;
       if (found !== 0) return 0;
       found = this.#domain[entry]!;
     }

@@ -36,7 +36,7 @@ export class Folding {
       }
       cluster.foldsTouched = false;
       cluster.touchedGroups.length = 0;
-      if (cluster.askingCount > 0) this.#askingFree.add(cluster);
+      if (cluster.asking.size > 0) this.#askingFree.add(cluster);
       else this.#askingFree.delete(cluster);
     }
   }
@@ -47,11 +47,10 @@ export class Folding {
     this.#freeAsked = this.#families.freeVersion;
     for (const cluster of this.#askingFree) {
       const wasStale = cluster.stale;
-      for (const group of cluster.groups) {
-        if (group.asksFree && this.#freeAnswerOf(group) !== group.freeAnswer)
-          this.#refoldGroup(cluster, group);
+      for (const group of cluster.asking) {
+        if (this.#freeAnswerOf(group) !== group.freeAnswer) this.#refoldGroup(cluster, group);
       }
-      if (cluster.askingCount === 0) this.#askingFree.delete(cluster);
+      if (cluster.asking.size === 0) this.#askingFree.delete(cluster);
       if (cluster.stale === wasStale) continue;
       cluster.touched = true;
       changed.push(cluster);
@@ -67,7 +66,9 @@ export class Folding {
   #refoldGroup(cluster: ClusterState, group: FoldGroup): void {
     const didAsk = group.asksFree;
     if (this.#foldGroup(cluster, group)) cluster.stale = true;
-    if (group.asksFree !== didAsk) cluster.askingCount += didAsk ? -1 : 1;
+    if (group.asksFree === didAsk) return;
+    if (didAsk) cluster.asking.delete(group);
+    else cluster.asking.add(group);
   }
 
   /** Decides which rows of the group fold; true if that is another answer than before. */

@@ -1,8 +1,9 @@
 /**
  * Gangs (A5, A6): a need with a Same requirement is served by one domain, or by none. Most gangs sit in one
  * rack with machines of their own that cover them: then nothing else can move them, they are *settled* and
- * cost nothing until one of those machines changes. The others weigh every domain in which they have, or
- * could get, machines, and reserve what they will acquire there.
+ * cost nothing until one of those machines changes. Those that any machines of their cluster cover, in one
+ * domain, are *local*: free machines and other clusters do not move them. The rest weigh every domain in which
+ * they have, or could get, machines, in every cycle, and reserve what they will acquire there.
  */
 
 import type { VectorTable } from '../base/vectors.ts';
@@ -150,10 +151,18 @@ export class Gangs {
     if (this.trySettle(cluster, index, released)) return;
     const filter = this.#filters.get(needs.filter[need]!);
     const domains = this.domainsOfGang(need);
-    const isParked = this.#rules.isParked(need);
     const tally = this.#tally.begin(needs.aggregate[need]!, domains);
     this.#tallyOwn(cluster, index, filter, domains);
     this.#tallyOthers(cluster, index, filter, domains);
+    const local = tally.onlyDomainCoveredByCreditable();
+    if (local !== 0) {
+      // It covers, and its creditable coverage is complete, as no other's is: A5 asks no further.
+      this.#claims.releaseAll(cluster, need, released);
+      this.#credit(cluster, index, filter, domains, local, true);
+      needs.marks[need]! |= Mark.Local;
+      return;
+    }
+    const isParked = this.#rules.isParked(need);
     if (!isParked) {
       this.#tallyDraining(need, filter, domains);
       // A covering domain with creditable machines beats every one without, so the rest is only asked if none covers.
@@ -193,7 +202,12 @@ export class Gangs {
       if (filter.eligible[lane.family] !== 1) continue;
       for (const list of [lane.configured, lane.configuring]) {
         if (list === 0) continue;
-        for (let at = keep.first(list); at !== 0; at = keep.next(at)) {
+        // Those of earlier needs are passed over in blocks.
+        for (
+          let at = keep.seek(keep.first(list), index + 1);
+          at !== 0;
+          at = keep.seek(keep.next(at), index + 1)
+        ) {
           const slot = keep.slotAt(at);
           if (this.#stampedForGang(slot) || !this.#isCreditable(slot, index, filter)) continue;
           this.#tally.addCreditable(domains.ofSlot(slot), lane.family);
@@ -313,7 +327,11 @@ export class Gangs {
     for (const lane of cluster.lanes) {
       const list = part === WalkPart.Configured ? lane.configured : lane.configuring;
       if (list === 0 || filter.eligible[lane.family] !== 1) continue;
-      for (let at = keep.first(list); at !== 0; at = keep.next(at)) {
+      for (
+        let at = keep.seek(keep.first(list), index + 1);
+        at !== 0;
+        at = keep.seek(keep.next(at), index + 1)
+      ) {
         const slot = keep.slotAt(at);
         if (
           !this.#stampedForGang(slot) &&

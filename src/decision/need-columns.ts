@@ -51,7 +51,7 @@ export const Mark = {
   Dirty: 1,
   /** Something remains after credit. */
   Deficit: 2,
-  /** A gang that its own machines do not cover in exactly one domain: anything may move it, so it chooses in every cycle. */
+  /** A gang that its own machines do not cover in exactly one domain: it chooses anew whenever anything changed that may move it. */
   Unsettled: 4,
   /** A gang whose chosen domain can hold all of it. */
   Satisfiable: 8,
@@ -67,6 +67,8 @@ export const Mark = {
   OwnFresh: 256,
   /** Has a machine that is not stamped for it: one that it meets earlier would do as well. */
   Foreign: 512,
+  /** An unsettled gang that its cluster's machines cover in exactly one domain: nothing outside of its cluster moves it. */
+  Local: 1_024,
 } as const;
 
 /** The parts of A2's walk, in order. */

@@ -48,7 +48,7 @@ export class ClusterRows {
     cluster.rowFit = new Uint32Array(count);
     cluster.rowFolds = new Uint8Array(count);
     cluster.groups = [];
-    cluster.askingCount = 0;
+    cluster.asking.clear();
     this.#groupOf.open(count);
     const { profile: profileOf, group: groupNameOf, profiles } = table;
     for (let row = 0; row < count; row++) {
@@ -82,6 +82,7 @@ export class ClusterRows {
     cluster.readVersion = -1;
     cluster.rowStamp = cluster.rowNeed = cluster.rowGroup = cluster.rowFit = cluster.groupRows = NO_ROWS;
     cluster.groups = [];
+    cluster.asking.clear();
   }
 
   /** The stamp of a row, made if it has none yet. */
