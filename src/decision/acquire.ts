@@ -66,7 +66,7 @@ export class Acquisition {
     const filter = this.#filters.get(needs.filter[need]!);
     const isGang = needs.kind[need] === NeedKind.Gang;
     if (isGang && needs.domain[need] === 0) return;
-    const domains = isGang ? this.#gangs.domainsOfGang(need) : null;
+    const domains = isGang ? this.#gangs.domains.ofGang(need) : null;
     const penalty = needs.interruptionPenalty[need]!;
     const walk = this.#walk.open(filter, penalty, isGang ? need + 1 : 0, domains, needs.domain[need]!);
     const served = actionNeed(needs, this.#fleet, need);
@@ -110,7 +110,7 @@ export class Acquisition {
   /** Counts the credited machines, and opens every domain that takes part in the minimum. */
   #beginSpread(need: number, filter: Filter, spread: { key: string; skew: number }): Spreading {
     const { nextClaim, families, byId, orphanList } = this.#fleet;
-    const spreading = new Spreading(this.#gangs.domainsOf([spread.key]), spread.skew);
+    const spreading = new Spreading(this.#gangs.domains.of([spread.key]), spread.skew);
     const { domains } = spreading;
     for (let slot = this.#needs.firstClaim[need]!; slot !== 0; slot = nextClaim[slot]!) {
       spreading.open(domains.ofSlot(slot));

@@ -13,11 +13,12 @@ import type { Claims } from './claims.ts';
 import type { ClusterState } from './clusters.ts';
 import { columnF64 } from './columns.ts';
 import { DomainTally } from './domain-tally.ts';
-import { Domains } from './domains.ts';
+import type { Domains } from './domains.ts';
 import type { Drains } from './drains.ts';
 import type { Families } from './families.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
 import { type Fleet, Role } from './fleet.ts';
+import { GangDomains } from './gang-domains.ts';
 import { Mark, type NeedColumns, subtractCapacity, WalkPart } from './need-columns.ts';
 import type { Supply } from './supply.ts';
 import { Walk, type WalkContext } from './walk.ts';
@@ -32,20 +33,13 @@ export class Gangs {
   readonly #fleet: Fleet;
   readonly #families: Families;
   readonly #vectors: VectorTable;
-  readonly #profiles: ProfileTable;
   readonly #filters: Filters;
   readonly #needs: NeedColumns;
   readonly #claims: Claims;
   readonly #drains: Drains;
   readonly #supply: Supply;
   readonly #rules: GangRules;
-  readonly #attributes: SlotAttributes;
-  readonly #domainsByKeys = new Map<string, Domains>();
-  /** The same by profile, thousands of times; void when the ref stands for another profile, with other keys. */
-  readonly #domainsByProfile: (
-    | { readonly keys: readonly string[]; readonly domains: Domains }
-    | undefined
-  )[] = [];
+  readonly domains: GangDomains;
   readonly #tally: DomainTally;
   readonly #walk: Walk;
   readonly #lanes: number[] = [];
@@ -62,60 +56,19 @@ export class Gangs {
     this.#fleet = context.fleet;
     this.#families = context.fleet.families;
     this.#vectors = context.fleet.inventory.shapes.vectors;
-    this.#profiles = profiles;
     this.#filters = context.filters;
     this.#needs = needs;
     this.#claims = claims;
     this.#drains = drains;
     this.#supply = context.supply;
     this.#rules = rules;
-    this.#attributes = attributes;
+    this.domains = new GangDomains(profiles, needs, context.fleet, attributes);
     this.#tally = new DomainTally(this.#vectors, this.#families);
     this.#walk = new Walk(context);
   }
 
   beginCycle(): void {
     this.#supply.beginCycle();
-  }
-
-  /** Families were made anew: what is coarse and what is fine may have changed. */
-  regroup(): void {
-    this.#domainsByKeys.clear();
-    this.#domainsByProfile.length = 0;
-  }
-
-  admitShape(shape: number): void {
-    for (const domains of this.#domainsByKeys.values()) domains.admitShape(shape);
-  }
-
-  forgetShape(shape: number): void {
-    for (const domains of this.#domainsByKeys.values()) domains.forgetShape(shape);
-  }
-
-  /** The domains that topology keys make; kept, since shapes keep their places in them. */
-  domainsOf(keys: readonly string[]): Domains {
-    const text = JSON.stringify(keys);
-    let domains = this.#domainsByKeys.get(text);
-    if (domains === undefined) {
-      domains = new Domains(keys, this.#fleet.inventory, this.#families, this.#attributes);
-      this.#domainsByKeys.set(text, domains);
-    }
-    return domains;
-  }
-
-  /** For each list of keys, as JSON: the texts of its domains by number, as JSON. */
-  domainTexts(): [keys: string, texts: string][] {
-    return [...this.#domainsByKeys].map(([keys, domains]) => [keys, domains.textsJson()]);
-  }
-
-  domainsOfGang(need: number): Domains {
-    const ref = this.#needs.profile[need]!;
-    const { sameKeys } = this.#profiles.get(ref);
-    const known = this.#domainsByProfile[ref];
-    if (known !== undefined && known.keys === sameKeys) return known.domains;
-    const domains = this.domainsOf(sameKeys);
-    this.#domainsByProfile[ref] = { keys: sameKeys, domains };
-    return domains;
   }
 
   /**
@@ -133,7 +86,7 @@ export class Gangs {
       return true;
     }
     const filter = this.#filters.get(needs.filter[need]!);
-    const domains = this.domainsOfGang(need);
+    const domains = this.domains.ofGang(need);
     const tally = this.#tally.begin(needs.aggregate[need]!, domains);
     this.#tallyOwn(cluster, index, filter, domains);
     const domain = tally.onlyDomainCoveredByOwn();
@@ -150,7 +103,7 @@ export class Gangs {
     const needs = this.#needs;
     if (this.trySettle(cluster, index, released)) return;
     const filter = this.#filters.get(needs.filter[need]!);
-    const domains = this.domainsOfGang(need);
+    const domains = this.domains.ofGang(need);
     const tally = this.#tally.begin(needs.aggregate[need]!, domains);
     this.#tallyOwn(cluster, index, filter, domains);
     this.#tallyOthers(cluster, index, filter, domains);

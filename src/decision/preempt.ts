@@ -148,7 +148,7 @@ export class Preemption {
     const need = unmet.need[entry]!;
     const filter = this.#filters.get(this.#needs.filter[need]!);
     const isGang = this.#needs.kind[need] === NeedKind.Gang;
-    const domains = isGang ? this.#gangs.domainsOfGang(need) : null;
+    const domains = isGang ? this.#gangs.domains.ofGang(need) : null;
     const inReach = (slot: number): boolean =>
       domains === null ||
       (this.#needs.domain[need] !== 0 && domains.ofSlot(slot) === this.#needs.domain[need]);
@@ -215,7 +215,7 @@ export class Preemption {
     const need = unmet.need[entry]!;
     const filter = this.#filters.get(this.#needs.filter[need]!);
     const isGang = this.#needs.kind[need] === NeedKind.Gang;
-    const domains = isGang ? this.#gangs.domainsOfGang(need) : null;
+    const domains = isGang ? this.#gangs.domains.ofGang(need) : null;
     let left = wanted;
     for (const isClaimed of [false, true]) {
       for (const rank of this.#ranked(isClaimed, this.#needs.priority[need]!)) {

@@ -213,7 +213,7 @@ export function resultOf(parts: ResultParts): EngineResult {
       reason: reasons.subarray(0, entries),
     },
     actions: actionColumns(parts.actions),
-    domainTexts: parts.gangs.domainTexts(),
+    domainTexts: parts.gangs.domains.texts(),
   };
 }
 

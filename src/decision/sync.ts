@@ -150,7 +150,7 @@ export class Sync {
     if (mustRegroup) changed = this.#regroup(changed);
     for (const one of this.#newShapes) {
       families.admit(one);
-      this.#parts.gangs.admitShape(one);
+      this.#parts.gangs.domains.admitShape(one);
       this.#isNewShape[one] = 0;
     }
     this.#newShapes.length = 0;
@@ -184,7 +184,7 @@ export class Sync {
     this.#parts.fleet.regroup();
     this.#parts.families.regroup();
     this.#parts.filters.regroup();
-    this.#parts.gangs.regroup();
+    this.#parts.gangs.domains.regroup();
     this.#leftShapes.clear();
     for (const cluster of this.#parts.fleet.clusters) {
       if (cluster === undefined) continue;
@@ -199,7 +199,7 @@ export class Sync {
     for (const shape of this.#leftShapes) {
       if (this.#parts.families.machinesIn[shape]! > 0 || this.#parts.families.familyOf[shape] === 0) continue;
       this.#parts.filters.forgetShape(shape);
-      this.#parts.gangs.forgetShape(shape);
+      this.#parts.gangs.domains.forgetShape(shape);
       this.#parts.families.dismiss(shape);
     }
     this.#leftShapes.clear();

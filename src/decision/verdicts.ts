@@ -166,7 +166,7 @@ export class Verdicts {
       claimed: isFirst ? needs.creditCount[need]! + acquired : 0,
       bootstraps: isFirst && entry >= 0 ? this.#unmet.bootstraps[entry]! : 0,
       provisions: isFirst && entry >= 0 ? this.#unmet.provisions[entry]! : 0,
-      domain: isGang ? this.#gangs.domainsOfGang(need).textOf(needs.domain[need]!) : '',
+      domain: isGang ? this.#gangs.domains.ofGang(need).textOf(needs.domain[need]!) : '',
       satisfiable: !isGang || needs.has(need, Mark.Satisfiable),
       parked: isGang && (satisfied ? this.isParked(need) : needs.has(need, Mark.Parked)),
       parkedCycles: isGang ? parkedCycles : 0,
