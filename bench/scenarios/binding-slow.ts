@@ -3,7 +3,7 @@
  * to be bound, and each call takes 3 s on average and 7 s at the 99th percentile: 256 at a time are at most 85 a second.
  */
 import type { Scenario } from '../harness.ts';
-import { INCREMENTAL, watchBindings } from '../soak/watch.ts';
+import { watchBindings } from '../soak/watch.ts';
 
 export const scenario: Scenario = {
   name: 'binding-slow',
@@ -12,7 +12,6 @@ export const scenario: Scenario = {
   targets: [{ name: 'nodes a second', metric: 'binds', limit: 80, direction: 'above' }],
   run: (context) =>
     watchBindings(context, '0', {
-      shard: INCREMENTAL,
       provider: ['--configured', '90%', '--idle', '10%', '--answer-after', '3s/7s'],
     }),
 };

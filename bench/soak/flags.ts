@@ -9,6 +9,8 @@ export interface SoakPlan {
   readonly churn: string;
   /** As `flotilla provider --latency` takes it. */
   readonly latency: string;
+  /** Every listing is of everything; otherwise of what changed, as a fleet of this size is run. */
+  readonly fullListings: boolean;
   readonly minutes: number;
   readonly warmUpSeconds: number;
   readonly sampleEveryMs: number;
@@ -31,6 +33,8 @@ export const SOAK_HELP = `npm run soak: the real processes for a long time, to s
   --clusters N             that share them (one for every 250 machines)
   --churn SHARE            of a cluster's demand that changes every ten seconds (1%)
   --latency MEAN[/P99]     of creating, binding, draining and deleting a machine (500ms/2s)
+  --full-listings          every ten seconds all machines are listed, 450 MB, and not what changed: more than two cores can
+                           do beside everything else
   --warm-up DURATION       that is drawn but not judged (a quarter of the time, at most 5m)
   --sample-every DURATION  (5s)
   --seed N                 (1)
@@ -49,6 +53,7 @@ const OPTIONS = {
   clusters: { type: 'string' },
   churn: { type: 'string', default: '1%' },
   latency: { type: 'string', default: '500ms/2s' },
+  'full-listings': { type: 'boolean', default: false },
   'warm-up': { type: 'string' },
   'sample-every': { type: 'string', default: '5s' },
   seed: { type: 'string', default: '1' },
@@ -77,6 +82,7 @@ export function parseSoakFlags(argv: readonly string[]): SoakPlan | null {
         : wholeNumber('clusters', values.clusters, 1, machines),
     churn: values.churn,
     latency: values.latency,
+    fullListings: values['full-listings'],
     minutes,
     warmUpSeconds: warmUp === undefined ? usualWarmUp : durationMs('warm-up', warmUp) / 1_000,
     sampleEveryMs,

@@ -8,17 +8,12 @@ import { type MoreFlags, SoakWorld } from './world.ts';
 const MACHINES_PER_CLUSTER = 250;
 const SAMPLE_EVERY_MS = 5_000;
 const EVERYTHING_AS_BEFORE = {
+  fullListings: false,
   minutes: 0,
   warmUpSeconds: 0,
   sampleEveryMs: SAMPLE_EVERY_MS,
   outFolder: null,
 };
-
-/**
- * Two cores that move 450 MB of full listing every ten seconds have little left for anything else, and a fleet of this
- * size is not run so.
- */
-export const INCREMENTAL = ['--incremental-reconcile'];
 
 /** `churn` as the operators take it; how it goes from then on, as metrics of the scenario. */
 export async function watchBindings(context: BenchContext, churn: string, more: MoreFlags): Promise<void> {

@@ -8,7 +8,7 @@ import type { SoakPlan } from './flags.ts';
 const STOP_GRACE_MS = 20_000;
 
 /** Flags of one program beside those that all soaks have; of one that is given twice the later counts. */
-export type MoreFlags = Partial<Record<'provider' | 'shard' | 'operators', readonly string[]>>;
+export type MoreFlags = Partial<Record<'provider' | 'operators', readonly string[]>>;
 
 export class SoakWorld {
   readonly #children: Child[] = [];
@@ -19,7 +19,7 @@ export class SoakWorld {
 
   /** Resolves when all clusters are connected. */
   async start(plan: SoakPlan, say: (line: string) => void, more: MoreFlags = {}): Promise<void> {
-    const { machines, clusters, seed, churn, latency, sampleEveryMs } = plan;
+    const { machines, clusters, seed, churn, latency, fullListings, sampleEveryMs } = plan;
     const fleet = ['--machines', `${machines}`, '--clusters', `${clusters}`, '--seed', `${seed}`];
     say(`a provider with ${machines.toLocaleString('en-US')} machines`);
     const provider = this.#spawn('provider', [
@@ -29,7 +29,8 @@ export class SoakWorld {
     const providerAddress = (await provider.ready()).slice('listening on '.length);
     const shard = this.#spawn('shard', [
       ...['--provider-addr', `simulated=${providerAddress}`, '--data-dir', this.#dataDir],
-      ...['--listen', '127.0.0.1:0', '--metrics-addr', '127.0.0.1:0', ...(more.shard ?? [])],
+      ...['--listen', '127.0.0.1:0', '--metrics-addr', '127.0.0.1:0'],
+      ...(fullListings ? [] : ['--incremental-reconcile']),
     ]);
     const [, listen, http] = /^listening on (\S+) http (\S+)$/.exec(await shard.ready())!;
     this.http = http!;
