@@ -129,6 +129,7 @@ for (const [name, providerFlags] of [
       await operator.close();
       const later = new SimulatedOperator({ address: shard.address, clusterId: 'blue' });
       closers.push(() => later.close());
+      later.setDemand(rows(6)); // with none its nodes would be taken back, as they should
       await later.connect();
       await until(
         'the resync',
