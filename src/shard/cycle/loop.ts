@@ -1,14 +1,13 @@
 /**
  * When cycles run (C1). An ordinary one every interval: it begins the listings, waits for them at most one interval, and
  * decides on what is then known. A woken one at once when something happened that a decision may answer; wake-ups
- * coalesce, and one that follows another waits for as long as that one took, so that a storm of wake-ups leaves most of
- * the thread to everybody else.
+ * coalesce, and one that follows another waits for as long as that one took, so that a storm of wake-ups leaves half of
+ * the thread to everybody else. Not longer: what comes meanwhile is more for the next one, which then takes longer still.
  */
 import type { Clock, Scheduler, Stopwatch, Timer } from '../../base/clock.ts';
 import type { CycleReport } from '../ports/observer.ts';
 
-/** After a cycle, woken ones wait for this multiple of its duration. */
-const REST_FACTOR = 2;
+/** The rest after a cycle, however long that was. */
 const REST_MS_MAX = 1_000;
 
 export interface CycleLoopOptions {
@@ -87,7 +86,7 @@ export class CycleLoop {
     const beganMs = stopwatch();
     this.#options.decide(isOrdinary, reconcileMs);
     const endedMs = stopwatch();
-    this.#restUntil = endedMs + Math.min(REST_MS_MAX, REST_FACTOR * (endedMs - beganMs));
+    this.#restUntil = endedMs + Math.min(REST_MS_MAX, endedMs - beganMs);
     this.#tellAfterCycle();
   }
 
