@@ -12,14 +12,14 @@ import type { CapacityNeed } from '../../../src/wire/protocol.generated.ts';
 
 const CLUSTERS = 4;
 
-function demandsOf(catalogue: Catalogue, seed = 5) {
+function demandsOf(catalogue: Catalogue, seed = 5, clusterCount = CLUSTERS) {
   const steady = new SteadyDemand(
-    { machineCount: CLUSTERS * 250, clusterCount: CLUSTERS, catalogue },
+    { machineCount: clusterCount * 250, clusterCount, catalogue },
     new Random(seed),
   );
   const parts = new EncodedParts();
   const clusters = Array.from(
-    { length: CLUSTERS },
+    { length: clusterCount },
     (_, cluster) => new ClusterDemand(steady, cluster, parts, new Random(cluster)),
   );
   return { steady, clusters };
@@ -111,6 +111,15 @@ describe('churn', () => {
       const jobs = needsOf(demand).filter(({ group }) => group !== '' && !first.has(group));
       expect(jobs.length).toBeGreaterThan(100);
     }
+  });
+
+  it('does not outgrow the fleet: all clusters together want no more than was planned', () => {
+    const { clusters } = demandsOf(REALISTIC, 5, 40);
+    const wanted = () => clusters.reduce((sum, demand) => sum + demand.wantedCount, 0);
+    const planned = wanted();
+    for (const demand of clusters) for (let round = 0; round < 300; round++) demand.churn(0.01);
+    expect(wanted()).toBeLessThan(planned * 1.01);
+    expect(wanted()).toBeGreaterThan(planned * 0.9);
   });
 
   it('is the same for the same seed', () => {
