@@ -114,7 +114,12 @@ for (const [name, providerFlags] of [
         (count) => count === 3,
       );
       expect(low.reclaims.every(({ preemptorPriority }) => preemptorPriority === 1_000_000)).toBe(true);
-      expect(nodesIn(low, S.Configured)).toHaveLength(37);
+      // With an asynchronous provider 36 were seen for a moment, once in ten runs.
+      await until(
+        '37 left',
+        () => nodesIn(low, S.Configured).length,
+        (count) => count === 37,
+      );
     });
 
     it('an operator that was away knows everything after it reconnects', async () => {
