@@ -76,11 +76,6 @@ export class RollupQueue {
     return this.#bytes;
   }
 
-  /** Clusters with a roll-up that waits or is being read. */
-  get depth(): number {
-    return this.#behind.size;
-  }
-
   /** `sender`: a cluster's new session is not told of what its old one sent. */
   offer(clusterId: string, sender: object, bytes: Uint8Array, whenSettled: WhenSettled): void {
     const behind = this.#behind.get(clusterId);
@@ -91,6 +86,7 @@ export class RollupQueue {
         clusterId,
         new RollupRejectedError(clusterId, 'needs', `came while ${why}`).message,
       );
+      messageMemory.giveBack(bytes);
       whenSettled({ outcome: 'rejected', rowCount: 0, rollups: 1, acks: 0 });
       return;
     }

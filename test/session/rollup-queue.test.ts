@@ -99,6 +99,6 @@ describe('roll-ups that wait', () => {
     await new Promise((resolve) => setImmediate(resolve));
     queue.clear();
     await new Promise((resolve) => setTimeout(resolve, 50));
-    expect([accepted, results, queue.depth]).toEqual([[], [], 0]);
+    expect([accepted, results, queue.bytes]).toEqual([[], [], 0]);
   });
 });
