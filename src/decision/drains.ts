@@ -1,9 +1,9 @@
 /**
- * Machines that drain for somebody (P6). A preempted machine counts as freed for the need that it was
- * preempted for until it is Idle; one that was found Draining after a start, or whose need is gone, counts
- * for the first need that can use it. Few at a time: maps, not columns.
+ * Machines that drain for somebody (P6): for the need that they were preempted for, or found Draining after a start and
+ * for nobody known. Who counts them is decided in every cycle (freed.ts). Few at a time: maps, not columns.
  */
 import type { StringTable } from '../base/string-table.ts';
+import { sortFew } from './sort-few.ts';
 import type { StampTable } from './stamps.ts';
 
 const NONE: readonly number[] = [];
@@ -57,11 +57,22 @@ export class Drains {
     return this.#slotsOf.get(stamp) ?? NONE;
   }
 
-  /** Slots that drain for a stamp without a live need, and those found draining. */
-  forAnybody(): number[] {
-    const slots = [...this.found].filter((slot) => !this.#stampOf.has(slot));
-    for (const [slot, stamp] of this.#stampOf) if (this.#stamps.carriers[stamp] === 0) slots.push(slot);
+  /** The same in this order, which the list keeps. */
+  sortedFor(stamp: number, compare: (slotA: number, slotB: number) => number): readonly number[] {
+    const slots = this.#slotsOf.get(stamp);
+    if (slots === undefined) return NONE;
+    sortFew(slots, compare);
     return slots;
+  }
+
+  get isEmpty(): boolean {
+    return this.#stampOf.size === 0 && this.found.size === 0;
+  }
+
+  /** All of them, each once. */
+  *slots(): IterableIterator<number> {
+    yield* this.#stampOf.keys();
+    for (const slot of this.found) if (!this.#stampOf.has(slot)) yield slot;
   }
 
   *[Symbol.iterator](): IterableIterator<[slot: number, stamp: number]> {

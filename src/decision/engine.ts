@@ -19,6 +19,7 @@ import { COARSE_VALUES_MAX, Families } from './families.ts';
 import { Filters } from './filters.ts';
 import { Fleet } from './fleet.ts';
 import { Folding } from './folding.ts';
+import { FreedMachines } from './freed.ts';
 import { Gangs } from './gangs.ts';
 import { NeedColumns, NeedKind } from './need-columns.ts';
 import { Normaliser } from './normalise.ts';
@@ -150,8 +151,7 @@ export class Engine {
       this.#filters,
       this.#needs,
       this.#gangs,
-      this.#drains,
-      rules,
+      new FreedMachines(this.#fleet, this.#filters, this.#needs, this.#gangs, this.#drains, rules),
       isPastGate,
       options.weights,
     );

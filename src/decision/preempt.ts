@@ -1,7 +1,7 @@
 /**
- * Phase 2 (P1–P4, P6): frees machines for the deficits that phase 1 left. Configured machines are kept in
- * buckets of equal (claimed or not, priority, penalties), by family, in id order; a bucket has one score for
- * a preemptor, so the best victims are found by ranking a few dozen buckets and reading the heads of lists.
+ * Phase 2 (P1–P4): frees machines for the deficits that phase 1 left and that nothing drains for (freed.ts). Configured
+ * machines are kept in buckets of equal (claimed or not, priority, penalties), by family, in id order; a bucket has one
+ * score for a preemptor, so the best victims are found by ranking a few dozen buckets and reading the heads of lists.
  * The buckets follow the claims, but not at once: machines that change hands in every cycle would move in every cycle, and
  * most cycles preempt nothing. They are up to date before the first victim is chosen.
  */
@@ -12,11 +12,11 @@ import { actionNeed } from './acquire.ts';
 import { ActionKind, type ActionList } from './actions.ts';
 import { columnU8 } from './columns.ts';
 import type { Domains } from './domains.ts';
-import type { Drains } from './drains.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
 import { type Fleet, Role } from './fleet.ts';
-import type { GangRules, Gangs } from './gangs.ts';
-import { Mark, type NeedColumns, NeedKind, subtractCapacity } from './need-columns.ts';
+import { type FreedMachines, subtractSlot } from './freed.ts';
+import type { Gangs } from './gangs.ts';
+import { type NeedColumns, NeedKind } from './need-columns.ts';
 import type { Spreading } from './spread.ts';
 import { UnmetNeeds } from './unmet.ts';
 
@@ -60,8 +60,7 @@ export class Preemption {
   readonly #vectors: VectorTable;
   readonly #needs: NeedColumns;
   readonly #gangs: Gangs;
-  readonly #drains: Drains;
-  readonly #rules: GangRules;
+  readonly #freed: FreedMachines;
   readonly #isPastGate: (cluster: number) => boolean;
   readonly #weights: PreemptionWeights;
   readonly #buckets = new Map<number, Bucket>();
@@ -70,16 +69,13 @@ export class Preemption {
   /** By slot: taken as a victim in this cycle. */
   readonly #isVictim: Uint8Array;
   readonly #victims: number[] = [];
-  readonly #countedDrains = new Set<number>();
-  #drainsForAnybody: number[] = [];
 
   constructor(
     fleet: Fleet,
     filters: Filters,
     needs: NeedColumns,
     gangs: Gangs,
-    drains: Drains,
-    rules: GangRules,
+    freed: FreedMachines,
     isPastGate: (cluster: number) => boolean,
     weights: PreemptionWeights = DEFAULT_WEIGHTS,
   ) {
@@ -88,8 +84,7 @@ export class Preemption {
     this.#vectors = fleet.inventory.shapes.vectors;
     this.#needs = needs;
     this.#gangs = gangs;
-    this.#drains = drains;
-    this.#rules = rules;
+    this.#freed = freed;
     this.#isPastGate = isPastGate;
     this.#weights = weights;
     this.#isVictim = columnU8(fleet.role.length);
@@ -122,57 +117,17 @@ export class Preemption {
   }
 
   run(unmet: UnmetNeeds, actions: ActionList): void {
-    this.#countedDrains.clear();
-    const { idRank } = this.#fleet.inventory.columns;
-    this.#drainsForAnybody = this.#drains
-      .forAnybody()
-      .filter((slot) => this.#fleet.role[slot] === Role.Draining && !this.#fleet.isStuck(slot))
-      .sort((a, b) => idRank[a]! - idRank[b]!);
-    for (let entry = 0; entry < unmet.count; entry++) this.#serve(unmet, entry, actions);
-  }
-
-  #serve(unmet: UnmetNeeds, entry: number, actions: ActionList): void {
-    const need = unmet.need[entry]!;
-    const row = entry * unmet.width;
-    const aggregate = this.#needs.aggregate[need]!;
-    for (let index = 0; index < unmet.width; index++) unmet.missing[row + index] = unmet.rest[row + index]!;
-    if (UnmetNeeds.left(unmet.missing, row, this.#vectors, aggregate) === 0) return;
-    this.#countDrains(unmet, entry);
-    if (UnmetNeeds.left(unmet.missing, row, this.#vectors, aggregate) === 0) return;
-    if (this.#needs.has(need, Mark.Parked) || this.#rules.isBarred(need)) return;
-    this.#chooseVictims(unmet, entry, actions);
-  }
-
-  /** P6: what drains for this need already, then what drains for nobody. */
-  #countDrains(unmet: UnmetNeeds, entry: number): void {
-    const need = unmet.need[entry]!;
-    const filter = this.#filters.get(this.#needs.filter[need]!);
-    const isGang = this.#needs.kind[need] === NeedKind.Gang;
-    const domains = isGang ? this.#gangs.domains.ofGang(need) : null;
-    const inReach = (slot: number): boolean =>
-      domains === null ||
-      (this.#needs.domain[need] !== 0 && domains.ofSlot(slot) === this.#needs.domain[need]);
-    for (const slot of this.#drains.slotsFor(this.#needs.stamp[need]!)) {
-      if (this.#fleet.role[slot] !== Role.Draining || this.#fleet.isStuck(slot) || !inReach(slot)) continue;
-      this.#subtract(unmet, entry, slot);
-      this.#countSpread(unmet.spreading.get(entry), slot);
-    }
-    for (const slot of this.#drainsForAnybody) {
-      if (this.#countedDrains.has(slot) || !inReach(slot) || !this.#fits(filter, slot)) continue;
-      if (this.#subtract(unmet, entry, slot) < 0) continue;
-      this.#countedDrains.add(slot);
-      this.#countSpread(unmet.spreading.get(entry), slot);
+    this.#freed.countOwn(unmet);
+    for (let entry = 0; entry < unmet.count; entry++) {
+      const aggregate = this.#needs.aggregate[unmet.need[entry]!]!;
+      if (UnmetNeeds.left(unmet.missing, entry * unmet.width, this.#vectors, aggregate) === 0) continue;
+      if (this.#freed.isBarred(unmet.need[entry]!)) continue;
+      const left = this.#freed.countPool(unmet, entry);
+      if (left > 0) this.#chooseVictims(unmet, entry, left, actions);
     }
   }
 
-  #countSpread(spreading: Spreading | undefined, slot: number): void {
-    if (spreading === undefined) return;
-    const domain = spreading.domains.ofSlot(slot);
-    spreading.open(domain);
-    spreading.count(domain);
-  }
-
-  #chooseVictims(unmet: UnmetNeeds, entry: number, actions: ActionList): void {
+  #chooseVictims(unmet: UnmetNeeds, entry: number, wanted: number, actions: ActionList): void {
     const need = unmet.need[entry]!;
     const isGang = this.#needs.kind[need] === NeedKind.Gang;
     if (isGang && this.#needs.domain[need] === 0) return;
@@ -181,7 +136,7 @@ export class Preemption {
     const before = isGang ? unmet.missing.slice(row, row + unmet.width) : null;
     const first = this.#victims.length;
     const spreading = unmet.spreading.get(entry);
-    let left = UnmetNeeds.left(unmet.missing, row, this.#vectors, this.#needs.aggregate[need]!);
+    let left = wanted;
     if (spreading === undefined) left = this.#sweep(unmet, entry, left, undefined);
     else {
       // Each victim changes which domains may follow, so each begins again with the best.
@@ -223,12 +178,12 @@ export class Preemption {
         for (let slot = this.#next(merge); slot !== 0; slot = this.#next(merge)) {
           if (!isClaimed && !this.#isPastGate(this.#fleet.cluster[slot]!)) continue;
           if (!this.#isWanted(need, filter, domains, spreading, slot)) continue;
-          const after = this.#subtract(unmet, entry, slot);
+          const after = subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot);
           if (after < 0) continue;
           this.#isVictim[slot] = 1;
           this.#victims.push(slot);
           left = after;
-          this.#countSpread(spreading, slot);
+          spreading?.countSlot(slot);
           if (left === 0 || spreading !== undefined) return left;
         }
       }
@@ -318,19 +273,6 @@ export class Preemption {
     if (next !== 0) positions[best] = next;
     else positions.splice(best, 1);
     return bestSlot;
-  }
-
-  #fits(filter: Filter, slot: number): boolean {
-    const { families, shape } = this.#fleet;
-    if (filter.eligible[families.familyOf[shape[slot]!]!] !== 1) return false;
-    return filter.look === Look.Family || this.#filters.admitsSlot(filter, slot);
-  }
-
-  #subtract(unmet: UnmetNeeds, entry: number, slot: number): number {
-    const { families, shape } = this.#fleet;
-    const aggregate = this.#needs.aggregate[unmet.need[entry]!]!;
-    const family = families.familyOf[shape[slot]!]!;
-    return subtractCapacity(unmet.missing, entry * unmet.width, this.#vectors, aggregate, families, family);
   }
 
   /** Priority of the need that claims the machine, else of its stamp. */

@@ -44,6 +44,13 @@ export class Spreading {
     counts.set(domain, (counts.get(domain) ?? 0) + 1);
   }
 
+  /** Freed for the need: it counts as one of its machines, and its domain takes part in the minimum. */
+  countSlot(slot: number): void {
+    const domain = this.domains.ofSlot(slot);
+    this.open(domain);
+    this.count(domain);
+  }
+
   allows(domain: number): boolean {
     if (domain === 0) return false;
     const count = this.#counts.get(domain) ?? this.#outside.get(domain) ?? 0;

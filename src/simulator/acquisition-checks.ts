@@ -6,7 +6,7 @@ import { Flag, Intent, isBinding } from '../inventory/intent.ts';
 import { MachineState } from '../machine/state.ts';
 import type { Shard } from '../shard/shard.ts';
 import { Violation } from './invariants.ts';
-import { needKey, rackOf, type ServedNeed, stampKey } from './served-needs.ts';
+import { isMatch, needKey, rackOf, type ServedNeed, stampKey } from './served-needs.ts';
 import type { Memory } from './watch.ts';
 
 const S = MachineState;
@@ -70,7 +70,7 @@ function checkCount(shard: Shard, need: ServedNeed, slots: readonly number[]): v
   );
 }
 
-/** P6: what drains for a need counts as freed for it, however long the drain takes. */
+/** P6: what drains counts as freed, however long it takes: for the need that it drains for, and else for the next. */
 export function checkPreemptions(
   shard: Shard,
   memory: Memory,
@@ -102,5 +102,31 @@ export function checkPreemptions(
       throw new Violation(
         `P6: ${draining} machines drain for a need of ${need.clusterId} that has ${need.claimed.length} of ${need.machinesWanted}`,
       );
+    if (!need.isSpread) checkSurplus(shard, memory, served, need);
   }
+}
+
+/**
+ * Who asks could use every machine that drains and matches, so each of them is counted already: by the need that it drains
+ * for, or by one that is not after the asking one in order. Never are there more than those lack.
+ */
+function checkSurplus(shard: Shard, memory: Memory, served: Served, asking: ServedNeed): void {
+  const { inventory } = shard;
+  const ownedBy = new Map<string, number>();
+  let draining = 0;
+  for (const [id, owner] of memory.drainingFor) {
+    if (!isMatch(shard, inventory.find(id), asking)) continue;
+    draining++;
+    ownedBy.set(owner, (ownedBy.get(owner) ?? 0) + 1);
+  }
+  let lacking = 0;
+  for (const { key, type, priority, machinesWanted, claimedSaid } of served.values()) {
+    if (type !== asking.type) continue;
+    const lack = Math.max(0, machinesWanted - claimedSaid);
+    lacking += priority >= asking.priority ? lack : Math.min(lack, ownedBy.get(key) ?? 0);
+  }
+  if (draining > lacking)
+    throw new Violation(
+      `P6: a need of ${asking.clusterId} preempts, ${draining} machines drain for ${lacking} that are lacking`,
+    );
 }

@@ -4,6 +4,7 @@ import { isSpreadAllowed, spreadConstraintOf } from './acquire.ts';
 import { hasSomeOf, isNothing, subtract } from './amounts.ts';
 import { compareNumbers, firstDifference } from './bytes.ts';
 import { isInDomain } from './credit.ts';
+import { attributeOf } from './profile.ts';
 import {
   byId,
   type Cycle,
@@ -17,51 +18,59 @@ import {
 } from './view.ts';
 import type { World, WorldMachine } from './world.ts';
 
-/** P1: "Only for phase 1's deficits, in A3's order". */
+/**
+ * P1: "Only for phase 1's deficits, in A3's order". P6: "first, for every deficit, the need's own draining machines […]; then,
+ * in P1's order, those that no owner counts".
+ */
 export function preempt(cycle: Cycle): void {
-  const counted = new Set<string>();
   const victims = new Set<string>();
-  for (const need of cycle.needs.toSorted(compareA3)) {
-    const turn = cycle.turns.get(need.key)!;
-    turn.missing = turn.remaining;
-    if (isNothing(turn.missing)) continue;
-    countDraining(cycle, turn, counted);
-    // "Never for parked needs (A7) or those of A9".
-    if (turn.isParked || turn.isBarred) continue;
+  const turns = cycle.needs.toSorted(compareA3).map((need) => cycle.turns.get(need.key)!);
+  for (const turn of turns) turn.missing = turn.remaining;
+  // P1: "Never for parked needs (A7) or those of A9"; P6: they "count nothing".
+  const served = turns.filter((turn) => !isNothing(turn.missing) && !turn.isParked && !turn.isBarred);
+  // X11: a stuck machine is "no longer counted in […] P6".
+  const draining = inState(cycle.world, MachineState.Draining)
+    .filter((machine) => !machine.stuck && (machine.drainFor !== null || machine.foundDraining))
+    .sort(byId);
+  for (const turn of served) countOwn(turn, draining);
+  const counted = new Set(served.flatMap((turn) => turn.draining));
+  const pool = draining.filter((machine) => !counted.has(machine));
+  for (const turn of served) {
+    countPool(turn, pool);
     chooseVictims(cycle, turn, victims);
   }
 }
 
 /**
- * P6: "Each cycle, in P1's order: a need's own draining machines count first (Same: in its chosen domain); then those found
- * Draining by the first listing after a start, or draining for a need that is gone, for the first deficit that they match,
- * cover min_unit of and have a missing dimension of." X11: a stuck machine is "no longer counted in […] P6".
- * READING: its own count whether or not they still fit. READING: those found count for a Same need in its chosen domain only.
- * READING: parked needs and those of A9 count what drains as any other need: they only get no victims.
+ * P6: "first, for every deficit, the need's own draining machines, by id, as far as A2's taking rule lets it use them (Same: in
+ * its chosen domain)".
+ * READING: under A4 whatever the skew says now, because they were chosen by it; but not without the key.
  */
-function countDraining(cycle: Cycle, turn: Turn, counted: Set<string>): void {
-  const { need } = turn;
-  const reachable = inState(cycle.world, MachineState.Draining)
-    .filter((machine) => !machine.stuck && (need.sameKeys.length === 0 || isInDomain(machine, turn)))
-    .sort(byId);
-  for (const machine of reachable.filter((one) => isDrainingFor(one, need))) count(turn, machine);
-  for (const machine of reachable.filter((one) => isFreeForAll(one, cycle.needs))) {
-    if (counted.has(machine.id) || !fits(machine, need) || !hasSomeOf(machine.capacity, turn.missing)) {
-      continue;
-    }
-    counted.add(machine.id);
-    count(turn, machine);
+function countOwn(turn: Turn, draining: readonly WorldMachine[]): void {
+  const constraint = spreadConstraintOf(turn.need);
+  for (const machine of draining) {
+    if (!isDrainingFor(machine, turn.need) || !isUseful(turn, machine)) continue;
+    if (constraint === null || attributeOf(machine, constraint.key) !== null) count(turn, machine);
   }
 }
 
-function count(turn: Turn, machine: WorldMachine): void {
-  turn.draining.push(machine);
-  turn.missing = subtract(turn.missing, machine.capacity);
+/**
+ * P6: "then, in P1's order, those that no owner counts […], by id, for the first deficit that could take them as victims".
+ * READING: under A4 each step begins again with the smallest id, as with victims.
+ */
+function countPool(turn: Turn, pool: WorldMachine[]): void {
+  for (;;) {
+    const place = pool.findIndex((machine) => isWanted(turn, machine));
+    if (place < 0) return;
+    count(turn, ...pool.splice(place, 1));
+  }
 }
 
-function isFreeForAll(machine: WorldMachine, needs: readonly LiveNeed[]): boolean {
-  if (machine.drainFor === null) return machine.foundDraining;
-  return !needs.some((need) => isDrainingFor(machine, need));
+function count(turn: Turn, ...machines: WorldMachine[]): void {
+  for (const machine of machines) {
+    turn.draining.push(machine);
+    turn.missing = subtract(turn.missing, machine.capacity);
+  }
 }
 
 /**
@@ -88,12 +97,17 @@ function chooseVictims(cycle: Cycle, turn: Turn, victims: Set<string>): void {
   for (const victim of turn.victims) emit(cycle, turn.need, victim);
 }
 
-/** P1: "match, cover min_unit and have some of a dimension still missing". */
-function isWanted(turn: Turn, machine: WorldMachine): boolean {
+/** P1: "match, cover min_unit and have some of a dimension still missing"; "Same needs only within their chosen domain". */
+function isUseful(turn: Turn, machine: WorldMachine): boolean {
   const { need } = turn;
   if (!fits(machine, need) || !hasSomeOf(machine.capacity, turn.missing)) return false;
-  if (need.sameKeys.length > 0) return isInDomain(machine, turn);
-  const constraint = spreadConstraintOf(need);
+  return need.sameKeys.length === 0 || isInDomain(machine, turn);
+}
+
+/** P1: "needs under A4 only in domains where A4 would let them take a machine, P6's and this cycle's victims counted in". */
+function isWanted(turn: Turn, machine: WorldMachine): boolean {
+  const constraint = spreadConstraintOf(turn.need);
+  if (!isUseful(turn, machine)) return false;
   return constraint === null || isSpreadAllowed(turn, constraint, machine);
 }
 

@@ -25,6 +25,7 @@ const SLOTS = 'shard/execute/fair-slots.js';
 const RAILS = 'shard/cycle/rails.js';
 const SHARD = 'shard/shard.js';
 const ENGINE = 'decision/engine.js';
+const FREED = 'decision/freed.js';
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -155,6 +156,13 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'this.#inventory.setFlag(slot, Flag.FoundDraining, true);',
     replace: '',
     profile: 'restarts',
+  },
+  {
+    why: 'P6: a drain that its owner no longer needs counts for nobody',
+    file: FREED,
+    find: '!this.#counted.has(slot) && this.#isDraining(slot)',
+    replace: 'this.#drains.stampOf(slot) === 0 && this.#isDraining(slot)',
+    profile: 'storm',
   },
   {
     why: 'P6: what drains for a need does not count for it',

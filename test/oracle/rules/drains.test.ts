@@ -14,6 +14,7 @@ import {
   idle,
   inRack,
   isIn,
+  keyOf,
   need,
   RACK,
   spreadOver,
@@ -76,10 +77,121 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(both.shortfalls.map(({ priority }) => priority)).toEqual([10]);
   });
 
-  it('P6: what drains for another live need, or by a reclaim, frees nothing for this one', () => {
-    const other = need({ priority: 2_000, group: 'other', aggregate: {} });
+  it('P6: what drains for a need that lacks it, be it a later one, or by a reclaim, frees nothing for this one', () => {
+    const other = need({ priority: 500, group: 'other' });
     const fleet = [draining('m-1', ofLow, drainFor('alpha', other)), draining('m-2', ofLow), ...victims];
     expect(victimsOf([wanting, other], fleet)).toEqual(['Preempt v-1', 'Preempt v-2']);
+  });
+
+  it('P6: three needs, one victim each: when the last one’s is drained first, the first takes it, and nobody else is preempted', () => {
+    const [one, two, three] = ['1', '2', '3'].map((group) => need({ priority: 1_000, group })) as [
+      WorldNeed,
+      WorldNeed,
+      WorldNeed,
+    ];
+    const drains = [
+      draining('m-1', ofLow, drainFor('alpha', one)),
+      draining('m-2', ofLow, drainFor('alpha', two)),
+    ];
+    expect(victimsOf([one, two, three], [...drains, idle('m-3'), ...victims])).toEqual(['Bootstrap m-3']);
+    // The first need is met, so that its own drain is the third one's; m-2 stays the second one's.
+    const bound = configured('m-3', stampFor('alpha', one));
+    const later = decideFor([one, two, three], [...drains, bound, ...victims]);
+    expect(did(later)).toEqual([]);
+    expect(later.shortfalls.map(({ priority }) => priority)).toEqual([10]);
+    // A fourth need gets a victim of its own.
+    const four = need({ priority: 1_000, group: '4' });
+    expect(victimsOf([one, two, three, four], [...drains, bound, ...victims])).toEqual(['Preempt v-1']);
+  });
+
+  it('P6: of its own it counts what it lacks, by id; the rest counts for the next deficit, once', () => {
+    const second = need({ priority: 500, group: 'second' });
+    const third = need({ priority: 400, group: 'third' });
+    const fleet = [
+      ...['m-1', 'm-2', 'm-3'].map((id) => draining(id, ofLow, drainFor('alpha', wanting))),
+      ...victims,
+    ];
+    expect(victimsOf([wanting], fleet)).toEqual([]);
+    expect(victimsOf([wanting, second], fleet)).toEqual([]);
+    const result = decideFor([wanting, second, third], fleet);
+    expect(result.actions.map(({ machine, group }) => `${machine} ${group}`)).toEqual(['v-1 third']);
+  });
+
+  it('P6: its own that no longer match, or no longer cover min_unit, count for another', () => {
+    const gold = { tier: 'gold' };
+    const picky = need({ priority: 2_000, group: 'picky', requirements: [isIn('tier', 'gold')] });
+    const large = need({ priority: 2_000, group: 'large', minUnit: cpus(5) });
+    for (const owner of [picky, large]) {
+      const fleet = [
+        draining('m-1', ofLow, drainFor('alpha', owner)),
+        configured('v-1', ofLow, { labels: gold, capacity: cpus(5) }),
+        configured('v-2', ofLow),
+        configured('v-3', ofLow),
+      ];
+      const result = decideFor([owner, wanting], fleet);
+      expect(result.actions.map(({ machine, group }) => `${machine} ${group}`)).toEqual([
+        `v-1 ${owner.group}`,
+        'v-2 ',
+      ]);
+    }
+  });
+
+  it('P6: a need of A9 counts nothing: what drains for it is another’s meanwhile, and its own again afterwards', () => {
+    const away = need({ priority: 2_000, group: 'away' });
+    const fleet = [draining('m-1', ofLow, drainFor('gamma', away)), ...victims];
+    const decideWhen = (hasSession: boolean, backoff: boolean) =>
+      decideWith(
+        world(fleet, [
+          cluster('alpha', [wanting]),
+          cluster('beta', [low], { hasSession: false }),
+          cluster('gamma', [{ ...away, backoff }], { hasSession }),
+        ]),
+      );
+    expect(did(decideWhen(true, false))).toEqual(['Preempt v-1', 'Preempt v-2']);
+    for (const barred of [decideWhen(false, false), decideWhen(true, true)]) {
+      expect(did(barred)).toEqual(['Preempt v-1']);
+      expect(barred.shortfalls.map(({ priority }) => priority)).toEqual([2_000, 10]);
+    }
+  });
+
+  it('P6: a parked gang counts nothing either', () => {
+    const job = gang('job-1', 80, { priority: 2_000 });
+    const fleet = [
+      configured('m-0', stampFor('alpha', job)),
+      draining('m-1', ofLow, drainFor('alpha', job)),
+      ...victims,
+    ];
+    const parking = new Map([[keyOf('alpha', job), 8]]);
+    const clusters = [cluster('alpha', [job, wanting]), cluster('beta', [low], { hasSession: false })];
+    expect(did(decideWith(world(fleet, clusters, { parking })))).toEqual(['Preempt v-1']);
+    expect(did(decideWith(world(fleet, clusters)))).toEqual(['Preempt v-1', 'Preempt v-2']);
+  });
+
+  it('P6: under A4 what no owner counts is counted only where a machine may be taken, and never without the key', () => {
+    const spread = { ...wanting, spread: [spreadOver(RACK)] };
+    const held = configured('m-0', stampFor('alpha', spread), inRack('rack-1'));
+    const next = need({ priority: 500, group: 'next' });
+    const fleet = (facts: Partial<WorldMachine>) => [
+      held,
+      idle('m-9', { ...inRack('rack-2'), capacity: cpus(1) }),
+      draining('m-1', ofLow, { ...facts, ...found }),
+      configured('v-1', ofLow, inRack('rack-2')),
+    ];
+    const wide = { ...spread, minUnit: cpus(1), aggregate: cpus(10) };
+    const decideOn = (facts: Partial<WorldMachine>) => did(decideFor([wide, next], fleet(facts)));
+    // m-9 makes rack-2 as full as rack-1, after which either may follow.
+    expect(decideOn(inRack('rack-1'))).toEqual(['Bootstrap m-9', 'Preempt v-1']);
+    expect(decideOn({ labels: {} })).toEqual(['Bootstrap m-9', 'Preempt v-1']);
+    const uneven = { ...spread, aggregate: cpus(8) };
+    const inSecond = [
+      held,
+      idle('m-9', { ...inRack('rack-2'), backoff: true }),
+      draining('m-1', ofLow, { ...inRack('rack-1'), ...found }),
+      configured('v-1', ofLow, inRack('rack-2')),
+    ];
+    // rack-2 is empty: m-1 in rack-1 is not for the spread need, but for the next one.
+    const result = decideFor([uneven, next], inSecond);
+    expect(result.actions.map(({ machine, group }) => `${machine} ${group}`)).toEqual(['v-1 ']);
   });
 
   it('P6: what was found draining after a start, or drains for a need that is gone, counts for the first deficit it fits', () => {
