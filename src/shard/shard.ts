@@ -185,6 +185,7 @@ export class Shard implements ShardForOperators {
       prepare: (isOrdinary, nowMs) => this.#prepare(isOrdinary, nowMs),
       hint: (nowMs) => this.#runHints(nowMs),
       heldBack: () => this.heldBack(),
+      isFleetUnread: () => this.reconciler.isFirstListingUnderWay(),
     });
     this.#loop = new CycleLoop({
       intervalMs: settings.cycleIntervalMs,

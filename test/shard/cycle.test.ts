@@ -94,6 +94,30 @@ describe('C2: reconcile and decision', () => {
     expect(fixture.truth()).toEqual({ Configured: 1, Idle: 1 });
   });
 
+  it('C2: while the first listing is under way cycles keep their rhythm and look at nothing', async () => {
+    const fixture = new Fixture({
+      machines: machines(2, 'm', { state: S.Idle }),
+      demand: { c1: [need(1)] },
+      isStopped: true,
+    });
+    fixture.world.network.faults = { delayMsMean: 25_000, requestLoss: 0, answerLoss: 0, noticedShare: 0 };
+    fixture.world.startShard();
+    await fixture.run(300);
+    const held = fixture.cycles.filter(({ heldBack }) => heldBack !== '');
+    expect(held.length).toBeGreaterThanOrEqual(1);
+    expect(held.every(({ evaluatedNeeds }) => evaluatedNeeds === 0)).toBe(true);
+    expect(fixture.truth()).toEqual({ Configured: 1, Idle: 1 });
+  });
+
+  it('C2: where the first listing fails, cycles decide on what is known and show it', async () => {
+    const fixture = new Fixture({ demand: { c1: [need(1)] }, isStopped: true });
+    fixture.world.network.isDown = true;
+    fixture.world.startShard();
+    await fixture.run(200);
+    expect(fixture.cycles.at(-1)!.heldBack).not.toBe('');
+    expect(fixture.cycles.at(-1)!.unmetNeeds).toBe(1);
+  });
+
   it('C2: an optional provider is not waited for', async () => {
     const fixture = new Fixture({
       demand: { c1: [need(1)] },

@@ -4,7 +4,7 @@
  */
 import type { Clock, Stopwatch } from '../../base/clock.ts';
 import { ACTION_NAMES, type ActionKind, type ActionList } from '../../decision/actions.ts';
-import type { CycleCost, Engine } from '../../decision/engine.ts';
+import type { CycleCost, Engine, PhaseListener } from '../../decision/engine.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import type { ScratchChecks } from '../check/checks.ts';
 import type { Executor, Offered } from '../execute/executor.ts';
@@ -30,6 +30,8 @@ export interface CycleContext {
   readonly hint: (nowMs: number) => void;
   /** C2: why no action may be emitted; ''. */
   readonly heldBack: () => string;
+  /** Half a fleet is being read: a decision on it would be long, of no use, and in the way of the other half. */
+  readonly isFleetUnread: () => boolean;
 }
 
 /** Phases of the engine as the metrics call them. */
@@ -42,6 +44,12 @@ const PHASE_NAMES = {
   verdicts: 'phase3',
 } as const;
 
+const NOTHING_LOOKED_AT: CycleCost = {
+  changedMachines: 0,
+  changedClusters: 0,
+  evaluatedNeeds: 0,
+  unmetNeeds: 0,
+};
 const NOTHING_ADMITTED: Admission = { admitted: [], capped: 0, deferred: 0 };
 
 export class Cycle {
@@ -84,17 +92,9 @@ export class Cycle {
       markMs = atMs;
     };
     this.#context.prepare(isOrdinary, nowMs);
-    const snapshot = inventory.snapshot();
-    let cost: CycleCost;
-    try {
-      const input = { nowMs, isOrdinary };
-      this.#context.checks.beforeDecision(input);
-      cost = engine.decide(input, (phase) => mark(PHASE_NAMES[phase]));
-      this.#context.checks.afterDecision(input);
-      this.#context.hint(nowMs);
-    } finally {
-      snapshot.close();
-    }
+    const cost = this.#context.isFleetUnread()
+      ? NOTHING_LOOKED_AT
+      : this.#decide(isOrdinary, nowMs, (phase) => mark(PHASE_NAMES[phase]));
     const { actions } = engine;
     const heldBack = this.#context.heldBack();
     const restraint = restraintOf(rails());
@@ -130,6 +130,21 @@ export class Cycle {
       ...cost,
       heldBack,
     };
+  }
+
+  #decide(isOrdinary: boolean, nowMs: number, mark: PhaseListener): CycleCost {
+    const { inventory, engine, checks, hint } = this.#context;
+    const snapshot = inventory.snapshot();
+    try {
+      const input = { nowMs, isOrdinary };
+      checks.beforeDecision(input);
+      const cost = engine.decide(input, mark);
+      checks.afterDecision(input);
+      hint(nowMs);
+      return cost;
+    } finally {
+      snapshot.close();
+    }
   }
 }
 

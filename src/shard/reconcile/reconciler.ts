@@ -100,6 +100,13 @@ export class Reconciler {
       .map(({ name }) => name);
   }
 
+  /** A provider is being read for the first time, and has not failed: what is known of it may be any part of its fleet. */
+  isFirstListingUnderWay(): boolean {
+    return this.#providers.some(
+      (known) => !known.isOptional && known.listings === 0 && known.lastFailure === '',
+    );
+  }
+
   view(): ProviderListingView[] {
     return this.#providers.map((known) => ({
       name: known.name,
