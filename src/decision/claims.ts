@@ -176,8 +176,10 @@ export class Claims {
     needs.lastPart[heir] = needs.lastPart[need]!;
     needs.domain[heir] = needs.domain[need]!;
     for (let at = 0; at < width; at++) {
-      remaining[heir * width + at] = remaining[need * width + at]!;
-      afterOwn[heir * width + at] = afterOwn[need * width + at]!;
+      const from = need * width + at;
+      const to = heir * width + at;
+      if (remaining[to] !== remaining[from]) remaining[to] = remaining[from]!;
+      if (afterOwn[to] !== afterOwn[from]) afterOwn[to] = afterOwn[from]!;
     }
     if (oldIndex === index) return;
     for (let slot = needs.firstClaim[need]!; slot !== 0; slot = nextClaim[slot]!) {

@@ -1,6 +1,7 @@
 /** What the engine keeps per cluster: where its needs and machines are, and what must be looked at again. */
 
 import type { Filter } from './filters.ts';
+import { FoldGroups } from './fold-groups.ts';
 
 /** Machines of one cluster and family, in keep order. */
 export interface Lane {
@@ -10,33 +11,13 @@ export interface Lane {
   configuring: number;
 }
 
-/** Same needs of one cluster that fold into one plain need when each fits one machine (A1). */
-export interface FoldGroup {
-  /** Position among its cluster's groups. */
-  readonly index: number;
-  /** Profile without its Same requirements. */
-  readonly profile: number;
-  readonly aggregate: number;
-  /** Stamp of the fold, and of the same with the empty group (how the reference stamps). */
-  readonly stamp: number;
-  readonly plainStamp: number;
-  /** Its rows, in order N4: a stretch of the cluster's `groupRows`. */
-  rowsStart: number;
-  rowsEnd: number;
-  /** Profile, min_unit and filter of the last row: the next one mostly has the same. */
-  lastProfile: number;
-  lastMinUnit: number;
-  lastFit: Filter | null;
-  /** The first row that folds; -1 = none. */
-  firstFolded: number;
-  /** The earliest of those that fold. */
-  arrivalMs: number;
-  /** Its own machines alone do not hold them all: asked again whenever the free machines change. */
-  asksFree: boolean;
-  /** With which filter (null: not one and the same), for how many gangs, and what the answer was. */
-  freeFit: Filter | null;
-  freeWanted: number;
-  freeAnswer: number;
+/** What a fold group asks of the free machines, because its own alone do not hold all of its gangs. */
+export interface FreeAsk {
+  /** With which filter; null: its rows have several. */
+  readonly fit: Filter | null;
+  /** For how many gangs, and how many of them the free machines held. */
+  readonly wanted: number;
+  readonly answer: number;
 }
 
 const NO_ROWS = new Uint32Array(0);
@@ -63,7 +44,7 @@ export class ClusterState {
   rowFolds: Uint8Array = NO_FLAGS;
   /** The rows that may fold, by group. */
   groupRows: Uint32Array = NO_ROWS;
-  groups: FoldGroup[] = [];
+  groups = new FoldGroups();
   /** Normalised needs: a slice of the need columns, in order N4. */
   needStart = 0;
   needCount = 0;
@@ -78,8 +59,8 @@ export class ClusterState {
   /** Fold groups for which a machine that A1 looks at changed; all of them, if `foldsTouched`. */
   readonly touchedGroups: number[] = [];
   foldsTouched = false;
-  /** Fold groups that ask the free machines. */
-  readonly asking = new Set<FoldGroup>();
+  /** By fold group: those that ask the free machines, again whenever these change. */
+  readonly asking = new Map<number, FreeAsk>();
   configuredCount = 0;
   claimedConfiguredCount = 0;
   /** Position in the bytewise order of cluster ids, as of when its id was this (refs are reused). */

@@ -204,6 +204,7 @@ export class Credit {
 
   #finishNeed(need: number, left: number): void {
     const needs = this.#needs;
+    needs.endWalk(need, this.#fleet.inventory.shapes.vectors);
     needs.creditCount[need] = needs.claimCount[need]!;
     needs.marks[need] =
       (left > 0 ? Mark.Deficit : 0) |
@@ -218,13 +219,13 @@ export class Credit {
     this.evaluatedCount++;
     this.#claims.beginWalk();
     needs.lastTaken[need] = 0;
-    let left = needs.fillRemaining(need, this.#fleet.inventory.shapes.vectors);
+    let left = needs.beginWalk(need, this.#fleet.inventory.shapes.vectors);
     const filter = this.#filters.get(needs.filter[need]!);
     if (left > 0) left = this.#walkOwn(cluster, index, filter, left);
     needs.ownCount[need] = this.#claims.heldCount;
     this.#hasPassed = false;
     if (left > 0) {
-      needs.saveAfterOwn(need);
+      needs.saveAfterOwn(need, this.#fleet.inventory.shapes.vectors);
       left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configured, index + 1, 0);
     }
     if (left > 0) left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configuring, index + 1, 0);

@@ -249,7 +249,12 @@ export class Engine {
     this.#stamps.countsBefore = new Map(
       [...counts].map(({ cluster, fingerprint, group, unmetCycles, parkedCycles }) => [
         StampTable.nameOf(cluster, fingerprint, group),
-        { unmetCount: unmetCycles, unmetAt: this.#cycle, parkCount: parkedCycles, parkAt: this.#cycle },
+        {
+          unmetCount: unmetCycles,
+          unmetFor: this.#cycle + 1,
+          parkCount: parkedCycles,
+          parkFor: this.#cycle + 1,
+        },
       ]),
     );
   }

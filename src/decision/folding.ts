@@ -3,7 +3,7 @@
  * long as machines exist that hold them. Which rows fold is asked again only when a machine that was stamped for
  * one of them changed, or, where the own machines do not suffice, when the free machines did.
  */
-import type { ClusterState, FoldGroup } from './clusters.ts';
+import type { ClusterState, FreeAsk } from './clusters.ts';
 import type { Families } from './families.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
 import type { Fleet } from './fleet.ts';
@@ -30,9 +30,9 @@ export class Folding {
   refold(touched: Iterable<ClusterState>): void {
     for (const cluster of touched) {
       if (cluster.foldsTouched) {
-        for (const group of cluster.groups) this.#refoldGroup(cluster, group);
+        for (let group = 0; group < cluster.groups.count; group++) this.#refoldGroup(cluster, group);
       } else {
-        for (const index of cluster.touchedGroups) this.#refoldGroup(cluster, cluster.groups[index]!);
+        for (const group of cluster.touchedGroups) this.#refoldGroup(cluster, group);
       }
       cluster.foldsTouched = false;
       cluster.touchedGroups.length = 0;
@@ -47,8 +47,10 @@ export class Folding {
     this.#freeAsked = this.#families.freeVersion;
     for (const cluster of this.#askingFree) {
       const wasStale = cluster.stale;
-      for (const group of cluster.asking) {
-        if (this.#freeAnswerOf(group) !== group.freeAnswer) this.#refoldGroup(cluster, group);
+      for (const [group, ask] of cluster.asking) {
+        const { fit, wanted, answer } = ask;
+        if (fit === null || this.#answerOf(fit, wanted, cluster.groups.aggregate(group)) !== answer)
+          this.#refoldGroup(cluster, group);
       }
       if (cluster.asking.size === 0) this.#askingFree.delete(cluster);
       if (cluster.stale === wasStale) continue;
@@ -57,34 +59,26 @@ export class Folding {
     }
   }
 
-  /** How many of the gangs that its own machines do not hold the free ones would; -1 if rows ask differently. */
-  #freeAnswerOf(group: FoldGroup): number {
-    if (group.freeFit === null) return -1;
-    return Math.min(group.freeWanted, this.#gangsOnFree(group.freeFit, group.aggregate));
+  /** How many of the gangs that its own machines do not hold the free ones would. */
+  #answerOf(fit: Filter, wanted: number, aggregate: number): number {
+    return Math.min(wanted, this.#gangsOnFree(fit, aggregate));
   }
 
-  #refoldGroup(cluster: ClusterState, group: FoldGroup): void {
-    const didAsk = group.asksFree;
-    if (this.#foldGroup(cluster, group)) cluster.stale = true;
-    if (group.asksFree === didAsk) return;
-    if (didAsk) cluster.asking.delete(group);
-    else cluster.asking.add(group);
-  }
-
-  /** Decides which rows of the group fold; true if that is another answer than before. */
-  #foldGroup(cluster: ClusterState, group: FoldGroup): boolean {
+  /** Decides which rows of the group fold, and whether that depends on the free machines. */
+  #refoldGroup(cluster: ClusterState, group: number): void {
     const { held } = this.#fleet.stamps;
-    const { groupRows, rowFit, rowFolds, rowStamp } = cluster;
+    const { groups, groupRows, rowFit, rowFolds, rowStamp } = cluster;
+    const aggregate = groups.aggregate(group);
+    const rowsEnd = groups.rowsEnd(group);
     let differs = false;
     let foldedCount = 0;
+    let firstFolded = -1;
     let fitOfOwn: Filter | undefined;
     let own = 0;
-    group.asksFree = false;
-    group.freeFit = null;
-    group.freeWanted = 0;
-    group.firstFolded = -1;
     let fitsDiffer = false;
-    for (let position = group.rowsStart; position < group.rowsEnd; position++) {
+    let freeFit: Filter | null = null;
+    let freeWanted = 0;
+    for (let position = groups.rowsStart(group); position < rowsEnd; position++) {
       const row = groupRows[position]!;
       let folds = false;
       if (held[rowStamp[row]!] === 0) {
@@ -92,40 +86,49 @@ export class Folding {
         const fit = this.#filters.get(rowFit[row]!);
         if (fit !== fitOfOwn) {
           if (fitOfOwn !== undefined) fitsDiffer = true;
-          own = this.#gangsOnOwn(group, fit);
+          own = this.#gangsOnOwn(cluster, group, fit);
           fitOfOwn = fit;
         }
         folds = foldedCount < own;
         if (!folds) {
-          group.asksFree = true;
-          group.freeFit = fit;
-          group.freeWanted++;
-          folds = foldedCount < own + this.#gangsOnFree(fit, group.aggregate);
+          freeFit = fit;
+          freeWanted++;
+          folds = foldedCount < own + this.#gangsOnFree(fit, aggregate);
         }
       }
-      if (folds && foldedCount++ === 0) group.firstFolded = row;
+      if (folds && foldedCount++ === 0) firstFolded = row;
       const flag = folds ? 1 : 0;
       if (rowFolds[row] !== flag) differs = true;
       rowFolds[row] = flag;
     }
-    if (fitsDiffer) group.freeFit = null;
-    group.freeAnswer = group.asksFree ? this.#freeAnswerOf(group) : 0;
-    if (group.freeFit === null) group.freeAnswer = NaN; // is equal to no answer: always asked again
-    return differs;
+    groups.setFirstFolded(group, firstFolded);
+    if (differs) cluster.stale = true;
+    if (freeFit !== null) {
+      const answer = this.#answerOf(freeFit, freeWanted, aggregate);
+      const ask: FreeAsk = { fit: fitsDiffer ? null : freeFit, wanted: freeWanted, answer };
+      cluster.asking.set(group, ask);
+    } else if (cluster.asking.size > 0) cluster.asking.delete(group);
   }
 
-  #gangsOnOwn(group: FoldGroup, fit: Filter): number {
+  #gangsOnOwn({ groups }: ClusterState, group: number, fit: Filter): number {
+    const aggregate = groups.aggregate(group);
+    return (
+      this.#gangsOnStamped(groups.stamp(group), fit, aggregate) +
+      this.#gangsOnStamped(groups.plainStamp(group), fit, aggregate)
+    );
+  }
+
+  #gangsOnStamped(stamp: number, fit: Filter, aggregate: number): number {
     const { stamps, stamped, shape } = this.#fleet;
+    const list = stamps.list[stamp]!;
     let gangs = 0;
-    for (const list of [stamps.list[group.stamp]!, stamps.list[group.plainStamp]!]) {
-      if (list === 0) continue;
-      for (let at = stamped.first(list); at !== 0; at = stamped.next(at)) {
-        const slot = stamped.slotAt(at);
-        const family = this.#families.familyOf[shape[slot]!]!;
-        if (fit.eligible[family] !== 1) continue;
-        if (fit.look !== Look.Family && !this.#filters.admitsSlot(fit, slot)) continue;
-        gangs += this.#families.gangsPerMachine(family, group.aggregate);
-      }
+    if (list === 0) return 0;
+    for (let at = stamped.first(list); at !== 0; at = stamped.next(at)) {
+      const slot = stamped.slotAt(at);
+      const family = this.#families.familyOf[shape[slot]!]!;
+      if (fit.eligible[family] !== 1) continue;
+      if (fit.look !== Look.Family && !this.#filters.admitsSlot(fit, slot)) continue;
+      gangs += this.#families.gangsPerMachine(family, aggregate);
     }
     return gangs;
   }

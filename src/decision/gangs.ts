@@ -247,7 +247,7 @@ export class Gangs {
     const needs = this.#needs;
     const need = cluster.needStart + index;
     const { stamped, stamps, role } = this.#fleet;
-    let left = needs.fillRemaining(need, this.#vectors);
+    let left = needs.beginWalk(need, this.#vectors);
     needs.domain[need] = domain;
     needs.lastTaken[need] = 0;
     const list = stamps.list[needs.stamp[need]!]!;
@@ -261,6 +261,7 @@ export class Gangs {
       left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configured);
     if (domain !== 0 && left > 0)
       left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configuring);
+    needs.endWalk(need, this.#vectors);
     needs.creditCount[need] = needs.claimCount[need]!;
     needs.marks[need] = Mark.Unsettled | (left > 0 ? Mark.Deficit : 0) | (satisfiable ? Mark.Satisfiable : 0);
     if (satisfiable && !this.#configuredCover(need)) this.#keepOwnOutside(cluster, index, domains, domain);

@@ -5,8 +5,8 @@
  *   places   u32   base + index of the group: what is below the base is of an earlier cluster, so nothing is cleared between
  */
 
-import type { FoldGroup } from './clusters.ts';
 import { columnU32 } from './columns.ts';
+import type { FoldGroups } from './fold-groups.ts';
 
 const PLACES_AT_START = 1_024;
 
@@ -28,15 +28,14 @@ export class GroupIndex {
   }
 
   /** Index of the group in `groups`; if there is none, the next one to be added, which the caller then adds. */
-  find(groups: readonly FoldGroup[], profile: number, aggregate: number): number {
+  find(groups: FoldGroups, profile: number, aggregate: number): number {
     const places = this.#places;
     const mask = places.length - 1;
     let place = (Math.imul(profile, 0x9e3779b1) ^ Math.imul(aggregate, 0x85ebca77)) >>> 0;
     place = (place ^ (place >>> 15)) & mask;
     for (; places[place]! >= this.#base; place = (place + 1) & mask) {
       const index = places[place]! - this.#base;
-      const group = groups[index]!;
-      if (group.profile === profile && group.aggregate === aggregate) return index;
+      if (groups.profile(index) === profile && groups.aggregate(index) === aggregate) return index;
     }
     places[place] = this.#base + this.#added;
     return this.#added++;

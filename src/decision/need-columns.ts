@@ -26,6 +26,9 @@
  *             remaining     f64 × width   demand not covered, by wanted dimension in the vector's order
  *             afterOwn      f64 × width   the same after its own machines, if it had to look at others
  *
+ * Credit counts down in `walked`, one row for all needs, and keeps what remains only if something does: of most needs
+ * nothing ever remains, and pages that were never written take no memory.
+ *
  * Slices come in multiples of 32 needs and are reused.
  */
 import type { VectorTable } from '../base/vectors.ts';
@@ -110,6 +113,8 @@ export class NeedColumns {
   width = 4;
   remaining = columnF64(NEEDS_AT_START * 4);
   afterOwn = columnF64(NEEDS_AT_START * 4);
+  /** What remains of the demand of the need that is being credited. */
+  #walked = new Float64Array(4);
   readonly #freeSlices: number[][] = [];
   #limit = 1;
 
@@ -147,6 +152,7 @@ export class NeedColumns {
     if (dimensionCount <= this.width) return;
     this.remaining = this.#respaced(this.remaining, dimensionCount);
     this.afterOwn = this.#respaced(this.afterOwn, dimensionCount);
+    this.#walked = new Float64Array(dimensionCount);
     this.width = dimensionCount;
   }
 
@@ -169,23 +175,32 @@ export class NeedColumns {
     else this.marks[need]! &= ~mark;
   }
 
-  /** Sets `remaining` to the whole demand; returns the number of wanted dimensions. */
-  fillRemaining(need: number, vectors: VectorTable): number {
+  /** Begins a walk for the whole demand; returns the number of wanted dimensions. */
+  beginWalk(need: number, vectors: VectorTable): number {
     const { start, length, units } = vectors;
     const aggregate = this.aggregate[need]!;
     const multiplier = this.multiplier[need]!;
     const first = start[aggregate]!;
     const count = length[aggregate]!;
-    const row = need * this.width;
-    for (let index = 0; index < count; index++)
-      this.remaining[row + index] = multiplier * units[first + index]!;
+    for (let index = 0; index < count; index++) this.#walked[index] = multiplier * units[first + index]!;
     return count;
   }
 
-  /** Remembers what remains after the need's own machines … */
-  saveAfterOwn(need: number): void {
+  /** Ends it: what remains is the need's. */
+  endWalk(need: number, vectors: VectorTable): void {
     const row = need * this.width;
-    for (let index = row; index < row + this.width; index++) this.afterOwn[index] = this.remaining[index]!;
+    const count = vectors.length[this.aggregate[need]!]!;
+    for (let index = 0; index < count; index++) {
+      if (this.remaining[row + index] !== this.#walked[index])
+        this.remaining[row + index] = this.#walked[index]!;
+    }
+  }
+
+  /** Remembers what remains after the need's own machines … */
+  saveAfterOwn(need: number, vectors: VectorTable): void {
+    const row = need * this.width;
+    const count = vectors.length[this.aggregate[need]!]!;
+    for (let index = 0; index < count; index++) this.afterOwn[row + index] = this.#walked[index]!;
   }
 
   /** … and goes back to it; returns the number of dimensions that remain. */
@@ -193,9 +208,9 @@ export class NeedColumns {
     const row = need * this.width;
     const count = vectors.length[this.aggregate[need]!]!;
     let left = 0;
-    for (let index = row; index < row + count; index++) {
-      this.remaining[index] = this.afterOwn[index]!;
-      if (this.remaining[index]! > 0) left++;
+    for (let index = 0; index < count; index++) {
+      this.#walked[index] = this.afterOwn[row + index]!;
+      if (this.#walked[index]! > 0) left++;
     }
     return left;
   }
@@ -206,7 +221,7 @@ export class NeedColumns {
    */
   subtract(need: number, families: Families, family: number, vectors: VectorTable): number {
     const aggregate = this.aggregate[need]!;
-    return subtractCapacity(this.remaining, need * this.width, vectors, aggregate, families, family);
+    return subtractCapacity(this.#walked, 0, vectors, aggregate, families, family);
   }
 
   #widen(last: number): void {

@@ -6,8 +6,8 @@
 import type { VectorTable } from '../base/vectors.ts';
 import type { NeedTable } from '../needs/need-table.ts';
 import type { Claims } from './claims.ts';
-import type { ClusterState, FoldGroup } from './clusters.ts';
-import { columnU32 } from './columns.ts';
+import type { ClusterState } from './clusters.ts';
+import { columnF64, columnU32, widerF64 } from './columns.ts';
 import type { Filter, Filters } from './filters.ts';
 import type { Fleet } from './fleet.ts';
 import { Mark, type NeedColumns, NeedKind } from './need-columns.ts';
@@ -29,6 +29,8 @@ export class Normaliser {
   readonly #rows: ClusterRows;
   readonly #claims: Claims;
   #heirOf = columnU32(256);
+  /** By fold group of the cluster that is being built: the earliest arrival of those that fold. */
+  #foldArrivalMs = columnF64(64);
   /** Of the row written before, within one build: the next one mostly asks for the same. */
   #lastFilter: Filter | null = null;
 
@@ -60,7 +62,9 @@ export class Normaliser {
     const { needStart: oldStart, needCount: oldCount } = cluster;
     let count = 0;
     for (let row = 0; row < cluster.rowCount; row++) if (cluster.rowFolds[row] === 0) count++;
-    for (const { firstFolded } of cluster.groups) if (firstFolded >= 0) count++;
+    for (let group = 0; group < cluster.groups.count; group++) {
+      if (cluster.groups.firstFolded(group) >= 0) count++;
+    }
     const start = needs.takeSlice(count);
     cluster.needStart = start;
     this.#writeInOrder(cluster);
@@ -161,9 +165,16 @@ export class Normaliser {
 
   /** Rows come in order N4; folds have another fingerprint and group, and are merged in at their places. */
   #writeInOrder(cluster: ClusterState): void {
-    const folds = cluster.groups.filter(({ firstFolded }) => firstFolded >= 0);
-    for (const fold of folds) fold.arrivalMs = this.#earliestArrival(cluster, fold);
-    folds.sort((a, b) => this.#order.compareKeys(this.#foldKey(a, FOLD_KEY_A), this.#foldKey(b, FOLD_KEY_B)));
+    const folds: number[] = [];
+    this.#foldArrivalMs = widerF64(this.#foldArrivalMs, cluster.groups.count);
+    for (let group = 0; group < cluster.groups.count; group++) {
+      if (cluster.groups.firstFolded(group) < 0) continue;
+      this.#foldArrivalMs[group] = this.#earliestArrival(cluster, group);
+      folds.push(group);
+    }
+    folds.sort((a, b) =>
+      this.#order.compareKeys(this.#foldKey(cluster, a, FOLD_KEY_A), this.#foldKey(cluster, b, FOLD_KEY_B)),
+    );
     const { profile, arrivalMs } = this.#needTable;
     const start = this.#needTable.sliceStart(cluster.ref);
     let next = cluster.needStart;
@@ -177,7 +188,7 @@ export class Normaliser {
         this.#rowKey(cluster, row, ROW_KEY);
         while (
           fold < folds.length &&
-          this.#order.compareKeys(this.#foldKey(folds[fold]!, FOLD_KEY_A), ROW_KEY) < 0
+          this.#order.compareKeys(this.#foldKey(cluster, folds[fold]!, FOLD_KEY_A), ROW_KEY) < 0
         ) {
           this.#writeFold(cluster, next++, folds[fold++]!);
         }
@@ -208,13 +219,16 @@ export class Normaliser {
   }
 
   /** The fold's min_unit is the greatest of one gang and its members' min_units; its arrival the earliest. */
-  #writeFold(cluster: ClusterState, need: number, group: FoldGroup): void {
+  #writeFold(cluster: ClusterState, need: number, group: number): void {
+    const { groups } = cluster;
     const table = this.#needTable;
     const start = table.sliceStart(cluster.ref);
-    let minUnit = group.aggregate;
+    const aggregate = groups.aggregate(group);
+    const profile = groups.profile(group);
+    let minUnit = aggregate;
     this.#vectors.retain(minUnit);
     let members = 0;
-    for (let position = group.rowsStart; position < group.rowsEnd; position++) {
+    for (let position = groups.rowsStart(group); position < groups.rowsEnd(group); position++) {
       if (cluster.rowFolds[cluster.groupRows[position]!] === 0) continue;
       const row = start + cluster.groupRows[position]!;
       members++;
@@ -223,9 +237,8 @@ export class Normaliser {
       this.#vectors.release(minUnit);
       minUnit = greater;
     }
-    const filter = this.#filters.intern(group.profile, minUnit);
+    const filter = this.#filters.intern(profile, minUnit);
     this.#vectors.release(minUnit);
-    const { profile, aggregate, stamp, plainStamp } = group;
     this.#write(
       cluster,
       need,
@@ -234,11 +247,11 @@ export class Normaliser {
       filter,
       aggregate,
       members,
-      group.firstFolded,
-      stamp,
-      plainStamp,
+      groups.firstFolded(group),
+      groups.stamp(group),
+      groups.plainStamp(group),
     );
-    this.#needs.arrivalMs[need] = group.arrivalMs;
+    this.#needs.arrivalMs[need] = this.#foldArrivalMs[group]!;
   }
 
   #write(
@@ -286,11 +299,11 @@ export class Normaliser {
     this.#changeLive(plainStamp, 1);
   }
 
-  #foldKey(group: FoldGroup, key: NeedKey): NeedKey {
-    key.priority = this.#needTable.profiles.columns.priority[group.profile]!;
-    key.arrivalMs = group.arrivalMs;
-    key.profile = group.profile;
-    key.group = this.#fleet.stamps.group[group.stamp]!;
+  #foldKey({ groups }: ClusterState, group: number, key: NeedKey): NeedKey {
+    key.profile = groups.profile(group);
+    key.priority = this.#needTable.profiles.columns.priority[key.profile]!;
+    key.arrivalMs = this.#foldArrivalMs[group]!;
+    key.group = this.#fleet.stamps.group[groups.stamp(group)]!;
     return key;
   }
 
@@ -304,10 +317,11 @@ export class Normaliser {
     return key;
   }
 
-  #earliestArrival(cluster: ClusterState, group: FoldGroup): number {
+  #earliestArrival(cluster: ClusterState, group: number): number {
+    const { groups } = cluster;
     const start = this.#needTable.sliceStart(cluster.ref);
     let earliest = Number.POSITIVE_INFINITY;
-    for (let position = group.rowsStart; position < group.rowsEnd; position++) {
+    for (let position = groups.rowsStart(group); position < groups.rowsEnd(group); position++) {
       const row = cluster.groupRows[position]!;
       if (cluster.rowFolds[row] === 1) earliest = Math.min(earliest, this.#needTable.arrivalMs[start + row]!);
     }
@@ -325,8 +339,9 @@ export class Normaliser {
       cluster.rowNeed[row] = need;
       return;
     }
-    const group = cluster.groups[cluster.rowGroup[row]! - 1]!;
-    for (let position = group.rowsStart; position < group.rowsEnd; position++) {
+    const { groups } = cluster;
+    const group = cluster.rowGroup[row]! - 1;
+    for (let position = groups.rowsStart(group); position < groups.rowsEnd(group); position++) {
       const member = cluster.groupRows[position]!;
       if (cluster.rowFolds[member] === 1) cluster.rowNeed[member] = need;
     }

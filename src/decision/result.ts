@@ -24,8 +24,8 @@ export interface CountColumns {
   readonly group: Uint32Array;
   readonly unmetCount: Uint32Array;
   readonly parkCount: Uint32Array;
-  readonly unmetAt: Float64Array;
-  readonly parkAt: Float64Array;
+  readonly unmetFor: Uint32Array;
+  readonly parkFor: Uint32Array;
 }
 
 export interface EngineMemory {
@@ -142,14 +142,13 @@ export function holdMemory({ counts, drains }: EngineMemory, tables: InventoryTa
 
 /** Counts that were made in this cycle or later: older ones are void in the next. */
 export function countsSince(cycle: number, stamps: StampTable): CountColumns {
-  const { unmetAt, parkAt, references, limit } = stamps;
+  const { unmetFor, parkFor, references, limit } = stamps;
   const found: number[] = [];
   for (let stamp = 1; stamp < limit; stamp++) {
-    const isCounted = unmetAt[stamp]! >= cycle || parkAt[stamp]! >= cycle;
+    const isCounted = unmetFor[stamp]! > cycle || parkFor[stamp]! > cycle;
     if (isCounted && references[stamp] !== 0) found.push(stamp);
   }
   const words = (column: Uint32Array) => Uint32Array.from(found, (stamp) => column[stamp]!);
-  const doubles = (column: Float64Array) => Float64Array.from(found, (stamp) => column[stamp]!);
   return {
     stamp: Uint32Array.from(found),
     cluster: words(stamps.cluster),
@@ -157,8 +156,8 @@ export function countsSince(cycle: number, stamps: StampTable): CountColumns {
     group: words(stamps.group),
     unmetCount: words(stamps.unmetCount),
     parkCount: words(stamps.parkCount),
-    unmetAt: doubles(unmetAt),
-    parkAt: doubles(parkAt),
+    unmetFor: words(unmetFor),
+    parkFor: words(parkFor),
   };
 }
 

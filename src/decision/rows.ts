@@ -6,9 +6,10 @@
 import type { StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import type { NeedTable } from '../needs/need-table.ts';
-import type { ClusterState, FoldGroup } from './clusters.ts';
+import type { ClusterState } from './clusters.ts';
 import type { Filter, Filters } from './filters.ts';
 import type { Fleet } from './fleet.ts';
+import { FoldGroups } from './fold-groups.ts';
 import { FoldNames } from './fold-names.ts';
 import { GroupIndex } from './group-index.ts';
 
@@ -22,6 +23,11 @@ export class ClusterRows {
   readonly #filters: Filters;
   /** Groups of the cluster that is being read, by remaining profile and aggregate. */
   readonly #groupOf = new GroupIndex();
+  readonly #groups = new FoldGroups();
+  /** By group of that cluster: profile, min_unit and filter of its last row; the next one mostly has the same. */
+  readonly #lastProfile: number[] = [];
+  readonly #lastMinUnit: number[] = [];
+  readonly #lastFit: Filter[] = [];
 
   constructor(needTable: NeedTable, groups: StringTable, fleet: Fleet, filters: Filters) {
     this.#needTable = needTable;
@@ -39,7 +45,7 @@ export class ClusterRows {
     const start = table.sliceStart(cluster.ref);
     const count = table.sliceCount(cluster.ref);
     for (const stamp of oldStamps) stamps.fold[stamp] = 0;
-    for (const { stamp } of oldGroups) stamps.fold[stamp] = 0;
+    for (let group = 0; group < oldGroups.count; group++) stamps.fold[oldGroups.stamp(group)] = 0;
     cluster.rowCount = count;
     cluster.readVersion = table.versionOf(cluster.ref);
     cluster.rowStamp = new Uint32Array(count);
@@ -47,8 +53,8 @@ export class ClusterRows {
     cluster.rowNeed = new Uint32Array(count);
     cluster.rowFit = new Uint32Array(count);
     cluster.rowFolds = new Uint8Array(count);
-    cluster.groups = [];
     cluster.asking.clear();
+    this.#groups.clear();
     this.#groupOf.open(count);
     const { profile: profileOf, group: groupNameOf, profiles } = table;
     for (let row = 0; row < count; row++) {
@@ -59,7 +65,7 @@ export class ClusterRows {
         this.#giveStamp(cluster, row, stamps.intern(cluster.ref, fingerprint[profile]!, groupName));
         continue;
       }
-      cluster.rowGroup[row] = this.#joinGroup(cluster, row, start + row).index + 1;
+      cluster.rowGroup[row] = this.#joinGroup(cluster, row, start + row) + 1;
       if (!stamps.isGroupStamped(groupName)) continue;
       const stamp = stamps.find(cluster.ref, profiles.columns.fingerprint[profile]!, groupName);
       if (stamp === 0) continue;
@@ -81,7 +87,7 @@ export class ClusterRows {
     cluster.rowCount = 0;
     cluster.readVersion = -1;
     cluster.rowStamp = cluster.rowNeed = cluster.rowGroup = cluster.rowFit = cluster.groupRows = NO_ROWS;
-    cluster.groups = [];
+    cluster.groups = new FoldGroups();
     cluster.asking.clear();
   }
 
@@ -132,7 +138,7 @@ export class ClusterRows {
     if (cluster.rowGroup[row] !== 0) this.#fleet.stamps.fold[stamp] = cluster.rowGroup[row]!;
   }
 
-  #releaseRows(rowStamp: Uint32Array, rowFit: Uint32Array, groups: readonly FoldGroup[]): void {
+  #releaseRows(rowStamp: Uint32Array, rowFit: Uint32Array, groups: FoldGroups): void {
     const { stamps } = this.#fleet;
     for (const stamp of rowStamp) {
       if (stamp === 0) continue;
@@ -143,9 +149,9 @@ export class ClusterRows {
       stamps.release(stamp);
     }
     for (const fit of rowFit) if (fit !== 0) this.#filters.release(this.#filters.get(fit));
-    for (const group of groups) {
-      this.#foldNames.release(group.aggregate);
-      for (const stamp of [group.stamp, group.plainStamp]) {
+    for (let group = 0; group < groups.count; group++) {
+      this.#foldNames.release(groups.aggregate(group));
+      for (const stamp of [groups.stamp(group), groups.plainStamp(group)]) {
         stamps.folds[stamp]!--;
         stamps.release(stamp);
       }
@@ -154,44 +160,38 @@ export class ClusterRows {
 
   /** Sorts the rows that may fold by group, by counting: within a group they stay in order. */
   #gatherGroupRows(cluster: ClusterState): void {
-    let end = 0;
-    for (const group of cluster.groups) {
-      const rowCount = group.rowsEnd; // counted while the rows were read
-      group.rowsStart = group.rowsEnd = end;
-      end += rowCount;
-    }
-    cluster.groupRows = new Uint32Array(end);
+    const groups = this.#groups;
+    cluster.groupRows = new Uint32Array(groups.layOut());
     for (let row = 0; row < cluster.rowCount; row++) {
       const group = cluster.rowGroup[row]!;
-      if (group !== 0) cluster.groupRows[cluster.groups[group - 1]!.rowsEnd++] = row;
+      if (group !== 0) cluster.groupRows[groups.nextPlace(group - 1)] = row;
     }
+    cluster.groups = groups.copy();
   }
 
-  #joinGroup(cluster: ClusterState, row: number, tableRow: number): FoldGroup {
+  /** The fold group of a row, made if it is the first one. */
+  #joinGroup(cluster: ClusterState, row: number, tableRow: number): number {
     const table = this.#needTable;
+    const groups = this.#groups;
     const aggregate = table.aggregate[tableRow]!;
     const minUnit = table.minUnit[tableRow]!;
     const profile = table.profile[tableRow]!;
     const remaining = table.profiles.withoutSame(profile);
     // Rows of one profile follow each other (N4), so the group is mostly that of the row before.
-    let group = cluster.groups[cluster.groups.length - 1];
-    if (group === undefined || group.profile !== remaining || group.aggregate !== aggregate) {
-      const known = this.#groupOf.find(cluster.groups, remaining, aggregate);
-      group = cluster.groups[known];
-      if (group === undefined) {
-        group = this.#makeGroup(cluster, remaining, aggregate);
-        cluster.groups.push(group);
-      }
+    let group = groups.count - 1;
+    if (group < 0 || groups.profile(group) !== remaining || groups.aggregate(group) !== aggregate) {
+      group = this.#groupOf.find(groups, remaining, aggregate);
+      if (group === groups.count) this.#addGroup(cluster, remaining, aggregate);
     }
-    group.rowsEnd++;
-    if (group.lastFit !== null && group.lastProfile === profile && group.lastMinUnit === minUnit) {
-      this.#filters.retain(group.lastFit);
+    groups.addRow(group);
+    if (this.#lastProfile[group] === profile && this.#lastMinUnit[group] === minUnit) {
+      this.#filters.retain(this.#lastFit[group]!);
     } else {
-      group.lastFit = this.#fitOf(profile, aggregate, minUnit);
-      group.lastProfile = profile;
-      group.lastMinUnit = minUnit;
+      this.#lastFit[group] = this.#fitOf(profile, aggregate, minUnit);
+      this.#lastProfile[group] = profile;
+      this.#lastMinUnit[group] = minUnit;
     }
-    cluster.rowFit[row] = group.lastFit.id;
+    cluster.rowFit[row] = this.#lastFit[group]!.id;
     return group;
   }
 
@@ -204,31 +204,15 @@ export class ClusterRows {
     return fit;
   }
 
-  #makeGroup(cluster: ClusterState, profile: number, aggregate: number): FoldGroup {
+  #addGroup(cluster: ClusterState, profile: number, aggregate: number): void {
     const { stamps } = this.#fleet;
     const fingerprint = this.#needTable.profiles.columns.fingerprint[profile]!;
     const stamp = stamps.intern(cluster.ref, fingerprint, this.#foldNames.use(aggregate));
     const plainStamp = stamps.intern(cluster.ref, fingerprint, 0);
     stamps.folds[stamp]!++;
     stamps.folds[plainStamp]!++;
-    stamps.fold[stamp] = cluster.groups.length + 1;
-    return {
-      index: cluster.groups.length,
-      profile,
-      aggregate,
-      stamp,
-      plainStamp,
-      rowsStart: 0,
-      rowsEnd: 0,
-      lastProfile: 0,
-      lastMinUnit: 0,
-      lastFit: null,
-      firstFolded: -1,
-      arrivalMs: 0,
-      asksFree: false,
-      freeFit: null,
-      freeWanted: 0,
-      freeAnswer: 0,
-    };
+    const group = this.#groups.add(profile, aggregate, stamp, plainStamp);
+    stamps.fold[stamp] = group + 1;
+    this.#lastProfile[group] = 0; // no row yet
   }
 }

@@ -17,24 +17,25 @@
  *              rowCount                     u32   rows of roll-ups that carry it (one, but for fingerprints alike)
  *              gang                         u32   the gang that carries it, as index in its cluster + 1; 0 = none
  *              unmetCount, parkCount        u32   ordinary cycles that A8 and A7 counted, which hold if …
- *              unmetAt, parkAt              f64   … the cycle in which they were last counted is the one before
+ *              unmetFor, parkFor            u32   … this is the cycle for which they were counted last; 0 = never. Few are
+ *                                                 ever written: pages of zeros take no memory
  *   by group   stampsOf                     u32   stamps with that group: most groups of a roll-up have none
  *   index                                         by triple (stamp-index.ts)
  */
 import { fail } from '../base/assert.ts';
 import type { StringTable } from '../base/string-table.ts';
-import { columnF64, columnU32, widerU32 } from './columns.ts';
+import { columnU32, widerU32 } from './columns.ts';
 import type { CountColumns } from './result.ts';
 import { StampIndex } from './stamp-index.ts';
 
 const STAMPS_AT_START = 64;
-const NEVER = Number.NEGATIVE_INFINITY;
+const NEVER = 0;
 
 export interface StampCounts {
   readonly unmetCount: number;
-  readonly unmetAt: number;
+  readonly unmetFor: number;
   readonly parkCount: number;
-  readonly parkAt: number;
+  readonly parkFor: number;
 }
 
 /** The same by name, as of the last cycle. */
@@ -65,8 +66,8 @@ export class StampTable {
   gang = columnU32(STAMPS_AT_START);
   unmetCount = columnU32(STAMPS_AT_START);
   parkCount = columnU32(STAMPS_AT_START);
-  unmetAt = columnF64(STAMPS_AT_START);
-  parkAt = columnF64(STAMPS_AT_START);
+  unmetFor = columnU32(STAMPS_AT_START);
+  parkFor = columnU32(STAMPS_AT_START);
   #stampsOf = columnU32(STAMPS_AT_START);
   readonly #index = new StampIndex();
   #free: number[] = [];
@@ -134,9 +135,9 @@ export class StampTable {
     const before = this.countsBefore === null ? undefined : this.countsBefore.get(this.#nameOf(stamp));
     if (before !== undefined) {
       this.unmetCount[stamp] = before.unmetCount;
-      this.unmetAt[stamp] = before.unmetAt;
+      this.unmetFor[stamp] = before.unmetFor;
       this.parkCount[stamp] = before.parkCount;
-      this.parkAt[stamp] = before.parkAt;
+      this.parkFor[stamp] = before.parkFor;
     }
     this.#liveCount++;
     this.#index.add(cluster, fingerprint, group, stamp);
@@ -148,14 +149,14 @@ export class StampTable {
 
   /** The same by refs of these tables. */
   expectCounts(counts: CountColumns): void {
-    const { cluster, fingerprint, group, unmetCount, unmetAt, parkCount, parkAt } = counts;
+    const { cluster, fingerprint, group, unmetCount, unmetFor, parkCount, parkFor } = counts;
     const before = new Map<string, StampCounts>();
     for (let index = 0; index < cluster.length; index++) {
       before.set(this.#nameOfRefs(cluster[index]!, fingerprint[index]!, group[index]!), {
         unmetCount: unmetCount[index]!,
-        unmetAt: unmetAt[index]!,
+        unmetFor: unmetFor[index]!,
         parkCount: parkCount[index]!,
-        parkAt: parkAt[index]!,
+        parkFor: parkFor[index]!,
       });
     }
     this.countsBefore = before;
@@ -164,13 +165,13 @@ export class StampTable {
   copyCounts(): Map<string, StampCounts> {
     const counts = new Map<string, StampCounts>(this.countsBefore ?? []);
     for (let stamp = 1; stamp < this.#limit; stamp++) {
-      if (this.references[stamp] === 0 || Math.max(this.unmetAt[stamp]!, this.parkAt[stamp]!) === NEVER)
+      if (this.references[stamp] === 0 || Math.max(this.unmetFor[stamp]!, this.parkFor[stamp]!) === NEVER)
         continue;
       counts.set(this.#nameOf(stamp), {
         unmetCount: this.unmetCount[stamp]!,
-        unmetAt: this.unmetAt[stamp]!,
+        unmetFor: this.unmetFor[stamp]!,
         parkCount: this.parkCount[stamp]!,
-        parkAt: this.parkAt[stamp]!,
+        parkFor: this.parkFor[stamp]!,
       });
     }
     return counts;
@@ -178,8 +179,8 @@ export class StampTable {
 
   /** Its need is gone: should it come back, A7 and A8 count from nothing. */
   forgetCounts(stamp: number): void {
-    this.unmetAt[stamp] = NEVER;
-    this.parkAt[stamp] = NEVER;
+    if (this.unmetFor[stamp] !== NEVER) this.unmetFor[stamp] = NEVER;
+    if (this.parkFor[stamp] !== NEVER) this.parkFor[stamp] = NEVER;
   }
 
   /** Makes room for this many at once: a first cycle brings a million. */
@@ -251,13 +252,10 @@ export class StampTable {
       'gang',
       'unmetCount',
       'parkCount',
+      'unmetFor',
+      'parkFor',
     ] as const) {
       const wider = columnU32(length);
-      wider.set(this[column]);
-      this[column] = wider;
-    }
-    for (const column of ['unmetAt', 'parkAt'] as const) {
-      const wider = columnF64(length);
       wider.set(this[column]);
       this[column] = wider;
     }

@@ -119,9 +119,9 @@ export class Verdicts {
 
   /** A7: whether the gang is served by credit alone in this cycle. */
   isParked(need: number): boolean {
-    const { parkAt, parkCount } = this.#fleet.stamps;
+    const { parkFor, parkCount } = this.#fleet.stamps;
     const stamp = this.#needs.stamp[need]!;
-    if (parkAt[stamp] !== this.#cycle - 1) return false;
+    if (parkFor[stamp] !== this.#cycle) return false;
     return isParkedAt(parkCount[stamp]!, this.#isOrdinary);
   }
 
@@ -159,7 +159,7 @@ export class Verdicts {
       ? needs.aggregate[need] === 0 || memberIndex < gangs
       : entry < 0 || this.#isSatisfied(entry);
     const parkedCycles =
-      this.#fleet.stamps.parkAt[stamp] === this.#cycle ? this.#fleet.stamps.parkCount[stamp]! : 0;
+      this.#fleet.stamps.parkFor[stamp] === this.#cycle + 1 ? this.#fleet.stamps.parkCount[stamp]! : 0;
     return {
       satisfied,
       deficit: satisfied ? {} : this.#deficitOf(need, entry, isFold),
@@ -197,14 +197,14 @@ export class Verdicts {
   }
 
   cyclesUnmet(stamp: number): number {
-    const { unmetAt, unmetCount } = this.#fleet.stamps;
-    return unmetAt[stamp] === this.#cycle ? unmetCount[stamp]! : 0;
+    const { unmetFor, unmetCount } = this.#fleet.stamps;
+    return unmetFor[stamp] === this.#cycle + 1 ? unmetCount[stamp]! : 0;
   }
 
   /** A7's count after this cycle. */
   parkingCount(stamp: number): number {
-    const { parkAt, parkCount } = this.#fleet.stamps;
-    return parkAt[stamp] === this.#cycle ? parkCount[stamp]! : 0;
+    const { parkFor, parkCount } = this.#fleet.stamps;
+    return parkFor[stamp] === this.#cycle + 1 ? parkCount[stamp]! : 0;
   }
 
   #entryFor(need: number): number {
@@ -244,21 +244,21 @@ export class Verdicts {
   }
 
   #count(stamp: number): void {
-    const { unmetAt, unmetCount } = this.#fleet.stamps;
-    const before = unmetAt[stamp] === this.#cycle - 1 ? unmetCount[stamp]! : 0;
+    const { unmetFor, unmetCount } = this.#fleet.stamps;
+    const before = unmetFor[stamp] === this.#cycle ? unmetCount[stamp]! : 0;
     unmetCount[stamp] = before + (this.#isOrdinary ? 1 : 0);
-    unmetAt[stamp] = this.#cycle;
+    unmetFor[stamp] = this.#cycle + 1;
   }
 
   #countParking(entry: number): void {
     const need = this.#unmet.need[entry]!;
     if (this.#needs.has(need, Mark.Satisfiable) || this.#unmet.acquired[entry]! > 0 || this.#isComing(need))
       return;
-    const { parkAt, parkCount } = this.#fleet.stamps;
+    const { parkFor, parkCount } = this.#fleet.stamps;
     const stamp = this.#needs.stamp[need]!;
-    const before = parkAt[stamp] === this.#cycle - 1 ? parkCount[stamp]! : 0;
+    const before = parkFor[stamp] === this.#cycle ? parkCount[stamp]! : 0;
     parkCount[stamp] = before + (this.#isOrdinary ? 1 : 0);
-    parkAt[stamp] = this.#cycle;
+    parkFor[stamp] = this.#cycle + 1;
   }
 
   /** Something is enqueued, Creating or draining for the gang. */

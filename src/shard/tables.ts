@@ -20,8 +20,8 @@ const CLUSTER_ID_BYTES_MAX = 256;
 const FINGERPRINTS_MAX = 262_144;
 const FINGERPRINT_BYTES = 512;
 /** Needs have groups of their own, 640,000 in the largest fleets, and a roll-up's new ones stand beside its old ones. */
-const GROUPS_MAX = 4_194_304;
-const GROUPS_PER_MACHINE_MAX = 4;
+const GROUPS_MAX = 3_145_728;
+const GROUPS_PER_MACHINE_MAX = 3;
 /** A small shard has tables of at least this many entries, whatever its machines. */
 const ENTRIES_MIN_DEFAULT = 16_384;
 const GROUP_BYTES = 64;

@@ -27,12 +27,12 @@ export interface VerdictFacts {
 
 interface Counts {
   readonly unmetCount: number;
-  readonly unmetAt: number;
+  readonly unmetFor: number;
   readonly parkCount: number;
-  readonly parkAt: number;
+  readonly parkFor: number;
 }
 
-const NO_COUNTS: Counts = { unmetCount: 0, unmetAt: -1, parkCount: 0, parkAt: -1 };
+const NO_COUNTS: Counts = { unmetCount: 0, unmetFor: 0, parkCount: 0, parkFor: 0 };
 
 export class VerdictReader {
   readonly #result: EngineResult;
@@ -63,9 +63,9 @@ export class VerdictReader {
     for (let index = 0; index < counts.stamp.length; index++) {
       this.#counts.set(counts.stamp[index]!, {
         unmetCount: counts.unmetCount[index]!,
-        unmetAt: counts.unmetAt[index]!,
+        unmetFor: counts.unmetFor[index]!,
         parkCount: counts.parkCount[index]!,
-        parkAt: counts.parkAt[index]!,
+        parkFor: counts.parkFor[index]!,
       });
     }
     this.#domainTexts = new Map(
@@ -102,8 +102,8 @@ export class VerdictReader {
       domain: isGang ? this.#domainOf(need, sameKeys) : '',
       satisfiable: !isGang || this.#has(need, Mark.Satisfiable),
       parked: isGang && (satisfied ? this.#isParked(need, isOrdinary) : this.#has(need, Mark.Parked)),
-      parkedCycles: isGang && counts.parkAt === cycle ? counts.parkCount : 0,
-      cyclesUnmet: !satisfied && counts.unmetAt === cycle ? counts.unmetCount : 0,
+      parkedCycles: isGang && counts.parkFor === cycle + 1 ? counts.parkCount : 0,
+      cyclesUnmet: !satisfied && counts.unmetFor === cycle + 1 ? counts.unmetCount : 0,
       reason: satisfied || entry < 0 ? 0 : unmet.reason[entry]!,
     };
   }
@@ -113,8 +113,8 @@ export class VerdictReader {
   }
 
   #isParked(need: number, isOrdinary: boolean): boolean {
-    const { parkAt, parkCount } = this.#counts.get(this.#result.needs.stamp[need]!) ?? NO_COUNTS;
-    return parkAt === this.#result.cycle - 1 && isParkedAt(parkCount, isOrdinary);
+    const { parkFor, parkCount } = this.#counts.get(this.#result.needs.stamp[need]!) ?? NO_COUNTS;
+    return parkFor === this.#result.cycle && isParkedAt(parkCount, isOrdinary);
   }
 
   #domainOf(need: number, sameKeys: readonly string[]): string {
