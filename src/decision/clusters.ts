@@ -2,14 +2,7 @@
 
 import type { Filter } from './filters.ts';
 import { FoldGroups } from './fold-groups.ts';
-
-/** Machines of one cluster and family, in keep order. */
-export interface Lane {
-  readonly family: number;
-  /** List ids; 0 = none. */
-  configured: number;
-  configuring: number;
-}
+import { Lanes } from './lanes.ts';
 
 /** What a fold group asks of the free machines, because its own alone do not hold all of its gangs. */
 export interface FreeAsk {
@@ -25,9 +18,7 @@ const NO_FLAGS = new Uint8Array(0);
 
 export class ClusterState {
   readonly ref: number;
-  readonly lanes: Lane[] = [];
-  /** By family. */
-  readonly #laneOf: (Lane | undefined)[] = [];
+  readonly lanes = new Lanes();
   /**
    * Rows of the need table, as last read: index in the cluster's slice → its stamp, and its need. Rows that may
    * fold have no stamp (0) until a machine carries it or a count needs it: most never do.
@@ -69,19 +60,5 @@ export class ClusterState {
 
   constructor(ref: number) {
     this.ref = ref;
-  }
-
-  dropLanes(): void {
-    this.lanes.length = this.#laneOf.length = 0;
-  }
-
-  lane(family: number): Lane {
-    let lane = this.#laneOf[family];
-    if (lane === undefined) {
-      lane = { family, configured: 0, configuring: 0 };
-      this.#laneOf[family] = lane;
-      this.lanes.push(lane);
-    }
-    return lane;
   }
 }

@@ -282,9 +282,10 @@ export class Credit {
     const lanesAt = this.#laneAt;
     const laneSlot = this.#laneSlot;
     let laneCount = 0;
-    for (const lane of cluster.lanes) {
-      const list = part === WalkPart.Configured ? lane.configured : lane.configuring;
-      if (list === 0 || filter.eligible[lane.family] !== 1) continue;
+    const { lanes } = cluster;
+    for (let lane = 0; lane < lanes.count; lane++) {
+      const list = part === WalkPart.Configured ? lanes.configured(lane) : lanes.configuring(lane);
+      if (list === 0 || filter.eligible[lanes.family(lane)] !== 1) continue;
       const at = keep.seek(after === 0 ? keep.first(list) : keep.after(list, after), claim);
       if (at === 0) continue;
       lanesAt[laneCount] = at;

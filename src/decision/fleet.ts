@@ -216,11 +216,12 @@ export class Fleet {
     this.#offerLaneCount = 0;
     for (const cluster of this.clusters) {
       if (cluster === undefined) continue;
-      for (const { configured, configuring } of cluster.lanes) {
-        if (configured !== 0) this.keep.drop(configured);
-        if (configuring !== 0) this.keep.drop(configuring);
+      const { lanes } = cluster;
+      for (let lane = 0; lane < lanes.count; lane++) {
+        if (lanes.configured(lane) !== 0) this.keep.drop(lanes.configured(lane));
+        if (lanes.configuring(lane) !== 0) this.keep.drop(lanes.configuring(lane));
       }
-      cluster.dropLanes();
+      lanes.clear();
       cluster.stale = true;
       cluster.touched = true;
     }
@@ -318,15 +319,16 @@ export class Fleet {
     if (role === Role.Creating) {
       if (this.isOrphan(slot)) this.#joinOrphans(slot);
     } else if (cluster !== 0) {
-      const lane = this.clusterState(cluster).lane(this.families.familyOf[this.shape[slot]!]!);
+      const { lanes } = this.clusterState(cluster);
+      const lane = lanes.of(this.families.familyOf[this.shape[slot]!]!);
       if (role === Role.Configured) {
-        if (lane.configured === 0) lane.configured = this.keep.create();
-        this.keep.add(lane.configured, slot);
+        if (lanes.configured(lane) === 0) lanes.setConfigured(lane, this.keep.create());
+        this.keep.add(lanes.configured(lane), slot);
         this.clusterState(cluster).configuredCount++;
         this.victims.mark(slot);
       } else {
-        if (lane.configuring === 0) lane.configuring = this.keep.create();
-        this.keep.add(lane.configuring, slot);
+        if (lanes.configuring(lane) === 0) lanes.setConfiguring(lane, this.keep.create());
+        this.keep.add(lanes.configuring(lane), slot);
       }
     }
     if (cluster !== 0) this.#announce(slot, this.clusterState(cluster), stamp);

@@ -150,22 +150,23 @@ export class Gangs {
 
   /** The cluster's other machines, but not those that another gang was given. */
   #tallyOthers(cluster: ClusterState, index: number, filter: Filter, domains: Domains): void {
+    const { lanes } = cluster;
+    for (let lane = 0; lane < lanes.count; lane++) {
+      if (filter.eligible[lanes.family(lane)] !== 1) continue;
+      this.#tallyList(lanes.configured(lane), lanes.family(lane), index, filter, domains);
+      this.#tallyList(lanes.configuring(lane), lanes.family(lane), index, filter, domains);
+    }
+  }
+
+  /** Those of earlier needs are passed over in blocks. */
+  #tallyList(list: number, family: number, index: number, filter: Filter, domains: Domains): void {
+    if (list === 0) return;
     const { keep } = this.#fleet;
-    for (const lane of cluster.lanes) {
-      if (filter.eligible[lane.family] !== 1) continue;
-      for (const list of [lane.configured, lane.configuring]) {
-        if (list === 0) continue;
-        // Those of earlier needs are passed over in blocks.
-        for (
-          let at = keep.seek(keep.first(list), index + 1);
-          at !== 0;
-          at = keep.seek(keep.next(at), index + 1)
-        ) {
-          const slot = keep.slotAt(at);
-          if (this.#stampedForGang(slot) || !this.#isCreditable(slot, index, filter)) continue;
-          this.#tally.addCreditable(domains.ofSlot(slot), lane.family);
-        }
-      }
+    let at = keep.seek(keep.first(list), index + 1);
+    for (; at !== 0; at = keep.seek(keep.next(at), index + 1)) {
+      const slot = keep.slotAt(at);
+      if (this.#stampedForGang(slot) || !this.#isCreditable(slot, index, filter)) continue;
+      this.#tally.addCreditable(domains.ofSlot(slot), family);
     }
   }
 
@@ -278,9 +279,10 @@ export class Gangs {
     const { keep, compareKeep } = this.#fleet;
     const candidates = this.#lanes;
     candidates.length = 0;
-    for (const lane of cluster.lanes) {
-      const list = part === WalkPart.Configured ? lane.configured : lane.configuring;
-      if (list === 0 || filter.eligible[lane.family] !== 1) continue;
+    const { lanes } = cluster;
+    for (let lane = 0; lane < lanes.count; lane++) {
+      const list = part === WalkPart.Configured ? lanes.configured(lane) : lanes.configuring(lane);
+      if (list === 0 || filter.eligible[lanes.family(lane)] !== 1) continue;
       for (
         let at = keep.seek(keep.first(list), index + 1);
         at !== 0;

@@ -24,6 +24,7 @@ const KEYS_PER_RUN = 32_768;
 const MATCHES_PER_RUN = 8_192;
 /** Rows of clusters whose needs changed: a fraction of a millisecond. */
 const ROWS_PER_RUN = 8_192;
+const BYTES_PER_KEY = 29;
 
 export interface CapacityHintsOptions {
   readonly inventory: Inventory;
@@ -227,13 +228,15 @@ export class CapacityHints {
   }
 }
 
+/** In one buffer: each has a price of its own, and a fleet has thousands of clusters. */
 function columnsFor(keyCount: number) {
+  const buffer = new ArrayBuffer(keyCount * BYTES_PER_KEY);
   return {
-    profile: new Uint32Array(keyCount),
-    set: new Uint32Array(keyCount),
-    count: new Int32Array(keyCount).fill(-1),
-    confidence: new Uint8Array(keyCount),
-    costUsd: new Float64Array(keyCount),
-    sentMs: new Float64Array(keyCount).fill(Number.NEGATIVE_INFINITY),
+    costUsd: new Float64Array(buffer, 0, keyCount),
+    sentMs: new Float64Array(buffer, 8 * keyCount, keyCount).fill(Number.NEGATIVE_INFINITY),
+    profile: new Uint32Array(buffer, 16 * keyCount, keyCount),
+    set: new Uint32Array(buffer, 20 * keyCount, keyCount),
+    count: new Int32Array(buffer, 24 * keyCount, keyCount).fill(-1),
+    confidence: new Uint8Array(buffer, 28 * keyCount, keyCount),
   };
 }
