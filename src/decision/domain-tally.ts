@@ -87,22 +87,26 @@ export class DomainTally {
 
   /** The one domain that the gang's own machines cover; 0 if there is none, or several. */
   onlyDomainCoveredByOwn(): number {
-    return this.#onlyDomainCoveredBy(this.#own);
-  }
-
-  /** The same of all machines that it may be credited with. */
-  onlyDomainCoveredByCreditable(): number {
-    return this.#onlyDomainCoveredBy(this.#creditable);
-  }
-
-  #onlyDomainCoveredBy(units: Float64Array): number {
     let found = 0;
     for (let entry = 0; entry < this.#entryCount; entry++) {
-      if (!this.#coversEntry(entry, units)) continue;
+      if (!this.#coversEntry(entry, this.#own)) continue;
       if (found !== 0) return 0;
       found = this.#domain[entry]!;
     }
     return found;
+  }
+
+  /**
+   * The best of the domains that machines which it may be credited with cover alone; 0 if there is none. What else there is
+   * changes nothing: any other domain has less of those, and between these A5 does not ask what is free.
+   */
+  bestCoveredByCreditable(): number {
+    let best = -1;
+    for (let entry = 0; entry < this.#entryCount; entry++) {
+      if (!this.#coversEntry(entry, this.#creditable)) continue;
+      if (best < 0 || this.#beats(entry, best)) best = entry;
+    }
+    return best < 0 ? 0 : this.#domain[best]!;
   }
 
   /** The best domain; 0 if there is none. */
@@ -188,9 +192,12 @@ export class DomainTally {
     if (coversA) {
       order =
         this.#coverage(a, this.#creditable, 1) - this.#coverage(b, this.#creditable, 1) ||
-        this.#coverage(a, this.#own, 1) - this.#coverage(b, this.#own, 1) ||
+        this.#coverage(a, this.#own, 1) - this.#coverage(b, this.#own, 1);
+      // It takes nothing free in either, so what is free decides nothing: others change that, and it would never rest.
+      if (order === 0 && this.#coversEntry(a, this.#creditable)) return this.#isSmaller(a, b);
+      order ||=
         this.#coverage(b, this.#total, Number.POSITIVE_INFINITY) -
-          this.#coverage(a, this.#total, Number.POSITIVE_INFINITY);
+        this.#coverage(a, this.#total, Number.POSITIVE_INFINITY);
     } else {
       order =
         this.#coverage(a, this.#own, 1) - this.#coverage(b, this.#own, 1) ||
@@ -198,7 +205,10 @@ export class DomainTally {
         this.#coverage(a, this.#creditable, 1) - this.#coverage(b, this.#creditable, 1);
     }
     order ||= this.#count[a]! - this.#count[b]!;
-    order ||= this.#domains.compare(this.#domain[b]!, this.#domain[a]!);
-    return order > 0;
+    return order === 0 ? this.#isSmaller(a, b) : order > 0;
+  }
+
+  #isSmaller(a: number, b: number): boolean {
+    return this.#domains.compare(this.#domain[a]!, this.#domain[b]!) < 0;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Gangs (A5, A6): a need with a Same requirement is served by one domain, or by none. Most gangs sit in one
  * rack with machines of their own that cover them: then nothing else can move them, they are *settled* and
- * cost nothing until one of those machines changes. Those that any machines of their cluster cover, in one
+ * cost nothing until one of those machines changes. Those that any machines of their cluster cover, in some
  * domain, are *local*: free machines and other clusters do not move them. The rest weigh every domain in which
  * they have, or could get, machines, in every cycle, and reserve what they will acquire there.
  */
@@ -107,9 +107,9 @@ export class Gangs {
     const tally = this.#tally.begin(needs.aggregate[need]!, domains);
     this.#tallyOwn(cluster, index, filter, domains);
     this.#tallyOthers(cluster, index, filter, domains);
-    const local = tally.onlyDomainCoveredByCreditable();
+    const local = tally.bestCoveredByCreditable();
     if (local !== 0) {
-      // It covers, and its creditable coverage is complete, as no other's is: A5 asks no further.
+      // Its creditable coverage is complete: A5 asks for what is free neither here nor elsewhere (docs/adr/0037).
       this.#claims.releaseAll(cluster, need, released);
       this.#credit(cluster, index, filter, domains, local, true);
       needs.marks[need]! |= Mark.Local;

@@ -37,10 +37,7 @@ export interface CampaignTotals {
   processes: number;
   fencedProcesses: number;
   restartsAtRest: number;
-  /** Of those that came to rest. */
   calmCyclesMax: number;
-  /** Never came to rest, as A5 lets a gang wander. */
-  wandering: number;
   violations: number;
   readonly byAccident: Record<string, number>;
   readonly byOutcome: Record<string, number>;
@@ -63,7 +60,6 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignTot
     fencedProcesses: 0,
     restartsAtRest: 0,
     calmCyclesMax: 0,
-    wandering: 0,
     violations: 0,
     byAccident: {},
     byOutcome: {},
@@ -118,8 +114,7 @@ function add(totals: CampaignTotals, result: HistoryResult): void {
   totals.processes += result.processes;
   totals.fencedProcesses += result.fencedProcesses;
   totals.restartsAtRest += result.isRestartTried ? 1 : 0;
-  if (result.isWandering) totals.wandering++;
-  else totals.calmCyclesMax = Math.max(totals.calmCyclesMax, result.calmCycles);
+  totals.calmCyclesMax = Math.max(totals.calmCyclesMax, result.calmCycles);
   for (const [name, count] of Object.entries(result.accidents)) {
     totals.accidents += count;
     totals.byAccident[name] = (totals.byAccident[name] ?? 0) + count;

@@ -7,33 +7,28 @@ import { canBeBound, isTransitional, MachineState, STATE_NAMES } from '../machin
 import { isMatch, type ServedNeed, servedNeeds } from './served-needs.ts';
 import type { SimulatedWorld } from './world.ts';
 
-export interface Difference {
-  /** The id of a machine, the key of a need, or nothing in particular. */
-  readonly about: string;
-  readonly text: string;
-}
-
 /** None: converged. */
-export function differences(world: SimulatedWorld): Difference[] {
+export function differences(world: SimulatedWorld): string[] {
   const { process } = world;
-  if (process === null) return [{ about: '', text: 'there is no shard' }];
-  if (process.life.isStopped() || process.shard.isFenced)
-    return [{ about: '', text: 'the shard stands still' }];
+  if (process === null) return ['there is no shard'];
+  if (process.life.isStopped() || process.shard.isFenced) return ['the shard stands still'];
+  // Verdicts are those of the rows that the last cycle read.
+  if (process.shard.needs.dirtyCount > 0) return ['a roll-up waits for its cycle'];
   return [...differencesOfMachines(world), ...differencesOfNodes(world), ...unrest(world), ...wants(world)];
 }
 
-function differencesOfMachines(world: SimulatedWorld): Difference[] {
+function differencesOfMachines(world: SimulatedWorld): string[] {
   const { inventory } = world.process!.shard;
-  const found: Difference[] = [];
+  const found: string[] = [];
   const machines = world.links.flatMap(({ provider }) => {
     const listed = provider.list();
     return listed.kind === 'ok' ? listed.value.machines : [];
   });
   if (machines.length !== inventory.count)
-    found.push({ about: '', text: `${inventory.count} machines known, ${machines.length} there` });
+    found.push(`${inventory.count} machines known, ${machines.length} there`);
   for (const machine of machines) {
     const slot = inventory.find(machine.id);
-    const say = (text: string) => found.push({ about: machine.id, text: `${machine.id} ${text}` });
+    const say = (text: string) => found.push(`${machine.id} ${text}`);
     if (slot === 0) {
       say('is not known');
       continue;
@@ -51,9 +46,9 @@ function differencesOfMachines(world: SimulatedWorld): Difference[] {
 }
 
 /** Each operator knows exactly the machines that are its own. */
-function differencesOfNodes(world: SimulatedWorld): Difference[] {
+function differencesOfNodes(world: SimulatedWorld): string[] {
   const { inventory } = world.process!.shard;
-  const found: Difference[] = [];
+  const found: string[] = [];
   const bound = new Map<string, Map<string, MachineState>>();
   for (const id of world.clusters.keys()) bound.set(id, new Map());
   for (let slot = 1; slot < inventory.columns.slotLimit; slot++) {
@@ -66,29 +61,25 @@ function differencesOfNodes(world: SimulatedWorld): Difference[] {
     const { nodes } = world.clusters.get(clusterId)!;
     for (const [machineId, state] of machines) {
       if (nodes.get(machineId) !== state)
-        found.push({
-          about: machineId,
-          text: `${clusterId} was not told of ${machineId} (${STATE_NAMES[state]})`,
-        });
+        found.push(`${clusterId} was not told of ${machineId} (${STATE_NAMES[state]})`);
     }
     for (const machineId of nodes.keys()) {
-      if (!machines.has(machineId))
-        found.push({ about: machineId, text: `${clusterId} believes in ${machineId}` });
+      if (!machines.has(machineId)) found.push(`${clusterId} believes in ${machineId}`);
     }
   }
   return found;
 }
 
 /** Nothing is under way, and nothing is left over. */
-function unrest(world: SimulatedWorld): Difference[] {
+function unrest(world: SimulatedWorld): string[] {
   const { shard } = world.process!;
   const { inventory, engine } = shard;
-  const found: Difference[] = [];
+  const found: string[] = [];
   for (let slot = 1; slot < inventory.columns.slotLimit; slot++) {
     const state = inventory.columns.state[slot]! as MachineState;
     if (inventory.columns.state[slot] === 0) continue;
     const id = inventory.idOf(slot);
-    const say = (text: string) => found.push({ about: id, text: `${id} ${text}` });
+    const say = (text: string) => found.push(`${id} ${text}`);
     if (inventory.columns.intent[slot] !== Intent.None) say('has an action under way');
     if (inventory.hasFlag(slot, Flag.Backoff) && isBackoffOver(world, slot))
       say('is left alone, and its back-off is over');
@@ -112,19 +103,18 @@ function isBackoffOver({ process }: SimulatedWorld, slot: number): boolean {
 }
 
 /** Every need has what the fleet can give it, and nothing beyond what covers it. */
-function wants(world: SimulatedWorld): Difference[] {
+function wants(world: SimulatedWorld): string[] {
   const { shard } = world.process!;
-  const found: Difference[] = [];
+  const found: string[] = [];
   const needs = servedNeeds(shard);
   for (const need of needs.values()) {
     const { clusterId, claimed, machinesWanted, isSatisfied } = need;
     const has = `the need for ${machinesWanted} ${need.type} of ${clusterId} has ${claimed.length}`;
-    const say = (text: string) => found.push({ about: need.key, text });
-    if (claimed.length > machinesWanted) say(has);
+    if (claimed.length > machinesWanted) found.push(has);
     if (isSatisfied !== claimed.length >= machinesWanted)
-      say(`${has} and counts as ${isSatisfied ? 'covered' : 'not covered'}`);
+      found.push(`${has} and counts as ${isSatisfied ? 'covered' : 'not covered'}`);
     const missed = isSatisfied || need.isGang || need.isSpread ? '' : supplyFor(world, need, needs);
-    if (missed !== '') say(`${has}, and ${missed}`);
+    if (missed !== '') found.push(`${has}, and ${missed}`);
   }
   return found;
 }

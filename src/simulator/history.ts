@@ -7,12 +7,11 @@ import { Random } from '../base/random.ts';
 import { Flag } from '../inventory/intent.ts';
 import type { Shard } from '../shard/shard.ts';
 import { ACCIDENTS, calm, changeDemand } from './accidents.ts';
-import { type Difference, differences } from './convergence.ts';
+import { differences } from './convergence.ts';
 import { Violation } from './invariants.ts';
 import { type PlannedAccident, PROFILES, type ProfileName, planAccidents } from './profiles.ts';
 import { drawMachine, drawRow } from './scenery.ts';
 import { servedNeeds, stampKey } from './served-needs.ts';
-import { WanderingGangs } from './wandering-gangs.ts';
 import { Watch } from './watch.ts';
 import { SimulatedWorld } from './world.ts';
 
@@ -36,8 +35,6 @@ export interface HistoryResult {
   readonly outcomes: Readonly<Record<string, number>>;
   /** Ordinary cycles from the end of accidents until everybody agreed. */
   readonly calmCycles: number;
-  /** Whether a gang went to and fro for ever, as A5 lets it, and all but those that follow it came to rest. */
-  readonly isWandering: boolean;
   /** Whether a restart at rest was tried. */
   readonly isRestartTried: boolean;
 }
@@ -48,8 +45,6 @@ const INTERVAL_MS = 10_000;
  * that much longer: two hours are enough for anything that ends at all.
  */
 const CALM_CYCLES_MAX = 720;
-/** So long is watched what has not come to rest by then: time for twenty moves to and fro with the slowest drains. */
-const WATCHED_CYCLES = 360;
 /** Everybody has agreed for this long. */
 const REST_CYCLES = 3;
 /** After a restart at rest: enough for every process to have listed, heard from all clusters and decided. */
@@ -75,7 +70,7 @@ export async function runHistory(options: HistoryOptions): Promise<HistoryResult
   try {
     world.startShard();
     const accidents = await runAccidents(world, watch, plan, options.only ?? null, look);
-    const { calmCycles, isWandering } = await settle(world, watch, look);
+    const calmCycles = await settle(world, watch, look);
     const isRestartTried = random.chance(0.15) && (await restartAtRest(world, watch, random, look));
     const { cycles, actions, processes, fencedProcesses, outcomes } = watch;
     return {
@@ -86,7 +81,6 @@ export async function runHistory(options: HistoryOptions): Promise<HistoryResult
       fencedProcesses,
       outcomes,
       calmCycles,
-      isWandering,
       isRestartTried,
     };
   } finally {
@@ -114,39 +108,18 @@ async function runAccidents(
 }
 
 /** Runs calm cycles until everybody agrees, and some more; how many it took. */
-async function settle(
-  world: SimulatedWorld,
-  watch: Watch,
-  look: () => void,
-): Promise<Pick<HistoryResult, 'calmCycles' | 'isWandering'>> {
+async function settle(world: SimulatedWorld, watch: Watch, look: () => void): Promise<number> {
   calm(world);
   watch.say(null, () => '--- calm');
   let agreed = 0;
-  let found: Difference[] = [];
+  let found: string[] = [];
   for (let cycle = 1; cycle <= CALM_CYCLES_MAX; cycle++) {
     await world.time.advance(INTERVAL_MS, look);
     found = differences(world);
     agreed = found.length === 0 ? agreed + 1 : 0;
-    if (agreed > REST_CYCLES) return { calmCycles: cycle - REST_CYCLES, isWandering: false };
+    if (agreed > REST_CYCLES) return cycle - REST_CYCLES;
   }
-  if (await isRestlessByA5(world, look)) return { calmCycles: CALM_CYCLES_MAX, isWandering: true };
-  const texts = found.slice(0, 8).map(({ text }) => text);
-  throw new Violation(`no agreement after ${CALM_CYCLES_MAX} calm cycles: ${texts.join('; ')}`);
-}
-
-/** Whether gangs wander, and everybody agrees but for those that follow them. */
-async function isRestlessByA5(world: SimulatedWorld, look: () => void): Promise<boolean> {
-  if (world.process === null) return false;
-  const { shard } = world.process;
-  const wandering = new WanderingGangs();
-  for (let cycle = 1; cycle <= WATCHED_CYCLES; cycle++) {
-    await world.time.advance(INTERVAL_MS, look);
-    wandering.observe(shard);
-    if (cycle < WATCHED_CYCLES - REST_CYCLES) continue;
-    const followers = wandering.followers(shard);
-    if (followers.size === 0 || differences(world).some(({ about }) => !followers.has(about))) return false;
-  }
-  return true;
+  throw new Violation(`no agreement after ${CALM_CYCLES_MAX} calm cycles: ${found.slice(0, 8).join('; ')}`);
 }
 
 /**

@@ -98,14 +98,13 @@ async function replay(
 }
 
 function lineOf(totals: CampaignTotals, beganMs: number): string {
-  const { histories, cycles, actions, accidents, processes, violations, wandering } = totals;
+  const { histories, cycles, actions, accidents, processes, violations } = totals;
   const wallSeconds = (performance.now() - beganMs) / 1000;
   const { user, system } = process.cpuUsage();
   const perSecond = Math.round(cycles / ((user + system) / 1e6));
   return (
     `${histories} histories, ${cycles} cycles, ${actions} actions, ${accidents} accidents, ${processes} processes in ` +
-    `${wallSeconds.toFixed(0)} s (${perSecond} cycles per CPU second), ${violations} violated` +
-    (wandering === 0 ? '' : `, ${wandering} never at rest by A5`)
+    `${wallSeconds.toFixed(0)} s (${perSecond} cycles per CPU second), ${violations} violated`
   );
 }
 

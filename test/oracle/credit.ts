@@ -119,6 +119,7 @@ interface Domain {
   values: string[];
   machineCount: number;
   coversAll: boolean;
+  creditableCovers: boolean;
   byTotal: number;
   byTotalUncapped: number;
   byCreditable: number;
@@ -192,6 +193,7 @@ function domainsOf(
       values: JSON.parse(name) as string[],
       machineCount: machines.length,
       coversAll: covers(total, need.aggregate),
+      creditableCovers: covers(capacityOf(credits), need.aggregate),
       byTotal: coverage(total, need.aggregate),
       byTotalUncapped: uncappedCoverage(total, need.aggregate),
       byCreditable: coverage(capacityOf(credits), need.aggregate),
@@ -203,8 +205,8 @@ function domainsOf(
 
 /**
  * "Ranked: (1) a domain whose total covers the aggregate beats one that does not; (2) among covering ones: greater coverage
- * by creditable machines, then by the gang's own (equal group and fingerprint), then the smaller total (sum of uncapped
- * ratios); (3) among others: greater coverage by the gang's own, then by the total, then by creditable machines; (4) more
+ * by creditable machines, then by the gang's own (equal group and fingerprint), then, where creditable machines alone cover it, the
+ * smaller value, else the smaller total (sum of uncapped ratios); (3) among others: greater coverage by the gang's own, then by the total, then by creditable machines; (4) more
  * machines; (5) the smaller value." The best first.
  */
 function compareRank(left: Domain, right: Domain): number {
@@ -212,6 +214,7 @@ function compareRank(left: Domain, right: Domain): number {
   const whenCovering = [
     compareNumbers(right.byCreditable, left.byCreditable),
     compareNumbers(right.byOwn, left.byOwn),
+    left.creditableCovers ? compareDomains(left.values, right.values) : 0,
     compareNumbers(left.byTotalUncapped, right.byTotalUncapped),
   ];
   const whenNot = [

@@ -41,7 +41,6 @@ describe('histories', () => {
       expect(totals.processes).toBeGreaterThan(2 * FIXED);
       expect(totals.fencedProcesses).toBeGreaterThan(0);
       expect(totals.restartsAtRest).toBeGreaterThan(0);
-      expect(totals.wandering).toBe(0);
       for (const outcome of ['success', 'accepted', 'timeout', 'provider_error', 'fenced', 'blob_error']) {
         const names = Object.keys(totals.byOutcome).filter((name) => name.endsWith(`.${outcome}`));
         expect(names, outcome).not.toEqual([]);
@@ -61,20 +60,24 @@ describe('histories', () => {
     TIMEOUT_MS,
   );
 
-  for (const [seed, because] of [
-    [1_001_317, 'the same lie in two listings in a row is believed, and rightly'],
-    [1_002_572, 'a restart ends back-offs, so what was left alone is taken up again'],
+  for (const [seed, profile, because] of [
+    [1_001_317, 'storm', 'the same lie in two listings in a row is believed, and rightly'],
+    [1_002_572, 'storm', 'a restart ends back-offs, so what was left alone is taken up again'],
+    [7_100_861, 'usual', 'a roll-up was accepted and not yet decided on when all was compared'],
   ] as const) {
     it(`${seed}, where the watch was wrong: ${because}`, async () => {
-      const { cycles } = await runHistory({ seed, cycles: 40, profile: 'storm' });
+      const { cycles } = await runHistory({ seed, cycles: 40, profile });
       expect(cycles).toBeGreaterThan(40);
     });
   }
 
-  it('5,000,824, where A5 gives no rest: one gang goes to and fro between two racks, all others agree', async () => {
-    const only = [12, 16, 21, 32, 33, 35, 44, 45, 48, 52, 53, 54, 55, 60, 61];
-    const { isWandering } = await runHistory({ seed: 5_000_824, cycles: 40, profile: 'liar', only });
-    expect(isWandering).toBe(true);
+  it('5,000,824, where a gang without a machine of its own once went to and fro between two racks, rests', async () => {
+    const history = { seed: 5_000_824, cycles: 40, profile: 'liar' } as const;
+    const enough = [12, 16, 21, 32, 33, 35, 44, 45, 48, 52, 53, 54, 55, 60, 61];
+    for (const one of [history, { ...history, only: enough }]) {
+      const { calmCycles } = await runHistory(one);
+      expect(calmCycles).toBeLessThan(100);
+    }
   });
 
   for (const profile of PROFILE_NAMES) {
