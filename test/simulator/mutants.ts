@@ -245,9 +245,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'C2: nobody waits for the first listing of every provider',
     file: RECONCILER,
-    find: '!known.isOptional && known.listings === 0',
-    replace: 'false',
-    profile: 'restarts',
+    find: '.filter((known) => !known.isOptional && known.listings === 0)',
+    replace: '.filter(() => false)',
+    profile: 'usual',
   },
   {
     why: 'S6: one empty listing removes everything',
