@@ -1,17 +1,8 @@
 /** What the engine keeps per cluster: where its needs and machines are, and what must be looked at again. */
 
-import type { Filter } from './filters.ts';
 import { FoldGroups } from './fold-groups.ts';
+import type { Asker } from './free-asks.ts';
 import { Lanes } from './lanes.ts';
-
-/** What a fold group asks of the free machines, because its own alone do not hold all of its gangs. */
-export interface FreeAsk {
-  /** With which filter; null: its rows have several. */
-  readonly fit: Filter | null;
-  /** For how many gangs, and how many of them the free machines held. */
-  readonly wanted: number;
-  readonly answer: number;
-}
 
 const NO_ROWS = new Uint32Array(0);
 const NO_FLAGS = new Uint8Array(0);
@@ -50,8 +41,8 @@ export class ClusterState {
   /** Fold groups for which a machine that A1 looks at changed; all of them, if `foldsTouched`. */
   readonly touchedGroups: number[] = [];
   foldsTouched = false;
-  /** By fold group: those that ask the free machines, again whenever these change. */
-  readonly asking = new Map<number, FreeAsk>();
+  /** By fold group: those that ask the free machines (free-asks.ts). */
+  readonly asking = new Map<number, Asker>();
   configuredCount = 0;
   claimedConfiguredCount = 0;
   /** Position in the bytewise order of cluster ids, as of when its id was this (refs are reused). */

@@ -19,6 +19,7 @@ import { COARSE_VALUES_MAX, Families } from './families.ts';
 import { Filters } from './filters.ts';
 import { Fleet } from './fleet.ts';
 import { Folding } from './folding.ts';
+import { FreeAsks } from './free-asks.ts';
 import { FreedMachines } from './freed.ts';
 import { Gangs } from './gangs.ts';
 import { NeedColumns, NeedKind } from './need-columns.ts';
@@ -109,8 +110,9 @@ export class Engine {
     this.#filters = new Filters(inventory, needs.profiles, this.#families, attributes);
     this.#drains = new Drains(this.#stamps, clusters);
     this.#order = new NeedOrder(this.#needs, this.#stamps, this.#fleet.clusters, groups, needs.profiles);
-    this.#rows = new ClusterRows(needs, groups, this.#fleet, this.#filters);
-    this.#folding = new Folding(this.#fleet, this.#filters);
+    const asks = new FreeAsks();
+    this.#rows = new ClusterRows(needs, groups, this.#fleet, this.#filters, asks);
+    this.#folding = new Folding(this.#fleet, this.#filters, asks);
     this.#claims = new Claims(this.#fleet, this.#needs);
     this.#normaliser = new Normaliser(
       needs,

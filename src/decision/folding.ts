@@ -3,27 +3,24 @@
  * long as machines exist that hold them. Which rows fold is asked again only when a machine that was stamped for
  * one of them changed, or, where the own machines do not suffice, when the free machines did.
  */
-import type { ClusterState, FreeAsk } from './clusters.ts';
+import type { ClusterState } from './clusters.ts';
 import type { Families } from './families.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
 import type { Fleet } from './fleet.ts';
+import type { FreeAsks } from './free-asks.ts';
 
 export class Folding {
   readonly #fleet: Fleet;
   readonly #families: Families;
   readonly #filters: Filters;
-  /** Clusters with a group that asks the free machines. */
-  readonly #askingFree = new Set<ClusterState>();
+  readonly #asks: FreeAsks;
   #freeAsked = -1;
 
-  constructor(fleet: Fleet, filters: Filters) {
+  constructor(fleet: Fleet, filters: Filters, asks: FreeAsks) {
+    this.#asks = asks;
     this.#fleet = fleet;
     this.#families = fleet.families;
     this.#filters = filters;
-  }
-
-  forget(cluster: ClusterState): void {
-    this.#askingFree.delete(cluster);
   }
 
   /** Asks A1 again where something that it looks at changed; marks clusters whose answer did. */
@@ -36,8 +33,6 @@ export class Folding {
       }
       cluster.foldsTouched = false;
       cluster.touchedGroups.length = 0;
-      if (cluster.asking.size > 0) this.#askingFree.add(cluster);
-      else this.#askingFree.delete(cluster);
     }
   }
 
@@ -45,23 +40,20 @@ export class Folding {
   refoldFree(changed: ClusterState[]): void {
     if (this.#freeAsked === this.#families.freeVersion) return;
     this.#freeAsked = this.#families.freeVersion;
-    for (const cluster of this.#askingFree) {
-      const wasStale = cluster.stale;
-      for (const [group, ask] of cluster.asking) {
-        const { fit, wanted, answer } = ask;
-        if (fit === null || this.#answerOf(fit, wanted, cluster.groups.aggregate(group)) !== answer)
-          this.#refoldGroup(cluster, group);
+    for (const question of this.#asks.questions()) {
+      const { fit, aggregate } = question;
+      const gangs = fit === null ? Number.NaN : this.#gangsOnFree(fit, aggregate);
+      if (gangs === question.gangs) continue;
+      question.gangs = gangs;
+      for (const { cluster, group, wanted, answer } of [...question.askers]) {
+        if (Math.min(wanted, gangs) === answer) continue;
+        const wasStale = cluster.stale;
+        this.#refoldGroup(cluster, group);
+        if (cluster.stale === wasStale) continue;
+        cluster.touched = true;
+        changed.push(cluster);
       }
-      if (cluster.asking.size === 0) this.#askingFree.delete(cluster);
-      if (cluster.stale === wasStale) continue;
-      cluster.touched = true;
-      changed.push(cluster);
     }
-  }
-
-  /** How many of the gangs that its own machines do not hold the free ones would. */
-  #answerOf(fit: Filter, wanted: number, aggregate: number): number {
-    return Math.min(wanted, this.#gangsOnFree(fit, aggregate));
   }
 
   /** Decides which rows of the group fold, and whether that depends on the free machines. */
@@ -103,11 +95,12 @@ export class Folding {
     }
     groups.setFirstFolded(group, firstFolded);
     if (differs) cluster.stale = true;
-    if (freeFit !== null) {
-      const answer = this.#answerOf(freeFit, freeWanted, aggregate);
-      const ask: FreeAsk = { fit: fitsDiffer ? null : freeFit, wanted: freeWanted, answer };
-      cluster.asking.set(group, ask);
-    } else if (cluster.asking.size > 0) cluster.asking.delete(group);
+    if (freeFit === null) {
+      if (cluster.asking.size > 0) this.#asks.end(cluster, group);
+    } else {
+      const gangs = fitsDiffer ? Number.NaN : this.#gangsOnFree(freeFit, aggregate);
+      this.#asks.ask(cluster, group, fitsDiffer ? null : freeFit, aggregate, freeWanted, gangs);
+    }
   }
 
   #gangsOnOwn({ groups }: ClusterState, group: number, fit: Filter): number {

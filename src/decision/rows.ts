@@ -11,6 +11,7 @@ import type { Filter, Filters } from './filters.ts';
 import type { Fleet } from './fleet.ts';
 import { FoldGroups } from './fold-groups.ts';
 import { FoldNames } from './fold-names.ts';
+import type { FreeAsks } from './free-asks.ts';
 import { GroupIndex } from './group-index.ts';
 
 const NO_ROWS = new Uint32Array(0);
@@ -21,6 +22,7 @@ export class ClusterRows {
   readonly #vectors: VectorTable;
   readonly #fleet: Fleet;
   readonly #filters: Filters;
+  readonly #asks: FreeAsks;
   /** Groups of the cluster that is being read, by remaining profile and aggregate. */
   readonly #groupOf = new GroupIndex();
   readonly #groups = new FoldGroups();
@@ -29,7 +31,8 @@ export class ClusterRows {
   readonly #lastMinUnit: number[] = [];
   readonly #lastFit: Filter[] = [];
 
-  constructor(needTable: NeedTable, groups: StringTable, fleet: Fleet, filters: Filters) {
+  constructor(needTable: NeedTable, groups: StringTable, fleet: Fleet, filters: Filters, asks: FreeAsks) {
+    this.#asks = asks;
     this.#needTable = needTable;
     this.#vectors = fleet.inventory.shapes.vectors;
     this.#foldNames = new FoldNames(groups, this.#vectors);
@@ -53,7 +56,7 @@ export class ClusterRows {
     cluster.rowNeed = new Uint32Array(count);
     cluster.rowFit = new Uint32Array(count);
     cluster.rowFolds = new Uint8Array(count);
-    cluster.asking.clear();
+    this.#asks.endAll(cluster);
     this.#groups.clear();
     this.#groupOf.open(count);
     const { profile: profileOf, group: groupNameOf, profiles } = table;
@@ -88,7 +91,7 @@ export class ClusterRows {
     cluster.readVersion = -1;
     cluster.rowStamp = cluster.rowNeed = cluster.rowGroup = cluster.rowFit = cluster.groupRows = NO_ROWS;
     cluster.groups = new FoldGroups();
-    cluster.asking.clear();
+    this.#asks.endAll(cluster);
   }
 
   /** The stamp of a row, made if it has none yet. */

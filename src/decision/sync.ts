@@ -299,7 +299,6 @@ export class Sync {
   dropNeeds(cluster: ClusterState): void {
     this.#parts.normaliser.drop(cluster);
     this.#parts.rows.forget(cluster);
-    this.#parts.folding.forget(cluster);
   }
 
   #releaseClaims(cluster: ClusterState): void {

@@ -183,7 +183,8 @@ export class Shard implements ShardForOperators {
       neverDelete: runner.neverDelete,
       checks: this.#checks,
       prepare: (isOrdinary, nowMs) => this.#prepare(isOrdinary, nowMs),
-      hint: (nowMs) => this.#runHints(nowMs),
+      // One that is due within a second serves all cycles until then.
+      hint: (nowMs) => this.#hintTimer === null && this.#runHints(nowMs),
       heldBack: () => this.heldBack(),
       isFleetUnread: () => this.reconciler.isFirstListingUnderWay(),
     });
