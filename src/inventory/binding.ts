@@ -65,7 +65,7 @@ export function loadBinding(columns: InventoryColumns, slot: number, binding: Bi
 }
 
 export function storeBinding(columns: InventoryColumns, slot: number, binding: Binding): void {
-  columns.cluster[slot] = binding.cluster;
+  columns.writeCluster(slot, binding.cluster);
   columns.need[slot] = binding.need;
   columns.group[slot] = binding.group;
   columns.priority[slot] = binding.priority;

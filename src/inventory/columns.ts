@@ -12,8 +12,9 @@
  *   64 +  0·cap    8·cap   pricePerHourUsd          f64, USD per hour, ≥ 0
  *   64 +  8·cap    8·cap   interruptionProbability  f64, in [0, 1]
  *   64 + 16·cap    16·cap  core                     what every transition touches, see Core: u32 generation
- *                                                   (row-generation.ts); u32 shape, once more; f64 stateSinceMs, ms since
- *                                                   the epoch: when the shard saw the machine enter its state
+ *                                                   (row-generation.ts); u32 shape and u16 cluster, once more; u48
+ *                                                   stateSinceMs, whole ms since the epoch: when the shard saw the
+ *                                                   machine enter its state
  *   64 + 32·cap    4·cap   shapePosition            u32, index in the list of its shape (slot-lists.ts)
  *   64 + 36·cap    4·cap   clusterPosition          u32, index in the list of its cluster
  *   64 + 40·cap    4·cap   shape                    u32, ref in the shape table
@@ -43,18 +44,24 @@
  */
 import { assert } from '../base/assert.ts';
 
-const MAGIC = 0x464c5432; // "FLT2"
+const MAGIC = 0x464c5433; // "FLT3"
 const HEADER_BYTES = 64;
 const SLOT_LIMIT_WORD = 2;
 export const HOT_BYTES_PER_ROW = 64;
 export const COLD_BYTES_PER_ROW = 19;
 
 /** Words of a row's core. */
-export const Core = { Generation: 0, Shape: 1 } as const;
+export const Core = {
+  Generation: 0,
+  Shape: 1,
+  /** The lower 32 bits of stateSinceMs … */
+  SinceLow: 2,
+  /** … and its upper 16, below 16 bits of cluster. */
+  SinceHighAndCluster: 3,
+} as const;
 export const CORE_WORDS = 4;
-/** The last two words are one f64. */
-const CORE_DOUBLES = 2;
-const SINCE_DOUBLE = 1;
+const CLUSTER_SHIFT = 16;
+const SINCE_HIGH_MASK = 2 ** CLUSTER_SHIFT - 1;
 
 /** What a decision looks at, 60 of the 83 bytes. */
 export interface ColumnsImage {
@@ -86,7 +93,6 @@ export class InventoryColumns {
   readonly interruptionProbability: Shared<Float64Array>;
   /** Four words a row: index slot × CORE_WORDS + Core.… */
   readonly core: Shared<Uint32Array>;
-  readonly #coreDoubles: Shared<Float64Array>;
   readonly shapePosition: Shared<Uint32Array>;
   readonly clusterPosition: Shared<Uint32Array>;
   readonly shape: Shared<Uint32Array>;
@@ -124,7 +130,6 @@ export class InventoryColumns {
     this.interruptionProbability = new Float64Array(buffer, next(8), rowCapacity);
     const coreStart = next(4 * CORE_WORDS);
     this.core = new Uint32Array(buffer, coreStart, CORE_WORDS * rowCapacity);
-    this.#coreDoubles = new Float64Array(buffer, coreStart, CORE_DOUBLES * rowCapacity);
     this.shapePosition = new Uint32Array(buffer, next(4), rowCapacity);
     this.clusterPosition = new Uint32Array(buffer, next(4), rowCapacity);
     this.shape = new Uint32Array(buffer, next(4), rowCapacity);
@@ -171,11 +176,28 @@ export class InventoryColumns {
 
   /** Milliseconds since the epoch: when the shard saw the machine enter its state. */
   stateSinceMsOf(slot: number): number {
-    return this.#coreDoubles[slot * CORE_DOUBLES + SINCE_DOUBLE]!;
+    const word = slot * CORE_WORDS;
+    const high = this.core[word + Core.SinceHighAndCluster]! & SINCE_HIGH_MASK;
+    return high * 2 ** 32 + this.core[word + Core.SinceLow]!;
   }
 
   writeStateSinceMs(slot: number, sinceMs: number): void {
-    this.#coreDoubles[slot * CORE_DOUBLES + SINCE_DOUBLE] = sinceMs;
+    const word = slot * CORE_WORDS;
+    const high = Math.floor(sinceMs / 2 ** 32);
+    this.core[word + Core.SinceLow] = sinceMs; // modulo 2^32, as a u32 is written
+    this.core[word + Core.SinceHighAndCluster] =
+      (this.core[word + Core.SinceHighAndCluster]! & ~SINCE_HIGH_MASK) | high;
+  }
+
+  /** The cluster, from the core: for whoever looks at that anyway. */
+  coreClusterOf(slot: number): number {
+    return this.core[slot * CORE_WORDS + Core.SinceHighAndCluster]! >>> CLUSTER_SHIFT;
+  }
+
+  writeCluster(slot: number, cluster: number): void {
+    const word = slot * CORE_WORDS + Core.SinceHighAndCluster;
+    this.cluster[slot] = cluster;
+    this.core[word] = (cluster << CLUSTER_SHIFT) | (this.core[word]! & SINCE_HIGH_MASK);
   }
 
   /** The rows as they are now, in a buffer of their own with no room for more. Main thread only. */

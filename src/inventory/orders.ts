@@ -124,7 +124,9 @@ export class FleetOrders {
 function unmarked(slots: Uint32Array, marks: ChangeLog): Uint32Array {
   const kept = new Uint32Array(slots.length);
   let count = 0;
-  for (const slot of slots) if (!marks.has(slot)) kept[count++] = slot;
+  for (let index = 0; index < slots.length; index++) {
+    if (!marks.has(slots[index]!)) kept[count++] = slots[index]!;
+  }
   return kept.subarray(0, count);
 }
 

@@ -226,7 +226,7 @@ export class RowStore {
     const { columns, tables } = this;
     const from = columns.state[slot]!;
     const shape = columns.core[slot * CORE_WORDS + Core.Shape]!;
-    const cluster = columns.cluster[slot]!;
+    const cluster = columns.coreClusterOf(slot);
     const kind = PLAIN_MOVES[from * STATE_COUNT + to];
     if (kind !== PlainMove.Always && !(kind === PlainMove.IfBound && cluster !== 0)) {
       return this.#moveChecked(slot, to, nowMs, force);
