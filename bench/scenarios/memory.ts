@@ -30,7 +30,8 @@ export const scenario: Scenario = {
       await world.start(
         {
           ...{ machines, clusters, churn: '0', latency: '500ms/2s', seed: 1 },
-          ...{ minutes: 0, warmUpSeconds: 0, sampleEveryMs: 5_000, outFolder: null, fullListings: true },
+          ...{ minutes: 0, warmUpSeconds: 0, sampleEveryMs: 5_000, outFolder: null },
+          ...{ fullListings: true, executeConcurrency: 256 },
         },
         (line) => context.progress(line),
       );

@@ -11,6 +11,8 @@ export interface SoakPlan {
   readonly latency: string;
   /** Every listing is of everything; otherwise of what changed, as a fleet of this size is run. */
   readonly fullListings: boolean;
+  /** Of the shard. */
+  readonly executeConcurrency: number;
   readonly minutes: number;
   readonly warmUpSeconds: number;
   readonly sampleEveryMs: number;
@@ -35,6 +37,8 @@ export const SOAK_HELP = `npm run soak: the real processes for a long time, to s
   --latency MEAN[/P99]     of creating, binding, draining and deleting a machine (500ms/2s)
   --full-listings          every ten seconds all machines are listed, 450 MB, and not what changed: more than two cores can
                            do beside everything else
+  --execute-concurrency N  actions of the shard at a time (1024). Reclaims leave in ordinary cycles, and the queue holds twice
+                           as many: with 256 they are 51 a second, less than such churn gives back, and the fleet fills up
   --warm-up DURATION       that is drawn but not judged (a quarter of the time, at most 5m)
   --sample-every DURATION  (5s)
   --seed N                 (1)
@@ -54,6 +58,7 @@ const OPTIONS = {
   churn: { type: 'string', default: '1%' },
   latency: { type: 'string', default: '500ms/2s' },
   'full-listings': { type: 'boolean', default: false },
+  'execute-concurrency': { type: 'string', default: '1024' },
   'warm-up': { type: 'string' },
   'sample-every': { type: 'string', default: '5s' },
   seed: { type: 'string', default: '1' },
@@ -83,6 +88,7 @@ export function parseSoakFlags(argv: readonly string[]): SoakPlan | null {
     churn: values.churn,
     latency: values.latency,
     fullListings: values['full-listings'],
+    executeConcurrency: wholeNumber('execute-concurrency', values['execute-concurrency'], 1, 65_536),
     minutes,
     warmUpSeconds: warmUp === undefined ? usualWarmUp : durationMs('warm-up', warmUp) / 1_000,
     sampleEveryMs,

@@ -9,6 +9,7 @@ const MACHINES_PER_CLUSTER = 250;
 const SAMPLE_EVERY_MS = 5_000;
 const EVERYTHING_AS_BEFORE = {
   fullListings: false,
+  executeConcurrency: 256,
   minutes: 0,
   warmUpSeconds: 0,
   sampleEveryMs: SAMPLE_EVERY_MS,

@@ -19,7 +19,8 @@ export class SoakWorld {
 
   /** Resolves when all clusters are connected. */
   async start(plan: SoakPlan, say: (line: string) => void, more: MoreFlags = {}): Promise<void> {
-    const { machines, clusters, seed, churn, latency, fullListings, sampleEveryMs } = plan;
+    const { machines, clusters, seed, churn, latency, fullListings, executeConcurrency, sampleEveryMs } =
+      plan;
     const fleet = ['--machines', `${machines}`, '--clusters', `${clusters}`, '--seed', `${seed}`];
     say(`a provider with ${machines.toLocaleString('en-US')} machines`);
     const provider = this.#spawn('provider', [
@@ -31,6 +32,7 @@ export class SoakWorld {
       ...['--provider-addr', `simulated=${providerAddress}`, '--data-dir', this.#dataDir],
       ...['--listen', '127.0.0.1:0', '--metrics-addr', '127.0.0.1:0'],
       ...(fullListings ? [] : ['--incremental-reconcile']),
+      ...['--execute-concurrency', `${executeConcurrency}`],
     ]);
     const [, listen, http] = /^listening on (\S+) http (\S+)$/.exec(await shard.ready())!;
     this.http = http!;

@@ -51,11 +51,13 @@ export class ClusterRows {
     for (let group = 0; group < oldGroups.count; group++) stamps.fold[oldGroups.stamp(group)] = 0;
     cluster.rowCount = count;
     cluster.readVersion = table.versionOf(cluster.ref);
-    cluster.rowStamp = new Uint32Array(count);
-    cluster.rowGroup = new Uint32Array(count);
-    cluster.rowNeed = new Uint32Array(count);
-    cluster.rowFit = new Uint32Array(count);
-    cluster.rowFolds = new Uint8Array(count);
+    // In one buffer: each has a price of its own, and a fleet has thousands of clusters.
+    const words = new Uint32Array(4 * count + Math.ceil(count / 4));
+    cluster.rowStamp = words.subarray(0, count);
+    cluster.rowGroup = words.subarray(count, 2 * count);
+    cluster.rowNeed = words.subarray(2 * count, 3 * count);
+    cluster.rowFit = words.subarray(3 * count, 4 * count);
+    cluster.rowFolds = new Uint8Array(words.buffer, 16 * count, count);
     this.#asks.endAll(cluster);
     this.#groups.clear();
     this.#groupOf.open(count);

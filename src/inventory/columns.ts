@@ -12,7 +12,7 @@
  *   64 +  0·cap    8·cap   pricePerHourUsd          f64, USD per hour, ≥ 0
  *   64 +  8·cap    8·cap   interruptionProbability  f64, in [0, 1]
  *   64 + 16·cap    16·cap  core                     what every transition touches, see Core: u32 generation
- *                                                   (row-generation.ts); u32 shape and u16 cluster, once more; u48
+ *                                                   (row-generation.ts); u32 shape and u16 cluster, once more; i48
  *                                                   stateSinceMs, whole ms since the epoch: when the shard saw the
  *                                                   machine enter its state
  *   64 + 32·cap    4·cap   shapePosition            u32, index in the list of its shape (slot-lists.ts)
@@ -177,7 +177,7 @@ export class InventoryColumns {
   /** Milliseconds since the epoch: when the shard saw the machine enter its state. */
   stateSinceMsOf(slot: number): number {
     const word = slot * CORE_WORDS;
-    const high = this.core[word + Core.SinceHighAndCluster]! & SINCE_HIGH_MASK;
+    const high = (this.core[word + Core.SinceHighAndCluster]! << CLUSTER_SHIFT) >> CLUSTER_SHIFT; // with its sign
     return high * 2 ** 32 + this.core[word + Core.SinceLow]!;
   }
 
@@ -186,7 +186,7 @@ export class InventoryColumns {
     const high = Math.floor(sinceMs / 2 ** 32);
     this.core[word + Core.SinceLow] = sinceMs; // modulo 2^32, as a u32 is written
     this.core[word + Core.SinceHighAndCluster] =
-      (this.core[word + Core.SinceHighAndCluster]! & ~SINCE_HIGH_MASK) | high;
+      (this.core[word + Core.SinceHighAndCluster]! & ~SINCE_HIGH_MASK) | (high & SINCE_HIGH_MASK);
   }
 
   /** The cluster, from the core: for whoever looks at that anyway. */

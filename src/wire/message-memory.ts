@@ -10,7 +10,7 @@
 const BLOCK_BYTES_MIN = 32 << 10;
 const BLOCK_BYTES_MAX = 1 << 20;
 /** More than this is not kept for later: after a storm it would stay for good. */
-const KEPT_BYTES_MAX = 16 << 20;
+const KEPT_BYTES_MAX = 8 << 20;
 
 export class MessageMemory {
   /** Free blocks by the exponent of their length. */
