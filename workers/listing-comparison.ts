@@ -54,6 +54,8 @@ export class ListingComparison {
   #mark = new Uint8Array(0);
   #generation = new Uint32Array(0);
   #hint = 0;
+  /** No machine was ever inserted: nothing has to be looked up. */
+  #isFirst = false;
   #view: DataView = NO_VIEW;
 
   /** `names` are the providers' by index. */
@@ -75,6 +77,7 @@ export class ListingComparison {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#changed.count = this.#foreign.count = this.#removed.count = 0;
     this.#hint = 1;
+    this.#isFirst = this.#reader.slotLimit === 1;
     const knownCount = this.#markKnown(provider, isFull);
     this.#refs.open(batch);
     for (let start = 0; start < batch.rowCount; start += CHUNK_ROWS) {
@@ -137,7 +140,9 @@ export class ListingComparison {
   #compareRow(batch: MachineBatch, provider: number, row: number, isInDoubt: boolean): void {
     const reader = this.#reader;
     const known = this.#row;
-    const slot = reader.findRow(batch.bytes, batch.idStart[row]!, batch.idEnd[row]!, known, this.#hint);
+    const slot = this.#isFirst
+      ? 0
+      : reader.findRow(batch.bytes, batch.idStart[row]!, batch.idEnd[row]!, known, this.#hint);
     if (slot === 0) {
       this.#changed.push(row, 0, 0);
       return;

@@ -56,6 +56,9 @@ export interface CycleInput {
 }
 
 /** How the time of a cycle was spent, in ms, and how much was looked at. */
+/** From an eighth of the fleet on a cycle has taken over much. */
+const MUCH_DIVISOR = 8;
+
 export interface CycleCost {
   readonly changedMachines: number;
   readonly changedClusters: number;
@@ -358,7 +361,7 @@ export class Engine {
     onPhase('sync');
     this.#credit.run(this.#sync.touched);
     this.#sync.touched.clear();
-    this.#preemption.beginCycle();
+    this.#preemption.beginCycle(changedMachines * MUCH_DIVISOR > this.#inventory.count);
     onPhase('credit');
     this.#unmet.begin(this.#sortedUnmet(), this.#needs);
     this.#acquisition.run(this.#unmet, this.actions);

@@ -103,13 +103,14 @@ export class Preemption {
 
   /**
    * Begins a cycle after credit. Machines that changed hands are moved to their buckets when somebody wants a victim; until
-   * then a few in each cycle, so that this stays little.
+   * then a few in each cycle, so that this stays little. Not in one that `tookOverMuch`: after a start the first decision
+   * is waited for, and the second has time.
    */
-  beginCycle(): void {
+  beginCycle(tookOverMuch: boolean): void {
     for (const slot of this.#victims) this.#isVictim[slot] = 0;
     this.#victims.length = 0;
     this.#ranks.clear();
-    this.#settleBuckets(SETTLED_PER_CYCLE);
+    if (!tookOverMuch) this.#settleBuckets(SETTLED_PER_CYCLE);
   }
 
   #settleBuckets(countMax: number): void {

@@ -41,6 +41,8 @@ export class ListingApplication {
   readonly #listing: number;
   readonly #begun: number;
   readonly #isFirst: boolean;
+  /** There was no machine at all: none is looked up, and an id that came meanwhile is refused by the inventory. */
+  readonly #isIntoEmpty: boolean;
   readonly #refs: ListingRefs;
   readonly #row = new MachineRow();
   readonly #noRoomBefore: number;
@@ -64,6 +66,7 @@ export class ListingApplication {
     this.#listing = number;
     this.#begun = begun;
     this.#isFirst = number === 1;
+    this.#isIntoEmpty = this.#inventory.count === 0;
     this.#refs = new ListingRefs(this.#inventory.tables, listing.rows);
     this.#noRoomBefore = context.changes.noRoomCount;
   }
@@ -98,8 +101,9 @@ export class ListingApplication {
     const rows = this.#rows;
     const inventory = this.#inventory;
     const known = rows.slot[index]!;
+    const isCurrent = known !== 0 && inventory.isCurrent(known, rows.generation[index]!);
     const slot =
-      known !== 0 && inventory.isCurrent(known, rows.generation[index]!)
+      isCurrent || this.#isIntoEmpty
         ? known
         : inventory.findBytes(rows.bytes, rows.idStart[index]!, rows.idEnd[index]!);
     if (slot !== 0 && inventory.columns.provider[slot] !== this.#provider) {
