@@ -183,8 +183,9 @@ export class InventoryColumns {
 
   writeStateSinceMs(slot: number, sinceMs: number): void {
     const word = slot * CORE_WORDS;
-    const high = Math.floor(sinceMs / 2 ** 32);
-    this.core[word + Core.SinceLow] = sinceMs; // modulo 2^32, as a u32 is written
+    const wholeMs = Math.ceil(sinceMs); // up: nothing is held for less than it should be
+    const high = Math.floor(wholeMs / 2 ** 32);
+    this.core[word + Core.SinceLow] = wholeMs; // modulo 2^32, as a u32 is written
     this.core[word + Core.SinceHighAndCluster] =
       (this.core[word + Core.SinceHighAndCluster]! & ~SINCE_HIGH_MASK) | (high & SINCE_HIGH_MASK);
   }

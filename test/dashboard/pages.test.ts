@@ -1,6 +1,7 @@
 /** The pages in a real Chromium, over a fleet that lives. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MachineState } from '../../src/machine/state.ts';
 import { Browser, LOOKS, type Look, type WatchedPage } from './chromium.ts';
 import { LiveWorld } from './live-world.ts';
 
@@ -14,9 +15,6 @@ let url = '';
 beforeAll(async () => {
   live = new LiveWorld(2_000);
   for (let step = 0; step < 30; step++) live.step();
-  const { inventory, clock } = live.world;
-  const [slot] = inventory.indexes.slotsInState(8);
-  inventory.apply(slot!, { lastError: MARKUP }, clock.nowMs());
   url = await live.serve();
   browser = await Browser.start();
 }, START_MS_MAX);
@@ -172,6 +170,9 @@ describe('the machines', () => {
   });
 
   it('of one state are those, and what a provider says stays text', async () => {
+    const { inventory, clock } = live.world;
+    const [slot] = inventory.indexes.slotsInState(MachineState.Failed); // one that did not heal meanwhile
+    inventory.apply(slot!, { lastError: MARKUP }, clock.nowMs());
     await visit('/machines?state=Failed', DESKTOP, async ({ page }) => {
       await page.locator('tbody', { hasText: MARKUP }).waitFor();
       expect(new Set(await texts(page, 'tbody .badge'))).toEqual(new Set(['Failed']));

@@ -212,8 +212,8 @@ function starved(need: NeedView, facts: NeedFacts): string[] {
 
 function drainSentence(draining: number): string {
   return draining === 1
-    ? '1 machine drains for it now and becomes its own when it is Idle.'
-    : `${machines(draining)} drain for it now and become its own when they are Idle.`;
+    ? '1 machine drains for it now and will be free for it, or for whoever comes first then.'
+    : `${machines(draining)} drain for it now and will be free for it, or for whoever comes first then.`;
 }
 
 function supplySentence(
