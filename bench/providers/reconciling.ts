@@ -64,6 +64,7 @@ export class Reconciling {
     const reads = new FollowUpReads({
       ...shared,
       scheduler: systemScheduler,
+      stopwatch: systemStopwatch,
       delayMsMax: 10_000,
       timeoutMs: 30_000,
     });

@@ -110,6 +110,7 @@ export class Shard implements ShardForOperators {
       providers,
       clock,
       scheduler,
+      stopwatch,
       counters,
       observer,
       delayMsMax: settings.cycleIntervalMs,

@@ -4,9 +4,10 @@
  * confirm what was doubted (S2), and to ask about the stuck (X11). A machine is read for all its reasons at once.
  *
  * Reads come after 0.25, 0.5, 1, 2 … seconds, up to the cycle interval, until the machine rests; at most READS_MAX are
- * under way at a time, and what is due longest goes first.
+ * under way at a time, and what is due longest goes first. They are due by the stopwatch, as timers are: by a clock that is
+ * set back and put right again, a timer for an hour later would hold all of them up.
  */
-import type { Clock, Scheduler, Timer } from '../../base/clock.ts';
+import type { Clock, Scheduler, Stopwatch, Timer } from '../../base/clock.ts';
 import { Intent } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { isTransitional, type MachineState } from '../../machine/state.ts';
@@ -26,6 +27,7 @@ export interface ReadsOptions {
   readonly providers: ProviderPort;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
+  readonly stopwatch: Stopwatch;
   readonly counters: ShardCounters;
   readonly observer: ShardObserver;
   readonly delayMsMax: number;
@@ -105,23 +107,23 @@ export class FollowUpReads {
   }
 
   #ask(slot: number, delayMs: number): void {
-    const { clock } = this.#options;
+    const { stopwatch } = this.#options;
     const generation = this.#inventory.generationOf(slot);
     let pending = this.#pending.get(slot);
     if (pending === undefined || !this.#inventory.isCurrent(slot, pending.generation)) {
       pending = { generation, attempts: 0, absences: 0, isInFlight: false };
       this.#pending.set(slot, pending);
     }
-    const dueMs = Math.min(clock.nowMs() + delayMs, this.#due.dueOf(slot) ?? Number.POSITIVE_INFINITY);
+    const dueMs = Math.min(stopwatch() + delayMs, this.#due.dueOf(slot) ?? Number.POSITIVE_INFINITY);
     this.#due.set(slot, dueMs);
     this.#arm();
   }
 
   #again(slot: number, pending: Pending): void {
-    const { clock, delayMsMax } = this.#options;
+    const { stopwatch, delayMsMax } = this.#options;
     const delayMs = Math.min(FIRST_DELAY_MS * 2 ** pending.attempts, delayMsMax);
     pending.attempts = Math.min(pending.attempts + 1, 32);
-    this.#due.set(slot, clock.nowMs() + delayMs);
+    this.#due.set(slot, stopwatch() + delayMs);
   }
 
   #arm(): void {
@@ -130,14 +132,14 @@ export class FollowUpReads {
     if (dueMs === Number.POSITIVE_INFINITY || (this.#timer !== null && this.#timerDueMs <= dueMs)) return;
     this.#timer?.cancel();
     this.#timerDueMs = dueMs;
-    const { clock, scheduler } = this.#options;
-    this.#timer = scheduler.after(Math.max(0, dueMs - clock.nowMs()), () => this.#run());
+    const { stopwatch, scheduler } = this.#options;
+    this.#timer = scheduler.after(Math.max(0, dueMs - stopwatch()), () => this.#run());
   }
 
   #run(): void {
     this.#timer = null;
     this.#timerDueMs = Number.POSITIVE_INFINITY;
-    const nowMs = this.#options.clock.nowMs();
+    const nowMs = this.#options.stopwatch();
     const skipped: number[] = [];
     while (this.#inFlight < READS_MAX && !this.#isStopped) {
       const slot = this.#due.takeDue(nowMs);
@@ -145,14 +147,14 @@ export class FollowUpReads {
       const pending = this.#pending.get(slot);
       if (pending === undefined) continue;
       if (pending.isInFlight) skipped.push(slot);
-      else this.#read(slot, pending, nowMs);
+      else this.#read(slot, pending);
     }
     // Asked for while it is being read already: the answer under way may be too old, so once more after it.
     for (const slot of skipped) this.#due.set(slot, nowMs + FIRST_DELAY_MS);
     this.#arm();
   }
 
-  #read(slot: number, pending: Pending, nowMs: number): void {
+  #read(slot: number, pending: Pending): void {
     const { columns } = this.#inventory;
     if (!this.#inventory.isCurrent(slot, pending.generation)) {
       this.#pending.delete(slot);
@@ -163,12 +165,12 @@ export class FollowUpReads {
       this.#pending.delete(slot);
       return;
     }
-    const { providers, changes, timeoutMs, counters } = this.#options;
+    const { providers, changes, clock, timeoutMs, counters } = this.#options;
     const begun = changes.sequence;
     const request = {
       provider: columns.provider[slot]!,
       machineId: this.#inventory.idOf(slot),
-      deadlineUnixMs: nowMs + timeoutMs,
+      deadlineUnixMs: clock.nowMs() + timeoutMs,
     };
     this.#inFlight++;
     pending.isInFlight = true;
