@@ -156,6 +156,7 @@ export class Credit {
     found.length = 0;
     const filter = this.#filters.get(needs.filter[need]!);
     this.#fresh.collect(cluster, index, filter, isShort ? 0 : needs.lastTaken[need]!, found);
+    if (needs.kind[need] === NeedKind.Fold) this.#fresh.leaveOut(need, found);
     if (found.length === 0 && (marks & Mark.Lost) === 0) return;
     if ((marks & Mark.Passed) !== 0) this.#evaluatePlain(cluster, index);
     else this.#resume(cluster, index, filter, found, isShort);
@@ -328,6 +329,7 @@ export class Credit {
     if (filter.eligible[family] !== 1) return left;
     if (filter.look !== Look.Family && !this.#filters.admitsSlot(filter, slot)) return left;
     const need = cluster.needStart + index;
+    if (this.#needs.kind[need] === NeedKind.Fold && this.#fresh.isOthersOwn(need, slot)) return left;
     const after = this.#needs.subtract(need, families, family, this.#fleet.inventory.shapes.vectors);
     if (after < 0) {
       this.#hasPassed = true; // has nothing of what remains

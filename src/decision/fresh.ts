@@ -114,6 +114,21 @@ export class FreshMachines {
     }
   }
 
+  /** A fold is credited no machine that is stamped for another live need (docs/adr/0039). */
+  isOthersOwn(fold: number, slot: number): boolean {
+    const { stamp, stamps } = this.#fleet;
+    const own = stamp[slot]!;
+    if (own === 0 || own === this.#needs.stamp[fold] || own === this.#needs.plainStamp[fold]) return false;
+    return stamps.live[own]! > 0;
+  }
+
+  /** Of these machines those that the fold may not be credited. */
+  leaveOut(fold: number, slots: number[]): void {
+    let kept = 0;
+    for (const slot of slots) if (!this.isOthersOwn(fold, slot)) slots[kept++] = slot;
+    slots.length = kept;
+  }
+
   /** The empty group marks the machines of every fold with its fingerprint. */
   #markFoldsOf(cluster: ClusterState, index: number, stamp: number): void {
     const { plainStamp, marks } = this.#needs;

@@ -19,6 +19,8 @@ const ROW_KEY = noKey();
 const FOLD_KEY_A = noKey();
 const FOLD_KEY_B = noKey();
 
+const LOOKS_AT_OTHERS = Mark.Foreign | Mark.Deficit | Mark.Short;
+
 export class Normaliser {
   readonly #needTable: NeedTable;
   readonly #vectors: VectorTable;
@@ -81,7 +83,12 @@ export class Normaliser {
     needs.giveSlice(oldStart, oldCount);
     cluster.needStart = start;
     cluster.needCount = count;
-    for (let need = start; need < start + count; need++) this.#linkRows(cluster, need);
+    for (let need = start; need < start + count; need++) {
+      this.#linkRows(cluster, need);
+      // Which machines are stamped for another live need may have changed: a fold that looks at others' walks again.
+      if (needs.kind[need] === NeedKind.Fold && needs.has(need, LOOKS_AT_OTHERS))
+        needs.marks[need]! |= Mark.Dirty;
+    }
     this.#lastFilter = null;
     if (oldCount === 0) cluster.fresh.length = 0; // all needs are new and look at everything
     cluster.stale = cluster.wasRead = false;

@@ -67,9 +67,16 @@ function creditableMachines(cycle: Cycle, need: LiveNeed): WorldMachine[] {
   const machines = creditWalk(cycle.world, need).filter((machine) =>
     canTake(cycle, machine, need, need.aggregate),
   );
+  if (need.isFold) return machines.filter((machine) => !isOthersOwn(cycle, machine, need));
   if (need.sameKeys.length === 0) return machines;
   const otherGangs = cycle.needs.filter((other) => other.sameKeys.length > 0 && other.key !== need.key);
   return machines.filter((machine) => !otherGangs.some((other) => isStampedFor(machine.stamp, other)));
+}
+
+/** OURS: a fold is credited none that is stamped for another live need (docs/adr/0039). */
+function isOthersOwn(cycle: Cycle, machine: WorldMachine, fold: LiveNeed): boolean {
+  if (isStampedFor(machine.stamp, fold)) return false;
+  return cycle.needs.some((other) => isStampedFor(machine.stamp, other));
 }
 
 /** "subtract its capacity (never below zero per dimension); stop when nothing remains". */

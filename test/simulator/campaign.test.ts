@@ -80,6 +80,21 @@ describe('histories', () => {
     }
   });
 
+  it('9,001,658, where a gang folded for a free machine and took another gang’s, for ever, rests', async () => {
+    const history = { seed: 9_001_658, cycles: 40, profile: 'restarts' } as const;
+    const enough = [2, 3, 8, 9, 10, 12, 15, 16, 18, 19, 20, 21, 22, 23, 24, 27, 29];
+    for (const one of [history, { ...history, only: enough }]) {
+      const { calmCycles } = await runHistory(one);
+      expect(calmCycles).toBeLessThan(100);
+    }
+  });
+
+  it('9,004,863, where a clock that was set back and put right again held up all reads, has none that waits', async () => {
+    const history = { seed: 9_004_863, cycles: 40, profile: 'restarts', only: [0, 4, 6, 7] } as const;
+    const { cycles } = await runHistory(history);
+    expect(cycles).toBeGreaterThan(20);
+  });
+
   for (const profile of PROFILE_NAMES) {
     it(`two runs of one seed are the same, line by line: ${profile}`, async () => {
       const traces: string[][] = [[], []];

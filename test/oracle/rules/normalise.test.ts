@@ -118,6 +118,23 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(leaving, foldKey('alpha', 2))).toEqual(['m-9']);
   });
 
+  it('A1: a fold is credited none that is stamped for another live need, but what is stamped for nobody', () => {
+    const folds = gang('job-1', 4, { arrivalMs: NOW_MS - 1 });
+    const holds = gang('job-2', 4);
+    const plain = need({ aggregate: cpus(4), priority: 50 }); // with another fingerprint than the fold
+    for (const other of [holds, plain]) {
+      const fleet = [configured('m-1', stampFor('alpha', other)), idle('m-2')];
+      const result = decideWith(world(fleet, [cluster('alpha', [folds, other])]));
+      expect(claimedBy(result, keyOf('alpha', other))).toEqual(['m-1']);
+      expect(claimedBy(result, foldKey('alpha', 4))).toEqual(['m-2']);
+      expect(did(result)).toEqual(['Bootstrap m-2']);
+    }
+    const free = [configured('m-1', boundTo('alpha')), idle('m-2')];
+    const result = decideWith(world(free, [cluster('alpha', [folds])]));
+    expect(claimedBy(result, foldKey('alpha', 4))).toEqual(['m-1']);
+    expect(did(result)).toEqual([]);
+  });
+
   it('A1: aggregate and min_unit must both fit the one machine, and it must match', () => {
     const fleet = [idle('m-1', { labels: { rack: 'rack-1', tier: 'gold' } }), idle('m-2', { labels: {} })];
     const groupOf = (job: ReturnType<typeof gang>) =>
