@@ -1,6 +1,6 @@
 /**
  * The fold groups of one cluster as words: the Same needs that fold into one plain need when each fits one machine (A1). A
- * fleet of 500,000 machines has 126,000 groups; as objects they were a quarter of the live heap.
+ * fleet of 500,000 machines has 126,000 groups; as objects they were a fifth of the live heap.
  *
  *   by group   profile       without its Same requirements
  *              aggregate     vector ref

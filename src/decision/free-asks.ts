@@ -1,6 +1,6 @@
 /**
  * What fold groups ask of the free machines (A1), because their own do not hold all of their gangs: how many of mine would
- * you hold? A tenth of the groups of a fleet under churn ask, and many ask the same: a question is a filter and a gang's
+ * you hold? Under churn many groups ask, in every cycle, and many the same: a question is a filter and a gang's
  * aggregate, and only if its answer moved is anybody who asked it looked at.
  */
 import type { ClusterState } from './clusters.ts';
