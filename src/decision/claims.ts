@@ -17,11 +17,17 @@ export class Claims {
   readonly #walkedIn: Uint32Array;
   #walk = 0;
   #heldCount = 0;
+  #changeCount = 0;
 
   constructor(fleet: Fleet, needs: NeedColumns) {
     this.#fleet = fleet;
     this.#needs = needs;
     this.#walkedIn = columnU32(fleet.role.length);
+  }
+
+  /** What the cluster's gangs counted there no longer holds: a machine or a need changed, or a machine changed hands. */
+  changed(cluster: ClusterState): void {
+    cluster.version = ++this.#changeCount;
   }
 
   /**
@@ -71,7 +77,7 @@ export class Claims {
     this.release(cluster, slot);
     cluster.fresh.push(slot);
     const gang = this.#fleet.stamps.gang[this.#fleet.stamp[slot]!]!;
-    if (gang > index + 1) this.#needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
+    if (gang > index + 1) this.#needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
   }
 
   /** Whether the need at this index may take the machine: nobody has it, or only a later need does. */
@@ -93,10 +99,11 @@ export class Claims {
     needs.firstClaim[need] = slot;
     needs.claimCount[need]!++;
     claim[slot] = index + 1;
+    this.changed(cluster);
     if (this.#fleet.role[slot] === Role.Configured) cluster.claimedConfiguredCount++;
     this.#fleet.victims.mark(slot);
     const gang = stamps.gang[stamp[slot]!]!;
-    if (gang > index + 1) needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
+    if (gang > index + 1) needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
   }
 
   /** Takes a machine from the need that has it, which will be credited again: from where it stopped, if that will do. */
@@ -106,7 +113,7 @@ export class Claims {
     const isOwn = needs.kind[need] === NeedKind.Gang || this.#isOwn(need, slot);
     // A machine that leaves its list no longer says where the walk stopped.
     const isStop = isLeaving && needs.lastTaken[need] === slot;
-    needs.marks[need]! |= isOwn || isStop ? Mark.Dirty : Mark.Lost;
+    needs.mark(need, isOwn || isStop ? Mark.Dirty : Mark.Lost);
     this.release(cluster, slot);
   }
 
@@ -137,6 +144,7 @@ export class Claims {
     if (next !== 0) previousClaim[next] = previous;
     needs.claimCount[need]!--;
     claim[slot] = 0;
+    this.changed(cluster);
     this.#fleet.keep.released(slot);
     if (this.#fleet.role[slot] === Role.Configured) cluster.claimedConfiguredCount--;
     this.#fleet.victims.mark(slot);
@@ -166,7 +174,7 @@ export class Claims {
       needs.filter[need] === needs.filter[heir] &&
       needs.aggregate[need] === needs.aggregate[heir] &&
       needs.multiplier[need] === needs.multiplier[heir];
-    needs.marks[heir] = isSame ? needs.marks[need]! : Mark.Dirty;
+    needs.setMarks(heir, isSame ? needs.marks[need]! : Mark.Dirty);
     needs.firstClaim[heir] = needs.firstClaim[need]!;
     needs.claimCount[heir] = needs.claimCount[need]!;
     needs.creditCount[heir] = needs.creditCount[need]!;
@@ -186,17 +194,5 @@ export class Claims {
       claim[slot] = index + 1;
       keep.renumbered(slot);
     }
-  }
-
-  /** After a need was credited again: machines that it no longer holds are news for the needs after it. */
-  announce(cluster: ClusterState, index: number, released: number[]): void {
-    const { claim, stamp, stamps } = this.#fleet;
-    for (const slot of released) {
-      if (claim[slot] !== 0) continue;
-      cluster.fresh.push(slot);
-      const gang = stamps.gang[stamp[slot]!]!;
-      if (gang > index + 1) this.#needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
-    }
-    released.length = 0;
   }
 }

@@ -32,6 +32,8 @@ export class ClusterState {
   needCount = 0;
   /** Machines whose availability to this cluster's needs changed since its last credit. */
   readonly fresh: number[] = [];
+  /** Another one whenever something changed that its gangs count; no two clusters ever have the same. */
+  version = 0;
   /** Some need is marked, or `fresh` is not empty. */
   touched = false;
   /** The normalised needs must be made anew. */
@@ -44,6 +46,7 @@ export class ClusterState {
   /** By fold group: those that ask the free machines (free-asks.ts). */
   readonly asking = new Map<number, Asker>();
   configuredCount = 0;
+  configuringCount = 0;
   claimedConfiguredCount = 0;
   /** Position in the bytewise order of cluster ids, as of when its id was this (refs are reused). */
   rank = 0;

@@ -20,9 +20,6 @@ import { Mark, type NeedColumns, NeedKind, WalkPart } from './need-columns.ts';
 import type { NeedOrder } from './order.ts';
 import { sortFew } from './sort-few.ts';
 
-/** A need without any of these has what it wants, and nothing of that changed: a settled gang, or a need with machines of its own. */
-const LOOKED_AT = Mark.Dirty | Mark.Deficit | Mark.Lost | Mark.OwnFresh | Mark.Foreign | Mark.Unsettled;
-
 export class Credit {
   readonly #fleet: Fleet;
   readonly #filters: Filters;
@@ -34,7 +31,6 @@ export class Credit {
   readonly #unsettled = new Set<ClusterState>();
   /** Clusters with needs that credit did not satisfy, and those needs. */
   readonly unmet = new Map<ClusterState, number[]>();
-  readonly #released: number[] = [];
   readonly #fresh: FreshMachines;
   readonly #candidates: number[] = [];
   /** The walk passed over a machine that it could have taken and that had nothing of what remained. */
@@ -69,6 +65,7 @@ export class Credit {
     this.#gangs.beginCycle();
     for (const cluster of touched) {
       if (!cluster.touched) continue;
+      this.#claims.changed(cluster);
       this.#markGangsOfFresh(cluster);
       this.#unsettled.delete(cluster); // walked here; joins again below if it still has such gangs
       this.#walkFrom(cluster, 0);
@@ -77,9 +74,8 @@ export class Credit {
     while (this.#waiting.length > 0) {
       const need = this.#waitingNeed[0]!;
       const cluster = this.#popWaiting();
-      this.#gangs.evaluate(cluster, need - cluster.needStart, this.#released);
+      this.#gangs.evaluate(cluster, need - cluster.needStart);
       this.evaluatedCount++;
-      this.#claims.announce(cluster, need - cluster.needStart, this.#released);
       this.#walkFrom(cluster, need - cluster.needStart + 1);
     }
   }
@@ -87,6 +83,7 @@ export class Credit {
   forget(cluster: ClusterState): void {
     this.#unsettled.delete(cluster);
     this.unmet.delete(cluster);
+    this.#gangs.forget(cluster);
   }
 
   /** A machine that came for a gang may settle or unsettle it. */
@@ -94,7 +91,7 @@ export class Credit {
     const { stamp, stamps } = this.#fleet;
     for (const slot of cluster.fresh) {
       const gang = stamps.gang[stamp[slot]!]!;
-      if (gang !== 0) this.#needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
+      if (gang !== 0) this.#needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
     }
   }
 
@@ -102,18 +99,20 @@ export class Credit {
   #walkFrom(cluster: ClusterState, index: number): void {
     const needs = this.#needs;
     this.#fresh.open();
-    for (let at = index; at < cluster.needCount; at++) {
-      this.#fresh.catchUp(cluster, at);
-      const need = cluster.needStart + at;
+    const end = cluster.needStart + cluster.needCount;
+    for (let next = cluster.needStart + index; ; next++) {
+      this.#fresh.catchUp(cluster, next - cluster.needStart); // may mark needs from here on
+      next = needs.nextWatched(next, end);
+      if (next === end) break;
+      const need = next;
+      const at = need - cluster.needStart;
       const marks = needs.marks[need]!;
-      if ((marks & LOOKED_AT) === 0) continue;
       if (needs.kind[need] === NeedKind.Gang) {
-        if ((marks & Mark.Dirty) === 0 || !this.#gangs.trySettle(cluster, at, this.#released)) {
+        if ((marks & Mark.Dirty) === 0 || !this.#gangs.trySettle(cluster, at)) {
           this.#pushWaiting(cluster, need);
           return;
         }
         this.evaluatedCount++;
-        this.#claims.announce(cluster, at, this.#released);
       } else if ((marks & Mark.Dirty) !== 0) this.#evaluatePlain(cluster, at);
       else if ((marks & Mark.OwnFresh) !== 0 && this.#fresh.hasOwn(cluster, at))
         this.#evaluatePlain(cluster, at);
@@ -128,7 +127,9 @@ export class Credit {
     cluster.fresh.length = 0;
     let unsettledCount = 0;
     let deficits: number[] | undefined;
-    for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
+    const end = cluster.needStart + cluster.needCount;
+    let need = needs.nextWatched(cluster.needStart, end);
+    for (; need < end; need = needs.nextWatched(need + 1, end)) {
       const marks = needs.marks[need]!;
       if ((marks & (Mark.Unsettled | Mark.Local)) === Mark.Unsettled) unsettledCount++;
       if ((marks & (Mark.Deficit | Mark.Short)) !== 0) {
@@ -207,10 +208,12 @@ export class Credit {
     const needs = this.#needs;
     needs.endWalk(need, this.#fleet.inventory.shapes.vectors);
     needs.creditCount[need] = needs.claimCount[need]!;
-    needs.marks[need] =
+    needs.setMarks(
+      need,
       (left > 0 ? Mark.Deficit : 0) |
-      (this.#hasPassed ? Mark.Passed : 0) |
-      (needs.claimCount[need]! > needs.ownCount[need]! ? Mark.Foreign : 0);
+        (this.#hasPassed ? Mark.Passed : 0) |
+        (needs.claimCount[need]! > needs.ownCount[need]! ? Mark.Foreign : 0),
+    );
     if (needs.kind[need] === NeedKind.Fold) this.#countGangs(need);
   }
 
@@ -243,7 +246,7 @@ export class Credit {
       gangs += families.gangsPerMachine(families.familyOf[shape[slot]!]!, aggregate);
     }
     needs.gangsHeld[need] = gangs;
-    if (gangs < needs.multiplier[need]! && aggregate !== 0) needs.marks[need]! |= Mark.Short;
+    if (gangs < needs.multiplier[need]! && aggregate !== 0) needs.mark(need, Mark.Short);
   }
 
   /** The machines stamped for this very need; a fold has two stamps, whose lists are walked as one. */
@@ -279,6 +282,7 @@ export class Credit {
     claim: number,
     after: number,
   ): number {
+    if (part === WalkPart.Configuring && cluster.configuringCount === 0) return wanted;
     const { keep, compareKeep } = this.#fleet;
     const lanesAt = this.#laneAt;
     const laneSlot = this.#laneSlot;

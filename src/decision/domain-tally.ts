@@ -52,6 +52,34 @@ export class DomainTally {
     if (machines > 0) this.#add(domain, family, machines, false, false);
   }
 
+  /** What creditable machines give, before any that is free was added; `into` if that has the right length. */
+  copyTo(into: Float64Array | undefined): Float64Array {
+    const width = this.#width;
+    const length = this.#entryCount * (2 + 2 * width);
+    const copy = into?.length === length ? into : new Float64Array(length);
+    let at = 0;
+    for (let entry = 0; entry < this.#entryCount; entry++) {
+      copy[at++] = this.#domain[entry]!;
+      copy[at++] = this.#count[entry]!;
+      for (let index = 0; index < width; index++) copy[at++] = this.#own[entry * width + index]!;
+      for (let index = 0; index < width; index++) copy[at++] = this.#creditable[entry * width + index]!;
+    }
+    return copy;
+  }
+
+  /** The same back into a tally that was begun for the same gang. */
+  copyFrom(copy: Float64Array): void {
+    const width = this.#width;
+    for (let at = 0; at < copy.length; ) {
+      const entry = this.#entry(copy[at++]!);
+      this.#count[entry] = copy[at++]!;
+      for (let index = 0; index < width; index++) this.#own[entry * width + index] = copy[at++]!;
+      for (let index = 0; index < width; index++) {
+        this.#creditable[entry * width + index] = this.#total[entry * width + index] = copy[at++]!;
+      }
+    }
+  }
+
   get entryCount(): number {
     return this.#entryCount;
   }

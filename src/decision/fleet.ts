@@ -329,6 +329,7 @@ export class Fleet {
       } else {
         if (lanes.configuring(lane) === 0) lanes.setConfiguring(lane, this.keep.create());
         this.keep.add(lanes.configuring(lane), slot);
+        this.clusterState(cluster).configuringCount++;
       }
     }
     if (cluster !== 0) this.#announce(slot, this.clusterState(cluster), stamp);
@@ -343,7 +344,7 @@ export class Fleet {
     if (role === Role.Configured) {
       this.clusterState(cluster).configuredCount--;
       this.victims.mark(slot);
-    }
+    } else if (role === Role.Configuring && cluster !== 0) this.clusterState(cluster).configuringCount--;
     if (stamp !== 0) {
       const state = this.clusterState(cluster);
       this.#touchFolds(state, stamp);

@@ -49,7 +49,7 @@ export class FreshMachines {
     const { fresh } = cluster;
     if (this.#seenCount === fresh.length) return;
     const { stamp, stamps, claim } = this.#fleet;
-    const { marks, kind } = this.#needs;
+    const { kind } = this.#needs;
     for (; this.#seenCount < fresh.length; this.#seenCount++) {
       const slot = fresh[this.#seenCount]!;
       const own = stamp[slot]!;
@@ -58,7 +58,7 @@ export class FreshMachines {
       const carrier = stamps.carrier[own]!;
       if (carrier <= index || (claim[slot] !== 0 && claim[slot]! <= carrier)) continue;
       const need = cluster.needStart + carrier - 1;
-      if (kind[need] !== NeedKind.Gang) marks[need]! |= Mark.OwnFresh;
+      if (kind[need] !== NeedKind.Gang) this.#needs.mark(need, Mark.OwnFresh);
     }
   }
 
@@ -68,7 +68,7 @@ export class FreshMachines {
     const need = cluster.needStart + index;
     const own = this.#needs.stamp[need]!;
     const plain = this.#needs.plainStamp[need]!;
-    this.#needs.marks[need]! &= ~Mark.OwnFresh;
+    this.#needs.set(need, Mark.OwnFresh, false);
     for (const slot of cluster.fresh) {
       if (stamp[slot] !== own && (plain === 0 || stamp[slot] !== plain)) continue;
       if (claim[slot] === 0 || claim[slot]! > index + 1) return true;
@@ -131,10 +131,10 @@ export class FreshMachines {
 
   /** The empty group marks the machines of every fold with its fingerprint. */
   #markFoldsOf(cluster: ClusterState, index: number, stamp: number): void {
-    const { plainStamp, marks } = this.#needs;
+    const { plainStamp } = this.#needs;
     const end = cluster.needStart + cluster.needCount;
     for (let need = cluster.needStart + index; need < end; need++) {
-      if (plainStamp[need] === stamp) marks[need]! |= Mark.OwnFresh;
+      if (plainStamp[need] === stamp) this.#needs.mark(need, Mark.OwnFresh);
     }
   }
 

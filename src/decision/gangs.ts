@@ -2,8 +2,9 @@
  * Gangs (A5, A6): a need with a Same requirement is served by one domain, or by none. Most gangs sit in one
  * rack with machines of their own that cover them: then nothing else can move them, they are *settled* and
  * cost nothing until one of those machines changes. Those that any machines of their cluster cover, in some
- * domain, are *local*: free machines and other clusters do not move them. The rest weigh every domain in which
- * they have, or could get, machines, in every cycle, and reserve what they will acquire there.
+ * domain, are *local*: free machines and other clusters do not move them. The rest *wait*: they weigh every domain
+ * in which they have, or could get, machines, in every cycle, and reserve what they will acquire there. What such
+ * a gang counted in its cluster is kept for as long as nothing changes there (gang-counts.ts).
  */
 
 import type { VectorTable } from '../base/vectors.ts';
@@ -18,6 +19,7 @@ import type { Drains } from './drains.ts';
 import type { Families } from './families.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
 import { type Fleet, Role } from './fleet.ts';
+import { GangCounts } from './gang-counts.ts';
 import { GangDomains } from './gang-domains.ts';
 import { Mark, type NeedColumns, subtractCapacity, WalkPart } from './need-columns.ts';
 import type { Supply } from './supply.ts';
@@ -41,6 +43,7 @@ export class Gangs {
   readonly #rules: GangRules;
   readonly domains: GangDomains;
   readonly #tally: DomainTally;
+  readonly #counts = new GangCounts();
   readonly #walk: Walk;
   readonly #lanes: number[] = [];
 
@@ -71,17 +74,23 @@ export class Gangs {
     this.#supply.beginCycle();
   }
 
+  /** The cluster's needs are about to be made anew. */
+  forget(cluster: ClusterState): void {
+    this.#counts.forget(cluster);
+  }
+
   /**
    * Credits a gang whose own machines cover it in exactly one domain: that domain wins whatever else there
    * is (A5: it covers, its creditable and own coverage are complete). False: it is not so, nothing was done.
    */
-  trySettle(cluster: ClusterState, index: number, released: number[]): boolean {
+  trySettle(cluster: ClusterState, index: number): boolean {
     const need = cluster.needStart + index;
     const needs = this.#needs;
     if (this.#vectors.length[needs.aggregate[need]!] === 0) {
-      this.#claims.releaseAll(cluster, need, released);
+      this.#claims.beginWalk();
+      this.#claims.endWalk(cluster, index);
       needs.creditCount[need] = 0;
-      needs.marks[need] = Mark.Satisfiable; // wants nothing, takes nothing
+      needs.setMarks(need, Mark.Satisfiable); // wants nothing, takes nothing
       needs.domain[need] = 0;
       return true;
     }
@@ -91,31 +100,25 @@ export class Gangs {
     this.#tallyOwn(cluster, index, filter, domains);
     const domain = tally.onlyDomainCoveredByOwn();
     if (domain === 0) return false;
-    this.#claims.releaseAll(cluster, need, released);
     this.#credit(cluster, index, filter, domains, domain, true);
-    needs.marks[need]! &= ~Mark.Unsettled;
+    needs.set(need, Mark.Unsettled, false);
+    this.#counts.drop(need);
     return true;
   }
 
   /** Chooses the gang's domain, credits it there, and reserves what it will acquire. */
-  evaluate(cluster: ClusterState, index: number, released: number[]): void {
+  evaluate(cluster: ClusterState, index: number): void {
     const need = cluster.needStart + index;
-    const needs = this.#needs;
-    if (this.trySettle(cluster, index, released)) return;
-    const filter = this.#filters.get(needs.filter[need]!);
-    const domains = this.domains.ofGang(need);
-    const tally = this.#tally.begin(needs.aggregate[need]!, domains);
-    this.#tallyOwn(cluster, index, filter, domains);
-    this.#tallyOthers(cluster, index, filter, domains);
-    const local = tally.bestCoveredByCreditable();
-    if (local !== 0) {
-      // Its creditable coverage is complete: A5 asks for what is free neither here nor elsewhere (docs/adr/0037).
-      this.#claims.releaseAll(cluster, need, released);
-      this.#credit(cluster, index, filter, domains, local, true);
-      needs.marks[need]! |= Mark.Local;
-      return;
-    }
+    const isAsCounted = this.#counts.isCurrent(cluster, need);
+    if (!isAsCounted && this.trySettle(cluster, index)) return;
+    if (isAsCounted && this.#needs.has(need, Mark.Local)) return;
     const isParked = this.#rules.isParked(need);
+    if (isAsCounted && isParked && this.#needs.has(need, Mark.Parked)) return;
+    const filter = this.#filters.get(this.#needs.filter[need]!);
+    const domains = this.domains.ofGang(need);
+    const tally = this.#tally.begin(this.#needs.aggregate[need]!, domains);
+    if (isAsCounted) this.#counts.restore(need, tally);
+    else if (this.#countInCluster(cluster, index, filter, domains)) return;
     if (!isParked) {
       this.#tallyDraining(need, filter, domains);
       // A covering domain with creditable machines beats every one without, so the rest is only asked if none covers.
@@ -124,10 +127,33 @@ export class Gangs {
     }
     const domain = tally.choose();
     const satisfiable = domain !== 0 && tally.covers(domain);
-    this.#claims.releaseAll(cluster, need, released);
-    this.#credit(cluster, index, filter, domains, domain, satisfiable);
-    if (isParked) needs.marks[need]! |= Mark.Parked;
-    else if (domain !== 0 && !this.#rules.isBarred(need)) this.#reserve(need, filter, domains, domain);
+    const isAsCredited =
+      isAsCounted &&
+      domain === this.#needs.domain[need] &&
+      satisfiable === this.#needs.has(need, Mark.Satisfiable);
+    if (!isAsCredited) this.#credit(cluster, index, filter, domains, domain, satisfiable);
+    this.#counts.confirm(cluster, need);
+    this.#needs.set(need, Mark.Parked, isParked);
+    if (!isParked && domain !== 0 && !this.#rules.isBarred(need))
+      this.#reserve(need, filter, domains, domain);
+  }
+
+  /** Counts what the gang has and may be credited in its cluster; whether that covers it, and it is credited. */
+  #countInCluster(cluster: ClusterState, index: number, filter: Filter, domains: Domains): boolean {
+    const need = cluster.needStart + index;
+    this.#tallyOwn(cluster, index, filter, domains);
+    this.#tallyOthers(cluster, index, filter, domains);
+    const local = this.#tally.bestCoveredByCreditable();
+    if (local === 0) {
+      this.#counts.keep(need, this.#tally);
+      return false;
+    }
+    // Its creditable coverage is complete: A5 asks for what is free neither here nor elsewhere (docs/adr/0037).
+    this.#credit(cluster, index, filter, domains, local, true);
+    this.#needs.mark(need, Mark.Local);
+    this.#counts.drop(need);
+    this.#counts.confirm(cluster, need);
+    return true;
   }
 
   #isCreditable(slot: number, index: number, filter: Filter): boolean {
@@ -248,6 +274,7 @@ export class Gangs {
     const needs = this.#needs;
     const need = cluster.needStart + index;
     const { stamped, stamps, role } = this.#fleet;
+    this.#claims.beginWalk();
     let left = needs.beginWalk(need, this.#vectors);
     needs.domain[need] = domain;
     needs.lastTaken[need] = 0;
@@ -263,9 +290,13 @@ export class Gangs {
     if (domain !== 0 && left > 0)
       left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configuring);
     needs.endWalk(need, this.#vectors);
-    needs.creditCount[need] = needs.claimCount[need]!;
-    needs.marks[need] = Mark.Unsettled | (left > 0 ? Mark.Deficit : 0) | (satisfiable ? Mark.Satisfiable : 0);
+    needs.creditCount[need] = this.#claims.heldCount;
+    needs.setMarks(
+      need,
+      Mark.Unsettled | (left > 0 ? Mark.Deficit : 0) | (satisfiable ? Mark.Satisfiable : 0),
+    );
     if (satisfiable && !this.#configuredCover(need)) this.#keepOwnOutside(cluster, index, domains, domain);
+    this.#claims.endWalk(cluster, index);
   }
 
   #walkLanes(
@@ -276,6 +307,7 @@ export class Gangs {
     wanted: number,
     part: number,
   ): number {
+    if (part === WalkPart.Configuring && cluster.configuringCount === 0) return wanted;
     const { keep, compareKeep } = this.#fleet;
     const candidates = this.#lanes;
     candidates.length = 0;
@@ -317,11 +349,12 @@ export class Gangs {
   ): number {
     const need = cluster.needStart + index;
     const needs = this.#needs;
-    if (!this.#isCreditable(slot, index, filter) || domains.ofSlot(slot) !== needs.domain[need]) return left;
+    if (this.#claims.isHeld(slot) || !this.#isCreditable(slot, index, filter)) return left;
+    if (domains.ofSlot(slot) !== needs.domain[need]) return left;
     const family = this.#families.familyOf[this.#fleet.shape[slot]!]!;
     const after = needs.subtract(need, this.#families, family, this.#vectors);
     if (after < 0) return left;
-    this.#claims.take(cluster, index, slot);
+    this.#claims.hold(cluster, index, slot);
     needs.lastTaken[need] = slot;
     needs.lastPart[need] = part;
     return after;
@@ -336,7 +369,7 @@ export class Gangs {
     for (let index = 0; index < length[aggregate]!; index++) left[index] = units[start[aggregate]! + index]!;
     let remaining: number = length[aggregate]!;
     for (let slot = this.#needs.firstClaim[need]!; slot !== 0 && remaining > 0; slot = nextClaim[slot]!) {
-      if (role[slot] !== Role.Configured) continue;
+      if (role[slot] !== Role.Configured || !this.#claims.isHeld(slot)) continue;
       const family = this.#families.familyOf[shape[slot]!]!;
       const after = subtractCapacity(left, 0, this.#vectors, aggregate, this.#families, family);
       if (after >= 0) remaining = after;
@@ -359,8 +392,8 @@ export class Gangs {
     for (let at = stamped.first(list); at !== 0; at = stamped.next(at)) {
       const slot = stamped.slotAt(at);
       if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) continue;
-      if (domains.ofSlot(slot) === domain || this.#fleet.claim[slot] === index + 1) continue;
-      if (this.#claims.isAvailable(slot, index)) this.#claims.take(cluster, index, slot);
+      if (domains.ofSlot(slot) === domain || this.#claims.isHeld(slot)) continue;
+      if (this.#claims.isAvailable(slot, index)) this.#claims.hold(cluster, index, slot);
     }
   }
 

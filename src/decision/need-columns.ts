@@ -4,7 +4,8 @@
  *
  *   by need   cluster       u32   ref
  *             kind          u8    NeedKind
- *             marks         u16   Mark bits
+ *             marks         u16   Mark bits; `mark` and `setMarks` write them
+ *             watched       1 bit whether a mark makes credit look at it: a cluster's walk meets those alone
  *             profile       u32   ref; of a fold: without its Same requirements
  *             filter        u32   id (filters.ts)
  *             aggregate     u32   vector ref; the demand is `multiplier` times this
@@ -74,6 +75,10 @@ export const Mark = {
   Local: 1_024,
 } as const;
 
+/** A need without any of these has what it wants, and nothing of that changed: a settled gang, or a need with machines of its own. */
+const WATCHED =
+  Mark.Dirty | Mark.Deficit | Mark.Short | Mark.Lost | Mark.OwnFresh | Mark.Foreign | Mark.Unsettled;
+
 /** The parts of A2's walk, in order. */
 export const WalkPart = {
   OwnConfigured: 0,
@@ -84,13 +89,16 @@ export const WalkPart = {
 } as const;
 
 const NEEDS_AT_START = 64;
-/** A cluster has about 130 needs after folding; less than a tenth of the room is left empty. */
+/** A cluster has about 130 needs after folding; less than a tenth of the room is left empty. Whole words of bits. */
 export const SLICE_STEP = 32;
+const WORD_SHIFT = 5;
+const WORD_BITS = 1 << WORD_SHIFT;
 
 export class NeedColumns {
   cluster = columnU32(NEEDS_AT_START);
   kind = columnU8(NEEDS_AT_START);
   marks = columnU16(NEEDS_AT_START);
+  #watched = columnU32(NEEDS_AT_START / WORD_BITS);
   profile = columnU32(NEEDS_AT_START);
   filter = columnU32(NEEDS_AT_START);
   aggregate = columnU32(NEEDS_AT_START);
@@ -116,7 +124,7 @@ export class NeedColumns {
   /** What remains of the demand of the need that is being credited. */
   #walked = new Float64Array(4);
   readonly #freeSlices: number[][] = [];
-  #limit = 1;
+  #limit = SLICE_STEP; // no need is 0, and each slice begins a word of bits
 
   /** Every need is below this. */
   get limit(): number {
@@ -171,8 +179,28 @@ export class NeedColumns {
   }
 
   set(need: number, mark: number, on: boolean): void {
-    if (on) this.marks[need]! |= mark;
-    else this.marks[need]! &= ~mark;
+    this.setMarks(need, on ? this.marks[need]! | mark : this.marks[need]! & ~mark);
+  }
+
+  mark(need: number, marks: number): void {
+    this.marks[need]! |= marks;
+    if ((marks & WATCHED) !== 0) this.#watched[need >>> WORD_SHIFT]! |= 1 << need;
+  }
+
+  setMarks(need: number, marks: number): void {
+    this.marks[need] = marks;
+    const word = need >>> WORD_SHIFT;
+    if ((marks & WATCHED) !== 0) this.#watched[word]! |= 1 << need;
+    else this.#watched[word]! &= ~(1 << need);
+  }
+
+  /** The first need from this one on that credit may have to look at; `end` if there is none before that. */
+  nextWatched(need: number, end: number): number {
+    for (let from = need; from < end; from = (from | (WORD_BITS - 1)) + 1) {
+      const bits = this.#watched[from >>> WORD_SHIFT]! >>> from;
+      if (bits !== 0) return Math.min(end, from + 31 - Math.clz32(bits & -bits));
+    }
+    return end;
   }
 
   /** Begins a walk for the whole demand; returns the number of wanted dimensions. */
@@ -230,6 +258,7 @@ export class NeedColumns {
     const length = this.cluster.length - 1;
     this.kind = widerU8(this.kind, length);
     this.marks = widerU16(this.marks, length);
+    this.#watched = widerU32(this.#watched, length >>> WORD_SHIFT);
     this.profile = widerU32(this.profile, length);
     this.filter = widerU32(this.filter, length);
     this.aggregate = widerU32(this.aggregate, length);

@@ -87,7 +87,7 @@ export class Normaliser {
       this.#linkRows(cluster, need);
       // Which machines are stamped for another live need may have changed: a fold that looks at others' walks again.
       if (needs.kind[need] === NeedKind.Fold && needs.has(need, LOOKS_AT_OTHERS))
-        needs.marks[need]! |= Mark.Dirty;
+        needs.mark(need, Mark.Dirty);
     }
     this.#lastFilter = null;
     if (oldCount === 0) cluster.fresh.length = 0; // all needs are new and look at everything
@@ -277,7 +277,7 @@ export class Normaliser {
     needs.fitWidth(this.#vectors.length[aggregate]!);
     needs.cluster[need] = cluster.ref;
     needs.kind[need] = kind;
-    needs.marks[need] = Mark.Dirty;
+    needs.setMarks(need, Mark.Dirty);
     needs.profile[need] = profile;
     needs.filter[need] = filter.id;
     needs.aggregate[need] = aggregate;

@@ -82,6 +82,6 @@ export class RowChanges {
     this.#vectors.release(needs.aggregate[need]!);
     needs.aggregate[need] = aggregate[tableRow]!;
     needs.fitWidth(this.#vectors.length[aggregate[tableRow]!]!);
-    needs.marks[need] = Mark.Dirty;
+    needs.setMarks(need, Mark.Dirty);
   }
 }

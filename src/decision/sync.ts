@@ -125,7 +125,7 @@ export class Sync {
       cluster.touched = true;
       if (fleet.claim[slot] !== 0) this.#parts.claims.takeAway(cluster, slot, true);
       const gang = this.#parts.stamps.gang[fleet.stamp[slot]!]!;
-      if (gang !== 0) this.#parts.needs.marks[cluster.needStart + gang - 1]! |= Mark.Dirty;
+      if (gang !== 0) this.#parts.needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
     }
     fleet.detach(slot);
   }
@@ -188,7 +188,8 @@ export class Sync {
     this.#leftShapes.clear();
     for (const cluster of this.#parts.fleet.clusters) {
       if (cluster === undefined) continue;
-      this.#parts.needs.marks.fill(Mark.Dirty, cluster.needStart, cluster.needStart + cluster.needCount);
+      for (let index = 0; index < cluster.needCount; index++)
+        this.#parts.needs.setMarks(cluster.needStart + index, Mark.Dirty);
       this.touched.add(cluster);
     }
     return all;
