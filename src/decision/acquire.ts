@@ -9,7 +9,7 @@ import { ActionKind, type ActionList, type ActionNeed } from './actions.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
 import { type Fleet, Role } from './fleet.ts';
 import type { GangRules, Gangs } from './gangs.ts';
-import { Mark, type NeedColumns, NeedKind, subtractCapacity } from './need-columns.ts';
+import { Mark, type NeedColumns, NeedKind } from './need-columns.ts';
 import { bindingSpread, Spreading } from './spread.ts';
 import type { Supply } from './supply.ts';
 import type { UnmetNeeds } from './unmet.ts';
@@ -206,20 +206,17 @@ export class Acquisition {
 
   #subtract(unmet: UnmetNeeds, entry: number, slot: number): number {
     const { families, shape } = this.#fleet;
-    const aggregate = this.#needs.aggregate[unmet.need[entry]!]!;
+    const need = unmet.need[entry]!;
     const family = families.familyOf[shape[slot]!]!;
-    return subtractCapacity(unmet.rest, entry * unmet.width, this.#vectors, aggregate, families, family);
+    const row = entry * unmet.width;
+    return this.#needs.subtractFrom(unmet.rest, row, need, families, family, this.#vectors);
   }
 
   #take(unmet: UnmetNeeds, entry: number, slot: number, actions: ActionList, served: ActionNeed): void {
     const need = unmet.need[entry]!;
-    const { families, shape, role } = this.#fleet;
+    const { role } = this.#fleet;
     this.#supply.take(slot, need);
     unmet.acquired[entry]!++;
-    if (this.#needs.kind[need] === NeedKind.Fold) {
-      const family = families.familyOf[shape[slot]!]!;
-      unmet.gangsHeld[entry]! += families.gangsPerMachine(family, this.#needs.aggregate[need]!);
-    }
     if (role[slot] === Role.Creating) return; // on its way already: counted, without an action
     const kind = role[slot] === Role.Idle ? ActionKind.Bootstrap : ActionKind.Provision;
     if (kind === ActionKind.Bootstrap) unmet.bootstraps[entry]!++;

@@ -8,7 +8,7 @@
 import type { ClusterState } from './clusters.ts';
 import { columnU32 } from './columns.ts';
 import { type Fleet, Role } from './fleet.ts';
-import { Mark, type NeedColumns, NeedKind } from './need-columns.ts';
+import { Mark, MIXED, type NeedColumns, NeedKind } from './need-columns.ts';
 
 export class Claims {
   readonly #fleet: Fleet;
@@ -110,10 +110,13 @@ export class Claims {
   takeAway(cluster: ClusterState, slot: number, isLeaving: boolean): void {
     const needs = this.#needs;
     const need = cluster.needStart + this.#fleet.claim[slot]! - 1;
-    const isOwn = needs.kind[need] === NeedKind.Gang || this.#isOwn(need, slot);
-    // A machine that leaves its list no longer says where the walk stopped.
-    const isStop = isLeaving && needs.lastTaken[need] === slot;
-    needs.mark(need, isOwn || isStop ? Mark.Dirty : Mark.Lost);
+    const isGang = needs.kind[need] === NeedKind.Gang;
+    const isOwn = !isGang && this.#isOwn(need, slot);
+    if (isOwn) needs.ownCount[need]!--;
+    // A machine that leaves its list no longer says where the walk stopped, if it stopped among others'.
+    const isStop = !isOwn && isLeaving && needs.lastTaken[need] === slot;
+    const isCounted = !isOwn || needs.ownFamily[need] !== MIXED;
+    needs.mark(need, isGang || isStop || !isCounted ? Mark.Dirty : Mark.Lost);
     this.release(cluster, slot);
   }
 
@@ -173,13 +176,14 @@ export class Claims {
       needs.profile[need] === needs.profile[heir] &&
       needs.filter[need] === needs.filter[heir] &&
       needs.aggregate[need] === needs.aggregate[heir] &&
-      needs.multiplier[need] === needs.multiplier[heir];
+      needs.multiplier[need] === needs.multiplier[heir] &&
+      needs.plainStamp[need] === needs.plainStamp[heir];
     needs.setMarks(heir, isSame ? needs.marks[need]! : Mark.Dirty);
     needs.firstClaim[heir] = needs.firstClaim[need]!;
     needs.claimCount[heir] = needs.claimCount[need]!;
     needs.creditCount[heir] = needs.creditCount[need]!;
     needs.ownCount[heir] = needs.ownCount[need]!;
-    needs.gangsHeld[heir] = needs.gangsHeld[need]!;
+    needs.ownFamily[heir] = needs.ownFamily[need]!;
     needs.lastTaken[heir] = needs.lastTaken[need]!;
     needs.lastPart[heir] = needs.lastPart[need]!;
     needs.domain[heir] = needs.domain[need]!;

@@ -5,6 +5,9 @@
  * is available to a need if nobody holds it or only a later need does; taking it marks that one. From
  * scratch is the same with every need marked, so there is one way of deciding and not two.
  *
+ * Most needs have machines of their own that all have the same capacity. For such a need the count of those says what
+ * remains after them, so one that comes or goes does not make it walk them all.
+ *
  * Gangs that their own machines do not settle choose their place among free machines that other clusters'
  * gangs want too, so they are evaluated in order N4 over all clusters: a cluster's walk stops in front of
  * such a gang and goes on when it is the gang's turn.
@@ -16,9 +19,10 @@ import { type Filter, type Filters, Look } from './filters.ts';
 import { type Fleet, Role } from './fleet.ts';
 import { FreshMachines } from './fresh.ts';
 import type { Gangs } from './gangs.ts';
-import { Mark, type NeedColumns, NeedKind, WalkPart } from './need-columns.ts';
+import { Mark, MIXED, type NeedColumns, NeedKind, WalkPart } from './need-columns.ts';
 import type { NeedOrder } from './order.ts';
 import { sortFew } from './sort-few.ts';
+import { WaitingGangs } from './waiting-gangs.ts';
 
 export class Credit {
   readonly #fleet: Fleet;
@@ -26,20 +30,20 @@ export class Credit {
   readonly #needs: NeedColumns;
   readonly #claims: Claims;
   readonly #gangs: Gangs;
-  readonly #order: NeedOrder;
   /** Clusters with gangs that are looked at in every cycle. */
   readonly #unsettled = new Set<ClusterState>();
   /** Clusters with needs that credit did not satisfy, and those needs. */
   readonly unmet = new Map<ClusterState, number[]>();
   readonly #fresh: FreshMachines;
-  readonly #candidates: number[] = [];
+  /** Machines of others that the need which is looked at may have instead of what it has … */
+  readonly #found: number[] = [];
+  /** … and those of its own that became available to it. */
+  readonly #own: number[] = [];
   /** The walk passed over a machine that it could have taken and that had nothing of what remained. */
   #hasPassed = false;
   readonly #laneAt: number[] = [];
   readonly #laneSlot: number[] = [];
-  /** Heap of clusters that wait for the turn of the gang at `#waitingNeed`. */
-  readonly #waiting: ClusterState[] = [];
-  readonly #waitingNeed: number[] = [];
+  readonly #waiting: WaitingGangs;
   /** Needs walked in this cycle, for measurement. */
   evaluatedCount = 0;
 
@@ -56,7 +60,7 @@ export class Credit {
     this.#needs = needs;
     this.#claims = claims;
     this.#gangs = gangs;
-    this.#order = order;
+    this.#waiting = new WaitingGangs(order);
     this.#fresh = new FreshMachines(fleet, filters, needs);
   }
 
@@ -71,9 +75,9 @@ export class Credit {
       this.#walkFrom(cluster, 0);
     }
     for (const cluster of this.#unsettled) this.#walkFrom(cluster, 0);
-    while (this.#waiting.length > 0) {
-      const need = this.#waitingNeed[0]!;
-      const cluster = this.#popWaiting();
+    while (this.#waiting.count > 0) {
+      const need = this.#waiting.first;
+      const cluster = this.#waiting.pop();
       this.#gangs.evaluate(cluster, need - cluster.needStart);
       this.evaluatedCount++;
       this.#walkFrom(cluster, need - cluster.needStart + 1);
@@ -109,14 +113,15 @@ export class Credit {
       const marks = needs.marks[need]!;
       if (needs.kind[need] === NeedKind.Gang) {
         if ((marks & Mark.Dirty) === 0 || !this.#gangs.trySettle(cluster, at)) {
-          this.#pushWaiting(cluster, need);
+          this.#waiting.push(cluster, need);
           return;
         }
         this.evaluatedCount++;
       } else if ((marks & Mark.Dirty) !== 0) this.#evaluatePlain(cluster, at);
-      else if ((marks & Mark.OwnFresh) !== 0 && this.#fresh.hasOwn(cluster, at))
-        this.#evaluatePlain(cluster, at);
-      else if (cluster.fresh.length > 0 || (marks & Mark.Lost) !== 0) this.#lookAtFresh(cluster, at);
+      else if ((marks & Mark.OwnFresh) !== 0 && this.#fresh.collectOwn(cluster, at, this.#own)) {
+        if (this.#holdOwn(cluster, at)) this.#repair(cluster, at);
+        else this.#evaluatePlain(cluster, at);
+      } else if (cluster.fresh.length > 0 || (marks & Mark.Lost) !== 0) this.#lookAtFresh(cluster, at);
     }
     this.#finish(cluster);
   }
@@ -132,7 +137,7 @@ export class Credit {
     for (; need < end; need = needs.nextWatched(need + 1, end)) {
       const marks = needs.marks[need]!;
       if ((marks & (Mark.Unsettled | Mark.Local)) === Mark.Unsettled) unsettledCount++;
-      if ((marks & (Mark.Deficit | Mark.Short)) !== 0) {
+      if ((marks & Mark.Deficit) !== 0) {
         deficits ??= [];
         deficits.push(need);
       }
@@ -143,35 +148,50 @@ export class Credit {
     else this.unmet.set(cluster, deficits);
   }
 
-  /**
-   * Whether a need that its own machines do not cover has to walk again: it lost one of the others, or one became
-   * available that it meets before it stops.
-   */
+  /** Whether a need that its own machines do not cover, or that lost some, has to look at others again. */
   #lookAtFresh(cluster: ClusterState, index: number): void {
+    const marks = this.#needs.marks[cluster.needStart + index]!;
+    if ((marks & (Mark.Deficit | Mark.Foreign | Mark.Lost)) === 0) return;
+    this.#collectFresh(cluster, index);
+    if (this.#found.length === 0 && (marks & Mark.Lost) === 0) return;
+    this.#resume(cluster, index);
+  }
+
+  /** The same for a need of which it is known. */
+  #repair(cluster: ClusterState, index: number): void {
+    this.#collectFresh(cluster, index);
+    this.#resume(cluster, index);
+  }
+
+  /** The machines that became available to the need and that it meets before it stops. */
+  #collectFresh(cluster: ClusterState, index: number): void {
     const needs = this.#needs;
     const need = cluster.needStart + index;
-    const marks = needs.marks[need]!;
-    if ((marks & (Mark.Deficit | Mark.Foreign | Mark.Lost)) === 0) return;
-    const isShort = (marks & Mark.Deficit) !== 0;
-    const found = this.#candidates;
+    const found = this.#found;
     found.length = 0;
+    const isShort = needs.has(need, Mark.Deficit);
+    if (!isShort && needs.lastPart[need]! < WalkPart.Configured) return; // it stopped among its own
     const filter = this.#filters.get(needs.filter[need]!);
     this.#fresh.collect(cluster, index, filter, isShort ? 0 : needs.lastTaken[need]!, found);
     if (needs.kind[need] === NeedKind.Fold) this.#fresh.leaveOut(need, found);
-    if (found.length === 0 && (marks & Mark.Lost) === 0) return;
-    if ((marks & Mark.Passed) !== 0) this.#evaluatePlain(cluster, index);
-    else this.#resume(cluster, index, filter, found, isShort);
   }
 
   /**
-   * The same as walking from the beginning, for a need whose own machines are as they were and that passed none over: what
-   * it met before it stopped was its own, or another's, which was out of its reach and still is unless it is among the
-   * `found`. So it chooses between those and what it has of others, and goes on where it stopped.
+   * The same as walking from the beginning, for a need that holds those of its own machines that it would meet, and that
+   * passed none over: what else it met before it stopped was another's, which was out of its reach and still is unless it is
+   * among the `found`. So it chooses between those and what it has of others, and goes on where it stopped.
    */
-  #resume(cluster: ClusterState, index: number, filter: Filter, found: number[], sawAll: boolean): void {
+  #resume(cluster: ClusterState, index: number): void {
     const needs = this.#needs;
     const need = cluster.needStart + index;
+    if (needs.has(need, Mark.Passed)) {
+      this.#evaluatePlain(cluster, index);
+      return;
+    }
+    const found = this.#found;
+    const filter = this.#filters.get(needs.filter[need]!);
     const { claim, shape, families, role, inventory } = this.#fleet;
+    const sawAll = needs.has(need, Mark.Deficit);
     const stoppedAt = needs.lastTaken[need]!;
     const stoppedIn = needs.lastPart[need]!;
     this.evaluatedCount++;
@@ -180,7 +200,8 @@ export class Credit {
     this.#claims.beginWalk();
     this.#hasPassed = false;
     needs.lastTaken[need] = 0;
-    let left = needs.restoreAfterOwn(need, inventory.shapes.vectors);
+    needs.lastPart[need] = WalkPart.OwnConfigured;
+    let left = needs.resumeAfterOwn(need, families, inventory.shapes.vectors);
     for (const slot of found) {
       const family = families.familyOf[shape[slot]!]!;
       const after = left === 0 ? -1 : needs.subtract(need, families, family, inventory.shapes.vectors);
@@ -195,13 +216,39 @@ export class Credit {
       needs.lastPart[need] = role[slot] === Role.Configured ? WalkPart.Configured : WalkPart.Configuring;
     }
     // Whatever it has stands before the place where it stopped: from there on only others' machines are met.
-    if (left > 0 && !sawAll && stoppedIn === WalkPart.Configured) {
-      left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configured, index + 2, stoppedAt);
+    if (left > 0 && !sawAll && stoppedIn < WalkPart.Configuring) {
+      const after = stoppedIn === WalkPart.Configured ? stoppedAt : 0;
+      left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configured, index + 2, after);
       if (left > 0) left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configuring, index + 2, 0);
     } else if (left > 0 && !sawAll) {
       left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configuring, index + 2, stoppedAt);
     }
     this.#finishNeed(need, left);
+  }
+
+  /** Gives a need those of its own machines that became available, where it needs them all; false: they must be walked. */
+  #holdOwn(cluster: ClusterState, index: number): boolean {
+    const needs = this.#needs;
+    const need = cluster.needStart + index;
+    const { families, shape, role, inventory } = this.#fleet;
+    let family = needs.ownFamily[need]!;
+    if (family === MIXED || needs.has(need, Mark.Passed)) return false;
+    const filter = this.#filters.get(needs.filter[need]!);
+    for (const slot of this.#own) {
+      if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) return false; // X11
+      const ownFamily = families.familyOf[shape[slot]!]!;
+      if (filter.eligible[ownFamily] !== 1) return false;
+      if (family === 0) family = ownFamily;
+      else if (!families.areAlike(family, ownFamily)) return false;
+      if (filter.look !== Look.Family && !this.#filters.admitsSlot(filter, slot)) return false;
+    }
+    const ownCount = needs.ownCount[need]! + this.#own.length;
+    if (!needs.wants(need, ownCount, families, family, inventory.shapes.vectors)) return false;
+    this.#claims.beginWalk();
+    for (const slot of this.#own) this.#claims.hold(cluster, index, slot);
+    needs.ownCount[need] = ownCount;
+    needs.ownFamily[need] = family;
+    return true;
   }
 
   #finishNeed(need: number, left: number): void {
@@ -214,7 +261,6 @@ export class Credit {
         (this.#hasPassed ? Mark.Passed : 0) |
         (needs.claimCount[need]! > needs.ownCount[need]! ? Mark.Foreign : 0),
     );
-    if (needs.kind[need] === NeedKind.Fold) this.#countGangs(need);
   }
 
   #evaluatePlain(cluster: ClusterState, index: number): void {
@@ -223,13 +269,14 @@ export class Credit {
     this.evaluatedCount++;
     this.#claims.beginWalk();
     needs.lastTaken[need] = 0;
+    needs.lastPart[need] = WalkPart.OwnConfigured;
     let left = needs.beginWalk(need, this.#fleet.inventory.shapes.vectors);
     const filter = this.#filters.get(needs.filter[need]!);
-    if (left > 0) left = this.#walkOwn(cluster, index, filter, left);
+    left = this.#walkOwn(cluster, index, filter, left);
     needs.ownCount[need] = this.#claims.heldCount;
     this.#hasPassed = false;
     if (left > 0) {
-      needs.saveAfterOwn(need, this.#fleet.inventory.shapes.vectors);
+      if (needs.ownFamily[need] === MIXED) needs.saveAfterOwn(need, this.#fleet.inventory.shapes.vectors);
       left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configured, index + 1, 0);
     }
     if (left > 0) left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configuring, index + 1, 0);
@@ -237,35 +284,33 @@ export class Credit {
     this.#finishNeed(need, left);
   }
 
-  #countGangs(need: number): void {
-    const needs = this.#needs;
-    const { families, shape, nextClaim } = this.#fleet;
-    const aggregate = needs.aggregate[need]!;
-    let gangs = 0;
-    for (let slot = needs.firstClaim[need]!; slot !== 0; slot = nextClaim[slot]!) {
-      gangs += families.gangsPerMachine(families.familyOf[shape[slot]!]!, aggregate);
-    }
-    needs.gangsHeld[need] = gangs;
-    if (gangs < needs.multiplier[need]! && aggregate !== 0) needs.mark(need, Mark.Short);
-  }
-
   /** The machines stamped for this very need; a fold has two stamps, whose lists are walked as one. */
   #walkOwn(cluster: ClusterState, index: number, filter: Filter, wanted: number): number {
-    const { stamped, stamps, role } = this.#fleet;
+    const { stamped, stamps, role, shape, families } = this.#fleet;
+    const needs = this.#needs;
     const need = cluster.needStart + index;
-    const listA = stamps.list[this.#needs.stamp[need]!]!;
-    const listB = stamps.list[this.#needs.plainStamp[need]!]!;
+    const listA = stamps.list[needs.stamp[need]!]!;
+    const listB = stamps.list[needs.plainStamp[need]!]!;
     let atA = listA === 0 ? 0 : stamped.first(listA);
     let atB = listB === 0 ? 0 : stamped.first(listB);
     let left = wanted;
+    let ownFamily = 0;
+    this.#hasPassed = false;
     while (left > 0 && (atA !== 0 || atB !== 0)) {
       const fromB =
         atA === 0 || (atB !== 0 && this.#fleet.compareStamped(stamped.slotAt(atB), stamped.slotAt(atA)) < 0);
       const slot = stamped.slotAt(fromB ? atB : atA);
       if (fromB) atB = stamped.next(atB);
       else atA = stamped.next(atA);
+      const heldCount = this.#claims.heldCount;
       left = this.#offer(cluster, index, filter, slot, Role.Configured - role[slot]!, left);
+      if (this.#claims.heldCount === heldCount) continue;
+      const family = families.familyOf[shape[slot]!]!;
+      if (ownFamily === 0) ownFamily = family;
+      else if (ownFamily !== MIXED && !families.areAlike(ownFamily, family)) ownFamily = MIXED;
     }
+    // If some are left, or gave nothing, then which of them it has depends on their order.
+    needs.ownFamily[need] = atA !== 0 || atB !== 0 || this.#hasPassed ? MIXED : ownFamily;
     return left;
   }
 
@@ -343,45 +388,5 @@ export class Credit {
     this.#needs.lastTaken[need] = slot;
     this.#needs.lastPart[need] = part;
     return after;
-  }
-
-  #pushWaiting(cluster: ClusterState, need: number): void {
-    const { compare } = this.#order;
-    const heap = this.#waitingNeed;
-    let at = heap.length;
-    heap.push(need);
-    this.#waiting.push(cluster);
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (compare(need, heap[parent]!) >= 0) break;
-      heap[at] = heap[parent]!;
-      this.#waiting[at] = this.#waiting[parent]!;
-      at = parent;
-    }
-    heap[at] = need;
-    this.#waiting[at] = cluster;
-  }
-
-  #popWaiting(): ClusterState {
-    const { compare } = this.#order;
-    const heap = this.#waitingNeed;
-    const first = this.#waiting[0]!;
-    const need = heap.pop()!;
-    const cluster = this.#waiting.pop()!;
-    const count = heap.length;
-    if (count === 0) return first;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= count) break;
-      if (child + 1 < count && compare(heap[child + 1]!, heap[child]!) < 0) child++;
-      if (compare(need, heap[child]!) <= 0) break;
-      heap[at] = heap[child]!;
-      this.#waiting[at] = this.#waiting[child]!;
-      at = child;
-    }
-    heap[at] = need;
-    this.#waiting[at] = cluster;
-    return first;
   }
 }

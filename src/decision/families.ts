@@ -71,6 +71,11 @@ export class Families {
     return this.#sample[family]!;
   }
 
+  /** Whether machines of the two have the same capacity. */
+  areAlike(familyA: number, familyB: number): boolean {
+    return familyA === familyB || this.#sample[familyA]!.capacity === this.#sample[familyB]!.capacity;
+  }
+
   shapesOf(family: number): readonly number[] {
     return this.#shapesOf[family]!;
   }

@@ -7,6 +7,7 @@ import type { ClusterState } from './clusters.ts';
 import type { Families } from './families.ts';
 import { type Filter, type Filters, Look } from './filters.ts';
 import type { Fleet } from './fleet.ts';
+import type { FoldGroups } from './fold-groups.ts';
 import type { FreeAsks } from './free-asks.ts';
 
 export class Folding {
@@ -104,26 +105,40 @@ export class Folding {
   }
 
   #gangsOnOwn({ groups }: ClusterState, group: number, fit: Filter): number {
-    const aggregate = groups.aggregate(group);
-    return (
-      this.#gangsOnStamped(groups.stamp(group), fit, aggregate) +
-      this.#gangsOnStamped(groups.plainStamp(group), fit, aggregate)
-    );
+    const { rowCount } = this.#fleet.stamps;
+    const plainStamp = groups.plainStamp(group);
+    const own = this.#gangsOnStamped(groups, group, groups.stamp(group), fit);
+    // Where a row has the empty group itself, machines with that stamp are its own.
+    return rowCount[plainStamp]! > 0 ? own : own + this.#gangsOnStamped(groups, group, plainStamp, fit);
   }
 
-  #gangsOnStamped(stamp: number, fit: Filter, aggregate: number): number {
+  #gangsOnStamped(groups: FoldGroups, group: number, stamp: number, fit: Filter): number {
     const { stamps, stamped, shape } = this.#fleet;
     const list = stamps.list[stamp]!;
     let gangs = 0;
     if (list === 0) return 0;
     for (let at = stamped.first(list); at !== 0; at = stamped.next(at)) {
       const slot = stamped.slotAt(at);
-      const family = this.#families.familyOf[shape[slot]!]!;
-      if (fit.eligible[family] !== 1) continue;
-      if (fit.look !== Look.Family && !this.#filters.admitsSlot(fit, slot)) continue;
-      gangs += this.#families.gangsPerMachine(family, aggregate);
+      if (!this.#admits(fit, slot) && !this.#admitsWithoutSame(groups, group, fit, slot)) continue;
+      gangs += this.#families.gangsPerMachine(
+        this.#families.familyOf[shape[slot]!]!,
+        groups.aggregate(group),
+      );
     }
     return gangs;
+  }
+
+  #admits(fit: Filter, slot: number): boolean {
+    if (fit.eligible[this.#families.familyOf[this.#fleet.shape[slot]!]!] !== 1) return false;
+    return fit.look === Look.Family || this.#filters.admitsSlot(fit, slot);
+  }
+
+  /** The fold took a machine without the Same key, as it may: it has it, whatever else is free (docs/adr/0040). */
+  #admitsWithoutSame(groups: FoldGroups, group: number, fit: Filter, slot: number): boolean {
+    const ofFold = this.#filters.intern(groups.profile(group), fit.minUnit);
+    const admits = this.#admits(ofFold, slot);
+    this.#filters.release(ofFold);
+    return admits;
   }
 
   /** Whole gangs that fit into all free machines; asked by many clusters, so kept while those stay. */

@@ -12,7 +12,7 @@ import type { Drains } from './drains.ts';
 import { type Filters, Look } from './filters.ts';
 import { type Fleet, Role } from './fleet.ts';
 import type { GangRules, Gangs } from './gangs.ts';
-import { Mark, type NeedColumns, NeedKind, subtractCapacity } from './need-columns.ts';
+import { Mark, type NeedColumns, NeedKind } from './need-columns.ts';
 import { sortFew } from './sort-few.ts';
 import type { Spreading } from './spread.ts';
 import { UnmetNeeds } from './unmet.ts';
@@ -167,7 +167,13 @@ export function subtractSlot(
   vectors: VectorTable,
   slot: number,
 ): number {
-  const aggregate = needs.aggregate[unmet.need[entry]!]!;
   const family = families.familyOf[shape[slot]!]!;
-  return subtractCapacity(unmet.missing, entry * unmet.width, vectors, aggregate, families, family);
+  return needs.subtractFrom(
+    unmet.missing,
+    entry * unmet.width,
+    unmet.need[entry]!,
+    families,
+    family,
+    vectors,
+  );
 }

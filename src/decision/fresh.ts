@@ -62,18 +62,19 @@ export class FreshMachines {
     }
   }
 
-  /** At the turn of a need that was marked: whether one of its own machines is left for it, or another one took it first. */
-  hasOwn(cluster: ClusterState, index: number): boolean {
+  /** At the turn of a need that was marked: its own machines that are left for it and that it does not have; whether there are any. */
+  collectOwn(cluster: ClusterState, index: number, out: number[]): boolean {
     const { stamp, claim } = this.#fleet;
     const need = cluster.needStart + index;
+    out.length = 0;
     const own = this.#needs.stamp[need]!;
     const plain = this.#needs.plainStamp[need]!;
     this.#needs.set(need, Mark.OwnFresh, false);
     for (const slot of cluster.fresh) {
       if (stamp[slot] !== own && (plain === 0 || stamp[slot] !== plain)) continue;
-      if (claim[slot] === 0 || claim[slot]! > index + 1) return true;
+      if ((claim[slot] === 0 || claim[slot]! > index + 1) && !out.includes(slot)) out.push(slot);
     }
-    return false;
+    return out.length > 0;
   }
 
   /**

@@ -20,12 +20,13 @@
  *             claimCount    u32   machines on its ring
  *             creditCount   u32   those that count for it; A6 lets a gang hold more
  *             ownCount      u32   those of them that the first parts of the walk took: stamped for it
- *             gangsHeld     f64   whole gangs that fit into a fold's machines
+ *             ownFamily     u32   a family of the same capacity as all these, 0 = there are none; MIXED: not all are alike, or
+ *                                 it could do without some
  *             lastTaken     u32   slot that credit took last, with its part of the walk in lastPart
  *             lastPart      u8    WalkPart
  *             domain        u32   chosen domain of a gang (domains.ts); 0 = none
  *             remaining     f64 × width   demand not covered, by wanted dimension in the vector's order
- *             afterOwn      f64 × width   the same after its own machines, if it had to look at others
+ *             afterOwn      f64 × width   the same after its own machines, if those are MIXED and it had to look at others
  *
  * Credit counts down in `walked`, one row for all needs, and keeps what remains only if something does: of most needs
  * nothing ever remains, and pages that were never written take no memory.
@@ -61,8 +62,6 @@ export const Mark = {
   Satisfiable: 8,
   /** A gang that credit alone serves, for now (A7). */
   Parked: 16,
-  /** A fold whose machines hold fewer whole gangs than it has members, though nothing remains. */
-  Short: 32,
   /** Its walk passed over a machine that it may take, and that had nothing of what remained then. */
   Passed: 64,
   /** Lost a machine that was not stamped for it: it may be credited again from where it stopped. */
@@ -76,8 +75,7 @@ export const Mark = {
 } as const;
 
 /** A need without any of these has what it wants, and nothing of that changed: a settled gang, or a need with machines of its own. */
-const WATCHED =
-  Mark.Dirty | Mark.Deficit | Mark.Short | Mark.Lost | Mark.OwnFresh | Mark.Foreign | Mark.Unsettled;
+const WATCHED = Mark.Dirty | Mark.Deficit | Mark.Lost | Mark.OwnFresh | Mark.Foreign | Mark.Unsettled;
 
 /** The parts of A2's walk, in order. */
 export const WalkPart = {
@@ -87,6 +85,9 @@ export const WalkPart = {
   Configured: 3,
   Configuring: 4,
 } as const;
+
+/** Of a need whose own machines do not count by their number alone. */
+export const MIXED = 0xffff_ffff;
 
 const NEEDS_AT_START = 64;
 /** A cluster has about 130 needs after folding; less than a tenth of the room is left empty. Whole words of bits. */
@@ -114,7 +115,7 @@ export class NeedColumns {
   claimCount = columnU32(NEEDS_AT_START);
   creditCount = columnU32(NEEDS_AT_START);
   ownCount = columnU32(NEEDS_AT_START);
-  gangsHeld = columnF64(NEEDS_AT_START);
+  ownFamily = columnU32(NEEDS_AT_START);
   lastTaken = columnU32(NEEDS_AT_START);
   lastPart = columnU8(NEEDS_AT_START);
   domain = columnU32(NEEDS_AT_START);
@@ -232,7 +233,9 @@ export class NeedColumns {
   }
 
   /** … and goes back to it; returns the number of dimensions that remain. */
-  restoreAfterOwn(need: number, vectors: VectorTable): number {
+  resumeAfterOwn(need: number, families: Families, vectors: VectorTable): number {
+    const family = this.ownFamily[need]!;
+    if (family !== MIXED) return this.#afterAlike(need, this.ownCount[need]!, families, family, vectors);
     const row = need * this.width;
     const count = vectors.length[this.aggregate[need]!]!;
     let left = 0;
@@ -243,13 +246,66 @@ export class NeedColumns {
     return left;
   }
 
+  /** Whether so many machines of this family are all taken by a need that takes them first. */
+  wants(
+    need: number,
+    machineCount: number,
+    families: Families,
+    family: number,
+    vectors: VectorTable,
+  ): boolean {
+    const left = this.#afterAlike(need, machineCount - 1, families, family, vectors);
+    return left > 0 && this.subtract(need, families, family, vectors) >= 0;
+  }
+
+  /** What remains after so many machines of one family, each of which was taken. */
+  #afterAlike(
+    need: number,
+    machineCount: number,
+    families: Families,
+    family: number,
+    vectors: VectorTable,
+  ): number {
+    const { start, length, dims, units } = vectors;
+    const aggregate = this.aggregate[need]!;
+    const first = start[aggregate]!;
+    const count = length[aggregate]!;
+    const multiplier = this.multiplier[need]!;
+    const isFold = this.kind[need] === NeedKind.Fold;
+    const gangs = isFold && machineCount > 0 ? machineCount * families.gangsPerMachine(family, aggregate) : 0;
+    let left = 0;
+    for (let index = 0; index < count; index++) {
+      const unit = units[first + index]!;
+      let given = gangs * unit;
+      if (!isFold && machineCount > 0) given = machineCount * families.unitsOf(family, dims[first + index]!);
+      const wanted = multiplier * unit - given;
+      this.#walked[index] = wanted > 0 ? wanted : 0;
+      if (wanted > 0) left++;
+    }
+    return left;
+  }
+
   /**
    * The taking rule (A2): if a machine of this family has some of a dimension that remains, its capacity is
    * subtracted, never below zero. Returns how many dimensions remain then, or -1 if it had nothing to give.
    */
   subtract(need: number, families: Families, family: number, vectors: VectorTable): number {
+    return this.subtractFrom(this.#walked, 0, need, families, family, vectors);
+  }
+
+  /** The same on any row of remaining units that is laid out as the need's aggregate. A fold counts whole gangs (docs/adr/0040). */
+  subtractFrom(
+    remaining: Float64Array,
+    row: number,
+    need: number,
+    families: Families,
+    family: number,
+    vectors: VectorTable,
+  ): number {
     const aggregate = this.aggregate[need]!;
-    return subtractCapacity(this.#walked, 0, vectors, aggregate, families, family);
+    return this.kind[need] === NeedKind.Fold
+      ? subtractGangs(remaining, row, vectors, aggregate, families, family)
+      : subtractCapacity(remaining, row, vectors, aggregate, families, family);
   }
 
   #widen(last: number): void {
@@ -274,7 +330,7 @@ export class NeedColumns {
     this.claimCount = widerU32(this.claimCount, length);
     this.creditCount = widerU32(this.creditCount, length);
     this.ownCount = widerU32(this.ownCount, length);
-    this.gangsHeld = widerF64(this.gangsHeld, length);
+    this.ownFamily = widerU32(this.ownFamily, length);
     this.lastTaken = widerU32(this.lastTaken, length);
     this.lastPart = widerU8(this.lastPart, length);
     this.domain = widerU32(this.domain, length);
@@ -311,6 +367,29 @@ export function subtractCapacity(
     const wanted = remaining[row + index]!;
     const units = capacity[machine + dims[first + index]!]!;
     remaining[row + index] = units < wanted ? wanted - units : 0;
+  }
+  return left;
+}
+
+/** For a fold: the whole gangs that the machine holds, and no part of another one. */
+function subtractGangs(
+  remaining: Float64Array,
+  row: number,
+  vectors: VectorTable,
+  aggregate: number,
+  families: Families,
+  family: number,
+): number {
+  const { start, length, units } = vectors;
+  const first = start[aggregate]!;
+  const count = length[aggregate]!;
+  const gangs = families.gangsPerMachine(family, aggregate);
+  if (gangs === 0 || count === 0 || remaining[row] === 0) return -1;
+  let left = 0;
+  for (let index = 0; index < count; index++) {
+    const wanted = remaining[row + index]! - gangs * units[first + index]!;
+    remaining[row + index] = wanted > 0 ? wanted : 0;
+    if (wanted > 0) left++;
   }
   return left;
 }

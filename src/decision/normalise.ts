@@ -19,7 +19,7 @@ const ROW_KEY = noKey();
 const FOLD_KEY_A = noKey();
 const FOLD_KEY_B = noKey();
 
-const LOOKS_AT_OTHERS = Mark.Foreign | Mark.Deficit | Mark.Short;
+const LOOKS_AT_OTHERS = Mark.Foreign | Mark.Deficit;
 
 export class Normaliser {
   readonly #needTable: NeedTable;
@@ -246,6 +246,8 @@ export class Normaliser {
     }
     const filter = this.#filters.intern(profile, minUnit);
     this.#vectors.release(minUnit);
+    const plainStamp = groups.plainStamp(group);
+    const isAnothers = this.#fleet.stamps.rowCount[plainStamp]! > 0; // a row has the empty group itself (docs/adr/0040)
     this.#write(
       cluster,
       need,
@@ -256,7 +258,7 @@ export class Normaliser {
       members,
       groups.firstFolded(group),
       groups.stamp(group),
-      groups.plainStamp(group),
+      isAnothers ? 0 : plainStamp,
     );
     this.#needs.arrivalMs[need] = this.#foldArrivalMs[group]!;
   }
@@ -292,7 +294,6 @@ export class Normaliser {
     needs.firstClaim[need] = 0;
     needs.claimCount[need] = 0;
     needs.creditCount[need] = 0;
-    needs.gangsHeld[need] = 0;
     needs.lastTaken[need] = 0;
     needs.lastPart[need] = 0;
     needs.domain[need] = 0;

@@ -56,7 +56,6 @@ export interface EngineResult {
     readonly marks: Uint16Array;
     readonly aggregate: Uint32Array;
     readonly creditCount: Uint32Array;
-    readonly gangsHeld: Float64Array;
     readonly domain: Uint32Array;
   };
   /** By stamp. */
@@ -191,7 +190,6 @@ export function resultOf(parts: ResultParts): EngineResult {
       marks: needs.marks.subarray(0, needs.limit),
       aggregate: needs.aggregate.subarray(0, needs.limit),
       creditCount: needs.creditCount.subarray(0, needs.limit),
-      gangsHeld: needs.gangsHeld.subarray(0, needs.limit),
       domain: needs.domain.subarray(0, needs.limit),
     },
     stamps: {

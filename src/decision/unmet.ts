@@ -6,7 +6,7 @@
  *              rest        f64 × width       what phase 1 leaves, then …
  *              missing     f64 × width       … what phase 2 leaves
  *              acquired, bootstraps, provisions, victims   u32
- *              gangsHeld   f64               whole gangs that fit into what a fold got
+ *              gangsHeld   f64               of a fold, after phase 1: whole gangs that have their room
  */
 import type { VectorTable } from '../base/vectors.ts';
 import { columnF64, columnU32, widerF64, widerU32 } from './columns.ts';
@@ -45,7 +45,6 @@ export class UnmetNeeds {
       const need = sorted[entry]!;
       this.need[entry] = need;
       this.acquired[entry] = this.bootstraps[entry] = this.provisions[entry] = this.victims[entry] = 0;
-      this.gangsHeld[entry] = needs.gangsHeld[need]!;
       for (let index = 0; index < this.width; index++) {
         this.rest[entry * this.width + index] = needs.remaining[need * this.width + index]!;
       }

@@ -136,6 +136,7 @@ export class Verdicts {
       const isSatisfied = this.#isSatisfied(entry);
       this.#reason[entry] = isSatisfied ? UnmetReason.None : this.#reasonOf(entry);
       if (this.#needs.kind[need] === NeedKind.Fold) {
+        this.#unmet.gangsHeld[entry] = this.#gangsHeld(entry);
         this.#countMembers(clusterOf(this.#needs.cluster[need]!), entry);
       } else if (!isSatisfied) {
         this.#count(this.#needs.stamp[need]!);
@@ -153,11 +154,9 @@ export class Verdicts {
     const isFold = needs.kind[need] === NeedKind.Fold;
     const isGang = needs.kind[need] === NeedKind.Gang;
     const acquired = entry < 0 ? 0 : this.#unmet.acquired[entry]!;
-    const gangs = entry < 0 ? needs.gangsHeld[need]! : this.#unmet.gangsHeld[entry]!;
     const isFirst = !isFold || memberIndex === 0;
-    const satisfied = isFold
-      ? needs.aggregate[need] === 0 || memberIndex < gangs
-      : entry < 0 || this.#isSatisfied(entry);
+    const satisfied =
+      entry < 0 || (isFold ? memberIndex < this.#unmet.gangsHeld[entry]! : this.#isSatisfied(entry));
     const parkedCycles =
       this.#fleet.stamps.parkFor[stamp] === this.#cycle + 1 ? this.#fleet.stamps.parkCount[stamp]! : 0;
     return {
@@ -178,7 +177,7 @@ export class Verdicts {
   /** The rows that are not satisfied: plain needs and gangs as a whole, of folds the members that found no room. */
   unmetRows(clusterOf: (ref: number) => ClusterState, visit: (cluster: number, row: number) => void): void {
     const { need: needOf, gangsHeld, count } = this.#unmet;
-    const { kind, firstRow, cluster: clusterRef, aggregate } = this.#needs;
+    const { kind, firstRow, cluster: clusterRef } = this.#needs;
     for (let entry = 0; entry < count; entry++) {
       const need = needOf[entry]!;
       if (this.#reason[entry] === UnmetReason.None) continue; // acquired all of it
@@ -187,7 +186,6 @@ export class Verdicts {
         visit(ref, firstRow[need]!);
         continue;
       }
-      if (aggregate[need] === 0) continue;
       const { rowNeed, rowCount } = clusterOf(ref);
       let place = 0;
       for (let row = firstRow[need]!; row < rowCount; row++) {
@@ -213,11 +211,18 @@ export class Verdicts {
   }
 
   #isSatisfied(entry: number): boolean {
-    const { rest, width, need, gangsHeld } = this.#unmet;
+    const { rest, width, need } = this.#unmet;
     const aggregate = this.#needs.aggregate[need[entry]!]!;
-    if (UnmetNeeds.left(rest, entry * width, this.#vectors, aggregate) > 0) return false;
-    if (this.#needs.kind[need[entry]!] !== NeedKind.Fold) return true;
-    return gangsHeld[entry]! >= this.#needs.multiplier[need[entry]!]!;
+    return UnmetNeeds.left(rest, entry * width, this.#vectors, aggregate) === 0;
+  }
+
+  /** Of a fold, which lacks whole gangs or nothing. */
+  #gangsHeld(entry: number): number {
+    const { rest, width, need: needOf } = this.#unmet;
+    const need = needOf[entry]!;
+    const { start, units } = this.#vectors;
+    const lacking = rest[entry * width]! / units[start[this.#needs.aggregate[need]!]!]!;
+    return this.#needs.multiplier[need]! - lacking;
   }
 
   #deficitOf(need: number, entry: number, isFold: boolean): Record<string, number> {
@@ -235,7 +240,6 @@ export class Verdicts {
   /** Members of a fold that its machines do not hold, in order N4: the last ones. */
   #countMembers(cluster: ClusterState, entry: number): void {
     const need = this.#unmet.need[entry]!;
-    if (this.#needs.aggregate[need] === 0) return;
     let place = 0;
     for (let row = this.#needs.firstRow[need]!; row < cluster.rowCount; row++) {
       if (cluster.rowNeed[row] !== need) continue;

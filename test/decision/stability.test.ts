@@ -9,7 +9,6 @@ import { ACTION_NAMES, ActionKind } from '../../src/decision/actions.ts';
 import { randomWorld } from '../oracle/generator.ts';
 import { sameKeysOf } from '../oracle/profile.ts';
 import { ClosedLoop, type LoopAction, type Pace } from './closed-loop.ts';
-import { hasLooseFold } from './fold-limits.ts';
 import {
   type Disturbance,
   movePrices,
@@ -73,10 +72,6 @@ function runSteady(
     for (const { kind } of actions) count(`${isCovered ? 'covered' : 'before'} ${kind}`);
     if (cycle < STEADY_FROM) continue;
     if (!isCovered && loop.isCovered()) {
-      if (hasLooseFold(loop)) {
-        count('loose fold');
-        return;
-      }
       isCovered = true;
       count('covered');
     }
@@ -123,8 +118,8 @@ const REST_CYCLES = 130;
 const RESTS_BY = 100;
 
 describe('demand that stays as it is', () => {
-  // Without gangs that fit one machine: A1 folds those by what is free, and folds and gangs that trade machines may
-  // never rest (fold-limits.test.ts).
+  // Without gangs that fit one machine: A1 folds those by what is free. Where the machines that they are credited carry no
+  // stamp, a fold and a gang in turn may be credited others, and never rest: 2 of 7,700 worlds (docs/adr/0040).
   it('comes to rest, met or not: what is left to do is done, and then only releases follow', () => {
     let shortCount = 0;
     for (let seed = FIRST_SEED; seed < FIRST_SEED + REST_RUNS; seed++) {

@@ -10,6 +10,7 @@ import {
   type Cycle,
   canTake,
   compareA3,
+  countedOf,
   dollars,
   fits,
   isOrphan,
@@ -50,7 +51,7 @@ function take(cycle: Cycle, turn: Turn, machine: WorldMachine): void {
   const { need } = turn;
   cycle.claims.set(machine.id, need);
   turn.acquired.push(machine);
-  turn.remaining = subtract(turn.remaining, machine.capacity);
+  turn.remaining = subtract(turn.remaining, countedOf(machine, need));
   const action = {
     machine: machine.id,
     cluster: need.cluster.id,

@@ -83,6 +83,16 @@ export function uncappedCoverage(have: Amounts, wanted: Amounts): number {
   return ratioSum;
 }
 
+/** So many gangs of this aggregate. */
+export function times(gangAggregate: Amounts, gangCount: number): Amounts {
+  return Object.fromEntries(
+    wantedDimensions(gangAggregate).map((dimension) => [
+      dimension,
+      gangCount * amountOf(gangAggregate, dimension),
+    ]),
+  );
+}
+
 /** How many whole gangs of this aggregate fit into one machine. Gangs that want nothing fit without end. */
 export function wholeGangs(capacity: Amounts, gangAggregate: Amounts): number {
   let gangCount = Number.POSITIVE_INFINITY;

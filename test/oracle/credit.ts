@@ -9,6 +9,7 @@ import {
   type Cycle,
   canTake,
   compareKeep,
+  countedOf,
   dollars,
   fits,
   inState,
@@ -79,14 +80,14 @@ function isOthersOwn(cycle: Cycle, machine: WorldMachine, fold: LiveNeed): boole
   return cycle.needs.some((other) => isStampedFor(machine.stamp, other));
 }
 
-/** "subtract its capacity (never below zero per dimension); stop when nothing remains". */
+/** "subtract its capacity (never below zero per dimension); stop when nothing remains". OURS: of a fold, `countedOf`. */
 function takeInOrder(cycle: Cycle, turn: Turn, machines: readonly WorldMachine[]): void {
   for (const machine of machines) {
     if (isNothing(turn.remaining)) return;
     if (!canTake(cycle, machine, turn.need, turn.remaining)) continue;
     cycle.claims.set(machine.id, turn.need);
     turn.credited.push(machine);
-    turn.remaining = subtract(turn.remaining, machine.capacity);
+    turn.remaining = subtract(turn.remaining, countedOf(machine, turn.need));
   }
 }
 

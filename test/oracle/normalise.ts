@@ -45,7 +45,7 @@ export function normalise(world: World, originals: readonly OriginalNeed[]): Liv
 }
 
 function alone(need: OriginalNeed): LiveNeed {
-  return { ...need, isFold: false, members: [need] };
+  return { ...need, isFold: false, ownsEmptyGroup: false, members: [need] };
 }
 
 /**
@@ -72,6 +72,9 @@ function foldOf(members: OriginalNeed[]): LiveNeed {
     arrivalMs: Math.min(...members.map((member) => member.arrivalMs)),
     backoff: members.some((member) => member.backoff),
     isFold: true,
+    ownsEmptyGroup: !first.cluster.needs.some(
+      (need) => need.group === '' && fingerprintOf(need) === fingerprint,
+    ),
     members,
   };
 }
@@ -102,7 +105,8 @@ function isHeld(machine: WorldMachine): boolean {
  * "members beyond the number of whole gangs that fit into those machines, in order N4, stay Same needs", where those
  * machines are "all Idle and Speculative ones, and the cluster's own that are stamped for the fold it would join", and A3's
  * orphans, which "A1 […] treat[s] as Idle".
- * READING: the machine matches the need with its Same requirement: it has the key. READING: back-off does not matter here
+ * READING: a free machine matches the need with its Same requirement: it has the key. OURS: of the fold's own it is enough
+ * that they match the fold, which may take one without the key (docs/adr/0040). READING: back-off does not matter here
  * ("all"). READING: the cluster's own are those Creating (enqueued ones included), Configuring and Configured. READING: members
  * with different Same keys each count the machines that match them, against the members that joined before.
  */
@@ -114,7 +118,8 @@ function gangsThatFit(world: World, possible: readonly LiveNeed[], need: Origina
     const isFree = state === MachineState.Idle || state === MachineState.Speculative;
     const isOwn = isHeld(machine) && isStampedFor(machine.stamp, fold);
     if (!isFree && !isOwn && !isOrphan(machine, possible)) continue;
-    if (!matches(need.requirements, machine) || !covers(machine.capacity, need.minUnit)) continue;
+    const { requirements } = isOwn ? fold : need;
+    if (!matches(requirements, machine) || !covers(machine.capacity, need.minUnit)) continue;
     gangCount += wholeGangs(machine.capacity, need.aggregate);
   }
   return gangCount;

@@ -9,6 +9,7 @@ import {
   byId,
   type Cycle,
   compareA3,
+  countedOf,
   dollars,
   fits,
   inState,
@@ -69,7 +70,7 @@ function countPool(turn: Turn, pool: WorldMachine[]): void {
 function count(turn: Turn, ...machines: WorldMachine[]): void {
   for (const machine of machines) {
     turn.draining.push(machine);
-    turn.missing = subtract(turn.missing, machine.capacity);
+    turn.missing = subtract(turn.missing, countedOf(machine, turn.need));
   }
 }
 
@@ -87,7 +88,7 @@ function chooseVictims(cycle: Cycle, turn: Turn, victims: Set<string>): void {
     if (next === undefined || isNothing(turn.missing)) break;
     victims.add(next.id);
     turn.victims.push(next);
-    turn.missing = subtract(turn.missing, next.capacity);
+    turn.missing = subtract(turn.missing, countedOf(next, turn.need));
   }
   if (turn.need.sameKeys.length > 0 && !isNothing(turn.missing)) {
     for (const victim of turn.victims) victims.delete(victim.id);

@@ -70,8 +70,7 @@ function ownVerdict(cycle: Cycle, turn: Turn): OracleVerdict {
 /**
  * A1: "Verdicts are per original need: members in order N4, satisfied while whole gangs fit into what the fold got; an
  * unsatisfied member's deficit is its whole aggregate, its reason the fold's; counts belong to the first member."
- * READING: whole gangs are counted machine by machine, as where A1 asks how many may fold; so a member can be unsatisfied
- * although the fold has no deficit. Its reason is then what A8's list gives for the fold.
+ * READING: whole gangs are counted machine by machine, as where A1 asks how many may fold.
  */
 function memberVerdict(cycle: Cycle, turn: Turn, member: OriginalNeed): OracleVerdict {
   const machines = [...turn.credited, ...turn.acquired];

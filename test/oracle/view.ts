@@ -4,7 +4,7 @@
  */
 import { BUCKET_DOLLARS } from '../../src/machine/penalty.ts';
 import { MachineState } from '../../src/machine/state.ts';
-import { covers, hasSomeOf } from './amounts.ts';
+import { covers, hasSomeOf, times, wholeGangs } from './amounts.ts';
 import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
 import { matches, type Profile } from './profile.ts';
 import {
@@ -34,6 +34,8 @@ export interface OriginalNeed extends Profile {
 /** A need as the phases see it: an original one, or a fold of several (A1). */
 export interface LiveNeed extends OriginalNeed {
   isFold: boolean;
+  /** A fold whose machines may carry the empty group. OURS: not where a need has that name itself (docs/adr/0040). */
+  ownsEmptyGroup: boolean;
   /** The original needs it stands for, in order N4; an unfolded need stands for itself. */
   members: OriginalNeed[];
 }
@@ -151,7 +153,7 @@ export function isStampedFor(stamp: Stamp | null, need: LiveNeed): boolean {
     stamp !== null &&
     stamp.cluster === need.cluster.id &&
     stamp.fingerprint === need.fingerprint &&
-    (stamp.group === need.group || (need.isFold && stamp.group === ''))
+    (stamp.group === need.group || (need.ownsEmptyGroup && stamp.group === ''))
   );
 }
 
@@ -167,6 +169,16 @@ export function isDrainingFor(machine: WorldMachine, need: OriginalNeed): boolea
 /** Whether the machine could serve the need at all, now or later: "matches, covers min_unit". */
 export function fits(machine: WorldMachine, need: OriginalNeed): boolean {
   return matches(need.requirements, machine) && covers(machine.capacity, need.minUnit);
+}
+
+/**
+ * What the need counts of a machine that it takes: "its capacity". OURS: a fold the whole gangs that the machine holds
+ * (docs/adr/0040), so that it lacks nothing only if each of its members has its room.
+ */
+export function countedOf(machine: WorldMachine, need: LiveNeed): Amounts {
+  if (!need.isFold) return machine.capacity;
+  const gang = need.members[0]!.aggregate;
+  return times(gang, wholeGangs(machine.capacity, gang));
 }
 
 /** A2's taking rule: "unclaimed, matches, covers min_unit and has more than zero of a dimension that still remains". */

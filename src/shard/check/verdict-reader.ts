@@ -89,10 +89,8 @@ export class VerdictReader {
     const isGang = needs.kind[need] === NeedKind.Gang;
     const member = this.#members[need]!++;
     const isFirst = !isFold || member === 0;
-    const gangs = entry < 0 ? needs.gangsHeld[need]! : unmet.gangsHeld[entry]!;
-    const satisfied = isFold
-      ? needs.aggregate[need] === 0 || member < gangs
-      : entry < 0 || this.#missingCount(need, entry) === 0;
+    const satisfied =
+      entry < 0 || (isFold ? member < unmet.gangsHeld[entry]! : this.#missingCount(need, entry) === 0);
     return {
       satisfied,
       deficit: satisfied ? [] : this.#deficitOf(need, entry, isFold),

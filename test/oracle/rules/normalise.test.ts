@@ -215,18 +215,30 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ]);
   });
 
-  it('A1: whole gangs are counted machine by machine: what is left over on two machines is no gang', () => {
+  it('A1 (ours): a fold counts whole gangs: what is left over on two machines is no gang', () => {
     const gangs = [gang('job-1', 2), gang('job-2', 2), gang('job-3', 2)];
-    const fleet = ['m-1', 'm-2', 'm-3'].map((id) => idle(id, { capacity: cpus(3) }));
+    const fleet = ['m-1', 'm-2', 'm-3', 'm-4'].map((id) => idle(id, { capacity: cpus(3) }));
     const result = decideWith(world(fleet, [cluster('alpha', gangs)]));
-    // The fold wants 6 cpu and two machines have them, but each takes one gang of 2.
-    expect(did(result)).toEqual(['Bootstrap m-1', 'Bootstrap m-2']);
+    // Two machines have the 6 cpu that the gangs want together, but each takes one gang of 2.
+    expect(did(result)).toEqual(['Bootstrap m-1', 'Bootstrap m-2', 'Bootstrap m-3']);
+    expect(gangs.map((one) => verdictOf(result, 'alpha', one).satisfied)).toEqual([true, true, true]);
+  });
+
+  it('A1 (ours): a fold that is barred lacks whole gangs, the last members first', () => {
+    const gangs = [gang('job-1', 2), gang('job-2', 2), gang('job-3', 2)];
+    const stamp = stampFor('alpha', gangs[0]!, {
+      fingerprint: foldFingerprint(gangs[0]!),
+      group: 'fold:cpu=2',
+    });
+    const fleet = [configured('m-1', stamp, { capacity: cpus(5) }), idle('m-2', { backoff: true })];
+    const result = decideWith(world(fleet, [cluster('alpha', gangs)]));
+    expect(did(result)).toEqual([]);
     expect(gangs.map((one) => verdictOf(result, 'alpha', one).satisfied)).toEqual([true, true, false]);
     expect(verdictOf(result, 'alpha', gangs[2]!)).toMatchObject({
       deficit: cpus(2),
       reason: UnmetReason.PriorityStarved,
     });
-    expect(result.shortfalls).toEqual([]);
+    expect(result.shortfalls).toMatchObject([{ deficit: cpus(2) }]);
   });
 
   it('A1: the machines of the fold are its own before they are any other need’s', () => {

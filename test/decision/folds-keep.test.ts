@@ -1,6 +1,6 @@
 /**
- * What A1 as written does not promise, each in its smallest world. These are the worlds that stability.test.ts leaves
- * out; should a rule change so that one of them rests, its test fails here and the exception there goes with it.
+ * A1 folds a gang that fits one machine by what is free at the moment. What keeps a fold that is covered from coming undone
+ * when a price or a free machine moves (docs/adr/0039, 0040), each in its smallest world.
  */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
@@ -19,7 +19,6 @@ import {
 } from '../oracle/rules/worlds.ts';
 import type { Stamp, WorldMachine, WorldNeed } from '../oracle/world.ts';
 import { ClosedLoop, type Pace } from './closed-loop.ts';
-import { hasLooseFold } from './fold-limits.ts';
 
 const INSTANT: Pace = { beginMax: 0, createMax: 0, configureMax: 0, drainMax: 0, reclaimsMax: 1_000 };
 
@@ -50,20 +49,29 @@ function foldStamp(job: WorldNeed, group: string): Stamp {
   return stampFor('alpha', job, { fingerprint: foldFingerprint(job), group });
 }
 
-describe('A1, as it stands', () => {
-  it('may put a gang on a machine without its Same key, and takes it back when nothing else is free', () => {
+describe('A1 (ours)', () => {
+  it('a fold keeps a machine without the Same key, also when nothing else is free', () => {
     const loop = loopOf([idle('bare', { labels: {}, price: 0.1 }), idle('racked')], [gang('job-1', 2)]);
     expect(didIn(loop)).toEqual(['Bootstrap bare']);
     expect(didIn(loop)).toEqual([]);
     expect(loop.isCovered()).toBe(true);
-    expect(hasLooseFold(loop)).toBe(true);
     loop.inventory.remove(loop.inventory.find('racked'));
-    expect(didIn(loop)).toEqual(['Reclaim bare']);
+    expect(didIn(loop)).toEqual([]);
     loop.add(idle('racked-2'));
-    expect(didIn(loop)).toEqual(['Bootstrap bare']);
+    expect(didIn(loop)).toEqual([]);
+    expect(satisfiedIn(loop, 1)).toEqual([true]);
   });
 
-  it('gives a fold the machine of a plain need with the empty group, when that becomes the cheaper one', () => {
+  it('a gang that no machine with its Same key can hold does not fold, though one without it could', () => {
+    const loop = loopOf(
+      [idle('bare', { labels: {} }), idle('racked', { capacity: cpus(1) })],
+      [gang('job-1', 2)],
+    );
+    expect(didIn(loop)).toEqual(['Bootstrap racked']); // A6: as far as its domain allows
+    expect(satisfiedIn(loop, 1)).toEqual([false]);
+  });
+
+  it('a fold leaves a plain need with its fingerprint and the empty group its machine, when that becomes the cheaper one', () => {
     const job = gang('job-1', 2, { arrivalMs: NOW_MS - 1 });
     const plain = need({ aggregate: cpus(4), minUnit: cpus(4) });
     const fleet = [
@@ -74,12 +82,19 @@ describe('A1, as it stands', () => {
     const loop = loopOf(fleet, [job, plain]);
     expect(didIn(loop)).toEqual([]);
     expect(loop.isCovered()).toBe(true);
-    expect(hasLooseFold(loop)).toBe(true);
     setPrice(loop, 'folded', 3);
-    expect(didIn(loop)).toEqual(['Bootstrap free', 'Reclaim folded']);
+    expect(didIn(loop)).toEqual([]);
   });
 
-  it('gives up a machine that held a whole gang once the others cover the sum, and then lacks it', () => {
+  it('a fold without such a need has the machines with the empty group, as the reference stamps them', () => {
+    const job = gang('job-1', 2);
+    const stamp = foldStamp(job, '');
+    const loop = loopOf([configured('folded', stamp), idle('free', { price: 0.1 })], [job]);
+    expect(didIn(loop)).toEqual([]);
+    expect(loop.isCovered()).toBe(true);
+  });
+
+  it('a fold gives up no machine that holds a whole gang, though the others cover the sum', () => {
     const jobs = ['job-1', 'job-2', 'job-3', 'job-4'].map((group) => gang(group, 2));
     const stamp = foldStamp(jobs[0]!, 'fold:cpu=2');
     const fleet = [
@@ -90,24 +105,20 @@ describe('A1, as it stands', () => {
     const loop = loopOf(fleet, jobs, { ...INSTANT, drainMax: 1_000 });
     expect(didIn(loop)).toEqual([]);
     expect(loop.isCovered()).toBe(true);
-    expect(hasLooseFold(loop)).toBe(true);
     setPrice(loop, 'one-gang', 4);
-    expect(didIn(loop)).toEqual(['Reclaim one-gang']);
     expect(didIn(loop)).toEqual([]);
-    expect(satisfiedIn(loop, 4)).toEqual([true, false, false, true]); // the fourth, a gang now, goes before the fold
+    expect(satisfiedIn(loop, 4)).toEqual([true, true, true, true]);
   });
 
-  it('leaves a gang without a machine for good, though one is free, once the fold’s sum is covered', () => {
+  it('a fold takes a machine for every gang that the others have no room for, and no more', () => {
     const jobs = ['job-1', 'job-2', 'job-3'].map((group) => gang(group, 2));
-    const fleet = ['m-1', 'm-2', 'm-3'].map((id) => idle(id, { capacity: cpus(3) }));
+    const fleet = ['m-1', 'm-2', 'm-3', 'm-4'].map((id) => idle(id, { capacity: cpus(3) }));
     const loop = loopOf(fleet, jobs);
-    expect(didIn(loop)).toEqual(['Bootstrap m-1', 'Bootstrap m-2']);
+    expect(didIn(loop)).toEqual(['Bootstrap m-1', 'Bootstrap m-2', 'Bootstrap m-3']);
     for (let cycle = 0; cycle < 40; cycle++) expect(didIn(loop)).toEqual([]);
-    expect(satisfiedIn(loop, 3)).toEqual([true, true, false]);
+    expect(satisfiedIn(loop, 3)).toEqual([true, true, true]);
   });
-});
 
-describe('A1 (ours)', () => {
   it('a fold is credited no machine of another gang: both have one, and rest', () => {
     const first = gang('job-1', 4, { arrivalMs: NOW_MS - 1 });
     const second = gang('job-2', 4);
