@@ -45,6 +45,8 @@ export interface ScenarioDefaults {
   readonly needs?: number;
   /** Longest time one `time` or `loop` goes on sampling. */
   readonly seconds: number;
+  /** The samples are moments of one world that changes with time: a report does not cut it short. */
+  readonly isWatched?: boolean;
 }
 
 export interface Params {

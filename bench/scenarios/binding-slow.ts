@@ -8,7 +8,7 @@ import { watchBindings } from '../soak/watch.ts';
 export const scenario: Scenario = {
   name: 'binding-slow',
   question: 'How many machines become nodes in a second, with 2,000 sessions and calls that take 3 s?',
-  defaults: { machines: 500_000, seconds: 60 },
+  defaults: { machines: 500_000, seconds: 60, isWatched: true },
   targets: [{ name: 'nodes a second', metric: 'binds', limit: 80, direction: 'above' }],
   run: (context) =>
     watchBindings(context, '0', {

@@ -75,6 +75,7 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     inFlight: 0,
     readsWaiting: 0,
     readsInFlight: 0,
+    listingsInFlight: 0,
     parkedRows: 0,
     stuckMachines: 0,
     machinesInBackoff: 0,

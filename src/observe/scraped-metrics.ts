@@ -185,6 +185,11 @@ export class ScrapedMetrics {
       (gauges) => gauges.readsWaiting,
     );
     from('flotilla_reads_inflight', 'Reads of machines under way.', (gauges) => gauges.readsInFlight);
+    from(
+      'flotilla_listings_inflight',
+      'Listings under way, until they are applied.',
+      (gauges) => gauges.listingsInFlight,
+    );
   }
 
   #tallies(registry: Registry): void {

@@ -259,6 +259,7 @@ export class Shard implements ShardForOperators {
       inFlight: this.executor.inFlight,
       readsWaiting: this.reads.waitingCount,
       readsInFlight: this.reads.inFlightCount,
+      listingsInFlight: this.reconciler.view().filter(({ isListing }) => isListing).length,
       parkedRows: this.reads.parkedCount,
       stuckMachines: this.stuck.count,
       machinesInBackoff: this.backoffs.machineCount,

@@ -87,6 +87,7 @@ export function shardGauges(changes: Partial<ShardGauges> = {}): ShardGauges {
     inFlight: 0,
     readsWaiting: 0,
     readsInFlight: 0,
+    listingsInFlight: 0,
     parkedRows: 0,
     stuckMachines: 0,
     machinesInBackoff: 0,

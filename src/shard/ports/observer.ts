@@ -214,6 +214,7 @@ export interface ShardGauges {
   readonly inFlight: number;
   readonly readsWaiting: number;
   readonly readsInFlight: number;
+  readonly listingsInFlight: number;
   readonly parkedRows: number;
   readonly stuckMachines: number;
   readonly machinesInBackoff: number;

@@ -156,6 +156,7 @@ export class ViewWorld {
         inFlight: this.actions.size,
         readsWaiting: 0,
         readsInFlight: 0,
+        listingsInFlight: 0,
         parkedRows: 0,
         stuckMachines: 0,
         machinesInBackoff: this.machineBackoffs.size,
