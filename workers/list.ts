@@ -10,7 +10,8 @@ receiveMessagesInPlace();
 const runner = new ListRunner(workerData as ListSetup);
 
 export default async (task: ListTask): Promise<unknown> => {
-  const result = await runner.list(task);
+  if (task.kind === 'drop') return runner.drop(task.provider);
+  const result = task.kind === 'list' ? await runner.list(task) : runner.next(task.provider);
   return move({ [transferableSymbol]: buffersOf(result), [valueSymbol]: result });
 };
 

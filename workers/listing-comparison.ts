@@ -54,8 +54,6 @@ export class ListingComparison {
   #mark = new Uint8Array(0);
   #generation = new Uint32Array(0);
   #hint = 0;
-  /** No machine was ever inserted: nothing has to be looked up. */
-  #isFirst = false;
   #view: DataView = NO_VIEW;
 
   /** `names` are the providers' by index. */
@@ -71,13 +69,17 @@ export class ListingComparison {
     return this.#reader.ownLabelKeys;
   }
 
+  /** No machine was ever inserted: whatever is listed is news (first-listing.ts). */
+  get knowsNothing(): boolean {
+    return this.#reader.slotLimit === 1;
+  }
+
   /** What is given has memory of its own and does not change any more. */
   compare(batch: MachineBatch, provider: number, isFull: boolean): ComparedListing {
     const { bytes } = batch;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#changed.count = this.#foreign.count = this.#removed.count = 0;
     this.#hint = 1;
-    this.#isFirst = this.#reader.slotLimit === 1;
     const knownCount = this.#markKnown(provider, isFull);
     this.#refs.open(batch);
     for (let start = 0; start < batch.rowCount; start += CHUNK_ROWS) {
@@ -92,10 +94,11 @@ export class ListingComparison {
       isFull,
       revision: revisionOf(batch),
       listedCount: batch.rowCount - this.#foreign.count,
-      rows: cutOutRows(batch, this.#changed, this.#refs),
+      rows: cutOutRows(batch, this.#changed, this.#refs.keys),
+      repeatedCount: 0,
       removed: slotRefs(this.#removed),
       knownCount,
-      rejected: this.#rejected(batch),
+      rejected: rejectedOf(batch, this.#foreign.count),
       rejectionTexts: this.#rejectionTexts(batch),
       answerBytes: bytes.length,
     };
@@ -140,9 +143,7 @@ export class ListingComparison {
   #compareRow(batch: MachineBatch, provider: number, row: number, isInDoubt: boolean): void {
     const reader = this.#reader;
     const known = this.#row;
-    const slot = this.#isFirst
-      ? 0
-      : reader.findRow(batch.bytes, batch.idStart[row]!, batch.idEnd[row]!, known, this.#hint);
+    const slot = reader.findRow(batch.bytes, batch.idStart[row]!, batch.idEnd[row]!, known, this.#hint);
     if (slot === 0) {
       this.#changed.push(row, 0, 0);
       return;
@@ -225,15 +226,6 @@ export class ListingComparison {
     }
   }
 
-  #rejected(batch: MachineBatch): Record<InvalidReason, number> {
-    const count = (reason: InvalidReason) => batch.rejectedCounts[INVALID_REASONS.indexOf(reason)]!;
-    return {
-      price: count('price'),
-      interruption_probability: count('interruption_probability'),
-      structural: count('structural') + this.#foreign.count,
-    };
-  }
-
   #rejectionTexts(batch: MachineBatch): string[] {
     const texts = [...batch.rejectionTexts];
     for (let index = 0; index < this.#foreign.count && texts.length < REJECTION_TEXTS_MAX; index++) {
@@ -243,6 +235,15 @@ export class ListingComparison {
     }
     return texts.map(boundedDetail);
   }
+}
+
+export function rejectedOf(batch: MachineBatch, foreignCount: number): Record<InvalidReason, number> {
+  const count = (reason: InvalidReason) => batch.rejectedCounts[INVALID_REASONS.indexOf(reason)]!;
+  return {
+    price: count('price'),
+    interruption_probability: count('interruption_probability'),
+    structural: count('structural') + foreignCount,
+  };
 }
 
 function slotRefs(list: RowList): SlotRefs {

@@ -13,9 +13,9 @@
 import type { MachineBatch } from '../src/provider/decode/batch.ts';
 import { endOf, startOf } from '../src/provider/decode/range-table.ts';
 import type { ListingRows } from '../src/shard/ports/providers.ts';
-import type { KnownRefs } from './known-refs.ts';
 import type { RowList } from './row-list.ts';
 import { RowTexts } from './row-texts.ts';
+import type { ShapeKeys } from './shape-keys.ts';
 
 /** What is to be cut out, and how much of it there is. */
 interface Extent {
@@ -33,14 +33,14 @@ const ROW_F64_COLUMNS = 2;
 const ROW_U32_COLUMNS = 16;
 const ROW_U8_COLUMNS = 4;
 
-export function cutOutRows(batch: MachineBatch, changed: RowList, refs: KnownRefs): ListingRows {
+export function cutOutRows(batch: MachineBatch, changed: RowList, keys: ShapeKeys): ListingRows {
   const view = new DataView(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
-  const extent = measure(batch, changed, refs, view);
+  const extent = measure(batch, changed, keys, view);
   const rows = allocate(extent);
   const writer = new RowWriter(batch, rows, view);
   for (const [index, shape] of extent.shapes.entries()) {
     rows.shapeKeyStart[index] = writer.at;
-    writer.put(refs.keyBytes, refs.keyStart(shape), refs.keyEnd[shape]!);
+    writer.put(keys.bytes, keys.startOf(shape), keys.end[shape]!);
     rows.shapeKeyEnd[index] = writer.at;
   }
   for (const [index, text] of extent.strings.entries()) {
@@ -60,7 +60,7 @@ export function cutOutRows(batch: MachineBatch, changed: RowList, refs: KnownRef
   return rows;
 }
 
-function measure(batch: MachineBatch, changed: RowList, refs: KnownRefs, view: DataView): Extent {
+function measure(batch: MachineBatch, changed: RowList, keys: ShapeKeys, view: DataView): Extent {
   const extent: Extent = {
     rowCount: changed.count,
     shapeIndex: new Uint32Array(batch.shapes.count),
@@ -72,7 +72,7 @@ function measure(batch: MachineBatch, changed: RowList, refs: KnownRefs, view: D
   const texts = new RowTexts();
   for (let index = 0; index < changed.count; index++) {
     const row = changed.row[index]!;
-    useShape(extent, refs, batch.shape[row]!);
+    useShape(extent, keys, batch.shape[row]!);
     useString(extent, batch, batch.cluster[row]!);
     if (batch.stampKeys[row] !== 0) {
       useString(extent, batch, batch.need[row]!);
@@ -89,10 +89,10 @@ function measure(batch: MachineBatch, changed: RowList, refs: KnownRefs, view: D
   return extent;
 }
 
-function useShape(extent: Extent, refs: KnownRefs, shape: number): void {
+function useShape(extent: Extent, keys: ShapeKeys, shape: number): void {
   if (extent.shapeIndex[shape] !== 0) return;
   extent.shapeIndex[shape] = extent.shapes.push(shape);
-  extent.byteCount += refs.keyEnd[shape]! - refs.keyStart(shape);
+  extent.byteCount += keys.end[shape]! - keys.startOf(shape);
 }
 
 function useString(extent: Extent, batch: MachineBatch, text: number): void {

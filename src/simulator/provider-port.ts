@@ -3,6 +3,7 @@
  * shard the real bytes, the real decoder and the real comparison of listings, on one thread.
  */
 
+import { FirstListing } from '../../workers/first-listing.ts';
 import { ListingComparison } from '../../workers/listing-comparison.ts';
 import type { Clock } from '../base/clock.ts';
 import { ShardError } from '../base/errors.ts';
@@ -51,6 +52,8 @@ export interface PortOptions {
   readonly epoch: number;
   /** The process's: its deadlines are read from it. */
   readonly clock: Clock;
+  /** First listings that are larger come in parts of about so many bytes; all come whole unless given. */
+  readonly listingPartBytes?: number;
 }
 
 const FAILURE_KINDS: Readonly<Record<string, ProviderFailureKind>> = {
@@ -112,14 +115,15 @@ export class SimulatedProviderPort implements ProviderPort {
     if (isUndelivered(answer)) return { ...undelivered(answer), durationMs: 0 };
     if (answer.kind !== 'ok') return { ...refusalOf(answer), durationMs: 0 };
     const bytes = link.bendListing?.(answer.value) ?? answer.value;
-    try {
+    const { listingPartBytes = bytes.length } = this.#options;
+    if (isFull && bytes.length > listingPartBytes && this.#comparison.knowsNothing) {
+      return nextPart(new FirstListing(bytes, new MachineDecoder(), listingPartBytes));
+    }
+    return orMalformed(() => {
       const batch = this.#decoder.decodeList(bytes);
       const compared = this.#comparison.compare(batch, request.provider, isFull);
       return { ...compared, durationMs: 0 };
-    } catch (error) {
-      if (!(error instanceof ShardError)) throw error;
-      return { kind: 'malformed', detail: error.message, durationMs: 0 };
-    }
+    });
   }
 
   #leftMs({ deadlineUnixMs }: { readonly deadlineUnixMs: number }): number {
@@ -131,6 +135,22 @@ export class SimulatedProviderPort implements ProviderPort {
     if (batch.rowCount === 1) return { kind: 'accepted', machine: machineAt(batch, 0) };
     const reason = INVALID_REASONS.find((_, index) => batch.rejectedCounts[index]! > 0) ?? 'structural';
     return { kind: 'malformed', detail: batch.rejectionTexts[0] ?? '', reason };
+  }
+}
+
+function nextPart(listing: FirstListing): ListAnswer {
+  return orMalformed(() => {
+    const part = { ...listing.next(), durationMs: 0 };
+    return listing.hasMore ? { ...part, next: async () => nextPart(listing) } : part;
+  });
+}
+
+function orMalformed(read: () => ListAnswer): ListAnswer {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof ShardError)) throw error;
+    return { kind: 'malformed', detail: error.message, durationMs: 0 };
   }
 }
 

@@ -105,6 +105,10 @@ export class MachineBatch {
   rejectionTexts: string[] = [];
   /** Rows that replaced an earlier one with their id. */
   duplicateIdCount = 0;
+  /** Of an answer that is read in parts: the first row of the last part. */
+  partStart = 0;
+  /** Rows before it that the last part replaced; one may be there twice. */
+  repeatedRows: number[] = [];
 
   constructor(strings: RangeTable, shapes: ShapeTable, ownLabelKeys: readonly string[]) {
     this.strings = strings;
@@ -123,10 +127,27 @@ export class MachineBatch {
     this.rejectedCounts.fill(0);
     this.rejectionTexts = [];
     this.duplicateIdCount = 0;
+    this.beginPart();
+  }
+
+  beginPart(): void {
+    this.partStart = this.rowCount;
+    this.repeatedRows = [];
+  }
+
+  /** A record has the id of an earlier one, and takes its row. */
+  noteRepeated(row: number): void {
+    this.duplicateIdCount++;
+    if (row < this.partStart) this.repeatedRows.push(row);
   }
 
   grow(): void {
-    const rows = 2 * this.idStart.length;
+    this.reserve(2 * this.idStart.length);
+  }
+
+  /** Room for so many rows in all. Made at once it is not copied again and again, and leaves no garbage. */
+  reserve(rows: number): void {
+    if (rows <= this.idStart.length) return;
     const keys = this.ownLabelKeys.length;
     this.pricePerHourUsd = grownFloat64(this.pricePerHourUsd, rows);
     this.interruptionProbability = grownFloat64(this.interruptionProbability, rows);

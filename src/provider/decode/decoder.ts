@@ -5,6 +5,9 @@
  *   const batch = decoder.decodeList(bytes);             // the decoder's one batch, valid until the next decode
  *   for (let row = 0; row < batch.rowCount; row++) …     // batch.ts: the columns; rows.ts: a row as an object
  *
+ * A large listing can also be read in parts, into the same batch: `beginList`, then `readList` as often as it says that
+ * there is more. Rows that were there before the part stay, unless a later record has their id (`repeatedRows`).
+ *
  * Records are validated here, once. One that breaks a rule is no row: it is counted by reason and its id
  * kept, so that it is not taken for removed. Bytes that are no message are an error, and the batch is empty.
  *
@@ -49,6 +52,7 @@ export class MachineDecoder {
   readonly #resources: ResourceEntries;
   readonly #machine: MachineReader;
   readonly #ids: IdIndex;
+  #recordCount = 0;
 
   constructor(options: MachineDecoderOptions = {}) {
     const { ownLabelKeys = ['kubernetes.io/hostname'] } = options;
@@ -65,6 +69,19 @@ export class MachineDecoder {
   /** A MachineList. */
   decodeList(bytes: Uint8Array): MachineBatch {
     return this.#decode(bytes, () => this.#readList(bytes.length));
+  }
+
+  /** A MachineList in parts; nothing of it is read yet. */
+  beginList(bytes: Uint8Array): MachineBatch {
+    return this.#decode(bytes, () => {});
+  }
+
+  /** The next part: what begins within so many bytes. Whether there is more. */
+  readList(byteCount: number): boolean {
+    const { batch } = this;
+    batch.beginPart();
+    this.#reading(() => this.#readList(byteCount));
+    return this.#reader.at < batch.bytes.length;
   }
 
   /** A Machine: one row, or one rejection. `askedId`: any other id is refused. */
@@ -98,26 +115,34 @@ export class MachineDecoder {
     this.#resources.reset();
     this.#machine.stamp.reset();
     this.#ids.reset();
-    try {
-      read();
-    } catch (error) {
-      batch.reset(bytes.subarray(0, 0));
-      throw error;
-    }
+    this.#recordCount = 0;
+    this.#reading(read);
     return batch;
   }
 
-  #readList(end: number): void {
+  #reading(read: () => void): void {
+    const { batch } = this;
+    try {
+      read();
+    } catch (error) {
+      batch.reset(batch.bytes.subarray(0, 0));
+      throw error;
+    }
+  }
+
+  #readList(byteCount: number): void {
     const reader = this.#reader;
     const machine = this.#machine;
     const { batch } = this;
     const recordsMax = this.#recordsMax;
-    for (let record = 0; reader.at < end; ) {
+    const end = batch.bytes.length;
+    const stop = Math.min(end, reader.at + byteCount);
+    while (reader.at < stop) {
       const tag = reader.tag(end);
       if (tag === 0x0a) {
-        if (record === recordsMax) throw new AnswerTooLargeError('machines', recordsMax);
+        if (this.#recordCount === recordsMax) throw new AnswerTooLargeError('machines', recordsMax);
         const machineEnd = reader.lengthEnd(end);
-        reader.row = record++;
+        reader.row = this.#recordCount++;
         machine.begin();
         machine.read(reader.at, machineEnd);
         this.#commit(null);
@@ -209,7 +234,7 @@ export class MachineDecoder {
     if (batch.rowCount === batch.idStart.length) batch.grow();
     const row = this.#ids.rowFor(this.#reader.view, hash, idStart, idEnd);
     if (row === batch.rowCount) batch.rowCount++;
-    else batch.duplicateIdCount++;
+    else batch.noteRepeated(row);
     batch.idHash[row] = hash;
     return row;
   }

@@ -13,7 +13,7 @@ export class MalformedAnswerError extends ShardError {
     const where = row === null ? '' : ` in machine ${row} of the listing`;
     super(
       `The provider's answer is not a valid message: ${what} at byte ${offset}${where}. ` +
-        'It was cut short or is not of this protocol. Nothing of it was applied.',
+        'It was cut short or is not of this protocol. It counts as no answer.',
     );
     this.offset = offset;
     this.row = row;
@@ -27,7 +27,7 @@ export class AnswerTooLargeError extends ShardError {
   constructor(what: 'bytes' | 'machines' | 'deleted ids' | 'distinct strings', countMax: number) {
     super(
       `The provider's answer has more ${what} than the ${countMax} that are accepted. ` +
-        'It would take memory that the shard needs. Nothing of it was applied.',
+        'It would take memory that the shard needs. It counts as no answer.',
     );
   }
 }

@@ -1,6 +1,8 @@
 /**
  * Listings: one thread of their own, where several providers may be listed at a time, each at most once. The answer is
- * what the inventory did not know (workers/list.ts); its columns are moved, not copied.
+ * what the inventory did not know (workers/list.ts); its columns are moved, not copied. A first listing comes in parts: the
+ * thread keeps the answer until the last of them was asked for, until it is told that nobody will, or until it has waited
+ * too long.
  */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { ListAnswer, Listing, ListRequest, ProviderFailure } from '../../shard/ports/providers.ts';
@@ -11,10 +13,19 @@ import { within } from './call-lanes.ts';
 export const LISTING_WATCHDOG_GRACE_MS = 10_000;
 
 /** What the thread is asked. */
-export interface ListTask {
+export type ListTask = WholeListTask | PartTask;
+
+export interface WholeListTask {
+  readonly kind: 'list';
   readonly provider: number;
   readonly sinceRevision: Uint8Array;
   readonly deadlineUnixMs: number;
+}
+
+/** For the next part of the listing that this provider has begun; or it is told that nobody will ask for that. */
+export interface PartTask {
+  readonly kind: 'next' | 'drop';
+  readonly provider: number;
 }
 
 /** Where the time of a listing went, in the thread. */
@@ -27,9 +38,14 @@ export interface ListTimings {
 
 /** What the thread says. */
 export interface ListTaskAnswer {
-  readonly answer: Omit<Listing, 'durationMs' | 'release'> | ProviderFailure;
+  readonly answer: Omit<Listing, 'durationMs' | 'next' | 'release'> | ProviderFailure;
+  /** This was a part, and the thread keeps the rest. */
+  readonly hasMore: boolean;
+  /** Of the listing so far. */
   readonly timings: ListTimings;
 }
+
+type ListEnd = Pick<ListTaskAnswer, 'answer' | 'hasMore'>;
 
 export interface ListingLaneOptions {
   readonly clock: Clock;
@@ -39,8 +55,8 @@ export interface ListingLaneOptions {
 
 export class ListingLane {
   readonly #options: ListingLaneOptions;
-  /** Providers whose listing has not ended in the thread, with what ends its wait here. */
-  readonly #open = new Map<number, (failure: ProviderFailure) => void>();
+  /** Providers whose listing, or part of one, has not ended in the thread, with what ends its wait here. */
+  readonly #open = new Map<number, (end: ListEnd) => void>();
   #whenEmpty: (() => void) | null = null;
   #isClosed = false;
 
@@ -48,14 +64,16 @@ export class ListingLane {
     this.#options = options;
   }
 
-  async list({ provider, sinceRevision, deadlineUnixMs }: ListRequest): Promise<ListAnswer> {
-    const startedMs = performance.now();
-    // Copied: a view would take the whole buffer behind it along.
-    const task = { provider, sinceRevision: sinceRevision.slice(), deadlineUnixMs };
-    const answer = await this.#run(task);
-    const durationMs = performance.now() - startedMs;
-    if (answer.kind !== 'listed') return { ...answer, durationMs };
-    return { ...answer, durationMs, release: () => giveBack(answer.rows.bytes) };
+  list({ provider, sinceRevision, deadlineUnixMs }: ListRequest): Promise<ListAnswer> {
+    const leftMs = Math.max(0, deadlineUnixMs - this.#options.clock.nowMs());
+    const task = {
+      kind: 'list',
+      provider,
+      // Copied: a view would take the whole buffer behind it along.
+      sinceRevision: sinceRevision.slice(),
+      deadlineUnixMs: systemClock.nowMs() + leftMs,
+    } as const;
+    return this.#answerTo(task, leftMs, performance.now());
   }
 
   async close(graceMs: number): Promise<void> {
@@ -67,41 +85,74 @@ export class ListingLane {
       await within(empty, graceMs);
     }
     for (const settle of this.#open.values()) {
-      settle({ kind: 'timeout', detail: 'the shard ended before the listing came' });
+      settle(failure('timeout', 'the shard ended before the listing came'));
     }
   }
 
-  #run(task: ListTask): Promise<ListTaskAnswer['answer']> {
+  async #answerTo(task: ListTask, leftMs: number, startedMs: number): Promise<ListAnswer> {
+    const { provider } = task;
+    const { answer, hasMore } = await this.#run(task, leftMs);
+    const durationMs = performance.now() - startedMs;
+    if (answer.kind !== 'listed') return { ...answer, durationMs };
+    let isKept = hasMore;
+    const release = () => {
+      giveBack(answer.rows.bytes);
+      if (isKept) this.#drop(provider);
+      isKept = false;
+    };
+    if (!hasMore) return { ...answer, durationMs, release };
+    const next = () => {
+      isKept = false;
+      return this.#answerTo({ kind: 'next', provider }, 0, startedMs);
+    };
+    return { ...answer, durationMs, release, next };
+  }
+
+  #run(task: ListTask, leftMs: number): Promise<ListEnd> {
     const { provider } = task;
     if (this.#isClosed) return refuse('the shard is ending and lists no more');
     // The one before ran into the watchdog and still holds the thread: a second would only hold it longer.
     if (this.#open.has(provider)) return refuse('the listing before has not ended yet');
     return new Promise((resolve) => {
-      this.#open.set(provider, resolve);
-      const leftMs = Math.max(0, task.deadlineUnixMs - this.#options.clock.nowMs());
+      let isSettled = false;
+      const settle = (end: ListEnd) => {
+        isSettled = true;
+        resolve(end);
+      };
+      this.#open.set(provider, settle);
       const watchdog = setTimeout(
-        () => resolve({ kind: 'timeout', detail: 'no listing came until after the deadline' }),
+        () => settle(failure('timeout', 'no listing came until after the deadline')),
         leftMs + LISTING_WATCHDOG_GRACE_MS,
       );
-      this.#options
-        .run({ ...task, deadlineUnixMs: systemClock.nowMs() + leftMs })
-        .then((result) => {
-          const { answer, timings } = result as ListTaskAnswer;
-          this.#options.onListed(provider, timings);
-          resolve(answer);
-        })
-        .catch(() =>
-          resolve({ kind: 'worker_lost', detail: 'the thread that lists died before it was done' }),
-        )
-        .finally(() => {
-          clearTimeout(watchdog);
-          this.#open.delete(provider);
-          if (this.#open.size === 0) this.#whenEmpty?.();
-        });
+      // Open no more before anybody hears of it: who does may ask for the next part at once.
+      const close = (end: ListEnd) => {
+        clearTimeout(watchdog);
+        this.#open.delete(provider);
+        settle(end);
+        if (this.#open.size === 0) this.#whenEmpty?.();
+      };
+      this.#options.run(task).then(
+        (result) => {
+          const { answer, hasMore, timings } = result as ListTaskAnswer;
+          if (!hasMore) this.#options.onListed(provider, timings);
+          else if (isSettled) this.#drop(provider); // nobody waits for it any more
+          close({ answer, hasMore });
+        },
+        () => close(failure('worker_lost', 'the thread that lists died before it was done')),
+      );
     });
+  }
+
+  /** The thread may give the answer back. If it died, that is done already. */
+  #drop(provider: number): void {
+    if (!this.#isClosed) this.#options.run({ kind: 'drop', provider }).catch(() => {});
   }
 }
 
-function refuse(detail: string): Promise<ProviderFailure> {
-  return Promise.resolve({ kind: 'unavailable', detail });
+function failure(kind: ProviderFailure['kind'], detail: string): ListEnd {
+  return { answer: { kind, detail }, hasMore: false };
+}
+
+function refuse(detail: string): Promise<ListEnd> {
+  return Promise.resolve(failure('unavailable', detail));
 }

@@ -21,6 +21,8 @@ export interface CallsSetup {
 export interface ListSetup extends CallsSetup {
   /** What `Inventory.share()` gave; this folder only hands it on. */
   readonly inventory: object;
+  /** Bytes of one part of a listing that finds the inventory empty; a shorter answer is one. */
+  readonly partBytes: number;
 }
 
 /** Programs of threads, as file URLs. */

@@ -168,15 +168,17 @@ export class MachineChanges {
   /** The same in a row of listing number `listing`; the row is filled for this machine (`fillBinding`). */
   hearRow(slot: number, row: MachineRow, listing: number, nowMs: number): WordFate {
     const judged = this.#judge(slot, row.state, listing);
-    if (judged === 'doubted') return judged;
-    this.#begin(slot, 'listing');
-    try {
-      return this.inventory.applyRow(slot, row, nowMs, judged === 'confirmed') ? judged : 'same';
-    } catch (error) {
-      return this.#refuse(error, this.inventory.columns.provider[slot]!);
-    } finally {
-      this.#end();
-    }
+    return judged === 'doubted' ? judged : this.#applyRow(slot, row, judged, nowMs);
+  }
+
+  /**
+   * A row that takes the place of one that the same listing showed before, as if it had been inserted so: no change of the
+   * machine, so never doubted, and not later than the listing.
+   */
+  replaceRow(slot: number, row: MachineRow, nowMs: number): WordFate {
+    const fate = this.#applyRow(slot, row, 'confirmed', nowMs);
+    this.#changedAt[slot] = 0;
+    return fate;
   }
 
   /** A machine that a listing shows for the first time. Returns its slot, 0 if it was refused. */
@@ -234,6 +236,17 @@ export class MachineChanges {
     const isSilent = row.cluster === 0 && mayBeSilent(row.state);
     row.saysCluster = !isSilent;
     row.saysAssignment = row.cluster !== 0 && row.cluster !== held;
+  }
+
+  #applyRow(slot: number, row: MachineRow, judged: 'applied' | 'confirmed', nowMs: number): WordFate {
+    this.#begin(slot, 'listing');
+    try {
+      return this.inventory.applyRow(slot, row, nowMs, judged === 'confirmed') ? judged : 'same';
+    } catch (error) {
+      return this.#refuse(error, this.inventory.columns.provider[slot]!);
+    } finally {
+      this.#end();
+    }
   }
 
   #changeOf(slot: number, machine: Machine): MachineChange {

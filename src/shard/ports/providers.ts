@@ -77,7 +77,11 @@ export interface ListFailure extends ProviderFailure {
 
 export type ListAnswer = Listing | ListFailure;
 
-/** What a listing says that the inventory did not know when it was compared, in the listing's thread. */
+/**
+ * What a listing says that the inventory did not know when it was compared, in the listing's thread. A large one that found
+ * the inventory empty comes in parts: of each part but the last only the rows count, and the last one says the rest
+ * of the whole answer.
+ */
 export interface Listing {
   readonly kind: 'listed';
   /** Whether everything was asked for, so that absence means something. */
@@ -88,6 +92,8 @@ export interface Listing {
   readonly listedCount: number;
   /** New and changed machines. */
   readonly rows: ListingRows;
+  /** So many rows at the end are of ids that an earlier part showed: of an id that is listed twice the last record counts. */
+  readonly repeatedCount: number;
   /** Full: machines of this provider that it does not list. After a cursor: those that it names as deleted. */
   readonly removed: SlotRefs;
   /** Machines of this provider that the inventory held when the comparison began. */
@@ -98,7 +104,12 @@ export interface Listing {
   readonly rejectionTexts: readonly string[];
   readonly answerBytes: number;
   readonly durationMs: number;
-  /** The rows were applied and nobody looks at them any more: a first listing's are 90 MB. */
+  /**
+   * If this is not all: asks for the next part, which is prepared while this one is applied. A failure is the whole listing's.
+   * At most once.
+   */
+  next?(): Promise<ListAnswer>;
+  /** The rows were applied and nobody looks at them any more. Without `next` before, the rest is given up. */
   release?(): void;
 }
 

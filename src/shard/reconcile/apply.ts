@@ -1,6 +1,7 @@
 /**
  * Applies what a listing says to the inventory, row by row, without an object per machine. A row for a machine in flight,
- * or listed before the machine's last change of ours, is parked: not applied, not forgotten, but read again (S4).
+ * or listed before the machine's last change of ours, is parked: not applied, not forgotten, but read again (S4). A listing
+ * that comes in parts is taken part by part.
  */
 import { ShardError } from '../../base/errors.ts';
 import { Flag, Intent } from '../../inventory/intent.ts';
@@ -10,7 +11,7 @@ import { MachineState } from '../../machine/state.ts';
 import type { MachineChanges } from '../machines/changes.ts';
 import type { FollowUpReads } from '../machines/reads.ts';
 import type { ShardCounters, ShardObserver } from '../ports/observer.ts';
-import type { Listing, ListingRows } from '../ports/providers.ts';
+import type { Listing, ListingRows, SlotRefs } from '../ports/providers.ts';
 import { ListingRefs } from './listing-refs.ts';
 
 /** What became of the rows. */
@@ -35,21 +36,22 @@ export class ListingApplication {
   readonly doubted: number[] = [];
   readonly #context: ApplyContext;
   readonly #inventory: Inventory;
-  readonly #rows: ListingRows;
-  readonly #removed: Listing['removed'];
   readonly #provider: number;
   readonly #listing: number;
   readonly #begun: number;
   readonly #isFirst: boolean;
-  /** There was no machine at all: none is looked up, and an id that came meanwhile is refused by the inventory. */
   readonly #isIntoEmpty: boolean;
-  readonly #refs: ListingRefs;
   readonly #row = new MachineRow();
   readonly #noRoomBefore: number;
+  #rows: ListingRows;
+  #removed: SlotRefs;
+  #refs: ListingRefs;
+  /** From here on rows are of ids that an earlier part showed. */
+  #repeatedStart: number;
   #next = 0;
   #nextRemoved = 0;
 
-  /** `listing` counts this provider's listings; `begun` is the changes' sequence when this one was asked for. */
+  /** `number` counts this provider's listings; `begun` is the changes' sequence when this one was asked for. */
   constructor(
     context: ApplyContext,
     listing: Listing,
@@ -61,6 +63,7 @@ export class ListingApplication {
     this.#context = context;
     this.#inventory = context.changes.inventory;
     this.#rows = listing.rows;
+    this.#repeatedStart = listing.rows.count - listing.repeatedCount;
     this.#removed = removes ? listing.removed : { ...listing.removed, count: 0 };
     this.#provider = provider;
     this.#listing = number;
@@ -69,6 +72,15 @@ export class ListingApplication {
     this.#isIntoEmpty = this.#inventory.count === 0;
     this.#refs = new ListingRefs(this.#inventory.tables, listing.rows);
     this.#noRoomBefore = context.changes.noRoomCount;
+  }
+
+  /** The part before is applied; goes on with this one. Only a listing that found nothing known has parts: it removes nothing. */
+  goOnWith({ rows, repeatedCount }: Listing): void {
+    this.#refs.release();
+    this.#rows = rows;
+    this.#repeatedStart = rows.count - repeatedCount;
+    this.#refs = new ListingRefs(this.#inventory.tables, rows);
+    this.#next = 0;
   }
 
   get isDone(): boolean {
@@ -102,12 +114,14 @@ export class ListingApplication {
     const inventory = this.#inventory;
     const known = rows.slot[index]!;
     const isCurrent = known !== 0 && inventory.isCurrent(known, rows.generation[index]!);
+    const isRepeated = index >= this.#repeatedStart;
     const slot =
-      isCurrent || this.#isIntoEmpty
+      isCurrent || (this.#isAllOurs() && !isRepeated)
         ? known
         : inventory.findBytes(rows.bytes, rows.idStart[index]!, rows.idEnd[index]!);
     if (slot !== 0 && inventory.columns.provider[slot] !== this.#provider) {
-      this.#reject(`machine ${inventory.idOf(slot)} is another provider's`);
+      // A repeated one was refused, and counted, when it was first shown.
+      if (!isRepeated) this.#reject(`machine ${inventory.idOf(slot)} is another provider's`);
       return;
     }
     if (slot !== 0 && this.#mustWait(slot)) {
@@ -117,6 +131,7 @@ export class ListingApplication {
     }
     try {
       if (slot === 0) this.#insert(index, nowMs);
+      else if (isRepeated) this.#replace(slot, index, nowMs);
       else this.#change(slot, index, nowMs);
     } catch (error) {
       // A table is full: the machine is refused, and the others go on.
@@ -126,6 +141,14 @@ export class ListingApplication {
     } finally {
       this.#releaseTexts();
     }
+  }
+
+  /**
+   * There was no machine at all, and since then only this listing brought some: none has to be looked up. An id that came
+   * meanwhile all the same is refused by the inventory.
+   */
+  #isAllOurs(): boolean {
+    return this.#isIntoEmpty && this.#inventory.count === this.counts.new;
   }
 
   #insert(index: number, nowMs: number): void {
@@ -140,10 +163,21 @@ export class ListingApplication {
     }
     this.counts.new++;
     counters.rowsNew++;
-    // P6: nobody knows any more what it was drained for.
-    if (this.#isFirst && row.state === MachineState.Draining) {
-      this.#inventory.setFlag(slot, Flag.FoundDraining, true);
-    }
+    this.#noteFoundDraining(slot, row);
+  }
+
+  /** What an insertion would have made of the row. */
+  #replace(slot: number, index: number, nowMs: number): void {
+    const row = this.#fill(index);
+    row.saysCluster = row.saysAssignment = true;
+    if (this.#context.changes.replaceRow(slot, row, nowMs) === 'refused') this.counts.rejected++;
+    else this.#noteFoundDraining(slot, row);
+  }
+
+  /** P6: nobody knows any more what it was drained for. */
+  #noteFoundDraining(slot: number, { state }: MachineRow): void {
+    if (!this.#isFirst || state !== MachineState.Draining) return;
+    this.#inventory.setFlag(slot, Flag.FoundDraining, true);
   }
 
   #change(slot: number, index: number, nowMs: number): void {

@@ -55,6 +55,12 @@ interface ProviderState {
   lastFailure: string;
 }
 
+/** Of the main thread, ms: all of them, and the longest. */
+interface Slices {
+  applyMs: number;
+  sliceMsMax: number;
+}
+
 const NO_CURSOR = new Uint8Array(0);
 const NONE_DOUBTED: readonly number[] = [];
 const NONE_REJECTED = { price: 0, interruption_probability: 0, structural: 0 };
@@ -144,44 +150,35 @@ export class Reconciler {
       sinceRevision: isFull ? NO_CURSOR : provider.cursor,
       deadlineUnixMs: clock.nowMs() + listTimeoutMs,
     });
-    if (!this.#isStopped) {
-      if (answer.kind === 'listed') await this.#apply(provider, answer, begun);
-      else this.#failed(provider, answer);
-    }
-    if (answer.kind === 'listed') answer.release?.();
+    if (answer.kind === 'listed') await this.#apply(provider, answer, begun);
+    else if (!this.#isStopped) this.#failed(provider, answer);
   }
 
-  async #apply(provider: ProviderState, listing: Listing, begun: number): Promise<void> {
-    const { changes, counters, reads, clock, stopwatch, scheduler } = this.#options;
+  async #apply(provider: ProviderState, first: Listing, begun: number): Promise<void> {
+    const { changes, counters, reads } = this.#options;
+    if (this.#isStopped) {
+      first.release?.();
+      return;
+    }
     const number = provider.listings + 1;
-    const isSuspect = this.#isSuspect(provider, listing);
-    this.#countRejected(provider, listing);
+    const isSuspect = this.#isSuspect(provider, first);
     const application = new ListingApplication(
       this.#context,
-      listing,
+      first,
       provider.index,
       number,
       begun,
       !isSuspect,
     );
-    let applyMs = 0;
-    let sliceMsMax = 0;
-    while (!application.isDone && !this.#isStopped) {
-      const sliceBeganMs = stopwatch();
-      let sliceMs = 0;
-      while (!application.isDone && sliceMs < SLICE_MS) {
-        application.step(ROWS_BETWEEN_LOOKS, clock.nowMs());
-        sliceMs = stopwatch() - sliceBeganMs;
-      }
-      // Ids are ranked along the way: all at once, half a million would hold up the first cycle for half a second.
-      changes.inventory.ensureRanks();
-      sliceMs = stopwatch() - sliceBeganMs;
-      applyMs += sliceMs;
-      sliceMsMax = Math.max(sliceMsMax, sliceMs);
-      if (!application.isDone) await scheduler.yield();
-    }
+    const slices = { applyMs: 0, sliceMsMax: 0 };
+    const listing = await this.#applyParts(application, first, slices);
     application.close();
     if (this.#isStopped) return;
+    if (listing.kind !== 'listed') {
+      this.#failed(provider, listing);
+      return;
+    }
+    this.#countRejected(provider, listing);
     const { counts, doubted } = application;
     const isReadByOne = doubted.length <= DOUBTS_READ_MAX;
     if (isReadByOne) for (const slot of doubted) if (this.#isThere(slot)) reads.recheck(slot);
@@ -203,10 +200,42 @@ export class Reconciler {
       removedCount: counts.removed,
       parkedCount: counts.parked,
       doubtedCount: doubted.length,
-      sliceMsMax,
-      applyMs,
+      ...slices,
     });
     if (number === 1) this.#options.onFirstListing();
+  }
+
+  /** Each part while the next one is prepared. Gives the last one, or why it did not come. */
+  async #applyParts(application: ListingApplication, first: Listing, slices: Slices): Promise<ListAnswer> {
+    for (let part = first; ; application.goOnWith(part)) {
+      const coming = this.#isStopped ? undefined : part.next?.();
+      // It may have been there for long: without this its first slice would follow the last one at once.
+      if (part !== first) await this.#options.scheduler.yield();
+      await this.#applySlices(application, slices);
+      part.release?.();
+      if (coming === undefined) return part;
+      const answer = await coming;
+      if (answer.kind !== 'listed') return answer;
+      part = answer;
+    }
+  }
+
+  async #applySlices(application: ListingApplication, slices: Slices): Promise<void> {
+    const { changes, clock, stopwatch, scheduler } = this.#options;
+    while (!application.isDone && !this.#isStopped) {
+      const sliceBeganMs = stopwatch();
+      let sliceMs = 0;
+      while (!application.isDone && sliceMs < SLICE_MS) {
+        application.step(ROWS_BETWEEN_LOOKS, clock.nowMs());
+        sliceMs = stopwatch() - sliceBeganMs;
+      }
+      // Ids are ranked along the way: all at once, half a million would hold up the first cycle for half a second.
+      changes.inventory.ensureRanks();
+      sliceMs = stopwatch() - sliceBeganMs;
+      slices.applyMs += sliceMs;
+      slices.sliceMsMax = Math.max(slices.sliceMsMax, sliceMs);
+      if (!application.isDone) await scheduler.yield();
+    }
   }
 
   #isThere(slot: number): boolean {

@@ -40,6 +40,34 @@ describe('the columnar decoder', () => {
     }
   });
 
+  it('says the same of a listing that it reads in parts, and which of the rows before a part replaced', () => {
+    const decoder = new MachineDecoder();
+    const seen = { parts: 0, repeated: 0, emptyParts: 0 };
+    fc.assert(
+      fc.property(listMessage, fc.integer({ min: 1, max: 400 }), (bytes, partBytes) => {
+        const machines: Meaning['machines'][number][] = [];
+        const batch = decoder.beginList(poisoned(bytes));
+        for (let hasMore = true; hasMore; ) {
+          hasMore = decoder.readList(partBytes);
+          const { machines: soFar } = meaningOf(batch);
+          for (let row = batch.partStart; row < batch.rowCount; row++) machines[row] = soFar[row]!;
+          for (const row of batch.repeatedRows) {
+            expect(row).toBeLessThan(batch.partStart);
+            machines[row] = soFar[row]!;
+          }
+          seen.parts++;
+          seen.repeated += batch.repeatedRows.length;
+          if (batch.partStart === batch.rowCount) seen.emptyParts++;
+        }
+        const expected = expectedMeaning(bytes);
+        expect(meaningOf(batch)).toEqual(expected);
+        expect(machines).toEqual(expected.machines);
+      }),
+      { numRuns: 1000 },
+    );
+    for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(50);
+  });
+
   it('gives machines with equal facts one shape, and machines with other facts another', () => {
     const decoder = new MachineDecoder();
     let pairCount = 0;

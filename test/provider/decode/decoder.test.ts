@@ -379,6 +379,16 @@ describe('listings', () => {
       /more deleted ids than the 3/,
     );
     expect(decoder.batch.rowCount).toBe(0);
+    expect(decodeList({ machines: some(3) }, decoder).rowCount).toBe(3);
+  });
+
+  it('that are read in parts have as many machines as others, in all parts together', () => {
+    const decoder = new MachineDecoder({ recordsMax: 3 });
+    const machines = [1, 2, 3, 4].map((n) => ({ ...IDLE, id: `m-${n}` }));
+    decoder.beginList(encode('MachineList', { machines }));
+    for (let part = 0; part < 3; part++) expect(decoder.readList(1)).toBe(true);
+    expect(() => decoder.readList(1)).toThrow(AnswerTooLargeError);
+    expect(decoder.batch.rowCount).toBe(0);
   });
 
   it('cross to another thread as shared columns, with everything that reading a row needs', () => {

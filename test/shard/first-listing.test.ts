@@ -1,0 +1,372 @@
+/** A first listing that comes in parts: what the shard knows and does in between, and when a later part goes wrong. */
+import { describe, expect, it } from 'vitest';
+import { Random } from '../../src/base/random.ts';
+import { Flag } from '../../src/inventory/intent.ts';
+import { STATE_NAMES } from '../../src/machine/state.ts';
+import { SimulatedProvider } from '../../src/provider/simulated/provider.ts';
+import type { CycleReport, ListingReport, ShardEvent } from '../../src/shard/ports/observer.ts';
+import type { ListAnswer, ListRequest } from '../../src/shard/ports/providers.ts';
+import { SHARD_DEFAULTS, type ShardSettings } from '../../src/shard/settings.ts';
+import { Shard } from '../../src/shard/shard.ts';
+import { createTables } from '../../src/shard/tables.ts';
+import { Network } from '../../src/simulator/network.ts';
+import { SimulatedProviderPort } from '../../src/simulator/provider-port.ts';
+import { VirtualTime } from '../../src/simulator/time.ts';
+import { encode } from '../../src/wire/codec.ts';
+import type { MachineInit } from '../../src/wire/protocol.generated.ts';
+import { inState } from '../inventory/machines.ts';
+import { onWire } from '../workers/listing-fixture.ts';
+import { need, S } from './fixture.ts';
+
+/** A few machines each. */
+const PART_BYTES = 500;
+const IDS = Array.from({ length: 40 }, (_, index) => `m-${String(index).padStart(2, '0')}`);
+const FLEET = IDS.map((id) => onWire(inState(S.Idle, { id, instanceType: 'a' })));
+
+type Bend = (part: ListAnswer, index: number, provider: number) => ListAnswer | Promise<ListAnswer>;
+
+/** Providers whose listings a test writes, each machine as it stands there; local bootstraps, no operators. */
+class Parts {
+  readonly time = new VirtualTime(Date.UTC(2026, 0, 1));
+  readonly cycles: CycleReport[] = [];
+  readonly events: ShardEvent[] = [];
+  readonly listings: ListingReport[] = [];
+  readonly requests: ListRequest[] = [];
+  readonly reads: string[] = [];
+  /** What each provider lists. */
+  readonly machines: MachineInit[][];
+  /** What comes after it: bytes that are no field. */
+  tail = new Uint8Array(0);
+  /** Looks at, delays or replaces parts; the first has index 0. */
+  bend: Bend = (part) => part;
+  partCount = 0;
+  released = 0;
+  readonly shard: Shard;
+
+  constructor(machines: MachineInit[][], change: Partial<ShardSettings> = {}) {
+    this.machines = machines;
+    const settings: ShardSettings = {
+      ...SHARD_DEFAULTS,
+      machinesMax: 256,
+      checkEveryCycles: 0,
+      localBootstrapBlob: new Uint8Array(1),
+      hasRollupGuard: false,
+      ...change,
+    };
+    const tables = createTables({ ...settings, guards: true });
+    const port = new SimulatedProviderPort({
+      links: machines.map((_, index) => ({
+        name: `p${index}`,
+        provider: new SimulatedProvider({ settings: { seed: 1 }, timers: this.time.timers() }),
+        network: new Network(this.time, new Random(index)),
+        bendListing: () => this.#bytesOf(index),
+      })),
+      inventory: tables.inventory.share(),
+      shardId: settings.shardId,
+      epoch: 1,
+      clock: this.time,
+      listingPartBytes: PART_BYTES,
+    });
+    this.shard = new Shard({
+      settings,
+      tables,
+      epoch: 1,
+      providers: {
+        names: port.names,
+        call: (call) => port.call(call),
+        read: (read) => {
+          this.reads.push(read.machineId);
+          return port.read(read);
+        },
+        list: async (request) => {
+          this.requests.push(request);
+          return this.#handOver(await port.list(request), 0, request.provider);
+        },
+      },
+      observer: {
+        audits: false,
+        cycleEnded: (report) => this.cycles.push(report),
+        actionEnded: () => {},
+        listingEnded: (report) => this.listings.push(report),
+        happened: (event) => this.events.push(event),
+      },
+      clock: this.time,
+      scheduler: this.time,
+      stopwatch: () => this.time.nowMs(),
+    });
+  }
+
+  run(seconds: number): Promise<void> {
+    return this.time.advance(seconds * 1000);
+  }
+
+  demand(count: number): void {
+    const rows = [need(count)];
+    const steps = this.shard.acceptRollup('c1', new Uint32Array(2), (index) => rows[index]!);
+    for (let step = steps.next(); !step.done; step = steps.next());
+  }
+
+  get(id: string) {
+    const { inventory } = this.shard;
+    return inventory.get(inventory.find(id));
+  }
+
+  ownerOf(id: string): number {
+    const { inventory } = this.shard;
+    return inventory.columns.provider[inventory.find(id)]!;
+  }
+
+  /** Actions so far. */
+  enqueued(): number {
+    return this.cycles
+      .flatMap(({ enqueued }) => Object.values(enqueued))
+      .reduce((sum, count) => sum + count, 0);
+  }
+
+  async #handOver(answer: ListAnswer, index: number, provider: number): Promise<ListAnswer> {
+    this.partCount++;
+    const bent = await this.bend(answer, index, provider);
+    if (bent.kind !== 'listed') return bent;
+    const { next } = bent;
+    const release = () => {
+      this.released++;
+    };
+    if (next === undefined) return { ...bent, release };
+    return { ...bent, release, next: async () => this.#handOver(await next(), index + 1, provider) };
+  }
+
+  #bytesOf(provider: number): Uint8Array {
+    const machines = this.machines[provider]!;
+    const bytes = encode('MachineList', { machines, revision: Buffer.from(`r-${machines.length}`) });
+    return Buffer.concat([bytes, this.tail]);
+  }
+}
+
+describe('a first listing in parts', () => {
+  it('S1: is one listing: every machine is known, counted once, and the cursor is kept', async () => {
+    const world = new Parts([FLEET], { isIncremental: true });
+    world.shard.start();
+    await world.run(5);
+    expect(world.partCount).toBeGreaterThan(5);
+    expect(world.released).toBe(world.partCount);
+    expect(world.shard.inventory.count).toBe(40);
+    expect(world.listings).toMatchObject([{ failure: '', isFull: true, listedCount: 40, newCount: 40 }]);
+    expect(world.shard.counters).toMatchObject({ rowsNew: 40, rowsChanged: 0 });
+    await world.run(10);
+    expect(world.requests.map(({ sinceRevision }) => Buffer.from(sinceRevision).toString())).toEqual([
+      '',
+      'r-40',
+    ]);
+  });
+
+  it('C2: nothing is done before the last part is applied, however late it is', async () => {
+    const world = new Parts([FLEET]);
+    let come: () => void = () => {};
+    world.bend = (part) => {
+      if (part.kind !== 'listed' || part.next !== undefined) return part;
+      return new Promise((resolve) => {
+        come = () => resolve(part);
+      });
+    };
+    world.shard.start();
+    world.demand(5);
+    await world.run(35);
+    const knownCount = world.shard.inventory.count;
+    expect(knownCount).toBeGreaterThan(20);
+    expect(knownCount).toBeLessThan(40);
+    expect(world.cycles.length).toBeGreaterThan(1);
+    expect(world.cycles.map(({ changedMachines }) => changedMachines)).toEqual(world.cycles.map(() => 0));
+    expect(world.enqueued()).toBe(0);
+    expect(world.shard.heldBack()).toContain('p0');
+    expect(world.listings).toEqual([]);
+    come();
+    await world.run(20);
+    expect(world.shard.heldBack()).toBe('');
+    expect(world.enqueued()).toBeGreaterThan(0);
+  });
+
+  it('S7: fails as a whole where a later part is no message; what was said stays, and the next one is ordinary', async () => {
+    const world = new Parts([FLEET], { isIncremental: true });
+    world.tail = new Uint8Array([0x0a, 0xff]);
+    world.machines[0] = [...FLEET, { ...FLEET[0]!, id: 'odd', pricePerHour: -1 }];
+    world.shard.start();
+    world.demand(5);
+    await world.run(5);
+    const knownCount = world.shard.inventory.count;
+    expect(knownCount).toBeGreaterThan(20);
+    expect(world.listings).toMatchObject([
+      { failure: expect.stringMatching(/^malformed: .*byte/), answerBytes: 0, listedCount: 0 },
+    ]);
+    expect(world.shard.counters).toMatchObject({ failedListings: 1, rejected: { price: 0 } });
+    expect(world.shard.heldBack()).toContain('p0');
+    expect(world.enqueued()).toBe(0);
+    world.tail = new Uint8Array(0);
+    const { partCount } = world;
+    await world.run(10);
+    expect(world.partCount).toBe(partCount + 1); // whole
+    expect(world.requests[1]!.sinceRevision.length).toBe(0);
+    expect(world.listings[1]).toMatchObject({ failure: '', isFull: true, listedCount: 40 });
+    expect(world.listings[1]!.newCount).toBe(40 - knownCount);
+    expect(world.shard.counters).toMatchObject({ rowsNew: 40, rejected: { price: 1 } });
+    expect(world.enqueued()).toBeGreaterThan(0);
+  });
+
+  it('S7: a thread that dies in between is a failed listing', async () => {
+    const world = new Parts([FLEET]);
+    world.bend = (part, index) =>
+      index === 2 ? { kind: 'worker_lost', detail: 'died', durationMs: 7 } : part;
+    world.shard.start();
+    await world.run(5);
+    expect(world.listings).toMatchObject([{ failure: 'worker_lost: died', durationMs: 7 }]);
+    expect(world.shard.counters.failedListings).toBe(1);
+    expect(world.released).toBe(2);
+    expect(world.shard.heldBack()).toContain('p0');
+  });
+
+  it('V1: refused records are counted once, by reason, and told once', async () => {
+    const odd = [
+      { ...FLEET[0]!, id: 'price-1', pricePerHour: -1 },
+      { ...FLEET[0]!, id: 'price-2', pricePerHour: Number.NaN },
+      { ...FLEET[0]!, id: 'chance', interruptionProbability: 2 },
+      { ...FLEET[0]!, id: 'state', state: 99 },
+    ];
+    const at = (index: number) => FLEET.slice(10 * index, 10 * index + 10);
+    const machines = odd.flatMap((record, index) => [record, ...at(index)]);
+    const world = new Parts([machines]);
+    world.shard.start();
+    await world.run(5);
+    const rejected = { price: 2, interruption_probability: 1, structural: 1 };
+    expect(world.listings).toMatchObject([{ listedCount: 40, newCount: 40, rejected }]);
+    expect(world.shard.counters.rejected).toEqual(rejected);
+    expect(world.events.filter(({ kind }) => kind === 'record_rejected')).toHaveLength(1);
+    expect(world.shard.inventory.find('state')).toBe(0);
+  });
+
+  it('S1: of an id that stands in two parts the last valid record counts, at once and without a doubt', async () => {
+    const bound = (id: string, cluster: string) => onWire(inState(S.Configured, { id, cluster }));
+    const draining = onWire(inState(S.Draining, { id: 'm-02', cluster: 'c9' }));
+    const later: MachineInit[] = [
+      { ...FLEET[0]!, pricePerHour: 7 }, // the same state
+      bound('m-01', 'c7'), // states that cannot follow from Idle
+      draining,
+      { ...FLEET[3]!, pricePerHour: -1 }, // refused: the first one stays
+      onWire(inState(S.Speculative, { id: 'm-04' })),
+      { ...FLEET[0]!, pricePerHour: 8 }, // a third time
+    ];
+    const machines = [...FLEET.slice(0, 4), bound('m-04', 'c4'), ...FLEET.slice(5), ...later];
+    const world = new Parts([machines]);
+    world.shard.start();
+    await world.run(1);
+    expect(world.listings).toMatchObject([
+      { listedCount: 40, newCount: 40, changedCount: 0, parkedCount: 0, doubtedCount: 0 },
+    ]);
+    expect(world.shard.counters).toMatchObject({ rowsNew: 40, rowsChanged: 0, wordsConfirmed: 0 });
+    expect(world.reads).toEqual([]);
+    expect(world.get('m-00').pricePerHourUsd).toBe(8);
+    expect(world.get('m-01')).toMatchObject({ state: S.Configured, cluster: 'c7' });
+    expect(world.get('m-02')).toMatchObject({ state: S.Draining, cluster: 'c9' });
+    expect(world.get('m-03')).toMatchObject({ state: S.Idle, pricePerHourUsd: FLEET[3]!.pricePerHour });
+    expect(world.get('m-04')).toMatchObject({ state: S.Speculative, cluster: '', assignment: null });
+    // P6: found so by the first listing, whichever record said it.
+    const { inventory } = world.shard;
+    expect(inventory.hasFlag(inventory.find('m-02'), Flag.FoundDraining)).toBe(true);
+    expect(world.machines[0]).toHaveLength(46);
+  });
+
+  it('S1: says the same of repeated ids as a listing that comes whole', async () => {
+    const random = new Random(3);
+    const states = [S.Idle, S.Configured, S.Failed, S.Speculative, S.Draining] as const;
+    const machines = Array.from({ length: 120 }, () => {
+      const id = IDS[random.below(IDS.length)]!;
+      return onWire(inState(states[random.below(states.length)]!, { id, pricePerHourUsd: random.below(9) }));
+    });
+    const known = async (isInParts: boolean) => {
+      const world = new Parts([machines]);
+      // Another provider's machine is known already: then it comes whole.
+      if (!isInParts) world.shard.inventory.insert(inState(S.Speculative, { id: 'other' }), 9, 0);
+      world.shard.start();
+      await world.run(1);
+      const { inventory } = world.shard;
+      expect(world.partCount > 1).toBe(isInParts);
+      const { listedCount, newCount, changedCount, doubtedCount } = world.listings[0]!;
+      const rows = IDS.filter((id) => inventory.find(id) !== 0).map((id) => [
+        inventory.get(inventory.find(id)),
+        STATE_NAMES[inventory.stateOf(inventory.find(id))],
+        inventory.hasFlag(inventory.find(id), Flag.FoundDraining),
+      ]);
+      return { rows, listedCount, newCount, changedCount, doubtedCount };
+    };
+    expect(await known(true)).toEqual(await known(false));
+  });
+
+  it('S1: two providers that are first listed at a time: an id of both is the one’s that is first, and counted once', async () => {
+    // Every fourth machine is listed by both, and one of those twice.
+    const theirs = IDS.map((id, index) => ({ ...FLEET[index]!, id: index % 4 === 0 ? id : `w-${id}` }));
+    const world = new Parts([theirs, [...FLEET, FLEET[20]!]]);
+    // The second part of the one comes when the other is known.
+    let come: () => void = () => {};
+    world.bend = (part, index, provider) =>
+      provider !== 1 || index !== 1
+        ? part
+        : new Promise((resolve) => {
+            come = () => resolve(part);
+          });
+    world.shard.start();
+    await world.run(5);
+    const firstCount = world.shard.counters.rowsNew - 40;
+    expect(firstCount).toBeGreaterThan(0);
+    expect(firstCount).toBeLessThan(30);
+    world.time.after(0, come);
+    await world.run(1);
+    const { inventory, counters } = world.shard;
+    expect(inventory.count).toBe(70);
+    expect(counters).toMatchObject({ rowsNew: 70, rejected: { structural: 10 } });
+    expect(world.events.filter(({ kind }) => kind === 'inventory_full')).toEqual([]);
+    expect(world.listings.map(({ provider, failure }) => [provider, failure])).toEqual([
+      ['p0', ''],
+      ['p1', ''],
+    ]);
+    expect([world.ownerOf('m-01'), world.ownerOf('w-m-01'), world.ownerOf('m-20')]).toEqual([1, 0, 0]);
+    expect(world.shard.heldBack()).toBe('');
+  });
+
+  it('leaves the thread to others between two parts, also when the next one is there already', async () => {
+    const world = new Parts([FLEET]);
+    let turns = 0;
+    const counts: number[] = [];
+    world.bend = (part) => {
+      counts.push(turns);
+      return part;
+    };
+    const yielding = world.time.yield.bind(world.time);
+    world.time.yield = () => {
+      turns++;
+      return yielding();
+    };
+    world.shard.start();
+    await world.run(5);
+    // The next part is asked for before this one is applied: each finds the turn of the one before it.
+    expect(counts).toEqual(counts.map((_, index) => Math.max(0, index - 1)));
+  });
+
+  it('a shard that stops asks for no further part, applies nothing more, and gives back what it has', async () => {
+    const world = new Parts([FLEET]);
+    let come: () => void = () => {};
+    world.bend = (part, index) =>
+      index !== 2
+        ? part
+        : new Promise((resolve) => {
+            come = () => resolve(part);
+          });
+    world.shard.start();
+    await world.run(1);
+    const knownCount = world.shard.inventory.count;
+    void world.shard.stop(0);
+    world.time.after(0, come);
+    await world.run(5);
+    expect(world.partCount).toBe(3);
+    expect(world.released).toBe(3);
+    expect(world.shard.inventory.count).toBe(knownCount);
+    expect(world.listings).toEqual([]);
+  });
+});
