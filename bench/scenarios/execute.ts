@@ -100,6 +100,7 @@ function openPool(address: string, threads: number): ProviderPool {
     inventory: inventory.share(),
     threads,
     executeConcurrency: IN_FLIGHT,
+    listingPartBytes: 2 ** 30, // all ids in one answer, however many are asked for
   });
 }
 
