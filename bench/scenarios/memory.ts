@@ -11,7 +11,7 @@ import { scrape, settle } from '../soak/settle.ts';
 import { SoakWorld } from '../soak/world.ts';
 
 const MACHINES_PER_CLUSTER = 250;
-const SAMPLE_EVERY_MS = 500;
+const SAMPLE_EVERY_MS = 3_900;
 /** The limits are in millions of bytes, as the kernel's kB are not. */
 const BYTES_PER_KB = 1024;
 const BYTES_PER_MB = 1e6;

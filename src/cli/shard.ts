@@ -10,6 +10,7 @@ import {
 import { printConfig, shardHelpText } from '../config/texts.ts';
 import { createLogger, type RootLogger } from '../observe/log.ts';
 import { EXIT_OK, exitCodeOf } from './exit.ts';
+import { keepHeapSmall } from './heap.ts';
 import { ShardService } from './shard-service.ts';
 import { versionOf } from './version.ts';
 
@@ -31,6 +32,7 @@ export function run(argv: readonly string[]): Promise<number> {
 }
 
 async function serve(loaded: LoadedConfig, sources: ConfigSources): Promise<number> {
+  keepHeapSmall();
   const { config } = loaded;
   const version = versionOf();
   const log = createLogger({

@@ -1,10 +1,12 @@
 /**
  * A list of slots that a cycle fills and empties. A first cycle puts every machine on some of them: as arrays of the heap
- * they would be copied by each of its collections.
+ * they would be copied by each of its collections, and afterwards they would lie there for as few as a cycle brings.
  */
 import { columnU32, widerU32 } from './columns.ts';
 
 const SLOTS_AT_START = 64;
+/** Room for more is given back when the list is emptied. */
+const SLOTS_KEPT_MAX = 65_536;
 
 export class SlotList {
   /** The first `count` of these. Replaced when the list grows. */
@@ -19,9 +21,11 @@ export class SlotList {
   dropFirst(count: number): void {
     this.slots.copyWithin(0, count, this.count);
     this.count -= count;
+    if (this.count === 0) this.clear();
   }
 
   clear(): void {
     this.count = 0;
+    if (this.slots.length > SLOTS_KEPT_MAX) this.slots = columnU32(SLOTS_AT_START);
   }
 }

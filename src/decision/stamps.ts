@@ -69,7 +69,7 @@ export class StampTable {
   unmetFor = columnU32(STAMPS_AT_START);
   parkFor = columnU32(STAMPS_AT_START);
   #stampsOf = columnU32(STAMPS_AT_START);
-  readonly #index = new StampIndex();
+  readonly #index = new StampIndex(this);
   #free: number[] = [];
   /** The one that was asked for last. */
   #last = 0;
@@ -140,7 +140,7 @@ export class StampTable {
       this.parkFor[stamp] = before.parkFor;
     }
     this.#liveCount++;
-    this.#index.add(cluster, fingerprint, group, stamp);
+    this.#index.add(cluster, stamp);
     return stamp;
   }
 
@@ -198,7 +198,7 @@ export class StampTable {
     if (this.references[stamp] === 0) fail(`stamp ${stamp} is not in use`);
     if (--this.references[stamp]! > 0) return;
     if (this.list[stamp] !== 0) fail(`stamp ${stamp} is given back with machines on its list`);
-    this.#index.remove(this.cluster[stamp]!, this.fingerprint[stamp]!, this.group[stamp]!);
+    this.#index.remove(this.cluster[stamp]!, stamp);
     this.#stampsOf[this.group[stamp]!]!--;
     this.#fingerprints.release(this.fingerprint[stamp]!);
     this.#groups.release(this.group[stamp]!);

@@ -55,7 +55,7 @@ export class Sync {
   readonly #parts: SyncParts;
   readonly #rowChanges: RowChanges;
   /** The changed slots, put here by the engine; as many as there can be. */
-  readonly changed: Uint32Array;
+  changed: Uint32Array;
   /** Clusters that credit has to look at. */
   readonly touched = new Set<ClusterState>();
   /** Every cluster, by id. */
@@ -96,6 +96,8 @@ export class Sync {
     this.#parts.order.refresh();
     for (const cluster of this.touched) if (cluster.stale) this.#rebuild(cluster);
     this.#rankClusters();
+    // Pages that only a first cycle writes to are given back.
+    if (changedMachines > MANY_CHANGED) this.changed = columnU32(this.changed.length);
   }
 
   /** A first cycle brings everything at once: its tables grow to about their size, and not twice to half of it. */
