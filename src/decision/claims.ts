@@ -123,7 +123,11 @@ export class Claims {
   /** Appends the machines of a need that are not stamped for it. */
   collectForeign(need: number, out: number[]): void {
     let count = this.#needs.claimCount[need]! - this.#needs.ownCount[need]!;
-    for (let slot = this.#needs.firstClaim[need]!; count > 0; slot = this.#fleet.nextClaim[slot]!) {
+    for (
+      let slot = this.#needs.firstClaim[need]!;
+      count > 0 && slot !== 0;
+      slot = this.#fleet.nextClaim[slot]!
+    ) {
       if (this.#isOwn(need, slot)) continue;
       out.push(slot);
       count--;

@@ -37,7 +37,7 @@ export class Credit {
   readonly #fresh: FreshMachines;
   /** Machines of others that the need which is looked at may have instead of what it has … */
   readonly #found: number[] = [];
-  /** … and those of its own that became available to it. */
+  /** … and those of its own that became available to it; empty if those are many. */
   readonly #own: number[] = [];
   /** The walk passed over a machine that it could have taken and that had nothing of what remained. */
   #hasPassed = false;
@@ -232,7 +232,7 @@ export class Credit {
     const need = cluster.needStart + index;
     const { families, shape, role, inventory } = this.#fleet;
     let family = needs.ownFamily[need]!;
-    if (family === MIXED || needs.has(need, Mark.Passed)) return false;
+    if (this.#own.length === 0 || family === MIXED || needs.has(need, Mark.Passed)) return false;
     const filter = this.#filters.get(needs.filter[need]!);
     for (const slot of this.#own) {
       if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) return false; // X11

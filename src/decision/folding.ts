@@ -59,10 +59,12 @@ export class Folding {
 
   /** Decides which rows of the group fold, and whether that depends on the free machines. */
   #refoldGroup(cluster: ClusterState, group: number): void {
-    const { held } = this.#fleet.stamps;
+    const { held, rowCount } = this.#fleet.stamps;
     const { groups, groupRows, rowFit, rowFolds, rowStamp } = cluster;
     const aggregate = groups.aggregate(group);
     const rowsEnd = groups.rowsEnd(group);
+    // A row that has the fold's name itself: the two could not be told apart by their machines (docs/adr/0040).
+    const isNameTaken = rowCount[groups.stamp(group)]! > 0;
     let differs = false;
     let foldedCount = 0;
     let firstFolded = -1;
@@ -74,7 +76,7 @@ export class Folding {
     for (let position = groups.rowsStart(group); position < rowsEnd; position++) {
       const row = groupRows[position]!;
       let folds = false;
-      if (held[rowStamp[row]!] === 0) {
+      if (!isNameTaken && held[rowStamp[row]!] === 0) {
         // It has no machines of its own (nor a stamp, mostly), which would make it a gang.
         const fit = this.#filters.get(rowFit[row]!);
         if (fit !== fitOfOwn) {

@@ -14,6 +14,10 @@ import { Mark, type NeedColumns, NeedKind } from './need-columns.ts';
 /** So many that joined are put in their places one by one; more are sorted. */
 const INSERTED_MAX = 4;
 
+/** Own machines are told apart by comparing each with each, and by reading all that is fresh for each need. */
+const FEW_OWN = 32;
+const FEW_FRESH = 512;
+
 interface FamilyFresh {
   readonly family: number;
   readonly slots: number[];
@@ -62,7 +66,10 @@ export class FreshMachines {
     }
   }
 
-  /** At the turn of a need that was marked: its own machines that are left for it and that it does not have; whether there are any. */
+  /**
+   * At the turn of a need that was marked: whether machines of its own are left for it that it does not have. Those are in
+   * `out`, if they are few among few; a price that moves for a whole offering makes every machine fresh.
+   */
   collectOwn(cluster: ClusterState, index: number, out: number[]): boolean {
     const { stamp, claim } = this.#fleet;
     const need = cluster.needStart + index;
@@ -72,7 +79,11 @@ export class FreshMachines {
     this.#needs.set(need, Mark.OwnFresh, false);
     for (const slot of cluster.fresh) {
       if (stamp[slot] !== own && (plain === 0 || stamp[slot] !== plain)) continue;
-      if ((claim[slot] === 0 || claim[slot]! > index + 1) && !out.includes(slot)) out.push(slot);
+      if (claim[slot] !== 0 && claim[slot]! <= index + 1) continue;
+      if (!out.includes(slot)) out.push(slot);
+      if (cluster.fresh.length <= FEW_FRESH && out.length <= FEW_OWN) continue;
+      out.length = 0;
+      return true;
     }
     return out.length > 0;
   }

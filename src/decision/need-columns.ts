@@ -64,7 +64,7 @@ export const Mark = {
   Parked: 16,
   /** Its walk passed over a machine that it may take, and that had nothing of what remained then. */
   Passed: 64,
-  /** Lost a machine that was not stamped for it: it may be credited again from where it stopped. */
+  /** Lost a machine that was not stamped for it, or one of its own that are counted: it is credited again from where it stopped. */
   Lost: 128,
   /** A machine that is stamped for it became available to others, and perhaps to it. */
   OwnFresh: 256,

@@ -36,4 +36,23 @@ describe('a fleet in which prices move, machines fail and roll-ups change', () =
       expect(actionCount).toBeGreaterThan(50);
     }, 120_000);
   }
+
+  it('is decided as from scratch when the price of every machine moves at once', () => {
+    const churning = new ChurningFleet(6_000, 2, 60);
+    const { inventory, needs, engine } = churning.fleet;
+    const holds = { onDemandMs: 600_000, spotMs: 60_000 };
+    const options = { inventory, needs, hasSession: () => true, holds };
+    for (const factor of [1.5, 0.5, 2]) {
+      churning.settle();
+      churning.fleet.nowMs += 10_000;
+      const { nowMs } = churning.fleet;
+      for (const slot of inventory.slotsById) {
+        const pricePerHourUsd = inventory.columns.pricePerHourUsd[slot]! * factor;
+        inventory.apply(slot, { pricePerHourUsd }, nowMs);
+      }
+      const { cost, differences } = decideChecked(engine, options, { nowMs, isOrdinary: true });
+      expect(cost.changedMachines).toBeGreaterThan(5_000);
+      expect(differences, `prices times ${factor}`).toEqual({ actions: 0, claims: 0, verdicts: 0 });
+    }
+  });
 });

@@ -94,6 +94,22 @@ describe('A1 (ours)', () => {
     expect(loop.isCovered()).toBe(true);
   });
 
+  it('a need that has the name of a fold is decided alike from scratch and incrementally, as its machines come and go', () => {
+    const jobs = ['job-1', 'job-2'].map((group) => gang(group, 2));
+    const named = need({ group: 'fold:cpu=2', aggregate: cpus(16) });
+    const stamp = stampFor('alpha', named);
+    const loop = loopOf([configured('m-1', stamp)], [...jobs, named]);
+    for (const id of ['m-2', 'm-3', 'm-4']) {
+      expect(loop.checkedCycle(true).differences).toEqual({ actions: 0, claims: 0, verdicts: 0 });
+      loop.add(configured(id, stamp));
+    }
+    for (const id of ['m-1', 'm-2']) {
+      expect(loop.checkedCycle(true).differences).toEqual({ actions: 0, claims: 0, verdicts: 0 });
+      loop.inventory.remove(loop.inventory.find(id));
+    }
+    expect(loop.checkedCycle(true).differences).toEqual({ actions: 0, claims: 0, verdicts: 0 });
+  });
+
   it('a fold gives up no machine that holds a whole gang, though the others cover the sum', () => {
     const jobs = ['job-1', 'job-2', 'job-3', 'job-4'].map((group) => gang(group, 2));
     const stamp = foldStamp(jobs[0]!, 'fold:cpu=2');

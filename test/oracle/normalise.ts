@@ -83,15 +83,22 @@ function foldOf(members: OriginalNeed[]): LiveNeed {
  * "A need with a Same requirement needs no co-location if its whole aggregate and its min_unit fit one machine that matches
  * it […], and it holds no machine stamped with its own fingerprint and group (Creating, Configuring, Configured, enqueued, or
  * draining for it)." The first half is `gangsThatFit` being at least 1.
- * READING: a stuck machine is held too, since X11 takes it out of A2 and P6 only.
+ * READING: a stuck machine is held too, since X11 takes it out of A2 and P6 only. OURS: none folds where a need has the fold's name
+ * itself (docs/adr/0040).
  */
 function needsNoColocation(world: World, possible: readonly LiveNeed[], need: OriginalNeed): boolean {
-  if (need.sameKeys.length === 0) return false;
+  if (need.sameKeys.length === 0 || isNameTaken(foldOf([need]))) return false;
   const holds = world.machines.some(
     (machine) =>
       isDrainingFor(machine, need) || (isHeld(machine) && isStampedFor(machine.stamp, alone(need))),
   );
   return !holds && gangsThatFit(world, possible, need) >= 1;
+}
+
+function isNameTaken(fold: LiveNeed): boolean {
+  return fold.cluster.needs.some(
+    (other) => other.group === fold.group && fingerprintOf(other) === fold.fingerprint,
+  );
 }
 
 function isHeld(machine: WorldMachine): boolean {

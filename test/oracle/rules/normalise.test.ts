@@ -224,6 +224,15 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(gangs.map((one) => verdictOf(result, 'alpha', one).satisfied)).toEqual([true, true, true]);
   });
 
+  it('A1 (ours): gangs do not fold where a need has the name of their fold itself', () => {
+    const jobs = [gang('job-1', 2), gang('job-2', 2)];
+    const plain = need({ group: 'fold:cpu=2' });
+    const fleet = ['m-1', 'm-2', 'm-3'].map((id) => idle(id));
+    const result = decideWith(world(fleet, [cluster('alpha', [...jobs, plain])]));
+    expect(jobs.map((one) => verdictOf(result, 'alpha', one).domain)).toEqual(['rack-1', 'rack-1']);
+    expect(verdictOf(result, 'alpha', plain)).toMatchObject({ satisfied: true, claimed: 1 });
+  });
+
   it('A1 (ours): a fold that is barred lacks whole gangs, the last members first', () => {
     const gangs = [gang('job-1', 2), gang('job-2', 2), gang('job-3', 2)];
     const stamp = stampFor('alpha', gangs[0]!, {
