@@ -4,7 +4,7 @@
  * a roll-up every ten seconds, in which 1 % of the rows differ. Operations finish 100 ms after their ack (X13). As the
  * operators see it, from the roll-up that asked to the node that is Configured. Listings are incremental: full ones, 450 MB every
  * ten seconds, are more than two cores can do beside all this. Watched for four minutes: what piles up shows later than in the first
- * one. After about six the cheapest zone is full (needs that any zone serves go there), and what is measured is the wait for machines.
+ * one. After five or six the cheapest zone is full (needs that any zone serves go there), and what is measured is the wait for machines.
  */
 import type { Scenario } from '../harness.ts';
 import { watchBindings } from '../soak/watch.ts';

@@ -11,6 +11,7 @@ import { scrape, settle } from '../soak/settle.ts';
 import { SoakWorld } from '../soak/world.ts';
 
 const MACHINES_PER_CLUSTER = 250;
+/** As seldom as a scraper asks, whose answer is garbage too; and not in step with listings, which come every ten seconds. */
 const SAMPLE_EVERY_MS = 3_900;
 /** The limits are in millions of bytes, as the kernel's kB are not. */
 const BYTES_PER_KB = 1024;

@@ -303,9 +303,17 @@ export class NeedColumns {
     vectors: VectorTable,
   ): number {
     const aggregate = this.aggregate[need]!;
-    return this.kind[need] === NeedKind.Fold
-      ? subtractGangs(remaining, row, vectors, aggregate, families, family)
-      : subtractCapacity(remaining, row, vectors, aggregate, families, family);
+    if (this.kind[need] !== NeedKind.Fold)
+      return subtractCapacity(remaining, row, vectors, aggregate, families, family);
+    const gangs = families.gangsPerMachine(family, aggregate);
+    const first = vectors.start[aggregate]!;
+    const count = vectors.length[aggregate]!;
+    if (gangs === 0 || count === 0 || remaining[row] === 0) return -1;
+    for (let index = 0; index < count; index++) {
+      const after = remaining[row + index]! - gangs * vectors.units[first + index]!;
+      remaining[row + index] = after > 0 ? after : 0;
+    }
+    return remaining[row]! > 0 ? count : 0; // all dimensions end together
   }
 
   #widen(last: number): void {
@@ -367,29 +375,6 @@ export function subtractCapacity(
     const wanted = remaining[row + index]!;
     const units = capacity[machine + dims[first + index]!]!;
     remaining[row + index] = units < wanted ? wanted - units : 0;
-  }
-  return left;
-}
-
-/** For a fold: the whole gangs that the machine holds, and no part of another one. */
-function subtractGangs(
-  remaining: Float64Array,
-  row: number,
-  vectors: VectorTable,
-  aggregate: number,
-  families: Families,
-  family: number,
-): number {
-  const { start, length, units } = vectors;
-  const first = start[aggregate]!;
-  const count = length[aggregate]!;
-  const gangs = families.gangsPerMachine(family, aggregate);
-  if (gangs === 0 || count === 0 || remaining[row] === 0) return -1;
-  let left = 0;
-  for (let index = 0; index < count; index++) {
-    const wanted = remaining[row + index]! - gangs * units[first + index]!;
-    remaining[row + index] = wanted > 0 ? wanted : 0;
-    if (wanted > 0) left++;
   }
   return left;
 }

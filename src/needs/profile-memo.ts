@@ -3,9 +3,8 @@
  * every cluster sends all its rows at once, hundreds of thousands with a few thousand profiles among them;
  * bringing each to its normal form to look it up would be most of the cost of reading a row.
  *
- * One spelling per profile, the latest, compared in full, so a stale or colliding hash costs a look-up and never a
- * wrong answer: the profile itself where it was written in its normal form, as most are, else a copy. At most as many
- * entries as there are profiles.
+ * One spelling per profile, the latest: a copy, compared in full, so a stale or colliding hash costs a
+ * look-up and never a wrong answer. At most as many entries as there are profiles.
  */
 import type { ProfileParts } from './requirements.ts';
 
@@ -25,11 +24,11 @@ export class ProfileMemo {
     return spelling !== undefined && isWrittenAlike(spelling.parts, parts) ? ref : 0;
   }
 
-  remember(ref: number, parts: ProfileParts, profile: ProfileParts): void {
+  remember(ref: number, parts: ProfileParts): void {
     this.forget(ref);
     const hash = hashOf(parts);
     this.#refByHash.set(hash, ref);
-    this.#spellings[ref] = { hash, parts: isWrittenAlike(profile, parts) ? profile : copyOf(parts) };
+    this.#spellings[ref] = { hash, parts: copyOf(parts) };
   }
 
   forget(ref: number): void {

@@ -115,7 +115,7 @@ export class ProfileTable {
       return remembered;
     }
     const ref = this.#internNormal(parts);
-    this.#memo.remember(ref, parts, this.get(ref));
+    this.#memo.remember(ref, parts);
     return ref;
   }
 

@@ -107,7 +107,7 @@ describe('profiles', () => {
     const memo = new ProfileMemo();
     const profileCount = 150_000; // of 2^30 hashes: about ten pairs share one
     const written = (ref: number) => parts({ requirements: [isIn('rack', `rack-${ref}`)] });
-    for (let ref = 1; ref <= profileCount; ref++) memo.remember(ref, written(ref), written(ref));
+    for (let ref = 1; ref <= profileCount; ref++) memo.remember(ref, written(ref));
     let displaced = 0;
     let mistaken = 0;
     for (let ref = 1; ref <= profileCount; ref++) {
