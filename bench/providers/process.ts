@@ -60,6 +60,7 @@ async function serve(plan: ProviderPlan): Promise<void> {
     provider.add(seed);
     ids.push(seed.id);
   }
+  provider.prepareListings();
   const random = new Random(SEED);
   const { address } = await serveProvider(provider, '127.0.0.1:0');
   let next = 0;

@@ -15,7 +15,7 @@ import { MachineDecoder } from '../../src/provider/decode/decoder.ts';
 import { idAt, machineAt } from '../../src/provider/decode/rows.ts';
 import { STAMP_KEY_NAMES, StampKey } from '../../src/provider/decode/stamp.ts';
 import { MachineListEncoder, MachineRow, type MachineRowSource } from '../../src/provider/encode/encoder.ts';
-import { encodeLabels, encodeShape, encodeShardMetadata, NO_BYTES } from '../../src/provider/encode/parts.ts';
+import { encodeLabels, encodeShape, NO_BYTES, shardMetadataView } from '../../src/provider/encode/parts.ts';
 import { reflectedType } from '../../src/wire/codec.ts';
 import type { MachineList } from '../../src/wire/protocol.generated.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
@@ -177,14 +177,16 @@ class FleetSource implements MachineRowSource {
     if (assignment === null) return NO_BYTES;
     let stamp = this.#stamps.get(assignment);
     if (stamp === undefined) {
-      stamp = encodeShardMetadata(
-        this.#shuffled({
-          [STAMP_KEY_NAMES[StampKey.Priority]]: String(assignment.priority),
-          [STAMP_KEY_NAMES[StampKey.InterruptionPenalty]]: dollars(assignment.interruptionPenalty),
-          [STAMP_KEY_NAMES[StampKey.ReclamationPenalty]]: dollars(assignment.reclamationPenalty),
-          [STAMP_KEY_NAMES[StampKey.Fingerprint]]: assignment.fingerprint,
-          [STAMP_KEY_NAMES[StampKey.Group]]: assignment.group,
-        }),
+      stamp = new Uint8Array(
+        shardMetadataView(
+          this.#shuffled({
+            [STAMP_KEY_NAMES[StampKey.Priority]]: String(assignment.priority),
+            [STAMP_KEY_NAMES[StampKey.InterruptionPenalty]]: dollars(assignment.interruptionPenalty),
+            [STAMP_KEY_NAMES[StampKey.ReclamationPenalty]]: dollars(assignment.reclamationPenalty),
+            [STAMP_KEY_NAMES[StampKey.Fingerprint]]: assignment.fingerprint,
+            [STAMP_KEY_NAMES[StampKey.Group]]: assignment.group,
+          }),
+        ),
       );
       this.#stamps.set(assignment, stamp);
     }

@@ -11,13 +11,19 @@ const LENGTH_BYTES_MAX = 5;
 const BYTES_MIN = 1024;
 
 export class ByteWriter {
-  #buffer = Buffer.allocUnsafeSlow(BYTES_MIN);
+  #buffer: Buffer = Buffer.allocUnsafeSlow(BYTES_MIN);
   at = 0;
 
   /** Starts anew in a buffer of its own: what `take` gave before stays as it is. */
   open(bytesExpected: number): void {
     this.#buffer = Buffer.allocUnsafeSlow(Math.max(BYTES_MIN, bytesExpected));
     this.at = 0;
+  }
+
+  /** Starts anew in this memory, from `at` on; what does not fit there would move into a larger one. */
+  openIn(memory: Buffer, at: number): void {
+    this.#buffer = memory;
+    this.at = at;
   }
 
   /** Starts anew in the same buffer: what `take` gave before is overwritten. */
@@ -41,7 +47,7 @@ export class ByteWriter {
 
   varint(value: number): void {
     assert(value >= 0 && value <= 0xffff_ffff, 'only unsigned 32-bit varints are written here');
-    this.reserve(LENGTH_BYTES_MAX);
+    this.reserve(varintBytes(value));
     let left = value;
     while (left > LENGTH_IN_ONE_BYTE_MAX) {
       this.#buffer[this.at++] = (left & 0x7f) | 0x80;
@@ -77,8 +83,7 @@ export class ByteWriter {
   /** `start` and `lengthBytes` as `openLength` gave and took them. */
   closeLength(start: number, lengthBytes = 1): void {
     let left = this.at - start;
-    const needed =
-      left <= LENGTH_IN_ONE_BYTE_MAX ? 1 : left < 1 << 14 ? 2 : left < 1 << 21 ? 3 : left < 1 << 28 ? 4 : 5;
+    const needed = varintBytes(left);
     if (needed !== lengthBytes) {
       this.reserve(LENGTH_BYTES_MAX);
       this.#buffer.copyWithin(start + needed - lengthBytes, start, this.at);
@@ -107,4 +112,9 @@ export class ByteWriter {
     this.at = start + text.length;
     this.closeLength(start);
   }
+}
+
+export function varintBytes(value: number): number {
+  if (value <= LENGTH_IN_ONE_BYTE_MAX) return 1;
+  return value < 1 << 14 ? 2 : value < 1 << 21 ? 3 : value < 1 << 28 ? 4 : 5;
 }

@@ -28,6 +28,7 @@ async function serve(flags: ProviderFlags): Promise<number> {
   // A restarted process forgets its removals, so it must not recognise the cursors of the one before.
   const provider = new SimulatedProvider({ settings: flags.settings, incarnation: Date.now() >>> 0 });
   for (const seed of generateMachines(CATALOGUES[flags.catalogue]!, flags.plan)) provider.add(seed);
+  provider.prepareListings();
   const served = await serveProvider(provider, flags.listen, {
     credentials: credentialsOf(flags),
     ...answerDelay(flags),

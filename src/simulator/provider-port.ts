@@ -23,6 +23,7 @@ import type {
   ProviderRead,
 } from '../shard/ports/providers.ts';
 import { encode } from '../wire/codec.ts';
+import { bytesOf } from '../wire/outgoing-message.ts';
 import type { Machine } from '../wire/protocol.generated.ts';
 import type { Network, Undelivered } from './network.ts';
 
@@ -155,7 +156,10 @@ function orMalformed(read: () => ListAnswer): ListAnswer {
 }
 
 function listBytes({ provider, bend }: SimulatedLink, sinceRevision: Uint8Array, isFull: boolean) {
-  if (bend === undefined || bend === null) return provider.encodeList({ sinceRevision });
+  if (bend === undefined || bend === null) {
+    const answer = provider.encodeList({ sinceRevision });
+    return answer.kind === 'ok' ? ({ kind: 'ok', value: bytesOf(answer.value) } as const) : answer;
+  }
   const answer = provider.list({ sinceRevision });
   if (answer.kind !== 'ok') return answer;
   const { machines, revision, deletedIds } = bend(answer.value, isFull);

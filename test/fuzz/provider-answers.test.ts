@@ -4,6 +4,7 @@ import { MachineDecoder } from '../../src/provider/decode/decoder.ts';
 import { machineAt } from '../../src/provider/decode/rows.ts';
 import { SimulatedProvider } from '../../src/provider/simulated/provider.ts';
 import { encode } from '../../src/wire/codec.ts';
+import { bytesOf } from '../../src/wire/outgoing-message.ts';
 import { machine, S } from '../shard/fixture.ts';
 import { CASES_MIN, fuzz, GROWN_BYTES_MAX } from './fuzzer.ts';
 
@@ -24,19 +25,19 @@ function provider(): SimulatedProvider {
   return made;
 }
 
-function bytesOf(made: SimulatedProvider): { list: Uint8Array; get: Uint8Array; ack: Uint8Array } {
+function answersOf(made: SimulatedProvider): { list: Uint8Array; get: Uint8Array; ack: Uint8Array } {
   const list = made.encodeList({});
   const get = made.get({ id: 'm-3' });
   if (list.kind !== 'ok' || get.kind !== 'ok') throw new Error('it answers');
   return {
-    list: list.value,
+    list: bytesOf(list.value),
     get: encode('Machine', get.value),
     ack: encode('TransitionAck', { operationId: 'op-1', machine: get.value }),
   };
 }
 
 it('a damaged listing, read or ack is rows, counted rejections or a typed error, and the next answer is read as ever', async () => {
-  const { list, get, ack } = bytesOf(provider());
+  const { list, get, ack } = answersOf(provider());
   const decoder = new MachineDecoder();
   const good = () => {
     const batch = decoder.decodeList(list);

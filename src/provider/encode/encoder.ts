@@ -29,7 +29,7 @@ export class MachineRow {
   shape: Uint8Array = NO_BYTES;
   /** From encodeLabels: labels beside those of the shape. */
   ownLabels: Uint8Array = NO_BYTES;
-  /** From encodeShardMetadata. */
+  /** From shardMetadataView. */
   shardMetadata: Uint8Array = NO_BYTES;
 }
 
@@ -85,7 +85,8 @@ export function encodeMachine(row: MachineRow): Buffer {
   return writer.take();
 }
 
-function writeMachine(writer: ByteWriter, row: MachineRow): void {
+/** The fields of one, in whatever order. */
+export function writeMachine(writer: ByteWriter, row: MachineRow): void {
   if (row.id !== '') writer.text(0x0a, row.id);
   if (row.state !== 0) {
     writer.tag(0x10);

@@ -43,8 +43,11 @@ export function encodeLabels(labels: StringMap): Uint8Array {
   return encodeEntries(0x52, labels);
 }
 
-export function encodeShardMetadata(metadata: StringMap): Uint8Array {
-  return encodeEntries(0x7a, metadata);
+/** For whoever copies it at once: it is overwritten by the next part that is encoded. */
+export function shardMetadataView(metadata: StringMap): Uint8Array {
+  writer.rewind();
+  writeEntries(0x7a, metadata);
+  return writer.take();
 }
 
 function encodeEntries(tag: number, entries: StringMap): Uint8Array {

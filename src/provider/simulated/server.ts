@@ -5,6 +5,7 @@
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
 import { ShardError } from '../../base/errors.ts';
 import { encode } from '../../wire/codec.ts';
+import { type OutgoingMessage, writtenInFrame } from '../../wire/outgoing-message.ts';
 import type { Machine } from '../../wire/protocol.generated.ts';
 import { rawCapacityProviderService } from '../../wire/services.ts';
 import { readInt64Fields } from './exact-token.ts';
@@ -28,8 +29,8 @@ export interface ProviderCalls {
   delete(call: DeleteCall): Answer<Ack>;
   get(call: { readonly id: string }): Answer<Machine>;
   list(call: ListCall): Answer<MachineListing>;
-  /** A MachineList as bytes; taken instead of `list` where there is one. */
-  encodeList?(call: ListCall): Answer<Uint8Array>;
+  /** A MachineList that is written as it is sent; taken instead of `list` where there is one. */
+  encodeList?(call: ListCall): Answer<OutgoingMessage>;
 }
 
 export interface ServeOptions {
@@ -89,13 +90,14 @@ export async function serveProvider(
   };
 }
 
-/** Requests whose token is read exactly: field numbers of shard_epoch and sequence_number. */
+/** Tokens are read exactly: field numbers of shard_epoch and sequence_number. */
 const SERVICE = {
   ...rawCapacityProviderService,
   Create: withExactToken(rawCapacityProviderService.Create, [4, 5]),
   Configure: withExactToken(rawCapacityProviderService.Configure, [5, 6]),
   Drain: withExactToken(rawCapacityProviderService.Drain, [4, 5]),
   Delete: withExactToken(rawCapacityProviderService.Delete, [3, 4]),
+  List: { ...rawCapacityProviderService.List, responseSerialize: writtenInFrame },
 };
 
 function withExactToken<
@@ -115,8 +117,8 @@ function withExactToken<
   };
 }
 
-type Call<Request> = ServerUnaryCall<Request, Uint8Array>;
-type Reply = sendUnaryData<Uint8Array>;
+type Call<Request> = ServerUnaryCall<Request, OutgoingMessage>;
+type Reply = sendUnaryData<OutgoingMessage>;
 
 function handlers(provider: ProviderCalls, answerDelayMs: (() => number) | null) {
   const ack = (reply: Reply, answer: Answer<Ack>) => {
@@ -134,11 +136,11 @@ function handlers(provider: ProviderCalls, answerDelayMs: (() => number) | null)
     List: (call: Call<ListCall>, reply: Reply) =>
       provider.encodeList === undefined
         ? send(reply, provider.list(call.request), (list) => encode('MachineList', list))
-        : send(reply, provider.encodeList(call.request), (bytes) => bytes),
+        : send(reply, provider.encodeList(call.request), (message) => message),
   };
 }
 
-function send<Value>(reply: Reply, answer: Answer<Value>, encoded: (value: Value) => Uint8Array): void {
+function send<Value>(reply: Reply, answer: Answer<Value>, encoded: (value: Value) => OutgoingMessage): void {
   if (answer.kind === 'ok') reply(null, encoded(answer.value));
   else if (answer.kind === 'refused') reply({ code: STATUS_NUMBERS[answer.code], details: answer.detail });
   // silent: the call stays open until its caller gives up

@@ -6,7 +6,7 @@ import {
   type MachineRow,
   MachineRow as Row,
 } from '../../../src/provider/encode/encoder.ts';
-import { encodeLabels, encodeShape, encodeShardMetadata } from '../../../src/provider/encode/parts.ts';
+import { encodeLabels, encodeShape, shardMetadataView } from '../../../src/provider/encode/parts.ts';
 import { decode, encode, toPlain } from '../../../src/wire/codec.ts';
 import type { MachineInit, MachineList } from '../../../src/wire/protocol.generated.ts';
 
@@ -46,7 +46,7 @@ function fill(row: MachineRow, given: Given): void {
   row.lastError = given.lastError;
   row.shape = encodeShape(given);
   row.ownLabels = encodeLabels(given.ownLabels);
-  row.shardMetadata = encodeShardMetadata(given.shardMetadata);
+  row.shardMetadata = shardMetadataView(given.shardMetadata);
 }
 
 /** The same as a message, for protobufjs to encode. */

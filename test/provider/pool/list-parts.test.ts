@@ -1,6 +1,7 @@
 /** A first listing that its thread hands over in parts: real threads, real gRPC, nothing of it lost or kept too long. */
 import { describe, expect, it } from 'vitest';
 import type { ListAnswer, Listing } from '../../../src/shard/ports/providers.ts';
+import { bytesOf } from '../../../src/wire/outgoing-message.ts';
 import { applyAll, machinesOf } from '../../workers/listing-fixture.ts';
 import { serve } from '../client/fixture.ts';
 import { rig, S, seed, seedIn } from '../simulated/fixture.ts';
@@ -81,7 +82,10 @@ describe('a first listing in parts', () => {
         const answer = provider.encodeList(call);
         if (answer.kind !== 'ok' || !isBroken) return answer;
         isBroken = false;
-        return { kind: 'ok', value: Buffer.concat([answer.value, Buffer.from([0x0a, 0xff])]) } as const;
+        return {
+          kind: 'ok',
+          value: Buffer.concat([bytesOf(answer.value), Buffer.from([0x0a, 0xff])]),
+        } as const;
       },
     });
     const test = startPool([(await serve(served)).address], PARTS);

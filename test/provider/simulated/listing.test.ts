@@ -3,10 +3,20 @@ import { describe, expect, it } from 'vitest';
 import { ALL_STATES } from '../../../src/machine/state.ts';
 import type { MachineListing, SimulatedProvider } from '../../../src/provider/simulated/provider.ts';
 import type { ListCall } from '../../../src/provider/simulated/requests.ts';
-import { rig, S, Shard, seed, seedIn, value } from './fixture.ts';
+import { decode, encode, toPlain } from '../../../src/wire/codec.ts';
+import { bytesOf } from '../../../src/wire/outgoing-message.ts';
+import { KIND, rig, S, Shard, seed, seedIn, value } from './fixture.ts';
 
 function list(provider: SimulatedProvider, call: ListCall = {}): MachineListing {
   return value(provider.list(call));
+}
+
+/** What the bytes of a listing mean, and what its messages do. */
+function bothWays(provider: SimulatedProvider, call: ListCall = {}) {
+  const { machines, revision, deletedIds } = list(provider, call);
+  const meant = encode('MachineList', { machines, revision, deletedIds: [...deletedIds] });
+  const written = bytesOf(value(provider.encodeList(call)));
+  return [written, meant].map((bytes) => toPlain('MachineList', decode('MachineList', bytes)));
 }
 
 const idsOf = (listing: MachineListing) => listing.machines.map(({ id }) => id);
@@ -20,6 +30,40 @@ describe('List', () => {
     const { machines } = list(provider);
     expect(machines.map(({ state }) => state)).toEqual(ALL_STATES);
     for (const machine of machines) expect(value(provider.get({ id: machine.id }))).toEqual(machine);
+  });
+
+  it('says the same as bytes, whatever changed since the bytes before', () => {
+    const more = { ...KIND, zone: 'zone-b', labels: { rack: 'r'.repeat(200) } };
+    const { provider } = rig(
+      {},
+      Array.from({ length: 2_100 }, (_, index) => ({
+        ...seedIn(ALL_STATES[index % ALL_STATES.length]!, `m-${index}`),
+        kind: index % 3 === 0 ? KIND : more,
+      })),
+    );
+    provider.prepareListings();
+    const shard = new Shard();
+    const isIdle = ALL_STATES.indexOf(S.Idle);
+    const changes: ((index: number) => void)[] = [
+      () => {},
+      (index) => provider.world.reprice(`m-${index}`, index),
+      (index) => provider.world.remove(`m-${index}`),
+      (index) => provider.add(seed(`new-${index}`)),
+      (index) => provider.world.fail(`m-${index + 1}`, 'ü'.repeat(index)),
+      (index) => {
+        const token = shard.next(`m-${index - (index % ALL_STATES.length) + isIdle}`);
+        provider.configure({ ...token, clusterId: 'green', shardMetadata: { long: 'x'.repeat(index) } });
+      },
+      (index) => provider.world.reset(`m-${index}`),
+    ];
+    for (const change of changes) {
+      const { revision: sinceRevision } = list(provider);
+      for (const index of [0, 700, 1_023, 1_024, 2_040]) change(index);
+      for (const call of [{}, { sinceRevision }, { maxResults: 50 }, { states: [S.Configured] }]) {
+        const [written, meant] = bothWays(provider, call);
+        expect(written).toEqual(meant);
+      }
+    }
   });
 
   it('filters by state; a state that nobody knows matches nothing', () => {
