@@ -4,9 +4,10 @@ import { move, transferableSymbol, valueSymbol } from 'piscina';
 import type { ListTask, ListTaskAnswer } from '../src/provider/pool/listing-lane.ts';
 import type { ListSetup } from '../src/provider/pool/setup.ts';
 import { receiveMessagesInPlace } from '../src/wire/messages-in-place.ts';
+import { notePieces } from './garbage.ts';
 import { ListRunner } from './list-runner.ts';
 
-receiveMessagesInPlace();
+receiveMessagesInPlace(notePieces);
 const runner = new ListRunner(workerData as ListSetup);
 
 export default async (task: ListTask): Promise<unknown> => {

@@ -62,8 +62,8 @@ export class SoakWorld {
     rmSync(this.#dataDir, { recursive: true, force: true });
   }
 
-  #spawn(command: string, flags: readonly string[], onLine?: (line: string) => void): Child {
-    const child = new Child(command, flags, onLine);
+  #spawn(command: string, flags: readonly string[], onLine: (line: string) => void = () => {}): Child {
+    const child = new Child(command, flags, { onLine });
     this.#children.push(child);
     return child;
   }

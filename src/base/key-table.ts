@@ -3,18 +3,21 @@
  * caller chooses the ref of each entry (a machine's slot, or the next free number), so an entry needs no
  * column but its address.
  *
- *   offset                 bytes         content
- *   0                      4             magic, refuses a foreign buffer
- *   4                      4             version, i32, Atomics only, odd while an entry is added or removed
- *   8                      4             entriesMax: refs are 1…entriesMax
- *   12                     4             bucketCount
- *   16                     4·buckets     bucket: tag << refBits | ref, 0 = empty
- *   16 + 4·buckets         4·(max + 1)   address of each ref's bytes in the arena (byte-arena.ts)
+ *   offset                 bytes          content
+ *   0                      4              magic, refuses a foreign buffer
+ *   4                      4              version, i32, Atomics only, odd while an entry is added or removed
+ *   8                      4              entriesMax: refs are 1…entriesMax
+ *   12                     4              segmentCount
+ *   16                     4              bucketsMax of a segment
+ *   20                     4·segments     buckets of each segment that are in use now
+ *   then                   4·max·segments bucket: tag << refBits | ref, 0 = empty
+ *   then                   4·(max + 1)    address of each ref's bytes in the arena (byte-arena.ts)
  *
- * Open addressing with linear probing: 5 buckets to 4 entries, so a full table still ends a probe after a few
- * buckets, and a half full one costs 10 bytes an entry. The tag is as many low bits of the hash as the word has
- * left; it spares nearly every comparison of bytes that would fail. Removal shifts the entries behind the hole
- * back, so there are no tombstones and look-ups never grow slower.
+ * Open addressing with linear probing, 5 buckets to 4 entries at most. The high bits of a hash choose the segment, which has
+ * room for its share of all entries and uses as much of it as it needs: it doubles when it fills up, so that a table for three
+ * million entries with half a million in it touches memory for those, and a doubling moves a few thousand entries at a time.
+ * The tag is as many low bits of the hash as the word has left; it spares nearly every comparison of bytes that would
+ * fail. Removal shifts the entries behind the hole back, so there are no tombstones and look-ups never grow slower.
  *
  * One thread writes. A reader in another thread repeats its look-up if the version moved meanwhile (seqlock.ts).
  */
@@ -23,10 +26,16 @@ import { ByteArena } from './byte-arena.ts';
 import { hashBytes } from './hash.ts';
 import { beginWrite, endWrite, isBeingWritten, isUnchanged, pauseReader } from './seqlock.ts';
 
-const MAGIC = 0x464b5431; // "FKT1"
+const MAGIC = 0x464b5432; // "FKT2"
 const VERSION = 1;
-const HEADER_WORDS = 4;
-const PAGE_BYTES = 4096;
+const HEADER_WORDS = 5;
+/** Tables of fewer entries are one segment, whose doubling takes less than a millisecond. */
+const SEGMENTED_ENTRIES_MIN = 65_536;
+const SEGMENTS = 64;
+const BUCKETS_AT_START = 16;
+const BUCKETS_PER_ENTRY = 1.25;
+/** Hashes are not spread evenly: the fullest of 64 segments has about 2 % more than the average of 10,000 entries. */
+const SHARE_MARGIN = 1.125;
 
 export interface SharedKeyTable {
   readonly words: SharedArrayBuffer;
@@ -40,20 +49,29 @@ export class KeyTable {
   readonly #versions: Int32Array<SharedArrayBuffer>;
   readonly #buckets: Uint32Array<SharedArrayBuffer>;
   readonly #addresses: Uint32Array<SharedArrayBuffer>;
-  readonly #bucketCount: number;
-  /** bucketCount / 2^32: scales a hash to a bucket without a power-of-two table. */
-  readonly #bucketScale: number;
+  /** Buckets in use, by segment. */
+  readonly #sizes: Uint32Array<SharedArrayBuffer>;
+  /** Entries, by segment. The writer's. */
+  readonly #counts: Uint32Array;
+  readonly #segmentBuckets: number;
+  /** segmentCount / 2^32: scales a hash to a segment, and what is left to a bucket in it. */
+  readonly #segmentScale: number;
   readonly #refMask: number;
 
   private constructor(words: SharedArrayBuffer, arena: ByteArena, isWriter: boolean) {
     const header = new Uint32Array(words, 0, HEADER_WORDS);
     assert(header[0] === MAGIC, 'not the buffer of a key table');
     this.entriesMax = header[2]!;
-    this.#bucketCount = header[3]!;
+    const segmentCount = header[3]!;
+    this.#segmentBuckets = header[4]!;
     this.#versions = new Int32Array(words, 0, HEADER_WORDS);
-    this.#buckets = new Uint32Array(words, HEADER_WORDS * 4, this.#bucketCount);
-    this.#addresses = new Uint32Array(words, (HEADER_WORDS + this.#bucketCount) * 4, this.entriesMax + 1);
-    this.#bucketScale = this.#bucketCount / 0x1_0000_0000;
+    const bucketWords = segmentCount * this.#segmentBuckets;
+    this.#sizes = new Uint32Array(words, HEADER_WORDS * 4, segmentCount);
+    this.#buckets = new Uint32Array(words, (HEADER_WORDS + segmentCount) * 4, bucketWords);
+    const addressesAt = HEADER_WORDS + segmentCount + bucketWords;
+    this.#addresses = new Uint32Array(words, addressesAt * 4, this.entriesMax + 1);
+    this.#counts = new Uint32Array(isWriter ? segmentCount : 0);
+    this.#segmentScale = segmentCount / 0x1_0000_0000;
     this.#refMask = 2 ** (32 - Math.clz32(this.entriesMax)) - 1;
     this.arena = arena;
     this.#isWriter = isWriter;
@@ -77,7 +95,9 @@ export class KeyTable {
     const entriesMax = Math.max(1, addresses.length - 1 + spareEntries);
     const table = new KeyTable(wordsFor(entriesMax), arena, true);
     table.#addresses.set(addresses);
-    for (let ref = 1; ref < addresses.length; ref++) if (addresses[ref] !== 0) table.#enter(ref);
+    for (let ref = 1; ref < addresses.length; ref++) {
+      if (addresses[ref] !== 0) table.#enter(ref, table.#hashAt(addresses[ref]!));
+    }
     return table;
   }
 
@@ -92,9 +112,9 @@ export class KeyTable {
 
   /** Bytes of memory behind the table with refs up to `refLimit`, as far as pages were touched. */
   bytesTouched(refLimit: number): number {
-    // Entries are spread over the buckets: each touches a page until all are touched.
-    const bucketBytes = Math.min(this.#bucketCount * 4, refLimit * PAGE_BYTES);
-    return bucketBytes + refLimit * 4 + this.arena.bytesTouched;
+    let bucketCount = 0;
+    for (const size of this.#sizes) bucketCount += size;
+    return (bucketCount + refLimit) * 4 + this.arena.bytesTouched;
   }
 
   /**
@@ -118,14 +138,15 @@ export class KeyTable {
     }
   }
 
-  /** Adds bytes that `find` did not find, under a ref that has none. False if the arena is full. */
+  /** Adds bytes that `find` did not find, under a ref that has none. False if there is no room for them. */
   add(ref: number, hash: number, bytes: Uint8Array, start: number, end: number): boolean {
     assert(this.#isWriter && ref >= 1 && ref <= this.entriesMax, 'the writer adds refs 1…entriesMax');
+    if (this.#counts[this.#segmentOf(hash)]! + 1 >= this.#segmentBuckets) return false;
     this.#beginWrite();
     const address = this.arena.store(bytes, start, end);
     if (address !== 0) {
-      this.#addresses[ref] = address;
       this.#enter(ref, hash);
+      this.#addresses[ref] = address;
     }
     this.#endWrite();
     return address !== 0;
@@ -136,11 +157,14 @@ export class KeyTable {
     assert(this.#isWriter && address !== 0, 'the writer removes a ref that is there');
     const hash = this.#hashAt(address);
     const word = this.#bucketWord(hash, ref);
-    const buckets = this.#buckets;
-    let hole = this.#homeOf(hash);
-    while (buckets[hole] !== word) if (++hole === this.#bucketCount) hole = 0;
+    const segment = this.#segmentOf(hash);
+    const size = this.#sizes[segment]!;
+    const buckets = this.#bucketsOf(segment);
+    let hole = this.#homeOf(hash, size);
+    while (buckets[hole] !== word) if (++hole === size) hole = 0;
     this.#beginWrite();
-    this.#closeHole(hole);
+    this.#closeHole(buckets, size, hole);
+    this.#counts[segment]!--;
     this.#addresses[ref] = 0;
     this.arena.free(address);
     this.#endWrite();
@@ -191,26 +215,53 @@ export class KeyTable {
     return this.arena.compare(addressA, addressB);
   }
 
-  #enter(ref: number, hash = this.#hashAt(this.#addresses[ref]!)): void {
-    let bucket = this.#homeOf(hash);
-    while (this.#buckets[bucket] !== 0) if (++bucket === this.#bucketCount) bucket = 0;
-    this.#buckets[bucket] = this.#bucketWord(hash, ref);
+  /** There is room for it (`add`). */
+  #enter(ref: number, hash: number): void {
+    const segment = this.#segmentOf(hash);
+    const count = ++this.#counts[segment]!;
+    const size = this.#sizes[segment]!;
+    if (count * BUCKETS_PER_ENTRY > size && size < this.#segmentBuckets) this.#enlarge(segment);
+    this.#place(segment, hash, ref);
+  }
+
+  #place(segment: number, hash: number, ref: number): void {
+    const buckets = this.#buckets;
+    const size = this.#sizes[segment]!;
+    const start = segment * this.#segmentBuckets;
+    let bucket = this.#homeOf(hash, size);
+    while (buckets[start + bucket] !== 0) if (++bucket === size) bucket = 0;
+    buckets[start + bucket] = this.#bucketWord(hash, ref);
+  }
+
+  #enlarge(segment: number): void {
+    const size = Math.min(this.#segmentBuckets, Math.max(BUCKETS_AT_START, 2 * this.#sizes[segment]!));
+    const buckets = this.#bucketsOf(segment);
+    const words = buckets.slice(0, this.#sizes[segment]!);
+    buckets.fill(0, 0, words.length);
+    this.#sizes[segment] = size;
+    for (const word of words) {
+      const ref = (word & this.#refMask) >>> 0;
+      if (word !== 0) this.#place(segment, this.#hashAt(this.#addresses[ref]!), ref);
+    }
   }
 
   #probe(hash: number, bytes: Uint8Array, start: number, end: number): number {
     const buckets = this.#buckets;
     const refMask = this.#refMask;
     const tag = this.#bucketWord(hash, 0);
-    let bucket = this.#homeOf(hash);
-    // The count bounds a reader that races with removals; the writer always meets an empty bucket before.
-    for (let step = 0; step < this.#bucketCount; step++) {
-      const word = buckets[bucket]!;
+    const segment = this.#segmentOf(hash);
+    const size = this.#sizes[segment]!;
+    const first = segment * this.#segmentBuckets;
+    let bucket = this.#homeOf(hash, size);
+    // The size bounds a reader that races with removals; the writer always meets an empty bucket before.
+    for (let step = 0; step < size; step++) {
+      const word = buckets[first + bucket]!;
       if (word === 0) return 0;
       if ((word & ~refMask) >>> 0 === tag) {
         const ref = (word & refMask) >>> 0;
         if (this.#equalsNow(ref, bytes, start, end)) return ref;
       }
-      if (++bucket === this.#bucketCount) bucket = 0;
+      if (++bucket === size) bucket = 0;
     }
     return 0;
   }
@@ -220,15 +271,14 @@ export class KeyTable {
     return address !== 0 && this.arena.equals(address, bytes, start, end);
   }
 
-  #closeHole(freed: number): void {
-    const buckets = this.#buckets;
+  #closeHole(buckets: Uint32Array, size: number, freed: number): void {
     let hole = freed;
     let next = freed;
     for (;;) {
-      if (++next === this.#bucketCount) next = 0;
+      if (++next === size) next = 0;
       const word = buckets[next]!;
       if (word === 0) break;
-      const home = this.#homeOf(this.#hashAt(this.#addresses[(word & this.#refMask) >>> 0]!));
+      const home = this.#homeOf(this.#hashAt(this.#addresses[(word & this.#refMask) >>> 0]!), size);
       // The entry may fill the hole unless its home lies behind the hole, cyclically.
       const stays = hole <= next ? hole < home && home <= next : hole < home || home <= next;
       if (stays) continue;
@@ -246,8 +296,19 @@ export class KeyTable {
     endWrite(this.#versions, VERSION, (this.#versions[VERSION]! + 1) | 0);
   }
 
-  #homeOf(hash: number): number {
-    return Math.floor(hash * this.#bucketScale);
+  #segmentOf(hash: number): number {
+    return Math.floor(hash * this.#segmentScale);
+  }
+
+  /** In its segment. */
+  #homeOf(hash: number, size: number): number {
+    const position = hash * this.#segmentScale;
+    return Math.floor((position - Math.floor(position)) * size);
+  }
+
+  #bucketsOf(segment: number): Uint32Array {
+    const start = segment * this.#segmentBuckets;
+    return this.#buckets.subarray(start, start + this.#segmentBuckets);
   }
 
   #bucketWord(hash: number, ref: number): number {
@@ -261,8 +322,12 @@ export class KeyTable {
 }
 
 function wordsFor(entriesMax: number): SharedArrayBuffer {
-  const bucketCount = Math.ceil(entriesMax * 1.25) + 1;
-  const words = new SharedArrayBuffer((HEADER_WORDS + bucketCount + entriesMax + 1) * 4);
-  new Uint32Array(words, 0, HEADER_WORDS).set([MAGIC, 0, entriesMax, bucketCount]);
+  const segmentCount = entriesMax < SEGMENTED_ENTRIES_MIN ? 1 : SEGMENTS;
+  const share = (entriesMax / segmentCount) * (segmentCount === 1 ? 1 : SHARE_MARGIN);
+  // At least one stays empty, which ends a probe.
+  const segmentBuckets = Math.ceil(share * BUCKETS_PER_ENTRY) + 1;
+  const wordCount = HEADER_WORDS + segmentCount + segmentCount * segmentBuckets + entriesMax + 1;
+  const words = new SharedArrayBuffer(wordCount * 4);
+  new Uint32Array(words, 0, HEADER_WORDS).set([MAGIC, 0, entriesMax, segmentCount, segmentBuckets]);
   return words;
 }

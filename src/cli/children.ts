@@ -12,12 +12,14 @@ const MAIN = fileURLToPath(new URL('./main.js', import.meta.url));
 const LINES_KEPT = 20;
 /**
  * glibc: blocks of this size and above go back to the system when they are freed, as long as there are not too many of them
- * for the kernel (docs/adr/0028); elsewhere it means nothing. Node: a quarter of the room for young objects (docs/adr/0038).
+ * for the kernel, and all threads share one heap for the others; elsewhere it means nothing. Node: an eighth of the room for
+ * young objects. What other values cost in memory and in time is in docs/adr/0042.
  */
 const MEMORY_GIVEN_BACK = {
-  MALLOC_MMAP_THRESHOLD_: '8192',
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_MMAP_THRESHOLD_: '32768',
   MALLOC_MMAP_MAX_: '32768',
-  NODE_OPTIONS: '--max-semi-space-size=4',
+  NODE_OPTIONS: '--max-semi-space-size=2',
 };
 
 export class ChildFailedError extends ShardError {
@@ -29,6 +31,14 @@ export class ChildFailedError extends ShardError {
   }
 }
 
+export interface ChildOptions {
+  /** Of its standard output, the first one included. */
+  readonly onLine?: (line: string) => void;
+  readonly onLogLine?: (line: string) => void;
+  /** What our own environment says nothing else about. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 export class Child {
   readonly command: string;
   readonly exited: Promise<number | null>;
@@ -36,13 +46,8 @@ export class Child {
   readonly #lines: string[] = [];
   readonly #firstLine: Promise<string>;
 
-  /** `environment` is what our own says nothing else about. */
-  constructor(
-    command: string,
-    flags: readonly string[],
-    onLine: (line: string) => void = () => {},
-    environment: Readonly<Record<string, string>> = {},
-  ) {
+  constructor(command: string, flags: readonly string[], options: ChildOptions = {}) {
+    const { onLine = () => {}, onLogLine = () => {}, environment = {} } = options;
     this.command = command;
     this.#process = spawn(process.execPath, [...process.execArgv, MAIN, command, ...flags], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -64,7 +69,10 @@ export class Child {
       child.once('close', (code) => reject(new ChildFailedError(command, code, this.lastLine)));
     });
     this.#firstLine.catch(() => {}); // whoever waits for it hears of it
-    createInterface(child.stderr!).on('line', (line) => this.#keep(line));
+    createInterface(child.stderr!).on('line', (line) => {
+      this.#keep(line);
+      onLogLine(line);
+    });
   }
 
   /** Zero if it could not be started. */

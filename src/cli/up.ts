@@ -102,8 +102,8 @@ class Up {
     );
   }
 
-  #spawn(command: string, flags: readonly string[], onLine?: (line: string) => void): Child {
-    const child = new Child(command, flags, onLine, SHORT_HOLDS);
+  #spawn(command: string, flags: readonly string[], onLine: (line: string) => void = () => {}): Child {
+    const child = new Child(command, flags, { onLine, environment: SHORT_HOLDS });
     this.#children.push(child);
     return child;
   }

@@ -34,11 +34,13 @@ interface DecoderState {
 }
 
 let isDone = false;
+let onCopied: (bytes: number) => void = () => {};
 
-/** For this thread, once. Whether the library is as we know it. */
-export function receiveMessagesInPlace(): boolean {
+/** For this thread, once. Whether the library is as we know it. `copied` is told of every piece that is garbage from then on. */
+export function receiveMessagesInPlace(copied: (bytes: number) => void = () => {}): boolean {
   if (isDone || !isAsKnown()) return isDone;
   isDone = true;
+  onCopied = copied;
   const prototype = StreamDecoder.prototype as unknown as { write: typeof writeInPlace };
   prototype.write = writeInPlace;
   return true;
@@ -88,6 +90,7 @@ function readMessage(decoder: DecoderState, data: Buffer, at: number): number {
   const { wholeMessage, readMessageRemaining: remaining } = decoder;
   const taken = data.copy(wholeMessage!, wholeMessage!.length - remaining, at, at + remaining);
   decoder.readMessageRemaining -= taken;
+  onCopied(taken);
   return taken;
 }
 

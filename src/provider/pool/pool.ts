@@ -91,6 +91,15 @@ export class ProviderPool implements ProviderPort {
     this.#onWorkerLost = options.onWorkerLost ?? (() => {});
     const setup: CallsSetup = { endpoints, fencing, limits };
     const listSetup: ListSetup = { ...setup, inventory, partBytes };
+    // This thread first: its listing is what a shard that starts waits for.
+    this.#listing = new Threads({
+      file: files.list,
+      threads: 1,
+      // While one provider is slow to answer the others are listed.
+      tasksPerThread: endpoints.length,
+      setup: listSetup,
+      onLost: () => this.#noteLost('list', this.#listing),
+    });
     this.#calls = new Threads({
       file: files.calls,
       threads,
@@ -99,14 +108,6 @@ export class ProviderPool implements ProviderPort {
       setup,
       onLost: () => this.#noteLost('calls', this.#calls),
       onMessage: (message) => this.#lanes.receive(message as Uint8Array),
-    });
-    this.#listing = new Threads({
-      file: files.list,
-      threads: 1,
-      // While one provider is slow to answer the others are listed.
-      tasksPerThread: endpoints.length,
-      setup: listSetup,
-      onLost: () => this.#noteLost('list', this.#listing),
     });
     this.#lanes = new CallLanes({
       threads,
