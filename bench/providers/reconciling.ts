@@ -108,6 +108,7 @@ export function sampleListing(context: BenchContext, what: string, listing: Meas
   context.sample(`${what}: decode`, 'ms', listing.timings.decodeMs);
   context.sample(`${what}: compare`, 'ms', listing.timings.compareMs);
   context.sample(`${what}: apply`, 'ms', listing.applyMs);
+  context.sample(`${what}: longest slice`, 'ms', listing.sliceMsMax);
   if (listing.mainMs !== null) context.sample(`${what}: main thread`, 'ms', listing.mainMs);
   if (listing.delayMs === null) return;
   context.sample(`${what}: delay p99`, 'ms', listing.delayMs.p99);

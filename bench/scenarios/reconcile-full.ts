@@ -24,6 +24,13 @@ export const scenario: Scenario = {
       limit: 20,
       direction: 'below',
     },
+    { name: 'longest slice, first', metric: 'first: longest slice', limit: 20, direction: 'below' },
+    {
+      name: 'longest slice, 1 % changed',
+      metric: '1 % changed: longest slice',
+      limit: 20,
+      direction: 'below',
+    },
     { name: 'main thread, 1 % changed', metric: '1 % changed: main thread', limit: 100, direction: 'below' },
     { name: 'memory at its peak', metric: 'RSS peak', limit: 1_300, direction: 'below' },
   ],
