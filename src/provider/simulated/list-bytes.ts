@@ -3,19 +3,18 @@
  * never change). What a machine says alone is kept for listings of the whole fleet, which come every ten seconds and differ
  * little; a short one is encoded when it is asked for.
  */
-import type { ByteWriter } from '../../base/byte-writer.ts';
 import type { OutgoingMessage } from '../../wire/outgoing-message.ts';
 import { MachineListEncoder, MachineRow, writeMachine } from '../encode/encoder.ts';
 import { encodeShape, NO_BYTES, shardMetadataView } from '../encode/parts.ts';
 import type { Listing } from './listing.ts';
 import { hostRefOf } from './machines.ts';
 import { OwnParts } from './own-parts.ts';
-import { type RecordParts, WholeListing } from './whole-listing.ts';
+import { WholeListing } from './whole-listing.ts';
 import type { World } from './world.ts';
 
 const NO_MACHINES = { rowCount: 0, read: () => {} };
 
-export class ListBytes implements RecordParts {
+export class ListBytes {
   readonly #world: World;
   readonly #encoder = new MachineListEncoder();
   readonly #kindBytes: Uint8Array[] = [];
@@ -40,25 +39,18 @@ export class ListBytes implements RecordParts {
     const end = { revision, deletedIds };
     if (rows.length < this.#world.fleet.machineCount) {
       const read = (index: number, into: MachineRow) => {
-        const shape = this.shapeOf(rows[index]!);
+        const shape = this.#shapeOf(rows[index]!);
         this.#read(rows[index]!, into);
         into.shape = shape;
       };
       return this.#encoder.encodeList({ rowCount: rows.length, read }, end);
     }
     this.#own.refresh();
-    return new WholeListing(rows, this, this.#encoder.encodeList(NO_MACHINES, end));
+    const shapeOf = (row: number) => this.#shapeOf(row);
+    return new WholeListing(rows, this.#own, shapeOf, this.#encoder.encodeList(NO_MACHINES, end));
   }
 
-  ownBytesOf(row: number): number {
-    return this.#own.bytesOf(row);
-  }
-
-  appendOwn(row: number, writer: ByteWriter): void {
-    this.#own.append(row, writer);
-  }
-
-  shapeOf(row: number): Uint8Array {
+  #shapeOf(row: number): Uint8Array {
     const kind = this.#world.fleet.kind[row]!;
     const known = this.#kindBytes[kind];
     if (known !== undefined) return known;

@@ -1,7 +1,7 @@
 /**
  * What each machine says of itself alone, encoded: all of its record but what it shares with its kind. Kept in pages of rows,
  * one block of memory each and in the order of a listing, because half a million small blocks are half a million reads from
- * everywhere: a listing of 500,000 machines took three times as long with them. A page is put together anew when one of its
+ * everywhere: a listing of 500,000 machines took twice as long with them. A page is put together anew when one of its
  * machines has changed; the parts of the others are copied.
  */
 import { ByteWriter } from '../../base/byte-writer.ts';

@@ -2,38 +2,34 @@
 import { assert } from '../../base/assert.ts';
 import { ByteWriter, varintBytes } from '../../base/byte-writer.ts';
 import type { OutgoingMessage } from '../../wire/outgoing-message.ts';
-
-/** Records of machines, in two parts each. They stay as they are until the message is written. */
-export interface RecordParts {
-  ownBytesOf(row: number): number;
-  appendOwn(row: number, writer: ByteWriter): void;
-  shapeOf(row: number): Uint8Array;
-}
+import type { OwnParts } from './own-parts.ts';
 
 export class WholeListing implements OutgoingMessage {
   readonly byteLength: number;
   readonly #rows: Uint32Array;
-  readonly #parts: RecordParts;
+  readonly #own: OwnParts;
+  readonly #shapeOf: (row: number) => Uint8Array;
   readonly #end: Uint8Array;
 
-  /** `end` is what comes after the machines. */
-  constructor(rows: Uint32Array, parts: RecordParts, end: Uint8Array) {
+  /** A record is a machine's own part and its shape, which stay as they are until it is written; `end` comes after all of them. */
+  constructor(rows: Uint32Array, own: OwnParts, shapeOf: (row: number) => Uint8Array, end: Uint8Array) {
     this.#rows = rows;
-    this.#parts = parts;
+    this.#own = own;
+    this.#shapeOf = shapeOf;
     this.#end = end;
     this.byteLength = this.#measure();
   }
 
   copy(into: Buffer, at: number): number {
     assert(at + this.byteLength <= into.length, 'a listing is copied into memory that is large enough');
-    const parts = this.#parts;
+    const own = this.#own;
     const writer = new ByteWriter();
     writer.openIn(into, at);
     for (const row of this.#rows) {
-      const shape = parts.shapeOf(row);
+      const shape = this.#shapeOf(row);
       writer.tag(0x0a);
-      writer.varint(parts.ownBytesOf(row) + shape.length);
-      parts.appendOwn(row, writer);
+      writer.varint(own.bytesOf(row) + shape.length);
+      own.append(row, writer);
       writer.raw(shape);
     }
     writer.raw(this.#end);
@@ -42,10 +38,9 @@ export class WholeListing implements OutgoingMessage {
   }
 
   #measure(): number {
-    const parts = this.#parts;
     let bytes = this.#end.length;
     for (const row of this.#rows) {
-      const record = parts.ownBytesOf(row) + parts.shapeOf(row).length;
+      const record = this.#own.bytesOf(row) + this.#shapeOf(row).length;
       bytes += 1 + varintBytes(record) + record;
     }
     return bytes;
