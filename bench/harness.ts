@@ -116,6 +116,8 @@ export interface Scenario {
   readonly defaults: ScenarioDefaults;
   readonly targets: readonly Target[];
   readonly growth?: Growth;
+  /** Its process has the settings that a shard's is shipped with. */
+  readonly isAsShipped?: boolean;
   run(context: BenchContext): Promise<void>;
 }
 

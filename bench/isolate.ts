@@ -6,6 +6,7 @@
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { ShardError } from '../src/base/errors.ts';
+import { PROCESS_SETTINGS } from '../src/cli/process-settings.ts';
 import { measure, type Params, type Scenario, type ScenarioResult } from './harness.ts';
 
 const KILL_AFTER_MS = 5_000;
@@ -38,13 +39,14 @@ export class ScenarioTimedOutError extends ShardError {
 /** In the parent: runs the scenario in a child and gives its result. What takes longer than the limit is ended. */
 export function measureInChild(
   programPath: string,
-  scenario: Pick<Scenario, 'name'>,
+  scenario: Pick<Scenario, 'name' | 'isAsShipped'>,
   params: Params,
   limitSeconds: number,
 ): Promise<ScenarioResult> {
   const assignment: Assignment = { name: scenario.name, params };
+  const settings = scenario.isAsShipped ? PROCESS_SETTINGS : {};
   const child = fork(programPath, [], {
-    env: { ...process.env, [ASSIGNMENT_VARIABLE]: JSON.stringify(assignment) },
+    env: { ...settings, ...process.env, [ASSIGNMENT_VARIABLE]: JSON.stringify(assignment) },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     detached: true, // a process group of its own: what it started can be ended with it
   });

@@ -4,6 +4,7 @@
  * arrives, and the shard takes a gigabyte more than it needs. This thread's heap is small: a collection takes milliseconds
  * and holds up nobody.
  */
+import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
@@ -33,13 +34,13 @@ export function isLarge(answerBytes: number): boolean {
   return answerBytes >= ANSWER_BYTES_MIN;
 }
 
-/** In a later turn of the loop: whoever handed over what is garbage now may still have it in its hands. */
-export function collectGarbageOf(answerBytes: number): Promise<void> {
-  if (!isLarge(answerBytes)) return Promise.resolve();
-  return new Promise((resolve) => {
-    setImmediate(() => {
-      gc();
-      resolve();
-    });
-  });
+/**
+ * In a later turn of the loop: whoever handed over what is garbage now may still have it in its hands. Resolves when its memory
+ * is the system's again, in the turn after that: what was given back goes with a port that is closed.
+ */
+export async function collectGarbageOf(answerBytes: number): Promise<void> {
+  if (!isLarge(answerBytes)) return;
+  await setImmediate();
+  gc();
+  await setImmediate();
 }

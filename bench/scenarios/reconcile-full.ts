@@ -16,6 +16,7 @@ export const scenario: Scenario = {
   name: 'reconcile-full',
   question: 'What does a full listing of the fleet cost, and whom?',
   defaults: { machines: 500_000, seconds: 30 },
+  isAsShipped: true,
   targets: [
     { name: 'main thread, nothing changed', metric: 'unchanged: main thread', limit: 20, direction: 'below' },
     {
@@ -28,6 +29,7 @@ export const scenario: Scenario = {
     {
       name: 'longest slice, 1 % changed',
       metric: '1 % changed: longest slice',
+      statistic: 'p99',
       limit: 20,
       direction: 'below',
     },

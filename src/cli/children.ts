@@ -7,20 +7,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { ShardError } from '../base/errors.ts';
+import { PROCESS_SETTINGS } from './process-settings.ts';
 
 const MAIN = fileURLToPath(new URL('./main.js', import.meta.url));
 const LINES_KEPT = 20;
-/**
- * glibc: blocks of this size and above go back to the system when they are freed, as long as there are not too many of them
- * for the kernel, and all threads share one heap for the others; elsewhere it means nothing. Node: an eighth of the room for
- * young objects. What other values cost in memory and in time is in docs/adr/0042.
- */
-const MEMORY_GIVEN_BACK = {
-  MALLOC_ARENA_MAX: '1',
-  MALLOC_MMAP_THRESHOLD_: '32768',
-  MALLOC_MMAP_MAX_: '32768',
-  NODE_OPTIONS: '--max-semi-space-size=2',
-};
 
 export class ChildFailedError extends ShardError {
   readonly code = 'child_failed';
@@ -52,7 +42,7 @@ export class Child {
     this.#process = spawn(process.execPath, [...process.execArgv, MAIN, command, ...flags], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
-      env: { ...MEMORY_GIVEN_BACK, ...environment, ...process.env },
+      env: { ...PROCESS_SETTINGS, ...environment, ...process.env },
     });
     const child = this.#process;
     this.exited = new Promise((resolve) => {

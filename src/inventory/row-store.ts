@@ -101,9 +101,14 @@ export class RowStore {
     return this.#ranks.slotsById;
   }
 
+  /** Machines came or went since ranks were last asked for. */
+  get lacksRanks(): boolean {
+    return !this.#ranks.isCurrent;
+  }
+
   /** Gives every machine its idRank. Cheap when nothing came or went; spreads a bulk load if called between parts of it. */
   ensureRanks(): void {
-    if (!this.#ranks.isCurrent) this.#ranks.ensure((slot) => this.#slots.give(slot));
+    if (this.lacksRanks) this.#ranks.ensure((slot) => this.#slots.give(slot));
   }
 
   /** The slot of an id, 0 if there is none. */

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
+import { PROCESS_SETTINGS } from '../../src/cli/process-settings.ts';
 import { environmentNameOf, flagOf, type Setting } from '../../src/config/setting.ts';
 import { SHARD_SETTINGS } from '../../src/config/shard-settings.ts';
 import { Processes, until } from '../service/processes.ts';
@@ -61,6 +62,11 @@ describe('docs/ops/Dockerfile', () => {
     const folder = instructionOf(image, 'VOLUME');
     expect(instructionOf(image, 'RUN')).toContain(`-o ${uid} -g ${uid} -m 0700 ${folder}`);
     expect(instructionOf(image, 'ENV').split(' ')).toContain(`FLOTILLA_DATA_DIR=${folder}`);
+  });
+
+  it('gives the process the settings that its memory and threads were measured with', () => {
+    const given = instructionOf(image, 'ENV').replaceAll('"', '');
+    for (const [name, value] of Object.entries(PROCESS_SETTINGS)) expect(given).toContain(`${name}=${value}`);
   });
 
   it('sets and exposes only what the settings know', () => {

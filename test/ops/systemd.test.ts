@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PROCESS_SETTINGS } from '../../src/cli/process-settings.ts';
 import { environmentNameOf, flagOf, type Setting } from '../../src/config/setting.ts';
 import { SHARD_SETTINGS } from '../../src/config/shard-settings.ts';
 
@@ -23,13 +24,16 @@ describe('docs/ops/flotilla-shard.service', () => {
     );
     const fields = Object.entries(SHARD_SETTINGS) as [string, Setting<unknown>][];
     const known = fields.map(([field, setting]) => environmentNameOf(flagOf(field, setting)));
-    const given = [...valuesOf('Environment'), ...valuesOf('Environment', TLS)].map(
-      (value) => value.split('=')[0]!,
-    );
+    const variables = [...valuesOf('Environment'), ...valuesOf('Environment', TLS)];
+    const given = variables.map((value) => value.replace(/^"/, '').split('=')[0]!);
     expect(given.filter((name) => name.startsWith('FLOTILLA_'))).toHaveLength(4);
-    const mallocs = ['MALLOC_ARENA_MAX', 'MALLOC_MMAP_THRESHOLD_', 'MALLOC_MMAP_MAX_'];
-    const others = ['NODE_ENV', 'NODE_OPTIONS', ...mallocs]; // Node's and glibc's
+    const others = ['NODE_ENV', ...Object.keys(PROCESS_SETTINGS)]; // Node's and glibc's
     expect(given.filter((name) => !others.includes(name) && !known.includes(name))).toEqual([]);
+  });
+
+  it('gives the process the settings that its memory and threads were measured with', () => {
+    const given = valuesOf('Environment').map((value) => value.replace(/^"(.*)"$/, '$1'));
+    for (const [name, value] of Object.entries(PROCESS_SETTINGS)) expect(given).toContain(`${name}=${value}`);
   });
 
   it('waits for the end longer than the shard takes for it', () => {
