@@ -53,7 +53,8 @@ const SLOW_CYCLE_MS = 1_000;
 export class LogObserver implements ShardObserver {
   readonly audits = false;
   readonly #log: Logger;
-  readonly #failing = new Set<string>();
+  /** Providers that do not answer, with the kind of their last failure. */
+  readonly #failing = new Map<string, string>();
   #heldBack = '';
 
   constructor(log: Logger) {
@@ -81,12 +82,14 @@ export class LogObserver implements ShardObserver {
     else this.#log.warn('action_failed', fields);
   }
 
-  /** One line when a provider stops answering and one when it answers again, not one per listing. */
+  /** One line when a provider stops answering, or fails in another way, and one when it answers again; not one per listing. */
   listingEnded(report: ListingReport): void {
     const { provider, failure, durationMs, listedCount, answerBytes } = report;
     if (failure !== '') {
-      if (!this.#failing.has(provider)) this.#log.warn('listing_failed', { provider, error: failure });
-      this.#failing.add(provider);
+      const kind = failure.split(':', 1)[0]!;
+      if (this.#failing.get(provider) !== kind)
+        this.#log.warn('listing_failed', { provider, error: failure });
+      this.#failing.set(provider, kind);
       return;
     }
     const fields = { provider, machines: listedCount, bytes: answerBytes, ms: rounded(durationMs) };

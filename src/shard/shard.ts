@@ -19,6 +19,7 @@ import { ScratchChecks } from './check/checks.ts';
 import { zeroCounters } from './counters.ts';
 import { Cycle } from './cycle/cycle.ts';
 import { CycleLoop } from './cycle/loop.ts';
+import { restraintOf } from './cycle/rails.ts';
 import { Executor } from './execute/executor.ts';
 import { FairSlots } from './execute/fair-slots.ts';
 import { NeedBackoffs } from './execute/need-backoff.ts';
@@ -146,6 +147,7 @@ export class Shard implements ShardForOperators {
       backoffs: this.backoffs,
       needBackoffs: this.needBackoffs,
       operators: this.#operators,
+      restraint: () => restraintOf(this.#rails),
       isLiveNeed: (cluster, fingerprint, group) => this.engine.isLiveNeed(cluster, fingerprint, group),
       requirementsOf: (cluster, fingerprint) => this.#requirementsOf(cluster, fingerprint),
       onFenced: (machineId, detail) => this.#fence(machineId, detail),
@@ -383,7 +385,7 @@ export class Shard implements ShardForOperators {
   /** X8: another process owns this shard id. */
   #fence(machineId: string, detail: string): void {
     if (this.#fenced !== '') return;
-    this.#fenced = `fenced: another process owns shard ${this.settings.shardId} (${detail})`;
+    this.#fenced = `fenced: another process owns shard ${this.settings.shardId} (${detail}); end one of the two, and start the other anew`;
     this.#options.observer.happened({ kind: 'fenced', level: 'error', machineId, detail });
     void this.executor.stop(0);
     this.#operators.endAll(this.#fenced);

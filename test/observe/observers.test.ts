@@ -110,6 +110,14 @@ describe('the log of a shard', () => {
     expect(events()).toEqual(['listing_failed', 'listing_recovered']);
   });
 
+  it('says so again when a provider fails in another way, not in other words', () => {
+    const { observer, lines } = logged();
+    for (const failure of ['unavailable: a', 'unavailable: b', 'too_large: c', 'too_large: d']) {
+      observer.listingEnded(listingReport({ failure }));
+    }
+    expect(lines).toMatchObject([{ error: 'unavailable: a' }, { error: 'too_large: c' }]);
+  });
+
   it('warns of actions that failed, and of no others', () => {
     const { observer, lines } = logged();
     for (const outcome of ['success', 'accepted', 'stale_state', 'dropped', 'dryrun'] as const) {

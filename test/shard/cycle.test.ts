@@ -87,7 +87,7 @@ describe('C2: reconcile and decision', () => {
     fixture.world.startShard();
     await fixture.run(200);
     expect(fixture.ordinaryCycles().length).toBeGreaterThan(10);
-    expect(fixture.cycles.at(-1)!.heldBack).toBe('waiting for the first listing of simulated');
+    expect(fixture.cycles.at(-1)!.heldBack).toBe('waiting for the first listing of simulated (unavailable)');
     expect(fixture.asked('configure')).toHaveLength(0);
     fixture.world.network.isDown = false;
     await fixture.run(140);
@@ -197,6 +197,47 @@ describe('rails', () => {
       await fixture.run(5);
       expect(fixture.truth()).toEqual({ Configured: 2, Idle: 1 });
     });
+  }
+
+  for (const [rail, outcome] of [
+    ['isPaused', 'suppressed'],
+    ['isDryRun', 'dryrun'],
+  ] as const) {
+    const slowly = { delayMsMean: 1_500, requestLoss: 0, answerLoss: 0, noticedShare: 0 };
+    const restrained = { isPaused: rail === 'isPaused', isDryRun: rail === 'isDryRun' };
+    const free = { isPaused: false, isDryRun: false };
+
+    for (const [call, kind, state, demand] of [
+      ['drain', 'Reclaim', 'Configured', []],
+      ['configure', 'Bootstrap', 'Idle', [need(8)]],
+      ['create', 'Provision', 'Speculative', [need(8)]],
+    ] as const) {
+      it(`C4: ${rail} also stops each ${kind} that is in the queue, and its machine stays ${state}`, async () => {
+        const fixture = new Fixture({
+          machines: machines(8, 'm', { state: state === 'Speculative' ? S.Speculative : S.Idle }),
+          demand: { c1: call === 'drain' ? [need(8)] : [] },
+          settings: { executeConcurrency: 2, hasRollupGuard: false, reclaimCapFraction: 0 },
+        });
+        await fixture.run(60);
+        fixture.world.network.faults = slowly;
+        fixture.world.setDemand(fixture.cluster(), demand);
+        for (let second = 0; fixture.asked(call).length === 0 && second < 60; second++) await fixture.run(1);
+        fixture.shard.setRails({ ...fixture.shard.rails, ...restrained });
+        const { inFlight, queueDepth } = fixture.shard.executor;
+        expect(queueDepth).toBeGreaterThan(0);
+        const sentCount = fixture.asked(call).length + fixture.asked('configure').length;
+        await fixture.run(60);
+        // Only calls that were under way arrive.
+        expect(fixture.asked(call).length + fixture.asked('configure').length).toBeLessThanOrEqual(
+          sentCount + inFlight,
+        );
+        expect(fixture.truth()[state]).toBe(8 - fixture.asked(call).length);
+        expect(fixture.outcomes(kind)).toContain(outcome);
+        fixture.shard.setRails({ ...fixture.shard.rails, ...free });
+        await fixture.run(200);
+        expect(fixture.truth()).toEqual(call === 'drain' ? { Idle: 8 } : { Configured: 8 });
+      });
+    }
   }
 
   it('C4: the kill switch wins over the dry run', async () => {

@@ -26,6 +26,11 @@ export class FairSlots {
     return this.#inUse;
   }
 
+  /** Nobody gets a slot any more. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
   /** Resolves with true when a slot is the caller's, who gives it back; with false if there will be none. */
   take(cluster: string): Promise<boolean> {
     return new Promise((resolve) => {

@@ -9,6 +9,7 @@ import { INTENT_STATE } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { isTransitional, MachineState, STATE_NAMES } from '../../machine/state.ts';
 import type { Requirement } from '../../needs/requirements.ts';
+import type { Restraint } from '../cycle/rails.ts';
 import type { Backoffs } from '../machines/backoff.ts';
 import type { MachineChanges } from '../machines/changes.ts';
 import { nodeNameOf } from '../machines/node-state.ts';
@@ -34,6 +35,8 @@ export interface RunnerOptions {
   readonly executeTimeoutMs: number;
   readonly bootstrapTimeoutMs: number;
   readonly localBootstrapBlob: Uint8Array | null;
+  /** C4: whether anything may be carried out now. */
+  readonly restraint: () => Restraint;
   /** X2: whether the need is still there. */
   readonly isLiveNeed: (cluster: number, fingerprint: number, group: number) => boolean;
   /** What the need asks of a machine. */
@@ -46,6 +49,8 @@ export interface RunnerOptions {
 const S = MachineState;
 
 const STALE = settlement('stale_state');
+/** C4: of actions that were in the queue when somebody restrained the shard. */
+const RESTRAINED = 'the shard was paused, or put into a dry run, before its provider was called';
 /** Outcomes of a blob that was not to be had. */
 const BLOB_OUTCOMES: Readonly<Record<Exclude<BlobAnswer['kind'], 'blob'>, ActionOutcome>> = {
   no_session: 'no_session',
@@ -81,12 +86,10 @@ export class ActionRunner {
   /** X4. */
   async #provision(action: Action): Promise<Settlement> {
     const { slot, clusterId, assignment } = action;
-    const answer = await this.#callInSlot(action, 'create', () => {
+    const settled = await this.#callInSlot(action, 'create', S.Idle, () => {
       this.#move(slot, S.Creating, { cluster: clusterId, assignment });
       this.#options.backoffs.createSent(slot, this.#options.clock.nowMs());
     });
-    if (answer === null) return STALE;
-    const settled = this.#take(action, answer, S.Idle);
     // Idle already: a synchronous provider. The machine goes on to its cluster without waiting for a cycle.
     return settled.outcome === 'success' && this.#mayBootstrap(action) ? this.#bootstrap(action) : settled;
   }
@@ -113,9 +116,12 @@ export class ActionRunner {
   /** Holds a slot, and gives it back. */
   async #configure(action: Action, bootstrapBlob: Uint8Array): Promise<Settlement> {
     const { clusterId, assignment } = action;
-    if (!this.#hasNeed(action)) {
+    const restraint = this.#options.restraint();
+    if (restraint !== 'none' || !this.#hasNeed(action)) {
       this.#options.slots.give(clusterId);
-      return this.#rollBack(action, 'stale_state', 'its need was withdrawn');
+      return restraint === 'none'
+        ? this.#rollBack(action, 'stale_state', 'its need was withdrawn')
+        : this.#rollBack(action, restraint, RESTRAINED);
     }
     const answer = await this.#call(action, 'configure', {
       clusterId,
@@ -134,9 +140,9 @@ export class ActionRunner {
   }
 
   /** X6. */
-  async #drain(action: Action): Promise<Settlement> {
+  #drain(action: Action): Promise<Settlement> {
     const { slot, clusterId, graceSeconds, kind, assignment } = action;
-    const answer = await this.#callInSlot(action, 'drain', () => {
+    return this.#callInSlot(action, 'drain', S.Idle, () => {
       const { operators, shardId, epoch } = this.#options;
       operators.instructReclaim(clusterId, {
         instructionId: `${shardId}-${epoch}-${++this.#instructions}`,
@@ -147,31 +153,43 @@ export class ActionRunner {
       this.#move(slot, S.Draining);
       this.#options.onDrain(slot, graceSeconds);
     });
-    return answer === null ? STALE : this.#take(action, answer, S.Idle);
   }
 
   /** X7. */
-  async #delete(action: Action): Promise<Settlement> {
-    const answer = await this.#callInSlot(action, 'delete', () => this.#move(action.slot, S.Deleting));
-    if (answer === null) return STALE;
-    if (answer.kind === 'unsupported') this.neverDelete.add(action.provider);
-    return this.#take(action, answer, S.Speculative);
+  #delete(action: Action): Promise<Settlement> {
+    return this.#callInSlot(action, 'delete', S.Speculative, () => this.#move(action.slot, S.Deleting));
   }
 
-  /** Waits for a slot, looks whether the action still fits (X2), moves the machine and calls. Null: it does not fit. */
-  async #callInSlot(action: Action, call: CallKind, begin: () => void): Promise<ProviderAnswer | null> {
+  /** Waits for a slot, looks whether the action may still begin, moves the machine and calls, to have it end in `target`. */
+  async #callInSlot(
+    action: Action,
+    call: CallKind,
+    target: MachineState,
+    begin: () => void,
+  ): Promise<Settlement> {
     const { slots } = this.#options;
-    if (!(await slots.take(action.clusterId))) return null;
-    const isFitting =
-      this.#inventory.isCurrent(action.slot, action.generation) &&
-      this.#inventory.columns.state[action.slot] === INTENT_STATE[action.kind] &&
-      this.#hasNeed(action);
-    if (!isFitting) {
+    if (!(await slots.take(action.clusterId))) return STALE;
+    const objection = this.#objectionTo(action);
+    if (objection !== null) {
       slots.give(action.clusterId);
-      return null;
+      return objection;
     }
     begin();
-    return this.#call(action, call, { graceSeconds: action.graceSeconds });
+    const answer = await this.#call(action, call, { graceSeconds: action.graceSeconds });
+    return this.#take(action, answer, target);
+  }
+
+  /** Much may have happened while it waited: a restraint (C4), another state of the machine (X2), a provider's refusal (X7). */
+  #objectionTo(action: Action): Settlement | null {
+    const { slot, generation, kind, provider } = action;
+    const restraint = this.#options.restraint();
+    if (restraint !== 'none') return settlement(restraint, RESTRAINED);
+    const isFitting =
+      this.#inventory.isCurrent(slot, generation) &&
+      this.#inventory.columns.state[slot] === INTENT_STATE[kind] &&
+      this.#hasNeed(action) &&
+      !(kind === ActionKind.Delete && this.neverDelete.has(provider));
+    return isFitting ? null : STALE;
   }
 
   /** In a slot that is held, and given back. */
@@ -184,6 +202,7 @@ export class ActionRunner {
     action.callMs += clock.nowMs() - beganMs;
     // Before the slot is given back: whoever waits for it would still make its call.
     if (answer.kind === 'fenced') this.#options.onFenced(machineId, answer.detail);
+    if (answer.kind === 'unsupported' && kind === 'delete') this.neverDelete.add(provider);
     slots.give(clusterId);
     return answer;
   }
@@ -267,10 +286,11 @@ export class ActionRunner {
     return needCluster === 0 || this.#options.isLiveNeed(needCluster, needFingerprint, needGroup);
   }
 
-  /** X5: not for a need whose bootstraps failed just now; the machine is Idle, and a cycle will know. */
+  /** X5: not for a need whose bootstraps failed just now, nor when no call would follow; the machine is Idle, and a cycle will know. */
   #mayBootstrap(action: Action): boolean {
     const { needCluster, needFingerprint, needGroup } = action;
-    const { needBackoffs } = this.#options;
+    const { needBackoffs, slots, restraint } = this.#options;
+    if (slots.isStopped || restraint() !== 'none') return false;
     return this.#hasNeed(action) && !needBackoffs.isBarred(needCluster, needFingerprint, needGroup);
   }
 

@@ -103,11 +103,13 @@ export class Reconciler {
     }));
   }
 
-  /** C2: the providers without a listing yet that nothing may be done before, by name. */
+  /** C2: the providers without a listing yet that nothing may be done before: name, and how the last try failed. */
   notListedYet(): string[] {
     return this.#providers
       .filter((known) => !known.isOptional && known.listings === 0)
-      .map(({ name }) => name);
+      .map(({ name, lastFailure }) =>
+        lastFailure === '' ? name : `${name} (${lastFailure.split(':', 1)[0]!})`,
+      );
   }
 
   /** A provider is being read for the first time, and has not failed: what is known of it may be any part of its fleet. */
