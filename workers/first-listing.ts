@@ -103,6 +103,7 @@ export class FirstListing {
       rows: cutOutRows(batch, rows, this.#keys),
       repeatedCount: repeated.size,
       removed: { count: 0, slot: new Uint32Array(0), generation: new Uint32Array(0) },
+      foreign: { count: 0, slot: new Uint32Array(0), generation: new Uint32Array(0) },
       knownCount: 0,
       rejected: rejectedOf(batch, 0),
       rejectionTexts: batch.rejectionTexts.map(boundedDetail),

@@ -18,6 +18,7 @@ export default async (task: ListTask): Promise<unknown> => {
 
 function buffersOf({ answer }: ListTaskAnswer): ArrayBuffer[] {
   if (answer.kind !== 'listed') return [];
-  const { rows, removed, revision } = answer;
-  return [rows.bytes, removed.slot, removed.generation, revision].map(({ buffer }) => buffer as ArrayBuffer);
+  const { rows, removed, foreign, revision } = answer;
+  const refs = [removed, foreign].flatMap(({ slot, generation }) => [slot, generation]);
+  return [rows.bytes, ...refs, revision].map(({ buffer }) => buffer as ArrayBuffer);
 }

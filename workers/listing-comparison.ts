@@ -97,6 +97,7 @@ export class ListingComparison {
       rows: cutOutRows(batch, this.#changed, this.#refs.keys),
       repeatedCount: 0,
       removed: slotRefs(this.#removed),
+      foreign: slotRefs(this.#foreign),
       knownCount,
       rejected: rejectedOf(batch, this.#foreign.count),
       rejectionTexts: this.#rejectionTexts(batch),

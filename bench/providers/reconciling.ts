@@ -59,7 +59,7 @@ export class Reconciling {
       },
     };
     const counters = zeroCounters();
-    const changes = new MachineChanges(inventory, counters, observer);
+    const changes = new MachineChanges(inventory, counters, observer, this.pool.names);
     const shared = { changes, counters, observer, providers: this.pool, clock: systemClock };
     const reads = new FollowUpReads({
       ...shared,

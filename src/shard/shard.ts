@@ -104,7 +104,7 @@ export class Shard implements ShardForOperators {
     this.#away = new AwayClusters(inventory, needs, (cluster) => this.sessions.has(cluster));
     this.needBackoffs = new NeedBackoffs(inventory.tables);
     this.engine = new Engine(this.engineOptions());
-    this.changes = new MachineChanges(inventory, counters, observer);
+    this.changes = new MachineChanges(inventory, counters, observer, providers.names);
     const { changes } = this;
     this.reads = new FollowUpReads({
       changes,

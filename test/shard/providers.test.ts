@@ -107,6 +107,23 @@ describe('two providers', () => {
     expect(world.known('m')).toBe('Speculative of west');
   });
 
+  it('S1: after a cursor too it is taken when the other provider has it no more', async () => {
+    const world = new TwoProviders({ isIncremental: true, fullListEveryCycles: 0 });
+    world.east.add(machine('m', { state: S.Idle }));
+    world.west.add(machine('n')); // a provider that lists nothing is listed in full every time
+    world.shard.start();
+    await world.run(15);
+    world.west.add(machine('m'));
+    await world.run(30);
+    expect(world.known('m')).toBe('Idle of east');
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ kind: 'record_rejected', provider: 'west', reason: 'structural' }),
+    );
+    world.east.world.remove('m');
+    await world.run(60);
+    expect(world.known('m')).toBe('Speculative of west');
+  });
+
   it('C2: a provider that does not answer holds back the first actions, unless it is optional', async () => {
     for (const [optionalProviders, configured] of [
       [[], 0],

@@ -260,8 +260,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'S5: with cursors no listing is ever full again',
     file: RECONCILER,
-    find: 'provider.cursor.length === 0 || isDue;',
-    replace: 'provider.cursor.length === 0;',
+    find: 'provider.cursor.length === 0 || isDue || hasMoved;',
+    replace: 'provider.cursor.length === 0 || hasMoved;',
     profile: 'usual',
   },
   {

@@ -56,6 +56,7 @@ export class MachineChanges {
   readonly inventory: Inventory;
   readonly #counters: ShardCounters;
   readonly #observer: ShardObserver;
+  readonly #providerNames: readonly string[];
   readonly #listeners: ChangeListener[] = [];
   readonly #doubts = new Map<number, Doubt>();
   readonly #changedAt: Float64Array;
@@ -75,10 +76,17 @@ export class MachineChanges {
   #ownLabelsBefore = 0;
   #hostBefore = 0;
 
-  constructor(inventory: Inventory, counters: ShardCounters, observer: ShardObserver) {
+  /** `providerNames` by index. */
+  constructor(
+    inventory: Inventory,
+    counters: ShardCounters,
+    observer: ShardObserver,
+    providerNames: readonly string[],
+  ) {
     this.inventory = inventory;
     this.#counters = counters;
     this.#observer = observer;
+    this.#providerNames = providerNames;
     this.#changedAt = new Float64Array(inventory.columns.rowCapacity);
   }
 
@@ -346,7 +354,7 @@ export class MachineChanges {
     this.#observer.happened({
       kind: 'record_rejected',
       level: 'warn',
-      provider: `#${provider}`,
+      provider: this.#providerNames[provider]!,
       reason,
       detail,
     });

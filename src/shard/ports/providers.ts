@@ -96,6 +96,8 @@ export interface Listing {
   readonly repeatedCount: number;
   /** Full: machines of this provider that it does not list. After a cursor: those that it names as deleted. */
   readonly removed: SlotRefs;
+  /** Machines of other providers that it lists too: refused (S1), but there to be taken when those have them no more. */
+  readonly foreign: SlotRefs;
   /** Machines of this provider that the inventory held when the comparison began. */
   readonly knownCount: number;
   /** Refused records, by reason; they do not count as removed. */

@@ -11,8 +11,9 @@ import { MachineState } from '../../machine/state.ts';
 import type { MachineChanges } from '../machines/changes.ts';
 import type { FollowUpReads } from '../machines/reads.ts';
 import type { ShardCounters, ShardObserver } from '../ports/observer.ts';
-import type { Listing, ListingRows, SlotRefs } from '../ports/providers.ts';
+import type { Listing, ListingRows, ProviderPort, SlotRefs } from '../ports/providers.ts';
 import { ListingRefs } from './listing-refs.ts';
+import type { RefusedMachines } from './refused-machines.ts';
 
 /** What became of the rows. */
 export interface AppliedCounts {
@@ -28,12 +29,14 @@ export interface ApplyContext {
   readonly reads: FollowUpReads;
   readonly counters: ShardCounters;
   readonly observer: ShardObserver;
+  readonly providers: Pick<ProviderPort, 'names'>;
 }
 
 export class ListingApplication {
   readonly counts: AppliedCounts = { new: 0, changed: 0, removed: 0, parked: 0, rejected: 0 };
   /** Machines whose state cannot follow from what is known; not applied yet (S2). */
   readonly doubted: number[] = [];
+  readonly #refused: RefusedMachines;
   readonly #context: ApplyContext;
   readonly #inventory: Inventory;
   readonly #provider: number;
@@ -59,6 +62,7 @@ export class ListingApplication {
     number: number,
     begun: number,
     removes: boolean,
+    refused: RefusedMachines,
   ) {
     this.#context = context;
     this.#inventory = context.changes.inventory;
@@ -69,6 +73,9 @@ export class ListingApplication {
     this.#listing = number;
     this.#begun = begun;
     this.#isFirst = number === 1;
+    this.#refused = refused;
+    const { foreign } = listing;
+    for (let at = 0; at < foreign.count; at++) refused.add(foreign.slot[at]!, foreign.generation[at]!);
     this.#isIntoEmpty = this.#inventory.count === 0;
     this.#refs = new ListingRefs(this.#inventory.tables, listing.rows);
     this.#noRoomBefore = context.changes.noRoomCount;
@@ -122,6 +129,7 @@ export class ListingApplication {
     if (slot !== 0 && inventory.columns.provider[slot] !== this.#provider) {
       // A repeated one was refused, and counted, when it was first shown.
       if (!isRepeated) this.#reject(`machine ${inventory.idOf(slot)} is another provider's`);
+      this.#refused.add(slot, inventory.generationOf(slot));
       return;
     }
     if (slot !== 0 && this.#mustWait(slot)) {
@@ -254,7 +262,7 @@ export class ListingApplication {
     const { counters, observer } = this.#context;
     counters.rejected.structural++;
     this.counts.rejected++;
-    const provider = `#${this.#provider}`;
+    const provider = this.#context.providers.names[this.#provider]!;
     observer.happened({ kind: 'record_rejected', level: 'warn', provider, reason: 'structural', detail });
   }
 }

@@ -9,6 +9,7 @@ import type { FollowUpReads } from '../machines/reads.ts';
 import type { ListingReport, ShardCounters, ShardObserver } from '../ports/observer.ts';
 import type { ListAnswer, Listing, ProviderPort } from '../ports/providers.ts';
 import { type ApplyContext, ListingApplication } from './apply.ts';
+import { RefusedMachines } from './refused-machines.ts';
 
 /** S2: more doubted rows than this in one listing are confirmed by the next one, not one by one. */
 const DOUBTS_READ_MAX = 256;
@@ -54,6 +55,7 @@ interface ProviderState {
   /** S2: machines that the last listing doubted, too many to be read: the next one tells. */
   doubted: readonly number[];
   suspectInARow: number;
+  readonly refused: RefusedMachines;
   /** The listing under way. */
   running: Promise<void> | null;
   lastFailure: string;
@@ -98,6 +100,7 @@ export class Reconciler {
       wantsFull: true,
       doubted: NONE_DOUBTED,
       suspectInARow: 0,
+      refused: new RefusedMachines(),
       running: null,
       lastFailure: '',
     }));
@@ -149,7 +152,8 @@ export class Reconciler {
   async #list(provider: ProviderState): Promise<void> {
     const { changes, providers, clock, isIncremental, fullListEveryCycles, listTimeoutMs } = this.#options;
     const isDue = fullListEveryCycles > 0 && ++provider.cyclesSinceFull >= fullListEveryCycles;
-    const isFull = !isIncremental || provider.wantsFull || provider.cursor.length === 0 || isDue;
+    const hasMoved = provider.refused.isAnyGone(changes.inventory);
+    const isFull = !isIncremental || provider.wantsFull || provider.cursor.length === 0 || isDue || hasMoved;
     const begun = changes.sequence;
     const answer = await providers.list({
       provider: provider.index,
@@ -168,6 +172,7 @@ export class Reconciler {
     }
     const number = provider.listings + 1;
     const isSuspect = this.#isSuspect(provider, first);
+    if (first.isFull) provider.refused.clear(); // it names all that there are
     const application = new ListingApplication(
       this.#context,
       first,
@@ -175,6 +180,7 @@ export class Reconciler {
       number,
       begun,
       !isSuspect,
+      provider.refused,
     );
     const slices = { applyMs: 0, sliceMsMax: 0 };
     const listing = await this.#applyParts(application, first, slices);
