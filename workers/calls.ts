@@ -3,8 +3,8 @@
  * the batch is still running, and Piscina passes them on as messages of the pool.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { CallRunner } from '../src/provider/pool/call-runner.ts';
 import type { CallsSetup } from '../src/provider/pool/setup.ts';
-import { CallRunner } from './call-runner.ts';
 
 const runner = new CallRunner(workerData as CallsSetup, (message) =>
   parentPort!.postMessage(message, [message.buffer]),

@@ -1,11 +1,11 @@
 /** The program of the thread that lists providers. Columns of the result are moved to the main thread, not copied. */
 import { workerData } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
-import type { ListTask, ListTaskAnswer } from '../src/provider/pool/listing-lane.ts';
+import { notePieces } from '../src/listing/garbage.ts';
+import { ListRunner } from '../src/provider/pool/list-runner.ts';
+import type { ListTask, ListTaskAnswer } from '../src/provider/pool/listing-thread.ts';
 import type { ListSetup } from '../src/provider/pool/setup.ts';
 import { receiveMessagesInPlace } from '../src/wire/messages-in-place.ts';
-import { notePieces } from './garbage.ts';
-import { ListRunner } from './list-runner.ts';
 
 receiveMessagesInPlace(notePieces);
 const runner = new ListRunner(workerData as ListSetup);

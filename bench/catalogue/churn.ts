@@ -5,13 +5,13 @@
  */
 import { formatQuantity, isInKib, parseDemand } from '../../src/base/quantity.ts';
 import { Random } from '../../src/base/random.ts';
-import { NO_CLUSTER } from '../../src/catalogue/draft.ts';
-import type { SteadyFleet } from '../../src/catalogue/fleet.ts';
-import { type Rollup, rowsOf } from '../../src/catalogue/rollup.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import type { Machine } from '../../src/machine/machine.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
+import { NO_CLUSTER } from '../../src/simulation/catalogue/draft.ts';
+import type { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
+import { type Rollup, rowsOf } from '../../src/simulation/catalogue/rollup.ts';
 
 const S = MachineState;
 

@@ -6,10 +6,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Random } from '../../src/base/random.ts';
-import { CATALOGUES } from '../../src/catalogue/catalogue.ts';
-import { generateMachines } from '../../src/provider/simulated/generate.ts';
-import { SimulatedProvider } from '../../src/provider/simulated/provider.ts';
-import { serveProvider } from '../../src/provider/simulated/server.ts';
+import { CATALOGUES } from '../../src/simulation/catalogue/catalogue.ts';
+import { generateMachines } from '../../src/simulation/provider/generate.ts';
+import { SimulatedProvider } from '../../src/simulation/provider/provider.ts';
+import { serveProvider } from '../../src/simulation/provider/server.ts';
 
 export interface ProviderPlan {
   readonly machineCount: number;

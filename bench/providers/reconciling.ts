@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { systemClock, systemScheduler, systemStopwatch } from '../../src/base/clock.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
 import { FencingTokens } from '../../src/provider/client/fencing.ts';
-import type { ListTimings } from '../../src/provider/pool/listing-lane.ts';
+import type { ListTimings } from '../../src/provider/pool/listing-thread.ts';
 import { ProviderPool } from '../../src/provider/pool/pool.ts';
 import { zeroCounters } from '../../src/shard/counters.ts';
 import { MachineChanges } from '../../src/shard/machines/changes.ts';

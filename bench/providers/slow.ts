@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { Random } from '../../src/base/random.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import { MachineState } from '../../src/machine/state.ts';
-import { drawLatencyMs, type Latency } from '../../src/provider/simulated/latency.ts';
-import { SimulatedProvider } from '../../src/provider/simulated/provider.ts';
-import { serveProvider } from '../../src/provider/simulated/server.ts';
+import { drawLatencyMs, type Latency } from '../../src/simulation/provider/latency.ts';
+import { SimulatedProvider } from '../../src/simulation/provider/provider.ts';
+import { serveProvider } from '../../src/simulation/provider/server.ts';
 
 export interface SlowPlan {
   /** All Idle, of type `general`, 4 cores each. */

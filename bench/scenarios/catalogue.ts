@@ -2,7 +2,7 @@
  * Question: what does it cost to make up the fleet that the other scenarios measure on? Seed 1. It bounds
  * how long a benchmark prepares, and shows that the records are cheap enough to feed a listing.
  */
-import { SteadyFleet } from '../../src/catalogue/fleet.ts';
+import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import type { Scenario } from '../harness.ts';
 
 export const scenario: Scenario = {

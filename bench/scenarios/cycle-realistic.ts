@@ -2,7 +2,7 @@
 // and roll-ups are built untimed; ids are ranked at load, as a shard does when it applies its first listing. Between
 // two cycles everything that was decided is done (closed-loop.ts), untimed; only `decide` is timed.
 
-import { SteadyFleet } from '../../src/catalogue/fleet.ts';
+import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import { FleetChurn } from '../catalogue/churn.ts';
 import { ClosedLoop } from '../catalogue/closed-loop.ts';
 import { EngineFleet } from '../catalogue/engine-fleet.ts';

@@ -2,12 +2,12 @@
 // after it: when all that it decided is done, and when nothing changed. Every sample is a fleet of its own: built and
 // loaded untimed, ids ranked at load as a shard does when it applies its first listing; only `decide` is timed.
 
-import { INSTANCE_TYPE_KEY, ZONE_PRICE_FACTORS, ZONES } from '../../src/catalogue/hardware.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import type { Machine } from '../../src/machine/machine.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { fingerprintOf, Operator } from '../../src/needs/requirements.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
+import { INSTANCE_TYPE_KEY, ZONE_PRICE_FACTORS, ZONES } from '../../src/simulation/catalogue/hardware.ts';
 import { ClosedLoop } from '../catalogue/closed-loop.ts';
 import { CYCLE_MS, EngineFleet } from '../catalogue/engine-fleet.ts';
 import type { BenchContext, Scenario } from '../harness.ts';

@@ -8,14 +8,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import protobuf from 'protobufjs/light.js';
 import { formatQuantity } from '../../src/base/quantity.ts';
 import { Random } from '../../src/base/random.ts';
-import { SteadyFleet } from '../../src/catalogue/fleet.ts';
+import { STAMP_KEY_NAMES, StampKey } from '../../src/listing/decode/assignment.ts';
+import { MachineDecoder } from '../../src/listing/decode/decoder.ts';
+import { idAt, machineAt } from '../../src/listing/decode/rows.ts';
 import type { Machine } from '../../src/machine/machine.ts';
 import { BUCKET_DOLLARS } from '../../src/machine/penalty.ts';
-import { MachineDecoder } from '../../src/provider/decode/decoder.ts';
-import { idAt, machineAt } from '../../src/provider/decode/rows.ts';
-import { STAMP_KEY_NAMES, StampKey } from '../../src/provider/decode/stamp.ts';
-import { MachineListEncoder, MachineRow, type MachineRowSource } from '../../src/provider/encode/encoder.ts';
-import { encodeLabels, encodeShape, NO_BYTES, shardMetadataView } from '../../src/provider/encode/parts.ts';
+import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
+import {
+  MachineListEncoder,
+  MachineRow,
+  type MachineRowSource,
+} from '../../src/simulation/provider/encode/encoder.ts';
+import {
+  encodeLabels,
+  encodeShape,
+  NO_BYTES,
+  shardMetadataView,
+} from '../../src/simulation/provider/encode/parts.ts';
 import { reflectedType } from '../../src/wire/codec.ts';
 import type { MachineList } from '../../src/wire/protocol.generated.ts';
 import type { BenchContext, Scenario } from '../harness.ts';

@@ -10,9 +10,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { MachineDecoder } from '../../src/listing/decode/decoder.ts';
 import { ProviderClient } from '../../src/provider/client/client.ts';
 import { FencingTokens } from '../../src/provider/client/fencing.ts';
-import { MachineDecoder } from '../../src/provider/decode/decoder.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
 
 /** What the worker says of one listing. */

@@ -3,9 +3,9 @@
  * realistic fleet (catalogue) with 1 % of it changed between two checks; a thread of its own for each, as in a shard.
  */
 import { copyImage, imageBytes } from '../../src/base/image.ts';
-import { SteadyFleet } from '../../src/catalogue/fleet.ts';
 import { CheckThreads } from '../../src/cli/check-thread.ts';
 import { imageOfCycle } from '../../src/shard/check/image.ts';
+import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import { FleetChurn } from '../catalogue/churn.ts';
 import { ClosedLoop } from '../catalogue/closed-loop.ts';
 import { EngineFleet } from '../catalogue/engine-fleet.ts';

@@ -3,13 +3,14 @@
  * asks for again and again, a search through the whole fleet, an explanation; and the longest stretch that the event loop
  * waits for any of them. Seed 1; 1 % of the machines have failed, so that needs are unmet; fleet built untimed.
  */
-import { SteadyFleet } from '../../src/catalogue/fleet.ts';
+
 import { type ApiContext, answerApi } from '../../src/dashboard/api/routes.ts';
 import type { ApiMachines, ApiNeeds } from '../../src/dashboard/api/types.ts';
 import { ShardHistory } from '../../src/dashboard/history.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { ShardView } from '../../src/shard/view/shard-view.ts';
 import type { ViewSources } from '../../src/shard/view/sources.ts';
+import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import { EngineFleet } from '../catalogue/engine-fleet.ts';
 import type { Scenario } from '../harness.ts';
 

@@ -3,8 +3,8 @@
  * pays for its side alone. It is told what to do over IPC and answers when it is done. Frames are counted and never decoded.
  */
 import { ChannelCredentials, Client, type ClientDuplexStream, Metadata } from '@grpc/grpc-js';
-import { SteadyFleet } from '../../src/catalogue/fleet.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
+import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import { encode } from '../../src/wire/codec.ts';
 import type { CapacityNeedInit } from '../../src/wire/protocol.generated.ts';
 import { rawShardService } from '../../src/wire/services.ts';

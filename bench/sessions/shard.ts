@@ -3,12 +3,12 @@ import { systemClock } from '../../src/base/clock.ts';
 import { DimensionTable } from '../../src/base/dimensions.ts';
 import { StringTable } from '../../src/base/string-table.ts';
 import { VectorTable } from '../../src/base/vectors.ts';
-import type { SteadyFleet } from '../../src/catalogue/fleet.ts';
 import { Inventory } from '../../src/inventory/inventory.ts';
 import { canBeBound, STATE_COUNT } from '../../src/machine/state.ts';
 import { NeedTable, type RollupOutcome } from '../../src/needs/need-table.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
 import type { NodeState, ShardForOperators } from '../../src/shard/ports/operators.ts';
+import type { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 
 export class BenchShard implements ShardForOperators {
   readonly epoch = 1;

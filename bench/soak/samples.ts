@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import type { FleetReport } from '../../src/session/simulated/fleet-report.ts';
+import type { FleetReport } from '../../src/simulation/operators/fleet-report.ts';
 
 /** Null: not known at that moment. */
 export interface SoakSample {

@@ -8,19 +8,19 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { ShardError } from '../base/errors.ts';
-import { areaOf } from '../provider/conformance/check.ts';
-import { reportJson } from '../provider/conformance/report-json.ts';
-import { reportJunit } from '../provider/conformance/report-junit.ts';
-import { resultText, summaryText, totalsOf } from '../provider/conformance/report-text.ts';
-import { type Report, runConformance } from '../provider/conformance/run.ts';
+import { areaOf } from '../conformance/check.ts';
+import { reportJson } from '../conformance/report-json.ts';
+import { reportJunit } from '../conformance/report-junit.ts';
+import { resultText, summaryText, totalsOf } from '../conformance/report-text.ts';
+import { type Report, runConformance } from '../conformance/run.ts';
 import {
   DEFAULT_CALL_TIMEOUT_MS,
   DEFAULT_TRANSITION_TIMEOUT_MS,
   type Settings,
   STYLES,
   type Style,
-} from '../provider/conformance/settings.ts';
-import { CHECKS, CLOSING_CHECKS } from '../provider/conformance/suite.ts';
+} from '../conformance/settings.ts';
+import { CHECKS, CLOSING_CHECKS } from '../conformance/suite.ts';
 
 const HELP = `Usage: flotilla conformance --target HOST:PORT [options]
 

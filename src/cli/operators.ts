@@ -1,13 +1,13 @@
 /** `flotilla operators`: simulated clusters as a process of its own, until a signal or their time ends it. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
-import { HELP, type OperatorsFlags, parseOperatorsFlags } from '../session/simulated/flags.ts';
+import { HELP, type OperatorsFlags, parseOperatorsFlags } from '../simulation/operators/flags.ts';
 import {
   type FleetReport,
   FleetReporter,
   progressLine,
   summaryText,
-} from '../session/simulated/fleet-report.ts';
-import { OperatorFleet } from '../session/simulated/operator-fleet.ts';
+} from '../simulation/operators/fleet-report.ts';
+import { OperatorFleet } from '../simulation/operators/operator-fleet.ts';
 import { EXIT_FAILED, EXIT_OK, exitCodeOf } from './exit.ts';
 
 const LINGER_MS = 500;

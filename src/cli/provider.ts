@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { logVerbosity, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { UsageError } from '../base/flag-words.ts';
 import { Random } from '../base/random.ts';
-import { CATALOGUES } from '../catalogue/catalogue.ts';
-import { HELP, type ProviderFlags, parseProviderFlags } from '../provider/simulated/flags.ts';
-import { generateMachines } from '../provider/simulated/generate.ts';
-import { drawLatencyMs } from '../provider/simulated/latency.ts';
-import { SimulatedProvider } from '../provider/simulated/provider.ts';
-import { type ServeOptions, serveProvider } from '../provider/simulated/server.ts';
+import { CATALOGUES } from '../simulation/catalogue/catalogue.ts';
+import { HELP, type ProviderFlags, parseProviderFlags } from '../simulation/provider/flags.ts';
+import { generateMachines } from '../simulation/provider/generate.ts';
+import { drawLatencyMs } from '../simulation/provider/latency.ts';
+import { SimulatedProvider } from '../simulation/provider/provider.ts';
+import { type ServeOptions, serveProvider } from '../simulation/provider/server.ts';
 import { EXIT_OK, exitCodeOf } from './exit.ts';
 
 const LINGER_MS = 500;

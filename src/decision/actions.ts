@@ -11,7 +11,7 @@ import {
   widerI32,
   widerU8,
   widerU32,
-} from './columns.ts';
+} from './columns/columns.ts';
 
 export const ActionKind = { Bootstrap: 1, Provision: 2, Reclaim: 3, Preempt: 4, Delete: 5 } as const;
 export type ActionKind = (typeof ActionKind)[keyof typeof ActionKind];

@@ -10,7 +10,7 @@ import type { Inventory } from '../inventory/inventory.ts';
 import type { NeedTable } from '../needs/need-table.ts';
 import type { ActionList } from './actions.ts';
 import { type CycleCost, type CycleInput, Engine, type EngineOptions, type PhaseListener } from './engine.ts';
-import type { Verdict } from './verdicts.ts';
+import type { Verdict } from './verdicts/verdicts.ts';
 
 export interface DifferenceCounts {
   /** Actions that are not the same at the same place. */

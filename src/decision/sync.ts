@@ -6,23 +6,23 @@
 import { Flag } from '../inventory/intent.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { NeedTable } from '../needs/need-table.ts';
-import type { Claims } from './claims.ts';
-import type { ClusterState } from './clusters.ts';
-import { columnU8, columnU32, widerU8 } from './columns.ts';
-import type { Credit } from './credit.ts';
-import type { Drains } from './drains.ts';
-import type { Families } from './families.ts';
-import type { Filters } from './filters.ts';
-import { type Fleet, Role } from './fleet.ts';
-import type { Folding } from './folding.ts';
-import type { Gangs } from './gangs.ts';
-import { Mark, type NeedColumns, SLICE_STEP } from './need-columns.ts';
-import type { Normaliser } from './normalise.ts';
-import type { NeedOrder } from './order.ts';
-import type { Preemption } from './preempt.ts';
-import { RowChanges } from './row-changes.ts';
-import type { ClusterRows } from './rows.ts';
-import type { StampTable } from './stamps.ts';
+import type { Claims } from './assign/claims.ts';
+import type { Credit } from './assign/credit.ts';
+import type { Gangs } from './assign/gangs.ts';
+import { columnU8, columnU32, widerU8 } from './columns/columns.ts';
+import type { ClusterRows } from './demand/cluster-rows.ts';
+import type { ClusterState } from './demand/cluster-state.ts';
+import { Mark, type NeedColumns, SLICE_STEP } from './demand/engine-needs.ts';
+import type { Folding } from './demand/folding.ts';
+import type { Normaliser } from './demand/normalise.ts';
+import { RowChanges } from './demand/row-changes.ts';
+import type { NeedOrder } from './demand/serving-order.ts';
+import type { Drains } from './preempt/drains.ts';
+import type { Preemption } from './preempt/preempt.ts';
+import type { StampTable } from './supply/assignments.ts';
+import type { Families } from './supply/families.ts';
+import type { Filters } from './supply/filters.ts';
+import { type Fleet, Role } from './supply/fleet.ts';
 
 /** The engine's tables and phases, as far as a change has to reach them. */
 export interface SyncParts {

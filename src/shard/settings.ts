@@ -1,5 +1,5 @@
 /** What the shard's behaviour is set by, with the defaults that a user of the reference knows. */
-import type { PreemptionWeights } from '../decision/preempt.ts';
+import type { PreemptionWeights } from '../decision/preempt/preempt.ts';
 
 export interface ShardSettings {
   readonly shardId: string;

@@ -16,7 +16,7 @@
  *
  * Malformed bytes throw what protobufjs throws (an Error or RangeError): callers at the boundary turn it
  * into their own typed error. Messages that come by the hundred thousand are not for this module:
- * src/provider/decode reads machines straight into columns.
+ * src/listing/decode reads machines straight into columns.
  */
 import protobuf from 'protobufjs/light.js';
 import { DESCRIPTOR, type MessageInits, type Messages } from './protocol.generated.ts';

@@ -9,7 +9,7 @@
  *
  * Each `raw` variant leaves the large direction as the bytes of the wire:
  * - `rawCapacityProviderService`: every response is a Buffer, on both sides. A client hands List, Get and
- *   acks to src/provider/decode; a server may answer with bytes that it has encoded itself.
+ *   acks to src/listing/decode; a server may answer with bytes that it has encoded itself.
  * - `rawShardService`: every frame of an operator is a Buffer, so that a roll-up that repeats the last one
  *   is recognised by its digest and never decoded.
  */

@@ -1,8 +1,8 @@
 /** The steady fleet judged by the plain reading of the rules: nothing is missing and nothing is to be done. */
 import { describe, expect, it } from 'vitest';
-import type { PlannedNeed } from '../../src/catalogue/demand.ts';
-import { SteadyFleet } from '../../src/catalogue/fleet.ts';
 import type { Machine } from '../../src/machine/machine.ts';
+import type { PlannedNeed } from '../../src/simulation/catalogue/demand.ts';
+import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import { decide } from '../oracle/oracle.ts';
 import type { Operator, WhenUnsatisfiable, World, WorldMachine, WorldNeed } from '../oracle/world.ts';
 

@@ -6,12 +6,12 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { FleetChurn } from '../../bench/catalogue/churn.ts';
 import { Random } from '../../src/base/random.ts';
-import { SteadyFleet } from '../../src/catalogue/fleet.ts';
 import { createDashboard } from '../../src/dashboard/dashboard.ts';
 import { ShardHistory } from '../../src/dashboard/history.ts';
 import { ACTION_NAMES, ACTION_REASONS, type ActionKind } from '../../src/decision/actions.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import type { ActionName, ActionOutcome, CyclePhase, KindCounts } from '../../src/shard/ports/observer.ts';
+import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import { ViewWorld } from '../shard/view/view-world.ts';
 
 const S = MachineState;

@@ -1,7 +1,7 @@
 /** What a shard asks the engine between two cycles: the verdicts of a cluster, and whether a need is still there (X2). */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
-import type { Verdict } from '../../src/decision/verdicts.ts';
+import type { Verdict } from '../../src/decision/verdicts/verdicts.ts';
 import { cluster, gang, idle, need, world } from '../oracle/rules/worlds.ts';
 import type { WorldNeed } from '../oracle/world.ts';
 import { ClosedLoop, type Pace } from './closed-loop.ts';

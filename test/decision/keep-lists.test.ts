@@ -1,7 +1,7 @@
 /** The lists of a cluster's machines against plain sorted arrays: whatever joins, leaves or changes hands. */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
-import { KeepLists } from '../../src/decision/keep-lists.ts';
+import { KeepLists } from '../../src/decision/supply/keep-lists.ts';
 
 const SLOTS = 600;
 const LISTS = 3;

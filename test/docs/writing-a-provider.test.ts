@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { serveMinimalProvider } from '../../docs/examples/minimal-provider.ts';
-import { runConformance } from '../../src/provider/conformance/run.ts';
-import type { Settings } from '../../src/provider/conformance/settings.ts';
-import { CHECKS, CLOSING_CHECKS } from '../../src/provider/conformance/suite.ts';
+import { runConformance } from '../../src/conformance/run.ts';
+import type { Settings } from '../../src/conformance/settings.ts';
+import { CHECKS, CLOSING_CHECKS } from '../../src/conformance/suite.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 

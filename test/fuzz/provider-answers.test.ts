@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { ShardError } from '../../src/base/errors.ts';
-import { MachineDecoder } from '../../src/provider/decode/decoder.ts';
-import { machineAt } from '../../src/provider/decode/rows.ts';
-import { SimulatedProvider } from '../../src/provider/simulated/provider.ts';
+import { MachineDecoder } from '../../src/listing/decode/decoder.ts';
+import { machineAt } from '../../src/listing/decode/rows.ts';
+import { SimulatedProvider } from '../../src/simulation/provider/provider.ts';
 import { encode } from '../../src/wire/codec.ts';
 import { bytesOf } from '../../src/wire/outgoing-message.ts';
 import { machine, S } from '../shard/fixture.ts';

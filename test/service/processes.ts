@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { machineAt } from '../../src/listing/decode/rows.ts';
 import type { Machine } from '../../src/machine/machine.ts';
 import { type MachineState, STATE_NAMES } from '../../src/machine/state.ts';
 import { ProviderClient } from '../../src/provider/client/client.ts';
 import { FencingTokens } from '../../src/provider/client/fencing.ts';
 import { ProviderReader } from '../../src/provider/client/reader.ts';
-import { machineAt } from '../../src/provider/decode/rows.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { MachineState as S } from '../../src/machine/state.ts';
 import { Operator } from '../../src/needs/requirements.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
-import { SimulatedOperator } from '../../src/session/simulated/operator.ts';
+import { SimulatedOperator } from '../../src/simulation/operators/operator.ts';
 import { TestCoordinator } from '../coordination/coordinator.ts';
 import { metric, Processes, type Program, ProviderTruth, type ShardProgram, until } from './processes.ts';
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { Flag } from '../../src/inventory/intent.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
-import { everyOperation } from '../../src/provider/simulated/settings.ts';
 import { FairSlots } from '../../src/shard/execute/fair-slots.ts';
+import { everyOperation } from '../../src/simulation/provider/settings.ts';
 import { Fixture, machine, machines, need, S } from './fixture.ts';
 
 const HANGING = everyOperation({ latency: { meanMs: 1_000, p99Ms: 1_100 }, hangProbability: 1 });

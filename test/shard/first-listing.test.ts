@@ -3,19 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { Flag } from '../../src/inventory/intent.ts';
 import { STATE_NAMES } from '../../src/machine/state.ts';
-import { SimulatedProvider } from '../../src/provider/simulated/provider.ts';
 import type { CycleReport, ListingReport, ShardEvent } from '../../src/shard/ports/observer.ts';
 import type { ListAnswer, ListRequest } from '../../src/shard/ports/providers.ts';
 import { SHARD_DEFAULTS, type ShardSettings } from '../../src/shard/settings.ts';
 import { Shard } from '../../src/shard/shard.ts';
 import { createTables } from '../../src/shard/tables.ts';
-import { Network } from '../../src/simulator/network.ts';
-import { SimulatedProviderPort } from '../../src/simulator/provider-port.ts';
-import { VirtualTime } from '../../src/simulator/time.ts';
+import { SimulatedProvider } from '../../src/simulation/provider/provider.ts';
+import { Network } from '../../src/simulation/virtual-time/network.ts';
+import { SimulatedProviderPort } from '../../src/simulation/virtual-time/provider-port.ts';
+import { VirtualTime } from '../../src/simulation/virtual-time/time.ts';
 import { encode } from '../../src/wire/codec.ts';
 import type { MachineInit } from '../../src/wire/protocol.generated.ts';
 import { inState } from '../inventory/machines.ts';
-import { onWire } from '../workers/listing-fixture.ts';
+import { onWire } from '../listing/compare/listing-fixture.ts';
 import { need, S } from './fixture.ts';
 
 /** A few machines each. */

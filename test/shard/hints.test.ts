@@ -8,7 +8,7 @@ import { MachineState as S } from '../../src/machine/state.ts';
 import { NeedTable } from '../../src/needs/need-table.ts';
 import { fingerprintOf, Operator, type Requirement } from '../../src/needs/requirements.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
-import { CapacityHints, type CapacityHintsOptions } from '../../src/shard/hints.ts';
+import { CapacityHints, type CapacityHintsOptions } from '../../src/shard/hints/hints.ts';
 import type { CapacityHint } from '../../src/shard/ports/operators.ts';
 import { inState } from '../inventory/machines.ts';
 import { isIn, row } from '../needs/support.ts';

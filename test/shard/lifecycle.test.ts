@@ -1,7 +1,7 @@
 /** The whole way of a machine, with synchronous and asynchronous providers, asserted on the provider's own record. */
 import { describe, expect, it } from 'vitest';
+import { STAMP_KEYS } from '../../src/machine/assignment-keys.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
-import { STAMP_KEYS } from '../../src/machine/stamp-keys.ts';
 import { Fixture, machine, machines, need, PROVIDERS, S } from './fixture.ts';
 
 for (const [name, provider] of PROVIDERS) {

@@ -5,15 +5,15 @@ import { Flag } from '../../src/inventory/intent.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import { STATE_NAMES } from '../../src/machine/state.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
-import { SimulatedProvider } from '../../src/provider/simulated/provider.ts';
-import type { ProviderSettingsChange } from '../../src/provider/simulated/settings.ts';
 import type { ActionRecord, CycleReport, ShardEvent } from '../../src/shard/ports/observer.ts';
 import { SHARD_DEFAULTS, type ShardSettings } from '../../src/shard/settings.ts';
 import { Shard } from '../../src/shard/shard.ts';
 import { createTables } from '../../src/shard/tables.ts';
-import { Network } from '../../src/simulator/network.ts';
-import { SimulatedProviderPort } from '../../src/simulator/provider-port.ts';
-import { VirtualTime } from '../../src/simulator/time.ts';
+import { SimulatedProvider } from '../../src/simulation/provider/provider.ts';
+import type { ProviderSettingsChange } from '../../src/simulation/provider/settings.ts';
+import { Network } from '../../src/simulation/virtual-time/network.ts';
+import { SimulatedProviderPort } from '../../src/simulation/virtual-time/provider-port.ts';
+import { VirtualTime } from '../../src/simulation/virtual-time/time.ts';
 import { machine, need, S } from './fixture.ts';
 
 /** Two providers, local bootstraps, and no operators. */

@@ -1,6 +1,6 @@
 /** S1–S7: what listings and reads do to what is known, and what they must not do. */
 import { describe, expect, it } from 'vitest';
-import { everyOperation } from '../../src/provider/simulated/settings.ts';
+import { everyOperation } from '../../src/simulation/provider/settings.ts';
 import { encode } from '../../src/wire/codec.ts';
 import { Fixture, machine, machines, need, PROVIDERS, S } from './fixture.ts';
 

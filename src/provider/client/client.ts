@@ -1,5 +1,5 @@
 /**
- * Calls to one provider from one thread. Every call ends: with an answer (bytes, for src/provider/decode)
+ * Calls to one provider from one thread. Every call ends: with an answer (bytes, for src/listing/decode)
  * or with a failure as plain data, at its deadline at the latest. Nothing here throws because of what a
  * provider does.
  *

@@ -30,7 +30,7 @@ export interface CallFailure {
 export interface Answered {
   readonly kind: 'answered';
   readonly machineId: string;
-  /** The answer's message, undecoded: for src/provider/decode. */
+  /** The answer's message, undecoded: for src/listing/decode. */
   readonly bytes: Uint8Array;
   readonly attemptCount: number;
 }

@@ -6,10 +6,10 @@
 
 import { ShardError } from '../../base/errors.ts';
 import { boundedDetail } from '../../base/outside-text.ts';
+import { INVALID_REASONS, type MachineBatch } from '../../listing/decode/batch.ts';
+import { MachineDecoder } from '../../listing/decode/decoder.ts';
+import { machineAt } from '../../listing/decode/rows.ts';
 import type { InvalidReason, Machine } from '../../machine/machine.ts';
-import { INVALID_REASONS, type MachineBatch } from '../decode/batch.ts';
-import { MachineDecoder } from '../decode/decoder.ts';
-import { machineAt } from '../decode/rows.ts';
 import type { CallTarget, ConfigureTarget, DrainTarget, ListTarget, ProviderClient } from './client.ts';
 import type { Answered, CallFailure, RawOutcome } from './outcome.ts';
 

@@ -22,8 +22,8 @@ import type {
 import type { ProviderEndpoint } from '../client/endpoint.ts';
 import type { SharedFencing } from '../client/fencing.ts';
 import type { CallLimits } from '../client/limits.ts';
-import { CallLanes } from './call-lanes.ts';
-import { ListingLane, type ListTimings } from './listing-lane.ts';
+import { CallLanes } from './call-queues.ts';
+import { ListingLane, type ListTimings } from './listing-thread.ts';
 import { type CallsSetup, type ListSetup, type WorkerFiles, workerFiles } from './setup.ts';
 import { Threads } from './threads.ts';
 

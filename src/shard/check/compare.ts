@@ -3,7 +3,7 @@
  * is a defect of the engine that repaired its way there; the first few are put into words.
  */
 import { ACTION_NAMES, type ActionKind } from '../../decision/actions.ts';
-import type { ActionColumns, EngineResult } from '../../decision/result.ts';
+import type { ActionColumns, EngineResult } from '../../decision/verdicts/result.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
 import type { CheckExample, CheckResult } from '../ports/check.ts';

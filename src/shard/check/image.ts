@@ -5,9 +5,9 @@
  * Only what the decision itself moves on, the engine's memory, is taken before it.
  */
 import type { CycleInput, Engine, EngineOptions } from '../../decision/engine.ts';
-import type { PreemptionWeights } from '../../decision/preempt.ts';
-import type { IdleHolds } from '../../decision/reclaim.ts';
-import type { EngineMemory, EngineResult } from '../../decision/result.ts';
+import type { PreemptionWeights } from '../../decision/preempt/preempt.ts';
+import type { IdleHolds } from '../../decision/reclaim/reclaim.ts';
+import type { EngineMemory, EngineResult } from '../../decision/verdicts/result.ts';
 import { type InventoryImage, imageOf } from '../../inventory/image.ts';
 import type { NeedImage, NeedTable } from '../../needs/need-table.ts';
 

@@ -4,10 +4,10 @@
  */
 import { joined } from '../../base/image.ts';
 import type { VectorTable } from '../../base/vectors.ts';
-import { Mark, NeedKind } from '../../decision/need-columns.ts';
-import type { EngineResult } from '../../decision/result.ts';
-import { UnmetNeeds } from '../../decision/unmet.ts';
-import { isParkedAt } from '../../decision/verdicts.ts';
+import { UnmetNeeds } from '../../decision/assign/unmet.ts';
+import { Mark, NeedKind } from '../../decision/demand/engine-needs.ts';
+import type { EngineResult } from '../../decision/verdicts/result.ts';
+import { isParkedAt } from '../../decision/verdicts/verdicts.ts';
 
 /** A verdict in numbers. */
 export interface VerdictFacts {

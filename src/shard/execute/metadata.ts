@@ -1,7 +1,8 @@
 /** An assignment as `shard_metadata` (X10): decimal strings, infinity as `+Inf`, all five keys always. */
+
+import { STAMP_KEYS } from '../../machine/assignment-keys.ts';
 import type { Assignment } from '../../machine/machine.ts';
 import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
-import { STAMP_KEYS } from '../../machine/stamp-keys.ts';
 
 export function shardMetadata(assignment: Assignment): Readonly<Record<string, string>> {
   return {

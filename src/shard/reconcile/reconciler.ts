@@ -4,12 +4,12 @@
  * that fails, or that would remove suspiciously much, changes nothing but a count.
  */
 import type { Clock, Scheduler, Stopwatch } from '../../base/clock.ts';
+import { type ApplyContext, ListingApplication } from '../../listing/apply/apply.ts';
+import { RefusedMachines } from '../../listing/apply/refused-machines.ts';
 import type { MachineChanges } from '../machines/changes.ts';
 import type { FollowUpReads } from '../machines/reads.ts';
 import type { ListingReport, ShardCounters, ShardObserver } from '../ports/observer.ts';
 import type { ListAnswer, Listing, ProviderPort } from '../ports/providers.ts';
-import { type ApplyContext, ListingApplication } from './apply.ts';
-import { RefusedMachines } from './refused-machines.ts';
 
 /** S2: more doubted rows than this in one listing are confirmed by the next one, not one by one. */
 const DOUBTS_READ_MAX = 256;

@@ -1,5 +1,5 @@
 /** One need with its verdict as plain data. */
-import type { Verdict } from '../../decision/verdicts.ts';
+import type { Verdict } from '../../decision/verdicts/verdicts.ts';
 import type { NeedView } from '../ports/view.ts';
 import type { ViewSources } from './sources.ts';
 

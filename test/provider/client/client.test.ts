@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { serveProvider } from '../../../src/provider/simulated/server.ts';
-import { everyOperation } from '../../../src/provider/simulated/settings.ts';
+import { serveProvider } from '../../../src/simulation/provider/server.ts';
+import { everyOperation } from '../../../src/simulation/provider/settings.ts';
 import { encode } from '../../../src/wire/codec.ts';
-import { rig, S, seed, seedIn, value } from '../simulated/fixture.ts';
+import { rig, S, seed, seedIn, value } from '../../simulation/provider/fixture.ts';
 import { closeAfterwards, dial, serve } from './fixture.ts';
 import { answer, frame, http2Server, rawServer } from './hostile-provider.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ProviderDirectory } from '../../../src/provider/client/directory.ts';
 import { parseEndpoints } from '../../../src/provider/client/endpoint.ts';
 import { FencingTokens } from '../../../src/provider/client/fencing.ts';
-import { rig, S, seed } from '../simulated/fixture.ts';
+import { rig, S, seed } from '../../simulation/provider/fixture.ts';
 import { closeAfterwards, serve } from './fixture.ts';
 import { rawServer } from './hostile-provider.ts';
 

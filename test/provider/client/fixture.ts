@@ -4,8 +4,8 @@ import { ProviderClient } from '../../../src/provider/client/client.ts';
 import { FencingTokens } from '../../../src/provider/client/fencing.ts';
 import type { CallLimits } from '../../../src/provider/client/limits.ts';
 import { ProviderReader } from '../../../src/provider/client/reader.ts';
-import type { ProviderCalls } from '../../../src/provider/simulated/server.ts';
-import { type ServedProvider, serveProvider } from '../../../src/provider/simulated/server.ts';
+import type { ProviderCalls } from '../../../src/simulation/provider/server.ts';
+import { type ServedProvider, serveProvider } from '../../../src/simulation/provider/server.ts';
 
 const closing: (() => Promise<void> | void)[] = [];
 

@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../../src/base/clock.ts';
 import { ProviderClient } from '../../../src/provider/client/client.ts';
 import { FencingTokens } from '../../../src/provider/client/fencing.ts';
-import { serveProvider } from '../../../src/provider/simulated/server.ts';
+import { serveProvider } from '../../../src/simulation/provider/server.ts';
 import type { TlsFiles } from '../../../src/tls/files.ts';
+import { rig, seed } from '../../simulation/provider/fixture.ts';
 import { type Authority, issue, type Leaf, type LeafNames, makeAuthority } from '../../tls/certificates.ts';
-import { rig, seed } from '../simulated/fixture.ts';
 import { closeAfterwards } from './fixture.ts';
 
 const OUR_NAMES: LeafNames = { uri: ['bigfleet://shard/shard-1'] };

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { serveProvider } from '../../../src/provider/simulated/server.ts';
+import { serveProvider } from '../../../src/simulation/provider/server.ts';
+import { rig, seed } from '../../simulation/provider/fixture.ts';
 import { issue, makeAuthority } from '../../tls/certificates.ts';
 import { closeAfterwards, serve } from '../client/fixture.ts';
-import { rig, seed } from '../simulated/fixture.ts';
 import { later, startPool, type TestPool } from './fixture.ts';
 
 let directory: string;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { SimulatedProvider } from '../../../src/provider/simulated/provider.ts';
-import { everyOperation } from '../../../src/provider/simulated/settings.ts';
+import type { SimulatedProvider } from '../../../src/simulation/provider/provider.ts';
+import { everyOperation } from '../../../src/simulation/provider/settings.ts';
+import { rig, S, seed, seedIn, value } from '../../simulation/provider/fixture.ts';
 import { serve } from '../client/fixture.ts';
-import { rig, S, seed, seedIn, value } from '../simulated/fixture.ts';
 import { accepted, hasSettled, LATER_MS, later, startPool, withSilence } from './fixture.ts';
 
 const SHARD_METADATA = {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { rig, seed } from '../../simulation/provider/fixture.ts';
 import { closeAfterwards, serve } from '../client/fixture.ts';
-import { rig, seed } from '../simulated/fixture.ts';
 import { hasSettled, later, startPool, withSilence } from './fixture.ts';
 
 const run = promisify(execFile);

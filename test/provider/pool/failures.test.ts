@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { WATCHDOG_GRACE_MS } from '../../../src/provider/pool/open-calls.ts';
-import { serveProvider } from '../../../src/provider/simulated/server.ts';
 import type { ProviderAnswer } from '../../../src/shard/ports/providers.ts';
+import { serveProvider } from '../../../src/simulation/provider/server.ts';
+import { rig, S, seed, seedIn } from '../../simulation/provider/fixture.ts';
 import { closeAfterwards, serve } from '../client/fixture.ts';
-import { rig, S, seed, seedIn } from '../simulated/fixture.ts';
 import { accepted, later, ODD_FILES, startPool, withSilence } from './fixture.ts';
 
 async function oddPool(options = {}) {

@@ -4,8 +4,8 @@ import type { Inventory } from '../../../src/inventory/inventory.ts';
 import { FencingTokens } from '../../../src/provider/client/fencing.ts';
 import { ProviderPool, type ProviderPoolOptions } from '../../../src/provider/pool/pool.ts';
 import { workerFiles } from '../../../src/provider/pool/setup.ts';
-import type { ProviderCalls } from '../../../src/provider/simulated/server.ts';
 import type { ProviderAnswer, ProviderWord } from '../../../src/shard/ports/providers.ts';
+import type { ProviderCalls } from '../../../src/simulation/provider/server.ts';
 import { inventory } from '../../inventory/machines.ts';
 import { closeAfterwards } from '../client/fixture.ts';
 

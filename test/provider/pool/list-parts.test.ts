@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import type { ListAnswer, Listing } from '../../../src/shard/ports/providers.ts';
 import { bytesOf } from '../../../src/wire/outgoing-message.ts';
-import { applyAll, machinesOf } from '../../workers/listing-fixture.ts';
+import { applyAll, machinesOf } from '../../listing/compare/listing-fixture.ts';
+import { rig, S, seed, seedIn } from '../../simulation/provider/fixture.ts';
 import { serve } from '../client/fixture.ts';
-import { rig, S, seed, seedIn } from '../simulated/fixture.ts';
 import { later, ODD_FILES, startPool, type TestPool } from './fixture.ts';
 
 const FULL = new Uint8Array(0);

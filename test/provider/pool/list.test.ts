@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../../src/base/random.ts';
-import { ok } from '../../../src/provider/simulated/requests.ts';
-import type { ProviderCalls } from '../../../src/provider/simulated/server.ts';
 import type { Listing, ListRequest } from '../../../src/shard/ports/providers.ts';
+import { ok } from '../../../src/simulation/provider/requests.ts';
+import type { ProviderCalls } from '../../../src/simulation/provider/server.ts';
 import { encode } from '../../../src/wire/codec.ts';
 import { inState, inventory } from '../../inventory/machines.ts';
-import { applyAll, machinesOf, onWire } from '../../workers/listing-fixture.ts';
+import { applyAll, machinesOf, onWire } from '../../listing/compare/listing-fixture.ts';
+import { rig, S, seed, seedIn } from '../../simulation/provider/fixture.ts';
 import { serve } from '../client/fixture.ts';
-import { rig, S, seed, seedIn } from '../simulated/fixture.ts';
 import { later, ODD_FILES, startPool, type TestPool } from './fixture.ts';
 
 const FULL = new Uint8Array(0);

@@ -1,6 +1,6 @@
 /** Fleets built for each case of A8, and for what keeps a need from acquiring at all (A7, A9): what the explanation says. */
 import { describe, expect, it } from 'vitest';
-import { UnmetReason } from '../../../src/decision/verdicts.ts';
+import { UnmetReason } from '../../../src/decision/verdicts/verdicts.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import type { NeedExplanation } from '../../../src/shard/ports/explain.ts';
 import {

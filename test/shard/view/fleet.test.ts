@@ -1,12 +1,12 @@
 /** Sums over the fleet and pages of machines, against the plain reading of every machine. */
 import { describe, expect, it } from 'vitest';
 import { compareBytewise } from '../../../src/base/dimensions.ts';
-import { SteadyFleet } from '../../../src/catalogue/fleet.ts';
 import { Flag } from '../../../src/inventory/intent.ts';
 import { CapacityType } from '../../../src/machine/capacity-type.ts';
 import type { Machine } from '../../../src/machine/machine.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import type { MachineLine, MachinesQuery } from '../../../src/shard/ports/fleet-view.ts';
+import { SteadyFleet } from '../../../src/simulation/catalogue/fleet.ts';
 import { ViewWorld } from './view-world.ts';
 
 const S = MachineState;

@@ -1,8 +1,8 @@
 /** Needs with verdicts, page by page, against the plain reading: all of them, sorted. */
 import { describe, expect, it } from 'vitest';
 import { compareBytewise } from '../../../src/base/dimensions.ts';
-import { SteadyFleet } from '../../../src/catalogue/fleet.ts';
 import type { NeedView } from '../../../src/shard/ports/view.ts';
+import { SteadyFleet } from '../../../src/simulation/catalogue/fleet.ts';
 import { rollupRowOf } from '../../decision/world-tables.ts';
 import { cluster, configured, cpus, idle, need, stampFor, world } from '../../oracle/rules/worlds.ts';
 import { viewOf } from './from-world.ts';

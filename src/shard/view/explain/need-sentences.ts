@@ -3,7 +3,7 @@
  * holds it, and what would have to change.
  */
 
-import { UnmetReason } from '../../../decision/verdicts.ts';
+import { UnmetReason } from '../../../decision/verdicts/verdicts.ts';
 import { CAPACITY_TYPE_NAMES } from '../../../machine/capacity-type.ts';
 import { MachineState } from '../../../machine/state.ts';
 import { WhenUnsatisfiable } from '../../../needs/requirements.ts';

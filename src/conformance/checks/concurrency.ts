@@ -1,0 +1,132 @@
+/** Many calls at once: a shard keeps hundreds in flight. */
+import { MachineState } from '../../machine/state.ts';
+import { type Check, CheckFailedError, must, skip } from '../check.ts';
+import type { Binding } from '../client.ts';
+import { codeName, FAILED_PRECONDITION, NOT_FOUND, UNIMPLEMENTED } from '../codes.ts';
+import { describeReply, requireAnswer, requireEcho, requireUnchanged } from '../expect.ts';
+import type { Rig } from '../rig.ts';
+import { PARALLEL_CALLS } from '../settings.ts';
+import { quote, stateName } from '../snapshot.ts';
+import { ABSENT_TOKEN } from '../token.ts';
+
+export const CONCURRENCY_CHECKS: readonly Check[] = [
+  {
+    id: 'concurrency/reads',
+    contract: `${PARALLEL_CALLS} reads at once are answered, each with its own machine.`,
+    async run({ client, driver }) {
+      const listed = (await driver.list({ maxResults: PARALLEL_CALLS })).ids;
+      if (listed.length === 0) skip('the provider lists no machine');
+      const ids = Array.from({ length: PARALLEL_CALLS }, (_, index) => listed[index % listed.length]!);
+      const replies = await Promise.all(ids.map((id) => client.get(id)));
+      for (const [index, reply] of replies.entries()) {
+        must(reply.ok && reply.value.id === ids[index], {
+          expected: `machine ${quote(ids[index]!)}`,
+          came: reply.ok ? `machine ${quote(reply.value.id)}` : describeReply(reply),
+          change: 'keep nothing of a request in shared variables, and lift limits on concurrent streams',
+        });
+      }
+      return undefined;
+    },
+  },
+  {
+    id: 'concurrency/unknown-machines',
+    contract: `${PARALLEL_CALLS} refusals at once come each with their own code.`,
+    async run({ driver }) {
+      const replies = await Promise.all(
+        Array.from({ length: PARALLEL_CALLS }, () => driver.send('Create', driver.unknownId())),
+      );
+      for (const reply of replies) {
+        must(reply.code === NOT_FOUND || reply.code === UNIMPLEMENTED, {
+          expected: codeName(NOT_FOUND),
+          came: describeReply(reply),
+          change: 'refuse under load as you refuse alone',
+        });
+      }
+      return undefined;
+    },
+  },
+  {
+    id: 'concurrency/one-operation',
+    contract: `${PARALLEL_CALLS} repeats of one call at once are one operation.`,
+    async run({ driver, yard }) {
+      const { id, binding } = await yard.configured();
+      const before = await driver.get(id);
+      const operationIds = await configureTogether(driver, id, () => binding);
+      must(operationIds.accepted === PARALLEL_CALLS && operationIds.distinct.size === 1, {
+        expected: `${PARALLEL_CALLS} acks with one operation_id`,
+        came: `${operationIds.accepted} acks with ${operationIds.distinct.size} operation_ids`,
+        change: 'look an operation up and start it in one step, under one lock',
+      });
+      requireUnchanged(before, await driver.get(id), 'repeats at the same time');
+      return undefined;
+    },
+  },
+  {
+    id: 'concurrency/one-winner',
+    contract: `Of ${PARALLEL_CALLS} different Configure calls at once one takes effect, whole.`,
+    async run({ driver, yard }) {
+      const id = await yard.idle();
+      const bindings: Binding[] = Array.from({ length: PARALLEL_CALLS }, (_, index) => ({
+        cluster: `conformance-rival-${index}`,
+        shardMetadata: { rival: String(index) },
+      }));
+      const { distinct } = await configureTogether(driver, id, (index) => bindings[index]!);
+      must(distinct.size === 1, {
+        expected: 'one operation among all acks',
+        came: `${distinct.size} operation_ids`,
+        change: 'look at the state and change it in one step, under one lock',
+      });
+      const machine = await driver.get(id);
+      const winner = bindings.find((binding) => binding.cluster === machine.cluster);
+      if (winner === undefined) {
+        throw new CheckFailedError({
+          expected: 'the binding of one of the calls',
+          came: `${stateName(machine.state)} with cluster ${quote(machine.cluster)}`,
+          change: 'store cluster and shard_metadata before the call is acknowledged',
+        });
+      }
+      requireEcho(machine, winner, 'Get after the race: both parts from the same call');
+      await settleBound(driver, id);
+      return undefined;
+    },
+  },
+];
+
+/** Without tokens, so that the fence does not pick the winner. */
+async function configureTogether(
+  driver: Rig['driver'],
+  id: string,
+  bindingOf: (index: number) => Binding,
+): Promise<{ accepted: number; distinct: Set<string> }> {
+  const replies = await Promise.all(
+    Array.from({ length: PARALLEL_CALLS }, (_, index) =>
+      driver.send('Configure', id, { token: ABSENT_TOKEN, binding: bindingOf(index), isRacing: true }),
+    ),
+  );
+  const distinct = new Set<string>();
+  let accepted = 0;
+  for (const reply of replies) {
+    requireAnswer(reply, 'one of many Configure calls');
+    must(reply.code !== FAILED_PRECONDITION, {
+      expected: 'calls without a token to bypass the fence',
+      came: describeReply(reply),
+      change: 'keep FAILED_PRECONDITION for stale tokens',
+    });
+    if (!reply.ok) continue;
+    accepted++;
+    distinct.add(reply.value.operationId);
+  }
+  return { accepted, distinct };
+}
+
+/** The race may have ended in CONFIGURING; a repeat of nothing waits for its end. */
+async function settleBound(driver: Rig['driver'], id: string): Promise<void> {
+  const machine = await driver.get(id);
+  const begun = { method: 'Configure', machineId: id, operationId: '', machine } as const;
+  const { end } = await driver.finish(begun);
+  must(end.state === MachineState.Configured, {
+    expected: 'the race to end in CONFIGURED',
+    came: stateName(end.state),
+    change: 'let one operation run to its end',
+  });
+}

@@ -1,0 +1,154 @@
+/**
+ * The binding comes back as it was given. A restarted shard has nothing but these echoes to know which
+ * machine serves what, so a provider that loses or edits one costs a cluster its machines.
+ */
+import { MachineState } from '../../machine/state.ts';
+import { type Check, skip } from '../check.ts';
+import type { Binding } from '../client.ts';
+import { requireEcho, requireUnbound } from '../expect.ts';
+import { USUAL_BINDING } from '../rig.ts';
+import { stateName } from '../snapshot.ts';
+
+const S = MachineState;
+
+const LONG_VALUE_CHARS = 4_096;
+const MANY_KEYS = 64;
+/** The longest cluster id there is. */
+const CLUSTER_BYTES_MAX = 253;
+
+const LONG_BINDING: Binding = {
+  cluster: 'c'.repeat(CLUSTER_BYTES_MAX),
+  shardMetadata: Object.fromEntries([
+    ...Array.from({ length: MANY_KEYS }, (_, index) => [
+      `conformance.example/key-${index}`,
+      `value ${index}`,
+    ]),
+    ['bigfleet.lucy.sh/assigned-need-fingerprint', 'reqs=zone:1:a;'.padEnd(LONG_VALUE_CHARS, 'x')],
+  ]),
+};
+
+const MALFORMED_BINDING: Binding = {
+  cluster: 'conformance-malformed',
+  shardMetadata: {
+    'bigfleet.lucy.sh/assigned-priority': 'not a number',
+    'bigfleet.lucy.sh/assigned-interruption-penalty-dollars': 'NaN dollars',
+    'bigfleet.lucy.sh/assigned-need-fingerprint': '',
+    'bigfleet.lucy.sh/assigned-something-of-tomorrow': '?',
+  },
+};
+
+const SMALL_BINDING: Binding = { cluster: 'conformance-small', shardMetadata: { only: 'this' } };
+const BARE_BINDING: Binding = { cluster: 'conformance-bare', shardMetadata: {} };
+
+export const ECHO_CHECKS: readonly Check[] = [
+  {
+    id: 'echo/configure-ack',
+    contract: 'The ack of Configure, and every reading until the end, shows cluster and shard_metadata.',
+    async run({ driver, yard }) {
+      const id = await yard.idle();
+      const { seen } = await driver.perform('Configure', id, { binding: USUAL_BINDING });
+      requireEcho(seen[0]!, USUAL_BINDING, `the ack of Configure (${stateName(seen[0]!.state)})`);
+      for (const machine of seen)
+        requireEcho(machine, USUAL_BINDING, `a ${stateName(machine.state)} machine`);
+      return undefined;
+    },
+  },
+  {
+    id: 'echo/get',
+    contract: 'Get echoes cluster and shard_metadata of a bound machine byte for byte.',
+    async run({ driver, yard }) {
+      const { id, binding } = await yard.configured();
+      requireEcho(await driver.get(id), binding, 'Get');
+      return undefined;
+    },
+  },
+  {
+    id: 'echo/list',
+    contract: 'List echoes cluster and shard_metadata of a bound machine byte for byte.',
+    async run({ driver, yard }) {
+      const { id, binding } = await yard.configured();
+      requireEcho(await driver.getListed(id, S.Configured), binding, 'List');
+      return undefined;
+    },
+  },
+  {
+    id: 'echo/own-machine',
+    contract: 'Each machine echoes its own binding.',
+    async run({ driver, yard }) {
+      const first = await yard.configured();
+      const second = await yard.idle();
+      await driver.perform('Configure', second, { binding: SMALL_BINDING });
+      requireEcho(await driver.get(first.id), first.binding, 'Get, after another machine was configured');
+      requireEcho(await driver.get(second), SMALL_BINDING, 'Get of the other machine');
+      await driver.perform('Drain', second);
+      requireEcho(await driver.get(first.id), first.binding, 'Get, after another machine was drained');
+      return undefined;
+    },
+  },
+  {
+    id: 'echo/draining',
+    contract:
+      'A DRAINING machine still shows cluster and shard_metadata, in the ack of Drain, in Get and in List.',
+    async run({ driver, yard }) {
+      const { id, binding } = await yard.configured();
+      const begun = await driver.begin('Drain', id);
+      const isSeen = begun.machine.state === S.Draining;
+      if (isSeen) {
+        const listed = (await driver.list({ states: [S.Draining] })).find(id);
+        if (listed?.state === S.Draining) requireEcho(listed, binding, 'List of a DRAINING machine');
+      }
+      const { seen } = await driver.finish(begun);
+      for (const machine of seen) {
+        if (machine.state === S.Draining) requireEcho(machine, binding, 'a DRAINING machine');
+      }
+      if (!isSeen) skip('the provider drains at once: no DRAINING machine was seen');
+      return undefined;
+    },
+  },
+  {
+    id: 'echo/cleared',
+    contract: 'cluster and shard_metadata are cleared together when a Drain ends in IDLE.',
+    async run({ driver, yard }) {
+      const { id } = await yard.configured();
+      const { seen, end } = await driver.perform('Drain', id);
+      for (const machine of seen) if (machine.state === S.Idle) requireUnbound(machine, 'an IDLE machine');
+      requireUnbound(end, 'Get after the drain');
+      requireUnbound(await driver.getListed(id, S.Idle), 'List after the drain');
+      return undefined;
+    },
+  },
+  {
+    id: 'echo/replaced',
+    contract: 'Configure stores its own shard_metadata whole: nothing of an earlier binding is left.',
+    async run({ driver, yard }) {
+      const { id } = await yard.configured();
+      await driver.perform('Drain', id);
+      const { end } = await driver.perform('Configure', id, { binding: SMALL_BINDING });
+      requireEcho(end, SMALL_BINDING, 'a machine that is configured anew');
+      await driver.perform('Drain', id);
+      return undefined;
+    },
+  },
+  boundAs('echo/no-metadata', 'A binding without shard_metadata shows none.', BARE_BINDING),
+  boundAs('echo/long', 'Long clusters, long values and many keys come back whole.', LONG_BINDING),
+  boundAs(
+    'echo/not-interpreted',
+    'Providers never interpret shard_metadata: what a shard could not read is kept like anything else.',
+    MALFORMED_BINDING,
+  ),
+];
+
+function boundAs(id: string, contract: string, binding: Binding): Check {
+  return {
+    id,
+    contract,
+    async run({ driver, yard }) {
+      const machineId = await yard.idle();
+      const { end } = await driver.perform('Configure', machineId, { binding });
+      requireEcho(end, binding, 'Get');
+      requireEcho(await driver.getListed(machineId, S.Configured), binding, 'List');
+      await driver.perform('Drain', machineId);
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,194 @@
+/** Refusals: which code says what, and that a refused call leaves no trace. */
+import { MachineState } from '../../machine/state.ts';
+import { type Check, skip } from '../check.ts';
+import type { MutatingMethod } from '../client.ts';
+import { INVALID_ARGUMENT, NOT_FOUND } from '../codes.ts';
+import type { Begun } from '../driver.ts';
+import {
+  requireAnswer,
+  requireCode,
+  requireOtherCode,
+  requireRefused,
+  requireUnchanged,
+  skipIfUnsupported,
+} from '../expect.ts';
+import { type Rig, USUAL_BINDING } from '../rig.ts';
+import { stateName } from '../snapshot.ts';
+import { MUTATING_METHODS, STEPS } from '../steps.ts';
+
+const S = MachineState;
+const binding = USUAL_BINDING;
+
+/** A call that does not fit a stable state. */
+function misfitCheck(
+  method: MutatingMethod,
+  state: MachineState,
+  borrow: (rig: Rig) => Promise<string>,
+): Check {
+  return {
+    id: `errors/${method}-${stateName(state)}`.toLowerCase(),
+    contract: `${method} does not fit ${stateName(state)}: it is refused with any code but FAILED_PRECONDITION, and changes nothing.`,
+    async run(rig) {
+      const id = await borrow(rig);
+      const before = await rig.driver.get(id);
+      const reply = await rig.driver.send(method, id, { binding });
+      requireRefused(reply, `${method} of a ${stateName(state)} machine`);
+      requireUnchanged(before, await rig.driver.get(id), `a refused ${method}`);
+      return undefined;
+    },
+  };
+}
+
+/**
+ * A call whose target state the machine has already. By idempotency it may be acknowledged, by its
+ * starting state refused; both are lawful, a change is not.
+ */
+function alreadyThereCheck(method: MutatingMethod, borrow: (rig: Rig) => Promise<string>): Check {
+  const { to } = STEPS[method];
+  return {
+    id: `errors/${method}-${stateName(to)}`.toLowerCase(),
+    contract: `${method} of a machine that is ${stateName(to)} already changes nothing.`,
+    async run(rig) {
+      const id = await borrow(rig);
+      const before = await rig.driver.get(id);
+      const reply = await rig.driver.send(method, id, { binding });
+      requireAnswer(reply, `${method} of a ${stateName(to)} machine`);
+      requireOtherCode(reply, `${method} of a ${stateName(to)} machine`);
+      requireUnchanged(before, await rig.driver.get(id), `${method} of a ${stateName(to)} machine`);
+      return undefined;
+    },
+  };
+}
+
+/**
+ * A call that fits neither the transitional state nor the one after it, so that it does not matter whether
+ * the transition has ended in between.
+ */
+function inTransitCheck(
+  method: MutatingMethod,
+  during: MutatingMethod,
+  borrow: (rig: Rig) => Promise<string>,
+): Check {
+  const { through } = STEPS[during];
+  return {
+    id: `errors/${method}-${stateName(through)}`.toLowerCase(),
+    contract: `${method} does not fit ${stateName(through)}: it is refused, and ${during} goes on to its end.`,
+    async run(rig) {
+      const id = await borrow(rig);
+      const begun: Begun = await rig.driver.begin(during, id, { binding });
+      if (begun.machine.state !== through) {
+        await rig.driver.finish(begun);
+        skip(`the provider finishes ${during} at once: no ${stateName(through)} machine was seen`);
+      }
+      const reply = await rig.driver.send(method, id, { binding });
+      await rig.driver.finish(begun);
+      requireRefused(reply, `${method} of a ${stateName(through)} machine`);
+      return undefined;
+    },
+  };
+}
+
+function failedCheck(method: MutatingMethod): Check {
+  return {
+    id: `errors/${method}-failed`.toLowerCase(),
+    contract: `FAILED is terminal for mutations: ${method} is refused and changes nothing.`,
+    async run({ driver, yard }) {
+      const id = yard.failed();
+      const before = await driver.get(id);
+      if (before.state !== S.Failed) skip('the FAILED machine has been repaired meanwhile');
+      const reply = await driver.send(method, id, { binding });
+      requireRefused(reply, `${method} of a FAILED machine`);
+      requireUnchanged(before, await driver.get(id), `${method} of a FAILED machine`);
+      return undefined;
+    },
+  };
+}
+
+function unknownMachineCheck(method: MutatingMethod): Check {
+  return {
+    id: `errors/unknown-${method}`.toLowerCase(),
+    contract: `${method} of an unknown machine is NOT_FOUND.`,
+    async run({ driver }) {
+      const reply = await driver.send(method, driver.unknownId(), { binding });
+      skipIfUnsupported(reply, method);
+      requireCode(reply, NOT_FOUND, `${method} of an unknown machine`, 'say NOT_FOUND and nothing else');
+      return undefined;
+    },
+  };
+}
+
+function emptyIdCheck(method: MutatingMethod): Check {
+  return {
+    id: `errors/empty-id-${method}`.toLowerCase(),
+    contract: `${method} without a machine id is INVALID_ARGUMENT.`,
+    async run({ driver }) {
+      const reply = await driver.send(method, '', { binding });
+      skipIfUnsupported(reply, method);
+      requireCode(
+        reply,
+        INVALID_ARGUMENT,
+        `${method} with an empty id`,
+        'check the id before you look it up',
+      );
+      return undefined;
+    },
+  };
+}
+
+export const UNKNOWN_AND_EMPTY_CHECKS: readonly Check[] = [
+  {
+    id: 'errors/unknown-get',
+    contract: 'Get of an unknown machine is NOT_FOUND.',
+    async run({ client, driver }) {
+      const reply = await client.get(driver.unknownId());
+      requireCode(
+        reply,
+        NOT_FOUND,
+        'Get of an unknown machine',
+        'say NOT_FOUND; an empty Machine reads as one',
+      );
+      return undefined;
+    },
+  },
+  ...MUTATING_METHODS.map(unknownMachineCheck),
+  {
+    id: 'errors/empty-id-get',
+    contract: 'Get without an id is INVALID_ARGUMENT.',
+    async run({ client }) {
+      const reply = await client.get('');
+      requireCode(reply, INVALID_ARGUMENT, 'Get with an empty id', 'check the id before you look it up');
+      return undefined;
+    },
+  },
+  ...MUTATING_METHODS.map(emptyIdCheck),
+];
+
+const anOffer = ({ yard }: Rig) => yard.speculative();
+const anIdleOne = ({ yard }: Rig) => yard.idle();
+const aBoundOne = async ({ yard }: Rig) => (await yard.configured()).id;
+
+export const SPECULATIVE_MISFIT_CHECKS: readonly Check[] = [
+  misfitCheck('Configure', S.Speculative, anOffer),
+  misfitCheck('Drain', S.Speculative, anOffer),
+  alreadyThereCheck('Delete', anOffer),
+  inTransitCheck('Drain', 'Create', ({ yard }) => yard.speculative({ willBeCreated: true })),
+];
+
+export const IDLE_MISFIT_CHECKS: readonly Check[] = [
+  alreadyThereCheck('Create', anIdleOne),
+  alreadyThereCheck('Drain', anIdleOne),
+];
+
+export const BOUND_MISFIT_CHECKS: readonly Check[] = [
+  misfitCheck('Create', S.Configured, aBoundOne),
+  misfitCheck('Delete', S.Configured, async ({ yard }) => (await yard.configured({ isDeletable: true })).id),
+  inTransitCheck('Create', 'Configure', anIdleOne),
+  inTransitCheck('Delete', 'Configure', ({ yard }) => yard.idle({ isDeletable: true })),
+];
+
+export const DELETING_MISFIT_CHECKS: readonly Check[] = [
+  inTransitCheck('Drain', 'Delete', ({ yard }) => yard.idle({ isDeletable: true })),
+  inTransitCheck('Configure', 'Delete', ({ yard }) => yard.idle({ isDeletable: true })),
+];
+
+export const FAILED_CHECKS: readonly Check[] = MUTATING_METHODS.map(failedCheck);

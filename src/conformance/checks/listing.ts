@@ -1,0 +1,174 @@
+/** Reading: List shows everything once, filters as asked, and agrees with Get. */
+import { ALL_STATES } from '../../machine/state.ts';
+import { type Check, CheckFailedError, must, skip } from '../check.ts';
+import type { Listing } from '../listing.ts';
+import type { Rig } from '../rig.ts';
+import { findDifference, quote, type Snapshot, shorten, stateName } from '../snapshot.ts';
+
+/** Gets per state: enough to see a systematic difference, few enough for a fleet of any size. */
+const SAMPLES_PER_STATE = 10;
+/** From here on a listing is larger than the 4 MiB that gRPC libraries allow unless told otherwise. */
+const SCALE_MACHINES_MIN = 10_000;
+
+export const LISTING_CHECKS: readonly Check[] = [
+  {
+    id: 'list/answers',
+    contract: 'List without a filter shows every machine in one response.',
+    async run({ driver, custody }) {
+      const first = await driver.list();
+      const second = await driver.list();
+      const absent = second.idsMissingFrom(first.ids);
+      // Machines come and go; one that was there before and after was left out.
+      const third = absent.length === 0 ? second : await driver.list();
+      const leftOut = absent.filter((id) => third.rowOf(id) >= 0);
+      must(leftOut.length === 0, {
+        expected: 'every listing to show every machine',
+        came: `${leftOut.length} left out of the second of three listings, such as ${quote(leftOut[0] ?? '')}`,
+        change: 'list all machines every time; a machine that is missing for a moment counts as removed',
+      });
+      return `${second.machineCount} machines (${custody.machineCount} when the run began)`;
+    },
+  },
+  {
+    id: 'list/unique-ids',
+    contract: 'A listing shows each machine once.',
+    async run({ driver }) {
+      const seen = new Set<string>();
+      for (const id of (await driver.list()).ids) {
+        must(!seen.has(id), {
+          expected: 'every id once in a listing',
+          came: `${quote(id)} twice`,
+          change: 'join what you keep about a machine into one record before you list it',
+        });
+        seen.add(id);
+      }
+      return undefined;
+    },
+  },
+  {
+    id: 'list/get-equals-list',
+    contract: 'Get and List show the same machine in the same way.',
+    async run(rig) {
+      const sample = sampleOf(await rig.driver.list());
+      if (sample.length === 0) skip('the provider lists no machine');
+      const differentIds: string[] = [];
+      for (const listed of sample) {
+        if (findDifference(listed, await rig.driver.get(listed.id)) !== null) differentIds.push(listed.id);
+      }
+      if (differentIds.length > 0) await requireListedAs(rig, differentIds);
+      return `${sample.length} machines compared`;
+    },
+  },
+  {
+    id: 'list/state-filter',
+    contract: 'ListFilter.states gives the machines in these states, and no others.',
+    async run({ driver }) {
+      const all = await driver.list();
+      for (const state of ALL_STATES) {
+        const filtered = await driver.list({ states: [state] });
+        requireOnlyStates(filtered, [state]);
+        const missing = filtered.idsMissingFrom(all.rowsInState(state).map((row) => all.ids[row]!));
+        for (const id of missing.slice(0, SAMPLES_PER_STATE)) {
+          // It may have moved between the two listings; if Get shows it where it was, it was left out.
+          must((await driver.get(id)).state !== state, {
+            expected: `every ${stateName(state)} machine in List(states: [${stateName(state)}])`,
+            came: `${missing.length} missing, such as ${quote(id)}`,
+            change: 'filter by the state that you show in the record',
+          });
+        }
+      }
+      return undefined;
+    },
+  },
+  {
+    id: 'list/several-states',
+    contract: 'Several states in ListFilter.states give the machines in any of them.',
+    async run({ driver }) {
+      const [first, second] = presentStates(await driver.list());
+      if (first === undefined || second === undefined) skip('all machines are in one state');
+      const both = await driver.list({ states: [first, second] });
+      requireOnlyStates(both, [first, second]);
+      const found = presentStates(both);
+      must(found.includes(first) && found.includes(second), {
+        expected: `${stateName(first)} and ${stateName(second)} machines when both are asked for`,
+        came: found.map(stateName).join(', ') || 'no machine',
+        change: 'read all entries of states, packed or not, and join them with or',
+      });
+      return undefined;
+    },
+  },
+  {
+    id: 'list/max-results',
+    contract: 'ListFilter.max_results bounds the machines of the response; 0 means no bound.',
+    async run({ driver }) {
+      const { machineCount } = await driver.list();
+      if (machineCount < 2) skip('a bound shows nothing on fewer than two machines');
+      for (const maxResults of [1, machineCount - 1]) {
+        const bounded = (await driver.list({ maxResults })).machineCount;
+        must(bounded <= maxResults && bounded > 0, {
+          expected: `1 to ${maxResults} machines for max_results ${maxResults}`,
+          came: `${bounded}`,
+          change: 'stop after max_results machines',
+        });
+      }
+      return undefined;
+    },
+  },
+  {
+    id: 'list/at-scale',
+    contract: 'List is one unary response, whatever the size of the fleet.',
+    async run({ client, custody }) {
+      const startedMs = performance.now();
+      const reply = await client.list();
+      if (!reply.ok) {
+        throw new CheckFailedError({
+          expected: `one response with all ${custody.machineCount} machines`,
+          came: shorten(reply.detail),
+          change: 'lift the message-size limits of your server (500,000 machines are over 100 MB)',
+        });
+      }
+      const tookMs = performance.now() - startedMs;
+      const { machineCount, byteLength } = reply.value;
+      const size = `${machineCount} machines, ${(byteLength / 1e6).toFixed(1)} MB, ${tookMs.toFixed(0)} ms`;
+      return machineCount < SCALE_MACHINES_MIN ? `${size}; a small fleet proves little` : size;
+    },
+  },
+];
+
+/** A difference counts only if a second listing and a Get after it show it too: machines do move. */
+async function requireListedAs({ driver }: Rig, ids: readonly string[]): Promise<void> {
+  const relisted = await driver.list();
+  for (const id of ids) {
+    const listed = relisted.find(id);
+    if (listed === undefined) continue;
+    const difference = findDifference(listed, await driver.get(id));
+    if (difference === null) continue;
+    throw new CheckFailedError({
+      expected: `List and Get to agree on machine ${quote(id)}`,
+      came: `${difference.field} is ${shorten(difference.left)} in List and ${shorten(difference.right)} in Get`,
+      change: 'build both answers from the same record with the same code',
+    });
+  }
+}
+
+function requireOnlyStates(listing: Listing, states: readonly number[]): void {
+  const other = listing.states.findIndex((state) => !states.includes(state));
+  must(other < 0, {
+    expected: `only ${states.map(stateName).join(' and ')} machines`,
+    came: other < 0 ? '' : `${quote(listing.ids[other]!)}, which is ${stateName(listing.states[other]!)}`,
+    change: 'apply ListFilter.states to every machine of the answer',
+  });
+}
+
+function presentStates({ states }: Listing): number[] {
+  return ALL_STATES.filter((state) => states.includes(state));
+}
+
+function sampleOf(listing: Listing): Snapshot[] {
+  return ALL_STATES.flatMap((state) =>
+    listing
+      .rowsInState(state)
+      .slice(0, SAMPLES_PER_STATE)
+      .map((row) => listing.machine(row)),
+  );
+}

@@ -1,0 +1,11 @@
+/** Why a run cannot begin. */
+import { ShardError } from '../base/errors.ts';
+
+export class TargetUnreachableError extends ShardError {
+  readonly code = 'conformance_target_unreachable';
+  readonly next = 'refuse-to-start';
+
+  constructor(target: string, why: string) {
+    super(`No provider answers at ${target}: ${why}. No check was run; see --target.`);
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * The machines that checks work with. A check asks for a machine in a state; the yard takes one that the
+ * suite already uses, or the cheapest free one, and brings it there. So a whole run touches few machines,
+ * and a check does not care what the one before it left behind.
+ *
+ *   free offers and Idle machines → lent to a check → settled (waited for) → lent again … → put back
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isMachineState, isTransitional, MachineState } from '../machine/state.ts';
+import { CheckFailedError, skip } from './check.ts';
+import type { Binding } from './client.ts';
+import { UNIMPLEMENTED } from './codes.ts';
+import type { Custody } from './custody.ts';
+import type { Driver } from './driver.ts';
+import type { Listing } from './listing.ts';
+import type { Settings } from './settings.ts';
+import { sameMap } from './snapshot.ts';
+
+const S = MachineState;
+
+/** Most machines of one state that a run ever needs, with some to spare. */
+const CANDIDATES_MAX = 8;
+/** Prices compared per state: a large fleet repeats its offers long before this. */
+const COMPARED_MAX = 1_000;
+const SETTLE_POLL_MS = 50;
+
+export interface ConfiguredMachine {
+  readonly id: string;
+  readonly binding: Binding;
+}
+
+export class Yard {
+  readonly #driver: Driver;
+  readonly #custody: Custody;
+  readonly #settings: Settings;
+  /** What a machine is configured with unless a check says otherwise. */
+  readonly #usualBinding: Binding;
+  #idleCandidates: string[] = [];
+  #speculativeCandidates: string[] = [];
+  #failedId: string | undefined;
+  /** State of each touched machine after the last check. */
+  readonly #resting = new Map<string, number>();
+  readonly #lent = new Set<string>();
+  #isDeleteSupported: boolean | undefined;
+
+  constructor(driver: Driver, custody: Custody, settings: Settings, usualBinding: Binding) {
+    this.#driver = driver;
+    this.#custody = custody;
+    this.#settings = settings;
+    this.#usualBinding = usualBinding;
+  }
+
+  stock(listing: Listing): void {
+    this.#idleCandidates = cheapest(listing, S.Idle);
+    this.#speculativeCandidates = cheapest(listing, S.Speculative);
+    const failedRow = listing.states.indexOf(S.Failed);
+    this.#failedId = failedRow < 0 ? undefined : listing.ids[failedRow];
+  }
+
+  /** `isDeletable`: one that may be deleted, too. */
+  async idle({ isDeletable = false } = {}): Promise<string> {
+    const fits = (id: string) => !isDeletable || this.#custody.mayDelete(id);
+    const resting = this.#findResting(S.Idle, fits);
+    if (resting !== undefined) return this.#lend(resting);
+    const bound = this.#findResting(S.Configured, fits);
+    if (bound !== undefined) {
+      await this.#driver.perform('Drain', bound);
+      return this.#lend(bound);
+    }
+    const found = await this.#findFree(this.#idleCandidates, S.Idle, fits);
+    if (found !== undefined) return this.#lend(found);
+    const offer = await this.#findOffer();
+    if (offer === undefined) skip('no IDLE machine is free, and no SPECULATIVE one to make one from');
+    await this.#requireDelete(offer);
+    await this.#driver.perform('Create', offer);
+    return this.#lend(offer);
+  }
+
+  /** `willBeCreated`: the check creates it, so there must be a way back. */
+  async speculative({ willBeCreated = false } = {}): Promise<string> {
+    let offer = await this.#findOffer();
+    if (offer === undefined) {
+      const spare = this.#findResting(S.Idle, (id) => this.#custody.mayDelete(id));
+      const found = this.#settings.allowDelete
+        ? await this.#findFree(this.#idleCandidates, S.Idle, () => true)
+        : undefined;
+      offer = spare ?? found;
+      if (offer === undefined) skip('no SPECULATIVE machine is free');
+      await this.#driver.perform('Delete', offer);
+    }
+    if (willBeCreated) await this.#requireDelete(offer);
+    return this.#lend(offer);
+  }
+
+  async configured({ isDeletable = false } = {}): Promise<ConfiguredMachine> {
+    const fits = (id: string) => !isDeletable || this.#custody.mayDelete(id);
+    const binding = this.#usualBinding;
+    for (const [id, state] of this.#resting) {
+      if (state !== S.Configured || this.#lent.has(id) || !fits(id)) continue;
+      const { state: live, cluster, shardMetadata } = await this.#driver.get(id);
+      const isUsual = cluster === binding.cluster && sameMap(shardMetadata, binding.shardMetadata);
+      if (live === S.Configured && isUsual) return { id: this.#lend(id), binding };
+    }
+    const id = await this.idle({ isDeletable });
+    await this.#driver.perform('Configure', id, { binding });
+    return { id, binding };
+  }
+
+  failed(): string {
+    if (this.#failedId === undefined) skip('the provider lists no FAILED machine');
+    return this.#failedId;
+  }
+
+  /** After a check: waits for what it left under way, and takes its machines back. */
+  async settle(): Promise<void> {
+    this.#lent.clear();
+    const deadlineMs = Date.now() + this.#settings.transitionTimeoutMs;
+    for (const id of this.#custody.takeUnsettled()) {
+      this.#resting.set(id, await this.#stableState(id, deadlineMs));
+    }
+  }
+
+  /** The state that a touched machine came to rest in; 0 if nobody knows. */
+  restingState(id: string): number {
+    return this.#resting.get(id) ?? 0;
+  }
+
+  async #stableState(id: string, deadlineMs: number): Promise<number> {
+    for (;;) {
+      let state = 0;
+      try {
+        ({ state } = await this.#driver.get(id));
+      } catch (error) {
+        // A machine that cannot even be read is lent no more, and put-back reports it.
+        if (error instanceof CheckFailedError) return 0;
+        throw error;
+      }
+      if (!isMachineState(state) || !isTransitional(state) || Date.now() > deadlineMs) return state;
+      await sleep(SETTLE_POLL_MS);
+    }
+  }
+
+  #lend(id: string): string {
+    this.#lent.add(id);
+    return id;
+  }
+
+  #findResting(state: MachineState, fits: (id: string) => boolean): string | undefined {
+    for (const [id, resting] of this.#resting) {
+      if (resting === state && !this.#lent.has(id) && fits(id)) return id;
+    }
+    return undefined;
+  }
+
+  /** An untouched candidate that is still as it was listed. */
+  async #findFree(
+    candidates: readonly string[],
+    state: MachineState,
+    fits: (id: string) => boolean,
+  ): Promise<string | undefined> {
+    for (const id of candidates) {
+      if (this.#resting.has(id) || this.#lent.has(id) || !fits(id)) continue;
+      if ((await this.#driver.get(id)).state === state) return id;
+    }
+    return undefined;
+  }
+
+  async #findOffer(): Promise<string | undefined> {
+    return (
+      this.#findResting(S.Speculative, () => true) ??
+      (await this.#findFree(this.#speculativeCandidates, S.Speculative, () => true))
+    );
+  }
+
+  /**
+   * What cannot be deleted is not created. Asked of an id that does not exist first, then of the offer
+   * itself, which has nothing to delete: some providers look for the machine before they say UNIMPLEMENTED.
+   */
+  async #requireDelete(offer: string): Promise<void> {
+    if (this.#isDeleteSupported === undefined) {
+      const unknown = await this.#driver.send('Delete', this.#driver.unknownId());
+      const known = unknown.code === UNIMPLEMENTED ? unknown : await this.#driver.send('Delete', offer);
+      this.#isDeleteSupported = known.code !== UNIMPLEMENTED;
+    }
+    if (!this.#isDeleteSupported) {
+      skip('Delete is UNIMPLEMENTED, so a machine that the suite creates could not be put back');
+    }
+  }
+}
+
+/** A run on somebody's account should cost as little as it can. */
+function cheapest(listing: Listing, state: MachineState): string[] {
+  const rows = listing.rowsInState(state).slice(0, COMPARED_MAX);
+  const found = rows.map((row) => listing.machine(row));
+  found.sort((left, right) => left.pricePerHour - right.pricePerHour);
+  return found.slice(0, CANDIDATES_MAX).map((machine) => machine.id);
+}

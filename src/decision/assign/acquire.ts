@@ -1,0 +1,244 @@
+/**
+ * Acquisition (A3, A4, A9): needs with a deficit take orphaned Creating, Idle and Speculative machines, the
+ * most important need first. Derived again in every cycle; what it takes becomes actions, which from then on
+ * count as machines of the need (X1).
+ */
+import type { VectorTable } from '../../base/vectors.ts';
+import type { ProfileTable } from '../../needs/profiles.ts';
+import { ActionKind, type ActionList, type ActionNeed } from '../actions.ts';
+import { Mark, type NeedColumns, NeedKind } from '../demand/engine-needs.ts';
+import { type Filter, type Filters, Look } from '../supply/filters.ts';
+import { type Fleet, Role } from '../supply/fleet.ts';
+import type { Supply } from '../supply/supply.ts';
+import type { GangRules, Gangs } from './gangs.ts';
+import { Walk, type WalkContext } from './scan.ts';
+import { bindingSpread, Spreading } from './spread.ts';
+import type { UnmetNeeds } from './unmet.ts';
+
+export class Acquisition {
+  readonly #context: WalkContext;
+  readonly #fleet: Fleet;
+  readonly #filters: Filters;
+  readonly #supply: Supply;
+  readonly #vectors: VectorTable;
+  readonly #profiles: ProfileTable;
+  readonly #needs: NeedColumns;
+  readonly #gangs: Gangs;
+  readonly #rules: GangRules;
+  readonly #walk: Walk;
+
+  constructor(
+    context: WalkContext,
+    profiles: ProfileTable,
+    needs: NeedColumns,
+    gangs: Gangs,
+    rules: GangRules,
+  ) {
+    this.#context = context;
+    this.#fleet = context.fleet;
+    this.#filters = context.filters;
+    this.#supply = context.supply;
+    this.#vectors = context.fleet.inventory.shapes.vectors;
+    this.#profiles = profiles;
+    this.#needs = needs;
+    this.#gangs = gangs;
+    this.#rules = rules;
+    this.#walk = new Walk(context);
+  }
+
+  run(unmet: UnmetNeeds, actions: ActionList): void {
+    for (let entry = 0; entry < unmet.count; entry++) {
+      const need = unmet.need[entry]!;
+      if (!this.#needs.has(need, Mark.Deficit)) continue;
+      if (this.#needs.has(need, Mark.Parked) || this.#rules.isBarred(need)) continue;
+      const spread =
+        this.#needs.kind[need] === NeedKind.Gang
+          ? null
+          : bindingSpread(this.#profiles.get(this.#needs.profile[need]!));
+      if (spread === null) this.#inOrder(unmet, entry, actions);
+      else this.#spread(unmet, entry, actions, spread);
+    }
+  }
+
+  #inOrder(unmet: UnmetNeeds, entry: number, actions: ActionList): void {
+    const needs = this.#needs;
+    const need = unmet.need[entry]!;
+    const filter = this.#filters.get(needs.filter[need]!);
+    const isGang = needs.kind[need] === NeedKind.Gang;
+    if (isGang && needs.domain[need] === 0) return;
+    const domains = isGang ? this.#gangs.domains.ofGang(need) : null;
+    const penalty = needs.interruptionPenalty[need]!;
+    const walk = this.#walk.open(filter, penalty, isGang ? need + 1 : 0, domains, needs.domain[need]!);
+    const served = actionNeed(needs, this.#fleet, need);
+    for (let slot = walk.peek(); slot !== 0; slot = walk.peek()) {
+      const left = this.#subtract(unmet, entry, slot);
+      if (left < 0) {
+        walk.skipFamily();
+        continue;
+      }
+      this.#take(unmet, entry, slot, actions, served);
+      if (left === 0) return;
+      walk.skip();
+    }
+  }
+
+  #spread(
+    unmet: UnmetNeeds,
+    entry: number,
+    actions: ActionList,
+    spread: { key: string; skew: number },
+  ): void {
+    const need = unmet.need[entry]!;
+    const filter = this.#filters.get(this.#needs.filter[need]!);
+    const spreading = this.#beginSpread(need, filter, spread);
+    unmet.spreading.set(entry, spreading);
+    const walks = this.#walksByDomain(filter, this.#needs.interruptionPenalty[need]!, spreading);
+    const served = actionNeed(this.#needs, this.#fleet, need);
+    let left = 1;
+    while (left > 0) {
+      const best = this.#bestHead(unmet, entry, walks, spreading);
+      if (best === 0) return;
+      const walk = walks.get(best)!;
+      const slot = walk.peek();
+      left = this.#subtract(unmet, entry, slot);
+      this.#take(unmet, entry, slot, actions, served);
+      spreading.count(best);
+      walk.skip();
+    }
+  }
+
+  /** Counts the credited machines, and opens every domain that takes part in the minimum. */
+  #beginSpread(need: number, filter: Filter, spread: { key: string; skew: number }): Spreading {
+    const { nextClaim, families, byId, orphanList } = this.#fleet;
+    const spreading = new Spreading(this.#gangs.domains.of([spread.key]), spread.skew);
+    const { domains } = spreading;
+    for (let slot = this.#needs.firstClaim[need]!; slot !== 0; slot = nextClaim[slot]!) {
+      spreading.open(domains.ofSlot(slot));
+      spreading.count(domains.ofSlot(slot));
+    }
+    const isCoarse = domains.look === Look.Family && filter.look === Look.Family;
+    for (const family of filter.families) {
+      const orphans = orphanList[family] ?? 0;
+      if (isCoarse) {
+        const free = families.free[family]! + (orphans === 0 ? 0 : byId.length(orphans));
+        if (free > this.#supply.taken[family]!) spreading.open(domains.ofFamily(family));
+        continue;
+      }
+      const openIfFree = (slot: number): void => {
+        if (this.#supply.takenBy[slot] !== 0 || !this.#filters.admitsSlot(filter, slot)) return;
+        spreading.open(domains.ofSlot(slot));
+      };
+      for (const one of families.shapesOf(family))
+        if (families.freeIn[one]! > 0) this.#fleet.forEachFree(one, openIfFree);
+      if (orphans === 0) continue;
+      for (let at = byId.first(orphans); at !== 0; at = byId.next(at)) openIfFree(byId.slotAt(at));
+    }
+    return spreading;
+  }
+
+  #walksByDomain(filter: Filter, penalty: number, { domains }: Spreading): Map<number, Walk> {
+    const walks = new Map<number, Walk>();
+    if (domains.look === Look.Family) {
+      for (const family of filter.families) {
+        const domain = domains.ofFamily(family);
+        if (domain === 0 || this.#fleet.families.open[family] === 0 || walks.has(domain)) continue;
+        walks.set(domain, new Walk(this.#context).open(filter, penalty, 0, domains, domain));
+      }
+    } else {
+      for (const [domain, arrays] of this.#context.collectByDomain(filter, domains)) {
+        walks.set(domain, new Walk(this.#context).open(filter, penalty, 0, domains, domain, arrays));
+      }
+    }
+    return walks;
+  }
+
+  /** The domain whose head is taken next: orphans by id, then Idle and Speculative by cost, domain, id. */
+  #bestHead(unmet: UnmetNeeds, entry: number, walks: Map<number, Walk>, spreading: Spreading): number {
+    const { idRank } = this.#fleet.inventory.columns;
+    let best = 0;
+    let bestSlot = 0;
+    for (const [domain, walk] of walks) {
+      if (!spreading.allows(domain)) continue;
+      const slot = this.#usefulHead(unmet, entry, walk);
+      if (slot === 0) {
+        walks.delete(domain);
+        continue;
+      }
+      if (best === 0) {
+        best = domain;
+        bestSlot = slot;
+        continue;
+      }
+      const kind = HEAD_RANK[this.#fleet.role[slot]!]!;
+      let order = kind - HEAD_RANK[this.#fleet.role[bestSlot]!]!;
+      if (order === 0 && kind > 0) {
+        const bestCost = walks.get(best)!.costUsd;
+        order =
+          walk.costUsd === bestCost
+            ? spreading.domains.compare(domain, best)
+            : walk.costUsd < bestCost
+              ? -1
+              : 1;
+      }
+      order ||= idRank[slot]! - idRank[bestSlot]!;
+      if (order >= 0) continue;
+      best = domain;
+      bestSlot = slot;
+    }
+    return best;
+  }
+
+  /** The first machine of a walk that has something of what remains. */
+  #usefulHead(unmet: UnmetNeeds, entry: number, walk: Walk): number {
+    const { shape, families } = this.#fleet;
+    const { start, length, dims } = this.#vectors;
+    const aggregate = this.#needs.aggregate[unmet.need[entry]!]!;
+    for (let slot = walk.peek(); slot !== 0; slot = walk.peek()) {
+      const family = families.familyOf[shape[slot]!]!;
+      for (let index = 0; index < length[aggregate]!; index++) {
+        if (unmet.rest[entry * unmet.width + index] === 0) continue;
+        if (families.unitsOf(family, dims[start[aggregate]! + index]!) > 0) return slot;
+      }
+      walk.skipFamily();
+    }
+    return 0;
+  }
+
+  #subtract(unmet: UnmetNeeds, entry: number, slot: number): number {
+    const { families, shape } = this.#fleet;
+    const need = unmet.need[entry]!;
+    const family = families.familyOf[shape[slot]!]!;
+    const row = entry * unmet.width;
+    return this.#needs.subtractFrom(unmet.rest, row, need, families, family, this.#vectors);
+  }
+
+  #take(unmet: UnmetNeeds, entry: number, slot: number, actions: ActionList, served: ActionNeed): void {
+    const need = unmet.need[entry]!;
+    const { role } = this.#fleet;
+    this.#supply.take(slot, need);
+    unmet.acquired[entry]!++;
+    if (role[slot] === Role.Creating) return; // on its way already: counted, without an action
+    const kind = role[slot] === Role.Idle ? ActionKind.Bootstrap : ActionKind.Provision;
+    if (kind === ActionKind.Bootstrap) unmet.bootstraps[entry]!++;
+    else unmet.provisions[entry]!++;
+    actions.add(kind, slot, served.cluster, 0, served);
+  }
+}
+
+const HEAD_RANK = new Uint8Array(8);
+HEAD_RANK[Role.Creating] = 0;
+HEAD_RANK[Role.Idle] = 1;
+HEAD_RANK[Role.Speculative] = 2;
+
+/** What an action says of the need that it serves. */
+export function actionNeed(needs: NeedColumns, fleet: Fleet, need: number): ActionNeed {
+  const stamp = needs.stamp[need]!;
+  return {
+    cluster: needs.cluster[need]!,
+    fingerprint: fleet.stamps.fingerprint[stamp]!,
+    group: fleet.stamps.group[stamp]!,
+    priority: needs.priority[need]!,
+    interruptionPenalty: needs.interruptionPenalty[need]!,
+    reclamationPenalty: needs.reclamationPenalty[need]!,
+  };
+}

@@ -1,0 +1,62 @@
+/** The domains that topology keys make (A4, A5), by list of keys; kept, since shapes keep their places in them. */
+import type { ProfileTable } from '../../needs/profiles.ts';
+import type { NeedColumns } from '../demand/engine-needs.ts';
+import { Domains } from '../supply/domains.ts';
+import type { Fleet } from '../supply/fleet.ts';
+import type { SlotAttributes } from '../supply/slot-attributes.ts';
+
+export class GangDomains {
+  readonly #profiles: ProfileTable;
+  readonly #needs: NeedColumns;
+  readonly #fleet: Fleet;
+  readonly #attributes: SlotAttributes;
+  readonly #byKeys = new Map<string, Domains>();
+  /** The same by profile, thousands of times; void when the ref stands for another profile, with other keys. */
+  readonly #byProfile: ({ readonly keys: readonly string[]; readonly domains: Domains } | undefined)[] = [];
+
+  constructor(profiles: ProfileTable, needs: NeedColumns, fleet: Fleet, attributes: SlotAttributes) {
+    this.#profiles = profiles;
+    this.#needs = needs;
+    this.#fleet = fleet;
+    this.#attributes = attributes;
+  }
+
+  /** Families were made anew: what is coarse and what is fine may have changed. */
+  regroup(): void {
+    this.#byKeys.clear();
+    this.#byProfile.length = 0;
+  }
+
+  admitShape(shape: number): void {
+    for (const domains of this.#byKeys.values()) domains.admitShape(shape);
+  }
+
+  forgetShape(shape: number): void {
+    for (const domains of this.#byKeys.values()) domains.forgetShape(shape);
+  }
+
+  of(keys: readonly string[]): Domains {
+    const text = JSON.stringify(keys);
+    let domains = this.#byKeys.get(text);
+    if (domains === undefined) {
+      domains = new Domains(keys, this.#fleet.inventory, this.#fleet.families, this.#attributes);
+      this.#byKeys.set(text, domains);
+    }
+    return domains;
+  }
+
+  ofGang(need: number): Domains {
+    const ref = this.#needs.profile[need]!;
+    const { sameKeys } = this.#profiles.get(ref);
+    const known = this.#byProfile[ref];
+    if (known !== undefined && known.keys === sameKeys) return known.domains;
+    const domains = this.of(sameKeys);
+    this.#byProfile[ref] = { keys: sameKeys, domains };
+    return domains;
+  }
+
+  /** For each list of keys, as JSON: the texts of its domains by number, as JSON. */
+  texts(): [keys: string, texts: string][] {
+    return [...this.#byKeys].map(([keys, domains]) => [keys, domains.textsJson()]);
+  }
+}

@@ -1,0 +1,425 @@
+/**
+ * Gangs (A5, A6): a need with a Same requirement is served by one domain, or by none. Most gangs sit in one
+ * rack with machines of their own that cover them: then nothing else can move them, they are *settled* and
+ * cost nothing until one of those machines changes. Those that any machines of their cluster cover, in some
+ * domain, are *local*: free machines and other clusters do not move them. The rest *wait*: they weigh every domain
+ * in which they have, or could get, machines, in every cycle, and reserve what they will acquire there. What such
+ * a gang counted in its cluster is kept for as long as nothing changes there (gang-counts.ts).
+ */
+
+import type { VectorTable } from '../../base/vectors.ts';
+import type { ProfileTable } from '../../needs/profiles.ts';
+import { columnF64 } from '../columns/columns.ts';
+import type { ClusterState } from '../demand/cluster-state.ts';
+import { Mark, type NeedColumns, subtractCapacity, WalkPart } from '../demand/engine-needs.ts';
+import type { Drains } from '../preempt/drains.ts';
+import type { Domains } from '../supply/domains.ts';
+import type { Families } from '../supply/families.ts';
+import { type Filter, type Filters, Look } from '../supply/filters.ts';
+import { type Fleet, Role } from '../supply/fleet.ts';
+import type { SlotAttributes } from '../supply/slot-attributes.ts';
+import type { Supply } from '../supply/supply.ts';
+import type { Claims } from './claims.ts';
+import { DomainTally } from './domain-tally.ts';
+import { GangCounts } from './gang-counts.ts';
+import { GangDomains } from './gang-domains.ts';
+import { Walk, type WalkContext } from './scan.ts';
+
+/** What a cycle decides about a gang before credit: A7 (parked) and A9 (barred). */
+export interface GangRules {
+  isParked(need: number): boolean;
+  isBarred(need: number): boolean;
+}
+
+export class Gangs {
+  readonly #fleet: Fleet;
+  readonly #families: Families;
+  readonly #vectors: VectorTable;
+  readonly #filters: Filters;
+  readonly #needs: NeedColumns;
+  readonly #claims: Claims;
+  readonly #drains: Drains;
+  readonly #supply: Supply;
+  readonly #rules: GangRules;
+  readonly domains: GangDomains;
+  readonly #tally: DomainTally;
+  readonly #counts = new GangCounts();
+  readonly #walk: Walk;
+  readonly #lanes: number[] = [];
+
+  constructor(
+    profiles: ProfileTable,
+    needs: NeedColumns,
+    claims: Claims,
+    drains: Drains,
+    context: WalkContext,
+    rules: GangRules,
+    attributes: SlotAttributes,
+  ) {
+    this.#fleet = context.fleet;
+    this.#families = context.fleet.families;
+    this.#vectors = context.fleet.inventory.shapes.vectors;
+    this.#filters = context.filters;
+    this.#needs = needs;
+    this.#claims = claims;
+    this.#drains = drains;
+    this.#supply = context.supply;
+    this.#rules = rules;
+    this.domains = new GangDomains(profiles, needs, context.fleet, attributes);
+    this.#tally = new DomainTally(this.#vectors, this.#families);
+    this.#walk = new Walk(context);
+  }
+
+  beginCycle(): void {
+    this.#supply.beginCycle();
+  }
+
+  /** The cluster's needs are about to be made anew. */
+  forget(cluster: ClusterState): void {
+    this.#counts.forget(cluster);
+  }
+
+  /**
+   * Credits a gang whose own machines cover it in exactly one domain: that domain wins whatever else there
+   * is (A5: it covers, its creditable and own coverage are complete). False: it is not so, nothing was done.
+   */
+  trySettle(cluster: ClusterState, index: number): boolean {
+    const need = cluster.needStart + index;
+    const needs = this.#needs;
+    if (this.#vectors.length[needs.aggregate[need]!] === 0) {
+      this.#claims.beginWalk();
+      this.#claims.endWalk(cluster, index);
+      needs.creditCount[need] = 0;
+      needs.setMarks(need, Mark.Satisfiable); // wants nothing, takes nothing
+      needs.domain[need] = 0;
+      return true;
+    }
+    const filter = this.#filters.get(needs.filter[need]!);
+    const domains = this.domains.ofGang(need);
+    const tally = this.#tally.begin(needs.aggregate[need]!, domains);
+    this.#tallyOwn(cluster, index, filter, domains);
+    const domain = tally.onlyDomainCoveredByOwn();
+    if (domain === 0) return false;
+    this.#credit(cluster, index, filter, domains, domain, true);
+    needs.set(need, Mark.Unsettled, false);
+    this.#counts.drop(need);
+    return true;
+  }
+
+  /** Chooses the gang's domain, credits it there, and reserves what it will acquire. */
+  evaluate(cluster: ClusterState, index: number): void {
+    const need = cluster.needStart + index;
+    const isAsCounted = this.#counts.isCurrent(cluster, need);
+    if (!isAsCounted && this.trySettle(cluster, index)) return;
+    if (isAsCounted && this.#needs.has(need, Mark.Local)) return;
+    const isParked = this.#rules.isParked(need);
+    if (isAsCounted && isParked && this.#needs.has(need, Mark.Parked)) return;
+    const filter = this.#filters.get(this.#needs.filter[need]!);
+    const domains = this.domains.ofGang(need);
+    const tally = this.#tally.begin(this.#needs.aggregate[need]!, domains);
+    if (isAsCounted) this.#counts.restore(need, tally);
+    else if (this.#countInCluster(cluster, index, filter, domains)) return;
+    if (!isParked) {
+      this.#tallyDraining(need, filter, domains);
+      // A covering domain with creditable machines beats every one without, so the rest is only asked if none covers.
+      const mayEndEarly = domains.look === Look.Shape && filter.look !== Look.Machine;
+      if (!mayEndEarly || !this.#tallyFreeWithCreditable(filter, domains)) this.#tallyFree(filter, domains);
+    }
+    const domain = tally.choose();
+    const satisfiable = domain !== 0 && tally.covers(domain);
+    const isAsCredited =
+      isAsCounted &&
+      domain === this.#needs.domain[need] &&
+      satisfiable === this.#needs.has(need, Mark.Satisfiable);
+    if (!isAsCredited) this.#credit(cluster, index, filter, domains, domain, satisfiable);
+    this.#counts.confirm(cluster, need);
+    this.#needs.set(need, Mark.Parked, isParked);
+    if (!isParked && domain !== 0 && !this.#rules.isBarred(need))
+      this.#reserve(need, filter, domains, domain);
+  }
+
+  /** Counts what the gang has and may be credited in its cluster; whether that covers it, and it is credited. */
+  #countInCluster(cluster: ClusterState, index: number, filter: Filter, domains: Domains): boolean {
+    const need = cluster.needStart + index;
+    this.#tallyOwn(cluster, index, filter, domains);
+    this.#tallyOthers(cluster, index, filter, domains);
+    const local = this.#tally.bestCoveredByCreditable();
+    if (local === 0) {
+      this.#counts.keep(need, this.#tally);
+      return false;
+    }
+    // Its creditable coverage is complete: A5 asks for what is free neither here nor elsewhere (docs/adr/0037).
+    this.#credit(cluster, index, filter, domains, local, true);
+    this.#needs.mark(need, Mark.Local);
+    this.#counts.drop(need);
+    this.#counts.confirm(cluster, need);
+    return true;
+  }
+
+  #isCreditable(slot: number, index: number, filter: Filter): boolean {
+    if (!this.#claims.isAvailable(slot, index)) return false;
+    if (this.#fleet.role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) return false;
+    if (filter.eligible[this.#families.familyOf[this.#fleet.shape[slot]!]!] !== 1) return false;
+    return filter.look === Look.Family || this.#filters.admitsSlot(filter, slot);
+  }
+
+  #tallyOwn(cluster: ClusterState, index: number, filter: Filter, domains: Domains): void {
+    const { stamped, stamps, shape } = this.#fleet;
+    const list = stamps.list[this.#needs.stamp[cluster.needStart + index]!]!;
+    if (list === 0) return;
+    for (let at = stamped.first(list); at !== 0; at = stamped.next(at)) {
+      const slot = stamped.slotAt(at);
+      if (!this.#isCreditable(slot, index, filter)) continue;
+      this.#tally.addOwn(domains.ofSlot(slot), this.#families.familyOf[shape[slot]!]!);
+    }
+  }
+
+  /** The cluster's other machines, but not those that another gang was given. */
+  #tallyOthers(cluster: ClusterState, index: number, filter: Filter, domains: Domains): void {
+    const { lanes } = cluster;
+    for (let lane = 0; lane < lanes.count; lane++) {
+      if (filter.eligible[lanes.family(lane)] !== 1) continue;
+      this.#tallyList(lanes.configured(lane), lanes.family(lane), index, filter, domains);
+      this.#tallyList(lanes.configuring(lane), lanes.family(lane), index, filter, domains);
+    }
+  }
+
+  /** Those of earlier needs are passed over in blocks. */
+  #tallyList(list: number, family: number, index: number, filter: Filter, domains: Domains): void {
+    if (list === 0) return;
+    const { keep } = this.#fleet;
+    let at = keep.seek(keep.first(list), index + 1);
+    for (; at !== 0; at = keep.seek(keep.next(at), index + 1)) {
+      const slot = keep.slotAt(at);
+      if (this.#stampedForGang(slot) || !this.#isCreditable(slot, index, filter)) continue;
+      this.#tally.addCreditable(domains.ofSlot(slot), family);
+    }
+  }
+
+  /** Stamped for a gang, this one included: its own are walked apart. */
+  #stampedForGang(slot: number): boolean {
+    const stamp = this.#fleet.stamp[slot]!;
+    return stamp !== 0 && this.#fleet.stamps.gang[stamp] !== 0;
+  }
+
+  /** Adds the free machines of the domains that have creditable ones; whether one of those covers the gang. */
+  #tallyFreeWithCreditable(filter: Filter, domains: Domains): boolean {
+    const families = this.#families;
+    const tally = this.#tally;
+    const count = tally.entryCount;
+    let covers = false;
+    for (let entry = 0; entry < count; entry++) {
+      if (!tally.hasCreditable(entry)) continue;
+      const domain = tally.domainAt(entry);
+      for (const shape of domains.shapesIn(domain)) {
+        const machines = families.openIn[shape]! - this.#supply.reservedIn[shape]!;
+        if (machines === 0 || !this.#filters.admitsShape(filter, shape)) continue;
+        tally.addFree(domain, families.familyOf[shape]!, machines);
+      }
+      tally.freeIsCounted(entry);
+      if (tally.covers(domain)) covers = true;
+    }
+    return covers;
+  }
+
+  /** Machines that could be acquired and that no earlier gang reserved, but for domains that have theirs counted. */
+  #tallyFree(filter: Filter, domains: Domains): void {
+    const families = this.#families;
+    const supply = this.#supply;
+    for (const family of filter.families) {
+      if (families.open[family] === 0) continue;
+      if (domains.look === Look.Family && filter.look === Look.Family) {
+        this.#tally.addFree(
+          domains.ofFamily(family),
+          family,
+          families.open[family]! - supply.reserved[family]!,
+        );
+        continue;
+      }
+      for (const shape of families.openShapesOf(family)) {
+        if (!this.#filters.admitsShape(filter, shape)) continue;
+        if (domains.look !== Look.Machine && filter.look !== Look.Machine) {
+          const machines = families.openIn[shape]! - supply.reservedIn[shape]!;
+          const domain = domains.ofShape(shape);
+          if (!this.#tally.hasFreeCounted(domain)) this.#tally.addFree(domain, family, machines);
+        } else {
+          this.#fleet.forEachOpen(shape, (slot) => {
+            if (supply.reservedBy[slot] !== 0 || !this.#filters.admitsSlot(filter, slot)) return;
+            this.#tally.addFree(domains.ofSlot(slot), family, 1);
+          });
+        }
+      }
+    }
+  }
+
+  #tallyDraining(need: number, filter: Filter, domains: Domains): void {
+    const { shape } = this.#fleet;
+    for (const slot of this.#drains.slotsFor(this.#needs.stamp[need]!)) {
+      const family = this.#families.familyOf[shape[slot]!]!;
+      if (this.#fleet.isStuck(slot) || filter.eligible[family] !== 1) continue;
+      if (filter.look !== Look.Family && !this.#filters.admitsSlot(filter, slot)) continue;
+      this.#tally.addFree(domains.ofSlot(slot), family, 1);
+    }
+  }
+
+  /** A2's walk inside the chosen domain, then A6. */
+  #credit(
+    cluster: ClusterState,
+    index: number,
+    filter: Filter,
+    domains: Domains,
+    domain: number,
+    satisfiable: boolean,
+  ): void {
+    const needs = this.#needs;
+    const need = cluster.needStart + index;
+    const { stamped, stamps, role } = this.#fleet;
+    this.#claims.beginWalk();
+    let left = needs.beginWalk(need, this.#vectors);
+    needs.domain[need] = domain;
+    needs.lastTaken[need] = 0;
+    const list = stamps.list[needs.stamp[need]!]!;
+    if (domain !== 0 && list !== 0) {
+      for (let at = stamped.first(list); at !== 0 && left > 0; at = stamped.next(at)) {
+        const slot = stamped.slotAt(at);
+        left = this.#offer(cluster, index, filter, domains, slot, Role.Configured - role[slot]!, left);
+      }
+    }
+    if (domain !== 0 && left > 0)
+      left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configured);
+    if (domain !== 0 && left > 0)
+      left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configuring);
+    needs.endWalk(need, this.#vectors);
+    needs.creditCount[need] = this.#claims.heldCount;
+    needs.setMarks(
+      need,
+      Mark.Unsettled | (left > 0 ? Mark.Deficit : 0) | (satisfiable ? Mark.Satisfiable : 0),
+    );
+    if (satisfiable && !this.#configuredCover(need)) this.#keepOwnOutside(cluster, index, domains, domain);
+    this.#claims.endWalk(cluster, index);
+  }
+
+  #walkLanes(
+    cluster: ClusterState,
+    index: number,
+    filter: Filter,
+    domains: Domains,
+    wanted: number,
+    part: number,
+  ): number {
+    if (part === WalkPart.Configuring && cluster.configuringCount === 0) return wanted;
+    const { keep, compareKeep } = this.#fleet;
+    const candidates = this.#lanes;
+    candidates.length = 0;
+    const { lanes } = cluster;
+    for (let lane = 0; lane < lanes.count; lane++) {
+      const list = part === WalkPart.Configured ? lanes.configured(lane) : lanes.configuring(lane);
+      if (list === 0 || filter.eligible[lanes.family(lane)] !== 1) continue;
+      for (
+        let at = keep.seek(keep.first(list), index + 1);
+        at !== 0;
+        at = keep.seek(keep.next(at), index + 1)
+      ) {
+        const slot = keep.slotAt(at);
+        if (
+          !this.#stampedForGang(slot) &&
+          domains.ofSlot(slot) === this.#needs.domain[cluster.needStart + index]
+        ) {
+          candidates.push(slot);
+        }
+      }
+    }
+    candidates.sort(compareKeep);
+    let left = wanted;
+    for (const slot of candidates) {
+      if (left === 0) break;
+      left = this.#offer(cluster, index, filter, domains, slot, part, left);
+    }
+    return left;
+  }
+
+  #offer(
+    cluster: ClusterState,
+    index: number,
+    filter: Filter,
+    domains: Domains,
+    slot: number,
+    part: number,
+    left: number,
+  ): number {
+    const need = cluster.needStart + index;
+    const needs = this.#needs;
+    if (this.#claims.isHeld(slot) || !this.#isCreditable(slot, index, filter)) return left;
+    if (domains.ofSlot(slot) !== needs.domain[need]) return left;
+    const family = this.#families.familyOf[this.#fleet.shape[slot]!]!;
+    const after = needs.subtract(need, this.#families, family, this.#vectors);
+    if (after < 0) return left;
+    this.#claims.hold(cluster, index, slot);
+    needs.lastTaken[need] = slot;
+    needs.lastPart[need] = part;
+    return after;
+  }
+
+  /** Whether the Configured machines that it was credited cover the whole gang. */
+  #configuredCover(need: number): boolean {
+    const { role, shape, nextClaim } = this.#fleet;
+    const { start, length, units } = this.#vectors;
+    const aggregate = this.#needs.aggregate[need]!;
+    const left = this.#scratch(length[aggregate]!);
+    for (let index = 0; index < length[aggregate]!; index++) left[index] = units[start[aggregate]! + index]!;
+    let remaining: number = length[aggregate]!;
+    for (let slot = this.#needs.firstClaim[need]!; slot !== 0 && remaining > 0; slot = nextClaim[slot]!) {
+      if (role[slot] !== Role.Configured || !this.#claims.isHeld(slot)) continue;
+      const family = this.#families.familyOf[shape[slot]!]!;
+      const after = subtractCapacity(left, 0, this.#vectors, aggregate, this.#families, family);
+      if (after >= 0) remaining = after;
+    }
+    return remaining === 0;
+  }
+
+  #scratchUnits = columnF64(8);
+
+  #scratch(length: number): Float64Array {
+    if (this.#scratchUnits.length < length) this.#scratchUnits = new Float64Array(2 * length);
+    return this.#scratchUnits;
+  }
+
+  /** A6, make before break: the gang's machines elsewhere stay with it until those inside can carry it. */
+  #keepOwnOutside(cluster: ClusterState, index: number, domains: Domains, domain: number): void {
+    const { stamped, stamps, role } = this.#fleet;
+    const list = stamps.list[this.#needs.stamp[cluster.needStart + index]!]!;
+    if (list === 0) return;
+    for (let at = stamped.first(list); at !== 0; at = stamped.next(at)) {
+      const slot = stamped.slotAt(at);
+      if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) continue;
+      if (domains.ofSlot(slot) === domain || this.#claims.isHeld(slot)) continue;
+      if (this.#claims.isAvailable(slot, index)) this.#claims.hold(cluster, index, slot);
+    }
+  }
+
+  /** What it will take: A3's walk in its domain for what credit left. */
+  #reserve(need: number, filter: Filter, domains: Domains, domain: number): void {
+    const needs = this.#needs;
+    const aggregate = needs.aggregate[need]!;
+    const count = this.#vectors.length[aggregate]!;
+    const left = this.#scratch(count);
+    let remaining = 0;
+    for (let index = 0; index < count; index++) {
+      left[index] = needs.remaining[need * needs.width + index]!;
+      if (left[index]! > 0) remaining++;
+    }
+    if (remaining === 0) return;
+    const walk = this.#walk.open(filter, needs.interruptionPenalty[need]!, need + 1, domains, domain);
+    for (let slot = walk.peek(); slot !== 0 && remaining > 0; slot = walk.peek()) {
+      const family = this.#families.familyOf[this.#fleet.shape[slot]!]!;
+      const after = subtractCapacity(left, 0, this.#vectors, aggregate, this.#families, family);
+      if (after < 0) {
+        walk.skipFamily();
+        continue;
+      }
+      this.#supply.reserve(slot, need);
+      remaining = after;
+      walk.skip();
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Spread (A4): machines one by one, each in a domain that is not ahead of the emptiest one by more than the
+ * skew allows. The counts of a need go on into phase 2, where drains and victims are counted in.
+ */
+
+import type { Profile } from '../../needs/profiles.ts';
+import { WhenUnsatisfiable } from '../../needs/requirements.ts';
+import type { Domains } from '../supply/domains.ts';
+
+/** The first constraint that binds, in the normal order of the profile; Same wins over spread. */
+export function bindingSpread(profile: Profile): { key: string; skew: number } | null {
+  if (profile.sameKeys.length > 0) return null;
+  for (const { topologyKey, maxSkew, whenUnsatisfiable } of profile.spread) {
+    if (whenUnsatisfiable === WhenUnsatisfiable.DoNotSchedule)
+      return { key: topologyKey, skew: Math.max(1, maxSkew) };
+  }
+  return null;
+}
+
+export class Spreading {
+  readonly domains: Domains;
+  readonly #skew: number;
+  /** Machines of the need by domain; a domain that takes part in the minimum has an entry, if only 0. */
+  readonly #counts = new Map<number, number>();
+  /** Domains with machines of the need that take no part in the minimum. */
+  readonly #outside = new Map<number, number>();
+
+  constructor(domains: Domains, skew: number) {
+    this.domains = domains;
+    this.#skew = skew;
+  }
+
+  /** The domain takes part in the minimum: a matching machine is credited, or free, there. */
+  open(domain: number): void {
+    if (domain === 0 || this.#counts.has(domain)) return;
+    this.#counts.set(domain, this.#outside.get(domain) ?? 0);
+    this.#outside.delete(domain);
+  }
+
+  /** The need has one more machine there. */
+  count(domain: number): void {
+    if (domain === 0) return;
+    const counts = this.#counts.has(domain) ? this.#counts : this.#outside;
+    counts.set(domain, (counts.get(domain) ?? 0) + 1);
+  }
+
+  /** Freed for the need: it counts as one of its machines, and its domain takes part in the minimum. */
+  countSlot(slot: number): void {
+    const domain = this.domains.ofSlot(slot);
+    this.open(domain);
+    this.count(domain);
+  }
+
+  allows(domain: number): boolean {
+    if (domain === 0) return false;
+    const count = this.#counts.get(domain) ?? this.#outside.get(domain) ?? 0;
+    return count <= this.#minimum() + this.#skew - 1;
+  }
+
+  #minimum(): number {
+    let minimum = Number.POSITIVE_INFINITY;
+    for (const count of this.#counts.values()) minimum = Math.min(minimum, count);
+    return this.#counts.size === 0 ? 0 : minimum;
+  }
+}

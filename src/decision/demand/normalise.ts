@@ -1,0 +1,357 @@
+/**
+ * Normalisation: from the rows of a roll-up, and the answer which of them fold (folding.ts), to the needs that
+ * phase 1 walks, in order N4.
+ */
+
+import type { VectorTable } from '../../base/vectors.ts';
+import type { NeedTable } from '../../needs/need-table.ts';
+import type { Claims } from '../assign/claims.ts';
+import { columnF64, columnU32, widerF64 } from '../columns/columns.ts';
+import type { Filter, Filters } from '../supply/filters.ts';
+import type { Fleet } from '../supply/fleet.ts';
+import type { ClusterRows } from './cluster-rows.ts';
+import type { ClusterState } from './cluster-state.ts';
+import { Mark, type NeedColumns, NeedKind } from './engine-needs.ts';
+import { type NeedKey, type NeedOrder, noKey } from './serving-order.ts';
+
+/** Reused: comparing two needs makes no objects. */
+const ROW_KEY = noKey();
+const FOLD_KEY_A = noKey();
+const FOLD_KEY_B = noKey();
+
+const LOOKS_AT_OTHERS = Mark.Foreign | Mark.Deficit;
+
+export class Normaliser {
+  readonly #needTable: NeedTable;
+  readonly #vectors: VectorTable;
+  readonly #fleet: Fleet;
+  readonly #filters: Filters;
+  readonly #needs: NeedColumns;
+  readonly #order: NeedOrder;
+  readonly #rows: ClusterRows;
+  readonly #claims: Claims;
+  #heirOf = columnU32(256);
+  /** By fold group of the cluster that is being built: the earliest arrival of those that fold. */
+  #foldArrivalMs = columnF64(64);
+  /** Of the row written before, within one build: the next one mostly asks for the same. */
+  #lastFilter: Filter | null = null;
+
+  constructor(
+    needTable: NeedTable,
+    fleet: Fleet,
+    filters: Filters,
+    needs: NeedColumns,
+    order: NeedOrder,
+    rows: ClusterRows,
+    claims: Claims,
+  ) {
+    this.#needTable = needTable;
+    this.#vectors = fleet.inventory.shapes.vectors;
+    this.#fleet = fleet;
+    this.#filters = filters;
+    this.#needs = needs;
+    this.#order = order;
+    this.#rows = rows;
+    this.#claims = claims;
+  }
+
+  /**
+   * Makes the cluster's normalised needs anew. One that was there before keeps its machines, and is credited again
+   * only if it asks for something else; what the others had is news for those that stay.
+   */
+  build(cluster: ClusterState): void {
+    const needs = this.#needs;
+    const { needStart: oldStart, needCount: oldCount } = cluster;
+    let count = 0;
+    for (let row = 0; row < cluster.rowCount; row++) if (cluster.rowFolds[row] === 0) count++;
+    for (let group = 0; group < cluster.groups.count; group++) {
+      if (cluster.groups.firstFolded(group) >= 0) count++;
+    }
+    const start = needs.takeSlice(count);
+    cluster.needStart = start;
+    this.#writeInOrder(cluster);
+    cluster.needStart = oldStart;
+    this.#findHeirs(oldStart, oldCount, start, count);
+    for (let need = oldStart; need < oldStart + oldCount; need++) {
+      if (this.#heirOf[need - oldStart] === 0) this.#claims.releaseAll(cluster, need, cluster.fresh);
+    }
+    for (let need = oldStart; need < oldStart + oldCount; need++) {
+      const heir = this.#heirOf[need - oldStart]!;
+      if (heir !== 0) this.#claims.handOver(need, heir, need - oldStart, heir - start);
+      this.#letGo(need);
+    }
+    needs.giveSlice(oldStart, oldCount);
+    cluster.needStart = start;
+    cluster.needCount = count;
+    for (let need = start; need < start + count; need++) {
+      this.#linkRows(cluster, need);
+      // Which machines are stamped for another live need may have changed: a fold that looks at others' walks again.
+      if (needs.kind[need] === NeedKind.Fold && needs.has(need, LOOKS_AT_OTHERS))
+        needs.mark(need, Mark.Dirty);
+    }
+    this.#lastFilter = null;
+    if (oldCount === 0) cluster.fresh.length = 0; // all needs are new and look at everything
+    cluster.stale = cluster.wasRead = false;
+    cluster.touched = true;
+  }
+
+  /** Lets go of what the cluster's needs hold; no claim is left. */
+  drop(cluster: ClusterState): void {
+    for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++)
+      this.#letGo(need);
+    this.#needs.giveSlice(cluster.needStart, cluster.needCount);
+    cluster.needCount = 0;
+  }
+
+  /**
+   * After a cluster's rows were read and before any fold is asked: needs that are neither a row nor a fold of rows any
+   * more are no longer live, so that A1 counts the machines that are made for them as free at once.
+   */
+  retire(cluster: ClusterState): void {
+    const { stamp, plainStamp } = this.#needs;
+    const { rowCount, folds } = this.#fleet.stamps;
+    for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
+      const own = stamp[need]!;
+      const plain = plainStamp[need]!;
+      if (rowCount[own] === 0 && folds[own] === 0) this.#letGoOfStamp(need);
+      if (plain !== 0 && rowCount[plain] === 0 && folds[plain] === 0) this.#letGoOfPlainStamp(need);
+    }
+  }
+
+  /**
+   * By old need: the new need of the same name, 0 = none. Only those that follow each other as before inherit: then a
+   * machine that was out of a need's reach still is, or is released and so announced.
+   */
+  #findHeirs(oldStart: number, oldCount: number, start: number, count: number): void {
+    const needs = this.#needs;
+    const { carrier } = this.#fleet.stamps;
+    if (this.#heirOf.length < oldCount) this.#heirOf = new Uint32Array(2 * oldCount);
+    this.#heirOf.fill(0, 0, oldCount);
+    let last = -1;
+    for (let need = start; need < start + count; need++) {
+      const index = carrier[needs.stamp[need]!]! - 1;
+      if (index <= last || index >= oldCount) continue;
+      const old = oldStart + index;
+      if (needs.stamp[old] !== needs.stamp[need] || needs.kind[old] !== needs.kind[need]) continue;
+      this.#heirOf[index] = need;
+      last = index;
+    }
+  }
+
+  #letGo(need: number): void {
+    const needs = this.#needs;
+    this.#filters.release(this.#filters.get(needs.filter[need]!));
+    this.#vectors.release(needs.aggregate[need]!);
+    this.#needTable.profiles.release(needs.profile[need]!);
+    if (needs.stamp[need] !== 0) this.#letGoOfStamp(need);
+    if (needs.plainStamp[need] !== 0) this.#letGoOfPlainStamp(need);
+  }
+
+  #letGoOfStamp(need: number): void {
+    const { stamps } = this.#fleet;
+    const stamp = this.#needs.stamp[need]!;
+    this.#needs.stamp[need] = 0;
+    stamps.carriers[stamp]!--;
+    stamps.carrier[stamp] = stamps.gang[stamp] = 0;
+    this.#changeLive(stamp, -1);
+    stamps.release(stamp);
+  }
+
+  #letGoOfPlainStamp(need: number): void {
+    const stamp = this.#needs.plainStamp[need]!;
+    this.#needs.plainStamp[need] = 0;
+    this.#changeLive(stamp, -1);
+    this.#fleet.stamps.release(stamp);
+  }
+
+  #changeLive(stamp: number, by: 1 | -1): void {
+    const { live } = this.#fleet.stamps;
+    live[stamp]! += by;
+    if (live[stamp] === (by === 1 ? 1 : 0)) this.#fleet.liveChanged(stamp);
+  }
+
+  /** Rows come in order N4; folds have another fingerprint and group, and are merged in at their places. */
+  #writeInOrder(cluster: ClusterState): void {
+    const folds: number[] = [];
+    this.#foldArrivalMs = widerF64(this.#foldArrivalMs, cluster.groups.count);
+    for (let group = 0; group < cluster.groups.count; group++) {
+      if (cluster.groups.firstFolded(group) < 0) continue;
+      this.#foldArrivalMs[group] = this.#earliestArrival(cluster, group);
+      folds.push(group);
+    }
+    folds.sort((a, b) =>
+      this.#order.compareKeys(this.#foldKey(cluster, a, FOLD_KEY_A), this.#foldKey(cluster, b, FOLD_KEY_B)),
+    );
+    const { profile, arrivalMs } = this.#needTable;
+    const start = this.#needTable.sliceStart(cluster.ref);
+    let next = cluster.needStart;
+    let fold = 0;
+    let settledProfile = 0; // rows of this profile and arrival come before the next fold, whatever their group
+    let settledMs = 0;
+    for (let row = 0; row < cluster.rowCount; row++) {
+      if (cluster.rowFolds[row] === 1) continue;
+      const isSettled = profile[start + row] === settledProfile && arrivalMs[start + row] === settledMs;
+      if (fold < folds.length && !isSettled) {
+        this.#rowKey(cluster, row, ROW_KEY);
+        while (
+          fold < folds.length &&
+          this.#order.compareKeys(this.#foldKey(cluster, folds[fold]!, FOLD_KEY_A), ROW_KEY) < 0
+        ) {
+          this.#writeFold(cluster, next++, folds[fold++]!);
+        }
+        const isOther = fold < folds.length && FOLD_KEY_A.profile !== ROW_KEY.profile;
+        settledProfile = isOther ? ROW_KEY.profile : 0;
+        settledMs = ROW_KEY.arrivalMs;
+      }
+      this.#writeRow(cluster, next++, row);
+    }
+    while (fold < folds.length) this.#writeFold(cluster, next++, folds[fold++]!);
+  }
+
+  #writeRow(cluster: ClusterState, need: number, row: number): void {
+    const table = this.#needTable;
+    const tableRow = table.sliceStart(cluster.ref) + row;
+    const profileRef = table.profile[tableRow]!;
+    const minUnit = table.minUnit[tableRow]!;
+    const before = this.#lastFilter;
+    const filter =
+      before !== null && before.profile === profileRef && before.minUnit === minUnit
+        ? this.#filters.retain(before)
+        : this.#filters.intern(profileRef, minUnit);
+    this.#lastFilter = filter;
+    const kind = table.profiles.columns.hasSame[profileRef] === 1 ? NeedKind.Gang : NeedKind.Plain;
+    const stamp = this.#rows.stampOf(cluster, row);
+    this.#write(cluster, need, kind, profileRef, filter, table.aggregate[tableRow]!, 1, row, stamp, 0);
+    this.#needs.arrivalMs[need] = table.arrivalMs[tableRow]!;
+  }
+
+  /** The fold's min_unit is the greatest of one gang and its members' min_units; its arrival the earliest. */
+  #writeFold(cluster: ClusterState, need: number, group: number): void {
+    const { groups } = cluster;
+    const table = this.#needTable;
+    const start = table.sliceStart(cluster.ref);
+    const aggregate = groups.aggregate(group);
+    const profile = groups.profile(group);
+    let minUnit = aggregate;
+    this.#vectors.retain(minUnit);
+    let members = 0;
+    for (let position = groups.rowsStart(group); position < groups.rowsEnd(group); position++) {
+      if (cluster.rowFolds[cluster.groupRows[position]!] === 0) continue;
+      const row = start + cluster.groupRows[position]!;
+      members++;
+      if (this.#vectors.covers(minUnit, table.minUnit[row]!)) continue;
+      const greater = this.#vectors.max(minUnit, table.minUnit[row]!);
+      this.#vectors.release(minUnit);
+      minUnit = greater;
+    }
+    const filter = this.#filters.intern(profile, minUnit);
+    this.#vectors.release(minUnit);
+    const plainStamp = groups.plainStamp(group);
+    const isAnothers = this.#fleet.stamps.rowCount[plainStamp]! > 0; // a row has the empty group itself (docs/adr/0040)
+    this.#write(
+      cluster,
+      need,
+      NeedKind.Fold,
+      profile,
+      filter,
+      aggregate,
+      members,
+      groups.firstFolded(group),
+      groups.stamp(group),
+      isAnothers ? 0 : plainStamp,
+    );
+    this.#needs.arrivalMs[need] = this.#foldArrivalMs[group]!;
+  }
+
+  #write(
+    cluster: ClusterState,
+    need: number,
+    kind: NeedKind,
+    profile: number,
+    filter: Filter,
+    aggregate: number,
+    multiplier: number,
+    firstRow: number,
+    stamp: number,
+    plainStamp: number,
+  ): void {
+    const needs = this.#needs;
+    needs.fitWidth(this.#vectors.length[aggregate]!);
+    needs.cluster[need] = cluster.ref;
+    needs.kind[need] = kind;
+    needs.setMarks(need, Mark.Dirty);
+    needs.profile[need] = profile;
+    needs.filter[need] = filter.id;
+    needs.aggregate[need] = aggregate;
+    needs.multiplier[need] = multiplier;
+    needs.firstRow[need] = firstRow;
+    needs.stamp[need] = stamp;
+    needs.plainStamp[need] = plainStamp;
+    const { columns } = this.#needTable.profiles;
+    needs.priority[need] = columns.priority[profile]!;
+    needs.interruptionPenalty[need] = columns.interruptionPenalty[profile]!;
+    needs.reclamationPenalty[need] = columns.reclamationPenalty[profile]!;
+    needs.firstClaim[need] = 0;
+    needs.claimCount[need] = 0;
+    needs.creditCount[need] = 0;
+    needs.lastTaken[need] = 0;
+    needs.lastPart[need] = 0;
+    needs.domain[need] = 0;
+    this.#vectors.retain(aggregate);
+    this.#needTable.profiles.retain(profile);
+    this.#fleet.stamps.retain(stamp);
+    this.#fleet.stamps.carriers[stamp]!++;
+    this.#changeLive(stamp, 1);
+    if (plainStamp === 0) return;
+    this.#fleet.stamps.retain(plainStamp);
+    this.#changeLive(plainStamp, 1);
+  }
+
+  #foldKey({ groups }: ClusterState, group: number, key: NeedKey): NeedKey {
+    key.profile = groups.profile(group);
+    key.priority = this.#needTable.profiles.columns.priority[key.profile]!;
+    key.arrivalMs = this.#foldArrivalMs[group]!;
+    key.group = this.#fleet.stamps.group[groups.stamp(group)]!;
+    return key;
+  }
+
+  #rowKey(cluster: ClusterState, row: number, key: NeedKey): NeedKey {
+    const table = this.#needTable;
+    const tableRow = table.sliceStart(cluster.ref) + row;
+    key.profile = table.profile[tableRow]!;
+    key.priority = table.profiles.columns.priority[key.profile]!;
+    key.arrivalMs = table.arrivalMs[tableRow]!;
+    key.group = table.group[tableRow]!;
+    return key;
+  }
+
+  #earliestArrival(cluster: ClusterState, group: number): number {
+    const { groups } = cluster;
+    const start = this.#needTable.sliceStart(cluster.ref);
+    let earliest = Number.POSITIVE_INFINITY;
+    for (let position = groups.rowsStart(group); position < groups.rowsEnd(group); position++) {
+      const row = cluster.groupRows[position]!;
+      if (cluster.rowFolds[row] === 1) earliest = Math.min(earliest, this.#needTable.arrivalMs[start + row]!);
+    }
+    return earliest;
+  }
+
+  #linkRows(cluster: ClusterState, need: number): void {
+    const needs = this.#needs;
+    const { stamps } = this.#fleet;
+    const row = needs.firstRow[need]!;
+    const stamp = needs.stamp[need]!;
+    stamps.carrier[stamp] = need - cluster.needStart + 1;
+    if (needs.kind[need] === NeedKind.Gang) stamps.gang[stamp] = stamps.carrier[stamp]!;
+    if (needs.kind[need] !== NeedKind.Fold) {
+      cluster.rowNeed[row] = need;
+      return;
+    }
+    const { groups } = cluster;
+    const group = cluster.rowGroup[row]! - 1;
+    for (let position = groups.rowsStart(group); position < groups.rowsEnd(group); position++) {
+      const member = cluster.groupRows[position]!;
+      if (cluster.rowFolds[member] === 1) cluster.rowNeed[member] = need;
+    }
+  }
+}

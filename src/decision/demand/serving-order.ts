@@ -1,0 +1,85 @@
+/** The orders in which needs are served. Both are total: ids, fingerprints and groups settle every tie. */
+import type { StringTable } from '../../base/string-table.ts';
+import type { ProfileTable } from '../../needs/profiles.ts';
+import type { StampTable } from '../supply/assignments.ts';
+import type { ClusterState } from './cluster-state.ts';
+import type { NeedColumns } from './engine-needs.ts';
+
+/** What order N4 looks at within one cluster. */
+export interface NeedKey {
+  priority: number;
+  arrivalMs: number;
+  profile: number;
+  group: number;
+}
+
+export function noKey(): NeedKey {
+  return { priority: 0, arrivalMs: 0, profile: 0, group: 0 };
+}
+
+export class NeedOrder {
+  readonly #needs: NeedColumns;
+  readonly #stamps: StampTable;
+  readonly #clusters: readonly (ClusterState | undefined)[];
+  readonly #groups: StringTable;
+  readonly #profiles: ProfileTable;
+  #fingerprintRanks: Uint32Array = new Uint32Array(0);
+
+  constructor(
+    needs: NeedColumns,
+    stamps: StampTable,
+    clusters: readonly (ClusterState | undefined)[],
+    groups: StringTable,
+    profiles: ProfileTable,
+  ) {
+    this.#needs = needs;
+    this.#stamps = stamps;
+    this.#clusters = clusters;
+    this.#groups = groups;
+    this.#profiles = profiles;
+  }
+
+  /** Before a cycle's first compare: profiles may have come and gone. */
+  refresh(): void {
+    this.#fingerprintRanks = this.#profiles.fingerprintRanks();
+  }
+
+  /** N4: priority desc, arrival asc, cluster id asc, fingerprint, group. */
+  readonly compare = (a: number, b: number): number => {
+    const { priority } = this.#needs;
+    if (priority[a] !== priority[b]) return priority[a]! > priority[b]! ? -1 : 1;
+    return this.#byArrival(a, b);
+  };
+
+  /** N4 of two needs of one cluster that have no columns yet. */
+  compareKeys(a: NeedKey, b: NeedKey): number {
+    if (a.priority !== b.priority) return a.priority > b.priority ? -1 : 1;
+    if (a.arrivalMs !== b.arrivalMs) return a.arrivalMs - b.arrivalMs;
+    const rankA = this.#fingerprintRanks[a.profile]!;
+    const rankB = this.#fingerprintRanks[b.profile]!;
+    return rankA !== rankB ? rankA - rankB : this.#groups.compare(a.group, b.group);
+  }
+
+  /** A3: priority desc, interruption bucket desc, reclamation bucket desc, then as N4. */
+  readonly compareAcquire = (a: number, b: number): number => {
+    const { priority, interruptionPenalty, reclamationPenalty } = this.#needs;
+    if (priority[a] !== priority[b]) return priority[a]! > priority[b]! ? -1 : 1;
+    if (interruptionPenalty[a] !== interruptionPenalty[b])
+      return interruptionPenalty[b]! - interruptionPenalty[a]!;
+    if (reclamationPenalty[a] !== reclamationPenalty[b])
+      return reclamationPenalty[b]! - reclamationPenalty[a]!;
+    return this.#byArrival(a, b);
+  };
+
+  #byArrival(a: number, b: number): number {
+    const { arrivalMs, cluster, profile, stamp } = this.#needs;
+    if (arrivalMs[a] !== arrivalMs[b]) return arrivalMs[a]! - arrivalMs[b]!;
+    if (cluster[a] !== cluster[b])
+      return this.#clusters[cluster[a]!]!.rank - this.#clusters[cluster[b]!]!.rank;
+    const rankA = this.#fingerprintRanks[profile[a]!]!;
+    const rankB = this.#fingerprintRanks[profile[b]!]!;
+    if (rankA !== rankB) return rankA - rankB;
+    const { group } = this.#stamps;
+    return this.#groups.compare(group[stamp[a]!]!, group[stamp[b]!]!);
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * P6: machines that drain already count as freed, so that a deficit causes its victims once, however long they drain and
+ * in whatever order they end. Two passes: first every need with a deficit counts what drains for it, as far as that helps;
+ * then what no owner counts (the owner is met, gone, barred or parked, or there never was one) is a pool that deficits
+ * count from in their order. A drain that its owner no longer needs is therefore the next one's, and no victim is chosen
+ * while it is there (docs/adr/0036). All of it is made anew in every cycle that leaves a deficit.
+ */
+
+import type { VectorTable } from '../../base/vectors.ts';
+import type { GangRules, Gangs } from '../assign/gangs.ts';
+import type { Spreading } from '../assign/spread.ts';
+import { UnmetNeeds } from '../assign/unmet.ts';
+import { sortFew } from '../columns/sort-few.ts';
+import { Mark, type NeedColumns, NeedKind } from '../demand/engine-needs.ts';
+import type { Domains } from '../supply/domains.ts';
+import { type Filters, Look } from '../supply/filters.ts';
+import { type Fleet, Role } from '../supply/fleet.ts';
+import type { Drains } from './drains.ts';
+
+export class FreedMachines {
+  readonly #fleet: Fleet;
+  readonly #filters: Filters;
+  readonly #vectors: VectorTable;
+  readonly #needs: NeedColumns;
+  readonly #gangs: Gangs;
+  readonly #drains: Drains;
+  readonly #rules: GangRules;
+  /** Counted by its owner in this cycle. */
+  readonly #counted = new Set<number>();
+  /** What no owner counts, by id; shrinks as deficits count from it. */
+  readonly #pool: number[] = [];
+  #isPoolMade = false;
+
+  constructor(
+    fleet: Fleet,
+    filters: Filters,
+    needs: NeedColumns,
+    gangs: Gangs,
+    drains: Drains,
+    rules: GangRules,
+  ) {
+    this.#fleet = fleet;
+    this.#filters = filters;
+    this.#vectors = fleet.inventory.shapes.vectors;
+    this.#needs = needs;
+    this.#gangs = gangs;
+    this.#drains = drains;
+    this.#rules = rules;
+  }
+
+  /** Whether phase 2 does nothing for the need: what is freed goes to others meanwhile, as Idle machines do (A7, A9). */
+  isBarred(need: number): boolean {
+    return this.#needs.has(need, Mark.Parked) || this.#rules.isBarred(need);
+  }
+
+  /** Begins phase 2: what is missing is what phase 1 left, less what drains for the need itself. */
+  countOwn(unmet: UnmetNeeds): void {
+    const { width, missing, rest } = unmet;
+    missing.set(rest.subarray(0, unmet.count * width));
+    this.#counted.clear();
+    this.#pool.length = 0;
+    this.#isPoolMade = false;
+    if (this.#drains.isEmpty) {
+      this.#isPoolMade = true;
+      return;
+    }
+    for (let entry = 0; entry < unmet.count; entry++) this.#countOwnOf(unmet, entry);
+  }
+
+  #countOwnOf(unmet: UnmetNeeds, entry: number): void {
+    const need = unmet.need[entry]!;
+    const slots = this.#drains.sortedFor(this.#needs.stamp[need]!, this.#byId);
+    if (slots.length === 0 || this.isBarred(need)) return;
+    let left = this.#left(unmet, entry);
+    const spreading = unmet.spreading.get(entry);
+    const domains = this.#domainsOf(need);
+    for (let index = 0; index < slots.length && left > 0; index++) {
+      const slot = slots[index]!;
+      if (!this.#isDraining(slot) || !this.#isOfUse(need, domains, slot)) continue;
+      if (spreading !== undefined && spreading.domains.ofSlot(slot) === 0) continue;
+      const after = subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot);
+      if (after < 0) continue;
+      left = after;
+      this.#counted.add(slot);
+      spreading?.countSlot(slot);
+    }
+  }
+
+  /** The need's turn at what no owner counts. Returns the dimensions that it still lacks. */
+  countPool(unmet: UnmetNeeds, entry: number): number {
+    let left = this.#left(unmet, entry);
+    if (left > 0 && !this.#isPoolMade) this.#makePool();
+    const pool = this.#pool;
+    if (pool.length === 0) return left;
+    const need = unmet.need[entry]!;
+    const spreading = unmet.spreading.get(entry);
+    const domains = this.#domainsOf(need);
+    for (let place = 0; place < pool.length && left > 0; ) {
+      const slot = pool[place]!;
+      const after = this.#isAllowed(need, domains, spreading, slot)
+        ? subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot)
+        : -1;
+      if (after < 0) {
+        place++;
+        continue;
+      }
+      left = after;
+      pool.splice(place, 1);
+      if (spreading === undefined) continue;
+      spreading.countSlot(slot);
+      place = 0; // each one changes which domains may follow
+    }
+    return left;
+  }
+
+  #isAllowed(need: number, domains: Domains | null, spreading: Spreading | undefined, slot: number): boolean {
+    if (!this.#isOfUse(need, domains, slot)) return false;
+    return spreading === undefined || spreading.allows(spreading.domains.ofSlot(slot));
+  }
+
+  #makePool(): void {
+    this.#isPoolMade = true;
+    for (const slot of this.#drains.slots()) {
+      if (!this.#counted.has(slot) && this.#isDraining(slot)) this.#pool.push(slot);
+    }
+    sortFew(this.#pool, this.#byId);
+  }
+
+  /** X11: not one that is stuck. */
+  #isDraining(slot: number): boolean {
+    return this.#fleet.role[slot] === Role.Draining && !this.#fleet.isStuck(slot);
+  }
+
+  /** It matches, covers min_unit and, for a gang, stands in the chosen domain. */
+  #isOfUse(need: number, domains: Domains | null, slot: number): boolean {
+    if (domains !== null) {
+      const domain = this.#needs.domain[need]!;
+      if (domain === 0 || domains.ofSlot(slot) !== domain) return false;
+    }
+    const filter = this.#filters.get(this.#needs.filter[need]!);
+    const { families, shape } = this.#fleet;
+    if (filter.eligible[families.familyOf[shape[slot]!]!] !== 1) return false;
+    return filter.look === Look.Family || this.#filters.admitsSlot(filter, slot);
+  }
+
+  #domainsOf(need: number): Domains | null {
+    return this.#needs.kind[need] === NeedKind.Gang ? this.#gangs.domains.ofGang(need) : null;
+  }
+
+  #left(unmet: UnmetNeeds, entry: number): number {
+    const aggregate = this.#needs.aggregate[unmet.need[entry]!]!;
+    return UnmetNeeds.left(unmet.missing, entry * unmet.width, this.#vectors, aggregate);
+  }
+
+  readonly #byId = (slotA: number, slotB: number): number => {
+    const { idRank } = this.#fleet.inventory.columns;
+    return idRank[slotA]! - idRank[slotB]!;
+  };
+}
+
+/** Takes the machine's capacity off what the entry is missing; the dimensions left, or −1 if it has none that is missing. */
+export function subtractSlot(
+  unmet: UnmetNeeds,
+  entry: number,
+  { families, shape }: Fleet,
+  needs: NeedColumns,
+  vectors: VectorTable,
+  slot: number,
+): number {
+  const family = families.familyOf[shape[slot]!]!;
+  return needs.subtractFrom(
+    unmet.missing,
+    entry * unmet.width,
+    unmet.need[entry]!,
+    families,
+    family,
+    vectors,
+  );
+}

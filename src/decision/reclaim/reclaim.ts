@@ -1,0 +1,112 @@
+/**
+ * Phase 3 (R1, R3): what nobody claims goes back. A Configured machine without a claim is drained; a machine
+ * that has been Idle for longer than its hold is released. Idle machines wait in a heap by the time since
+ * when they are Idle, so that a quiet cycle looks at the first one and no more.
+ */
+import { TimeHeap } from '../../base/time-heap.ts';
+import { CapacityType, isReleasable } from '../../machine/capacity-type.ts';
+import { ActionKind, type ActionList } from '../actions.ts';
+import type { ClusterState } from '../demand/cluster-state.ts';
+import type { Preemption } from '../preempt/preempt.ts';
+import { type Fleet, Role } from '../supply/fleet.ts';
+import type { Supply } from '../supply/supply.ts';
+
+const RECLAIM_GRACE_SECONDS = 600;
+
+export interface IdleHolds {
+  readonly onDemandMs: number;
+  readonly spotMs: number;
+}
+
+export class Reclamation {
+  readonly #fleet: Fleet;
+  readonly #supply: Supply;
+  readonly #preemption: Preemption;
+  readonly #isPastGate: (cluster: number) => boolean;
+  /** Slots by the time since when they are Idle, the longest first. */
+  readonly #waiting = new Map<number, TimeHeap>([
+    [CapacityType.OnDemand, new TimeHeap()],
+    [CapacityType.Spot, new TimeHeap()],
+  ]);
+  /** Machines whose hold is over, as long as they stay Idle: released by their action, kept by a need's. */
+  readonly #overdue = new Set<number>();
+  readonly #found: number[] = [];
+
+  constructor(
+    fleet: Fleet,
+    supply: Supply,
+    preemption: Preemption,
+    isPastGate: (cluster: number) => boolean,
+  ) {
+    this.#fleet = fleet;
+    this.#supply = supply;
+    this.#preemption = preemption;
+    this.#isPastGate = isPastGate;
+  }
+
+  /** R1, by cluster id, then in keep order. The cap (R2) is a rail and comes after the decision. */
+  reclaim(clusters: readonly ClusterState[], actions: ActionList): void {
+    for (const cluster of clusters) {
+      if (cluster.configuredCount === cluster.claimedConfiguredCount || !this.#isPastGate(cluster.ref))
+        continue;
+      const found = this.#found;
+      found.length = 0;
+      this.#collectUnclaimed(cluster, found);
+      found.sort(this.#fleet.compareKeep);
+      for (const slot of found) actions.add(ActionKind.Reclaim, slot, cluster.ref, RECLAIM_GRACE_SECONDS);
+    }
+  }
+
+  #collectUnclaimed(cluster: ClusterState, found: number[]): void {
+    const { keep } = this.#fleet;
+    const { lanes } = cluster;
+    for (let lane = 0; lane < lanes.count; lane++) {
+      const configured = lanes.configured(lane);
+      if (configured === 0) continue;
+      let at = keep.seekUnclaimed(keep.first(configured));
+      for (; at !== 0; at = keep.seekUnclaimed(keep.next(at))) {
+        const slot = keep.slotAt(at);
+        if (this.#preemption.isVictim(slot) || this.#fleet.inBackoff(slot)) continue;
+        found.push(slot);
+      }
+    }
+  }
+
+  /** R3, by id. */
+  release(nowMs: number, holds: IdleHolds, actions: ActionList): void {
+    this.#queueNewlyIdle();
+    this.#ripen(CapacityType.OnDemand, nowMs - holds.onDemandMs);
+    this.#ripen(CapacityType.Spot, nowMs - holds.spotMs);
+    const { role, inventory } = this.#fleet;
+    const { columns } = inventory;
+    const { capacityType, idRank } = columns;
+    const found = this.#found;
+    found.length = 0;
+    for (const slot of this.#overdue) {
+      const holdMs = capacityType[slot] === CapacityType.OnDemand ? holds.onDemandMs : holds.spotMs;
+      if (role[slot] !== Role.Idle || !isReleasable(capacityType[slot]!)) this.#overdue.delete(slot);
+      else if (nowMs - columns.stateSinceMsOf(slot) <= holdMs) {
+        this.#overdue.delete(slot);
+        this.#waiting.get(capacityType[slot]!)!.push(slot, columns.stateSinceMsOf(slot));
+      } else if (this.#supply.takenBy[slot] === 0 && !this.#fleet.inBackoff(slot)) found.push(slot);
+    }
+    found.sort((a, b) => idRank[a]! - idRank[b]!);
+    for (const slot of found) actions.add(ActionKind.Delete, slot, 0, 0);
+  }
+
+  #queueNewlyIdle(): void {
+    const { newlyIdle, inventory } = this.#fleet;
+    const { columns } = inventory;
+    for (let index = 0; index < newlyIdle.count; index++) {
+      const slot = newlyIdle.slots[index]!;
+      this.#waiting.get(columns.capacityType[slot]!)?.push(slot, columns.stateSinceMsOf(slot));
+    }
+    newlyIdle.clear();
+  }
+
+  /** Moves machines that have been Idle since before `untilMs` to the overdue ones; stale entries show there. */
+  #ripen(capacityType: number, untilMs: number): void {
+    const heap = this.#waiting.get(capacityType)!;
+    while (heap.firstTimeMs < untilMs) this.#overdue.add(heap.pop());
+  }
+}

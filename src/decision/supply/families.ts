@@ -1,0 +1,260 @@
+/**
+ * Families: shapes that no plain requirement can tell apart. A fleet in racks of 40 has a shape per rack,
+ * twelve thousand of them; taken without their *fine* labels (those with many values: racks, blocks) they
+ * are a few hundred families, so a requirement is matched a few hundred times and an ordered list is kept
+ * per family, not per rack. Which fine labels a machine has still belongs to its family; their values do
+ * not. A requirement on a fine value is checked per shape (filters.ts).
+ *
+ *   by shape    familyOf      u32   0 = not known
+ *               machinesIn    u32   machines of any state
+ *               freeIn        u32   Idle and Speculative machines
+ *               openIn        u32   those, and orphaned Creating ones, that are not in back-off
+ *               openPosition  u32   position + 1 among its family's shapes with openIn > 0
+ *   by family   machines, free, open   u32   the sums of the above
+ *               capacity      f64 × stride   units by dimension
+ *
+ * A family number is never given to another family while the grouping lasts; `regroup` starts anew.
+ */
+
+import type { VectorTable } from '../../base/vectors.ts';
+import {
+  attributeOf,
+  INSTANCE_TYPE_KEY,
+  type Shape,
+  type ShapeTable,
+  ZONE_KEY,
+} from '../../inventory/shapes.ts';
+import { columnF64, columnU32, widerF64, widerU32 } from '../columns/columns.ts';
+
+/** A label with more values than this is fine: a zone has three values, a rack label thousands. */
+export const COARSE_VALUES_MAX = 64;
+
+export class Families {
+  readonly #shapes: ShapeTable;
+  readonly #vectors: VectorTable;
+  readonly #coarseValuesMax: number;
+  readonly #byKey = new Map<string, number>();
+  /** Values seen of each label that is not fine (yet), with the number of shapes that have them. */
+  readonly #valuesOf = new Map<string, Map<string, number>>();
+  readonly fineKeys = new Set<string>();
+  familyOf = columnU32(1024);
+  machinesIn = columnU32(1024);
+  freeIn = columnU32(1024);
+  openIn = columnU32(1024);
+  #openPosition = columnU32(1024);
+  machines = columnU32(64);
+  free = columnU32(64);
+  open = columnU32(64);
+  capacity = columnF64(64 * 8);
+  /** Doubles per family in `capacity`; at least the number of dimensions. */
+  stride = 8;
+  /** One shape of each family, whose attributes (fine values aside) are the family's. */
+  readonly #sample: Shape[] = [];
+  readonly #shapesOf: number[][] = [];
+  readonly #openShapesOf: number[][] = [];
+  #count = 0;
+  /** Bumped when a count that A1 looks at changed. */
+  freeVersion = 0;
+
+  constructor(shapes: ShapeTable, vectors: VectorTable, coarseValuesMax: number = COARSE_VALUES_MAX) {
+    this.#shapes = shapes;
+    this.#vectors = vectors;
+    this.#coarseValuesMax = coarseValuesMax;
+  }
+
+  /** Families are 1 … count. */
+  get count(): number {
+    return this.#count;
+  }
+
+  sampleOf(family: number): Shape {
+    return this.#sample[family]!;
+  }
+
+  /** Whether machines of the two have the same capacity. */
+  areAlike(familyA: number, familyB: number): boolean {
+    return familyA === familyB || this.#sample[familyA]!.capacity === this.#sample[familyB]!.capacity;
+  }
+
+  shapesOf(family: number): readonly number[] {
+    return this.#shapesOf[family]!;
+  }
+
+  /** Shapes of the family that have machines to acquire. */
+  openShapesOf(family: number): readonly number[] {
+    return this.#openShapesOf[family]!;
+  }
+
+  /** Reads the labels of a new shape; true if one of them turned fine, and all must be grouped anew. */
+  countLabels(shape: number): boolean {
+    let turned = false;
+    for (const [key, value] of this.#shapes.get(shape).labels) {
+      if (this.fineKeys.has(key)) continue;
+      let values = this.#valuesOf.get(key);
+      if (values === undefined) {
+        values = new Map();
+        this.#valuesOf.set(key, values);
+      }
+      values.set(value, (values.get(value) ?? 0) + 1);
+      if (values.size > this.#coarseValuesMax) {
+        this.fineKeys.add(key);
+        this.#valuesOf.delete(key);
+        turned = true;
+      }
+    }
+    return turned;
+  }
+
+  /** Puts a shape whose labels were counted into its family; the engine holds the shape from here on. */
+  admit(ref: number): number {
+    const shape = this.#shapes.get(ref);
+    const key = this.#keyOf(shape);
+    let family = this.#byKey.get(key);
+    if (family === undefined) {
+      family = ++this.#count;
+      this.#byKey.set(key, family);
+      this.#sample[family] = shape;
+      this.#shapesOf[family] = [];
+      this.#openShapesOf[family] = [];
+      this.machines = widerU32(this.machines, family);
+      this.free = widerU32(this.free, family);
+      this.open = widerU32(this.open, family);
+      this.#vectors.retain(shape.capacity);
+      this.#writeCapacity(family, shape.capacity);
+    }
+    this.familyOf = widerU32(this.familyOf, ref);
+    this.machinesIn = widerU32(this.machinesIn, ref);
+    this.freeIn = widerU32(this.freeIn, ref);
+    this.openIn = widerU32(this.openIn, ref);
+    this.#openPosition = widerU32(this.#openPosition, ref);
+    this.familyOf[ref] = family;
+    this.#shapesOf[family]!.push(ref);
+    this.#shapes.retain(ref);
+    return family;
+  }
+
+  /** Lets go of a shape that has no machine left. */
+  dismiss(ref: number): void {
+    const family = this.familyOf[ref]!;
+    const shapes = this.#shapesOf[family]!;
+    shapes[shapes.indexOf(ref)] = shapes[shapes.length - 1]!;
+    shapes.pop();
+    this.familyOf[ref] = 0;
+    for (const [key, value] of this.#shapes.get(ref).labels) {
+      const values = this.#valuesOf.get(key);
+      const left = (values?.get(value) ?? 0) - 1;
+      if (left > 0) values!.set(value, left);
+      else values?.delete(value);
+    }
+    this.#shapes.release(ref);
+  }
+
+  /** Forgets every family and lets go of every shape; no machine is attached. What is fine stays fine. */
+  regroup(): void {
+    for (let family = 1; family <= this.#count; family++) {
+      for (const shape of [...this.#shapesOf[family]!]) {
+        this.familyOf[shape] = 0;
+        this.#shapes.release(shape);
+      }
+      this.#vectors.release(this.#sample[family]!.capacity);
+      this.free[family] = this.machines[family] = this.open[family] = 0;
+    }
+    this.#count = 0;
+    this.#byKey.clear();
+    this.capacity.fill(0);
+    this.freeVersion++;
+  }
+
+  changeFree(shape: number, by: 1 | -1): void {
+    this.freeIn[shape]! += by;
+    this.free[this.familyOf[shape]!]! += by;
+    this.freeVersion++;
+  }
+
+  changeOpen(shape: number, by: 1 | -1): void {
+    const family = this.familyOf[shape]!;
+    this.open[family]! += by;
+    const before = this.openIn[shape]!;
+    this.openIn[shape] = before + by;
+    const openShapes = this.#openShapesOf[family]!;
+    if (before === 0) {
+      openShapes.push(shape);
+      this.#openPosition[shape] = openShapes.length;
+    } else if (before + by === 0) {
+      const position = this.#openPosition[shape]! - 1;
+      const moved = openShapes[openShapes.length - 1]!;
+      openShapes[position] = moved;
+      this.#openPosition[moved] = position + 1;
+      openShapes.pop();
+    }
+  }
+
+  /** Units that a machine of the family has of a dimension. */
+  unitsOf(family: number, dim: number): number {
+    return dim < this.stride ? this.capacity[family * this.stride + dim]! : 0;
+  }
+
+  /** Whole gangs of this aggregate that fit on one machine of the family; all of them if it is zero. */
+  gangsPerMachine(family: number, aggregate: number): number {
+    const { start, length, dims, units } = this.#vectors;
+    const end = start[aggregate]! + length[aggregate]!;
+    let gangs = Number.POSITIVE_INFINITY;
+    for (let entry = start[aggregate]!; entry < end; entry++) {
+      const fitting = Math.floor(this.unitsOf(family, dims[entry]!) / units[entry]!);
+      if (fitting < gangs) gangs = fitting;
+    }
+    return gangs;
+  }
+
+  /** Makes room for new dimensions, so that `capacity` may be indexed by any dimension below `count`. */
+  fitDimensions(): void {
+    const needed = this.#vectors.dimensions.count;
+    if (needed <= this.stride) return;
+    this.stride = 2 * needed;
+    this.capacity = columnF64((this.#count + 64) * this.stride);
+    for (let family = 1; family <= this.#count; family++) {
+      this.#writeCapacity(family, this.#sample[family]!.capacity);
+    }
+  }
+
+  #writeCapacity(family: number, capacity: number): void {
+    this.capacity = widerF64(this.capacity, (family + 1) * this.stride);
+    const { start, length, dims, units } = this.#vectors;
+    const end = start[capacity]! + length[capacity]!;
+    const row = family * this.stride;
+    for (let entry = start[capacity]!; entry < end; entry++)
+      this.capacity[row + dims[entry]!] = units[entry]!;
+  }
+
+  /** Lengths keep the parts apart, whatever they contain. Labels come in one order, as in the shape's key. */
+  #keyOf(shape: Shape): string {
+    const { instanceType, zone, capacityType, capacity } = shape;
+    let text = `${capacityType} ${capacity} ${instanceType.length} ${instanceType}${zone.length} ${zone}`;
+    for (const [key, value] of shape.labels) {
+      text += this.fineKeys.has(key)
+        ? `${key.length} ${key}`
+        : `${key.length} ${key}=${value.length} ${value}`;
+    }
+    return text;
+  }
+}
+
+/** The label is there and its value differs from shape to shape within the family. */
+export const FINE = Symbol('fine');
+
+/** The attribute of a family as a requirement sees it. */
+export function familyAttribute(
+  families: Families,
+  family: number,
+  key: string,
+): string | undefined | typeof FINE {
+  const sample = families.sampleOf(family);
+  const value = attributeOf(sample, key);
+  if (value === undefined || !families.fineKeys.has(key)) return value;
+  // Zone and instance type are facts of the family wherever they are set; only labels can be fine.
+  return sample.labels.get(key) === value && !isFact(sample, key) ? FINE : value;
+}
+
+function isFact(shape: Shape, key: string): boolean {
+  return (key === ZONE_KEY && shape.zone !== '') || (key === INSTANCE_TYPE_KEY && shape.instanceType !== '');
+}

@@ -1,0 +1,399 @@
+/**
+ * The fleet as the decision sees it: each machine in the role that it counts as (X1: an enqueued action
+ * counts as what it will be), on the ordered lists that the phases walk. Kept from cycle to cycle; a
+ * changed machine is taken off its lists (`detach`) and put on its new ones (`attach`), so that a cycle
+ * costs what changed.
+ *
+ *   by slot   role        u8    Role
+ *             shape       u32   as last attached
+ *             stamp       u32   who it was taken for (assignments.ts); 0 = nobody known
+ *             cluster     u16   cluster that it is bound to or made for; 0 = none
+ *             claim       u32   need that credit gave it to, as index in its cluster + 1; 0 = unclaimed
+ *             nextClaim, previousClaim   u32   the claims of one need, as a ring of slots; 0 = end
+ *
+ *   lists     byPrice    Idle machines per family; Speculative ones per family and probability (price, id)
+ *             keep       Configured, and Configuring, per cluster and family (price, penalty desc, id)
+ *             stamped    machines per stamp: Configured, Configuring, Creating, each in keep order
+ *             byId       orphaned Creating machines per family; victims per bucket and family (preempt.ts)
+ */
+
+import { Flag, Intent } from '../../inventory/intent.ts';
+import type { Inventory } from '../../inventory/inventory.ts';
+import { OrderedLists } from '../../inventory/ordered-lists.ts';
+import { isReleasable } from '../../machine/capacity-type.ts';
+import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
+import { MachineState } from '../../machine/state.ts';
+import { columnF64, columnU8, columnU16, columnU32, widerF64, widerU32 } from '../columns/columns.ts';
+import { SlotList } from '../columns/slot-list.ts';
+import { ClusterState } from '../demand/cluster-state.ts';
+import { VictimQueue } from '../preempt/victim-queue.ts';
+import type { StampTable } from './assignments.ts';
+import type { Families } from './families.ts';
+import { KeepLists } from './keep-lists.ts';
+
+export const Role = {
+  None: 0,
+  Idle: 1,
+  Speculative: 2,
+  Creating: 3,
+  Configuring: 4,
+  Configured: 5,
+  Draining: 6,
+  Other: 7, // Deleting, Failed: exists, and counts for nobody
+} as const;
+export type Role = (typeof Role)[keyof typeof Role];
+
+const ROLE_OF_STATE = new Uint8Array(9);
+ROLE_OF_STATE[MachineState.Speculative] = Role.Speculative;
+ROLE_OF_STATE[MachineState.Creating] = Role.Creating;
+ROLE_OF_STATE[MachineState.Idle] = Role.Idle;
+ROLE_OF_STATE[MachineState.Configuring] = Role.Configuring;
+ROLE_OF_STATE[MachineState.Configured] = Role.Configured;
+ROLE_OF_STATE[MachineState.Draining] = Role.Draining;
+ROLE_OF_STATE[MachineState.Deleting] = Role.Other;
+ROLE_OF_STATE[MachineState.Failed] = Role.Other;
+
+const ROLE_OF_INTENT = new Uint8Array(6);
+ROLE_OF_INTENT[Intent.Bootstrap] = Role.Creating;
+ROLE_OF_INTENT[Intent.Provision] = Role.Creating;
+ROLE_OF_INTENT[Intent.Reclaim] = Role.Draining;
+ROLE_OF_INTENT[Intent.Preempt] = Role.Draining;
+ROLE_OF_INTENT[Intent.Delete] = Role.Other;
+
+export class Fleet {
+  readonly inventory: Inventory;
+  readonly families: Families;
+  readonly stamps: StampTable;
+  readonly role: Uint8Array;
+  readonly shape: Uint32Array;
+  readonly stamp: Uint32Array;
+  readonly cluster: Uint16Array;
+  readonly claim: Uint32Array;
+  readonly nextClaim: Uint32Array;
+  readonly previousClaim: Uint32Array;
+  readonly byPrice: OrderedLists;
+  readonly keep: KeepLists;
+  readonly stamped: OrderedLists;
+  readonly byId: OrderedLists;
+  /** Keep order (A2): price asc, assigned reclamation penalty desc, id asc. */
+  readonly compareKeep: (a: number, b: number) => number;
+  /** Order of a need's own machines: Configured, Configuring, Creating, each in keep order. */
+  readonly compareStamped: (a: number, b: number) => number;
+  /** By family: list ids; 0 = none. */
+  idleList = columnU32(64);
+  orphanList = columnU32(64);
+  /** Speculative machines by family and probability: lane numbers of a family, and each lane's facts. */
+  readonly offerLanesOf: number[][] = [];
+  offerProbability = columnF64(64);
+  offerList = columnU32(64);
+  #offerLaneCount = 0;
+  readonly clusters: (ClusterState | undefined)[] = [];
+  /** Stamps that machines brought: a row may be waiting for one (normalise.ts). */
+  readonly newStamps = new SlotList();
+  /** Idle machines that R3 may release, as they came: read by reclaim.ts. */
+  readonly newlyIdle = new SlotList();
+  /** Machines whose victim bucket may have changed: read by preempt.ts. */
+  readonly victims: VictimQueue;
+  /** By slot: which machine it held when it was attached. */
+  readonly #generation: Uint32Array;
+  /** By slot: 1 = an orphan that counts as open (its flags may have changed since). */
+  readonly #openOrphans: Uint8Array;
+
+  constructor(inventory: Inventory, families: Families, stamps: StampTable) {
+    this.inventory = inventory;
+    this.families = families;
+    this.stamps = stamps;
+    const slots = inventory.columns.rowCapacity;
+    this.role = columnU8(slots);
+    this.shape = columnU32(slots);
+    this.stamp = columnU32(slots);
+    this.cluster = columnU16(slots);
+    this.claim = columnU32(slots);
+    this.nextClaim = columnU32(slots);
+    this.previousClaim = columnU32(slots);
+    this.victims = new VictimQueue(inventory);
+    this.#generation = columnU32(slots);
+    this.#openOrphans = columnU8(slots);
+    const { pricePerHourUsd: price, idRank, reclamationPenalty } = inventory.columns;
+    const role = this.role;
+    const byPrice = (a: number, b: number): number =>
+      price[a] === price[b] ? idRank[a]! - idRank[b]! : price[a]! < price[b]! ? -1 : 1;
+    const byKeep = (a: number, b: number): number => {
+      if (price[a] !== price[b]) return price[a]! < price[b]! ? -1 : 1;
+      const dollarsA = BUCKET_DOLLARS[reclamationPenalty[a]!]!;
+      const dollarsB = BUCKET_DOLLARS[reclamationPenalty[b]!]!;
+      if (dollarsA !== dollarsB) return dollarsA > dollarsB ? -1 : 1;
+      return idRank[a]! - idRank[b]!;
+    };
+    this.byPrice = new OrderedLists(slots, byPrice);
+    this.keep = new KeepLists(slots, byKeep, this.claim);
+    const byRole = (a: number, b: number): number =>
+      role[a] === role[b] ? byKeep(a, b) : role[b]! - role[a]!;
+    this.stamped = new OrderedLists(slots, byRole);
+    this.byId = new OrderedLists(slots, (a, b) => idRank[a]! - idRank[b]!);
+    this.compareKeep = byKeep;
+    this.compareStamped = byRole;
+  }
+
+  clusterState(ref: number): ClusterState {
+    let state = this.clusters[ref];
+    if (state === undefined) {
+      state = new ClusterState(ref);
+      this.clusters[ref] = state;
+    }
+    return state;
+  }
+
+  isStuck(slot: number): boolean {
+    return (this.inventory.columns.flags[slot]! & Flag.Stuck) !== 0;
+  }
+
+  inBackoff(slot: number): boolean {
+    return (this.inventory.columns.flags[slot]! & Flag.Backoff) !== 0;
+  }
+
+  /** A Creating machine that was made for no need of this cycle: whoever comes first counts it (A3). */
+  isOrphan(slot: number): boolean {
+    if (this.role[slot] !== Role.Creating) return false;
+    const stamp = this.stamp[slot]!;
+    return stamp === 0 || this.stamps.live[stamp] === 0;
+  }
+
+  /** The same as A1 sees it, which asks before it is known which folds live: made for none that could. */
+  isSurelyOrphan(slot: number): boolean {
+    const stamp = this.stamp[slot]!;
+    return this.isOrphan(slot) && this.stamps.rowCount[stamp] === 0 && this.stamps.folds[stamp] === 0;
+  }
+
+  /** Reads a machine's row and puts it on the lists of its role. */
+  attach(slot: number): void {
+    const { columns } = this.inventory;
+    const state = columns.state[slot]!;
+    if (state === 0) return;
+    const intent = columns.intent[slot]!;
+    const role = intent === Intent.None ? ROLE_OF_STATE[state]! : ROLE_OF_INTENT[intent]!;
+    const shape = columns.shape[slot]!;
+    this.role[slot] = role;
+    this.#generation[slot] = this.inventory.generationOf(slot);
+    this.shape[slot] = shape;
+    this.families.machinesIn[shape]!++;
+    this.families.machines[this.families.familyOf[shape]!]!++;
+    if (role === Role.Idle || role === Role.Speculative) this.#attachFree(slot, role);
+    else if (role !== Role.Other) this.#attachBound(slot, role);
+  }
+
+  /** Takes a machine off everything that it was on; its claim must have been released. */
+  detach(slot: number): void {
+    const role = this.role[slot]!;
+    if (role === Role.None) return;
+    const shape = this.shape[slot]!;
+    const family = this.families.familyOf[shape]!;
+    if (role === Role.Idle || role === Role.Speculative) {
+      this.families.changeFree(shape, -1);
+      if (this.byPrice.listOf(slot) !== 0) {
+        this.byPrice.remove(slot);
+        this.families.changeOpen(shape, -1);
+      }
+    } else if (role !== Role.Other) this.#detachBound(slot, role);
+    // Its place among the victims may well stay; not if another machine has its slot now, whose id sorts elsewhere.
+    if (this.byId.listOf(slot) !== 0 && !this.inventory.isCurrent(slot, this.#generation[slot]!))
+      this.byId.remove(slot);
+    this.families.machinesIn[shape]!--;
+    this.families.machines[family]!--;
+    this.role[slot] = Role.None;
+    this.stamp[slot] = 0;
+    this.cluster[slot] = 0;
+  }
+
+  /** Drops the lists per family, all empty; families are made anew. */
+  regroup(): void {
+    for (const list of [...this.idleList, ...this.offerList]) if (list !== 0) this.byPrice.drop(list);
+    for (const list of this.orphanList) if (list !== 0) this.byId.drop(list);
+    this.idleList.fill(0);
+    this.orphanList.fill(0);
+    this.offerList.fill(0);
+    this.offerLanesOf.length = 0;
+    this.#offerLaneCount = 0;
+    for (const cluster of this.clusters) {
+      if (cluster === undefined) continue;
+      const { lanes } = cluster;
+      for (let lane = 0; lane < lanes.count; lane++) {
+        if (lanes.configured(lane) !== 0) this.keep.drop(lanes.configured(lane));
+        if (lanes.configuring(lane) !== 0) this.keep.drop(lanes.configuring(lane));
+      }
+      lanes.clear();
+      cluster.stale = true;
+      cluster.touched = true;
+    }
+  }
+
+  /** The last live need of a stamp went, or its first one came: its Creating machines change sides. */
+  liveChanged(stamp: number): void {
+    const isLive = this.stamps.live[stamp]! > 0;
+    const list = this.stamps.list[stamp]!;
+    if (list === 0) return;
+    const { stamped } = this;
+    for (let at = stamped.first(list); at !== 0; at = stamped.next(at)) {
+      const slot = stamped.slotAt(at);
+      if (this.role[slot] !== Role.Creating) continue;
+      if (isLive) this.#leaveOrphans(slot);
+      else this.#joinOrphans(slot);
+    }
+  }
+
+  /** Visits the Idle and Speculative machines of a shape. */
+  forEachFree(shape: number, visit: (slot: number) => void): void {
+    const { indexes } = this.inventory;
+    for (const state of [MachineState.Idle, MachineState.Speculative] as const) {
+      const start = indexes.startOfShape(state, shape);
+      const end = start + indexes.countOfShape(state, shape);
+      for (let position = start; position < end; position++) {
+        const slot = indexes.shapeSlots[position]!;
+        const role = this.role[slot]!;
+        if (role === Role.Idle || role === Role.Speculative) visit(slot);
+      }
+    }
+  }
+
+  /** Visits the machines of a shape that may be acquired. */
+  forEachOpen(shape: number, visit: (slot: number) => void): void {
+    this.forEachFree(shape, (slot) => {
+      if (!this.inBackoff(slot)) visit(slot);
+    });
+    const orphans = this.orphanList[this.families.familyOf[shape]!] ?? 0;
+    if (orphans === 0) return;
+    for (let at = this.byId.first(orphans); at !== 0; at = this.byId.next(at)) {
+      const slot = this.byId.slotAt(at);
+      if (this.shape[slot] === shape && !this.inBackoff(slot)) visit(slot);
+    }
+  }
+
+  offerLane(family: number, probability: number): number {
+    let lanes = this.offerLanesOf[family];
+    if (lanes === undefined) {
+      lanes = [];
+      this.offerLanesOf[family] = lanes;
+    }
+    for (const lane of lanes) if (this.offerProbability[lane] === probability) return lane;
+    const lane = ++this.#offerLaneCount;
+    this.offerProbability = widerF64(this.offerProbability, lane);
+    this.offerList = widerU32(this.offerList, lane);
+    this.offerProbability[lane] = probability;
+    this.offerList[lane] = this.byPrice.create();
+    lanes.push(lane);
+    return lane;
+  }
+
+  #attachFree(slot: number, role: number): void {
+    const shape = this.shape[slot]!;
+    this.families.changeFree(shape, 1);
+    if (role === Role.Idle && isReleasable(this.inventory.columns.capacityType[slot]!))
+      this.newlyIdle.push(slot);
+    if (this.inBackoff(slot)) return;
+    this.families.changeOpen(shape, 1);
+    const family = this.families.familyOf[shape]!;
+    if (role === Role.Idle) {
+      this.idleList = widerU32(this.idleList, family);
+      if (this.idleList[family] === 0) this.idleList[family] = this.byPrice.create();
+      this.byPrice.add(this.idleList[family]!, slot);
+    } else {
+      const lane = this.offerLane(family, this.inventory.columns.interruptionProbability[slot]!);
+      this.byPrice.add(this.offerList[lane]!, slot);
+    }
+  }
+
+  #attachBound(slot: number, role: number): void {
+    const { columns } = this.inventory;
+    const cluster = columns.cluster[slot]!;
+    this.cluster[slot] = cluster;
+    if (role === Role.Draining) return;
+    let stamp = 0;
+    if (cluster !== 0 && columns.need[slot] !== 0) {
+      stamp = this.stamps.intern(cluster, columns.need[slot]!, columns.group[slot]!);
+      if (this.stamps.references[stamp] === 1) this.newStamps.push(stamp);
+      this.stamp[slot] = stamp;
+      this.stamps.held[stamp]!++;
+      if (this.stamps.list[stamp] === 0) this.stamps.list[stamp] = this.stamped.create();
+      this.stamped.add(this.stamps.list[stamp]!, slot);
+    }
+    if (role === Role.Creating) {
+      if (this.isOrphan(slot)) this.#joinOrphans(slot);
+    } else if (cluster !== 0) {
+      const { lanes } = this.clusterState(cluster);
+      const lane = lanes.of(this.families.familyOf[this.shape[slot]!]!);
+      if (role === Role.Configured) {
+        if (lanes.configured(lane) === 0) lanes.setConfigured(lane, this.keep.create());
+        this.keep.add(lanes.configured(lane), slot);
+        this.clusterState(cluster).configuredCount++;
+        this.victims.mark(slot);
+      } else {
+        if (lanes.configuring(lane) === 0) lanes.setConfiguring(lane, this.keep.create());
+        this.keep.add(lanes.configuring(lane), slot);
+        this.clusterState(cluster).configuringCount++;
+      }
+    }
+    if (cluster !== 0) this.#announce(slot, this.clusterState(cluster), stamp);
+  }
+
+  #detachBound(slot: number, role: number): void {
+    const cluster = this.cluster[slot]!;
+    const stamp = this.stamp[slot]!;
+    if (role === Role.Draining) return;
+    if (role === Role.Creating) this.#leaveOrphans(slot);
+    this.keep.remove(slot);
+    if (role === Role.Configured) {
+      this.clusterState(cluster).configuredCount--;
+      this.victims.mark(slot);
+    } else if (role === Role.Configuring && cluster !== 0) this.clusterState(cluster).configuringCount--;
+    if (stamp !== 0) {
+      const state = this.clusterState(cluster);
+      this.#touchFolds(state, stamp);
+      state.touched = true;
+      this.stamps.held[stamp]!--;
+      if (this.stamped.listOf(slot) !== 0) {
+        this.stamped.remove(slot);
+        const list = this.stamps.list[stamp]!;
+        if (this.stamped.length(list) === 0) {
+          this.stamped.drop(list);
+          this.stamps.list[stamp] = 0;
+        }
+      }
+      this.stamps.release(stamp);
+    }
+  }
+
+  #touchFolds(state: ClusterState, stamp: number): void {
+    const fold = this.stamps.fold[stamp]!;
+    if (fold !== 0) state.touchedGroups.push(fold - 1);
+    // The empty group marks the machines of every fold with its fingerprint.
+    if (this.stamps.folds[stamp]! > 0 && this.stamps.group[stamp] === 0) state.foldsTouched = true;
+  }
+
+  /** Tells the cluster's needs that a machine is there that was not, or is another one now. */
+  #announce(slot: number, state: ClusterState, stamp: number): void {
+    state.touched = true;
+    if (stamp !== 0) this.#touchFolds(state, stamp);
+    if (state.needCount > 0) state.fresh.push(slot); // needs that come look at everything
+  }
+
+  #joinOrphans(slot: number): void {
+    const shape = this.shape[slot]!;
+    const family = this.families.familyOf[shape]!;
+    this.orphanList = widerU32(this.orphanList, family);
+    if (this.orphanList[family] === 0) this.orphanList[family] = this.byId.create();
+    this.byId.remove(slot); // it may have been a victim's place
+    this.byId.add(this.orphanList[family]!, slot);
+    this.families.freeVersion++;
+    if (this.inBackoff(slot)) return;
+    this.#openOrphans[slot] = 1;
+    this.families.changeOpen(shape, 1);
+  }
+
+  #leaveOrphans(slot: number): void {
+    if (this.byId.listOf(slot) === 0) return;
+    this.byId.remove(slot);
+    this.families.freeVersion++;
+    if (this.#openOrphans[slot] === 1) this.families.changeOpen(this.shape[slot]!, -1);
+    this.#openOrphans[slot] = 0;
+  }
+}

@@ -1,0 +1,21 @@
+/** Attributes of single machines (V4): those of the shape, and the labels that are a machine's own. */
+import type { Inventory } from '../../inventory/inventory.ts';
+import { attributeOf } from '../../inventory/shapes.ts';
+
+export class SlotAttributes {
+  readonly #inventory: Inventory;
+  /** Labels that every machine has a value of its own for, which shapes leave out. */
+  readonly ownKeys: ReadonlySet<string>;
+
+  constructor(inventory: Inventory) {
+    this.#inventory = inventory;
+    this.ownKeys = new Set(inventory.tables.ownLabelKeys);
+  }
+
+  of(slot: number, key: string): string | undefined {
+    const { columns, shapes } = this.#inventory;
+    const value = attributeOf(shapes.get(columns.shape[slot]!), key);
+    if (value !== undefined || !this.ownKeys.has(key) || columns.ownLabels[slot] === 0) return value;
+    return this.#inventory.labelsOf(slot)[key];
+  }
+}

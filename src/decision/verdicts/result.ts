@@ -1,0 +1,242 @@
+/**
+ * The outcome of a cycle as the columns that hold it, and what no table says beside them (P6, the counts of A7 and A8):
+ * for a comparison with another engine, elsewhere, that decided the same cycle from scratch (shard/check). These are
+ * views and short lists; they hold until the engine decides again.
+ */
+import type { Pieces } from '../../base/image.ts';
+import type { InventoryTables } from '../../inventory/tables.ts';
+import type { ActionList } from '../actions.ts';
+import type { Gangs } from '../assign/gangs.ts';
+import type { UnmetNeeds } from '../assign/unmet.ts';
+import type { ClusterState } from '../demand/cluster-state.ts';
+import type { NeedColumns } from '../demand/engine-needs.ts';
+import type { Drains } from '../preempt/drains.ts';
+import type { StampTable } from '../supply/assignments.ts';
+import type { Fleet } from '../supply/fleet.ts';
+import type { Supply } from '../supply/supply.ts';
+import type { Verdicts } from './verdicts.ts';
+
+/** Stamps with a count that the next cycle goes on from. */
+export interface CountColumns {
+  readonly stamp: Uint32Array;
+  readonly cluster: Uint32Array;
+  readonly fingerprint: Uint32Array;
+  readonly group: Uint32Array;
+  readonly unmetCount: Uint32Array;
+  readonly parkCount: Uint32Array;
+  readonly unmetFor: Uint32Array;
+  readonly parkFor: Uint32Array;
+}
+
+export interface EngineMemory {
+  /** The last one decided. */
+  readonly cycle: number;
+  readonly counts: CountColumns;
+  readonly drains: {
+    readonly slot: Uint32Array;
+    readonly cluster: Uint32Array;
+    readonly fingerprint: Uint32Array;
+    readonly group: Uint32Array;
+  };
+}
+
+export interface EngineResult {
+  readonly cycle: number;
+  readonly isOrdinary: boolean;
+  /** By slot. */
+  readonly claims: {
+    readonly claim: Uint32Array;
+    readonly cluster: Uint16Array;
+    readonly takenBy: Uint32Array;
+  };
+  /** By normalised need. */
+  readonly needs: {
+    readonly stamp: Uint32Array;
+    readonly kind: Uint8Array;
+    readonly marks: Uint16Array;
+    readonly aggregate: Uint32Array;
+    readonly creditCount: Uint32Array;
+    readonly domain: Uint32Array;
+  };
+  /** By stamp. */
+  readonly stamps: {
+    readonly cluster: Uint32Array;
+    readonly fingerprint: Uint32Array;
+    readonly group: Uint32Array;
+  };
+  readonly counts: CountColumns;
+  /** Clusters with rows, and their rows one cluster after the other. */
+  readonly clusters: {
+    readonly ref: Uint32Array;
+    readonly rowCount: Uint32Array;
+    readonly needStart: Uint32Array;
+    readonly rowNeed: Pieces;
+    readonly rowStamp: Pieces;
+  };
+  /** By entry. */
+  readonly unmet: {
+    readonly width: number;
+    readonly need: Uint32Array;
+    readonly rest: Float64Array;
+    readonly acquired: Uint32Array;
+    readonly bootstraps: Uint32Array;
+    readonly provisions: Uint32Array;
+    readonly gangsHeld: Float64Array;
+    readonly reason: Uint8Array;
+  };
+  readonly actions: ActionColumns;
+  /** For each list of Same keys (as JSON): the texts of its domains by number, as JSON. */
+  readonly domainTexts: readonly (readonly [keys: string, texts: string])[];
+}
+
+export type ActionColumns = Pick<
+  ActionList,
+  | 'kind'
+  | 'slot'
+  | 'cluster'
+  | 'forCluster'
+  | 'fingerprint'
+  | 'group'
+  | 'priority'
+  | 'interruptionPenalty'
+  | 'reclamationPenalty'
+  | 'graceSeconds'
+>;
+
+export function memoryOf(cycle: number, stamps: StampTable, drains: Drains): EngineMemory {
+  const draining = [...drains];
+  const column = (of: (pair: readonly [slot: number, stamp: number]) => number) =>
+    Uint32Array.from(draining, of);
+  return {
+    cycle,
+    counts: countsSince(cycle, stamps),
+    drains: {
+      slot: column(([slot]) => slot),
+      cluster: column(([, stamp]) => stamps.cluster[stamp]!),
+      fingerprint: column(([, stamp]) => stamps.fingerprint[stamp]!),
+      group: column(([, stamp]) => stamps.group[stamp]!),
+    },
+  };
+}
+
+/**
+ * Keeps the refs of a memory from meaning something else while the engine decides: what a need that goes leaves behind
+ * may be given out again in the same cycle. Gives what ends that.
+ */
+export function holdMemory({ counts, drains }: EngineMemory, tables: InventoryTables): () => void {
+  const held: (readonly [cluster: number, fingerprint: number, group: number])[] = [];
+  for (const { cluster, fingerprint, group } of [counts, drains]) {
+    for (let index = 0; index < cluster.length; index++) {
+      if (tables.clusters.referenceCount(cluster[index]!) === 0) continue; // its demand is about to go, too
+      tables.clusters.retain(cluster[index]!);
+      tables.fingerprints.retain(fingerprint[index]!);
+      tables.groups.retain(group[index]!);
+      held.push([cluster[index]!, fingerprint[index]!, group[index]!]);
+    }
+  }
+  return () => {
+    for (const refs of held) tables.releaseRefs(...refs);
+  };
+}
+
+/** Counts that were made in this cycle or later: older ones are void in the next. */
+export function countsSince(cycle: number, stamps: StampTable): CountColumns {
+  const { unmetFor, parkFor, references, limit } = stamps;
+  const found: number[] = [];
+  for (let stamp = 1; stamp < limit; stamp++) {
+    const isCounted = unmetFor[stamp]! > cycle || parkFor[stamp]! > cycle;
+    if (isCounted && references[stamp] !== 0) found.push(stamp);
+  }
+  const words = (column: Uint32Array) => Uint32Array.from(found, (stamp) => column[stamp]!);
+  return {
+    stamp: Uint32Array.from(found),
+    cluster: words(stamps.cluster),
+    fingerprint: words(stamps.fingerprint),
+    group: words(stamps.group),
+    unmetCount: words(stamps.unmetCount),
+    parkCount: words(stamps.parkCount),
+    unmetFor: words(unmetFor),
+    parkFor: words(parkFor),
+  };
+}
+
+export interface ResultParts {
+  readonly fleet: Fleet;
+  readonly supply: Supply;
+  readonly needs: NeedColumns;
+  readonly unmet: UnmetNeeds;
+  readonly verdicts: Verdicts;
+  readonly gangs: Gangs;
+  readonly actions: ActionList;
+}
+
+export function resultOf(parts: ResultParts): EngineResult {
+  const { fleet, supply, needs, unmet } = parts;
+  const { cycle, isOrdinary, reasons } = parts.verdicts;
+  const { slotLimit } = fleet.inventory.columns;
+  const { stamps } = fleet;
+  const entries = unmet.count;
+  return {
+    cycle,
+    isOrdinary,
+    claims: {
+      claim: fleet.claim.subarray(0, slotLimit),
+      cluster: fleet.cluster.subarray(0, slotLimit),
+      takenBy: supply.takenBy.subarray(0, slotLimit),
+    },
+    needs: {
+      stamp: needs.stamp.subarray(0, needs.limit),
+      kind: needs.kind.subarray(0, needs.limit),
+      marks: needs.marks.subarray(0, needs.limit),
+      aggregate: needs.aggregate.subarray(0, needs.limit),
+      creditCount: needs.creditCount.subarray(0, needs.limit),
+      domain: needs.domain.subarray(0, needs.limit),
+    },
+    stamps: {
+      cluster: stamps.cluster.subarray(0, stamps.limit),
+      fingerprint: stamps.fingerprint.subarray(0, stamps.limit),
+      group: stamps.group.subarray(0, stamps.limit),
+    },
+    counts: countsSince(cycle - 1, stamps),
+    clusters: clusterRows(fleet.clusters),
+    unmet: {
+      width: unmet.width,
+      need: unmet.need.subarray(0, entries),
+      rest: unmet.rest.subarray(0, entries * unmet.width),
+      acquired: unmet.acquired.subarray(0, entries),
+      bootstraps: unmet.bootstraps.subarray(0, entries),
+      provisions: unmet.provisions.subarray(0, entries),
+      gangsHeld: unmet.gangsHeld.subarray(0, entries),
+      reason: reasons.subarray(0, entries),
+    },
+    actions: actionColumns(parts.actions),
+    domainTexts: parts.gangs.domains.texts(),
+  };
+}
+
+function clusterRows(clusters: readonly (ClusterState | undefined)[]): EngineResult['clusters'] {
+  const reporting = clusters.filter((one): one is ClusterState => one !== undefined && one.rowCount > 0);
+  return {
+    ref: Uint32Array.from(reporting, ({ ref }) => ref),
+    rowCount: Uint32Array.from(reporting, ({ rowCount }) => rowCount),
+    needStart: Uint32Array.from(reporting, ({ needStart }) => needStart),
+    rowNeed: reporting.map(({ rowNeed, rowCount }) => rowNeed.subarray(0, rowCount)),
+    rowStamp: reporting.map(({ rowStamp, rowCount }) => rowStamp.subarray(0, rowCount)),
+  };
+}
+
+function actionColumns(actions: ActionList): ActionColumns {
+  const { count } = actions;
+  return {
+    kind: actions.kind.subarray(0, count),
+    slot: actions.slot.subarray(0, count),
+    cluster: actions.cluster.subarray(0, count),
+    forCluster: actions.forCluster.subarray(0, count),
+    fingerprint: actions.fingerprint.subarray(0, count),
+    group: actions.group.subarray(0, count),
+    priority: actions.priority.subarray(0, count),
+    interruptionPenalty: actions.interruptionPenalty.subarray(0, count),
+    reclamationPenalty: actions.reclamationPenalty.subarray(0, count),
+    graceSeconds: actions.graceSeconds.subarray(0, count),
+  };
+}

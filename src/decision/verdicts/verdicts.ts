@@ -1,0 +1,343 @@
+/**
+ * What is said of each need after a cycle (A8), and the counts that the next one starts with (A7, A8, P5).
+ * Satisfied needs cost nothing: only those that credit did not satisfy are looked at, and a verdict is put
+ * into words when somebody asks.
+ */
+
+import type { VectorTable } from '../../base/vectors.ts';
+import type { Gangs } from '../assign/gangs.ts';
+import { UnmetNeeds } from '../assign/unmet.ts';
+import { columnU8, columnU32 } from '../columns/columns.ts';
+import type { ClusterState } from '../demand/cluster-state.ts';
+import { Mark, type NeedColumns, NeedKind } from '../demand/engine-needs.ts';
+import type { Drains } from '../preempt/drains.ts';
+import { type Filter, type Filters, Look } from '../supply/filters.ts';
+import { type Fleet, Role } from '../supply/fleet.ts';
+
+/** Numbers are the protocol's. */
+export const UnmetReason = {
+  None: 0,
+  PriorityStarved: 1,
+  NoMatchingSupply: 2,
+  TopologyUnsatisfiable: 3,
+  PreemptionExhausted: 4,
+} as const;
+export type UnmetReason = (typeof UnmetReason)[keyof typeof UnmetReason];
+
+export interface Verdict {
+  readonly satisfied: boolean;
+  /** Units by dimension name, zeros left out. */
+  readonly deficit: Readonly<Record<string, number>>;
+  readonly claimed: number;
+  readonly bootstraps: number;
+  readonly provisions: number;
+  /** Values of the chosen domain, joined by commas; '' without one. */
+  readonly domain: string;
+  readonly satisfiable: boolean;
+  readonly parked: boolean;
+  readonly parkedCycles: number;
+  readonly cyclesUnmet: number;
+  readonly reason: UnmetReason;
+}
+
+/** What is still missing after phase 2, summed over clusters. */
+export interface Shortfall {
+  readonly fingerprint: number;
+  readonly profile: number;
+  readonly priority: number;
+  readonly missing: Map<number, number>;
+  ageCycles: number;
+}
+
+const PARKED_FROM = 8;
+const TRIED_EVERY = 32;
+
+/** A7, with the count of the cycle before. */
+export function isParkedAt(parkCount: number, isOrdinary: boolean): boolean {
+  return parkCount >= PARKED_FROM && !(isOrdinary && parkCount % TRIED_EVERY === 0);
+}
+
+export class Verdicts {
+  readonly #fleet: Fleet;
+  readonly #filters: Filters;
+  readonly #vectors: VectorTable;
+  readonly #needs: NeedColumns;
+  readonly #gangs: Gangs;
+  readonly #drains: Drains;
+  readonly #unmet: UnmetNeeds;
+  readonly #stampOfRow: (cluster: ClusterState, row: number) => number;
+  /** By need: entry + 1 among the unmet ones; valid if that entry names the need. */
+  #entryOf = columnU32(256);
+  #reason = columnU8(256);
+  #cycle = 0;
+  #isOrdinary = true;
+  shortfalls: Shortfall[] = [];
+  #ages = new Map<number, number>();
+
+  constructor(
+    fleet: Fleet,
+    filters: Filters,
+    needs: NeedColumns,
+    gangs: Gangs,
+    drains: Drains,
+    unmet: UnmetNeeds,
+    stampOfRow: (cluster: ClusterState, row: number) => number,
+  ) {
+    this.#fleet = fleet;
+    this.#filters = filters;
+    this.#vectors = fleet.inventory.shapes.vectors;
+    this.#needs = needs;
+    this.#gangs = gangs;
+    this.#drains = drains;
+    this.#unmet = unmet;
+    this.#stampOfRow = stampOfRow;
+  }
+
+  /** Counts of A7 and A8 hold from one cycle to the next; `cycle` is counted by the engine, every cycle. */
+  beginCycle(cycle: number, isOrdinary: boolean): void {
+    this.#cycle = cycle;
+    this.#isOrdinary = isOrdinary;
+  }
+
+  adopt(other: Verdicts): void {
+    this.#ages = new Map(other.#ages);
+  }
+
+  /** By entry of the unmet needs. */
+  get reasons(): Uint8Array {
+    return this.#reason;
+  }
+
+  /** Of the last cycle. */
+  get cycle(): number {
+    return this.#cycle;
+  }
+
+  get isOrdinary(): boolean {
+    return this.#isOrdinary;
+  }
+
+  /** A7: whether the gang is served by credit alone in this cycle. */
+  isParked(need: number): boolean {
+    const { parkFor, parkCount } = this.#fleet.stamps;
+    const stamp = this.#needs.stamp[need]!;
+    if (parkFor[stamp] !== this.#cycle) return false;
+    return isParkedAt(parkCount[stamp]!, this.#isOrdinary);
+  }
+
+  /** After the phases: reasons and counts of the needs that were not satisfied by credit. */
+  record(clusterOf: (ref: number) => ClusterState): void {
+    const unmet = this.#unmet;
+    if (this.#entryOf.length < this.#needs.limit) this.#entryOf = columnU32(2 * this.#needs.limit);
+    if (this.#reason.length < unmet.count) this.#reason = columnU8(2 * unmet.count);
+    for (let entry = 0; entry < unmet.count; entry++) {
+      const need = unmet.need[entry]!;
+      this.#entryOf[need] = entry + 1;
+      const isSatisfied = this.#isSatisfied(entry);
+      this.#reason[entry] = isSatisfied ? UnmetReason.None : this.#reasonOf(entry);
+      if (this.#needs.kind[need] === NeedKind.Fold) {
+        this.#unmet.gangsHeld[entry] = this.#gangsHeld(entry);
+        this.#countMembers(clusterOf(this.#needs.cluster[need]!), entry);
+      } else if (!isSatisfied) {
+        this.#count(this.#needs.stamp[need]!);
+        if (this.#needs.kind[need] === NeedKind.Gang) this.#countParking(entry);
+      }
+    }
+    this.#sumShortfalls();
+  }
+
+  verdictOf(cluster: ClusterState, row: number, memberIndex: number): Verdict {
+    const need = cluster.rowNeed[row]!;
+    const entry = this.#entryFor(need);
+    const stamp = cluster.rowStamp[row]!;
+    const needs = this.#needs;
+    const isFold = needs.kind[need] === NeedKind.Fold;
+    const isGang = needs.kind[need] === NeedKind.Gang;
+    const acquired = entry < 0 ? 0 : this.#unmet.acquired[entry]!;
+    const isFirst = !isFold || memberIndex === 0;
+    const satisfied =
+      entry < 0 || (isFold ? memberIndex < this.#unmet.gangsHeld[entry]! : this.#isSatisfied(entry));
+    const parkedCycles =
+      this.#fleet.stamps.parkFor[stamp] === this.#cycle + 1 ? this.#fleet.stamps.parkCount[stamp]! : 0;
+    return {
+      satisfied,
+      deficit: satisfied ? {} : this.#deficitOf(need, entry, isFold),
+      claimed: isFirst ? needs.creditCount[need]! + acquired : 0,
+      bootstraps: isFirst && entry >= 0 ? this.#unmet.bootstraps[entry]! : 0,
+      provisions: isFirst && entry >= 0 ? this.#unmet.provisions[entry]! : 0,
+      domain: isGang ? this.#gangs.domains.ofGang(need).textOf(needs.domain[need]!) : '',
+      satisfiable: !isGang || needs.has(need, Mark.Satisfiable),
+      parked: isGang && (satisfied ? this.isParked(need) : needs.has(need, Mark.Parked)),
+      parkedCycles: isGang ? parkedCycles : 0,
+      cyclesUnmet: satisfied ? 0 : this.cyclesUnmet(stamp),
+      reason: satisfied ? UnmetReason.None : (this.#reason[entry]! as UnmetReason),
+    };
+  }
+
+  /** The rows that are not satisfied: plain needs and gangs as a whole, of folds the members that found no room. */
+  unmetRows(clusterOf: (ref: number) => ClusterState, visit: (cluster: number, row: number) => void): void {
+    const { need: needOf, gangsHeld, count } = this.#unmet;
+    const { kind, firstRow, cluster: clusterRef } = this.#needs;
+    for (let entry = 0; entry < count; entry++) {
+      const need = needOf[entry]!;
+      if (this.#reason[entry] === UnmetReason.None) continue; // acquired all of it
+      const ref = clusterRef[need]!;
+      if (kind[need] !== NeedKind.Fold) {
+        visit(ref, firstRow[need]!);
+        continue;
+      }
+      const { rowNeed, rowCount } = clusterOf(ref);
+      let place = 0;
+      for (let row = firstRow[need]!; row < rowCount; row++) {
+        if (rowNeed[row] === need && place++ >= gangsHeld[entry]!) visit(ref, row);
+      }
+    }
+  }
+
+  cyclesUnmet(stamp: number): number {
+    const { unmetFor, unmetCount } = this.#fleet.stamps;
+    return unmetFor[stamp] === this.#cycle + 1 ? unmetCount[stamp]! : 0;
+  }
+
+  /** A7's count after this cycle. */
+  parkingCount(stamp: number): number {
+    const { parkFor, parkCount } = this.#fleet.stamps;
+    return parkFor[stamp] === this.#cycle + 1 ? parkCount[stamp]! : 0;
+  }
+
+  #entryFor(need: number): number {
+    const entry = (this.#entryOf[need] ?? 0) - 1;
+    return entry >= 0 && entry < this.#unmet.count && this.#unmet.need[entry] === need ? entry : -1;
+  }
+
+  #isSatisfied(entry: number): boolean {
+    const { rest, width, need } = this.#unmet;
+    const aggregate = this.#needs.aggregate[need[entry]!]!;
+    return UnmetNeeds.left(rest, entry * width, this.#vectors, aggregate) === 0;
+  }
+
+  /** Of a fold, which lacks whole gangs or nothing. */
+  #gangsHeld(entry: number): number {
+    const { rest, width, need: needOf } = this.#unmet;
+    const need = needOf[entry]!;
+    const { start, units } = this.#vectors;
+    const lacking = rest[entry * width]! / units[start[this.#needs.aggregate[need]!]!]!;
+    return this.#needs.multiplier[need]! - lacking;
+  }
+
+  #deficitOf(need: number, entry: number, isFold: boolean): Record<string, number> {
+    const aggregate = this.#needs.aggregate[need]!;
+    if (isFold) return this.#vectors.amountsOf(aggregate);
+    const { start, length, dims } = this.#vectors;
+    const deficit: [string, number][] = [];
+    for (let index = 0; index < length[aggregate]!; index++) {
+      const units = this.#unmet.rest[entry * this.#unmet.width + index]!;
+      if (units > 0) deficit.push([this.#vectors.dimensions.nameOf(dims[start[aggregate]! + index]!), units]);
+    }
+    return Object.fromEntries(deficit); // a resource may be called __proto__
+  }
+
+  /** Members of a fold that its machines do not hold, in order N4: the last ones. */
+  #countMembers(cluster: ClusterState, entry: number): void {
+    const need = this.#unmet.need[entry]!;
+    let place = 0;
+    for (let row = this.#needs.firstRow[need]!; row < cluster.rowCount; row++) {
+      if (cluster.rowNeed[row] !== need) continue;
+      if (place++ >= this.#unmet.gangsHeld[entry]!) this.#count(this.#stampOfRow(cluster, row));
+    }
+  }
+
+  #count(stamp: number): void {
+    const { unmetFor, unmetCount } = this.#fleet.stamps;
+    const before = unmetFor[stamp] === this.#cycle ? unmetCount[stamp]! : 0;
+    unmetCount[stamp] = before + (this.#isOrdinary ? 1 : 0);
+    unmetFor[stamp] = this.#cycle + 1;
+  }
+
+  #countParking(entry: number): void {
+    const need = this.#unmet.need[entry]!;
+    if (this.#needs.has(need, Mark.Satisfiable) || this.#unmet.acquired[entry]! > 0 || this.#isComing(need))
+      return;
+    const { parkFor, parkCount } = this.#fleet.stamps;
+    const stamp = this.#needs.stamp[need]!;
+    const before = parkFor[stamp] === this.#cycle ? parkCount[stamp]! : 0;
+    parkCount[stamp] = before + (this.#isOrdinary ? 1 : 0);
+    parkFor[stamp] = this.#cycle + 1;
+  }
+
+  /** Something is enqueued, Creating or draining for the gang. */
+  #isComing(need: number): boolean {
+    const { stamped, stamps, role } = this.#fleet;
+    const stamp = this.#needs.stamp[need]!;
+    const list = stamps.list[stamp]!;
+    for (let at = list === 0 ? 0 : stamped.first(list); at !== 0; at = stamped.next(at)) {
+      if (role[stamped.slotAt(at)] === Role.Creating) return true;
+    }
+    return this.#drains
+      .slotsFor(stamp)
+      .some((slot) => role[slot] === Role.Draining && !this.#fleet.isStuck(slot));
+  }
+
+  #reasonOf(entry: number): UnmetReason {
+    const need = this.#unmet.need[entry]!;
+    const needs = this.#needs;
+    if (needs.kind[need] === NeedKind.Gang) {
+      const isStranded = !needs.has(need, Mark.Satisfiable) || needs.has(need, Mark.Parked);
+      if (isStranded || needs.domain[need] === 0) return UnmetReason.TopologyUnsatisfiable;
+    }
+    if (!this.#exists(this.#filters.get(needs.filter[need]!))) return UnmetReason.NoMatchingSupply;
+    const { missing, width, victims } = this.#unmet;
+    const isMissing = UnmetNeeds.left(missing, entry * width, this.#vectors, needs.aggregate[need]!) > 0;
+    if (victims[entry]! > 0 && isMissing) return UnmetReason.PreemptionExhausted;
+    return UnmetReason.PriorityStarved;
+  }
+
+  /** Whether any machine, in any state, could serve the filter's needs. */
+  #exists(filter: Filter): boolean {
+    const { families, inventory } = this.#fleet;
+    for (const family of filter.families) {
+      if (families.machines[family] === 0) continue;
+      if (filter.look === Look.Family) return true;
+      for (const shape of families.shapesOf(family)) {
+        if (families.machinesIn[shape] === 0 || !this.#filters.admitsShape(filter, shape)) continue;
+        if (filter.look === Look.Shape) return true;
+        for (let state = 1; state <= 8; state++) {
+          const start = inventory.indexes.startOfShape(state, shape);
+          const end = start + inventory.indexes.countOfShape(state, shape);
+          for (let position = start; position < end; position++) {
+            if (this.#filters.admitsSlot(filter, inventory.indexes.shapeSlots[position]!)) return true;
+          }
+        }
+      }
+    }
+    return false;
+  }
+
+  /** P5: summed per fingerprint over clusters, aged by one each ordinary cycle, forgotten when met. */
+  #sumShortfalls(): void {
+    const unmet = this.#unmet;
+    const { start, length, dims } = this.#vectors;
+    const byFingerprint = new Map<number, Shortfall>();
+    for (let entry = 0; entry < unmet.count; entry++) {
+      const need = unmet.need[entry]!;
+      const aggregate = this.#needs.aggregate[need]!;
+      if (UnmetNeeds.left(unmet.missing, entry * unmet.width, this.#vectors, aggregate) === 0) continue;
+      const fingerprint = this.#fleet.stamps.fingerprint[this.#needs.stamp[need]!]!;
+      let shortfall = byFingerprint.get(fingerprint);
+      if (shortfall === undefined) {
+        const age = (this.#ages.get(fingerprint) ?? 0) + (this.#isOrdinary ? 1 : 0);
+        const profile = this.#needs.profile[need]!;
+        const priority = this.#needs.priority[need]!;
+        shortfall = { fingerprint, profile, priority, missing: new Map(), ageCycles: age };
+        byFingerprint.set(fingerprint, shortfall);
+      }
+      for (let index = 0; index < length[aggregate]!; index++) {
+        const units = unmet.missing[entry * unmet.width + index]!;
+        const dim = dims[start[aggregate]! + index]!;
+        if (units > 0) shortfall.missing.set(dim, (shortfall.missing.get(dim) ?? 0) + units);
+      }
+    }
+    this.shortfalls = [...byFingerprint.values()];
+    this.#ages = new Map(this.shortfalls.map(({ fingerprint, ageCycles }) => [fingerprint, ageCycles]));
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The listing of an inventory that holds no machine, in parts: every row of it is news, so nothing has to be compared, and
+ * the main thread applies one part while this thread decodes the next. One after the other, both take a second at 500,000
+ * machines (docs/adr/0041).
+ *
+ *   const listing = new FirstListing(bytes, decoder, 16 * 1024 ** 2);
+ *   while (listing.hasMore) hand over listing.next();
+ *
+ * Parts end where a field of the message does, so that each is decoded by itself, into one batch: an id that was listed in
+ * an earlier part is found, and its last record takes the place of what was handed over (`repeatedCount`). Counts and
+ * texts of a part are those of the answer so far; the last part's are the whole answer's. What a part says stays true if a
+ * later one turns out to be no message: the provider said it.
+ */
+import { boundedDetail } from '../../base/outside-text.ts';
+import { type MachineDecoder, RECORDS_MAX } from '../decode/decoder.ts';
+import { revisionOf } from '../decode/rows.ts';
+import { giveBack } from '../give-back.ts';
+import { type ComparedListing, rejectedOf } from './comparison.ts';
+import { cutOutRows } from './listing-rows.ts';
+import { RowList } from './row-list.ts';
+import { ShapeKeys } from './shape-keys.ts';
+
+const NO_BYTES = new Uint8Array(0);
+/** Later parts may have shorter records. */
+const ROWS_MARGIN = 1.1;
+
+export class FirstListing {
+  readonly answerBytes: number;
+  /** Of all parts so far. */
+  decodeMs = 0;
+  compareMs = 0;
+  readonly #decoder: MachineDecoder;
+  readonly #keys: ShapeKeys;
+  readonly #rows = new RowList();
+  readonly #partBytes: number;
+  #bytes: Uint8Array;
+  #hasMore = true;
+
+  /** The decoder belongs to the listing until there is no more of it. */
+  constructor(bytes: Uint8Array, decoder: MachineDecoder, partBytes: number) {
+    this.answerBytes = bytes.length;
+    this.#bytes = bytes;
+    this.#decoder = decoder;
+    this.#keys = new ShapeKeys(decoder.batch.ownLabelKeys);
+    this.#partBytes = partBytes;
+    decoder.beginList(bytes);
+  }
+
+  get hasMore(): boolean {
+    return this.#hasMore;
+  }
+
+  /** The next part, with memory of its own. Throws what the decoder throws, and then there is no more. */
+  next(): ComparedListing {
+    try {
+      const startedMs = performance.now();
+      this.#hasMore = this.#decoder.readList(this.#partBytes);
+      this.#reserve();
+      const decodedMs = performance.now();
+      const part = this.#cutOut();
+      this.decodeMs += decodedMs - startedMs;
+      this.compareMs += performance.now() - decodedMs;
+      if (!this.#hasMore) this.end();
+      return part;
+    } catch (error) {
+      this.end();
+      throw error;
+    }
+  }
+
+  /** Gives back the answer, which may be 400 MB, whether all of it was read or not. */
+  end(): void {
+    this.#hasMore = false;
+    this.#decoder.decodeList(NO_BYTES);
+    giveBack(this.#bytes);
+    this.#bytes = NO_BYTES;
+  }
+
+  /**
+   * Columns for the whole answer, by what its first part shows: grown by doubling they would leave as much garbage while the
+   * answer is still here and the inventory fills up. Pages that stay untouched cost nothing.
+   */
+  #reserve(): void {
+    const { batch } = this.#decoder;
+    if (batch.partStart > 0) return;
+    const rows = Math.ceil((ROWS_MARGIN * batch.rowCount * this.answerBytes) / this.#partBytes);
+    batch.reserve(Math.min(rows, RECORDS_MAX));
+  }
+
+  #cutOut(): ComparedListing {
+    const { batch } = this.#decoder;
+    const rows = this.#rows;
+    const repeated = new Set(batch.repeatedRows);
+    rows.count = 0;
+    for (let row = batch.partStart; row < batch.rowCount; row++) rows.push(row, 0, 0);
+    for (const row of repeated) rows.push(row, 0, 0);
+    this.#keys.addThoseOf(batch);
+    return {
+      kind: 'listed',
+      isFull: true,
+      revision: revisionOf(batch),
+      listedCount: batch.rowCount,
+      rows: cutOutRows(batch, rows, this.#keys),
+      repeatedCount: repeated.size,
+      removed: { count: 0, slot: new Uint32Array(0), generation: new Uint32Array(0) },
+      foreign: { count: 0, slot: new Uint32Array(0), generation: new Uint32Array(0) },
+      knownCount: 0,
+      rejected: rejectedOf(batch, 0),
+      rejectionTexts: batch.rejectionTexts.map(boundedDetail),
+      answerBytes: this.answerBytes,
+    };
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Collects the stamp of one machine from its `shard_metadata` entries. Reused for every machine.
+ *
+ * Priorities, penalties and most fingerprints repeat all the time, so what an entry meant is remembered
+ * under a sample of its bytes, with the place where it stood last: a repeated entry is one comparison with
+ * bytes that were read a moment ago, and neither its key nor its value is looked at again.
+ *
+ *   by sample, 256 places   meaning
+ *   recentStart, …Length    u32, where the entry last stood and how long it is, 0 = nothing remembered
+ *   recentKey               u8, its StampKey, 0 = not one of ours; with MALFORMED if its value is
+ *   recentValue             i32, priority, bucket or string ref; 0 if malformed
+ */
+
+import { parseInt32, parsePenalty, StampKey, stampKeyOf } from './assignment.ts';
+import type { RangeTable } from './range-table.ts';
+import { equalRanges, sampleRange } from './ranges.ts';
+import type { WireReader } from './wire-reader.ts';
+
+const MALFORMED = 0x80;
+const RECENT_BITS = 8;
+/** The shortest entry that can be sampled; all that can be a stamp are longer. */
+const RECENT_LENGTH_MIN = 8;
+
+export class StampReader {
+  /** Bits of StampKey: what was there and well-formed. */
+  keys = 0;
+  priority = 0;
+  interruptionPenalty = 0;
+  reclamationPenalty = 0;
+  /** String refs. */
+  need = 0;
+  group = 0;
+  readonly #reader: WireReader;
+  readonly #strings: RangeTable;
+  readonly #recentStart = new Uint32Array(1 << RECENT_BITS);
+  readonly #recentLength = new Uint32Array(1 << RECENT_BITS);
+  readonly #recentKey = new Uint8Array(1 << RECENT_BITS);
+  readonly #recentValue = new Int32Array(1 << RECENT_BITS);
+
+  constructor(reader: WireReader, strings: RangeTable) {
+    this.#reader = reader;
+    this.#strings = strings;
+  }
+
+  /** Ahead of another answer. */
+  reset(): void {
+    this.#recentLength.fill(0);
+  }
+
+  begin(): void {
+    this.keys = 0;
+    this.priority = this.interruptionPenalty = this.reclamationPenalty = 0;
+    this.need = this.group = 0;
+  }
+
+  /** Takes one entry. A repeated key replaces the earlier one, also by being malformed. */
+  take(start: number, end: number): void {
+    const length = end - start;
+    if (length < RECENT_LENGTH_MIN) {
+      this.#reader.entry(start, end); // too short for any of ours, but it has to be an entry
+      return;
+    }
+    const { view } = this.#reader;
+    const place = sampleRange(view, start, end) >>> (32 - RECENT_BITS);
+    if (
+      this.#recentLength[place] !== length ||
+      !equalRanges(view, start, view, this.#recentStart[place]!, length)
+    ) {
+      this.#read(place, start, end);
+    }
+    this.#recentStart[place] = start;
+    const key = this.#recentKey[place]!;
+    if (key !== 0) this.#set(key, this.#recentValue[place]!);
+  }
+
+  #read(place: number, start: number, end: number): void {
+    const reader = this.#reader;
+    this.#recentLength[place] = 0; // in case that the entry is broken
+    reader.entry(start, end);
+    const { bytes, valueStart, valueEnd } = reader;
+    const key = stampKeyOf(reader.view, reader.keyStart, reader.keyEnd);
+    let value = 0;
+    if (key === StampKey.Priority) value = parseInt32(bytes, valueStart, valueEnd);
+    else if (key === StampKey.InterruptionPenalty || key === StampKey.ReclamationPenalty) {
+      value = parsePenalty(bytes, valueStart, valueEnd);
+    } else if (key !== 0) {
+      value = this.#strings.intern(valueStart, valueEnd);
+      if (this.#strings.text[value] === 0) value = Number.NaN;
+    }
+    this.#recentLength[place] = end - start;
+    this.#recentKey[place] = Number.isNaN(value) ? key | MALFORMED : key;
+    this.#recentValue[place] = value; // NaN is stored as 0
+  }
+
+  #set(keyAndFault: number, value: number): void {
+    const key = keyAndFault & ~MALFORMED;
+    if (key === StampKey.Priority) this.priority = value;
+    else if (key === StampKey.InterruptionPenalty) this.interruptionPenalty = value;
+    else if (key === StampKey.ReclamationPenalty) this.reclamationPenalty = value;
+    else if (key === StampKey.Fingerprint) this.need = value;
+    else this.group = value;
+    this.keys = key === keyAndFault ? this.keys | key : this.keys & ~key;
+  }
+}

@@ -1,0 +1,282 @@
+/**
+ * How much of the free fleet matches a requirement set, for hints to operators (O5). Requirements are matched with shapes
+ * and never with machines, each requirement once per shape; a set's answer is kept until a shape that it matches has another
+ * number of free machines or another cheapest price.
+ *
+ *   by entry    a shape that has, or had, free machines
+ *     idle, offers    u32    Idle and Speculative machines of the shape
+ *     cheapest        f64    lowest price among them, USD per hour
+ *     changedAt       f64    number of the look that last found something changed
+ *   by requirement set ref
+ *     availableCount  u32    free machines that match
+ *     confidence      u8     HintConfidence
+ *     cheapestUsd     f64    0 if there is none
+ *     madeAt          f64    number of the look that the answer is of
+ *
+ * Counts are exact at every look. The price of a shape is read again when its counts change, and of all shapes in turn: a price
+ * that moves alone is found within a few looks, because looking at every free machine every time would cost what exists.
+ * Labels that are one machine's own (its host name) are not asked for: a hint says what there may be.
+ */
+import type { Inventory } from '../../inventory/inventory.ts';
+import { attributeOf, type Shape } from '../../inventory/shapes.ts';
+import { MachineState } from '../../machine/state.ts';
+import type { RequirementSet, RequirementSets } from '../../needs/profiles.ts';
+import { matches, type Requirement } from '../../needs/requirements.ts';
+import type { HintConfidence } from '../ports/operators.ts';
+
+const S = MachineState;
+/** Machines whose price is read again at one look, besides those of shapes that changed: a tenth of a millisecond. */
+const PRICES_PER_LOOK = 8_192;
+const FEW_ENTRIES = 64;
+/** Requirements whose answers are remembered. A fleet has a few hundred; beyond this all are asked anew. */
+const REQUIREMENTS_MAX = 8_192;
+
+/** What a requirement set matches. */
+interface Matching {
+  readonly set: RequirementSet;
+  /** Entries that match, `count` of them. */
+  entries: Uint32Array<ArrayBuffer>;
+  count: number;
+  /** Entries that were asked so far. */
+  asked: number;
+}
+
+interface RequirementAnswers {
+  readonly requirement: Requirement;
+  /** By entry: 0 not asked, 1 matches, 2 does not. */
+  answers: Uint8Array<ArrayBuffer>;
+}
+
+export class HintSupply {
+  readonly #inventory: Inventory;
+  readonly #sets: RequirementSets;
+  readonly #ownKeys: ReadonlySet<string>;
+  #shapes: (Shape | null)[] = [];
+  #idle = new Uint32Array(256);
+  #offers = new Uint32Array(256);
+  #cheapest = new Float64Array(256);
+  #changedAt = new Float64Array(256);
+  /** By shape ref: its entry + 1; 0 = none. */
+  #entryOf = new Uint32Array(256);
+  #priceCursor = 0;
+  #look = 0;
+  #seenIndexes = -1;
+  #seenShapes = -1;
+  #seenSets = -1;
+  availableCount = new Uint32Array(256);
+  confidence = new Uint8Array(256);
+  cheapestUsd = new Float64Array(256);
+  #madeAt = new Float64Array(256).fill(-1);
+  readonly #matching: (Matching | undefined)[] = [];
+  readonly #requirements = new Map<string, RequirementAnswers>();
+  /** Shape answers that had to be found out: what looking costs. */
+  matchesAsked = 0;
+
+  constructor(inventory: Inventory, sets: RequirementSets) {
+    this.#inventory = inventory;
+    this.#sets = sets;
+    this.#ownKeys = new Set(inventory.tables.ownLabelKeys);
+  }
+
+  /** Looks at the fleet; whether anything that an answer rests on is different. */
+  refresh(): boolean {
+    const { indexes, shapes } = this.#inventory;
+    if (indexes.version === this.#seenIndexes && this.#sets.version === this.#seenSets) return false;
+    this.#look++;
+    this.#seenSets = this.#sets.version; // a set's ref may be another set's by now: every answer is looked at again
+    this.#reserve();
+    if (indexes.version === this.#seenIndexes) return false;
+    this.#seenIndexes = indexes.version;
+    let hasChanged = this.#dropDeadShapes();
+    for (let shape = 1; shape < shapes.refLimit; shape++) {
+      const idle = indexes.countOfShape(S.Idle, shape);
+      const offers = indexes.countOfShape(S.Speculative, shape);
+      let entry = this.#entryOf[shape]! - 1;
+      if (entry < 0) {
+        if (idle + offers === 0) continue;
+        entry = this.#add(shape);
+      } else if (this.#idle[entry] === idle && this.#offers[entry] === offers) continue;
+      this.#idle[entry] = idle;
+      this.#offers[entry] = offers;
+      this.#changedAt[entry] = this.#look;
+      this.#cheapest[entry] = this.#cheapestOf(shape);
+      hasChanged = true;
+    }
+    return this.#rereadPrices() || hasChanged;
+  }
+
+  /** Brings a set's columns up to the last look. */
+  answer(setRef: number): void {
+    const madeAt = this.#madeAt[setRef]!;
+    if (madeAt === this.#look) return;
+    this.#madeAt[setRef] = this.#look;
+    const set = this.#sets.get(setRef);
+    let matching = this.#matching[setRef];
+    const isNew = matching?.set !== set;
+    if (matching === undefined || isNew) {
+      matching = { set, entries: new Uint32Array(16), count: 0, asked: 0 };
+      this.#matching[setRef] = matching;
+    }
+    const hasMore = this.#askNew(matching);
+    if (isNew || hasMore || this.#hasChanged(matching, madeAt)) this.#sum(setRef, matching);
+  }
+
+  #hasChanged({ entries, count }: Matching, since: number): boolean {
+    for (let index = 0; index < count; index++) if (this.#changedAt[entries[index]!]! > since) return true;
+    return false;
+  }
+
+  #sum(setRef: number, { entries, count }: Matching): void {
+    let idle = 0;
+    let offers = 0;
+    let cheapest = Number.POSITIVE_INFINITY;
+    for (let index = 0; index < count; index++) {
+      const entry = entries[index]!;
+      if (this.#idle[entry]! + this.#offers[entry]! === 0) continue;
+      idle += this.#idle[entry]!;
+      offers += this.#offers[entry]!;
+      if (this.#cheapest[entry]! < cheapest) cheapest = this.#cheapest[entry]!;
+    }
+    const confidence: HintConfidence = idle > 0 ? 4 : offers > 0 ? 3 : 1;
+    this.availableCount[setRef] = idle + offers;
+    this.confidence[setRef] = confidence;
+    this.cheapestUsd[setRef] = idle + offers === 0 ? 0 : cheapest;
+  }
+
+  /** Asks the entries that came since the last time; whether one of them matches. */
+  #askNew(matching: Matching): boolean {
+    if (matching.asked === this.#shapes.length) return false;
+    const before = matching.count;
+    const asked = matching.set.requirements
+      .filter(({ key }) => !this.#ownKeys.has(key))
+      .map((requirement) => this.#answersOf(requirement));
+    for (; matching.asked < this.#shapes.length; matching.asked++) {
+      const entry = matching.asked;
+      if (!asked.every((requirement) => this.#isMatch(requirement, entry))) continue;
+      if (matching.count === matching.entries.length) {
+        matching.entries = wider(matching.entries, 2 * matching.count);
+      }
+      matching.entries[matching.count++] = entry;
+    }
+    return matching.count > before;
+  }
+
+  #isMatch(asked: RequirementAnswers, entry: number): boolean {
+    if (entry >= asked.answers.length) asked.answers = wider(asked.answers, 2 * entry + 64);
+    const known = asked.answers[entry]!;
+    if (known !== 0) return known === 1;
+    const shape = this.#shapes[entry];
+    if (shape === null || shape === undefined) return false;
+    this.matchesAsked++;
+    const isMatch = matches(asked.requirement, attributeOf(shape, asked.requirement.key));
+    asked.answers[entry] = isMatch ? 1 : 2;
+    return isMatch;
+  }
+
+  #answersOf(requirement: Requirement): RequirementAnswers {
+    const key = JSON.stringify([requirement.key, requirement.operator, ...requirement.values]);
+    let known = this.#requirements.get(key);
+    if (known === undefined) {
+      if (this.#requirements.size === REQUIREMENTS_MAX) this.#requirements.clear();
+      known = { requirement, answers: new Uint8Array(this.#shapes.length + 64) };
+      this.#requirements.set(key, known);
+    }
+    return known;
+  }
+
+  #reserve(): void {
+    const { shapes } = this.#inventory;
+    if (shapes.refLimit > this.#entryOf.length) this.#entryOf = wider(this.#entryOf, 2 * shapes.refLimit);
+    const refs = this.#sets.refLimit;
+    const length = this.#madeAt.length;
+    if (refs <= length) return;
+    this.availableCount = wider(this.availableCount, 2 * refs);
+    this.confidence = wider(this.confidence, 2 * refs);
+    this.cheapestUsd = wider(this.cheapestUsd, 2 * refs);
+    this.#madeAt = wider(this.#madeAt, 2 * refs).fill(-1, length);
+  }
+
+  #add(shape: number): number {
+    const entry = this.#shapes.length;
+    if (entry === this.#idle.length) {
+      this.#idle = wider(this.#idle, 2 * entry);
+      this.#offers = wider(this.#offers, 2 * entry);
+      this.#cheapest = wider(this.#cheapest, 2 * entry);
+      this.#changedAt = wider(this.#changedAt, 2 * entry);
+    }
+    this.#shapes.push(this.#inventory.shapes.get(shape));
+    this.#entryOf[shape] = entry + 1;
+    return entry;
+  }
+
+  /** A shape's ref may be another shape's by now. Its entry stays, empty, until half of them are. */
+  #dropDeadShapes(): boolean {
+    const { shapes } = this.#inventory;
+    if (shapes.version === this.#seenShapes) return false;
+    this.#seenShapes = shapes.version;
+    let deadCount = 0;
+    let hasChanged = false;
+    for (let entry = 0; entry < this.#shapes.length; entry++) {
+      const shape = this.#shapes[entry]!;
+      if (shape === null) deadCount++;
+      if (shape === null || (shapes.isHeld(shape.ref) && shapes.get(shape.ref) === shape)) continue;
+      this.#shapes[entry] = null;
+      this.#entryOf[shape.ref] = 0;
+      if (this.#idle[entry]! + this.#offers[entry]! > 0) hasChanged = true;
+      this.#idle[entry] = this.#offers[entry] = 0;
+      this.#changedAt[entry] = this.#look;
+    }
+    if (deadCount * 2 <= this.#shapes.length || deadCount < FEW_ENTRIES) return hasChanged;
+    this.#shapes = [];
+    this.#entryOf.fill(0);
+    this.#requirements.clear();
+    this.#matching.length = 0;
+    this.#madeAt.fill(-1);
+    return true;
+  }
+
+  #rereadPrices(): boolean {
+    const count = this.#shapes.length;
+    let hasChanged = false;
+    let left = PRICES_PER_LOOK;
+    for (let seen = 0; seen < count && left > 0; seen++) {
+      this.#priceCursor = (this.#priceCursor + 1) % count;
+      const entry = this.#priceCursor;
+      const shape = this.#shapes[entry];
+      const machines = this.#idle[entry]! + this.#offers[entry]!;
+      if (shape === null || shape === undefined || machines === 0) continue;
+      left -= machines;
+      const cheapest = this.#cheapestOf(shape.ref);
+      if (cheapest === this.#cheapest[entry]) continue;
+      this.#cheapest[entry] = cheapest;
+      this.#changedAt[entry] = this.#look;
+      hasChanged = true;
+    }
+    return hasChanged;
+  }
+
+  #cheapestOf(shape: number): number {
+    const { columns, indexes } = this.#inventory;
+    const price = columns.pricePerHourUsd;
+    let cheapest = Number.POSITIVE_INFINITY;
+    for (const state of FREE_STATES) {
+      const start = indexes.startOfShape(state, shape);
+      const end = start + indexes.countOfShape(state, shape);
+      const slots = indexes.shapeSlots;
+      for (let at = start; at < end; at++) {
+        if (price[slots[at]!]! < cheapest) cheapest = price[slots[at]!]!;
+      }
+    }
+    return cheapest;
+  }
+}
+
+const FREE_STATES = [S.Idle, S.Speculative] as const;
+
+type Column = Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
+
+function wider<T extends Column>(from: T, length: number): T {
+  const to = new (from.constructor as new (length: number) => T)(length);
+  to.set(from);
+  return to;
+}

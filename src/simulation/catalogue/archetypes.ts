@@ -1,0 +1,93 @@
+/**
+ * Who asks for machines: six kinds of workload with the shapes that their demand takes. Each form has a
+ * weight, because the same database comes as a small pair and as a rack-wide cluster:
+ *
+ *   plain      machines anywhere, no group
+ *   small      a co-located gang that fits one machine; hundreds per cluster, and they fold
+ *   spanning   a co-located gang of several machines in one rack
+ *
+ * Together a cluster of 250 machines asks in about 388 rows, four fifths of them gangs smaller than a machine.
+ */
+import { CapacityType } from '../../machine/capacity-type.ts';
+import { bucketOfDollars, type PenaltyBucket } from '../../machine/penalty.ts';
+
+export interface Archetype {
+  readonly name: string;
+  readonly typeNames: readonly string[];
+  readonly capacityTypes: readonly CapacityType[];
+  readonly priority: number;
+  /** Lowest and highest bucket; both penalties are drawn from the range. */
+  readonly penalties: readonly [PenaltyBucket, PenaltyBucket];
+  readonly weights: { readonly plain: number; readonly small: number; readonly spanning: number };
+  /** Machines of a spanning gang, both ends included. */
+  readonly gangMachines: readonly [number, number];
+  /** Plain needs of more than one machine that must lie evenly over the zones. */
+  readonly spreadShare: number;
+}
+
+const { BareMetal, Reserved, OnDemand, Spot } = CapacityType;
+
+const dollars = (low: number, high: number) => [bucketOfDollars(low), bucketOfDollars(high)] as const;
+
+export const ARCHETYPES: readonly Archetype[] = [
+  {
+    name: 'training',
+    typeNames: ['gpu-train-8'],
+    capacityTypes: [BareMetal, Reserved, OnDemand],
+    priority: 1_000,
+    penalties: dollars(2_048, 16_384),
+    weights: { plain: 0, small: 1, spanning: 6 },
+    gangMachines: [3, 8],
+    spreadShare: 0,
+  },
+  {
+    name: 'inference',
+    typeNames: ['gpu-infer-1', 'gpu-infer-4'],
+    capacityTypes: [Reserved, OnDemand, Spot],
+    priority: 1_000,
+    penalties: dollars(256, 2_048),
+    weights: { plain: 3, small: 2, spanning: 0 },
+    gangMachines: [3, 3],
+    spreadShare: 0.3,
+  },
+  {
+    name: 'batch',
+    typeNames: ['cpu-batch-32', 'cpu-batch-64'],
+    capacityTypes: [Reserved, OnDemand, Spot],
+    priority: 100,
+    penalties: dollars(64, 512),
+    weights: { plain: 6, small: 8, spanning: 0 },
+    gangMachines: [3, 3],
+    spreadShare: 0,
+  },
+  {
+    name: 'service',
+    typeNames: ['cpu-service-16', 'cpu-service-32'],
+    capacityTypes: [Reserved, OnDemand],
+    priority: 1_000,
+    penalties: dollars(512, 4_096),
+    weights: { plain: 8, small: 5, spanning: 0 },
+    gangMachines: [3, 3],
+    spreadShare: 0.6,
+  },
+  {
+    name: 'database',
+    typeNames: ['mem-db-32', 'mem-db-64'],
+    capacityTypes: [BareMetal, Reserved, OnDemand],
+    priority: 1_000,
+    penalties: dollars(4_096, 65_536),
+    weights: { plain: 0, small: 3, spanning: 4 },
+    gangMachines: [3, 5],
+    spreadShare: 0,
+  },
+  {
+    name: 'realtime',
+    typeNames: ['realtime-48'],
+    capacityTypes: [BareMetal, Reserved],
+    priority: 1_000_000,
+    penalties: dollars(16_384, 65_536),
+    weights: { plain: 2, small: 1, spanning: 0 },
+    gangMachines: [3, 3],
+    spreadShare: 0.5,
+  },
+];

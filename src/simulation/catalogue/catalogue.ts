@@ -1,0 +1,83 @@
+/**
+ * The made-up worlds that there are. A catalogue says what machines can be had and what a cluster of some size
+ * asks for; a fleet (fleet.ts) and a demand (steady-demand.ts) are drawn from it with a seed. Benchmarks, the
+ * simulated provider and the simulated operators draw from the same one, so that their parts fit together.
+ *
+ *   realistic   ten machine types in three zones and racks of forty, six kinds of work
+ *   small       one machine type in one zone, two kinds of work: for reading by eye
+ */
+import type { Random } from '../../base/random.ts';
+import type { CapacityType } from '../../machine/capacity-type.ts';
+import { type PlannedNeed, planCluster } from './demand.ts';
+import {
+  MACHINE_TYPES,
+  type MachineType,
+  type Offer,
+  REGION,
+  ZONE_PRICE_FACTORS,
+  ZONES,
+} from './hardware.ts';
+import { planSmallCluster, SMALL_TYPE, SMALL_ZONES } from './small.ts';
+
+export interface CatalogueParts {
+  readonly name: string;
+  readonly region: string;
+  readonly zones: readonly string[];
+  /** By zone. */
+  readonly zonePriceFactors: readonly number[];
+  readonly types: readonly MachineType[];
+  /** The demand that this many machines just cover. */
+  readonly planCluster: (random: Random, clusterId: string, machineCount: number) => PlannedNeed[];
+}
+
+/** One way to get a machine. */
+export interface Pool {
+  readonly type: MachineType;
+  readonly offer: Offer;
+  readonly zone: number;
+}
+
+export class Catalogue {
+  readonly parts: CatalogueParts;
+  /** Every way to get a machine. */
+  readonly pools: readonly Pool[];
+  readonly #poolIndexes: ReadonlyMap<string, number>;
+
+  constructor(parts: CatalogueParts) {
+    this.parts = parts;
+    this.pools = parts.types.flatMap((type) =>
+      type.offers.flatMap((offer) => parts.zones.map((_, zone) => ({ type, offer, zone }))),
+    );
+    this.#poolIndexes = new Map(
+      this.pools.map(({ type, offer, zone }, pool) => [poolKey(type, offer.capacityType, zone), pool]),
+    );
+  }
+
+  poolOf(type: MachineType, capacityType: CapacityType, zone: number): number {
+    return this.#poolIndexes.get(poolKey(type, capacityType, zone))!;
+  }
+}
+
+function poolKey(type: MachineType, capacityType: CapacityType, zone: number): string {
+  return `${type.name}/${capacityType}/${zone}`;
+}
+
+export const REALISTIC = new Catalogue({
+  name: 'realistic',
+  region: REGION,
+  zones: ZONES,
+  zonePriceFactors: ZONE_PRICE_FACTORS,
+  types: MACHINE_TYPES,
+  planCluster,
+});
+
+export const SMALL = new Catalogue({
+  name: 'small',
+  region: 'local',
+  zones: SMALL_ZONES,
+  zonePriceFactors: [1],
+  types: [SMALL_TYPE],
+  planCluster: planSmallCluster,
+});
+
+export const CATALOGUES: Readonly<Record<string, Catalogue>> = { realistic: REALISTIC, small: SMALL };

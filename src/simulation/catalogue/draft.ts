@@ -1,0 +1,123 @@
+/** A fleet while it is being put together: machines in the order in which needs claim them. */
+import type { Random } from '../../base/random.ts';
+import type { Assignment } from '../../machine/machine.ts';
+import { MachineState } from '../../machine/state.ts';
+import type { Catalogue } from './catalogue.ts';
+import type { PlannedNeed } from './demand.ts';
+import { describeRack, type Rack, RackRoom } from './racks.ts';
+import { stampOf } from './rollup.ts';
+
+export const NO_CLUSTER = -1;
+
+export class FleetDraft {
+  readonly state: Uint8Array;
+  readonly rack: Uint32Array;
+  readonly cluster: Int32Array;
+  readonly assignment: Uint32Array;
+  readonly assignments: Assignment[] = [];
+  readonly #catalogue: Catalogue;
+  readonly #room: RackRoom;
+  readonly #fingerprints = new Map<string, string>();
+  readonly #machinesByPool: Uint32Array;
+  /** Of the machines that serve no cluster; the others are offers that nobody has taken up. */
+  readonly #idleShare: number;
+  /** Of the demanded machines: how many are in place. */
+  readonly #placedShare: number;
+  #rowCount = 0;
+  #demandedCount = 0;
+  #placedCount = 0;
+
+  constructor(
+    catalogue: Catalogue,
+    machineCount: number,
+    shares: { readonly idle: number; readonly placed: number },
+  ) {
+    this.#catalogue = catalogue;
+    this.#room = new RackRoom(catalogue.pools.length);
+    this.#machinesByPool = new Uint32Array(catalogue.pools.length);
+    this.#idleShare = shares.idle;
+    this.#placedShare = shares.placed;
+    this.state = new Uint8Array(machineCount);
+    this.rack = new Uint32Array(machineCount);
+    this.cluster = new Int32Array(machineCount);
+    this.assignment = new Uint32Array(machineCount);
+  }
+
+  /**
+   * Gives every need of a cluster its machines, a gang all in one rack. Needs whose turn to be in place has
+   * not come get theirs as well, in the same racks, but nobody has bound them yet.
+   */
+  bind(cluster: number, needs: readonly PlannedNeed[], random: Random): void {
+    for (const need of needs) {
+      const places = need.places.map(({ type, capacityType, zone }) =>
+        this.#catalogue.poolOf(type, capacityType, zone),
+      );
+      const isPlaced = this.#isPlaced(places.length);
+      const assignment = isPlaced ? this.#stamp(need) : 0;
+      const together = need.form === 'spanning' ? this.#room.take(places[0]!, places.length) : null;
+      for (const pool of places) {
+        const rack = together ?? this.#room.take(pool, 1);
+        this.#machinesByPool[pool]!++;
+        if (isPlaced) this.#push(MachineState.Configured, rack, cluster, assignment);
+        else this.#pushUnbound(random, rack);
+      }
+    }
+  }
+
+  /** Fills up with machines that serve nobody, of every pool in proportion to its use. */
+  addUnbound(random: Random): void {
+    const weights = Array.from(this.#machinesByPool);
+    while (this.#rowCount < this.state.length) {
+      // The state is drawn before the pool: the order of draws is part of the fleet.
+      const state = this.#unboundState(random);
+      this.#push(state, this.#room.take(random.weighted(weights), 1), NO_CLUSTER, 0);
+    }
+  }
+
+  /** Rows by rack, those of one rack in the order in which they came. */
+  inRackOrder(): Uint32Array {
+    const start = new Uint32Array(this.#room.poolByRack.length + 1);
+    for (const rack of this.rack) start[rack + 1]!++;
+    for (let rack = 1; rack < start.length; rack++) start[rack]! += start[rack - 1]!;
+    const order = new Uint32Array(this.rack.length);
+    for (let row = 0; row < this.rack.length; row++) order[start[this.rack[row]!]!++] = row;
+    return order;
+  }
+
+  racks(): Rack[] {
+    return this.#room.poolByRack.map((pool, rack) => describeRack(this.#catalogue, rack, pool));
+  }
+
+  /** Whole needs, spread evenly: never more than the share of what was demanded so far, give or take a need. */
+  #isPlaced(machineCount: number): boolean {
+    this.#demandedCount += machineCount;
+    const placed = this.#placedCount + machineCount / 2;
+    if (this.#placedShare < 1 && placed > this.#demandedCount * this.#placedShare) return false;
+    this.#placedCount += machineCount;
+    return true;
+  }
+
+  #stamp(need: PlannedNeed): number {
+    const stamp = stampOf(need);
+    // Equal texts become one string: a hundred thousand stamps share some thousand fingerprints.
+    const fingerprint = this.#fingerprints.get(stamp.fingerprint) ?? stamp.fingerprint;
+    this.#fingerprints.set(fingerprint, fingerprint);
+    return this.assignments.push({ ...stamp, fingerprint }) - 1;
+  }
+
+  #pushUnbound(random: Random, rack: number): void {
+    this.#push(this.#unboundState(random), rack, NO_CLUSTER, 0);
+  }
+
+  #unboundState(random: Random): MachineState {
+    return random.chance(this.#idleShare) ? MachineState.Idle : MachineState.Speculative;
+  }
+
+  #push(state: MachineState, rack: number, cluster: number, assignment: number): void {
+    const row = this.#rowCount++;
+    this.state[row] = state;
+    this.rack[row] = rack;
+    this.cluster[row] = cluster;
+    this.assignment[row] = assignment;
+  }
+}

@@ -1,0 +1,265 @@
+/** The command line of `flotilla provider`: from words to settings, with one clear line for each mistake. */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { durationMs, rate, share, UsageError, wholeNumber } from '../../base/flag-words.ts';
+import { CATALOGUES } from '../catalogue/catalogue.ts';
+import { MACHINES_PER_CLUSTER_MAX } from '../catalogue/steady-demand.ts';
+import { ROWS_MAX } from './fleet.ts';
+import { CONFIGURED_SHARE_MAX, DEFAULT_PLAN, defaultIdleShare, type FleetPlan } from './generate.ts';
+import type { Latency } from './latency.ts';
+import { OPERATION_NAMES, type OperationName } from './lifecycle.ts';
+import {
+  INTERRUPTION_OUTCOMES,
+  type OperationSettings,
+  type ProviderSettingsChange,
+  type WeatherSettings,
+} from './settings.ts';
+
+export interface ProviderFlags {
+  readonly help: boolean;
+  readonly listen: string;
+  readonly catalogue: string;
+  readonly plan: FleetPlan;
+  readonly settings: ProviderSettingsChange;
+  /** Null: operations are answered at once, whenever they finish. */
+  readonly answerAfter: Latency | null;
+  readonly tls: { readonly cert: string; readonly key: string; readonly ca: string } | null;
+}
+
+const OPTIONS = {
+  help: { type: 'boolean', short: 'h' },
+  listen: { type: 'string', default: '127.0.0.1:7790' },
+  insecure: { type: 'boolean' },
+  'tls-cert': { type: 'string' },
+  'tls-key': { type: 'string' },
+  'tls-ca': { type: 'string' },
+  name: { type: 'string' },
+  seed: { type: 'string' },
+  machines: { type: 'string' },
+  catalogue: { type: 'string', default: 'realistic' },
+  configured: { type: 'string' },
+  idle: { type: 'string' },
+  clusters: { type: 'string' },
+  'machines-per-cluster': { type: 'string' },
+  latency: { type: 'string', multiple: true },
+  'answer-after': { type: 'string' },
+  fail: { type: 'string', multiple: true },
+  hang: { type: 'string', multiple: true },
+  silence: { type: 'string', multiple: true },
+  unsupported: { type: 'string', multiple: true },
+  quota: { type: 'string', multiple: true },
+  'no-cursors': { type: 'boolean' },
+  'no-deleted-ids': { type: 'boolean' },
+  interruptions: { type: 'string' },
+  'interruption-outcome': { type: 'string' },
+  'vanishing-per-hour': { type: 'string' },
+  'price-changes-per-hour': { type: 'string' },
+  'repair-after': { type: 'string' },
+} as const satisfies ParseArgsConfig['options'];
+
+export const HELP = `Usage: flotilla provider [options]
+
+Serves a simulated fleet as a capacity provider, over gRPC, until a signal ends it.
+
+  --listen HOST:PORT           where to listen; port 0 takes a free one (127.0.0.1:7790)
+  --insecure                   listen beyond loopback without TLS
+  --tls-cert, --tls-key, --tls-ca FILE   mutual TLS: all three or none
+  --name NAME                  in every host reference (simulated)
+  --seed N                     the same seed, the same fleet and the same chances (1)
+  --help                       print this and stop
+
+The fleet
+  --machines N                 how many (${DEFAULT_PLAN.machineCount})
+  --catalogue NAME             ${Object.keys(CATALOGUES).join(' or ')} (realistic)
+  --configured SHARE           begin as nodes of clusters, 0.9 or 90% (${DEFAULT_PLAN.configuredShare}; at most ${CONFIGURED_SHARE_MAX})
+  --idle SHARE                 begin Idle (${DEFAULT_PLAN.idleShare}, or 40% of what is not configured); the rest are offers
+  --clusters N                 that share the machines (one for every ${DEFAULT_PLAN.machinesPerCluster}); flotilla operators
+                               with the same --clusters, --machines and --seed asks for just these machines
+  --machines-per-cluster N     the same as an average (${DEFAULT_PLAN.machinesPerCluster})
+  --quota TYPE/ZONE/HOW=N      at most N machines of an offering; HOW is bare-metal, reserved, on-demand or spot
+
+Operations (each flag for all of them, or with create=, configure=, drain= or delete= for one)
+  --latency MEAN[/P99]         finish later, such as 2s/10s; without it at once
+  --fail PROBABILITY           end in FAILED
+  --hang PROBABILITY           never end
+  --silence PROBABILITY        carried out, but never answered
+  --unsupported OPERATION      answered with UNIMPLEMENTED
+  --answer-after MEAN[/P99]    the call itself takes this long, as with a provider that answers when it is done (at once)
+
+Listings
+  --no-cursors                 every List is of everything
+  --no-deleted-ids             removals are not named
+
+What happens by itself
+  --interruptions FACTOR       spot machines are lost at FACTOR × their probability per hour (0)
+  --interruption-outcome HOW   ${INTERRUPTION_OUTCOMES.join(', ')} (failed)
+  --vanishing-per-hour SHARE   of all machines (0)
+  --price-changes-per-hour N   of each offering (0)
+  --repair-after DURATION      a FAILED machine becomes an offer again (never)
+
+Examples:
+  flotilla provider
+  flotilla provider --machines 500000 --configured 90% --latency 2s/10s --fail create=0.01 --interruptions 1
+  flotilla provider --quota gpu-train-8/eu-north-1a/reserved=4
+
+The first line is "listening on HOST:PORT". Exit code: 0 ended by a signal, 2 wrong usage or an address that is taken.
+`;
+
+export function parseProviderFlags(argv: readonly string[]): ProviderFlags {
+  const flags = read(argv);
+  const catalogue = flags.catalogue;
+  if (CATALOGUES[catalogue] === undefined) {
+    throw new UsageError(`--catalogue is ${Object.keys(CATALOGUES).join(' or ')}, not ${catalogue}`);
+  }
+  const seed = flags.seed === undefined ? 1 : wholeNumber('seed', flags.seed, 0);
+  const plan = planOf(flags, seed);
+  const tls = tlsOf(flags['tls-cert'], flags['tls-key'], flags['tls-ca']);
+  checkListen(flags.listen, tls !== null || flags.insecure === true);
+  return {
+    help: flags.help === true,
+    listen: flags.listen,
+    catalogue,
+    plan,
+    tls,
+    answerAfter: answerAfter(flags['answer-after']),
+    settings: {
+      seed,
+      ...(flags.name === undefined ? {} : { name: flags.name }),
+      cursors: flags['no-cursors'] !== true,
+      deletedIds: flags['no-deleted-ids'] !== true,
+      unsupported: (flags.unsupported ?? []).map((name) => operation('unsupported', name)),
+      quotas: Object.fromEntries((flags.quota ?? []).map(quota)),
+      operations: operations(flags),
+      weather: weather(flags),
+    },
+  };
+}
+
+function planOf(flags: Flags, seed: number): FleetPlan {
+  const machineCount = wholeNumber('machines', flags.machines ?? DEFAULT_PLAN.machineCount, 0, ROWS_MAX);
+  const configuredShare = share('configured', flags.configured ?? DEFAULT_PLAN.configuredShare);
+  const idleShare = share('idle', flags.idle ?? defaultIdleShare(configuredShare));
+  if (configuredShare + idleShare > 1) throw new UsageError('--configured and --idle add up to more than 1');
+  if (configuredShare > CONFIGURED_SHARE_MAX) {
+    throw new UsageError(
+      `--configured is at most ${CONFIGURED_SHARE_MAX}, which is what the clusters ask for, not ${configuredShare}`,
+    );
+  }
+  if (flags.clusters !== undefined && flags['machines-per-cluster'] !== undefined) {
+    throw new UsageError('--clusters and --machines-per-cluster say the same thing: give one of them');
+  }
+  const perCluster = wholeNumber(
+    'machines-per-cluster',
+    flags['machines-per-cluster'] ?? DEFAULT_PLAN.machinesPerCluster,
+    1,
+    MACHINES_PER_CLUSTER_MAX,
+  );
+  const clusterCount = wholeNumber(
+    'clusters',
+    flags.clusters ?? Math.max(1, Math.round(machineCount / perCluster)),
+    1,
+    65_534, // as many as the shard numbers
+  );
+  if (machineCount / clusterCount > MACHINES_PER_CLUSTER_MAX) {
+    throw new UsageError(
+      `--clusters ${clusterCount} is too few: a cluster has at most ${MACHINES_PER_CLUSTER_MAX} machines`,
+    );
+  }
+  return { seed, machineCount, configuredShare, idleShare, clusterCount };
+}
+
+function read(argv: readonly string[]) {
+  try {
+    return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: false }).values;
+  } catch (error) {
+    // Node's own text says which word it does not know, then how to quote it: the first sentence is enough.
+    throw new UsageError((error as Error).message.split('. ')[0]!);
+  }
+}
+
+type Flags = ReturnType<typeof read>;
+
+function operations(flags: Flags): Record<OperationName, Partial<OperationSettings>> {
+  const settings: Record<OperationName, Partial<OperationSettings>> = {
+    create: {},
+    configure: {},
+    drain: {},
+    delete: {},
+  };
+  function apply<Value>(
+    flag: string,
+    words: readonly string[] | undefined,
+    parse: (flag: string, text: string) => Value,
+    field: keyof OperationSettings,
+  ) {
+    for (const word of words ?? []) {
+      const at = word.indexOf('=');
+      const value = parse(flag, word.slice(at + 1));
+      const names = at < 0 ? OPERATION_NAMES : [operation(flag, word.slice(0, at))];
+      for (const name of names) settings[name] = { ...settings[name], [field]: value };
+    }
+  }
+  apply('latency', flags.latency, latency, 'latency');
+  apply('fail', flags.fail, share, 'failProbability');
+  apply('hang', flags.hang, share, 'hangProbability');
+  apply('silence', flags.silence, share, 'silenceProbability');
+  return settings;
+}
+
+function weather(flags: Flags): Partial<WeatherSettings> {
+  const how = flags['interruption-outcome'];
+  const outcome = INTERRUPTION_OUTCOMES.find((each) => each === (how ?? 'failed'));
+  if (outcome === undefined) {
+    throw new UsageError(`--interruption-outcome is one of ${INTERRUPTION_OUTCOMES.join(', ')}, not ${how}`);
+  }
+  const repairAfter = flags['repair-after'];
+  return {
+    interruptionOutcome: outcome,
+    interruptionsPerHourFactor: rate('interruptions', flags.interruptions),
+    vanishingPerHour: rate('vanishing-per-hour', flags['vanishing-per-hour']),
+    priceChangesPerHour: rate('price-changes-per-hour', flags['price-changes-per-hour']),
+    repairAfterMs: repairAfter === undefined ? null : durationMs('repair-after', repairAfter),
+  };
+}
+
+function operation(flag: string, text: string): OperationName {
+  const name = OPERATION_NAMES.find((each) => each === text);
+  if (name === undefined)
+    throw new UsageError(`--${flag} names ${OPERATION_NAMES.join(', ')}, not "${text}"`);
+  return name;
+}
+
+function latency(flag: string, text: string): Latency {
+  const [mean, p99] = text.split('/');
+  const meanMs = durationMs(flag, mean!);
+  // Three times the mean: the tail of a service that is in good order.
+  return { meanMs, p99Ms: p99 === undefined ? meanMs * 3 : durationMs(flag, p99) };
+}
+
+function answerAfter(text: string | undefined): Latency | null {
+  if (text === undefined) return null;
+  const read = latency('answer-after', text);
+  if (read.p99Ms >= read.meanMs) return read;
+  throw new UsageError(`--answer-after is MEAN/P99, and the second is not below the first, not "${text}"`);
+}
+
+function quota(text: string): [string, number] {
+  const match = /^(?<offering>[^/=]+\/[^/=]+\/[^/=]+)=(?<limit>\d+)$/.exec(text);
+  if (match === null) throw new UsageError(`--quota is written TYPE/ZONE/HOW=N, not "${text}"`);
+  return [match.groups!.offering!, Number(match.groups!.limit)];
+}
+
+function tlsOf(cert = '', key = '', ca = ''): ProviderFlags['tls'] {
+  if (cert === '' && key === '' && ca === '') return null;
+  if (cert === '' || key === '' || ca === '') {
+    throw new UsageError('--tls-cert, --tls-key and --tls-ca belong together: give all three or none');
+  }
+  return { cert, key, ca };
+}
+
+const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+$/;
+
+function checkListen(listen: string, mayBePublic: boolean): void {
+  if (!/:\d{1,5}$/.test(listen)) throw new UsageError(`--listen is HOST:PORT, not "${listen}"`);
+  if (LOOPBACK.test(listen) || mayBePublic) return;
+  throw new UsageError(`--listen ${listen} is beyond loopback: give TLS files, or --insecure for plaintext`);
+}

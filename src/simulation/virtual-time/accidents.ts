@@ -1,0 +1,218 @@
+/** What goes wrong, and what simply happens: each drawn from the seed, each undone or outlived when accidents stop. */
+import type { Random } from '../../base/random.ts';
+import { GOOD_OPERATOR, type SimulatedCluster } from './clusters.ts';
+import { Violation } from './invariants.ts';
+import { LIES } from './lies.ts';
+import { QUIET_NETWORK } from './network.ts';
+import type { SimulatedLink } from './provider-port.ts';
+import { drawGarbage, drawMachine, drawRow } from './scenery.ts';
+import type { SimulatedWorld } from './world.ts';
+
+/** Does it, and says what it did. */
+export type Accident = (world: SimulatedWorld, random: Random) => string;
+
+const ROWS_MAX = 5;
+/** A process that stands still for longer loses its sessions: what keepalive allows. */
+const KEEPALIVE_MS = 30_000;
+const HOUR_MS = 3_600_000;
+
+export const ACCIDENTS = {
+  'demand changes': (world, random) => {
+    const cluster = anyCluster(world, random);
+    changeDemand(world, cluster, random);
+    return `${cluster.id}: ${cluster.rows.length} rows`;
+  },
+  'demand withdrawn': (world, random) => {
+    const cluster = anyCluster(world, random);
+    world.setDemand(cluster, []);
+    return cluster.id;
+  },
+  'garbage roll-up': (world, random) => {
+    const cluster = anyCluster(world, random);
+    if (!world.sendGarbage(cluster, drawGarbage(random)))
+      throw new Violation('V2: a broken roll-up was accepted, or it changed what was accepted before');
+    return cluster.id;
+  },
+  'session ends': (world, random) => {
+    const cluster = anyCluster(world, random);
+    world.disconnect(cluster);
+    world.time.after(random.below(60_000), () => world.reconnect(cluster));
+    return cluster.id;
+  },
+  'operator misbehaves': (world, random) => {
+    const cluster = anyCluster(world, random);
+    cluster.faults = { delayMsMean: random.below(5_000), blobError: 0.2, blobSilence: 0.2 };
+    return cluster.id;
+  },
+  'network gets worse': (world, random) => {
+    const { network } = anyLink(world, random);
+    network.faults = {
+      delayMsMean: random.below(3_000),
+      requestLoss: random.unit() / 4,
+      answerLoss: random.unit() / 4,
+      noticedShare: random.unit(),
+    };
+    return JSON.stringify(network.faults);
+  },
+  'network recovers': (world, random) => {
+    anyLink(world, random).network.faults = QUIET_NETWORK;
+    return '';
+  },
+  'provider unreachable': (world, random) => {
+    const { network, name } = anyLink(world, random);
+    network.isDown = true;
+    const forMs = random.below(90_000);
+    world.time.after(forMs, () => {
+      network.isDown = false;
+    });
+    return `${name} for ${forMs} ms`;
+  },
+  /** Its process is new: cursors mean nothing any more; with its machines it may have lost what was bound. */
+  'provider restarts': (world, random) => {
+    const { provider, name } = anyLink(world, random);
+    provider.restart(random.uint32());
+    const forgets = random.chance(0.2);
+    if (!forgets) return name;
+    for (const id of machinesOf(provider)) if (random.chance(0.3)) provider.world.reset(id);
+    return `${name}, and has forgotten machines`;
+  },
+  'shard killed': (world, random) => {
+    world.killShard();
+    const forMs = random.below(30_000);
+    world.time.after(forMs, () => {
+      if (world.process === null) world.startShard();
+    });
+    return `for ${forMs} ms`;
+  },
+  'shard stopped': (world, random) => {
+    const { process } = world;
+    const forMs = random.below(2 * KEEPALIVE_MS);
+    if (process === null) return 'none';
+    process.life.stop();
+    world.time.after(Math.min(forMs, KEEPALIVE_MS), () => {
+      if (forMs < KEEPALIVE_MS || world.process !== process) return;
+      for (const cluster of world.clusters.values()) world.disconnect(cluster);
+    });
+    world.time.after(forMs, () => {
+      process.life.goOn();
+      for (const cluster of world.clusters.values()) world.reconnect(cluster);
+    });
+    return `for ${forMs} ms`;
+  },
+  /** Stopped, replaced by another process, and woken up: it does not know that it is not in charge any more. */
+  'shard replaced and woken': (world, random) => {
+    world.replaceStopped();
+    const { former } = world;
+    const afterMs = random.below(60_000);
+    const forMs = random.between(1_000, 60_000);
+    world.time.after(afterMs, () => former?.life.goOn());
+    world.time.after(afterMs + forMs, () => former?.life.end());
+    return `woken after ${afterMs} ms, for ${forMs} ms`;
+  },
+  'clock jumps': (world, random) => {
+    const byMs = random.pick([-1, 1]) * random.pick([1_000, 30_000, 600_000, HOUR_MS]);
+    world.process?.life.jump(byMs);
+    return `by ${byMs} ms`;
+  },
+  'kill switch': (world, random) => {
+    const { process } = world;
+    if (process === null) return 'none';
+    process.shard.setRails({ ...process.shard.rails, isPaused: true });
+    world.time.after(random.below(60_000), () =>
+      process.life.receive(() => process.shard.setRails({ ...process.shard.rails, isPaused: false })),
+    );
+    return '';
+  },
+  'machine fails': (world, random) => {
+    const { provider } = anyLink(world, random);
+    const id = anyMachine(provider, random);
+    provider.world.fail(id, 'hardware (simulated)');
+    world.time.after(random.below(120_000), () => provider.world.reset(id, 'repaired'));
+    return id;
+  },
+  'machine flaps': (world, random) => {
+    const { provider } = anyLink(world, random);
+    const id = anyMachine(provider, random);
+    const times = random.between(2, 5);
+    for (let at = 0; at < times; at++) {
+      world.time.after(random.below(20_000), () => provider.world.fail(id, 'flapping (simulated)'));
+      world.time.after(random.below(20_000), () => provider.world.reset(id, 'repaired'));
+    }
+    world.time.after(20_000, () => provider.world.reset(id, 'repaired'));
+    return `${id} ${times} times`;
+  },
+  'machine taken back': (world, random) => {
+    const { provider } = anyLink(world, random);
+    const id = anyMachine(provider, random);
+    provider.world.reset(id);
+    return id;
+  },
+  'machine vanishes': (world, random) => {
+    const { provider } = anyLink(world, random);
+    const id = anyMachine(provider, random);
+    provider.world.remove(id);
+    return id;
+  },
+  'machine appears': (world, random) => {
+    const { provider } = anyLink(world, random);
+    const seed = drawMachine(random, `new-${random.uint32()}`);
+    provider.add(seed);
+    return seed.id;
+  },
+  'price moves': (world, random) => {
+    const { provider } = anyLink(world, random);
+    const id = anyMachine(provider, random);
+    provider.world.reprice(id, random.between(1, 100) / 50);
+    return id;
+  },
+  ...LIES,
+} as const satisfies Readonly<Record<string, Accident>>;
+
+export type AccidentName = keyof typeof ACCIDENTS;
+
+function anyCluster(world: SimulatedWorld, random: Random): SimulatedCluster {
+  return random.pick([...world.clusters.values()]);
+}
+
+function anyLink(world: SimulatedWorld, random: Random): SimulatedLink {
+  return random.pick(world.links);
+}
+
+function machinesOf({ world }: SimulatedLink['provider']): string[] {
+  return Array.from(world.fleet.rowsInPlace(), (row) => world.fleet.ids[row]!);
+}
+
+/** '' if there is none. */
+function anyMachine(provider: SimulatedLink['provider'], random: Random): string {
+  const ids = machinesOf(provider);
+  return ids.length === 0 ? '' : random.pick(ids);
+}
+
+/** Some rows go, some come, the others stay. */
+export function changeDemand(world: SimulatedWorld, cluster: SimulatedCluster, random: Random): void {
+  const kept = cluster.rows.filter(() => random.chance(0.7)).slice(0, ROWS_MAX);
+  const added = Array.from({ length: random.below(3) }, () => drawRow(random));
+  world.setDemand(cluster, random.shuffle([...kept, ...added]));
+}
+
+/** From now on nothing goes wrong any more; what is under way ends by itself. */
+export function calm(world: SimulatedWorld): void {
+  for (const link of world.links) {
+    link.network.faults = QUIET_NETWORK;
+    link.network.isDown = false;
+    link.bend = null;
+  }
+  world.former?.life.end();
+  world.former = null;
+  world.process?.life.goOn();
+  if (world.process === null || world.process.shard.isFenced) {
+    world.killShard();
+    world.startShard();
+  }
+  const { shard } = world.process!;
+  shard.setRails({ ...shard.rails, isPaused: false });
+  for (const cluster of world.clusters.values()) {
+    cluster.faults = GOOD_OPERATOR;
+    world.reconnect(cluster);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * Clusters and their operators inside a simulation. A cluster lives on while shards come and go: it has demand, believes
+ * what it was told of its nodes, answers bootstraps well or badly, and reconnects. What it is told travels in order and
+ * with delay; what is under way when a session ends is lost.
+ */
+import type { Random } from '../../base/random.ts';
+import type { MachineState } from '../../machine/state.ts';
+import type { RollupRow } from '../../needs/rollup.ts';
+import type { BlobAnswer, NodeState, ReclaimInstruction } from '../../shard/ports/operators.ts';
+import type { VirtualTime } from './time.ts';
+
+export interface OperatorFaults {
+  readonly delayMsMean: number;
+  /** Of a bootstrap request: answered with an error, or not at all. */
+  readonly blobError: number;
+  readonly blobSilence: number;
+}
+
+export const GOOD_OPERATOR: OperatorFaults = { delayMsMean: 5, blobError: 0, blobSilence: 0 };
+
+export class SimulatedCluster {
+  readonly id: string;
+  faults: OperatorFaults = GOOD_OPERATOR;
+  rows: readonly RollupRow[] = [];
+  /** By machine: the state last heard of. A machine that left is not in it. */
+  readonly nodes = new Map<string, MachineState>();
+  /** Number of the session; 0 while away. Everything under way for another number is lost. */
+  session = 0;
+  instructions = 0;
+  readonly #time: VirtualTime;
+  readonly #random: Random;
+  readonly #digests = new Map<RollupRow, number>();
+  #sessions = 0;
+  #arrivesMs = 0;
+
+  constructor(id: string, time: VirtualTime, random: Random) {
+    this.id = id;
+    this.#time = time;
+    this.#random = random;
+  }
+
+  /** A resync follows: what it does not mention is no longer ours. */
+  connect(): number {
+    this.session = ++this.#sessions;
+    this.#arrivesMs = this.#time.nowMs();
+    this.nodes.clear();
+    return this.session;
+  }
+
+  /** A row that is sent again has the digest that it had, as on the wire. */
+  digestsOf(rows: readonly RollupRow[]): Uint32Array {
+    const digests = new Uint32Array(2 * rows.length);
+    for (const [index, row] of rows.entries()) {
+      const number = this.#digests.get(row) ?? this.#digests.size + 1;
+      this.#digests.set(row, number);
+      digests[2 * index] = Math.imul(number, 0x9e3779b1);
+      digests[2 * index + 1] = number;
+    }
+    return digests;
+  }
+
+  disconnect(): void {
+    this.session = 0;
+  }
+
+  /** A frame for the session that is open now; frames arrive in the order in which they were sent. */
+  send(receive: () => void): void {
+    const { session } = this;
+    if (session === 0) return;
+    this.#arrivesMs = Math.max(this.#arrivesMs, this.#time.nowMs() + this.#delayMs());
+    this.#time.after(this.#arrivesMs - this.#time.nowMs(), () => {
+      if (this.session === session) receive();
+    });
+  }
+
+  tell(node: NodeState, isOurs: boolean): void {
+    this.send(() => {
+      if (isOurs) this.nodes.set(node.machineId, node.state);
+      else this.nodes.delete(node.machineId);
+    });
+  }
+
+  instruct(_instruction: ReclaimInstruction): void {
+    this.send(() => {
+      this.instructions++;
+    });
+  }
+
+  requestBlob(timeoutMs: number): Promise<BlobAnswer> {
+    const { session, faults } = this;
+    if (session === 0) return Promise.resolve({ kind: 'no_session' });
+    return new Promise((resolve) => {
+      this.#time.after(timeoutMs, () => resolve({ kind: 'timeout' }));
+      if (this.#random.chance(faults.blobSilence)) return;
+      const isError = this.#random.chance(faults.blobError);
+      this.#time.after(2 * this.#delayMs(), () => {
+        if (this.session !== session) resolve({ kind: 'no_session' });
+        else if (isError) resolve({ kind: 'error', text: 'no bootstrap token (simulated)' });
+        else resolve({ kind: 'blob', userData: new Uint8Array(8), ttlSeconds: 60 });
+      });
+    });
+  }
+
+  #delayMs(): number {
+    return -Math.log(1 - this.#random.unit()) * this.faults.delayMsMean;
+  }
+}

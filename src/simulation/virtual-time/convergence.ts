@@ -1,0 +1,140 @@
+/**
+ * What must hold once accidents have stopped and time has passed: shard, provider and operators tell the same story, and
+ * every need has what the fleet can give it, and no more than it needs.
+ */
+import { Flag, Intent } from '../../inventory/intent.ts';
+import { canBeBound, isTransitional, MachineState, STATE_NAMES } from '../../machine/state.ts';
+import { isMatch, type ServedNeed, servedNeeds } from './served-needs.ts';
+import type { SimulatedWorld } from './world.ts';
+
+/** None: converged. */
+export function differences(world: SimulatedWorld): string[] {
+  const { process } = world;
+  if (process === null) return ['there is no shard'];
+  if (process.life.isStopped() || process.shard.isFenced) return ['the shard stands still'];
+  // Verdicts are those of the rows that the last cycle read.
+  if (process.shard.needs.dirtyCount > 0) return ['a roll-up waits for its cycle'];
+  return [...differencesOfMachines(world), ...differencesOfNodes(world), ...unrest(world), ...wants(world)];
+}
+
+function differencesOfMachines(world: SimulatedWorld): string[] {
+  const { inventory } = world.process!.shard;
+  const found: string[] = [];
+  const machines = world.links.flatMap(({ provider }) => {
+    const listed = provider.list();
+    return listed.kind === 'ok' ? listed.value.machines : [];
+  });
+  if (machines.length !== inventory.count)
+    found.push(`${inventory.count} machines known, ${machines.length} there`);
+  for (const machine of machines) {
+    const slot = inventory.find(machine.id);
+    const say = (text: string) => found.push(`${machine.id} ${text}`);
+    if (slot === 0) {
+      say('is not known');
+      continue;
+    }
+    const known = inventory.get(slot);
+    const isBound = canBeBound(machine.state as MachineState);
+    if (known.state !== machine.state) {
+      say(`is ${STATE_NAMES[machine.state as MachineState]}, known as ${STATE_NAMES[known.state]}`);
+    } else if (isBound && known.cluster !== machine.cluster) {
+      say(`is bound to ${machine.cluster}, known as bound to ${known.cluster}`);
+    }
+    if (known.pricePerHourUsd !== machine.pricePerHour) say('has another price');
+  }
+  return found;
+}
+
+/** Each operator knows exactly the machines that are its own. */
+function differencesOfNodes(world: SimulatedWorld): string[] {
+  const { inventory } = world.process!.shard;
+  const found: string[] = [];
+  const bound = new Map<string, Map<string, MachineState>>();
+  for (const id of world.clusters.keys()) bound.set(id, new Map());
+  for (let slot = 1; slot < inventory.columns.slotLimit; slot++) {
+    const state = inventory.columns.state[slot]! as MachineState;
+    if (inventory.columns.state[slot] === 0 || !canBeBound(state)) continue;
+    const cluster = inventory.tables.clusters.get(inventory.columns.cluster[slot]!);
+    if (cluster !== '') bound.get(cluster)?.set(inventory.idOf(slot), state);
+  }
+  for (const [clusterId, machines] of bound) {
+    const { nodes } = world.clusters.get(clusterId)!;
+    for (const [machineId, state] of machines) {
+      if (nodes.get(machineId) !== state)
+        found.push(`${clusterId} was not told of ${machineId} (${STATE_NAMES[state]})`);
+    }
+    for (const machineId of nodes.keys()) {
+      if (!machines.has(machineId)) found.push(`${clusterId} believes in ${machineId}`);
+    }
+  }
+  return found;
+}
+
+/** Nothing is under way, and nothing is left over. */
+function unrest(world: SimulatedWorld): string[] {
+  const { shard } = world.process!;
+  const { inventory, engine } = shard;
+  const found: string[] = [];
+  for (let slot = 1; slot < inventory.columns.slotLimit; slot++) {
+    const state = inventory.columns.state[slot]! as MachineState;
+    if (inventory.columns.state[slot] === 0) continue;
+    const id = inventory.idOf(slot);
+    const say = (text: string) => found.push(`${id} ${text}`);
+    if (inventory.columns.intent[slot] !== Intent.None) say('has an action under way');
+    if (inventory.hasFlag(slot, Flag.Backoff) && isBackoffOver(world, slot))
+      say('is left alone, and its back-off is over');
+    if (isTransitional(state)) say(`is still ${STATE_NAMES[state]}`);
+    if (
+      state === MachineState.Configured &&
+      engine.claimOf(slot) === null &&
+      !inventory.hasFlag(slot, Flag.Backoff)
+    ) {
+      say('is Configured and serves no need');
+    }
+  }
+  return found;
+}
+
+/** Back-offs end with a cycle: one that ended before the last one is late. */
+function isBackoffOver({ process }: SimulatedWorld, slot: number): boolean {
+  const { backoffs, cycle } = process!.shard;
+  const untilMs = Math.max(backoffs.ofMachine(slot)?.untilMs ?? 0, backoffs.ofOffering(slot)?.untilMs ?? 0);
+  return untilMs < cycle.lastAtMs;
+}
+
+/** Every need has what the fleet can give it, and nothing beyond what covers it. */
+function wants(world: SimulatedWorld): string[] {
+  const { shard } = world.process!;
+  const found: string[] = [];
+  const needs = servedNeeds(shard);
+  for (const need of needs.values()) {
+    const { clusterId, claimed, machinesWanted, isSatisfied } = need;
+    const has = `the need for ${machinesWanted} ${need.type} of ${clusterId} has ${claimed.length}`;
+    if (claimed.length > machinesWanted) found.push(has);
+    if (isSatisfied !== claimed.length >= machinesWanted)
+      found.push(`${has} and counts as ${isSatisfied ? 'covered' : 'not covered'}`);
+    const missed = isSatisfied || need.isGang || need.isSpread ? '' : supplyFor(world, need, needs);
+    if (missed !== '') found.push(`${has}, and ${missed}`);
+  }
+  return found;
+}
+
+/** A machine that a plain need could have: free, or serving a need of lower priority. */
+function supplyFor(world: SimulatedWorld, need: ServedNeed, needs: ReadonlyMap<string, ServedNeed>): string {
+  const { shard } = world.process!;
+  const { columns } = shard.inventory;
+  const { needBackoffs } = shard;
+  if (needBackoffs.isBarred(need.cluster, need.fingerprint, need.group)) return '';
+  for (let slot = 1; slot < columns.slotLimit; slot++) {
+    const state = columns.state[slot];
+    if (state === 0 || !isMatch(shard, slot, need)) continue;
+    const id = shard.inventory.idOf(slot);
+    if (state === MachineState.Idle || state === MachineState.Speculative) return `${id} is free`;
+  }
+  for (const other of needs.values()) {
+    if (other.priority >= need.priority) continue;
+    const slot = other.claimed.find((machine) => isMatch(shard, machine, need));
+    if (slot !== undefined) return `${shard.inventory.idOf(slot)} serves a need of lower priority`;
+  }
+  return '';
+}

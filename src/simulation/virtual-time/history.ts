@@ -1,0 +1,212 @@
+/**
+ * One history: a world drawn from a seed, accidents for so many cycles, then calm, and the question whether everybody
+ * tells the same story afterwards; and sometimes a restart at rest, which must change nothing. The same seed gives the
+ * same history, so a violation is replayed by its number; and some of its accidents can be left out of a replay.
+ */
+import { Random } from '../../base/random.ts';
+import { Flag } from '../../inventory/intent.ts';
+import type { Shard } from '../../shard/shard.ts';
+import { ACCIDENTS, calm, changeDemand } from './accidents.ts';
+import { differences } from './convergence.ts';
+import { Violation } from './invariants.ts';
+import { type PlannedAccident, PROFILES, type ProfileName, planAccidents } from './profiles.ts';
+import { drawMachine, drawRow } from './scenery.ts';
+import { servedNeeds, stampKey } from './served-needs.ts';
+import { Watch } from './watch.ts';
+import { SimulatedWorld } from './world.ts';
+
+export interface HistoryOptions {
+  readonly seed: number;
+  /** Cycles with accidents. */
+  readonly cycles: number;
+  readonly profile: ProfileName;
+  /** Accidents that happen, by their numbers; all unless given. */
+  readonly only?: readonly number[];
+  readonly trace?: (line: string) => void;
+}
+
+export interface HistoryResult {
+  readonly cycles: number;
+  readonly actions: number;
+  /** How often each accident happened. */
+  readonly accidents: Readonly<Record<string, number>>;
+  readonly processes: number;
+  readonly fencedProcesses: number;
+  readonly outcomes: Readonly<Record<string, number>>;
+  /** Ordinary cycles from the end of accidents until everybody agreed. */
+  readonly calmCycles: number;
+  /** Whether a restart at rest was tried. */
+  readonly isRestartTried: boolean;
+}
+
+const INTERVAL_MS = 10_000;
+/**
+ * Back-offs last up to 10 min, drains up to a minute here, and a clock that jumped back an hour makes all of them last
+ * that much longer: two hours are enough for anything that ends at all.
+ */
+const CALM_CYCLES_MAX = 720;
+/** Everybody has agreed for this long. */
+const REST_CYCLES = 3;
+/** After a restart at rest: enough for every process to have listed, heard from all clusters and decided. */
+const RESTARTED_CYCLES = 6;
+
+/** The accidents that a history would have. */
+export function planOf({ seed, cycles, profile }: HistoryOptions): PlannedAccident[] {
+  return planAccidents(PROFILES[profile], cycles * INTERVAL_MS, new Random(seed).fork());
+}
+
+export async function runHistory(options: HistoryOptions): Promise<HistoryResult> {
+  const random = new Random(options.seed);
+  const plan = planAccidents(PROFILES[options.profile], options.cycles * INTERVAL_MS, random.fork());
+  const watch = new Watch(options.trace ?? null);
+  const world = drawWorld(random, options.profile, watch);
+  const look = () => {
+    if (watch.violation !== null) throw watch.violation;
+  };
+  const unheard = (error: unknown) => {
+    watch.violation ??= error as Error;
+  };
+  process.on('unhandledRejection', unheard);
+  try {
+    world.startShard();
+    const accidents = await runAccidents(world, watch, plan, options.only ?? null, look);
+    const calmCycles = await settle(world, watch, look);
+    const isRestartTried = random.chance(0.15) && (await restartAtRest(world, watch, random, look));
+    const { cycles, actions, processes, fencedProcesses, outcomes } = watch;
+    return {
+      cycles,
+      actions,
+      accidents,
+      processes,
+      fencedProcesses,
+      outcomes,
+      calmCycles,
+      isRestartTried,
+    };
+  } finally {
+    process.off('unhandledRejection', unheard);
+  }
+}
+
+async function runAccidents(
+  world: SimulatedWorld,
+  watch: Watch,
+  plan: readonly PlannedAccident[],
+  only: readonly number[] | null,
+  look: () => void,
+): Promise<Record<string, number>> {
+  const happened: Record<string, number> = {};
+  const beganMs = world.time.nowMs();
+  for (const [number, { atMs, name, seed }] of plan.entries()) {
+    if (only !== null && !only.includes(number)) continue;
+    await world.time.advance(beganMs + atMs - world.time.nowMs(), look);
+    const what = ACCIDENTS[name](world, new Random(seed));
+    watch.say(null, () => `--- ${number} ${name}: ${what}`);
+    happened[name] = (happened[name] ?? 0) + 1;
+  }
+  return happened;
+}
+
+/** Runs calm cycles until everybody agrees, and some more; how many it took. */
+async function settle(world: SimulatedWorld, watch: Watch, look: () => void): Promise<number> {
+  calm(world);
+  watch.say(null, () => '--- calm');
+  let agreed = 0;
+  let found: string[] = [];
+  for (let cycle = 1; cycle <= CALM_CYCLES_MAX; cycle++) {
+    await world.time.advance(INTERVAL_MS, look);
+    found = differences(world);
+    agreed = found.length === 0 ? agreed + 1 : 0;
+    if (agreed > REST_CYCLES) return cycle - REST_CYCLES;
+  }
+  throw new Violation(`no agreement after ${CALM_CYCLES_MAX} calm cycles: ${found.slice(0, 8).join('; ')}`);
+}
+
+/**
+ * I2: where everybody has what it wants, a restart makes nobody move. Demand is drawn anew for it, because it is not so
+ * where a machine serves another need than the one that its provider keeps for it: who comes first among equals is
+ * kept nowhere, so those may change hands.
+ */
+async function restartAtRest(
+  world: SimulatedWorld,
+  watch: Watch,
+  random: Random,
+  look: () => void,
+): Promise<boolean> {
+  for (const cluster of world.clusters.values()) world.setDemand(cluster, []);
+  await settle(world, watch, look);
+  for (const cluster of world.clusters.values()) world.setDemand(cluster, [drawRow(random)]);
+  await settle(world, watch, look);
+  const { shard } = world.process!;
+  const isAtHome = [...servedNeeds(shard).values()].every(
+    ({ key, claimed, isSatisfied }) => isSatisfied && claimed.every((slot) => stampKey(shard, slot) === key),
+  );
+  if (!isAtHome || isAnyLeftAlone(shard)) return false;
+  const before = callsOf(world);
+  watch.say(null, () => '--- restart at rest');
+  world.killShard();
+  await world.time.advance(INTERVAL_MS, look);
+  world.startShard();
+  await world.time.advance(RESTARTED_CYCLES * INTERVAL_MS, look);
+  const after = callsOf(world);
+  if (before !== after)
+    throw new Violation(`I2: a restart at rest made calls: ${before} before, ${after} after`);
+  return true;
+}
+
+/** A back-off is not kept over a restart: what was left alone is taken up again. */
+function isAnyLeftAlone({ inventory }: Shard): boolean {
+  for (let slot = 1; slot < inventory.columns.slotLimit; slot++) {
+    if (inventory.columns.state[slot] !== 0 && inventory.hasFlag(slot, Flag.Backoff)) return true;
+  }
+  return false;
+}
+
+/** Releases of idle machines go on, restart or not. */
+function callsOf(world: SimulatedWorld): string {
+  const count = (event: 'create' | 'configure' | 'drain') =>
+    world.links.reduce((sum, { provider }) => sum + provider.ledger.count(event), 0);
+  return `${count('create')} creates, ${count('configure')} configures, ${count('drain')} drains`;
+}
+
+function drawWorld(random: Random, profile: ProfileName, watch: Watch): SimulatedWorld {
+  const { hasWeakProviders } = PROFILES[profile];
+  const meanMs = random.between(50, 20_000);
+  const operation = {
+    latency: random.chance(0.7) ? { meanMs, p99Ms: 3 * meanMs } : null,
+    failProbability: hasWeakProviders && random.chance(0.3) ? 0.05 : 0,
+    silenceProbability: hasWeakProviders && random.chance(0.3) ? 0.05 : 0,
+  };
+  const hasTombstones = random.chance(0.8);
+  const provider = {
+    operations: { create: operation, configure: operation, drain: operation, delete: operation },
+    deletedIds: hasTombstones,
+    weather: { repairAfterMs: 60_000 },
+  };
+  const world = new SimulatedWorld({
+    seed: random.uint32(),
+    clusterIds: Array.from({ length: random.between(1, 3) }, (_, index) => `cluster-${index}`),
+    settings: {
+      // Some histories only: a decision from scratch costs as much as a start.
+      checkEveryCycles: random.pick([0, 0, 1]),
+      isIncremental: random.chance(0.5),
+      // Without tombstones, or after the provider has restarted, only a full listing tells of removals.
+      fullListEveryCycles: random.pick([20, 100]),
+      executeConcurrency: random.pick([2, 8, 256]),
+      reclaimCapFraction: random.pick([0, 0.05, 0.5]),
+      stuckAfterMs: random.pick([120_000, 900_000]),
+      actionsPerCycleMax: random.pick([0, 0, 0, 3]),
+    },
+    providers: random.chance(0.3) ? [provider, provider] : [provider],
+    watcher: watch,
+  });
+  watch.world = world;
+  for (const [index, link] of world.links.entries()) {
+    const machineCount = random.between(5, 40);
+    for (let machine = 0; machine < machineCount; machine++) {
+      link.provider.add(drawMachine(random, `m-${index}-${machine}`));
+    }
+  }
+  for (const cluster of world.clusters.values()) changeDemand(world, cluster, random);
+  return world;
+}

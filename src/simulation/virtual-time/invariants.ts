@@ -1,0 +1,72 @@
+/**
+ * What must hold at every moment, whatever goes wrong. Each check is the plain statement over plain data, slow and
+ * obvious; a violation says what was seen.
+ */
+import { Intent } from '../../inventory/intent.ts';
+import type { Inventory } from '../../inventory/inventory.ts';
+import { canBeBound, MachineState, STATE_COUNT, STATE_NAMES } from '../../machine/state.ts';
+
+export class Violation extends Error {
+  constructor(what: string) {
+    super(what);
+    this.name = 'Violation';
+  }
+}
+
+/** Rows, ids, indexes and counts tell one story. */
+export function checkInventory(inventory: Inventory): void {
+  const { columns, indexes, tables } = inventory;
+  const counts = new Uint32Array(STATE_COUNT);
+  let machines = 0;
+  const byShape = new Map<string, number>();
+  const byCluster = new Map<string, number>();
+  for (let slot = 1; slot < columns.slotLimit; slot++) {
+    const state = columns.state[slot]!;
+    if (state === 0) continue;
+    machines++;
+    counts[state]!++;
+    const id = inventory.idOf(slot);
+    if (inventory.find(id) !== slot) throw new Violation(`${id} is in slot ${slot} and found elsewhere`);
+    if (!tables.shapes.isHeld(columns.shape[slot]!))
+      throw new Violation(`${id} has a shape that nobody holds`);
+    add(byShape, `${state}|${columns.shape[slot]}`);
+    if (columns.cluster[slot] !== 0) add(byCluster, `${columns.cluster[slot]}|${state}`);
+    checkRow(inventory, slot, id);
+  }
+  if (machines !== inventory.count) throw new Violation(`${machines} rows, ${inventory.count} machines`);
+  for (let state = 1; state < STATE_COUNT; state++) {
+    if (counts[state] !== indexes.countInState(state)) {
+      throw new Violation(
+        `${counts[state]} machines are ${nameOf(state)}, the index has ${indexes.countInState(state)}`,
+      );
+    }
+  }
+  for (const [key, count] of byShape) {
+    const [state, shape] = key.split('|').map(Number) as [number, number];
+    if (indexes.countOfShape(state, shape) !== count) throw new Violation(`the index of shape ${key} is off`);
+  }
+  for (const [key, count] of byCluster) {
+    const [cluster, state] = key.split('|').map(Number) as [number, number];
+    if (indexes.countOfCluster(cluster, state) !== count)
+      throw new Violation(`the index of cluster ${key} is off`);
+  }
+}
+
+function checkRow(inventory: Inventory, slot: number, id: string): void {
+  const { columns } = inventory;
+  const state = columns.state[slot]! as MachineState;
+  const isStamped = columns.intent[slot] !== Intent.None || state === MachineState.Creating;
+  const isBound = columns.cluster[slot] !== 0;
+  if (isBound && !isStamped && !canBeBound(state)) throw new Violation(`${id} is ${nameOf(state)} and bound`);
+  if ((state === MachineState.Configured || state === MachineState.Draining) && !isBound) {
+    throw new Violation(`${id} is ${nameOf(state)} and bound to nobody`);
+  }
+}
+
+function add(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+function nameOf(state: number): string {
+  return STATE_NAMES[state as MachineState] ?? String(state);
+}

@@ -1,0 +1,103 @@
+/**
+ * The operators as one shard process has them: sessions of simulated clusters, and what it remembers for those away. A
+ * process that was replaced has sessions that nobody is at the other end of, until it hears that they ended.
+ */
+import type {
+  BlobAnswer,
+  BlobRequest,
+  CapacityHint,
+  NodeState,
+  OperatorsPort,
+  ReclaimInstruction,
+  ShardForOperators,
+} from '../../shard/ports/operators.ts';
+import type { SimulatedCluster } from './clusters.ts';
+
+export class SimulatedOperatorsPort implements OperatorsPort {
+  readonly #clusters: ReadonlyMap<string, SimulatedCluster>;
+  readonly #shard: ShardForOperators;
+  /** By cluster: the number of the session that this process has with it. */
+  readonly #sessions = new Map<string, number>();
+  /** By cluster and machine: the last word on machines that left while the cluster was away (O4). */
+  readonly #left = new Map<string, Map<string, NodeState>>();
+  hints = 0;
+  ended = '';
+
+  constructor(clusters: ReadonlyMap<string, SimulatedCluster>, shard: ShardForOperators) {
+    this.#clusters = clusters;
+    this.#shard = shard;
+  }
+
+  open(cluster: SimulatedCluster): void {
+    if (this.#shard.refusal() !== null) return;
+    this.#sessions.set(cluster.id, cluster.connect());
+    this.#shard.sessionOpened(cluster.id);
+    for (const slot of this.#shard.boundSlots(cluster.id)) {
+      const node = this.#shard.readNode(slot, cluster.id);
+      if (node !== null) cluster.tell(node, true);
+    }
+    for (const node of this.#left.get(cluster.id)?.values() ?? []) cluster.tell(node, false);
+    this.#left.delete(cluster.id);
+  }
+
+  /** The process hears that this session ended. */
+  closed(cluster: SimulatedCluster, session: number): void {
+    if (this.#sessions.get(cluster.id) !== session) return;
+    this.#sessions.delete(cluster.id);
+    this.#shard.sessionClosed(cluster.id);
+  }
+
+  /** As far as the process knows. */
+  hasSession(clusterId: string): boolean {
+    return this.#sessions.has(clusterId);
+  }
+
+  requestBlob({ clusterId, timeoutMs }: BlobRequest): Promise<BlobAnswer> {
+    return this.#reached(clusterId)?.requestBlob(timeoutMs) ?? Promise.resolve({ kind: 'no_session' });
+  }
+
+  instructReclaim(clusterId: string, instruction: ReclaimInstruction): boolean {
+    const cluster = this.#reached(clusterId);
+    cluster?.instruct(instruction);
+    return cluster !== null;
+  }
+
+  nodeChanged(clusterId: string, slot: number, machineId: string): void {
+    this.#left.get(clusterId)?.delete(machineId);
+    const node = this.#shard.readNode(slot, clusterId);
+    if (node !== null) this.#reached(clusterId)?.tell(node, true);
+  }
+
+  nodeLeft(node: NodeState): void {
+    const { clusterId, machineId } = node;
+    if (!this.#clusters.has(clusterId)) return;
+    const reached = this.#reached(clusterId);
+    if (reached !== null) {
+      reached.tell(node, false);
+      return;
+    }
+    const left = this.#left.get(clusterId) ?? new Map<string, NodeState>();
+    left.set(machineId, node);
+    this.#left.set(clusterId, left);
+  }
+
+  hintCapacity(_clusterId: string, _hint: CapacityHint): void {
+    this.hints++;
+  }
+
+  endAll(reason: string): void {
+    this.ended = reason;
+    for (const [clusterId, session] of [...this.#sessions]) {
+      const cluster = this.#clusters.get(clusterId)!;
+      if (cluster.session === session) cluster.disconnect();
+      this.closed(cluster, session);
+    }
+  }
+
+  /** The cluster at the other end of this process's session with it; null if there is nobody. */
+  #reached(clusterId: string): SimulatedCluster | null {
+    const cluster = this.#clusters.get(clusterId);
+    if (cluster === undefined || cluster.session === 0) return null;
+    return this.#sessions.get(clusterId) === cluster.session ? cluster : null;
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Needs as the shard serves them, in plain numbers. Every need of a simulation wants machines of one type, so what
+ * covers it is a number of machines, and one machine more than that is one too many.
+ */
+import { Flag } from '../../inventory/intent.ts';
+import { Operator, type Requirement } from '../../needs/requirements.ts';
+import type { Shard } from '../../shard/shard.ts';
+import { RACK_KEY, TYPE_KEY, TYPES, ZONE_KEY } from './scenery.ts';
+
+export interface ServedNeed {
+  readonly key: string;
+  readonly clusterId: string;
+  readonly cluster: number;
+  readonly fingerprint: number;
+  readonly group: number;
+  readonly priority: number;
+  /** Must stay in one rack. */
+  readonly isGang: boolean;
+  readonly isSpread: boolean;
+  readonly type: string;
+  /** null: any. */
+  readonly zone: string | null;
+  /** How many machines of its type cover it. */
+  machinesWanted: number;
+  /** What the shard says of its rows, taken together. */
+  isSatisfied: boolean;
+  isParked: boolean;
+  claimedSaid: number;
+  /** Slots that the shard counts for it. */
+  readonly claimed: number[];
+}
+
+export function needKey(name: { cluster: number; fingerprint: number; group: number }): string {
+  return `${name.cluster}|${name.fingerprint}|${name.group}`;
+}
+
+/** The need that the machine is bound for, by its own row. */
+export function stampKey(shard: Shard, slot: number): string {
+  const { cluster, need, group } = shard.inventory.columns;
+  return needKey({ cluster: cluster[slot]!, fingerprint: need[slot]!, group: group[slot]! });
+}
+
+/** After a cycle, before anything else happens. */
+export function servedNeeds(shard: Shard): Map<string, ServedNeed> {
+  const { engine, needs, inventory } = shard;
+  const served = new Map<string, ServedNeed>();
+  for (const cluster of needs.clusterRefs()) {
+    const start = needs.sliceStart(cluster);
+    engine.verdictsOf(cluster, (row, verdict) => {
+      const name = engine.servedAs(cluster, row);
+      const key = needKey(name);
+      const profile = needs.profiles.get(needs.profile[start + row]!);
+      const need = served.get(key) ?? {
+        key,
+        clusterId: inventory.tables.clusters.get(cluster),
+        ...name,
+        priority: profile.priority,
+        isGang: profile.sameKeys.length > 0 && name.fingerprint === profile.fingerprintRef,
+        isSpread: profile.spread.length > 0,
+        type: listedValue(profile.requirements, TYPE_KEY)!,
+        zone: listedValue(profile.requirements, ZONE_KEY),
+        machinesWanted: 0,
+        isSatisfied: true,
+        isParked: false,
+        claimedSaid: 0,
+        claimed: [],
+      };
+      need.machinesWanted += machinesFor(shard, needs.aggregate[start + row]!, need.type);
+      need.isSatisfied &&= verdict.satisfied;
+      need.isParked ||= verdict.parked;
+      need.claimedSaid += verdict.claimed;
+      served.set(key, need);
+    });
+  }
+  for (let slot = 1; slot < inventory.columns.slotLimit; slot++) {
+    if (inventory.columns.state[slot] === 0) continue;
+    const name = engine.claimOf(slot);
+    if (name !== null) served.get(needKey(name))?.claimed.push(slot);
+  }
+  return served;
+}
+
+function listedValue(requirements: readonly Requirement[], wanted: string): string | null {
+  const found = requirements.find(({ key, operator }) => key === wanted && operator === Operator.In);
+  return found?.values[0] ?? null;
+}
+
+function machinesFor(shard: Shard, aggregate: number, typeName: string): number {
+  const { vectors } = shard.inventory.shapes;
+  const type = TYPES.find(({ name }) => name === typeName)!;
+  const cpu = vectors.unitsOf(aggregate, vectors.dimensions.indexOf('cpu'));
+  return Math.ceil(cpu / (1000 * type.cpu));
+}
+
+export function rackOf(shard: Shard, slot: number): string {
+  return shard.inventory.labelsOf(slot)[RACK_KEY] ?? '';
+}
+
+/** Whether the machine is of the type and in the zone that the need asks for, and nothing bars it. */
+export function isMatch(shard: Shard, slot: number, need: ServedNeed): boolean {
+  const { columns, shapes } = shard.inventory;
+  const shape = shapes.get(columns.shape[slot]!);
+  if (shard.inventory.hasFlag(slot, Flag.Backoff)) return false;
+  return shape.instanceType === need.type && (need.zone === null || shape.zone === need.zone);
+}

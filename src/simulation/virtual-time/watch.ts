@@ -1,0 +1,284 @@
+/**
+ * Watches every shard process of a history for what it must never do. It looks at what the process sends, at its
+ * columns after each cycle and at what it was told, and keeps its own account: none of it is what the shard says of
+ * itself. What it finds is kept, because it is called from inside the shard, which must not hear of it.
+ */
+
+import { Intent, isBinding } from '../../inventory/intent.ts';
+import { canMove, isTransitional, MachineState, STATE_NAMES } from '../../machine/state.ts';
+import type { MachineChanged } from '../../shard/machines/changes.ts';
+import type { ActionRecord, CycleReport, ListingReport, ShardEvent } from '../../shard/ports/observer.ts';
+import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
+import { checkFoundDraining, checkOutcome } from './action-checks.ts';
+import { checkCycle } from './cycle-checks.ts';
+import { checkInventory, Violation } from './invariants.ts';
+import type { Process, SimulatedWorld, Watcher } from './world.ts';
+
+/** What the watch knows of one process. */
+export interface Memory {
+  /** Machines that an action was enqueued for and has not settled. */
+  readonly underWay: Set<string>;
+  /** Machines with a call under way. */
+  readonly inCall: Set<string>;
+  /** By machine: when its last action failed, by the process's clock. */
+  readonly failedAtMs: Map<string, number>;
+  /** By cluster, fingerprint and group: when a bootstrap for the need failed for want of a blob. */
+  readonly needFailedAtMs: Map<string, number>;
+  /** By machine that drains for a need: the need. */
+  readonly drainingFor: Map<string, string>;
+  /** By machine: when the process saw it become Idle, by its clock. */
+  readonly idleSinceMs: Map<string, number>;
+  /** By machine whose fate a call left open: by when it must have been read. */
+  readonly mustReadByMs: Map<string, { readonly byMs: number; readonly stopCount: number }>;
+  /** By machine: when the process last knew better than a listing, in steps. */
+  readonly changedAt: Map<string, number>;
+  /** By number of the provider: when its last listing was asked for, in steps. */
+  readonly listedAt: Map<number, number>;
+  /** By provider: empty full listings in a row. */
+  readonly emptyInARow: Map<string, number>;
+  isFenced: boolean;
+}
+
+const S = MachineState;
+/** X12: what clears a back-off, whoever brings the news. */
+const SUCCESSES = [
+  [S.Creating, S.Idle],
+  [S.Configuring, S.Configured],
+  [S.Draining, S.Idle],
+  [S.Deleting, S.Speculative],
+] as const;
+const LIE_MS = 60_000;
+/** X13: the first read comes after 250 ms, but not before one that is under way has ended, by its deadline at the latest. */
+const READ_WITHIN_MS = 35_000;
+
+export class Watch implements Watcher {
+  world!: SimulatedWorld;
+  violation: Error | null = null;
+  cycles = 0;
+  actions = 0;
+  processes = 0;
+  fencedProcesses = 0;
+  readonly outcomes: Record<string, number> = {};
+  #steps = 0;
+  /** null: nobody reads it, and nothing is written. */
+  readonly #trace: ((line: string) => void) | null;
+  readonly #memories = new Map<Process, Memory>();
+
+  constructor(trace: ((line: string) => void) | null) {
+    this.#trace = trace;
+  }
+
+  started(process: Process): void {
+    this.processes++;
+    this.#memories.set(process, {
+      underWay: new Set(),
+      inCall: new Set(),
+      failedAtMs: new Map(),
+      needFailedAtMs: new Map(),
+      drainingFor: new Map(),
+      idleSinceMs: new Map(),
+      mustReadByMs: new Map(),
+      changedAt: new Map(),
+      listedAt: new Map(),
+      emptyInARow: new Map(),
+      isFenced: false,
+    });
+    process.shard.changes.onChange((change) => {
+      const { slot, from, to } = change;
+      const memory = this.#memory(process);
+      const id = process.shard.inventory.idOf(slot);
+      if (to === S.Idle && from !== to) memory.idleSinceMs.set(id, process.life.nowMs());
+      if (to === 0 || SUCCESSES.some(([before, after]) => from === before && to === after)) {
+        memory.failedAtMs.delete(id);
+      }
+      this.#note(() => this.#checkMove(process, change));
+      this.#note(() => this.#checkOrder(process, change));
+    });
+  }
+
+  cycleEnded(process: Process, report: CycleReport): void {
+    this.cycles++;
+    this.say(
+      process,
+      () => `cycle ${report.cycle}${report.isOrdinary ? '' : ' (woken)'} ${JSON.stringify(report.enqueued)}`,
+    );
+    this.#note(() => {
+      if (process.life.isOver()) throw new Violation('a dead shard decides');
+      checkCycle(process, this.#memory(process), report);
+      this.#checkReads(process);
+      if (report.isOrdinary) checkInventory(process.shard.inventory);
+    });
+  }
+
+  actionEnded(process: Process, record: ActionRecord): void {
+    const { kind, machineId, clusterId, fingerprint, group, outcome, detail } = record;
+    const memory = this.#memory(process);
+    this.actions++;
+    const name = `${kind}.${outcome}`;
+    this.outcomes[name] = (this.outcomes[name] ?? 0) + 1;
+    this.say(process, () => `${kind} ${machineId} for ${clusterId}: ${outcome} ${detail}`);
+    memory.underWay.delete(machineId);
+    this.#note(() => checkOutcome(process, record));
+    if (outcome === 'timeout' || outcome === 'accepted')
+      memory.mustReadByMs.set(machineId, {
+        byMs: this.world.time.nowMs() + READ_WITHIN_MS,
+        stopCount: process.life.stopCount(),
+      });
+    const nowMs = process.life.nowMs();
+    const need = `${clusterId}|${fingerprint}|${group}`;
+    if (outcome === 'blob_error' || outcome === 'blob_timeout') memory.needFailedAtMs.set(need, nowMs);
+    if (outcome === 'success' || outcome === 'accepted') {
+      memory.needFailedAtMs.delete(need);
+      memory.failedAtMs.delete(machineId);
+    }
+    if (outcome === 'provider_error' && this.#stateOf(process, machineId) === 'Failed') {
+      memory.failedAtMs.set(machineId, nowMs);
+    }
+  }
+
+  read(process: Process, machineId: string): void {
+    this.#memory(process).mustReadByMs.delete(machineId);
+  }
+
+  listed(process: Process, provider: number): void {
+    this.#memory(process).listedAt.set(provider, ++this.#steps);
+  }
+
+  /** S6: an empty listing is believed when three in a row say so. */
+  listingEnded(process: Process, report: ListingReport): void {
+    const { emptyInARow } = this.#memory(process);
+    const { provider, isFull, failure, listedCount, removedCount } = report;
+    if (failure === '' && !emptyInARow.has(provider)) this.#note(() => checkFoundDraining(process, provider));
+    if (!isFull || failure !== '') return;
+    const inARow = listedCount === 0 ? (emptyInARow.get(provider) ?? 0) + 1 : 0;
+    emptyInARow.set(provider, inARow);
+    if (listedCount > 0 || removedCount === 0 || inARow >= 3) return;
+    this.#note(() => {
+      throw new Violation(`S6: ${removedCount} machines were removed by empty listing number ${inARow}`);
+    });
+  }
+
+  happened(process: Process, event: ShardEvent): void {
+    this.say(process, () => JSON.stringify(event));
+    this.#note(() => {
+      if (event.kind === 'check_failed') throw new Violation(`a check from scratch failed: ${event.detail}`);
+      if (event.kind === 'check_differs')
+        throw new Violation(`from scratch it would be decided otherwise: ${event.examples.join('; ')}`);
+    });
+  }
+
+  machineBound(): void {}
+
+  called(process: Process, call: ProviderCall): void {
+    const { kind, machineId } = call;
+    const memory = this.#memory(process);
+    this.say(process, () => `${kind} ${machineId} …`);
+    this.#note(() => {
+      if (memory.inCall.has(machineId)) throw new Violation(`X1: two calls are under way for ${machineId}`);
+      if (memory.isFenced) throw new Violation(`X8: a fenced process calls ${kind} for ${machineId}`);
+      if (process.listed.size < this.world.links.length)
+        throw new Violation(`C2: ${kind} ${machineId} before every provider was listed`);
+      this.#checkCall(process, call);
+    });
+    memory.inCall.add(machineId);
+  }
+
+  answered(process: Process, { machineId }: ProviderCall, answer: ProviderAnswer): void {
+    const memory = this.#memory(process);
+    memory.inCall.delete(machineId);
+    if (answer.kind !== 'fenced') return;
+    if (!memory.isFenced) this.fencedProcesses++;
+    memory.isFenced = true;
+  }
+
+  say(process: Process | null, line: () => string): void {
+    if (this.#trace === null) return;
+    const at = new Date(this.world.time.nowMs()).toISOString().slice(11, 23);
+    this.#trace(`${at} ${process === null ? '' : `#${process.epoch} `}${line()}`);
+  }
+
+  #memory(process: Process): Memory {
+    return this.#memories.get(process)!;
+  }
+
+  /** X1, M3, X10: a machine carries its future from the first moment, and the provider is told all of it. */
+  #checkCall(process: Process, { kind, machineId, clusterId, shardMetadata }: ProviderCall): void {
+    const { inventory } = process.shard;
+    const { columns, tables } = inventory;
+    const slot = inventory.find(machineId);
+    if (slot === 0 || columns.intent[slot] === Intent.None)
+      throw new Violation(`X1: ${kind} ${machineId} without an action`);
+    const isForCluster = kind === 'create' || kind === 'configure';
+    if (isForCluster !== isBinding(columns.intent[slot]!))
+      throw new Violation(`X1: ${kind} ${machineId} for another action`);
+    if (!isForCluster) return;
+    if (columns.cluster[slot] === 0 || columns.need[slot] === 0)
+      throw new Violation(`M3: ${machineId} is in ${kind} and carries no need`);
+    if (kind !== 'configure') return;
+    if (tables.clusters.get(columns.cluster[slot]!) !== clusterId)
+      throw new Violation(`X5: ${machineId} is configured for ${clusterId}, but carries another cluster`);
+    if (Object.keys(shardMetadata ?? {}).length !== 5)
+      throw new Violation(`X10: ${machineId} is configured without its whole assignment`);
+  }
+
+  /** S2: one wrong row among truthful ones is never taken. */
+  #checkMove(process: Process, { slot, source, from, to }: Readonly<MachineChanged>): void {
+    if (from === 0 || to === 0 || from === to || source === 'local') return;
+    if (canMove(from as MachineState, to as MachineState)) return;
+    const { inventory } = process.shard;
+    const id = inventory.idOf(slot);
+    const link = this.world.links[inventory.columns.provider[slot]!]!;
+    const lie = link.lies?.get(id);
+    const nowMs = this.world.time.nowMs();
+    if (lie?.state !== to || nowMs - lie.atMs > LIE_MS) return;
+    const isChanged = link.provider.ledger
+      .entries(id)
+      .some(({ event, atMs }) => event !== 'get' && atMs > lie.atMs - 2 * LIE_MS);
+    if (isChanged) return;
+    const words = `${STATE_NAMES[from as MachineState]} to ${STATE_NAMES[to as MachineState]}`;
+    throw new Violation(`S2: ${id} was moved from ${words} by one wrong row`);
+  }
+
+  /** S4: what was listed before the machine last changed changes nothing. */
+  #checkOrder(process: Process, { slot, source, from, to }: Readonly<MachineChanged>): void {
+    const { inventory } = process.shard;
+    const { changedAt, listedAt } = this.#memory(process);
+    const id = inventory.idOf(slot);
+    if (to === 0) changedAt.delete(id);
+    else if (source !== 'listing') changedAt.set(id, ++this.#steps);
+    else if (from !== 0) {
+      const askedAt = listedAt.get(inventory.columns.provider[slot]!) ?? 0;
+      if ((changedAt.get(id) ?? 0) > askedAt)
+        throw new Violation(`S4: ${id} was changed by a listing that is older than its last change`);
+    }
+  }
+
+  /** X8, X13: what a call left open is read soon, unless the process stood still or its clock jumped. */
+  #checkReads(process: Process): void {
+    const { mustReadByMs, isFenced } = this.#memory(process);
+    const { inventory } = process.shard;
+    const nowMs = this.world.time.nowMs();
+    for (const [id, { byMs, stopCount }] of mustReadByMs) {
+      const slot = inventory.find(id);
+      const isOpen =
+        slot !== 0 && isTransitional(inventory.stateOf(slot)) && inventory.columns.intent[slot] === 0;
+      const isExcused = isFenced || process.life.skewMs() !== 0 || process.life.stopCount() !== stopCount;
+      if (!isOpen || isExcused) mustReadByMs.delete(id);
+      else if (byMs < nowMs) throw new Violation(`X8, X13: ${id} was not read after its call`);
+    }
+  }
+
+  #stateOf(process: Process, machineId: string): string {
+    const { inventory } = process.shard;
+    const slot = inventory.find(machineId);
+    return slot === 0 ? '' : STATE_NAMES[inventory.stateOf(slot)];
+  }
+
+  #note(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      this.violation ??= error as Error;
+    }
+  }
+}

@@ -1,0 +1,291 @@
+/**
+ * A whole world on one thread: providers, clusters, a network between them, and shard processes, which are the real
+ * shard. One process is in charge; another may still be there, stopped and woken up again after it was replaced. Every
+ * delay and every accident is drawn from the seed.
+ */
+import { ShardError } from '../../base/errors.ts';
+import { Random } from '../../base/random.ts';
+import type { RollupRow } from '../../needs/rollup.ts';
+import { deriveAndCompare } from '../../shard/check/derive.ts';
+import type { CheckImage } from '../../shard/check/image.ts';
+import type { CheckPort } from '../../shard/ports/check.ts';
+import type {
+  ActionRecord,
+  CycleReport,
+  ListingReport,
+  ShardEvent,
+  ShardObserver,
+} from '../../shard/ports/observer.ts';
+import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
+import { SHARD_DEFAULTS, type ShardSettings } from '../../shard/settings.ts';
+import { Shard } from '../../shard/shard.ts';
+import { createTables } from '../../shard/tables.ts';
+import { SimulatedProvider } from '../provider/provider.ts';
+import type { ProviderSettingsChange } from '../provider/settings.ts';
+import { SimulatedCluster } from './clusters.ts';
+import { Network } from './network.ts';
+import { SimulatedOperatorsPort } from './operators-port.ts';
+import { type SimulatedLink, SimulatedProviderPort } from './provider-port.ts';
+import { type Life, VirtualTime } from './time.ts';
+
+/** What watches the world: checks and counts, and changes nothing. */
+export interface Watcher {
+  started(process: Process): void;
+  cycleEnded(process: Process, report: CycleReport): void;
+  actionEnded(process: Process, record: ActionRecord): void;
+  listingEnded(process: Process, report: ListingReport): void;
+  machineBound(process: Process, latencyMs: number): void;
+  happened(process: Process, event: ShardEvent): void;
+  /** The process sends a call; later, unless it is dead by then, it hears the answer. */
+  called(process: Process, call: ProviderCall): void;
+  answered(process: Process, call: ProviderCall, answer: ProviderAnswer): void;
+  read(process: Process, machineId: string): void;
+  /** The process asks for a listing, by number of the provider. */
+  listed(process: Process, provider: number): void;
+}
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly settings?: Partial<ShardSettings>;
+  /** One for each provider; one with the defaults unless given. */
+  readonly providers?: readonly ProviderSettingsChange[];
+  readonly clusterIds: readonly string[];
+  /** A roll-up from every connected cluster this often. */
+  readonly rollupIntervalMs?: number;
+  /** Who makes from-scratch checks (settings.checkEveryCycles); this thread, unless given. */
+  readonly checker?: CheckPort;
+  readonly watcher?: Partial<Watcher>;
+}
+
+/** One shard process. */
+export interface Process {
+  readonly epoch: number;
+  readonly shard: Shard;
+  readonly operators: SimulatedOperatorsPort;
+  readonly life: Life;
+  /** Clusters whose demand it has accepted. */
+  readonly reported: Set<string>;
+  /** Providers that it has had a listing of. */
+  readonly listed: Set<number>;
+}
+
+const START_MS = Date.UTC(2026, 0, 1);
+const MACHINES_MAX = 512;
+const RECONNECT_MS = 500;
+
+const checkInPlace: CheckPort = {
+  open: async (bytes) => ({
+    buffer: new SharedArrayBuffer(bytes),
+    run: async (image) => deriveAndCompare(image as CheckImage),
+    close: () => {},
+  }),
+};
+
+export class SimulatedWorld {
+  readonly time = new VirtualTime(START_MS);
+  readonly random: Random;
+  readonly links: readonly SimulatedLink[];
+  readonly clusters = new Map<string, SimulatedCluster>();
+  readonly settings: ShardSettings;
+  /** In charge: the one that operators connect to. */
+  process: Process | null = null;
+  /** Replaced while it was stopped, and not dead. */
+  former: Process | null = null;
+  readonly #options: WorldOptions;
+  #epoch = 0;
+
+  constructor(options: WorldOptions) {
+    const random = new Random(options.seed);
+    this.#options = options;
+    this.random = random;
+    this.settings = {
+      ...SHARD_DEFAULTS,
+      machinesMax: MACHINES_MAX,
+      checkEveryCycles: 0,
+      ...options.settings,
+    };
+    this.links = (options.providers ?? [{}]).map((settings, index) => ({
+      name: index === 0 ? 'simulated' : `simulated-${index}`,
+      network: new Network(this.time, random.fork()),
+      provider: new SimulatedProvider({
+        settings: { seed: random.uint32(), ...settings },
+        timers: this.time.timers(),
+      }),
+      bend: null,
+      lies: new Map(),
+      told: new Map(),
+    }));
+    for (const id of options.clusterIds) {
+      const cluster = new SimulatedCluster(id, this.time, random.fork());
+      this.clusters.set(id, cluster);
+      this.#reportOften(cluster);
+    }
+  }
+
+  /** The first provider, which is the only one in most worlds. */
+  get link(): SimulatedLink {
+    return this.links[0]!;
+  }
+
+  get provider(): SimulatedProvider {
+    return this.link.provider;
+  }
+
+  get network(): Network {
+    return this.link.network;
+  }
+
+  /** A new process, with an epoch of its own and no memory of the one before. */
+  startShard(): Process {
+    const life = this.time.life();
+    const tables = createTables({ ...this.settings, guards: true, entriesMin: MACHINES_MAX });
+    const epoch = ++this.#epoch;
+    const port = new SimulatedProviderPort({
+      links: this.links,
+      inventory: tables.inventory.share(),
+      shardId: this.settings.shardId,
+      epoch,
+      clock: life,
+    });
+    const { watcher = {} } = this.#options;
+    const listed = new Set<number>();
+    const observer: ShardObserver = {
+      audits: false,
+      cycleEnded: (report) => watcher.cycleEnded?.(process, report),
+      actionEnded: (record) => watcher.actionEnded?.(process, record),
+      listingEnded: (report) => watcher.listingEnded?.(process, report),
+      machineBound: (latencyMs) => watcher.machineBound?.(process, latencyMs),
+      happened: (event) => watcher.happened?.(process, event),
+    };
+    const shard = new Shard({
+      settings: this.settings,
+      tables,
+      epoch,
+      providers: {
+        names: port.names,
+        call: async (call) => {
+          watcher.called?.(process, call);
+          const answer = await life.hear(port.call(call));
+          watcher.answered?.(process, call, answer);
+          return answer;
+        },
+        read: (read) => {
+          watcher.read?.(process, read.machineId);
+          return life.hear(port.read(read));
+        },
+        list: async (request) => {
+          watcher.listed?.(process, request.provider);
+          const answer = await life.hear(port.list(request));
+          if (answer.kind === 'listed') listed.add(request.provider);
+          return answer;
+        },
+      },
+      observer,
+      clock: life,
+      scheduler: life,
+      stopwatch: () => this.time.nowMs(),
+      checker: this.#options.checker ?? checkInPlace,
+    });
+    const operators = new SimulatedOperatorsPort(this.clusters, shard);
+    shard.connectOperators({
+      requestBlob: (request) => life.hear(operators.requestBlob(request)),
+      instructReclaim: (cluster, instruction) => operators.instructReclaim(cluster, instruction),
+      nodeChanged: (cluster, slot, machineId) => operators.nodeChanged(cluster, slot, machineId),
+      nodeLeft: (node) => operators.nodeLeft(node),
+      hintCapacity: (cluster, hint) => operators.hintCapacity(cluster, hint),
+      endAll: (reason) => operators.endAll(reason),
+    });
+    const process: Process = { epoch, shard, operators, life, reported: new Set(), listed };
+    this.process = process;
+    watcher.started?.(process);
+    shard.start();
+    for (const cluster of this.clusters.values()) this.reconnect(cluster);
+    return process;
+  }
+
+  /** As by kill -9: nothing is finished, nothing is said. */
+  killShard(): void {
+    this.process?.life.end();
+    this.process = null;
+    for (const cluster of this.clusters.values()) cluster.disconnect();
+  }
+
+  /** The process stands still, its operators give it up, and another one takes over. It may be woken later. */
+  replaceStopped(): void {
+    const { process } = this;
+    if (process === null) return;
+    this.former?.life.end();
+    this.former = process;
+    process.life.stop();
+    for (const cluster of this.clusters.values()) this.#lose(process, cluster);
+    this.startShard();
+  }
+
+  /** A session ends; its process hears of it when it can. */
+  disconnect(cluster: SimulatedCluster): void {
+    if (this.process !== null) this.#lose(this.process, cluster);
+  }
+
+  /** After a moment, as a real one would. */
+  reconnect(cluster: SimulatedCluster): void {
+    this.time.after(this.random.below(RECONNECT_MS), () => {
+      const { process } = this;
+      if (process === null || cluster.session !== 0 || process.life.isStopped()) return;
+      process.operators.open(cluster);
+      this.#report(cluster);
+    });
+  }
+
+  setDemand(cluster: SimulatedCluster, rows: SimulatedCluster['rows']): void {
+    cluster.rows = rows;
+    this.#report(cluster);
+  }
+
+  /** V2: a roll-up that must be refused as a whole. Returns whether it was. */
+  sendGarbage(cluster: SimulatedCluster, rows: readonly RollupRow[]): boolean {
+    const { process } = this;
+    if (process === null || cluster.session === 0 || process.life.isStopped()) return true;
+    const needs = () =>
+      process.shard.needs.sliceCount(process.shard.inventory.tables.clusters.find(cluster.id));
+    const before = needs();
+    try {
+      this.#accept(process, cluster, rows);
+    } catch (error) {
+      if (error instanceof ShardError) return needs() === before;
+      throw error;
+    }
+    return false;
+  }
+
+  #lose(process: Process, cluster: SimulatedCluster): void {
+    const { session } = cluster;
+    if (session === 0) return;
+    cluster.disconnect();
+    process.life.receive(() => process.operators.closed(cluster, session));
+  }
+
+  #reportOften(cluster: SimulatedCluster): void {
+    const everyMs = this.#options.rollupIntervalMs ?? 10_000;
+    const report = () => {
+      this.#report(cluster);
+      this.time.after(everyMs, report);
+    };
+    this.time.after(this.random.below(everyMs), report);
+  }
+
+  #report(cluster: SimulatedCluster): void {
+    const { process } = this;
+    const { rows, session } = cluster;
+    if (process === null || session === 0) return;
+    process.life.receive(() => {
+      if (cluster.session === session) this.#accept(process, cluster, rows);
+    });
+  }
+
+  #accept(process: Process, cluster: SimulatedCluster, rows: readonly RollupRow[]): void {
+    const steps = process.shard.acceptRollup(cluster.id, cluster.digestsOf(rows), (index) => rows[index]!);
+    let step = steps.next();
+    while (!step.done) step = steps.next();
+    if (step.value !== 'held') process.reported.add(cluster.id);
+  }
+}

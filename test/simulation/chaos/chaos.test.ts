@@ -1,0 +1,103 @@
+/** A short version of `npm run chaos`: faults on real processes, and the proxy that makes some of them. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import type { FaultReport } from '../../../src/simulation/chaos/campaign.ts';
+import { FaultyProxy } from '../../../src/simulation/chaos/proxy.ts';
+
+const MAIN = fileURLToPath(new URL('../../../dist/src/simulation/chaos/main.js', import.meta.url));
+const TIMEOUT_MS = 300_000;
+
+async function campaign(...only: string[]): Promise<FaultReport[]> {
+  const words = only.flatMap((text) => ['--only', text]);
+  const child = spawn(process.execPath, [MAIN, '--json', ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(() => {
+    child.kill();
+  });
+  let output = '';
+  child.stdout.on('data', (bytes) => {
+    output += bytes;
+  });
+  await once(child, 'close');
+  return JSON.parse(output);
+}
+
+it(
+  'killed shards and operators, a fenced one, dead threads, a lying provider: nothing is lost, bound twice or taken without reason',
+  async () => {
+    const reports = await campaign(
+      'shard killed (-9) in a burst',
+      'with calls to make, then woken',
+      'worker threads end',
+      'operators killed (-9)',
+      'provider lies',
+    );
+    expect(reports.map(({ violation }) => violation)).toEqual(['', '', '', '', '']);
+    for (const report of reports) {
+      expect(report).toMatchObject({ machinesLost: 0, doubleBindings: 0, reclaims: 0 });
+      expect(report.recoveryMs).not.toBeNull();
+    }
+  },
+  TIMEOUT_MS,
+);
+
+/** Whatever the reason. */
+function closed(socket: Socket): Promise<void> {
+  socket.on('error', () => {});
+  return new Promise((resolve) => socket.on('close', () => resolve()));
+}
+
+/** An echo behind a proxy, and a connection to it. */
+async function echo(): Promise<{ proxy: FaultyProxy; socket: Socket }> {
+  const server = createServer((peer) => peer.on('error', () => {}).pipe(peer));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const proxy = await FaultyProxy.listen(`127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const [host, port] = proxy.address.split(':');
+  const socket = connect(Number(port), host);
+  await once(socket, 'connect');
+  onTestFinished(async () => {
+    socket.destroy();
+    await proxy.close();
+    server.close();
+  });
+  return { proxy, socket };
+}
+
+it('the proxy carries what it is given, late if it is slow', async () => {
+  const { proxy, socket } = await echo();
+  socket.write('now');
+  expect(String((await once(socket, 'data'))[0])).toBe('now');
+  proxy.be({ kind: 'slow', delayMs: 200 });
+  const beganMs = performance.now();
+  socket.write('later');
+  expect(String((await once(socket, 'data'))[0])).toBe('later');
+  expect(performance.now() - beganMs).toBeGreaterThan(350);
+});
+
+it('the proxy resets connections, also those that come', async () => {
+  const { proxy, socket } = await echo();
+  const isClosed = closed(socket);
+  proxy.be({ kind: 'reset' });
+  await isClosed;
+  const [host, port] = proxy.address.split(':');
+  await closed(connect(Number(port), host));
+});
+
+it('a half-open connection stands and carries nothing', async () => {
+  const { proxy, socket } = await echo();
+  proxy.be({ kind: 'silent' });
+  let heard = '';
+  socket.on('data', (bytes) => {
+    heard += bytes;
+  });
+  const isClosed = closed(socket);
+  socket.write('lost');
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect([heard, socket.destroyed]).toEqual(['', false]);
+  proxy.be({ kind: 'pass' });
+  await isClosed;
+  expect(heard).toBe('');
+});

@@ -1,0 +1,167 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { connect } from 'node:net';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from 'vitest';
+import { UsageError } from '../../../src/base/flag-words.ts';
+import { ProviderClient } from '../../../src/provider/client/client.ts';
+import { FencingTokens } from '../../../src/provider/client/fencing.ts';
+import { ProviderReader } from '../../../src/provider/client/reader.ts';
+import { CATALOGUES } from '../../../src/simulation/catalogue/catalogue.ts';
+import { HELP, parseProviderFlags } from '../../../src/simulation/provider/flags.ts';
+import { generateMachines } from '../../../src/simulation/provider/generate.ts';
+import { InvalidProviderSettingError, providerSettings } from '../../../src/simulation/provider/settings.ts';
+
+const ENTRY = fileURLToPath(new URL('../../../dist/src/cli/provider.js', import.meta.url));
+const SCRIPT = `import(process.argv[1]).then(({ run }) => run(process.argv.slice(2))).then((code) => { process.exitCode = code; })`;
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL'); // one that a failed test left behind
+});
+
+function start(...flags: string[]) {
+  const child = spawn(process.execPath, ['-e', SCRIPT, ENTRY, ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const errors: string[] = [];
+  child.stderr.on('data', (chunk) => errors.push(String(chunk)));
+  return { child, exited, errors, lines: createInterface(child.stdout)[Symbol.asyncIterator]() };
+}
+
+describe('flotilla provider', () => {
+  it('prints its address, serves the fleet it was asked for, and ends cleanly on SIGTERM', async () => {
+    const { child, exited, lines } = start(
+      ...'--listen 127.0.0.1:0 --machines 200 --configured 0.9 --idle 0.05 --name rack-a'.split(' '),
+    );
+    const first: string = (await lines.next()).value;
+    expect(first).toMatch(/^listening on 127\.0\.0\.1:\d+$/);
+    const address = first.slice('listening on '.length);
+    const client = new ProviderClient({ name: 'p', address }, FencingTokens.create('s', 1));
+    const outcome = await new ProviderReader(client).list();
+    client.close();
+    const mute = connect(Number(address.split(':')[1]), '127.0.0.1'); // never speaks, never leaves
+    mute.on('error', () => {});
+    await new Promise((resolve) => mute.once('connect', resolve));
+    child.kill('SIGTERM');
+    expect(await exited).toBe(0);
+    mute.destroy();
+    if (outcome.kind !== 'listed') throw new Error(outcome.detail);
+    expect(outcome.batch.rowCount).toBe(200);
+    expect([...outcome.batch.rejectedCounts]).toEqual([0, 0, 0]);
+  });
+
+  it('answers a mistake with one line and exit code 2', async () => {
+    const { exited, errors, lines } = start('--machines', 'many');
+    expect(await exited).toBe(2);
+    expect(errors.join('').trim().split('\n')).toHaveLength(1);
+    expect(errors.join('')).toContain('--machines is a whole number ≥ 0 and ≤ 4194304, not "many"');
+    expect((await lines.next()).done).toBe(true);
+  });
+
+  it('names every flag in its help', () => {
+    for (const flag of [
+      'listen',
+      'tls-ca',
+      'latency',
+      'answer-after',
+      'silence',
+      'quota',
+      'no-cursors',
+      'repair-after',
+    ]) {
+      expect(HELP).toContain(`--${flag}`);
+    }
+  });
+
+  it('answers when it is done, if told how long that takes', () => {
+    expect(parseProviderFlags([]).answerAfter).toBeNull();
+    const { answerAfter } = parseProviderFlags(['--answer-after', '3s/7s']);
+    expect(answerAfter).toEqual({ meanMs: 3_000, p99Ms: 7_000 });
+    expect(() => parseProviderFlags(['--answer-after', '7s/3s'])).toThrow('is MEAN/P99');
+  });
+
+  it('reads settings for all operations and for one', () => {
+    const flags = '--latency 2s/10s --latency drain=5m --fail create=0.25 --unsupported delete --no-cursors';
+    const { settings } = parseProviderFlags(flags.split(' '));
+    const { operations, unsupported, cursors } = providerSettings(settings);
+    expect(operations.create).toMatchObject({
+      latency: { meanMs: 2_000, p99Ms: 10_000 },
+      failProbability: 0.25,
+    });
+    expect(operations.drain).toMatchObject({
+      latency: { meanMs: 300_000, p99Ms: 900_000 },
+      failProbability: 0,
+    });
+    expect({ unsupported, cursors }).toEqual({ unsupported: ['delete'], cursors: false });
+  });
+
+  for (const [flags, text] of [
+    ['--bogus', "Unknown option '--bogus'"],
+    ['extra', 'extra'],
+    ['--catalogue huge', 'realistic or small'],
+    ['--fail 2', '--fail is between 0 and 1'],
+    ['--fail build=0.1', 'create, configure, drain, delete'],
+    ['--latency soon', '250ms, 2s or 5m'],
+    ['--configured 0.8 --idle 0.4', 'more than 1'],
+    ['--configured 99%', '--configured is at most 0.97'],
+    ['--clusters 4 --machines-per-cluster 9', 'give one of them'],
+    ['--clusters 1 --machines 10000', 'at most 5000 machines'],
+    ['--configured 101%', '--configured is between 0 and 1'],
+    ['--quota gpu=4', 'TYPE/ZONE/HOW=N'],
+    ['--interruption-outcome exploded', 'failed, speculative, vanished'],
+    ['--tls-cert a.pem', 'all three or none'],
+    ['--listen 0.0.0.0:7790', 'beyond loopback'],
+    ['--listen nowhere', 'HOST:PORT'],
+    ['--machines 5000000', '≤ 4194304'],
+    ['--seed 1.5', '--seed is a whole number'],
+  ] as const) {
+    it(`refuses ${flags}`, () => {
+      expect(() => parseProviderFlags(flags.split(' '))).toThrow(UsageError);
+      expect(() => parseProviderFlags(flags.split(' '))).toThrow(text);
+    });
+  }
+
+  it('refuses a p99 below the mean when the settings are made', () => {
+    const { settings } = parseProviderFlags(['--latency', '10s/2s']);
+    expect(() => providerSettings(settings)).toThrow(InvalidProviderSettingError);
+  });
+
+  it('listens beyond loopback when told that it may', () => {
+    expect(parseProviderFlags(['--listen', '0.0.0.0:1', '--insecure']).listen).toBe('0.0.0.0:1');
+  });
+});
+
+describe('the catalogue', () => {
+  const plan = {
+    machineCount: 4_000,
+    configuredShare: 0.9,
+    idleShare: 0.05,
+    clusterCount: 16,
+    seed: 3,
+  };
+
+  it('gives the same fleet for the same seed, and another for another', () => {
+    const fleet = (seed: number) => [...generateMachines(CATALOGUES.realistic!, { ...plan, seed })];
+    expect(fleet(3)).toEqual(fleet(3));
+    expect(fleet(3)).not.toEqual(fleet(4));
+  });
+
+  it('has distinct ids, three zones, racks of at most forty and the shares that were asked for', () => {
+    const fleet = [...generateMachines(CATALOGUES.realistic!, plan)];
+    expect(new Set(fleet.map(({ id }) => id)).size).toBe(4_000);
+    expect(new Set(fleet.map(({ kind }) => kind.zone)).size).toBe(3);
+    expect(new Set(fleet.map(({ kind }) => kind.instanceType)).size).toBe(10);
+    const byRack = new Map<string, number>();
+    for (const { kind } of fleet) {
+      const rack = kind.labels['topology.kubernetes.io/rack']!;
+      byRack.set(rack, (byRack.get(rack) ?? 0) + 1);
+    }
+    expect(Math.max(...byRack.values())).toBe(40);
+    const bound = fleet.filter(({ cluster }) => cluster !== undefined);
+    expect(Math.abs(bound.length - 3_600)).toBeLessThan(100);
+    expect(new Set(bound.map(({ cluster }) => cluster)).size).toBe(16);
+  });
+});

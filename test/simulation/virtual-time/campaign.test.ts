@@ -1,0 +1,131 @@
+/**
+ * Histories in `npm test`: the same ones every time, and some fresh ones whose seed is in the failure. More of them:
+ * `npm run sim -- --histories 1000`, `npm run sim:soak`.
+ */
+import { describe, expect, it } from 'vitest';
+import {
+  type CampaignTotals,
+  type Failure,
+  runCampaign,
+} from '../../../src/simulation/virtual-time/campaign.ts';
+import { runHistory } from '../../../src/simulation/virtual-time/history.ts';
+import { PROFILE_NAMES } from '../../../src/simulation/virtual-time/profiles.ts';
+import { shrink } from '../../../src/simulation/virtual-time/shrink.ts';
+
+const FIXED = 45;
+const FRESH = 10;
+const TIMEOUT_MS = 600_000;
+
+async function campaign(firstSeed: number, historiesMax: number): Promise<CampaignTotals> {
+  const failures: Failure[] = [];
+  const totals = await runCampaign({
+    firstSeed,
+    historiesMax,
+    untilMs: Number.POSITIVE_INFINITY,
+    cycles: 30,
+    profile: null,
+    isBrief: false,
+    nowMs: () => performance.now(),
+    onFailure: (failure) => failures.push(failure),
+  });
+  const texts = failures.map(
+    ({ seed, profile, error, accidentsLeft }) =>
+      `seed ${seed}, profile ${profile}, cycles 30, only ${accidentsLeft}: ${error.message}`,
+  );
+  expect(texts).toEqual([]);
+  return totals;
+}
+
+describe('histories', () => {
+  it(
+    'the same as ever: no rule is broken, and everybody agrees in the end',
+    async () => {
+      const totals = await campaign(1, FIXED);
+      // What makes them worth while really happened.
+      expect(totals.processes).toBeGreaterThan(2 * FIXED);
+      expect(totals.fencedProcesses).toBeGreaterThan(0);
+      expect(totals.restartsAtRest).toBeGreaterThan(0);
+      for (const outcome of ['success', 'accepted', 'timeout', 'provider_error', 'fenced', 'blob_error']) {
+        const names = Object.keys(totals.byOutcome).filter((name) => name.endsWith(`.${outcome}`));
+        expect(names, outcome).not.toEqual([]);
+      }
+      for (const accident of ['old listing', 'shard replaced and woken', 'clock jumps', 'garbage roll-up']) {
+        expect(totals.byAccident[accident], accident).toBeGreaterThan(0);
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'fresh ones too',
+    async () => {
+      await campaign(Date.now() % 1_000_000_000, FRESH);
+    },
+    TIMEOUT_MS,
+  );
+
+  for (const [seed, profile, because] of [
+    [1_001_317, 'storm', 'the same lie in two listings in a row is believed, and rightly'],
+    [1_002_572, 'storm', 'a restart ends back-offs, so what was left alone is taken up again'],
+    [7_100_861, 'usual', 'a roll-up was accepted and not yet decided on when all was compared'],
+  ] as const) {
+    it(`${seed}, where the watch was wrong: ${because}`, async () => {
+      const { cycles } = await runHistory({ seed, cycles: 40, profile });
+      expect(cycles).toBeGreaterThan(40);
+    });
+  }
+
+  it('5,000,824, where a gang without a machine of its own once went to and fro between two racks, rests', async () => {
+    const history = { seed: 5_000_824, cycles: 40, profile: 'liar' } as const;
+    const enough = [12, 16, 21, 32, 33, 35, 44, 45, 48, 52, 53, 54, 55, 60, 61];
+    for (const one of [history, { ...history, only: enough }]) {
+      const { calmCycles } = await runHistory(one);
+      expect(calmCycles).toBeLessThan(100);
+    }
+  });
+
+  it('9,001,658, where a gang folded for a free machine and took another gang’s, for ever, rests', async () => {
+    const history = { seed: 9_001_658, cycles: 40, profile: 'restarts' } as const;
+    const enough = [2, 3, 8, 9, 10, 12, 15, 16, 18, 19, 20, 21, 22, 23, 24, 27, 29];
+    for (const one of [history, { ...history, only: enough }]) {
+      const { calmCycles } = await runHistory(one);
+      expect(calmCycles).toBeLessThan(100);
+    }
+  });
+
+  it('9,004,863, where a clock that was set back and put right again held up all reads, has none that waits', async () => {
+    const history = { seed: 9_004_863, cycles: 40, profile: 'restarts', only: [0, 4, 6, 7] } as const;
+    const { cycles } = await runHistory(history);
+    expect(cycles).toBeGreaterThan(20);
+  });
+
+  for (const profile of PROFILE_NAMES) {
+    it(`two runs of one seed are the same, line by line: ${profile}`, async () => {
+      const traces: string[][] = [[], []];
+      for (const trace of traces) {
+        await runHistory({ seed: 7, cycles: 15, profile, trace: (line) => trace.push(line) });
+      }
+      expect(traces[0]!.length).toBeGreaterThan(20);
+      expect(traces[1]).toEqual(traces[0]);
+    });
+  }
+});
+
+describe('shrinking', () => {
+  it('keeps the accidents that a failure needs, and drops the others', async () => {
+    const needed = [3, 17, 40];
+    let replays = 0;
+    const fails = async (only: readonly number[]) => {
+      replays++;
+      return needed.every((number) => only.includes(number));
+    };
+    const all = Array.from({ length: 60 }, (_, number) => number);
+    expect(await shrink(all, fails, 100)).toEqual(needed);
+    expect(replays).toBeLessThanOrEqual(100);
+  });
+
+  it('ends with what it has when it may not try any more', async () => {
+    const left = await shrink([1, 2, 3, 4], async (only) => only.includes(4), 1);
+    expect(left).toContain(4);
+  });
+});

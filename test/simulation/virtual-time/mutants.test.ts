@@ -1,0 +1,66 @@
+/**
+ * Bugs on purpose: each mutant is a shard with one mistake, and the simulator must find a violation within a bounded number
+ * of histories. `npm test` runs a few of them, `npm run sim:mutants` all.
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { MUTANTS, type Mutant } from './mutants.ts';
+
+const DIST = new URL('../../../dist/src/', import.meta.url);
+const MAIN = fileURLToPath(new URL('simulation/virtual-time/main.js', DIST));
+const MUTATE = fileURLToPath(new URL('mutate.mjs', import.meta.url));
+/** A mutant that lives through so many is not caught. */
+const HISTORIES_MAX = '120';
+const runsAll = process.env.FLOTILLA_TEST_MUTANTS === 'all';
+
+function simulate(mutant: Mutant): Promise<{ code: number | null; output: string }> {
+  const words = ['--seed', '1', '--histories', HISTORIES_MAX, '--profile', mutant.profile, '--brief'];
+  const child = spawn(process.execPath, ['--import', MUTATE, MAIN, ...words], {
+    env: { ...process.env, FLOTILLA_MUTANT: JSON.stringify(mutant) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (bytes) => {
+    output += bytes;
+  });
+  child.stderr.on('data', (bytes) => {
+    output += bytes;
+  });
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })));
+}
+
+/** Two at a time: as many as there are cores where this runs. */
+const lanes = [Promise.resolve<unknown>(null), Promise.resolve<unknown>(null)];
+let turns = 0;
+
+function inTurn<T>(run: () => Promise<T>): Promise<T> {
+  const lane = turns++ % lanes.length;
+  const done = lanes[lane]!.then(run);
+  lanes[lane] = done.catch(() => {}); // whoever waits for it hears of it
+  return done;
+}
+
+describe('mutants', () => {
+  it('there are at least twenty, each a text that occurs once in the compiled shard', () => {
+    expect(MUTANTS.length).toBeGreaterThanOrEqual(20);
+    for (const { file, find, why } of MUTANTS) {
+      const source = readFileSync(new URL(file, DIST), 'utf8');
+      expect(source.split(find).length - 1, `${why}: in ${file}`).toBe(1);
+    }
+  });
+
+  describe.concurrent('each is caught', { timeout: 1_800_000 }, () => {
+    for (const mutant of MUTANTS) {
+      if (!runsAll && mutant.isQuick !== true) continue;
+      it(mutant.why, async ({ expect }) => {
+        const { code, output } = await inTurn(() => simulate(mutant));
+        const caught = /^=== seed (\d+), profile (\w+): (.*)$/m.exec(output);
+        if (runsAll) process.stdout.write(`${mutant.why} ⇒ ${caught?.[0] ?? 'NOT CAUGHT'}\n`);
+        expect(code, output.slice(-2_000)).toBe(1);
+        expect(caught).not.toBeNull();
+      });
+    }
+  });
+});
