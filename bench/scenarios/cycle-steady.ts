@@ -42,7 +42,7 @@ export interface TypedFleetPlan {
   readonly clusters?: number;
   /** What each need asks for; machines beyond that are Idle. */
   readonly machinesPerNeed: number;
-  /** Whether the needs have their machines already: Configured and stamped. Else all are Idle. */
+  /** Whether the needs have their machines already: Configured and assigned. Else all are Idle. */
   readonly isBound: boolean;
   /** Whether ids follow the listing, as where a provider numbers its machines; else they follow nothing. */
   readonly isNumbered?: boolean;

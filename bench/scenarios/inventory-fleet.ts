@@ -100,7 +100,7 @@ export class Lives {
     };
   }
 
-  /** Whether the machine may make a step; an Idle one is stamped for its next cluster, as when a Bootstrap is enqueued. */
+  /** Whether the machine may make a step; an Idle one is assigned to its next cluster, as when a Bootstrap is enqueued. */
   prepare(slot: number): boolean {
     const { columns } = this.#inventory;
     const state = columns.state[slot];

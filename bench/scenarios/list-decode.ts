@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import protobuf from 'protobufjs/light.js';
 import { formatQuantity } from '../../src/base/quantity.ts';
 import { Random } from '../../src/base/random.ts';
-import { STAMP_KEY_NAMES, StampKey } from '../../src/listing/decode/assignment.ts';
+import { ASSIGNMENT_KEY_NAMES, AssignmentKey } from '../../src/listing/decode/assignment.ts';
 import { MachineDecoder } from '../../src/listing/decode/decoder.ts';
 import { idAt, machineAt } from '../../src/listing/decode/rows.ts';
 import type { Machine } from '../../src/machine/machine.ts';
@@ -121,7 +121,7 @@ class FleetSource implements MachineRowSource {
   readonly rowCount: number;
   readonly #random = new Random(1);
   readonly #shapes = new Map<object, Uint8Array[]>();
-  readonly #stamps = new Map<object, Uint8Array>();
+  readonly #metadata = new Map<object, Uint8Array>();
   readonly #rows: MachineRow[];
 
   constructor(fleet: SteadyFleet) {
@@ -156,7 +156,7 @@ class FleetSource implements MachineRowSource {
     row.cluster = machine.cluster;
     row.shape = this.#shapeOf(machine);
     row.ownLabels = encodeLabels({ 'kubernetes.io/hostname': `node-${index}.fleet.example` });
-    row.shardMetadata = this.#stampOf(machine);
+    row.shardMetadata = this.#metadataOf(machine);
     return row;
   }
 
@@ -182,24 +182,26 @@ class FleetSource implements MachineRowSource {
     return this.#random.pick(orders);
   }
 
-  #stampOf({ assignment }: Machine): Uint8Array {
+  #metadataOf({ assignment }: Machine): Uint8Array {
     if (assignment === null) return NO_BYTES;
-    let stamp = this.#stamps.get(assignment);
-    if (stamp === undefined) {
-      stamp = new Uint8Array(
+    let metadata = this.#metadata.get(assignment);
+    if (metadata === undefined) {
+      metadata = new Uint8Array(
         shardMetadataView(
           this.#shuffled({
-            [STAMP_KEY_NAMES[StampKey.Priority]]: String(assignment.priority),
-            [STAMP_KEY_NAMES[StampKey.InterruptionPenalty]]: dollars(assignment.interruptionPenalty),
-            [STAMP_KEY_NAMES[StampKey.ReclamationPenalty]]: dollars(assignment.reclamationPenalty),
-            [STAMP_KEY_NAMES[StampKey.Fingerprint]]: assignment.fingerprint,
-            [STAMP_KEY_NAMES[StampKey.Group]]: assignment.group,
+            [ASSIGNMENT_KEY_NAMES[AssignmentKey.Priority]]: String(assignment.priority),
+            [ASSIGNMENT_KEY_NAMES[AssignmentKey.InterruptionPenalty]]: dollars(
+              assignment.interruptionPenalty,
+            ),
+            [ASSIGNMENT_KEY_NAMES[AssignmentKey.ReclamationPenalty]]: dollars(assignment.reclamationPenalty),
+            [ASSIGNMENT_KEY_NAMES[AssignmentKey.Fingerprint]]: assignment.fingerprint,
+            [ASSIGNMENT_KEY_NAMES[AssignmentKey.Group]]: assignment.group,
           }),
         ),
       );
-      this.#stamps.set(assignment, stamp);
+      this.#metadata.set(assignment, metadata);
     }
-    return stamp;
+    return metadata;
   }
 
   #shuffled(map: Readonly<Record<string, string>>): Record<string, string> {

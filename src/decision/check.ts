@@ -27,12 +27,12 @@ export function decideChecked(
   input: CycleInput,
   onPhase?: PhaseListener,
 ): { readonly cost: CycleCost; readonly differences: DifferenceCounts } {
-  const fresh = decideAfresh(live, options, input);
+  const newlyAvailable = deriveFromScratch(live, options, input);
   try {
     const cost = live.decide(input, onPhase);
-    return { cost, differences: countDifferences(live, fresh, options.inventory, options.needs) };
+    return { cost, differences: countDifferences(live, newlyAvailable, options.inventory, options.needs) };
   } finally {
-    fresh.close();
+    newlyAvailable.close();
   }
 }
 
@@ -40,56 +40,56 @@ export function decideChecked(
  * The cycle that `live` is about to decide, by an engine that knows only the tables and what no table says.
  * Before the live one's, whose counts move on with it. The caller closes the engine.
  */
-export function decideAfresh(live: Engine, options: EngineOptions, input: CycleInput): Engine {
-  const fresh = new Engine(options);
-  fresh.adopt(live);
-  fresh.decideFromScratch(input);
-  return fresh;
+export function deriveFromScratch(live: Engine, options: EngineOptions, input: CycleInput): Engine {
+  const newlyAvailable = new Engine(options);
+  newlyAvailable.adopt(live);
+  newlyAvailable.decideFromScratch(input);
+  return newlyAvailable;
 }
 
 /** Compares two engines after the same cycle over the same tables. */
 export function countDifferences(
   live: Engine,
-  fresh: Engine,
+  newlyAvailable: Engine,
   inventory: Inventory,
   needs: NeedTable,
 ): DifferenceCounts {
   return {
-    actions: countActions(live.actions, fresh.actions),
-    claims: countClaims(live, fresh, inventory),
-    verdicts: countVerdicts(live, fresh, needs),
+    actions: countActions(live.actions, newlyAvailable.actions),
+    claims: countClaims(live, newlyAvailable, inventory),
+    verdicts: countVerdicts(live, newlyAvailable, needs),
   };
 }
 
-function countActions(live: ActionList, fresh: ActionList): number {
-  const shared = Math.min(live.count, fresh.count);
-  let count = Math.max(live.count, fresh.count) - shared;
-  for (let index = 0; index < shared; index++) if (!isSameAction(live, fresh, index)) count++;
+function countActions(live: ActionList, newlyAvailable: ActionList): number {
+  const shared = Math.min(live.count, newlyAvailable.count);
+  let count = Math.max(live.count, newlyAvailable.count) - shared;
+  for (let index = 0; index < shared; index++) if (!isSameAction(live, newlyAvailable, index)) count++;
   return count;
 }
 
-function isSameAction(live: ActionList, fresh: ActionList, index: number): boolean {
+function isSameAction(live: ActionList, newlyAvailable: ActionList, index: number): boolean {
   return (
-    live.kind[index] === fresh.kind[index] &&
-    live.slot[index] === fresh.slot[index] &&
-    live.cluster[index] === fresh.cluster[index] &&
-    live.forCluster[index] === fresh.forCluster[index] &&
-    live.fingerprint[index] === fresh.fingerprint[index] &&
-    live.group[index] === fresh.group[index] &&
-    live.priority[index] === fresh.priority[index] &&
-    live.interruptionPenalty[index] === fresh.interruptionPenalty[index] &&
-    live.reclamationPenalty[index] === fresh.reclamationPenalty[index] &&
-    live.graceSeconds[index] === fresh.graceSeconds[index]
+    live.kind[index] === newlyAvailable.kind[index] &&
+    live.slot[index] === newlyAvailable.slot[index] &&
+    live.cluster[index] === newlyAvailable.cluster[index] &&
+    live.forCluster[index] === newlyAvailable.forCluster[index] &&
+    live.fingerprint[index] === newlyAvailable.fingerprint[index] &&
+    live.group[index] === newlyAvailable.group[index] &&
+    live.priority[index] === newlyAvailable.priority[index] &&
+    live.interruptionPenalty[index] === newlyAvailable.interruptionPenalty[index] &&
+    live.reclamationPenalty[index] === newlyAvailable.reclamationPenalty[index] &&
+    live.graceSeconds[index] === newlyAvailable.graceSeconds[index]
   );
 }
 
-function countClaims(live: Engine, fresh: Engine, inventory: Inventory): number {
+function countClaims(live: Engine, newlyAvailable: Engine, inventory: Inventory): number {
   const { state } = inventory.columns;
   let count = 0;
   for (let slot = 1; slot < state.length; slot++) {
     if (state[slot] === 0) continue;
     const a = live.claimOf(slot);
-    const b = fresh.claimOf(slot);
+    const b = newlyAvailable.claimOf(slot);
     if (a === null && b === null) continue;
     const isSame = a?.cluster === b?.cluster && a?.fingerprint === b?.fingerprint && a?.group === b?.group;
     if (!isSame) count++;
@@ -97,13 +97,13 @@ function countClaims(live: Engine, fresh: Engine, inventory: Inventory): number 
   return count;
 }
 
-function countVerdicts(live: Engine, fresh: Engine, needs: NeedTable): number {
+function countVerdicts(live: Engine, newlyAvailable: Engine, needs: NeedTable): number {
   let count = 0;
   for (const cluster of needs.clusterRefs()) {
     const verdicts: Verdict[] = [];
     live.verdictsOf(cluster, (_, verdict) => verdicts.push(verdict));
     let compared = 0;
-    fresh.verdictsOf(cluster, (row, verdict) => {
+    newlyAvailable.verdictsOf(cluster, (row, verdict) => {
       const other = verdicts[row];
       if (other === undefined || !isSameVerdict(other, verdict)) count++;
       compared++;

@@ -14,19 +14,19 @@ import { Acquisition } from './assign/acquire.ts';
 import { Claims } from './assign/claims.ts';
 import { Credit } from './assign/credit.ts';
 import { Gangs } from './assign/gangs.ts';
-import { WalkContext } from './assign/scan.ts';
+import { ScanContext } from './assign/scan.ts';
 import { UnmetNeeds } from './assign/unmet.ts';
 import { ClusterRows } from './demand/cluster-rows.ts';
-import { NeedColumns, NeedKind } from './demand/engine-needs.ts';
-import { FreeAsks } from './demand/fold-queries.ts';
+import { EngineNeeds, NeedKind } from './demand/engine-needs.ts';
+import { FoldQueries } from './demand/fold-queries.ts';
 import { Folding } from './demand/folding.ts';
 import { Normaliser } from './demand/normalise.ts';
-import { NeedOrder } from './demand/serving-order.ts';
-import { FreedMachines } from './preempt/draining-credit.ts';
+import { ServingOrder } from './demand/serving-order.ts';
+import { DrainingCredit } from './preempt/draining-credit.ts';
 import { Drains } from './preempt/drains.ts';
 import { Preemption, type PreemptionWeights } from './preempt/preempt.ts';
 import { type IdleHolds, Reclamation } from './reclaim/reclaim.ts';
-import { type NeedCounts, StampTable } from './supply/assignments.ts';
+import { AssignmentTable, type NeedCounts } from './supply/assignments.ts';
 import { COARSE_VALUES_MAX, Families } from './supply/families.ts';
 import { Filters } from './supply/filters.ts';
 import { Fleet } from './supply/fleet.ts';
@@ -75,13 +75,13 @@ export class Engine {
   readonly #inventory: Inventory;
   readonly #needTable: NeedTable;
   readonly #options: EngineOptions;
-  readonly #stamps: StampTable;
+  readonly #assignments: AssignmentTable;
   readonly #families: Families;
   readonly #fleet: Fleet;
   readonly #filters: Filters;
-  readonly #needs = new NeedColumns();
+  readonly #needs = new EngineNeeds();
   readonly #drains: Drains;
-  readonly #order: NeedOrder;
+  readonly #order: ServingOrder;
   readonly #rows: ClusterRows;
   readonly #folding: Folding;
   readonly #normaliser: Normaliser;
@@ -107,15 +107,21 @@ export class Engine {
     this.#options = options;
     this.#inventory = inventory;
     this.#needTable = needs;
-    this.#stamps = new StampTable(clusters, fingerprints, groups);
+    this.#assignments = new AssignmentTable(clusters, fingerprints, groups);
     this.#families = new Families(inventory.shapes, vectors, options.coarseValuesMax ?? COARSE_VALUES_MAX);
-    this.#fleet = new Fleet(inventory, this.#families, this.#stamps);
+    this.#fleet = new Fleet(inventory, this.#families, this.#assignments);
     this.#filters = new Filters(inventory, needs.profiles, this.#families, attributes);
-    this.#drains = new Drains(this.#stamps, clusters);
-    this.#order = new NeedOrder(this.#needs, this.#stamps, this.#fleet.clusters, groups, needs.profiles);
-    const asks = new FreeAsks();
-    this.#rows = new ClusterRows(needs, groups, this.#fleet, this.#filters, asks);
-    this.#folding = new Folding(this.#fleet, this.#filters, asks);
+    this.#drains = new Drains(this.#assignments, clusters);
+    this.#order = new ServingOrder(
+      this.#needs,
+      this.#assignments,
+      this.#fleet.clusters,
+      groups,
+      needs.profiles,
+    );
+    const foldQueries = new FoldQueries();
+    this.#rows = new ClusterRows(needs, groups, this.#fleet, this.#filters, foldQueries);
+    this.#folding = new Folding(this.#fleet, this.#filters, foldQueries);
     this.#claims = new Claims(this.#fleet, this.#needs);
     this.#normaliser = new Normaliser(
       needs,
@@ -127,7 +133,7 @@ export class Engine {
       this.#claims,
     );
     this.#supply = new Supply(this.#fleet);
-    const context = new WalkContext(this.#fleet, this.#filters, this.#supply);
+    const context = new ScanContext(this.#fleet, this.#filters, this.#supply);
     const rules = {
       isParked: (need: number) => this.#verdicts.isParked(need),
       isBarred: (need: number) => this.#isBarred(need),
@@ -156,7 +162,7 @@ export class Engine {
       this.#filters,
       this.#needs,
       this.#gangs,
-      new FreedMachines(this.#fleet, this.#filters, this.#needs, this.#gangs, this.#drains, rules),
+      new DrainingCredit(this.#fleet, this.#filters, this.#needs, this.#gangs, this.#drains, rules),
       isPastGate,
       options.weights,
     );
@@ -168,12 +174,12 @@ export class Engine {
       this.#gangs,
       this.#drains,
       this.#unmet,
-      (cluster, row) => this.#rows.stampOf(cluster, row),
+      (cluster, row) => this.#rows.assignmentOf(cluster, row),
     );
     this.#sync = new Sync({
       inventory,
       needTable: needs,
-      stamps: this.#stamps,
+      assignments: this.#assignments,
       families: this.#families,
       fleet: this.#fleet,
       filters: this.#filters,
@@ -210,27 +216,27 @@ export class Engine {
 
   /** P6: the machine's preemption was enqueued; it drains for this need until it is Idle or back. */
   preemptionBegan(slot: number, cluster: number, fingerprint: number, group: number): void {
-    this.#fleet.newStamps.push(this.#drains.begin(slot, cluster, fingerprint, group));
+    this.#fleet.newAssignments.push(this.#drains.begin(slot, cluster, fingerprint, group));
     const state = this.#fleet.clusters[cluster];
     if (state !== undefined) this.#sync.touchFolds(state);
   }
 
   /** For a fresh engine beside another one: takes over what no table says (P6, and the counts of A7, A8, P5). */
   adopt(other: Engine): void {
-    this.recall(memoryOf(other.#cycle, other.#stamps, other.#drains));
-    this.#stamps.countsBefore = other.#stamps.copyCounts();
+    this.recall(memoryOf(other.#cycle, other.#assignments, other.#drains));
+    this.#assignments.countsBefore = other.#assignments.copyCounts();
     this.#verdicts.adopt(other.#verdicts);
   }
 
   /** What no table says before the next cycle, and what keeps its refs meanwhile; for `recall` in an engine elsewhere. */
   remember(): { readonly memory: EngineMemory; readonly letGo: () => void } {
-    const memory = memoryOf(this.#cycle, this.#stamps, this.#drains);
+    const memory = memoryOf(this.#cycle, this.#assignments, this.#drains);
     return { memory, letGo: holdMemory(memory, this.#inventory.tables) };
   }
 
   recall({ cycle, counts, drains }: EngineMemory): void {
     this.#cycle = cycle;
-    this.#stamps.expectCounts(counts);
+    this.#assignments.expectCounts(counts);
     for (const [index, slot] of drains.slot.entries()) {
       this.#drains.begin(slot, drains.cluster[index]!, drains.fingerprint[index]!, drains.group[index]!);
     }
@@ -251,9 +257,9 @@ export class Engine {
 
   /** Starts with counts that were known before: cycles unmet (A8) and parked (A7) by need. */
   seedCounts(counts: Iterable<NeedCounts>): void {
-    this.#stamps.countsBefore = new Map(
+    this.#assignments.countsBefore = new Map(
       [...counts].map(({ cluster, fingerprint, group, unmetCycles, parkedCycles }) => [
-        StampTable.nameOf(cluster, fingerprint, group),
+        AssignmentTable.nameOf(cluster, fingerprint, group),
         {
           unmetCount: unmetCycles,
           unmetFor: this.#cycle + 1,
@@ -299,17 +305,20 @@ export class Engine {
   }
 
   /**
-   * X2: whether a need that machines are stamped for by this name, a row or a fold, was there in the last cycle. A
-   * row that folds counts as itself while a machine carries its stamp, as the machine of a queued action does.
+   * X2: whether a need that machines are assigned to by this name, a row or a fold, was there in the last cycle. A
+   * row that folds counts as itself while a machine carries its assignment, as the machine of a queued action does.
    */
   isLiveNeed(cluster: number, fingerprint: number, group: number): boolean {
-    const stamp = this.#stamps.find(cluster, fingerprint, group);
-    return stamp !== 0 && (this.#stamps.carriers[stamp]! > 0 || this.#stamps.rowCount[stamp]! > 0);
+    const assignment = this.#assignments.find(cluster, fingerprint, group);
+    return (
+      assignment !== 0 &&
+      (this.#assignments.carriers[assignment]! > 0 || this.#assignments.rowCount[assignment]! > 0)
+    );
   }
 
   /** A7's count of a row's need after the last cycle. */
   parkingCount(cluster: number, row: number): number {
-    return this.#verdicts.parkingCount(this.#fleet.clusters[cluster]!.rowStamp[row]!);
+    return this.#verdicts.parkingCount(this.#fleet.clusters[cluster]!.rowAssignment[row]!);
   }
 
   /** The need that counts a machine in this cycle, as refs of (fingerprint, group) and cluster; null if none. */
@@ -318,12 +327,12 @@ export class Engine {
     const claim = this.#fleet.claim[slot]!;
     if (need < 0 && claim !== 0)
       need = this.#fleet.clusterState(this.#fleet.cluster[slot]!).needStart + claim - 1;
-    return need < 0 ? null : this.#nameOf(this.#needs.stamp[need]!);
+    return need < 0 ? null : this.#nameOf(this.#needs.assignment[need]!);
   }
 
   /** The need that a row is served by: its own name, or that of its fold. */
   servedAs(cluster: number, row: number): { cluster: number; fingerprint: number; group: number } {
-    return this.#nameOf(this.#needs.stamp[this.#fleet.clusters[cluster]!.rowNeed[row]!]!);
+    return this.#nameOf(this.#needs.assignment[this.#fleet.clusters[cluster]!.rowNeed[row]!]!);
   }
 
   /** X1: the cluster's Configured machines, without those that a reclaim or a preemption is enqueued for. */
@@ -333,14 +342,14 @@ export class Engine {
 
   /** P6: the need that a machine drains for; null if it is nobody's, or anybody's. */
   drainOf(slot: number): { cluster: number; fingerprint: number; group: number } | null {
-    const stamp = this.#drains.stampOf(slot);
-    return stamp === 0 ? null : this.#nameOf(stamp);
+    const assignment = this.#drains.assignmentOf(slot);
+    return assignment === 0 ? null : this.#nameOf(assignment);
   }
 
   /** P6: the machines that drain for a need. */
   drainsFor(cluster: number, fingerprint: number, group: number): readonly number[] {
-    const stamp = this.#stamps.find(cluster, fingerprint, group);
-    return stamp === 0 ? [] : this.#drains.slotsFor(stamp);
+    const assignment = this.#assignments.find(cluster, fingerprint, group);
+    return assignment === 0 ? [] : this.#drains.slotsFor(assignment);
   }
 
   /** The rows that the last cycle did not satisfy, in no order; costs what is unmet and not what there is. */
@@ -348,9 +357,13 @@ export class Engine {
     this.#verdicts.unmetRows((ref) => this.#fleet.clusterState(ref), visit);
   }
 
-  #nameOf(stamp: number): { cluster: number; fingerprint: number; group: number } {
-    const { cluster, fingerprint, group } = this.#stamps;
-    return { cluster: cluster[stamp]!, fingerprint: fingerprint[stamp]!, group: group[stamp]! };
+  #nameOf(assignment: number): { cluster: number; fingerprint: number; group: number } {
+    const { cluster, fingerprint, group } = this.#assignments;
+    return {
+      cluster: cluster[assignment]!,
+      fingerprint: fingerprint[assignment]!,
+      group: group[assignment]!,
+    };
   }
 
   #decide(input: CycleInput, changedMachines: number, onPhase: PhaseListener): CycleCost {
@@ -372,7 +385,7 @@ export class Engine {
     this.#reclamation.release(input.nowMs, this.#options.holds, this.actions);
     onPhase('reclaim');
     this.#verdicts.record((ref) => this.#fleet.clusterState(ref));
-    this.#stamps.countsBefore = null; // every need has its stamp by now
+    this.#assignments.countsBefore = null; // every need has its assignment by now
     onPhase('verdicts');
     return {
       changedMachines,
@@ -393,9 +406,9 @@ export class Engine {
     if (!this.#options.hasSession(ref)) return true;
     const { inBackoff } = this.#options;
     if (inBackoff === undefined) return false;
-    const { fingerprint, group } = this.#stamps;
-    const stamp = this.#needs.stamp[need]!;
-    if (inBackoff(ref, fingerprint[stamp]!, group[stamp]!)) return true;
+    const { fingerprint, group } = this.#assignments;
+    const assignment = this.#needs.assignment[need]!;
+    if (inBackoff(ref, fingerprint[assignment]!, group[assignment]!)) return true;
     if (this.#needs.kind[need] !== NeedKind.Fold) return false;
     const cluster = this.#fleet.clusterState(ref);
     const table = this.#needTable;

@@ -12,14 +12,14 @@ import type { Gangs } from './assign/gangs.ts';
 import { columnU8, columnU32, widerU8 } from './columns/columns.ts';
 import type { ClusterRows } from './demand/cluster-rows.ts';
 import type { ClusterState } from './demand/cluster-state.ts';
-import { Mark, type NeedColumns, SLICE_STEP } from './demand/engine-needs.ts';
+import { type EngineNeeds, Mark, SLICE_STEP } from './demand/engine-needs.ts';
 import type { Folding } from './demand/folding.ts';
 import type { Normaliser } from './demand/normalise.ts';
 import { RowChanges } from './demand/row-changes.ts';
-import type { NeedOrder } from './demand/serving-order.ts';
+import type { ServingOrder } from './demand/serving-order.ts';
 import type { Drains } from './preempt/drains.ts';
 import type { Preemption } from './preempt/preempt.ts';
-import type { StampTable } from './supply/assignments.ts';
+import type { AssignmentTable } from './supply/assignments.ts';
 import type { Families } from './supply/families.ts';
 import type { Filters } from './supply/filters.ts';
 import { type Fleet, Role } from './supply/fleet.ts';
@@ -28,13 +28,13 @@ import { type Fleet, Role } from './supply/fleet.ts';
 export interface SyncParts {
   readonly inventory: Inventory;
   readonly needTable: NeedTable;
-  readonly stamps: StampTable;
+  readonly assignments: AssignmentTable;
   readonly families: Families;
   readonly fleet: Fleet;
   readonly filters: Filters;
-  readonly needs: NeedColumns;
+  readonly needs: EngineNeeds;
   readonly drains: Drains;
-  readonly order: NeedOrder;
+  readonly order: ServingOrder;
   readonly rows: ClusterRows;
   readonly folding: Folding;
   readonly normaliser: Normaliser;
@@ -67,8 +67,8 @@ export class Sync {
 
   constructor(parts: SyncParts) {
     this.#parts = parts;
-    const { needTable, inventory, filters, stamps, needs } = parts;
-    this.#rowChanges = new RowChanges(needTable, inventory.shapes.vectors, filters, stamps, needs);
+    const { needTable, inventory, filters, assignments, needs } = parts;
+    this.#rowChanges = new RowChanges(needTable, inventory.shapes.vectors, filters, assignments, needs);
     this.changed = columnU32(inventory.columns.rowCapacity);
   }
 
@@ -76,7 +76,7 @@ export class Sync {
   run(changedMachines: number, dirtyClusters: readonly number[]): void {
     this.#parts.inventory.ensureRanks();
     this.#parts.families.fitDimensions();
-    if (this.#parts.stamps.count === 0) this.#reserve(dirtyClusters);
+    if (this.#parts.assignments.count === 0) this.#reserve(dirtyClusters);
     const changed = this.#admitShapes(changedMachines);
     for (const ref of dirtyClusters) this.#forgetIfAnother(this.#parts.fleet.clusterState(ref));
     this.#parts.filters.refreshAll();
@@ -90,9 +90,9 @@ export class Sync {
       this.#parts.rows.read(cluster);
       this.#parts.normaliser.retire(cluster);
     }
-    this.#parts.rows.linkNewStamps();
+    this.#parts.rows.linkNewAssignments();
     this.#parts.folding.refold(this.touched);
-    this.#refoldFree();
+    this.#refoldByUnassigned();
     this.#parts.order.refresh();
     for (const cluster of this.touched) if (cluster.stale) this.#rebuild(cluster);
     this.#rankClusters();
@@ -102,7 +102,7 @@ export class Sync {
 
   /** A first cycle brings everything at once: its tables grow to about their size, and not twice to half of it. */
   #reserve(dirtyClusters: readonly number[]): void {
-    const { needTable, stamps, needs } = this.#parts;
+    const { needTable, assignments, needs } = this.#parts;
     const { hasSame } = needTable.profiles.columns;
     let plainCount = 0;
     for (const ref of dirtyClusters) {
@@ -111,10 +111,10 @@ export class Sync {
         if (hasSame[needTable.profile[row]!] === 0) plainCount++;
       }
     }
-    // Most gangs fold, a few into one need, which has two stamps.
+    // Most gangs fold, a few into one need, which has two assignments.
     const gangCount = needTable.count - plainCount;
     needs.reserve(plainCount + Math.ceil(gangCount / 4) + dirtyClusters.length * SLICE_STEP);
-    stamps.reserve(plainCount + Math.ceil(gangCount / 2));
+    assignments.reserve(plainCount + Math.ceil(gangCount / 2));
   }
 
   #detach(slot: number): void {
@@ -126,7 +126,7 @@ export class Sync {
       this.touched.add(cluster);
       cluster.touched = true;
       if (fleet.claim[slot] !== 0) this.#parts.claims.takeAway(cluster, slot, true);
-      const gang = this.#parts.stamps.gang[fleet.stamp[slot]!]!;
+      const gang = this.#parts.assignments.gang[fleet.assignment[slot]!]!;
       if (gang !== 0) this.#parts.needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
     }
     fleet.detach(slot);
@@ -208,7 +208,7 @@ export class Sync {
     this.#leftShapes.clear();
   }
 
-  /** Many machines are attached cluster by cluster: their needs, lists and stamps are then at hand. */
+  /** Many machines are attached cluster by cluster: their needs, lists and assignments are then at hand. */
   #byCluster(changed: Uint32Array): Uint32Array {
     if (changed.length < MANY_CHANGED) return changed;
     const { inventory } = this.#parts;
@@ -267,9 +267,9 @@ export class Sync {
     const { role } = this.#parts.fleet;
     for (const slot of this.#parts.drains.found)
       if (role[slot] !== Role.Draining) this.#parts.drains.found.delete(slot);
-    for (const [slot, stamp] of [...this.#parts.drains]) {
+    for (const [slot, assignment] of [...this.#parts.drains]) {
       if (role[slot] === Role.Draining) continue;
-      const cluster = this.#parts.fleet.clusters[this.#parts.stamps.cluster[stamp]!];
+      const cluster = this.#parts.fleet.clusters[this.#parts.assignments.cluster[assignment]!];
       this.#parts.drains.end(slot);
       if (cluster !== undefined) this.touchFolds(cluster);
     }
@@ -281,9 +281,9 @@ export class Sync {
     this.touched.add(cluster);
   }
 
-  #refoldFree(): void {
+  #refoldByUnassigned(): void {
     const changed: ClusterState[] = [];
-    this.#parts.folding.refoldFree(changed);
+    this.#parts.folding.refoldByUnassigned(changed);
     for (const cluster of changed) this.touched.add(cluster);
   }
 

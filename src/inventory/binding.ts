@@ -83,7 +83,7 @@ export function endsBinding(from: MachineState, to: MachineState): boolean {
 
 /**
  * The binding after a change. A provider knows nothing of a cluster that a machine is still created for, or enqueued
- * for: where the state allows a local stamp only, "no cluster, no assignment" is not news.
+ * for: where the state allows a local assignment only, "no cluster, no assignment" is not news.
  */
 export function resolveBinding(
   next: Binding,
@@ -92,8 +92,8 @@ export function resolveBinding(
   from: MachineState,
   to: MachineState,
 ): void {
-  const allowsStampOnly = to === S.Creating || to === S.Idle || to === S.Speculative;
-  const saysCluster = row.saysCluster && !(allowsStampOnly && row.cluster === 0);
+  const allowsAssignmentOnly = to === S.Creating || to === S.Idle || to === S.Speculative;
+  const saysCluster = row.saysCluster && !(allowsAssignmentOnly && row.cluster === 0);
   if (saysCluster) next.cluster = row.cluster;
   else next.cluster = endsBinding(from, to) ? 0 : held.cluster;
   const isNoNews = row.saysCluster && !saysCluster && !hasAssignment(row);

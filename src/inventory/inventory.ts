@@ -206,7 +206,7 @@ export class Inventory extends RowStore {
     };
   }
 
-  /** Enqueues an action for a machine (X1); Bootstrap and Provision stamp cluster and assignment at once. */
+  /** Enqueues an action for a machine (X1); Bootstrap and Provision assignment cluster and assignment at once. */
   setIntent(slot: number, intent: Intent, cluster = '', assignment: Assignment | null = null): void {
     try {
       this.#fillCluster(cluster);

@@ -21,7 +21,7 @@ const facts = {
 };
 
 /**
- * Null if the row may be written. `mayBeStamped`: the cluster is a local stamp, which no provider's record shows and M3
+ * Null if the row may be written. `mayBeStamped`: the cluster is a local assignment, which no provider's record shows and M3
  * does not look at.
  */
 export function findInvalidRow(
@@ -31,12 +31,12 @@ export function findInvalidRow(
   interruptionProbability: number,
   hasHost: boolean,
   binding: Binding,
-  mayBeStamped: boolean,
+  mayBeAssigned: boolean,
   lastError: number,
 ): InvalidMachineError | null {
   facts.state = state;
   facts.hasHost = hasHost;
-  facts.hasCluster = binding.cluster !== 0 && !mayBeStamped;
+  facts.hasCluster = binding.cluster !== 0 && !mayBeAssigned;
   facts.hasLastError = lastError !== 0;
   facts.pricePerHourUsd = pricePerHourUsd;
   facts.interruptionProbability = interruptionProbability;
@@ -75,12 +75,12 @@ function plainMove(from: MachineState, to: MachineState): number {
 
 /** Whether M3 holds after the move for all rows of the first state that have, or lack, a cluster. */
 function staysValid(from: MachineState, to: MachineState, hasCluster: boolean): boolean {
-  // Before a machine is bound it may carry a stamp, which M3 does not count.
-  const mayBeStamped =
+  // Before a machine is bound it may carry an assignment, which M3 does not count.
+  const mayBeAssigned =
     from === MachineState.Speculative || from === MachineState.Creating || from === MachineState.Idle;
   for (const hasHost of [false, true]) {
     for (const hasLastError of [false, true]) {
-      if (findInvalidMove(from, hasHost, hasCluster && !mayBeStamped, hasLastError) !== null) continue;
+      if (findInvalidMove(from, hasHost, hasCluster && !mayBeAssigned, hasLastError) !== null) continue;
       const staysBound = hasCluster && !endsBinding(from, to) && to !== MachineState.Creating;
       if (findInvalidMove(to, hasHost, staysBound, hasLastError) !== null) return false;
     }

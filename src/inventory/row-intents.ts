@@ -15,7 +15,7 @@ import type { RowStore } from './row-store.ts';
 const UNBOUND = emptyBinding();
 const held = emptyBinding();
 
-/** Enqueues an action (X2: only in the state that it needs). Bootstrap and Provision stamp the binding at once. */
+/** Enqueues an action (X2: only in the state that it needs). Bootstrap and Provision assignment the binding at once. */
 export function enqueueIntent(store: RowStore, slot: number, intent: Intent, binding?: Binding): void {
   const { columns } = store;
   store.guardWrite();
@@ -40,7 +40,7 @@ export function enqueueIntent(store: RowStore, slot: number, intent: Intent, bin
   store.changes.mark(slot);
 }
 
-/** The action has settled. A stamp that led to nothing goes with it. */
+/** The action has settled. An assignment that led to nothing goes with it. */
 export function settleIntent(store: RowStore, slot: number): void {
   const { columns } = store;
   store.guardWrite();

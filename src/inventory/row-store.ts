@@ -198,9 +198,9 @@ export class RowStore {
     const hasHost = row.saysHost ? row.hasHost : keepsHost && hostBefore !== 0;
     const errorBefore = columns.lastError[slot]!;
     const lastError = row.saysLastError ? row.lastError : from === S.Failed && to !== from ? 0 : errorBefore;
-    const mayBeStamped = to === S.Creating || (to === from && this.#isStampKept(slot, row));
-    if (this.#findInvalid('?', row, hasHost, next, mayBeStamped, lastError) !== null) {
-      throw this.#findInvalid(this.idOf(slot), row, hasHost, next, mayBeStamped, lastError)!;
+    const mayBeAssigned = to === S.Creating || (to === from && this.#isAssignmentKept(slot, row));
+    if (this.#findInvalid('?', row, hasHost, next, mayBeAssigned, lastError) !== null) {
+      throw this.#findInvalid(this.idOf(slot), row, hasHost, next, mayBeAssigned, lastError)!;
     }
     const hostStays = keepsHost || (!hasHost && hostBefore === 0);
     if (to === from && hostStays && lastError === errorBefore && this.#hasFacts(slot, row)) {
@@ -315,16 +315,16 @@ export class RowStore {
     row: MachineRow,
     hasHost: boolean,
     binding: Binding,
-    mayBeStamped: boolean,
+    mayBeAssigned: boolean,
     lastError: number,
   ): InvalidMachineError | null {
     assert(this.tables.shapes.isHeld(row.shape), 'a row names a shape that its caller holds');
     const { state, pricePerHourUsd: price, interruptionProbability: probability } = row;
-    return findInvalidRow(machineId, state, price, probability, hasHost, binding, mayBeStamped, lastError);
+    return findInvalidRow(machineId, state, price, probability, hasHost, binding, mayBeAssigned, lastError);
   }
 
-  /** An enqueued Bootstrap or Provision has stamped the row, and the change does not contradict it. */
-  #isStampKept(slot: number, row: MachineRow): boolean {
+  /** An enqueued Bootstrap or Provision has assigned the row, and the change does not contradict it. */
+  #isAssignmentKept(slot: number, row: MachineRow): boolean {
     // Past Idle and Speculative the cluster is a binding, though the action that made it may not have settled yet.
     if (row.state !== S.Idle && row.state !== S.Speculative) return false;
     return isBinding(this.columns.intent[slot]!) && !(row.saysCluster && row.cluster !== 0);

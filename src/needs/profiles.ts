@@ -35,7 +35,7 @@ export interface Profile extends ProfileParts {
   /** Ref in `requirementSets`: equal for profiles that match the same machines. */
   readonly requirementSet: number;
   readonly fingerprint: string;
-  /** Ref in the table of fingerprints, comparable with what is stamped on machines. */
+  /** Ref in the table of fingerprints, comparable with what is assigned on machines. */
   readonly fingerprintRef: number;
   /** Keys of Same requirements; empty for a plain need. */
   readonly sameKeys: readonly string[];

@@ -1,7 +1,7 @@
 /**
  * What a need asks of a machine: requirements on its attributes and a spread over its domains. Both have
  * one normal form, so that two operators which list the same things in another order ask for one profile;
- * the fingerprint is that form as text. It is stamped on machines and survives restarts, so its format is
+ * the fingerprint is that form as text. It is assigned on machines and survives restarts, so its format is
  * part of the protocol. Operator and mode numbers are the protocol's.
  */
 import { compareBytewise } from '../base/dimensions.ts';

@@ -112,9 +112,9 @@ export class ScrapedMetrics {
         new: counters.rowsNew,
         changed: counters.rowsChanged,
         removed: counters.rowsRemoved,
-        parked: counters.rowsParked,
-        confirmed: counters.wordsConfirmed,
-        dropped: counters.wordsDropped,
+        parked: counters.rowsDeferred,
+        confirmed: counters.observationsConfirmed,
+        dropped: counters.observationsDiscarded,
       }),
       'fate',
     );

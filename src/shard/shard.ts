@@ -164,7 +164,7 @@ export class Shard implements ShardForOperators {
         this.engine.preemptionBegan(slot, cluster, fingerprint, group),
       onBind: (slot, cluster, fingerprint, group) =>
         this.#bindingTimes.begun(slot, cluster, fingerprint, group, clock.nowMs()),
-      onNothing: (slot) => this.#bindingTimes.cameToNothing(slot),
+      onNothing: (slot) => this.#bindingTimes.abandoned(slot),
       onRoom: () => this.#wake(),
     });
     this.#checks = new ScratchChecks({

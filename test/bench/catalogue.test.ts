@@ -13,7 +13,7 @@ import { Operator, type Requirement } from '../../src/needs/requirements.ts';
 import type { PlannedNeed } from '../../src/simulation/catalogue/demand.ts';
 import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import { RACK_KEY, RACK_MACHINES_MAX } from '../../src/simulation/catalogue/hardware.ts';
-import { rowsOf, stampOf } from '../../src/simulation/catalogue/rollup.ts';
+import { assignmentOf, rowsOf } from '../../src/simulation/catalogue/rollup.ts';
 import { MACHINES_PER_CLUSTER } from '../../src/simulation/catalogue/steady-demand.ts';
 
 const S = MachineState;
@@ -46,15 +46,15 @@ function satisfies(machine: Machine, { key, operator, values }: Requirement): bo
   return value !== undefined;
 }
 
-const byStamp = new Map<string, Machine[]>();
+const byAssignment = new Map<string, Machine[]>();
 for (const machine of machines) {
   const key = `${machine.cluster} ${machine.assignment?.fingerprint} ${machine.assignment?.group}`;
-  byStamp.set(key, [...(byStamp.get(key) ?? []), machine]);
+  byAssignment.set(key, [...(byAssignment.get(key) ?? []), machine]);
 }
 
 function heldBy(cluster: string, need: PlannedNeed): Machine[] {
-  const { fingerprint, group } = stampOf(need);
-  return byStamp.get(`${cluster} ${fingerprint} ${group}`) ?? [];
+  const { fingerprint, group } = assignmentOf(need);
+  return byAssignment.get(`${cluster} ${fingerprint} ${group}`) ?? [];
 }
 
 describe('the steady fleet', () => {
@@ -75,7 +75,7 @@ describe('the steady fleet', () => {
     });
   }
 
-  it('has 97 % of its machines Configured and stamped, the others Idle or Speculative and bound to nobody', () => {
+  it('has 97 % of its machines Configured and assigned, the others Idle or Speculative and bound to nobody', () => {
     const inState = (state: MachineState) => machines.filter((machine) => machine.state === state);
     expect(inState(S.Configured)).toHaveLength(Math.round(machines.length * 0.97));
     expect(inState(S.Idle).length).toBeGreaterThan(0);

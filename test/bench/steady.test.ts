@@ -37,7 +37,7 @@ function worldMachine(machine: Machine): WorldMachine {
     probability: machine.interruptionProbability,
     capacity: { ...machine.capacity },
     labels: { ...machine.labels },
-    stamp: machine.assignment === null ? null : { cluster: machine.cluster, ...machine.assignment },
+    assignment: machine.assignment === null ? null : { cluster: machine.cluster, ...machine.assignment },
     stuck: false,
     backoff: false,
     stateSinceMs: 1_000,
@@ -83,7 +83,7 @@ describe('the steady fleet under the rules of the decision', () => {
   it('given one machine that was lost, when a cycle is decided, then somebody misses it', () => {
     const world = worldOf(new SteadyFleet(250));
     world.machines.splice(
-      world.machines.findIndex((machine) => machine.stamp !== null),
+      world.machines.findIndex((machine) => machine.assignment !== null),
       1,
     );
     const { actions, verdicts } = decide(world);

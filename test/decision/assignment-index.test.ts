@@ -1,7 +1,7 @@
-/** Stamps by triple against a plain map: tables grow, move and empty, and no cluster meets another's. */
+/** Assignments by triple against a plain map: tables grow, move and empty, and no cluster meets another's. */
 import { expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
-import { StampIndex } from '../../src/decision/supply/assignment-index.ts';
+import { AssignmentIndex } from '../../src/decision/supply/assignment-index.ts';
 
 const CLUSTERS = 5;
 const FINGERPRINTS = 12;
@@ -12,7 +12,7 @@ it('finds what a map of triples finds, whatever was added and removed before', (
   for (let seed = 1; seed <= 20; seed++) {
     const random = new Random(seed);
     const names = { fingerprint: new Uint32Array(3_001), group: new Uint32Array(3_001) };
-    const index = new StampIndex(names);
+    const index = new AssignmentIndex(names);
     const expected = new Map<string, number>();
     for (let step = 1; step <= 3_000; step++) {
       // Tables fill up in the first half and run empty in the second.
@@ -35,16 +35,16 @@ it('finds what a map of triples finds, whatever was added and removed before', (
         removedCount++;
       }
     }
-    for (const [key, stamp] of expected) {
+    for (const [key, assignment] of expected) {
       const [cluster, fingerprint, group] = key.split(',').map(Number);
-      expect(index.find(cluster!, fingerprint!, group!)).toBe(stamp);
+      expect(index.find(cluster!, fingerprint!, group!)).toBe(assignment);
     }
   }
   expect(removedCount).toBeGreaterThan(5_000);
 });
 
-it('finds nothing in a cluster that never had a stamp, or has none any more', () => {
-  const index = new StampIndex({ fingerprint: new Uint32Array(5).fill(1), group: new Uint32Array(5) });
+it('finds nothing in a cluster that never had an assignment, or has none any more', () => {
+  const index = new AssignmentIndex({ fingerprint: new Uint32Array(5).fill(1), group: new Uint32Array(5) });
   expect(index.find(7, 1, 0)).toBe(0);
   index.add(7, 3);
   index.add(8, 4);

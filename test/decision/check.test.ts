@@ -1,9 +1,10 @@
 /** The from-scratch check: silent where the engine is right, and not where a difference was planted. */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
-import { countDifferences, decideAfresh, decideChecked } from '../../src/decision/check.ts';
+import { countDifferences, decideChecked, deriveFromScratch } from '../../src/decision/check.ts';
 import { Engine, type EngineOptions } from '../../src/decision/engine.ts';
 import {
+  assignmentFor,
   boundTo,
   configured,
   cpus,
@@ -12,7 +13,6 @@ import {
   gang,
   idle,
   need,
-  stampFor,
 } from '../oracle/rules/worlds.ts';
 import type { WorldMachine, WorldNeed } from '../oracle/world.ts';
 import { ClosedLoop } from './closed-loop.ts';
@@ -81,14 +81,14 @@ describe('the from-scratch check', () => {
     const { inventory, needs, options, live } = shardOf(
       [
         draining('m-1', boundTo('alpha'), drainFor('alpha', urgent)),
-        configured('m-2', stampFor('beta', idler)),
+        configured('m-2', assignmentFor('beta', idler)),
       ],
       [urgent],
     );
     acceptAsArrived(needs, 'beta', [], [idler]);
     const ignorant = new Engine(options); // adopts nothing
     ignorant.decideFromScratch(INPUT);
-    const knowing = decideAfresh(live, options, INPUT);
+    const knowing = deriveFromScratch(live, options, INPUT);
     live.decide(INPUT);
     expect(countDifferences(live, knowing, inventory, needs)).toEqual(NO_DIFFERENCES);
     // It preempts m-2 though m-1 is on its way (P6).

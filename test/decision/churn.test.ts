@@ -20,7 +20,7 @@ describe('a fleet in which prices move, machines fail and roll-ups change', () =
       const { inventory, needs: demand } = fleet;
       const holds = { onDemandMs: 600_000, spotMs: 60_000 };
       const options = { inventory, needs: demand, hasSession: () => true, holds };
-      let walkedCount = 0;
+      let scannedCount = 0;
       let actionCount = 0;
       for (let cycle = 0; cycle < CYCLES; cycle++) {
         churning.changeMachines();
@@ -29,10 +29,10 @@ describe('a fleet in which prices move, machines fail and roll-ups change', () =
         const input = { nowMs: fleet.nowMs, isOrdinary: true };
         const { cost, differences } = decideChecked(fleet.engine, options, input);
         expect(differences, `cycle ${cycle}`).toEqual({ actions: 0, claims: 0, verdicts: 0 });
-        walkedCount += cost.evaluatedNeeds;
+        scannedCount += cost.evaluatedNeeds;
         actionCount += fleet.engine.actions.count;
       }
-      expect(walkedCount).toBeGreaterThan(500);
+      expect(scannedCount).toBeGreaterThan(500);
       expect(actionCount).toBeGreaterThan(50);
     }, 120_000);
   }

@@ -7,6 +7,7 @@ import { Random } from '../../src/base/random.ts';
 import { decideChecked } from '../../src/decision/check.ts';
 import { Engine, type EngineOptions } from '../../src/decision/engine.ts';
 import {
+  assignmentFor,
   boundTo,
   cluster,
   configured,
@@ -22,7 +23,6 @@ import {
   RACK,
   speculative,
   spreadOver,
-  stampFor,
   verdictOf,
   world,
 } from '../oracle/rules/worlds.ts';
@@ -47,8 +47,8 @@ describe('labels with many values', () => {
     const web = need({ group: 'web', aggregate: cpus(12), spread: [spreadOver(RACK)], priority: 50 });
     const picky = need({ group: 'picky', requirements: [isIn(RACK, 'rack-070', 'rack-002')], priority: 20 });
     const bound = [
-      configured('job-1', stampFor('alpha', job), inRack('rack-001')),
-      configured('job-2', stampFor('alpha', job), inRack('rack-001')),
+      configured('job-1', assignmentFor('alpha', job), inRack('rack-001')),
+      configured('job-2', assignmentFor('alpha', job), inRack('rack-001')),
     ];
     const clusters = [cluster('alpha', [job, web, picky])];
     const [few, many, fewer, again] = decideInTurn([
@@ -149,7 +149,7 @@ describe('a need that is withdrawn', () => {
   it('A1: leaves its Creating machine to whoever folds for it, in the same cycle', () => {
     const web = need({ group: 'web', priority: 500 });
     const job = gang('job', 2);
-    const coming = creating('m-1', stampFor('alpha', web));
+    const coming = creating('m-1', assignmentFor('alpha', web));
     const [before, after] = decideInTurn([
       world([coming], [cluster('alpha', [web, job])]),
       world([coming], [cluster('alpha', [job])]),
@@ -191,7 +191,7 @@ describe('the number of a cluster', () => {
       const { tables, engine, decide } = started();
       const { inventory, needs } = tables;
       const own = ['m-1', 'm-2'].map((id) =>
-        insertMachine(inventory, engine, configured(id, stampFor('old', job))),
+        insertMachine(inventory, engine, configured(id, assignmentFor('old', job))),
       );
       insertMachine(inventory, engine, idle('m-3'));
       demand(tables, 'old', [job, web]);
@@ -202,7 +202,7 @@ describe('the number of a cluster', () => {
       for (let cycle = 0; cycle < cyclesBetween; cycle++) expect(decide()).toEqual(NO_DIFFERENCES);
       demand(tables, 'new', [job]);
       expect(inventory.tables.clusters.find('new')).toBe(ref);
-      insertMachine(inventory, engine, configured('m-4', stampFor('new', job)));
+      insertMachine(inventory, engine, configured('m-4', assignmentFor('new', job)));
       expect(decide()).toEqual(NO_DIFFERENCES);
       expect(actionsOf(tables, engine)).toEqual(['m-3 for new']);
       expect(engine.verdict(ref, 0)).toMatchObject({ satisfied: true, claimed: 2, domain: 'rack-1' });

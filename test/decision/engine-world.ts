@@ -8,7 +8,7 @@ import {
   type ActionKind,
   ActionKind as Kind,
 } from '../../src/decision/actions.ts';
-import { decideAfresh } from '../../src/decision/check.ts';
+import { deriveFromScratch } from '../../src/decision/check.ts';
 import { Engine, type EngineOptions } from '../../src/decision/engine.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
 import { MachineState } from '../../src/machine/state.ts';
@@ -73,9 +73,9 @@ export class EngineWorld {
   decideFromScratch(world: World): OracleResult {
     this.#sync(world);
     const input = { nowMs: world.nowMs, isOrdinary: world.ordinary };
-    const fresh = decideAfresh(this.#engine, this.#options, input);
-    const result = this.#read(fresh);
-    fresh.close();
+    const newlyAvailable = deriveFromScratch(this.#engine, this.#options, input);
+    const result = this.#read(newlyAvailable);
+    newlyAvailable.close();
     return result;
   }
 
@@ -157,10 +157,11 @@ export class EngineWorld {
     const lostDrain =
       before.drainFor !== null && JSON.stringify(before.drainFor) !== JSON.stringify(machine.drainFor);
     const isSameStay = machine.state === before.state && machine.stateSinceMs !== before.stateSinceMs;
-    // A Creating machine keeps its stamp though the provider says nothing of one; only another machine has none.
-    const lostStamp = machine.state === S.Creating && machine.stamp === null && before.stamp !== null;
+    // A Creating machine keeps its assignment though the provider says nothing of one; only another machine has none.
+    const lostAssignment =
+      machine.state === S.Creating && machine.assignment === null && before.assignment !== null;
     try {
-      if (isSameStay || lostStamp || (lostDrain && machine.state === S.Draining))
+      if (isSameStay || lostAssignment || (lostDrain && machine.state === S.Draining))
         throw new Error('not told in place');
       this.#update(slot, machine, before);
     } catch {
@@ -175,10 +176,10 @@ export class EngineWorld {
     if (before.intent !== machine.intent && machine.state === before.state) this.#inventory.clearIntent(slot);
     const { cluster: _, assignment: __, id: ___, ...facts } = recordOf(machine);
     const binding =
-      isEnqueued || machine.stamp === null
+      isEnqueued || machine.assignment === null
         ? {}
-        : { cluster: machine.stamp.cluster, assignment: machine.stamp };
-    const unbound = !isEnqueued && machine.stamp === null ? { cluster: '', assignment: null } : {};
+        : { cluster: machine.assignment.cluster, assignment: machine.assignment };
+    const unbound = !isEnqueued && machine.assignment === null ? { cluster: '', assignment: null } : {};
     this.#inventory.apply(slot, { ...facts, ...binding, ...unbound }, machine.stateSinceMs, { force: true });
     if (this.#inventory.columns.intent[slot] !== INTENTS[machine.intent]) {
       this.#inventory.clearIntent(slot); // it has settled
@@ -194,8 +195,8 @@ export class EngineWorld {
     if (before?.reported && JSON.stringify(demand(before)) === JSON.stringify(demand(cluster))) return;
     const known = new Map(before?.needs.map((need) => [keyOf(need), need.arrivalMs]));
     const kept = cluster.needs.filter((need) => known.get(keyOf(need)) === need.arrivalMs);
-    const fresh = cluster.needs.filter((need) => !kept.includes(need));
-    acceptAsArrived(this.#needs, cluster.id, kept, fresh);
+    const newlyAvailable = cluster.needs.filter((need) => !kept.includes(need));
+    acceptAsArrived(this.#needs, cluster.id, kept, newlyAvailable);
   }
 
   #read(engine: Engine): OracleResult {

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { ACTION_NAMES } from '../../src/decision/actions.ts';
 import {
+  assignmentFor,
   cluster,
   configured,
   cpus,
@@ -14,10 +15,9 @@ import {
   idle,
   NOW_MS,
   need,
-  stampFor,
   world,
 } from '../oracle/rules/worlds.ts';
-import type { Stamp, WorldMachine, WorldNeed } from '../oracle/world.ts';
+import type { Assignment, WorldMachine, WorldNeed } from '../oracle/world.ts';
 import { ClosedLoop, type Pace } from './closed-loop.ts';
 
 const INSTANT: Pace = { beginMax: 0, createMax: 0, configureMax: 0, drainMax: 0, reclaimsMax: 1_000 };
@@ -44,9 +44,9 @@ function setPrice(loop: ClosedLoop, machineId: string, pricePerHourUsd: number):
   loop.inventory.apply(loop.inventory.find(machineId), { pricePerHourUsd }, loop.nowMs);
 }
 
-/** The stamp of the fold that this gang joins. */
-function foldStamp(job: WorldNeed, group: string): Stamp {
-  return stampFor('alpha', job, { fingerprint: foldFingerprint(job), group });
+/** The assignment of the fold that this gang joins. */
+function foldAssignment(job: WorldNeed, group: string): Assignment {
+  return assignmentFor('alpha', job, { fingerprint: foldFingerprint(job), group });
 }
 
 describe('A1 (ours)', () => {
@@ -75,8 +75,8 @@ describe('A1 (ours)', () => {
     const job = gang('job-1', 2, { arrivalMs: NOW_MS - 1 });
     const plain = need({ aggregate: cpus(4), minUnit: cpus(4) });
     const fleet = [
-      configured('folded', foldStamp(job, 'fold:cpu=2'), { capacity: cpus(2) }),
-      configured('plain', stampFor('alpha', plain), { price: 2 }),
+      configured('folded', foldAssignment(job, 'fold:cpu=2'), { capacity: cpus(2) }),
+      configured('plain', assignmentFor('alpha', plain), { price: 2 }),
       idle('free', { price: 9 }),
     ];
     const loop = loopOf(fleet, [job, plain]);
@@ -86,10 +86,10 @@ describe('A1 (ours)', () => {
     expect(didIn(loop)).toEqual([]);
   });
 
-  it('a fold without such a need has the machines with the empty group, as the reference stamps them', () => {
+  it('a fold without such a need has the machines with the empty group, as the reference assigns them', () => {
     const job = gang('job-1', 2);
-    const stamp = foldStamp(job, '');
-    const loop = loopOf([configured('folded', stamp), idle('free', { price: 0.1 })], [job]);
+    const assignment = foldAssignment(job, '');
+    const loop = loopOf([configured('folded', assignment), idle('free', { price: 0.1 })], [job]);
     expect(didIn(loop)).toEqual([]);
     expect(loop.isCovered()).toBe(true);
   });
@@ -97,11 +97,11 @@ describe('A1 (ours)', () => {
   it('a need that has the name of a fold is decided alike from scratch and incrementally, as its machines come and go', () => {
     const jobs = ['job-1', 'job-2'].map((group) => gang(group, 2));
     const named = need({ group: 'fold:cpu=2', aggregate: cpus(16) });
-    const stamp = stampFor('alpha', named);
-    const loop = loopOf([configured('m-1', stamp)], [...jobs, named]);
+    const assignment = assignmentFor('alpha', named);
+    const loop = loopOf([configured('m-1', assignment)], [...jobs, named]);
     for (const id of ['m-2', 'm-3', 'm-4']) {
       expect(loop.checkedCycle(true).differences).toEqual({ actions: 0, claims: 0, verdicts: 0 });
-      loop.add(configured(id, stamp));
+      loop.add(configured(id, assignment));
     }
     for (const id of ['m-1', 'm-2']) {
       expect(loop.checkedCycle(true).differences).toEqual({ actions: 0, claims: 0, verdicts: 0 });
@@ -112,11 +112,11 @@ describe('A1 (ours)', () => {
 
   it('a fold gives up no machine that holds a whole gang, though the others cover the sum', () => {
     const jobs = ['job-1', 'job-2', 'job-3', 'job-4'].map((group) => gang(group, 2));
-    const stamp = foldStamp(jobs[0]!, 'fold:cpu=2');
+    const assignment = foldAssignment(jobs[0]!, 'fold:cpu=2');
     const fleet = [
-      configured('two-gangs', stamp, { capacity: cpus(5), price: 1 }),
-      configured('one-gang', stamp, { capacity: cpus(2), price: 2 }),
-      configured('one-and-a-half', stamp, { capacity: cpus(3), price: 3 }),
+      configured('two-gangs', assignment, { capacity: cpus(5), price: 1 }),
+      configured('one-gang', assignment, { capacity: cpus(2), price: 2 }),
+      configured('one-and-a-half', assignment, { capacity: cpus(3), price: 3 }),
     ];
     const loop = loopOf(fleet, jobs, { ...INSTANT, drainMax: 1_000 });
     expect(didIn(loop)).toEqual([]);
@@ -138,7 +138,7 @@ describe('A1 (ours)', () => {
   it('a fold is credited no machine of another gang: both have one, and rest', () => {
     const first = gang('job-1', 4, { arrivalMs: NOW_MS - 1 });
     const second = gang('job-2', 4);
-    const loop = loopOf([configured('m-1', stampFor('alpha', second)), idle('m-2')], [first, second]);
+    const loop = loopOf([configured('m-1', assignmentFor('alpha', second)), idle('m-2')], [first, second]);
     // Were the fold given m-1, the second gang would take m-2; with nothing free the first would be a gang again, to which
     // neither is creditable, and m-2 one too many: bound and drained in turn, for ever.
     expect(didIn(loop)).toEqual(['Bootstrap m-2']);

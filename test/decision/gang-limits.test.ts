@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { ACTION_NAMES } from '../../src/decision/actions.ts';
 import {
+  assignmentFor,
   boundTo,
   cluster,
   configured,
@@ -14,7 +15,6 @@ import {
   idle,
   inRack,
   NOW_MS,
-  stampFor,
   verdictOf,
   world,
 } from '../oracle/rules/worlds.ts';
@@ -31,7 +31,7 @@ const otherRack = inRack('rack-2');
 const fleetWith = (inQuestion: WorldMachine) => [
   configured('m-1', boundTo('alpha'), oneRack),
   configured('m-2', boundTo('alpha'), oneRack),
-  configured('m-3', stampFor('alpha', second), oneRack),
+  configured('m-3', assignmentFor('alpha', second), oneRack),
   idle('m-4', oneRack),
   configured('m-5', boundTo('alpha'), otherRack),
   configured('m-6', boundTo('alpha'), otherRack),
@@ -39,7 +39,7 @@ const fleetWith = (inQuestion: WorldMachine) => [
 ];
 const whenFree = () => world(fleetWith(idle('m-7', otherRack)), [cluster('alpha', [first, second])]);
 const whenBound = () =>
-  world(fleetWith(configured('m-7', stampFor('alpha', second), otherRack)), [
+  world(fleetWith(configured('m-7', assignmentFor('alpha', second), otherRack)), [
     cluster('alpha', [first, second]),
   ]);
 

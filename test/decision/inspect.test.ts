@@ -69,22 +69,22 @@ describe('X2: a need', () => {
           () =>
             loop.engine.isLiveNeed(cluster, fingerprint, group),
       );
-    return { loop, questions: isLive() };
+    return { loop, queries: isLive() };
   }
 
   it('is live from the cycle that acts for it until the one that finds it withdrawn, a fold like a row', () => {
-    const { loop, questions } = started([web, job]);
-    expect(questions).toHaveLength(2);
-    expect(questions.map((ask) => ask())).toEqual([true, true]);
+    const { loop, queries } = started([web, job]);
+    expect(queries).toHaveLength(2);
+    expect(queries.map((ask) => ask())).toEqual([true, true]);
     loop.cycle();
-    expect(questions.map((ask) => ask())).toEqual([true, true]);
+    expect(queries.map((ask) => ask())).toEqual([true, true]);
     acceptAsArrived(loop.needs, 'alpha', [web], []);
-    expect(questions.filter((ask) => ask())).toHaveLength(2); // as of the last cycle
+    expect(queries.filter((ask) => ask())).toHaveLength(2); // as of the last cycle
     loop.cycle();
-    expect(questions.filter((ask) => ask())).toHaveLength(1);
+    expect(queries.filter((ask) => ask())).toHaveLength(1);
     acceptAsArrived(loop.needs, 'alpha', [], []);
     loop.cycle();
-    expect(questions.filter((ask) => ask())).toHaveLength(0);
+    expect(queries.filter((ask) => ask())).toHaveLength(0);
   });
 
   it('that nobody ever asked for is not live', () => {

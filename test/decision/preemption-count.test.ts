@@ -6,7 +6,7 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { ActionKind } from '../../src/decision/actions.ts';
-import { cluster, configured, cpus, idle, need, stampFor, world } from '../oracle/rules/worlds.ts';
+import { assignmentFor, cluster, configured, cpus, idle, need, world } from '../oracle/rules/worlds.ts';
 import type { WorldCluster, WorldMachine, WorldNeed } from '../oracle/world.ts';
 import { ClosedLoop } from './closed-loop.ts';
 
@@ -39,7 +39,7 @@ function randomContest(random: Random): Contest {
     const low = wanting(count, 10 * (index + 1), '', random);
     const id = `low-${index}`;
     for (let left = count; left > 0; left--)
-      machines.push(configured(`m-${random.uint32()}-${id}-${left}`, stampFor(id, low)));
+      machines.push(configured(`m-${random.uint32()}-${id}-${left}`, assignmentFor(id, low)));
     return cluster(id, [low]);
   });
   const heldCount = machines.length;

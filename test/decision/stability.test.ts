@@ -119,7 +119,7 @@ const RESTS_BY = 100;
 
 describe('demand that stays as it is', () => {
   // Without gangs that fit one machine: A1 folds those by what is free. Where the machines that they are credited carry no
-  // stamp, a fold and a gang in turn may be credited others, and never rest: 2 of 7,700 worlds (docs/adr/0040).
+  // assignment, a fold and a gang in turn may be credited others, and never rest: 2 of 7,700 worlds (docs/adr/0040).
   it('comes to rest, met or not: what is left to do is done, and then only releases follow', () => {
     let shortCount = 0;
     for (let seed = FIRST_SEED; seed < FIRST_SEED + REST_RUNS; seed++) {

@@ -24,7 +24,7 @@ export function steadyWorld(random: Random): World {
   for (const cluster of world.clusters) cluster.needs = cluster.needs.filter(isMeetable);
   for (const machine of world.machines) machine.stuck = machine.backoff = false;
   // Half of the fleets begin unbound. The others have machines of needs that are gone, or of nobody known.
-  if (random.chance(0.5)) world.machines = world.machines.filter(({ stamp }) => stamp === null);
+  if (random.chance(0.5)) world.machines = world.machines.filter(({ assignment }) => assignment === null);
   const menu = randomMenu(random);
   // Small fleets have no room for all: there preemption is what meets demand.
   for (let left = random.between(5, 80); left > 0; left--) {
@@ -49,7 +49,7 @@ function freeMachine(world: World, menu: readonly MachineType[], id: string, ran
     ...randomMachine(world, menu, id, random),
     state: random.chance(0.4) ? S.Idle : S.Speculative,
     intent: 'none',
-    stamp: null,
+    assignment: null,
     stuck: false,
     backoff: false,
     drainFor: null,

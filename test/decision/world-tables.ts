@@ -58,9 +58,9 @@ export function makeTables({ ownLabelKeys, machinesMax = MACHINES_MAX }: TablesO
 /** A machine as it is, with what is enqueued for it and whom it drains for. Returns its slot. */
 export function insertMachine(inventory: Inventory, engine: Engine, machine: WorldMachine): number {
   const slot = inventory.insert(recordOf(machine), 0, machine.stateSinceMs);
-  if (machine.state === S.Creating && machine.stamp !== null) {
-    const { cluster } = machine.stamp;
-    inventory.apply(slot, { cluster, assignment: machine.stamp }, machine.stateSinceMs);
+  if (machine.state === S.Creating && machine.assignment !== null) {
+    const { cluster } = machine.assignment;
+    inventory.apply(slot, { cluster, assignment: machine.assignment }, machine.stateSinceMs);
   }
   if (machine.intent !== 'none') enqueueIntent(inventory, slot, machine);
   setFlags(inventory, slot, machine);
@@ -68,9 +68,18 @@ export function insertMachine(inventory: Inventory, engine: Engine, machine: Wor
   return slot;
 }
 
-export function enqueueIntent(inventory: Inventory, slot: number, { intent, stamp }: WorldMachine): void {
+export function enqueueIntent(
+  inventory: Inventory,
+  slot: number,
+  { intent, assignment }: WorldMachine,
+): void {
   const isBinding = intent === 'bootstrap' || intent === 'provision';
-  inventory.setIntent(slot, INTENTS[intent], isBinding ? stamp!.cluster : '', isBinding ? stamp : null);
+  inventory.setIntent(
+    slot,
+    INTENTS[intent],
+    isBinding ? assignment!.cluster : '',
+    isBinding ? assignment : null,
+  );
 }
 
 export function setFlags(inventory: Inventory, slot: number, machine: WorldMachine): void {
@@ -105,18 +114,18 @@ export function acceptAsArrived(
   needs: NeedTable,
   clusterId: string,
   kept: readonly WorldNeed[],
-  fresh: readonly WorldNeed[],
+  newlyAvailable: readonly WorldNeed[],
 ): void {
   const sent = [...kept];
   needs.accept(clusterId, sent.map(rollupRowOf), 0, 0);
-  for (const arrivalMs of [...new Set(fresh.map((need) => need.arrivalMs))].sort((a, b) => a - b)) {
-    sent.push(...fresh.filter((need) => need.arrivalMs === arrivalMs));
+  for (const arrivalMs of [...new Set(newlyAvailable.map((need) => need.arrivalMs))].sort((a, b) => a - b)) {
+    sent.push(...newlyAvailable.filter((need) => need.arrivalMs === arrivalMs));
     needs.accept(clusterId, sent.map(rollupRowOf), arrivalMs, 0);
   }
 }
 
 export function recordOf(machine: WorldMachine): Machine {
-  const { state, stamp } = machine;
+  const { state, assignment } = machine;
   const isBound =
     state === S.Configuring || state === S.Configured || state === S.Draining || state === S.Failed;
   return {
@@ -130,8 +139,8 @@ export function recordOf(machine: WorldMachine): Machine {
     interruptionProbability: machine.probability,
     capacity: machine.capacity,
     labels: machine.labels,
-    cluster: isBound ? (stamp?.cluster ?? '') : '',
-    assignment: isBound ? stamp : null,
+    cluster: isBound ? (assignment?.cluster ?? '') : '',
+    assignment: isBound ? assignment : null,
     lastError: state === S.Failed ? 'broken' : '',
   };
 }

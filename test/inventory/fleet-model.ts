@@ -59,9 +59,9 @@ export class FleetModel {
     if (to !== from && to >= 1 && to <= 8 && !force && !LEGAL[from]!.includes(to))
       return 'illegal_transition';
     const { host, cluster, assignment, lastError, ...facts } = change;
-    const saysCluster = cluster !== undefined && !(isStampOnly(to) && cluster === '');
+    const saysCluster = cluster !== undefined && !(isAssignmentOnly(to) && cluster === '');
     const nextCluster = saysCluster ? cluster : endsBinding(from, to) ? '' : before.cluster;
-    const isNoNews = cluster === '' && isStampOnly(to) && isNone(assignment ?? null);
+    const isNoNews = cluster === '' && isAssignmentOnly(to) && isNone(assignment ?? null);
     const keepsAssignment = nextCluster !== '' && nextCluster === before.cluster;
     const next: ModelMachine = {
       ...before,
@@ -75,9 +75,9 @@ export class FleetModel {
       sinceMs: to === from ? before.sinceMs : nowMs,
       flags: to === from ? before.flags : before.flags & ~STUCK_OR_FOUND,
     };
-    const isStamp =
+    const isAssignment =
       (before.intent === 1 || before.intent === 2) && !(cluster !== undefined && cluster !== '');
-    if (findInvalid(next, to === S.Creating || (to === from && isStamp))) return 'invalid_machine';
+    if (findInvalid(next, to === S.Creating || (to === from && isAssignment))) return 'invalid_machine';
     const after = { ...next, ...normal(next) };
     if (JSON.stringify(sorted(after)) === JSON.stringify(sorted(before))) return 'same';
     this.machines.set(id, after);
@@ -94,8 +94,8 @@ export class FleetModel {
     if (intent === 0 || before.intent !== 0 || STATE_OF_INTENT[intent] !== before.state)
       return 'intent_refused';
     if (binds !== (cluster !== '')) return 'intent_refused';
-    const stamp = binds ? { cluster, assignment } : {};
-    const after = { ...before, intent, ...stamp };
+    const binding = binds ? { cluster, assignment } : {};
+    const after = { ...before, intent, ...binding };
     this.machines.set(id, { ...after, ...normal(after) });
     return 'ok';
   }
@@ -103,9 +103,9 @@ export class FleetModel {
   clearIntent(id: string): void {
     const before = this.machines.get(id)!;
     if (before.intent === 0) return;
-    const unstamp =
+    const unbound =
       before.state === S.Idle || before.state === S.Speculative ? { cluster: '', assignment: null } : {};
-    this.machines.set(id, { ...before, intent: 0, ...unstamp });
+    this.machines.set(id, { ...before, intent: 0, ...unbound });
   }
 
   setFlag(id: string, flag: number, on: boolean): void {
@@ -160,7 +160,7 @@ function sorted(value: object): unknown {
     .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
 }
 
-function isStampOnly(state: number): boolean {
+function isAssignmentOnly(state: number): boolean {
   return state === S.Creating || state === S.Idle || state === S.Speculative;
 }
 
@@ -170,7 +170,7 @@ function endsBinding(from: number, to: number): boolean {
   return to === S.Deleting;
 }
 
-function findInvalid(machine: Machine, isStamp: boolean): boolean {
+function findInvalid(machine: Machine, isAssignment: boolean): boolean {
   const { state, host, assignment, cluster } = machine;
   return (
     machine.id === '' ||
@@ -180,7 +180,7 @@ function findInvalid(machine: Machine, isStamp: boolean): boolean {
     (NEEDS_HOST.includes(state) && host === null) ||
     (NO_HOST.includes(state) && host !== null) ||
     (NEEDS_CLUSTER.includes(state) && cluster === '') ||
-    (NO_CLUSTER.includes(state) && cluster !== '' && !isStamp) ||
+    (NO_CLUSTER.includes(state) && cluster !== '' && !isAssignment) ||
     (state === S.Failed && machine.lastError === '') ||
     (cluster === '' && normal(machine).assignment !== null) ||
     (assignment !== null && !Number.isInteger(assignment.priority))

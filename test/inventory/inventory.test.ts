@@ -123,7 +123,7 @@ describe('rows of numbers', () => {
 });
 
 describe('X1: intents', () => {
-  it('X1: Bootstrap and Provision stamp cluster and assignment at once, and unstamp if they lead to nothing', () => {
+  it('X1: Bootstrap and Provision assignment cluster and assignment at once, and unstamp if they lead to nothing', () => {
     for (const [intent, state] of [
       [Intent.Bootstrap, S.Idle],
       [Intent.Provision, S.Speculative],
@@ -142,7 +142,7 @@ describe('X1: intents', () => {
     }
   });
 
-  it('X1: a Bootstrap that starts keeps its stamp when it settles', () => {
+  it('X1: a Bootstrap that starts keeps its assignment when it settles', () => {
     const fleet = inventory();
     const slot = fleet.insert(machine(), 0, 1);
     fleet.setIntent(slot, Intent.Bootstrap, 'east', ASSIGNMENT);
@@ -171,9 +171,9 @@ describe('X1: intents', () => {
       for (const state of Object.values(S)) {
         const fleet = inventory();
         const slot = fleet.insert(inState(state), 0, 1);
-        const isStamped = intent === Intent.Bootstrap || intent === Intent.Provision;
+        const isAssigned = intent === Intent.Bootstrap || intent === Intent.Provision;
         const enqueue = () =>
-          fleet.setIntent(slot, intent, isStamped ? 'east' : '', isStamped ? ASSIGNMENT : null);
+          fleet.setIntent(slot, intent, isAssigned ? 'east' : '', isAssigned ? ASSIGNMENT : null);
         if (state === needed) expect(enqueue).not.toThrow();
         else expect(enqueue).toThrow(/takes no such action/);
         expect(fleet.columns.intent[slot]).toBe(state === needed ? intent : Intent.None);

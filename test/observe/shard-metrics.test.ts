@@ -184,7 +184,7 @@ describe('what is read at scrape time', () => {
     const metrics = metricsUnderTest();
     const counters = shardCounters({
       actionsDropped: 4,
-      rowsParked: 2,
+      rowsDeferred: 2,
       rollupsAccepted: 3,
       rollupsUnchanged: 9,
     });

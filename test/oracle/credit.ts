@@ -13,9 +13,9 @@ import {
   dollars,
   fits,
   inState,
+  isAssignedTo,
   isDrainingFor,
   isOrphan,
-  isStampedFor,
   type LiveNeed,
   stateOf,
   type Turn,
@@ -38,18 +38,18 @@ export function credit(cycle: Cycle): void {
 }
 
 /**
- * "walk first the machines stamped for this very need (cluster, fingerprint, group: Configured, Configuring, then Creating
+ * "walk first the machines assigned to this very need (cluster, fingerprint, group: Configured, Configuring, then Creating
  * and enqueued), then the cluster's other Configured, then its other Configuring machines, each part in keep order".
  * READING: five parts, each in keep order; Creating and enqueued are one part.
  * X11: a stuck machine is "no longer counted in A2".
  */
 function creditWalk(world: World, need: LiveNeed): WorldMachine[] {
   const ofCluster = world.machines.filter(
-    (machine) => machine.stamp?.cluster === need.cluster.id && !machine.stuck,
+    (machine) => machine.assignment?.cluster === need.cluster.id && !machine.stuck,
   );
   const part = (isOwn: boolean, state: MachineState) =>
     ofCluster
-      .filter((machine) => isStampedFor(machine.stamp, need) === isOwn && stateOf(machine) === state)
+      .filter((machine) => isAssignedTo(machine.assignment, need) === isOwn && stateOf(machine) === state)
       .sort(compareKeep);
   return [
     ...part(true, MachineState.Configured),
@@ -61,7 +61,7 @@ function creditWalk(world: World, need: LiveNeed): WorldMachine[] {
 }
 
 /**
- * The machines of A2's walk that the need could take. For a Same need "less those stamped for another live Same need" (A5).
+ * The machines of A2's walk that the need could take. For a Same need "less those assigned to another live Same need" (A5).
  * READING: a machine that has none of what the need wants is not creditable, nor acquirable.
  */
 function creditableMachines(cycle: Cycle, need: LiveNeed): WorldMachine[] {
@@ -71,13 +71,13 @@ function creditableMachines(cycle: Cycle, need: LiveNeed): WorldMachine[] {
   if (need.isFold) return machines.filter((machine) => !isOthersOwn(cycle, machine, need));
   if (need.sameKeys.length === 0) return machines;
   const otherGangs = cycle.needs.filter((other) => other.sameKeys.length > 0 && other.key !== need.key);
-  return machines.filter((machine) => !otherGangs.some((other) => isStampedFor(machine.stamp, other)));
+  return machines.filter((machine) => !otherGangs.some((other) => isAssignedTo(machine.assignment, other)));
 }
 
-/** OURS: a fold is credited none that is stamped for another live need (docs/adr/0039). */
+/** OURS: a fold is credited none that is assigned to another live need (docs/adr/0039). */
 function isOthersOwn(cycle: Cycle, machine: WorldMachine, fold: LiveNeed): boolean {
-  if (isStampedFor(machine.stamp, fold)) return false;
-  return cycle.needs.some((other) => isStampedFor(machine.stamp, other));
+  if (isAssignedTo(machine.assignment, fold)) return false;
+  return cycle.needs.some((other) => isAssignedTo(machine.assignment, other));
 }
 
 /** "subtract its capacity (never below zero per dimension); stop when nothing remains". OURS: of a fold, `countedOf`. */
@@ -195,8 +195,8 @@ function domainsOf(
     const capacityOf = (some: readonly WorldMachine[]) => sum(some.map((machine) => machine.capacity));
     const total = capacityOf(machines);
     const credits = machines.filter((machine) => creditable.includes(machine));
-    // READING: the gang's own are those of its creditable machines that are stamped for it.
-    const own = credits.filter((machine) => isStampedFor(machine.stamp, need));
+    // READING: the gang's own are those of its creditable machines that are assigned to it.
+    const own = credits.filter((machine) => isAssignedTo(machine.assignment, need));
     return {
       values: JSON.parse(name) as string[],
       machineCount: machines.length,
@@ -249,7 +249,7 @@ function keepOwnOutside(cycle: Cycle, turn: Turn): void {
   const configured = turn.credited.filter((machine) => stateOf(machine) === MachineState.Configured);
   if (covers(sum(configured.map((machine) => machine.capacity)), need.aggregate)) return;
   for (const machine of creditWalk(cycle.world, need)) {
-    const isOwn = isStampedFor(machine.stamp, need);
+    const isOwn = isAssignedTo(machine.assignment, need);
     if (!isOwn || isInDomain(machine, turn) || cycle.claims.has(machine.id)) continue;
     cycle.claims.set(machine.id, need);
   }

@@ -1,10 +1,10 @@
-/** Random machines: few types, prices and places; stamps for needs that live, that are gone, and for folds. */
+/** Random machines: few types, prices and places; assignments for needs that live, that are gone, and for folds. */
 import type { Random } from '../../src/base/random.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { CLUSTER_IDS, GIBIBYTE_UNITS, RACKS, randomNeed, TIERS, ZONES } from './generator-needs.ts';
 import { fingerprintOf, foldGroupOf, sameKeysOf, withoutSame } from './profile.ts';
-import type { Amounts, IntentKind, Stamp, World, WorldMachine, WorldNeed } from './world.ts';
+import type { Amounts, Assignment, IntentKind, World, WorldMachine, WorldNeed } from './world.ts';
 
 const S = MachineState;
 
@@ -56,7 +56,7 @@ export function randomMachine(
     probability: random.pick([0, 0, 0.1, 0.5]),
     capacity: { ...type.capacity },
     labels: randomLabels(random),
-    stamp: null,
+    assignment: null,
     stuck: false,
     backoff: random.chance(0.05),
     stateSinceMs: world.nowMs,
@@ -100,10 +100,11 @@ export function setState(world: World, machine: WorldMachine, state: MachineStat
     world.nowMs - random.pick([0, 10_000, 60_000, 60_001, 120_000, 600_000, 600_001, 900_000]);
   machine.drainFor = null;
   machine.foundDraining = false;
-  machine.stamp = isBound || (state === S.Failed && random.chance(0.5)) ? randomStamp(world, random) : null;
-  if (state === S.Creating && !random.chance(0.3)) machine.stamp = randomStamp(world, random);
+  machine.assignment =
+    isBound || (state === S.Failed && random.chance(0.5)) ? randomAssignment(world, random) : null;
+  if (state === S.Creating && !random.chance(0.3)) machine.assignment = randomAssignment(world, random);
   // M3: a Configuring machine may come without a cluster.
-  if (state === S.Configuring && random.chance(0.05)) machine.stamp = null;
+  if (state === S.Configuring && random.chance(0.05)) machine.assignment = null;
   if (state !== S.Draining) return;
   if (random.chance(0.5)) machine.drainFor = randomTarget(world, random);
   else machine.foundDraining = random.chance(0.5);
@@ -118,27 +119,27 @@ function setIntent(world: World, machine: WorldMachine, random: Random): void {
   };
   const intent = random.pick<IntentKind>(possible[machine.state] ?? ['none']);
   machine.intent = intent;
-  if (intent === 'bootstrap' || intent === 'provision') machine.stamp = randomStamp(world, random);
+  if (intent === 'bootstrap' || intent === 'provision') machine.assignment = randomAssignment(world, random);
   if (intent === 'preempt') machine.drainFor = randomTarget(world, random);
 }
 
 function randomTarget(world: World, random: Random): { cluster: string; fingerprint: string; group: string } {
-  const { cluster, fingerprint, group } = randomStamp(world, random);
+  const { cluster, fingerprint, group } = randomAssignment(world, random);
   return { cluster, fingerprint, group };
 }
 
 /** For a live need, for the fold it may join, for that with the empty group, for a need that is gone, or for an unknown one. */
-export function randomStamp(world: World, random: Random): Stamp {
+export function randomAssignment(world: World, random: Random): Assignment {
   const cluster = world.clusters.length > 0 ? random.pick(world.clusters) : null;
   const isDead = cluster === null || cluster.needs.length === 0 || random.chance(0.15);
   const need = isDead ? randomNeed(world, random) : random.pick(cluster.needs);
-  const stamp: Stamp = {
-    ...stampOf(need, random),
+  const assignment: Assignment = {
+    ...assignmentOf(need, random),
     cluster: cluster === null || random.chance(0.03) ? random.pick([...CLUSTER_IDS, 'nowhere']) : cluster.id,
   };
   if (random.chance(0.08)) {
     return {
-      ...stamp,
+      ...assignment,
       fingerprint: '',
       group: '',
       priority: 0,
@@ -147,10 +148,10 @@ export function randomStamp(world: World, random: Random): Stamp {
     };
   }
   // An assignment that survived a change of the demand: its values are those of the day it was made.
-  return random.chance(0.1) ? { ...stamp, priority: random.pick([0, 10, 500, 1_000]) } : stamp;
+  return random.chance(0.1) ? { ...assignment, priority: random.pick([0, 10, 500, 1_000]) } : assignment;
 }
 
-function stampOf(need: WorldNeed, random: Random): Omit<Stamp, 'cluster'> {
+function assignmentOf(need: WorldNeed, random: Random): Omit<Assignment, 'cluster'> {
   const { priority, interruptionPenalty, reclamationPenalty } = need;
   const values = { priority, interruptionPenalty, reclamationPenalty };
   if (sameKeysOf(need.requirements).length === 0 || random.chance(0.6)) {

@@ -71,7 +71,7 @@ function randomSibling(world: World, random: Random): WorldNeed {
   sibling.arrivalMs = fresh.arrivalMs;
   if (random.chance(0.2)) sibling.aggregate = randomAggregate(isGang, random);
   if (random.chance(0.2)) sibling.minUnit = fresh.minUnit;
-  // The profile that remains when it folds: with other Same keys, or as a plain need that owns the same stamps.
+  // The profile that remains when it folds: with other Same keys, or as a plain need that owns the same assignments.
   if (isGang && random.chance(0.2)) {
     const isPlain = random.chance(0.5);
     sibling.requirements = [...withoutSame(sibling.requirements), ...(isPlain ? [] : randomSame(random))];

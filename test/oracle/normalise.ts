@@ -4,9 +4,9 @@ import { covers, maximum, sum, wholeGangs } from './amounts.ts';
 import { fingerprintOf, foldGroupOf, matches, sameKeysOf, withoutSame } from './profile.ts';
 import {
   compareN4,
+  isAssignedTo,
   isDrainingFor,
   isOrphan,
-  isStampedFor,
   type LiveNeed,
   type OriginalNeed,
   stateOf,
@@ -81,7 +81,7 @@ function foldOf(members: OriginalNeed[]): LiveNeed {
 
 /**
  * "A need with a Same requirement needs no co-location if its whole aggregate and its min_unit fit one machine that matches
- * it […], and it holds no machine stamped with its own fingerprint and group (Creating, Configuring, Configured, enqueued, or
+ * it […], and it holds no machine assigned its own fingerprint and group (Creating, Configuring, Configured, enqueued, or
  * draining for it)." The first half is `gangsThatFit` being at least 1.
  * READING: a stuck machine is held too, since X11 takes it out of A2 and P6 only. OURS: none folds where a need has the fold's name
  * itself (docs/adr/0040).
@@ -90,7 +90,7 @@ function needsNoColocation(world: World, possible: readonly LiveNeed[], need: Or
   if (need.sameKeys.length === 0 || isNameTaken(foldOf([need]))) return false;
   const holds = world.machines.some(
     (machine) =>
-      isDrainingFor(machine, need) || (isHeld(machine) && isStampedFor(machine.stamp, alone(need))),
+      isDrainingFor(machine, need) || (isHeld(machine) && isAssignedTo(machine.assignment, alone(need))),
   );
   return !holds && gangsThatFit(world, possible, need) >= 1;
 }
@@ -110,7 +110,7 @@ function isHeld(machine: WorldMachine): boolean {
 
 /**
  * "members beyond the number of whole gangs that fit into those machines, in order N4, stay Same needs", where those
- * machines are "all Idle and Speculative ones, and the cluster's own that are stamped for the fold it would join", and A3's
+ * machines are "all Idle and Speculative ones, and the cluster's own that are assigned to the fold it would join", and A3's
  * orphans, which "A1 […] treat[s] as Idle".
  * READING: a free machine matches the need with its Same requirement: it has the key. OURS: of the fold's own it is enough
  * that they match the fold, which may take one without the key (docs/adr/0040). READING: back-off does not matter here
@@ -123,7 +123,7 @@ function gangsThatFit(world: World, possible: readonly LiveNeed[], need: Origina
   for (const machine of world.machines) {
     const state = stateOf(machine);
     const isFree = state === MachineState.Idle || state === MachineState.Speculative;
-    const isOwn = isHeld(machine) && isStampedFor(machine.stamp, fold);
+    const isOwn = isHeld(machine) && isAssignedTo(machine.assignment, fold);
     if (!isFree && !isOwn && !isOrphan(machine, possible)) continue;
     const { requirements } = isOwn ? fold : need;
     if (!matches(requirements, machine) || !covers(machine.capacity, need.minUnit)) continue;
@@ -134,7 +134,7 @@ function gangsThatFit(world: World, possible: readonly LiveNeed[], need: Origina
 
 /**
  * READING: which folds live is not known yet, and depends on which Creating machines are orphans. So here a Creating
- * machine is an orphan if it is stamped neither for an original need nor for a fold that a Same need of its cluster could
+ * machine is an orphan if it is assigned neither for an original need nor for a fold that a Same need of its cluster could
  * join, whether one joins or not. (A3 asks again, with the needs that do live.)
  */
 function possibleNeeds(originals: readonly OriginalNeed[]): LiveNeed[] {

@@ -173,10 +173,11 @@ it('generates valid worlds of every kind, small ones, and histories that keep th
     expect(originals.length).toBeLessThanOrEqual(NEEDS_MAX);
     expect(new Set(world.machines.map(({ id }) => id)).size).toBe(world.machines.length);
     expect(new Set(originals.map(({ key }) => key)).size).toBe(originals.length);
-    for (const { state, intent, stamp } of world.machines) {
-      if (state === MachineState.Configured || state === MachineState.Draining) expect(stamp).not.toBeNull();
+    for (const { state, intent, assignment } of world.machines) {
+      if (state === MachineState.Configured || state === MachineState.Draining)
+        expect(assignment).not.toBeNull();
       if (state === MachineState.Idle || state === MachineState.Speculative) {
-        expect(stamp !== null).toBe(intent === 'bootstrap' || intent === 'provision');
+        expect(assignment !== null).toBe(intent === 'bootstrap' || intent === 'provision');
       }
     }
     for (const cluster of world.clusters) if (!cluster.reported) expect(cluster.needs).toEqual([]);
@@ -184,7 +185,7 @@ it('generates valid worlds of every kind, small ones, and histories that keep th
     kinds.spans += needs.filter((need) => need.sameKeys.length > 0).length;
     kinds.parked += decide(world).verdicts.filter((verdict) => verdict.parked).length;
     kinds.orphans += world.machines.filter(
-      (one) => one.state === MachineState.Creating && one.stamp === null,
+      (one) => one.state === MachineState.Creating && one.assignment === null,
     ).length;
     kinds.drains += world.machines.filter((one) => one.drainFor !== null || one.foundDraining).length;
     kinds.empty += world.machines.length === 0 || originals.length === 0 ? 1 : 0;

@@ -136,12 +136,12 @@ function candidates(cycle: Cycle, { need }: Turn): WorldMachine[] {
 
 /** N6: "until a cluster has reported once since start, nothing of it is reclaimed". */
 export function isPastGate(world: World, machine: WorldMachine): boolean {
-  return world.clusters.some((cluster) => cluster.id === machine.stamp?.cluster && cluster.reported);
+  return world.clusters.some((cluster) => cluster.id === machine.assignment?.cluster && cluster.reported);
 }
 
-/** P1: "a machine's priority is that of the need that claims it in this cycle, else its stamp; […] a missing stamp value is 0". */
+/** P1: "a machine's priority is that of the need that claims it in this cycle, else its assignment; […] a missing assignment value is 0". */
 function priorityOf(cycle: Cycle, machine: WorldMachine): number {
-  return cycle.claims.get(machine.id)?.priority ?? machine.stamp?.priority ?? 0;
+  return cycle.claims.get(machine.id)?.priority ?? machine.assignment?.priority ?? 0;
 }
 
 const DRAIN_SECONDS = 30;
@@ -152,8 +152,8 @@ const DRAIN_SECONDS = 30;
  */
 function scoreOf(cycle: Cycle, need: LiveNeed, machine: WorldMachine): number {
   const gap = need.priority - priorityOf(cycle, machine);
-  const interruptionUsd = Math.max(0.01, dollars(machine.stamp?.interruptionPenalty));
-  const reclamationUsd = Math.max(0.01, dollars(machine.stamp?.reclamationPenalty));
+  const interruptionUsd = Math.max(0.01, dollars(machine.assignment?.interruptionPenalty));
+  const reclamationUsd = Math.max(0.01, dollars(machine.assignment?.reclamationPenalty));
   return (
     gap * 1.0 +
     (1 / Math.max(1, DRAIN_SECONDS)) * 0.1 +
@@ -173,7 +173,7 @@ function emit(cycle: Cycle, need: LiveNeed, victim: WorldMachine): void {
   cycle.actions.push({
     kind: 'Preempt',
     machine: victim.id,
-    cluster: victim.stamp?.cluster ?? '',
+    cluster: victim.assignment?.cluster ?? '',
     forCluster: need.cluster.id,
     fingerprint: need.fingerprint,
     group: need.group,

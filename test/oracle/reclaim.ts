@@ -18,13 +18,16 @@ export function reclaim(cycle: Cycle): void {
     .filter((machine) => !cycle.claims.has(machine.id) && !preempted.has(machine.id))
     .filter((machine) => isPastGate(cycle.world, machine) && !machine.backoff)
     .sort((left, right) =>
-      firstDifference(compareBytes(left.stamp!.cluster, right.stamp!.cluster), compareKeep(left, right)),
+      firstDifference(
+        compareBytes(left.assignment!.cluster, right.assignment!.cluster),
+        compareKeep(left, right),
+      ),
     );
   for (const machine of excess) {
     cycle.actions.push({
       kind: 'Reclaim',
       machine: machine.id,
-      cluster: machine.stamp!.cluster,
+      cluster: machine.assignment!.cluster,
       forCluster: '',
       fingerprint: '',
       group: '',

@@ -14,7 +14,7 @@ import {
 } from './generator-machines.ts';
 import { addNeed, randomAggregate, randomMinUnit, ZONES } from './generator-needs.ts';
 import { sameKeysOf } from './profile.ts';
-import type { OracleAction, OracleResult, Stamp, World, WorldMachine } from './world.ts';
+import type { Assignment, OracleAction, OracleResult, World, WorldMachine } from './world.ts';
 
 const S = MachineState;
 
@@ -42,11 +42,11 @@ function enqueue(world: World, action: OracleAction): void {
   switch (action.kind) {
     case 'Bootstrap':
       machine.intent = 'bootstrap';
-      machine.stamp = stampFrom(cluster, fingerprint, group);
+      machine.assignment = assignmentFrom(cluster, fingerprint, group);
       return;
     case 'Provision':
       machine.intent = 'provision';
-      machine.stamp = stampFrom(cluster, fingerprint, group);
+      machine.assignment = assignmentFrom(cluster, fingerprint, group);
       return;
     case 'Preempt':
       machine.intent = 'preempt';
@@ -61,7 +61,7 @@ function enqueue(world: World, action: OracleAction): void {
 }
 
 /** A fingerprint begins with the values that an assignment keeps (N2). */
-function stampFrom(cluster: string, fingerprint: string, group: string): Stamp {
+function assignmentFrom(cluster: string, fingerprint: string, group: string): Assignment {
   const [, priority, interruptionPenalty, reclamationPenalty] = /^p=(-?\d+)\|ipb=(\d+)\|rpb=(\d+)\|/
     .exec(fingerprint)!
     .map(Number) as [number, number, number, number];
@@ -81,7 +81,7 @@ function settle(world: World, machine: WorldMachine, random: Random): void {
   }
   const target: Partial<Record<MachineState, MachineState>> = {
     [S.Creating]: S.Idle,
-    [S.Configuring]: random.chance(0.1) || machine.stamp === null ? S.Idle : S.Configured,
+    [S.Configuring]: random.chance(0.1) || machine.assignment === null ? S.Idle : S.Configured,
     [S.Draining]: S.Idle,
     [S.Deleting]: S.Speculative,
   };
@@ -96,7 +96,7 @@ function moveTo(world: World, machine: WorldMachine, state: MachineState): void 
   machine.intent = 'none';
   machine.stuck = false;
   machine.stateSinceMs = world.nowMs;
-  if (state === S.Idle || state === S.Speculative || state === S.Deleting) machine.stamp = null;
+  if (state === S.Idle || state === S.Speculative || state === S.Deleting) machine.assignment = null;
   if (state === S.Draining) return;
   machine.drainFor = null;
   machine.foundDraining = false;
@@ -202,8 +202,8 @@ const EVENTS: readonly ((world: World, random: Random) => void)[] = [
  */
 function restart(world: World): void {
   for (const machine of world.machines) {
-    if (machine.intent !== 'none' && machine.state !== S.Configured) machine.stamp = null;
-    if (machine.state === S.Creating) machine.stamp = null;
+    if (machine.intent !== 'none' && machine.state !== S.Configured) machine.assignment = null;
+    if (machine.state === S.Creating) machine.assignment = null;
     machine.intent = 'none';
     machine.stuck = false;
     machine.backoff = false;

@@ -5,8 +5,8 @@ import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
 import {
   type Cycle,
   fits,
+  isAssignedTo,
   isDrainingFor,
-  isStampedFor,
   type OriginalNeed,
   stateOf,
   type Turn,
@@ -28,7 +28,7 @@ export function parkingAfter(cycle: Cycle): Map<string, number> {
     if (turn.acquired.length > 0) continue;
     const isComing = cycle.world.machines.some(
       (machine) =>
-        (stateOf(machine) === MachineState.Creating && isStampedFor(machine.stamp, need)) ||
+        (stateOf(machine) === MachineState.Creating && isAssignedTo(machine.assignment, need)) ||
         (isDrainingFor(machine, need) && !machine.stuck),
     );
     if (isComing) continue;

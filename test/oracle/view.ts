@@ -9,9 +9,9 @@ import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
 import { matches, type Profile } from './profile.ts';
 import {
   type Amounts,
+  type Assignment,
   needKey,
   type OracleAction,
-  type Stamp,
   type World,
   type WorldCluster,
   type WorldMachine,
@@ -80,7 +80,7 @@ export interface Cycle {
 }
 
 /**
- * X1: "From enqueue on it counts in every rule as what it will be: Bootstrap and Provision as Creating, stamped;
+ * X1: "From enqueue on it counts in every rule as what it will be: Bootstrap and Provision as Creating, assigned;
  * Reclaim and Preempt as Draining; Delete as Deleting."
  */
 export function stateOf(machine: WorldMachine): MachineState {
@@ -133,7 +133,10 @@ export function compareA3(left: LiveNeed, right: LiveNeed): number {
 export function compareKeep(left: WorldMachine, right: WorldMachine): number {
   return firstDifference(
     compareNumbers(left.price, right.price),
-    compareNumbers(dollars(right.stamp?.reclamationPenalty), dollars(left.stamp?.reclamationPenalty)),
+    compareNumbers(
+      dollars(right.assignment?.reclamationPenalty),
+      dollars(left.assignment?.reclamationPenalty),
+    ),
     compareBytes(left.id, right.id),
   );
 }
@@ -147,13 +150,13 @@ export function byId(left: WorldMachine, right: WorldMachine): number {
   return compareBytes(left.id, right.id);
 }
 
-/** Whether the stamp names this very need. A fold: "machines with its fingerprint and the empty group are its own too". */
-export function isStampedFor(stamp: Stamp | null, need: LiveNeed): boolean {
+/** Whether the assignment names this very need. A fold: "machines with its fingerprint and the empty group are its own too". */
+export function isAssignedTo(assignment: Assignment | null, need: LiveNeed): boolean {
   return (
-    stamp !== null &&
-    stamp.cluster === need.cluster.id &&
-    stamp.fingerprint === need.fingerprint &&
-    (stamp.group === need.group || (need.ownsEmptyGroup && stamp.group === ''))
+    assignment !== null &&
+    assignment.cluster === need.cluster.id &&
+    assignment.fingerprint === need.fingerprint &&
+    (assignment.group === need.group || (need.ownsEmptyGroup && assignment.group === ''))
   );
 }
 
@@ -186,9 +189,10 @@ export function canTake(cycle: Cycle, machine: WorldMachine, need: LiveNeed, rem
   return !cycle.claims.has(machine.id) && fits(machine, need) && hasSomeOf(machine.capacity, remaining);
 }
 
-/** A3: "Creating machines stamped for no live need (found after a restart, or their need is gone)". */
+/** A3: "Creating machines assigned to no live need (found after a restart, or their need is gone)". */
 export function isOrphan(machine: WorldMachine, liveNeeds: readonly LiveNeed[]): boolean {
   return (
-    stateOf(machine) === MachineState.Creating && !liveNeeds.some((need) => isStampedFor(machine.stamp, need))
+    stateOf(machine) === MachineState.Creating &&
+    !liveNeeds.some((need) => isAssignedTo(machine.assignment, need))
   );
 }

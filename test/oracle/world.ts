@@ -39,7 +39,7 @@ export interface Spread {
   whenUnsatisfiable: WhenUnsatisfiable;
 }
 
-export interface Stamp {
+export interface Assignment {
   cluster: string;
   /** '' = unknown. */
   fingerprint: string;
@@ -56,7 +56,7 @@ export type IntentKind = 'none' | 'bootstrap' | 'provision' | 'reclaim' | 'preem
 export interface WorldMachine {
   id: string;
   state: MachineState;
-  /** X1: an enqueued action. Counts as Creating (stamped), Draining or Deleting. */
+  /** X1: an enqueued action. Counts as Creating (assigned), Draining or Deleting. */
   intent: IntentKind;
   instanceType: string;
   zone: string;
@@ -65,8 +65,8 @@ export interface WorldMachine {
   probability: number;
   capacity: Amounts;
   labels: Record<string, string>;
-  /** For Creating, Configuring, Configured, Draining and enqueued ones; a bound machine always has `stamp.cluster`. */
-  stamp: Stamp | null;
+  /** For Creating, Configuring, Configured, Draining and enqueued ones; a bound machine always has `assignment.cluster`. */
+  assignment: Assignment | null;
   /** X11. */
   stuck: boolean;
   /** X12: the machine or its offering. */

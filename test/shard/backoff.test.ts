@@ -54,9 +54,9 @@ describe('X12: the back-off of an offering', () => {
     const free = inventory.find('other');
     expect(inventory.hasFlag(barred, Flag.Backoff)).toBe(true);
     const nowMs = fixture.world.time.nowMs();
-    changes.hear(barred, { ...inventory.get(barred), zone: 'z3' }, 'read', nowMs);
+    changes.observe(barred, { ...inventory.get(barred), zone: 'z3' }, 'read', nowMs);
     expect(inventory.hasFlag(barred, Flag.Backoff)).toBe(false);
-    changes.hear(free, { ...inventory.get(free), zone: 'z1' }, 'read', nowMs);
+    changes.observe(free, { ...inventory.get(free), zone: 'z1' }, 'read', nowMs);
     expect(backoffs.ofOffering(free)).not.toBeNull();
     expect(inventory.hasFlag(free, Flag.Backoff)).toBe(true);
   });

@@ -182,7 +182,7 @@ describe('X8: when a provider does not say what became of a call', () => {
     fixture.world.network.isDown = false;
     await fixture.run(15);
     expect(fixture.known('m')).toBe('Speculative');
-    expect(fixture.shard.counters.wordsConfirmed).toBe(1);
+    expect(fixture.shard.counters.observationsConfirmed).toBe(1);
     const slot = fixture.shard.inventory.find('m');
     expect(fixture.shard.inventory.hasFlag(slot, Flag.Backoff)).toBe(true);
     await fixture.run(40);

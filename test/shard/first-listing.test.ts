@@ -260,7 +260,7 @@ describe('a first listing in parts', () => {
     expect(world.listings).toMatchObject([
       { listedCount: 40, newCount: 40, changedCount: 0, parkedCount: 0, doubtedCount: 0 },
     ]);
-    expect(world.shard.counters).toMatchObject({ rowsNew: 40, rowsChanged: 0, wordsConfirmed: 0 });
+    expect(world.shard.counters).toMatchObject({ rowsNew: 40, rowsChanged: 0, observationsConfirmed: 0 });
     expect(world.reads).toEqual([]);
     expect(world.get('m-00').pricePerHourUsd).toBe(8);
     expect(world.get('m-01')).toMatchObject({ state: S.Configured, cluster: 'c7' });

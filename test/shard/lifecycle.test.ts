@@ -1,6 +1,6 @@
 /** The whole way of a machine, with synchronous and asynchronous providers, asserted on the provider's own record. */
 import { describe, expect, it } from 'vitest';
-import { STAMP_KEYS } from '../../src/machine/assignment-keys.ts';
+import { ASSIGNMENT_KEYS } from '../../src/machine/assignment-keys.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import { Fixture, machine, machines, need, PROVIDERS, S } from './fixture.ts';
 
@@ -116,11 +116,11 @@ describe('what a bound machine carries', () => {
     await fixture.run(15);
     const read = fixture.world.provider.get({ id: 'm' });
     expect(read.kind === 'ok' && read.value.shardMetadata).toEqual({
-      [STAMP_KEYS.priority]: '1000',
-      [STAMP_KEYS.interruptionPenalty]: '0',
-      [STAMP_KEYS.reclamationPenalty]: '0',
-      [STAMP_KEYS.fingerprint]: 'p=1000|ipb=1|rpb=1|reqs=node.kubernetes.io/instance-type:1:a;|spr=',
-      [STAMP_KEYS.group]: '',
+      [ASSIGNMENT_KEYS.priority]: '1000',
+      [ASSIGNMENT_KEYS.interruptionPenalty]: '0',
+      [ASSIGNMENT_KEYS.reclamationPenalty]: '0',
+      [ASSIGNMENT_KEYS.fingerprint]: 'p=1000|ipb=1|rpb=1|reqs=node.kubernetes.io/instance-type:1:a;|spr=',
+      [ASSIGNMENT_KEYS.group]: '',
     });
   });
 });

@@ -51,7 +51,7 @@ describe('O3: what clusters are told', () => {
     const slot = shard.inventory.find('m');
     const told: NodeState[] = [];
     operators.nodeLeft = (node) => told.push(node);
-    shard.changes.hear(slot, { ...shard.inventory.get(slot), cluster: 'c2' }, 'read', 0);
+    shard.changes.observe(slot, { ...shard.inventory.get(slot), cluster: 'c2' }, 'read', 0);
     // Configured would say that it is still c1's, and nothing would ever take that back.
     expect(told).toMatchObject([{ machineId: 'm', clusterId: 'c1', state: S.Idle, lastError: '' }]);
     await fixture.run(1);
@@ -127,7 +127,7 @@ describe('S2: doubts', () => {
     };
     await fixture.run(20);
     expect(fixture.truth()).toEqual({ Configured: 300 });
-    expect(fixture.shard.counters).toMatchObject({ wordsConfirmed: 0, wordsDropped: 300 });
+    expect(fixture.shard.counters).toMatchObject({ observationsConfirmed: 0, observationsDiscarded: 300 });
     expect(fixture.shard.changes.doubtCount).toBe(0);
   });
 });

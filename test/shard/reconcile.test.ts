@@ -98,7 +98,7 @@ describe('S2: the provider’s word', () => {
         to: S.Speculative,
       }),
     );
-    expect(fixture.shard.counters.wordsConfirmed).toBe(1);
+    expect(fixture.shard.counters.observationsConfirmed).toBe(1);
     await fixture.run(15);
     expect(fixture.truth()).toEqual({ Configured: 1 }); // bound anew: demand is still there
   });
@@ -114,7 +114,7 @@ describe('S2: the provider’s word', () => {
       lies-- > 0 ? encode('MachineList', { machines: [lie] }) : bytes;
     await fixture.run(10);
     expect(fixture.known('m')).toBe('Configured');
-    expect(fixture.shard.counters).toMatchObject({ wordsConfirmed: 0, wordsDropped: 1 });
+    expect(fixture.shard.counters).toMatchObject({ observationsConfirmed: 0, observationsDiscarded: 1 });
     expect(fixture.asked('configure')).toHaveLength(1);
   });
 
@@ -133,7 +133,7 @@ describe('S2: the provider’s word', () => {
         : listing;
     await fixture.run(10);
     expect(fixture.known('m-0000')).toBe('Configuring');
-    expect(fixture.shard.counters.wordsDropped).toBe(2);
+    expect(fixture.shard.counters.observationsDiscarded).toBe(2);
     await fixture.run(30);
     expect(fixture.known('m-0000')).toBe('Configured');
     expect(fixture.world.provider.ledger.count('configure')).toBe(2);
@@ -154,7 +154,7 @@ describe('S2: the provider’s word', () => {
     }
     await fixture.run(25);
     expect(fixture.asked('get').length).toBe(reads);
-    expect(fixture.shard.counters.wordsConfirmed).toBe(300);
+    expect(fixture.shard.counters.observationsConfirmed).toBe(300);
     expect(fixture.known('m-0000')).toBe('Speculative');
   });
 

@@ -6,31 +6,31 @@
 import type { VectorTable } from '../../base/vectors.ts';
 import type { ProfileTable } from '../../needs/profiles.ts';
 import { ActionKind, type ActionList, type ActionNeed } from '../actions.ts';
-import { Mark, type NeedColumns, NeedKind } from '../demand/engine-needs.ts';
-import { type Filter, type Filters, Look } from '../supply/filters.ts';
+import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
+import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Supply } from '../supply/supply.ts';
 import type { GangRules, Gangs } from './gangs.ts';
-import { Walk, type WalkContext } from './scan.ts';
+import { Scan, type ScanContext } from './scan.ts';
 import { bindingSpread, Spreading } from './spread.ts';
 import type { UnmetNeeds } from './unmet.ts';
 
 export class Acquisition {
-  readonly #context: WalkContext;
+  readonly #context: ScanContext;
   readonly #fleet: Fleet;
   readonly #filters: Filters;
   readonly #supply: Supply;
   readonly #vectors: VectorTable;
   readonly #profiles: ProfileTable;
-  readonly #needs: NeedColumns;
+  readonly #needs: EngineNeeds;
   readonly #gangs: Gangs;
   readonly #rules: GangRules;
-  readonly #walk: Walk;
+  readonly #scan: Scan;
 
   constructor(
-    context: WalkContext,
+    context: ScanContext,
     profiles: ProfileTable,
-    needs: NeedColumns,
+    needs: EngineNeeds,
     gangs: Gangs,
     rules: GangRules,
   ) {
@@ -43,7 +43,7 @@ export class Acquisition {
     this.#needs = needs;
     this.#gangs = gangs;
     this.#rules = rules;
-    this.#walk = new Walk(context);
+    this.#scan = new Scan(context);
   }
 
   run(unmet: UnmetNeeds, actions: ActionList): void {
@@ -68,17 +68,17 @@ export class Acquisition {
     if (isGang && needs.domain[need] === 0) return;
     const domains = isGang ? this.#gangs.domains.ofGang(need) : null;
     const penalty = needs.interruptionPenalty[need]!;
-    const walk = this.#walk.open(filter, penalty, isGang ? need + 1 : 0, domains, needs.domain[need]!);
+    const scan = this.#scan.open(filter, penalty, isGang ? need + 1 : 0, domains, needs.domain[need]!);
     const served = actionNeed(needs, this.#fleet, need);
-    for (let slot = walk.peek(); slot !== 0; slot = walk.peek()) {
+    for (let slot = scan.peek(); slot !== 0; slot = scan.peek()) {
       const left = this.#subtract(unmet, entry, slot);
       if (left < 0) {
-        walk.skipFamily();
+        scan.skipFamily();
         continue;
       }
       this.#take(unmet, entry, slot, actions, served);
       if (left === 0) return;
-      walk.skip();
+      scan.skip();
     }
   }
 
@@ -92,18 +92,18 @@ export class Acquisition {
     const filter = this.#filters.get(this.#needs.filter[need]!);
     const spreading = this.#beginSpread(need, filter, spread);
     unmet.spreading.set(entry, spreading);
-    const walks = this.#walksByDomain(filter, this.#needs.interruptionPenalty[need]!, spreading);
+    const scans = this.#scansByDomain(filter, this.#needs.interruptionPenalty[need]!, spreading);
     const served = actionNeed(this.#needs, this.#fleet, need);
     let left = 1;
     while (left > 0) {
-      const best = this.#bestHead(unmet, entry, walks, spreading);
+      const best = this.#bestHead(unmet, entry, scans, spreading);
       if (best === 0) return;
-      const walk = walks.get(best)!;
-      const slot = walk.peek();
+      const scan = scans.get(best)!;
+      const slot = scan.peek();
       left = this.#subtract(unmet, entry, slot);
       this.#take(unmet, entry, slot, actions, served);
       spreading.count(best);
-      walk.skip();
+      scan.skip();
     }
   }
 
@@ -116,52 +116,52 @@ export class Acquisition {
       spreading.open(domains.ofSlot(slot));
       spreading.count(domains.ofSlot(slot));
     }
-    const isCoarse = domains.look === Look.Family && filter.look === Look.Family;
+    const isCoarse = domains.matchLevel === MatchLevel.Family && filter.matchLevel === MatchLevel.Family;
     for (const family of filter.families) {
       const orphans = orphanList[family] ?? 0;
       if (isCoarse) {
-        const free = families.free[family]! + (orphans === 0 ? 0 : byId.length(orphans));
-        if (free > this.#supply.taken[family]!) spreading.open(domains.ofFamily(family));
+        const unassigned = families.unassigned[family]! + (orphans === 0 ? 0 : byId.length(orphans));
+        if (unassigned > this.#supply.taken[family]!) spreading.open(domains.ofFamily(family));
         continue;
       }
-      const openIfFree = (slot: number): void => {
+      const openIfUnassigned = (slot: number): void => {
         if (this.#supply.takenBy[slot] !== 0 || !this.#filters.admitsSlot(filter, slot)) return;
         spreading.open(domains.ofSlot(slot));
       };
       for (const one of families.shapesOf(family))
-        if (families.freeIn[one]! > 0) this.#fleet.forEachFree(one, openIfFree);
+        if (families.unassignedIn[one]! > 0) this.#fleet.forEachUnassigned(one, openIfUnassigned);
       if (orphans === 0) continue;
-      for (let at = byId.first(orphans); at !== 0; at = byId.next(at)) openIfFree(byId.slotAt(at));
+      for (let at = byId.first(orphans); at !== 0; at = byId.next(at)) openIfUnassigned(byId.slotAt(at));
     }
     return spreading;
   }
 
-  #walksByDomain(filter: Filter, penalty: number, { domains }: Spreading): Map<number, Walk> {
-    const walks = new Map<number, Walk>();
-    if (domains.look === Look.Family) {
+  #scansByDomain(filter: Filter, penalty: number, { domains }: Spreading): Map<number, Scan> {
+    const scans = new Map<number, Scan>();
+    if (domains.matchLevel === MatchLevel.Family) {
       for (const family of filter.families) {
         const domain = domains.ofFamily(family);
-        if (domain === 0 || this.#fleet.families.open[family] === 0 || walks.has(domain)) continue;
-        walks.set(domain, new Walk(this.#context).open(filter, penalty, 0, domains, domain));
+        if (domain === 0 || this.#fleet.families.open[family] === 0 || scans.has(domain)) continue;
+        scans.set(domain, new Scan(this.#context).open(filter, penalty, 0, domains, domain));
       }
     } else {
       for (const [domain, arrays] of this.#context.collectByDomain(filter, domains)) {
-        walks.set(domain, new Walk(this.#context).open(filter, penalty, 0, domains, domain, arrays));
+        scans.set(domain, new Scan(this.#context).open(filter, penalty, 0, domains, domain, arrays));
       }
     }
-    return walks;
+    return scans;
   }
 
   /** The domain whose head is taken next: orphans by id, then Idle and Speculative by cost, domain, id. */
-  #bestHead(unmet: UnmetNeeds, entry: number, walks: Map<number, Walk>, spreading: Spreading): number {
+  #bestHead(unmet: UnmetNeeds, entry: number, scans: Map<number, Scan>, spreading: Spreading): number {
     const { idRank } = this.#fleet.inventory.columns;
     let best = 0;
     let bestSlot = 0;
-    for (const [domain, walk] of walks) {
+    for (const [domain, scan] of scans) {
       if (!spreading.allows(domain)) continue;
-      const slot = this.#usefulHead(unmet, entry, walk);
+      const slot = this.#usefulHead(unmet, entry, scan);
       if (slot === 0) {
-        walks.delete(domain);
+        scans.delete(domain);
         continue;
       }
       if (best === 0) {
@@ -172,11 +172,11 @@ export class Acquisition {
       const kind = HEAD_RANK[this.#fleet.role[slot]!]!;
       let order = kind - HEAD_RANK[this.#fleet.role[bestSlot]!]!;
       if (order === 0 && kind > 0) {
-        const bestCost = walks.get(best)!.costUsd;
+        const bestCost = scans.get(best)!.costUsd;
         order =
-          walk.costUsd === bestCost
+          scan.costUsd === bestCost
             ? spreading.domains.compare(domain, best)
-            : walk.costUsd < bestCost
+            : scan.costUsd < bestCost
               ? -1
               : 1;
       }
@@ -189,17 +189,17 @@ export class Acquisition {
   }
 
   /** The first machine of a walk that has something of what remains. */
-  #usefulHead(unmet: UnmetNeeds, entry: number, walk: Walk): number {
+  #usefulHead(unmet: UnmetNeeds, entry: number, scan: Scan): number {
     const { shape, families } = this.#fleet;
     const { start, length, dims } = this.#vectors;
     const aggregate = this.#needs.aggregate[unmet.need[entry]!]!;
-    for (let slot = walk.peek(); slot !== 0; slot = walk.peek()) {
+    for (let slot = scan.peek(); slot !== 0; slot = scan.peek()) {
       const family = families.familyOf[shape[slot]!]!;
       for (let index = 0; index < length[aggregate]!; index++) {
         if (unmet.rest[entry * unmet.width + index] === 0) continue;
         if (families.unitsOf(family, dims[start[aggregate]! + index]!) > 0) return slot;
       }
-      walk.skipFamily();
+      scan.skipFamily();
     }
     return 0;
   }
@@ -231,12 +231,12 @@ HEAD_RANK[Role.Idle] = 1;
 HEAD_RANK[Role.Speculative] = 2;
 
 /** What an action says of the need that it serves. */
-export function actionNeed(needs: NeedColumns, fleet: Fleet, need: number): ActionNeed {
-  const stamp = needs.stamp[need]!;
+export function actionNeed(needs: EngineNeeds, fleet: Fleet, need: number): ActionNeed {
+  const assignment = needs.assignment[need]!;
   return {
     cluster: needs.cluster[need]!,
-    fingerprint: fleet.stamps.fingerprint[stamp]!,
-    group: fleet.stamps.group[stamp]!,
+    fingerprint: fleet.assignments.fingerprint[assignment]!,
+    group: fleet.assignments.group[assignment]!,
     priority: needs.priority[need]!,
     interruptionPenalty: needs.interruptionPenalty[need]!,
     reclamationPenalty: needs.reclamationPenalty[need]!,

@@ -2,27 +2,27 @@
  * Claims of credit: which need of its cluster a machine counts for. Each need's machines form a ring
  * through the fleet's claim columns, so that taking and releasing one machine costs nothing but itself.
  * A change of hands tells whom it concerns: the need that loses a machine, and the gang that the machine
- * is stamped for, must be looked at again.
+ * is assigned to, must be looked at again.
  */
 
 import { columnU32 } from '../columns/columns.ts';
 import type { ClusterState } from '../demand/cluster-state.ts';
-import { Mark, MIXED, type NeedColumns, NeedKind } from '../demand/engine-needs.ts';
+import { type EngineNeeds, Mark, MIXED, NeedKind } from '../demand/engine-needs.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 
 export class Claims {
   readonly #fleet: Fleet;
-  readonly #needs: NeedColumns;
+  readonly #needs: EngineNeeds;
   /** By slot: the last walk that took it or found it taken. */
-  readonly #walkedIn: Uint32Array;
-  #walk = 0;
+  readonly #scannedIn: Uint32Array;
+  #scan = 0;
   #heldCount = 0;
   #changeCount = 0;
 
-  constructor(fleet: Fleet, needs: NeedColumns) {
+  constructor(fleet: Fleet, needs: EngineNeeds) {
     this.#fleet = fleet;
     this.#needs = needs;
-    this.#walkedIn = columnU32(fleet.role.length);
+    this.#scannedIn = columnU32(fleet.role.length);
   }
 
   /** What the cluster's gangs counted there no longer holds: a machine or a need changed, or a machine changed hands. */
@@ -34,10 +34,10 @@ export class Claims {
    * Begins to credit a need again. It keeps its machines meanwhile, `hold`s each one that it would take, and gives up
    * the others at the end: most walks find what was there before, and then nothing changes hands.
    */
-  beginWalk(): void {
-    if (++this.#walk > 0xffff_ffff) {
-      this.#walkedIn.fill(0);
-      this.#walk = 1;
+  beginScan(): void {
+    if (++this.#scan > 0xffff_ffff) {
+      this.#scannedIn.fill(0);
+      this.#scan = 1;
     }
     this.#heldCount = 0;
   }
@@ -49,25 +49,25 @@ export class Claims {
 
   /** Whether this walk took the machine already. */
   isHeld(slot: number): boolean {
-    return this.#walkedIn[slot] === this.#walk;
+    return this.#scannedIn[slot] === this.#scan;
   }
 
   /** The need at `index` takes the machine, or goes on having it. */
   hold(cluster: ClusterState, index: number, slot: number): void {
-    this.#walkedIn[slot] = this.#walk;
+    this.#scannedIn[slot] = this.#scan;
     this.#heldCount++;
     if (this.#fleet.claim[slot] !== index + 1) this.take(cluster, index, slot);
   }
 
   /** Ends a walk: what the need had and did not hold is let go, which is news for the needs after it. */
-  endWalk(cluster: ClusterState, index: number): void {
+  endScan(cluster: ClusterState, index: number): void {
     const needs = this.#needs;
     const need = cluster.needStart + index;
     if (needs.claimCount[need] === this.#heldCount) return;
     const { nextClaim } = this.#fleet;
     for (let slot = needs.firstClaim[need]!; slot !== 0; ) {
       const next = nextClaim[slot]!;
-      if (this.#walkedIn[slot] !== this.#walk) this.letGo(cluster, index, slot);
+      if (this.#scannedIn[slot] !== this.#scan) this.letGo(cluster, index, slot);
       slot = next;
     }
   }
@@ -75,8 +75,8 @@ export class Claims {
   /** The need at `index` gives a machine up, which is news for the needs after it. */
   letGo(cluster: ClusterState, index: number, slot: number): void {
     this.release(cluster, slot);
-    cluster.fresh.push(slot);
-    const gang = this.#fleet.stamps.gang[this.#fleet.stamp[slot]!]!;
+    cluster.newlyAvailable.push(slot);
+    const gang = this.#fleet.assignments.gang[this.#fleet.assignment[slot]!]!;
     if (gang > index + 1) this.#needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
   }
 
@@ -88,7 +88,7 @@ export class Claims {
 
   /** Gives a machine to the need at `index`; a later need that had it will be credited again. */
   take(cluster: ClusterState, index: number, slot: number): void {
-    const { claim, nextClaim, previousClaim, stamp, stamps } = this.#fleet;
+    const { claim, nextClaim, previousClaim, assignment, assignments } = this.#fleet;
     const needs = this.#needs;
     if (claim[slot] !== 0) this.takeAway(cluster, slot, false);
     const need = cluster.needStart + index;
@@ -102,7 +102,7 @@ export class Claims {
     this.changed(cluster);
     if (this.#fleet.role[slot] === Role.Configured) cluster.claimedConfiguredCount++;
     this.#fleet.victims.mark(slot);
-    const gang = stamps.gang[stamp[slot]!]!;
+    const gang = assignments.gang[assignment[slot]!]!;
     if (gang > index + 1) needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
   }
 
@@ -120,7 +120,7 @@ export class Claims {
     this.release(cluster, slot);
   }
 
-  /** Appends the machines of a need that are not stamped for it. */
+  /** Appends the machines of a need that are not assigned to it. */
   collectForeign(need: number, out: number[]): void {
     let count = this.#needs.claimCount[need]! - this.#needs.ownCount[need]!;
     for (
@@ -135,8 +135,11 @@ export class Claims {
   }
 
   #isOwn(need: number, slot: number): boolean {
-    const stamp = this.#fleet.stamp[slot]!;
-    return stamp !== 0 && (stamp === this.#needs.stamp[need] || stamp === this.#needs.plainStamp[need]);
+    const assignment = this.#fleet.assignment[slot]!;
+    return (
+      assignment !== 0 &&
+      (assignment === this.#needs.assignment[need] || assignment === this.#needs.plainAssignment[need])
+    );
   }
 
   /** Takes a machine from the need that has it. The caller sees to who must look again. */
@@ -172,28 +175,28 @@ export class Claims {
    * The machines of a need go to its successor; dirty, if that asks otherwise. `oldIndex` and `index` are their places in
    * their cluster's old and new slice.
    */
-  handOver(need: number, heir: number, oldIndex: number, index: number): void {
+  handOver(need: number, successor: number, oldIndex: number, index: number): void {
     const needs = this.#needs;
     const { claim, nextClaim, keep } = this.#fleet;
     const { width, remaining, afterOwn } = needs;
     const isSame =
-      needs.profile[need] === needs.profile[heir] &&
-      needs.filter[need] === needs.filter[heir] &&
-      needs.aggregate[need] === needs.aggregate[heir] &&
-      needs.multiplier[need] === needs.multiplier[heir] &&
-      needs.plainStamp[need] === needs.plainStamp[heir];
-    needs.setMarks(heir, isSame ? needs.marks[need]! : Mark.Dirty);
-    needs.firstClaim[heir] = needs.firstClaim[need]!;
-    needs.claimCount[heir] = needs.claimCount[need]!;
-    needs.creditCount[heir] = needs.creditCount[need]!;
-    needs.ownCount[heir] = needs.ownCount[need]!;
-    needs.ownFamily[heir] = needs.ownFamily[need]!;
-    needs.lastTaken[heir] = needs.lastTaken[need]!;
-    needs.lastPart[heir] = needs.lastPart[need]!;
-    needs.domain[heir] = needs.domain[need]!;
+      needs.profile[need] === needs.profile[successor] &&
+      needs.filter[need] === needs.filter[successor] &&
+      needs.aggregate[need] === needs.aggregate[successor] &&
+      needs.multiplier[need] === needs.multiplier[successor] &&
+      needs.plainAssignment[need] === needs.plainAssignment[successor];
+    needs.setMarks(successor, isSame ? needs.marks[need]! : Mark.Dirty);
+    needs.firstClaim[successor] = needs.firstClaim[need]!;
+    needs.claimCount[successor] = needs.claimCount[need]!;
+    needs.creditCount[successor] = needs.creditCount[need]!;
+    needs.ownCount[successor] = needs.ownCount[need]!;
+    needs.ownFamily[successor] = needs.ownFamily[need]!;
+    needs.lastTaken[successor] = needs.lastTaken[need]!;
+    needs.lastPart[successor] = needs.lastPart[need]!;
+    needs.domain[successor] = needs.domain[need]!;
     for (let at = 0; at < width; at++) {
       const from = need * width + at;
-      const to = heir * width + at;
+      const to = successor * width + at;
       if (remaining[to] !== remaining[from]) remaining[to] = remaining[from]!;
       if (afterOwn[to] !== afterOwn[from]) afterOwn[to] = afterOwn[from]!;
     }

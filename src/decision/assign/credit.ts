@@ -15,34 +15,34 @@
 
 import { sortFew } from '../columns/sort-few.ts';
 import type { ClusterState } from '../demand/cluster-state.ts';
-import { Mark, MIXED, type NeedColumns, NeedKind, WalkPart } from '../demand/engine-needs.ts';
-import type { NeedOrder } from '../demand/serving-order.ts';
-import { type Filter, type Filters, Look } from '../supply/filters.ts';
+import { type EngineNeeds, Mark, MIXED, NeedKind, ScanPart } from '../demand/engine-needs.ts';
+import type { ServingOrder } from '../demand/serving-order.ts';
+import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Claims } from './claims.ts';
 import type { Gangs } from './gangs.ts';
-import { FreshMachines } from './newly-available.ts';
+import { NewlyAvailable } from './newly-available.ts';
 import { WaitingGangs } from './waiting-gangs.ts';
 
 export class Credit {
   readonly #fleet: Fleet;
   readonly #filters: Filters;
-  readonly #needs: NeedColumns;
+  readonly #needs: EngineNeeds;
   readonly #claims: Claims;
   readonly #gangs: Gangs;
   /** Clusters with gangs that are looked at in every cycle. */
   readonly #unsettled = new Set<ClusterState>();
   /** Clusters with needs that credit did not satisfy, and those needs. */
   readonly unmet = new Map<ClusterState, number[]>();
-  readonly #fresh: FreshMachines;
+  readonly #newlyAvailable: NewlyAvailable;
   /** Machines of others that the need which is looked at may have instead of what it has … */
   readonly #found: number[] = [];
   /** … and those of its own that became available to it; empty if those are many. */
   readonly #own: number[] = [];
   /** The walk passed over a machine that it could have taken and that had nothing of what remained. */
   #hasPassed = false;
-  readonly #laneAt: number[] = [];
-  readonly #laneSlot: number[] = [];
+  readonly #cursorAt: number[] = [];
+  readonly #cursorSlot: number[] = [];
   readonly #waiting: WaitingGangs;
   /** Needs walked in this cycle, for measurement. */
   evaluatedCount = 0;
@@ -50,10 +50,10 @@ export class Credit {
   constructor(
     fleet: Fleet,
     filters: Filters,
-    needs: NeedColumns,
+    needs: EngineNeeds,
     claims: Claims,
     gangs: Gangs,
-    order: NeedOrder,
+    order: ServingOrder,
   ) {
     this.#fleet = fleet;
     this.#filters = filters;
@@ -61,7 +61,7 @@ export class Credit {
     this.#claims = claims;
     this.#gangs = gangs;
     this.#waiting = new WaitingGangs(order);
-    this.#fresh = new FreshMachines(fleet, filters, needs);
+    this.#newlyAvailable = new NewlyAvailable(fleet, filters, needs);
   }
 
   run(touched: Iterable<ClusterState>): void {
@@ -70,17 +70,17 @@ export class Credit {
     for (const cluster of touched) {
       if (!cluster.touched) continue;
       this.#claims.changed(cluster);
-      this.#markGangsOfFresh(cluster);
+      this.#markGangsOfNewlyAvailable(cluster);
       this.#unsettled.delete(cluster); // walked here; joins again below if it still has such gangs
-      this.#walkFrom(cluster, 0);
+      this.#scanFrom(cluster, 0);
     }
-    for (const cluster of this.#unsettled) this.#walkFrom(cluster, 0);
+    for (const cluster of this.#unsettled) this.#scanFrom(cluster, 0);
     while (this.#waiting.count > 0) {
       const need = this.#waiting.first;
       const cluster = this.#waiting.pop();
       this.#gangs.evaluate(cluster, need - cluster.needStart);
       this.evaluatedCount++;
-      this.#walkFrom(cluster, need - cluster.needStart + 1);
+      this.#scanFrom(cluster, need - cluster.needStart + 1);
     }
   }
 
@@ -91,21 +91,21 @@ export class Credit {
   }
 
   /** A machine that came for a gang may settle or unsettle it. */
-  #markGangsOfFresh(cluster: ClusterState): void {
-    const { stamp, stamps } = this.#fleet;
-    for (const slot of cluster.fresh) {
-      const gang = stamps.gang[stamp[slot]!]!;
+  #markGangsOfNewlyAvailable(cluster: ClusterState): void {
+    const { assignment, assignments } = this.#fleet;
+    for (const slot of cluster.newlyAvailable) {
+      const gang = assignments.gang[assignment[slot]!]!;
       if (gang !== 0) this.#needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
     }
   }
 
   /** Walks the cluster's needs from `index` on; stops in front of an unsettled gang, which then waits. */
-  #walkFrom(cluster: ClusterState, index: number): void {
+  #scanFrom(cluster: ClusterState, index: number): void {
     const needs = this.#needs;
-    this.#fresh.open();
+    this.#newlyAvailable.open();
     const end = cluster.needStart + cluster.needCount;
     for (let next = cluster.needStart + index; ; next++) {
-      this.#fresh.catchUp(cluster, next - cluster.needStart); // may mark needs from here on
+      this.#newlyAvailable.catchUp(cluster, next - cluster.needStart); // may mark needs from here on
       next = needs.nextWatched(next, end);
       if (next === end) break;
       const need = next;
@@ -118,10 +118,14 @@ export class Credit {
         }
         this.evaluatedCount++;
       } else if ((marks & Mark.Dirty) !== 0) this.#evaluatePlain(cluster, at);
-      else if ((marks & Mark.OwnFresh) !== 0 && this.#fresh.collectOwn(cluster, at, this.#own)) {
+      else if (
+        (marks & Mark.OwnNewlyAvailable) !== 0 &&
+        this.#newlyAvailable.collectOwn(cluster, at, this.#own)
+      ) {
         if (this.#holdOwn(cluster, at)) this.#repair(cluster, at);
         else this.#evaluatePlain(cluster, at);
-      } else if (cluster.fresh.length > 0 || (marks & Mark.Lost) !== 0) this.#lookAtFresh(cluster, at);
+      } else if (cluster.newlyAvailable.length > 0 || (marks & Mark.Lost) !== 0)
+        this.#examineNewlyAvailable(cluster, at);
     }
     this.#finish(cluster);
   }
@@ -129,7 +133,7 @@ export class Credit {
   #finish(cluster: ClusterState): void {
     const needs = this.#needs;
     cluster.touched = false;
-    cluster.fresh.length = 0;
+    cluster.newlyAvailable.length = 0;
     let unsettledCount = 0;
     let deficits: number[] | undefined;
     const end = cluster.needStart + cluster.needCount;
@@ -149,31 +153,31 @@ export class Credit {
   }
 
   /** Whether a need that its own machines do not cover, or that lost some, has to look at others again. */
-  #lookAtFresh(cluster: ClusterState, index: number): void {
+  #examineNewlyAvailable(cluster: ClusterState, index: number): void {
     const marks = this.#needs.marks[cluster.needStart + index]!;
     if ((marks & (Mark.Deficit | Mark.Foreign | Mark.Lost)) === 0) return;
-    this.#collectFresh(cluster, index);
+    this.#collectNewlyAvailable(cluster, index);
     if (this.#found.length === 0 && (marks & Mark.Lost) === 0) return;
     this.#resume(cluster, index);
   }
 
   /** The same for a need of which it is known. */
   #repair(cluster: ClusterState, index: number): void {
-    this.#collectFresh(cluster, index);
+    this.#collectNewlyAvailable(cluster, index);
     this.#resume(cluster, index);
   }
 
   /** The machines that became available to the need and that it meets before it stops. */
-  #collectFresh(cluster: ClusterState, index: number): void {
+  #collectNewlyAvailable(cluster: ClusterState, index: number): void {
     const needs = this.#needs;
     const need = cluster.needStart + index;
     const found = this.#found;
     found.length = 0;
     const isShort = needs.has(need, Mark.Deficit);
-    if (!isShort && needs.lastPart[need]! < WalkPart.Configured) return; // it stopped among its own
+    if (!isShort && needs.lastPart[need]! < ScanPart.Configured) return; // it stopped among its own
     const filter = this.#filters.get(needs.filter[need]!);
-    this.#fresh.collect(cluster, index, filter, isShort ? 0 : needs.lastTaken[need]!, found);
-    if (needs.kind[need] === NeedKind.Fold) this.#fresh.leaveOut(need, found);
+    this.#newlyAvailable.collect(cluster, index, filter, isShort ? 0 : needs.lastTaken[need]!, found);
+    if (needs.kind[need] === NeedKind.Fold) this.#newlyAvailable.leaveOut(need, found);
   }
 
   /**
@@ -196,11 +200,11 @@ export class Credit {
     const stoppedIn = needs.lastPart[need]!;
     this.evaluatedCount++;
     this.#claims.collectForeign(need, found);
-    sortFew(found, this.#fleet.compareStamped);
-    this.#claims.beginWalk();
+    sortFew(found, this.#fleet.compareAssigned);
+    this.#claims.beginScan();
     this.#hasPassed = false;
     needs.lastTaken[need] = 0;
-    needs.lastPart[need] = WalkPart.OwnConfigured;
+    needs.lastPart[need] = ScanPart.OwnConfigured;
     let left = needs.resumeAfterOwn(need, families, inventory.shapes.vectors);
     for (const slot of found) {
       const family = families.familyOf[shape[slot]!]!;
@@ -213,15 +217,16 @@ export class Credit {
       left = after;
       this.#claims.hold(cluster, index, slot);
       needs.lastTaken[need] = slot;
-      needs.lastPart[need] = role[slot] === Role.Configured ? WalkPart.Configured : WalkPart.Configuring;
+      needs.lastPart[need] = role[slot] === Role.Configured ? ScanPart.Configured : ScanPart.Configuring;
     }
     // Whatever it has stands before the place where it stopped: from there on only others' machines are met.
-    if (left > 0 && !sawAll && stoppedIn < WalkPart.Configuring) {
-      const after = stoppedIn === WalkPart.Configured ? stoppedAt : 0;
-      left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configured, index + 2, after);
-      if (left > 0) left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configuring, index + 2, 0);
+    if (left > 0 && !sawAll && stoppedIn < ScanPart.Configuring) {
+      const after = stoppedIn === ScanPart.Configured ? stoppedAt : 0;
+      left = this.#scanFamilyLists(cluster, index, filter, left, ScanPart.Configured, index + 2, after);
+      if (left > 0)
+        left = this.#scanFamilyLists(cluster, index, filter, left, ScanPart.Configuring, index + 2, 0);
     } else if (left > 0 && !sawAll) {
-      left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configuring, index + 2, stoppedAt);
+      left = this.#scanFamilyLists(cluster, index, filter, left, ScanPart.Configuring, index + 2, stoppedAt);
     }
     this.#finishNeed(need, left);
   }
@@ -240,11 +245,11 @@ export class Credit {
       if (filter.eligible[ownFamily] !== 1) return false;
       if (family === 0) family = ownFamily;
       else if (!families.areAlike(family, ownFamily)) return false;
-      if (filter.look !== Look.Family && !this.#filters.admitsSlot(filter, slot)) return false;
+      if (filter.matchLevel !== MatchLevel.Family && !this.#filters.admitsSlot(filter, slot)) return false;
     }
     const ownCount = needs.ownCount[need]! + this.#own.length;
     if (!needs.wants(need, ownCount, families, family, inventory.shapes.vectors)) return false;
-    this.#claims.beginWalk();
+    this.#claims.beginScan();
     for (const slot of this.#own) this.#claims.hold(cluster, index, slot);
     needs.ownCount[need] = ownCount;
     needs.ownFamily[need] = family;
@@ -253,7 +258,7 @@ export class Credit {
 
   #finishNeed(need: number, left: number): void {
     const needs = this.#needs;
-    needs.endWalk(need, this.#fleet.inventory.shapes.vectors);
+    needs.endScan(need, this.#fleet.inventory.shapes.vectors);
     needs.creditCount[need] = needs.claimCount[need]!;
     needs.setMarks(
       need,
@@ -267,41 +272,43 @@ export class Credit {
     const needs = this.#needs;
     const need = cluster.needStart + index;
     this.evaluatedCount++;
-    this.#claims.beginWalk();
+    this.#claims.beginScan();
     needs.lastTaken[need] = 0;
-    needs.lastPart[need] = WalkPart.OwnConfigured;
-    let left = needs.beginWalk(need, this.#fleet.inventory.shapes.vectors);
+    needs.lastPart[need] = ScanPart.OwnConfigured;
+    let left = needs.beginScan(need, this.#fleet.inventory.shapes.vectors);
     const filter = this.#filters.get(needs.filter[need]!);
-    left = this.#walkOwn(cluster, index, filter, left);
+    left = this.#scanOwn(cluster, index, filter, left);
     needs.ownCount[need] = this.#claims.heldCount;
     this.#hasPassed = false;
     if (left > 0) {
       if (needs.ownFamily[need] === MIXED) needs.saveAfterOwn(need, this.#fleet.inventory.shapes.vectors);
-      left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configured, index + 1, 0);
+      left = this.#scanFamilyLists(cluster, index, filter, left, ScanPart.Configured, index + 1, 0);
     }
-    if (left > 0) left = this.#walkLanes(cluster, index, filter, left, WalkPart.Configuring, index + 1, 0);
-    this.#claims.endWalk(cluster, index);
+    if (left > 0)
+      left = this.#scanFamilyLists(cluster, index, filter, left, ScanPart.Configuring, index + 1, 0);
+    this.#claims.endScan(cluster, index);
     this.#finishNeed(need, left);
   }
 
-  /** The machines stamped for this very need; a fold has two stamps, whose lists are walked as one. */
-  #walkOwn(cluster: ClusterState, index: number, filter: Filter, wanted: number): number {
-    const { stamped, stamps, role, shape, families } = this.#fleet;
+  /** The machines assigned to this very need; a fold has two assignments, whose lists are walked as one. */
+  #scanOwn(cluster: ClusterState, index: number, filter: Filter, wanted: number): number {
+    const { assigned, assignments, role, shape, families } = this.#fleet;
     const needs = this.#needs;
     const need = cluster.needStart + index;
-    const listA = stamps.list[needs.stamp[need]!]!;
-    const listB = stamps.list[needs.plainStamp[need]!]!;
-    let atA = listA === 0 ? 0 : stamped.first(listA);
-    let atB = listB === 0 ? 0 : stamped.first(listB);
+    const listA = assignments.list[needs.assignment[need]!]!;
+    const listB = assignments.list[needs.plainAssignment[need]!]!;
+    let atA = listA === 0 ? 0 : assigned.first(listA);
+    let atB = listB === 0 ? 0 : assigned.first(listB);
     let left = wanted;
     let ownFamily = 0;
     this.#hasPassed = false;
     while (left > 0 && (atA !== 0 || atB !== 0)) {
       const fromB =
-        atA === 0 || (atB !== 0 && this.#fleet.compareStamped(stamped.slotAt(atB), stamped.slotAt(atA)) < 0);
-      const slot = stamped.slotAt(fromB ? atB : atA);
-      if (fromB) atB = stamped.next(atB);
-      else atA = stamped.next(atA);
+        atA === 0 ||
+        (atB !== 0 && this.#fleet.compareAssigned(assigned.slotAt(atB), assigned.slotAt(atA)) < 0);
+      const slot = assigned.slotAt(fromB ? atB : atA);
+      if (fromB) atB = assigned.next(atB);
+      else atA = assigned.next(atA);
       const heldCount = this.#claims.heldCount;
       left = this.#offer(cluster, index, filter, slot, Role.Configured - role[slot]!, left);
       if (this.#claims.heldCount === heldCount) continue;
@@ -318,7 +325,7 @@ export class Credit {
    * The cluster's other machines of one state: the heads of the matching families' lists, merged. Of machines that count
    * for a need before `claim` none is met, nor those up to `after` (0: from the first one on).
    */
-  #walkLanes(
+  #scanFamilyLists(
     cluster: ClusterState,
     index: number,
     filter: Filter,
@@ -327,36 +334,39 @@ export class Credit {
     claim: number,
     after: number,
   ): number {
-    if (part === WalkPart.Configuring && cluster.configuringCount === 0) return wanted;
+    if (part === ScanPart.Configuring && cluster.configuringCount === 0) return wanted;
     const { keep, compareKeep } = this.#fleet;
-    const lanesAt = this.#laneAt;
-    const laneSlot = this.#laneSlot;
-    let laneCount = 0;
-    const { lanes } = cluster;
-    for (let lane = 0; lane < lanes.count; lane++) {
-      const list = part === WalkPart.Configured ? lanes.configured(lane) : lanes.configuring(lane);
-      if (list === 0 || filter.eligible[lanes.family(lane)] !== 1) continue;
+    const cursorAt = this.#cursorAt;
+    const cursorSlot = this.#cursorSlot;
+    let cursorCount = 0;
+    const { familyLists } = cluster;
+    for (let familyList = 0; familyList < familyLists.count; familyList++) {
+      const list =
+        part === ScanPart.Configured
+          ? familyLists.configured(familyList)
+          : familyLists.configuring(familyList);
+      if (list === 0 || filter.eligible[familyLists.family(familyList)] !== 1) continue;
       const at = keep.seek(after === 0 ? keep.first(list) : keep.after(list, after), claim);
       if (at === 0) continue;
-      lanesAt[laneCount] = at;
-      laneSlot[laneCount] = keep.slotAt(at);
-      laneCount++;
+      cursorAt[cursorCount] = at;
+      cursorSlot[cursorCount] = keep.slotAt(at);
+      cursorCount++;
     }
     let left = wanted;
-    while (left > 0 && laneCount > 0) {
+    while (left > 0 && cursorCount > 0) {
       let best = 0;
-      for (let lane = 1; lane < laneCount; lane++) {
-        if (compareKeep(laneSlot[lane]!, laneSlot[best]!) < 0) best = lane;
+      for (let cursor = 1; cursor < cursorCount; cursor++) {
+        if (compareKeep(cursorSlot[cursor]!, cursorSlot[best]!) < 0) best = cursor;
       }
-      left = this.#offer(cluster, index, filter, laneSlot[best]!, part, left);
-      const next = keep.seek(keep.next(lanesAt[best]!), claim);
+      left = this.#offer(cluster, index, filter, cursorSlot[best]!, part, left);
+      const next = keep.seek(keep.next(cursorAt[best]!), claim);
       if (next !== 0) {
-        lanesAt[best] = next;
-        laneSlot[best] = keep.slotAt(next);
+        cursorAt[best] = next;
+        cursorSlot[best] = keep.slotAt(next);
       } else {
-        laneCount--;
-        lanesAt[best] = lanesAt[laneCount]!;
-        laneSlot[best] = laneSlot[laneCount]!;
+        cursorCount--;
+        cursorAt[best] = cursorAt[cursorCount]!;
+        cursorSlot[best] = cursorSlot[cursorCount]!;
       }
     }
     return left;
@@ -376,9 +386,9 @@ export class Credit {
     if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) return left; // X11
     const family = families.familyOf[shape[slot]!]!;
     if (filter.eligible[family] !== 1) return left;
-    if (filter.look !== Look.Family && !this.#filters.admitsSlot(filter, slot)) return left;
+    if (filter.matchLevel !== MatchLevel.Family && !this.#filters.admitsSlot(filter, slot)) return left;
     const need = cluster.needStart + index;
-    if (this.#needs.kind[need] === NeedKind.Fold && this.#fresh.isOthersOwn(need, slot)) return left;
+    if (this.#needs.kind[need] === NeedKind.Fold && this.#newlyAvailable.isOthersOwn(need, slot)) return left;
     const after = this.#needs.subtract(need, families, family, this.#fleet.inventory.shapes.vectors);
     if (after < 0) {
       this.#hasPassed = true; // has nothing of what remains

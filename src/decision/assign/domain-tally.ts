@@ -24,7 +24,7 @@ export class DomainTally {
   #own = columnF64(64);
   #creditable = columnF64(64);
   #total = columnF64(64);
-  #freeCounted = columnU8(16);
+  #unassignedCounted = columnU8(16);
   #entryCount = 0;
 
   constructor(vectors: VectorTable, families: Families) {
@@ -48,7 +48,7 @@ export class DomainTally {
     this.#add(domain, family, 1, true, false);
   }
 
-  addFree(domain: number, family: number, machines: number): void {
+  addUnassigned(domain: number, family: number, machines: number): void {
     if (machines > 0) this.#add(domain, family, machines, false, false);
   }
 
@@ -95,17 +95,17 @@ export class DomainTally {
     return false;
   }
 
-  freeIsCounted(entry: number): void {
-    this.#freeCounted[entry] = 1;
+  markUnassignedCounted(entry: number): void {
+    this.#unassignedCounted[entry] = 1;
   }
 
-  hasFreeCounted(domain: number): boolean {
+  hasUnassignedCounted(domain: number): boolean {
     const entry = (this.#entryOf[domain] ?? 0) - 1;
     return (
       entry >= 0 &&
       entry < this.#entryCount &&
       this.#domain[entry] === domain &&
-      this.#freeCounted[entry] === 1
+      this.#unassignedCounted[entry] === 1
     );
   }
 
@@ -186,8 +186,8 @@ export class DomainTally {
     this.#creditable.fill(0, entry * this.#width, end);
     this.#total.fill(0, entry * this.#width, end);
     this.#domain[entry] = domain;
-    this.#freeCounted = widerU8(this.#freeCounted, entry);
-    this.#freeCounted[entry] = 0;
+    this.#unassignedCounted = widerU8(this.#unassignedCounted, entry);
+    this.#unassignedCounted[entry] = 0;
     this.#count[entry] = 0;
     this.#entryOf[domain] = entry + 1;
     return entry;

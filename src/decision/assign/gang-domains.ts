@@ -1,20 +1,20 @@
 /** The domains that topology keys make (A4, A5), by list of keys; kept, since shapes keep their places in them. */
 import type { ProfileTable } from '../../needs/profiles.ts';
-import type { NeedColumns } from '../demand/engine-needs.ts';
+import type { EngineNeeds } from '../demand/engine-needs.ts';
 import { Domains } from '../supply/domains.ts';
 import type { Fleet } from '../supply/fleet.ts';
 import type { SlotAttributes } from '../supply/slot-attributes.ts';
 
 export class GangDomains {
   readonly #profiles: ProfileTable;
-  readonly #needs: NeedColumns;
+  readonly #needs: EngineNeeds;
   readonly #fleet: Fleet;
   readonly #attributes: SlotAttributes;
   readonly #byKeys = new Map<string, Domains>();
   /** The same by profile, thousands of times; void when the ref stands for another profile, with other keys. */
   readonly #byProfile: ({ readonly keys: readonly string[]; readonly domains: Domains } | undefined)[] = [];
 
-  constructor(profiles: ProfileTable, needs: NeedColumns, fleet: Fleet, attributes: SlotAttributes) {
+  constructor(profiles: ProfileTable, needs: EngineNeeds, fleet: Fleet, attributes: SlotAttributes) {
     this.#profiles = profiles;
     this.#needs = needs;
     this.#fleet = fleet;

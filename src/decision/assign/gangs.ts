@@ -11,11 +11,11 @@ import type { VectorTable } from '../../base/vectors.ts';
 import type { ProfileTable } from '../../needs/profiles.ts';
 import { columnF64 } from '../columns/columns.ts';
 import type { ClusterState } from '../demand/cluster-state.ts';
-import { Mark, type NeedColumns, subtractCapacity, WalkPart } from '../demand/engine-needs.ts';
+import { type EngineNeeds, Mark, ScanPart, subtractCapacity } from '../demand/engine-needs.ts';
 import type { Drains } from '../preempt/drains.ts';
 import type { Domains } from '../supply/domains.ts';
 import type { Families } from '../supply/families.ts';
-import { type Filter, type Filters, Look } from '../supply/filters.ts';
+import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { SlotAttributes } from '../supply/slot-attributes.ts';
 import type { Supply } from '../supply/supply.ts';
@@ -23,7 +23,7 @@ import type { Claims } from './claims.ts';
 import { DomainTally } from './domain-tally.ts';
 import { GangCounts } from './gang-counts.ts';
 import { GangDomains } from './gang-domains.ts';
-import { Walk, type WalkContext } from './scan.ts';
+import { Scan, type ScanContext } from './scan.ts';
 
 /** What a cycle decides about a gang before credit: A7 (parked) and A9 (barred). */
 export interface GangRules {
@@ -36,7 +36,7 @@ export class Gangs {
   readonly #families: Families;
   readonly #vectors: VectorTable;
   readonly #filters: Filters;
-  readonly #needs: NeedColumns;
+  readonly #needs: EngineNeeds;
   readonly #claims: Claims;
   readonly #drains: Drains;
   readonly #supply: Supply;
@@ -44,15 +44,15 @@ export class Gangs {
   readonly domains: GangDomains;
   readonly #tally: DomainTally;
   readonly #counts = new GangCounts();
-  readonly #walk: Walk;
-  readonly #lanes: number[] = [];
+  readonly #scan: Scan;
+  readonly #candidates: number[] = [];
 
   constructor(
     profiles: ProfileTable,
-    needs: NeedColumns,
+    needs: EngineNeeds,
     claims: Claims,
     drains: Drains,
-    context: WalkContext,
+    context: ScanContext,
     rules: GangRules,
     attributes: SlotAttributes,
   ) {
@@ -67,7 +67,7 @@ export class Gangs {
     this.#rules = rules;
     this.domains = new GangDomains(profiles, needs, context.fleet, attributes);
     this.#tally = new DomainTally(this.#vectors, this.#families);
-    this.#walk = new Walk(context);
+    this.#scan = new Scan(context);
   }
 
   beginCycle(): void {
@@ -87,8 +87,8 @@ export class Gangs {
     const need = cluster.needStart + index;
     const needs = this.#needs;
     if (this.#vectors.length[needs.aggregate[need]!] === 0) {
-      this.#claims.beginWalk();
-      this.#claims.endWalk(cluster, index);
+      this.#claims.beginScan();
+      this.#claims.endScan(cluster, index);
       needs.creditCount[need] = 0;
       needs.setMarks(need, Mark.Satisfiable); // wants nothing, takes nothing
       needs.domain[need] = 0;
@@ -122,8 +122,9 @@ export class Gangs {
     if (!isParked) {
       this.#tallyDraining(need, filter, domains);
       // A covering domain with creditable machines beats every one without, so the rest is only asked if none covers.
-      const mayEndEarly = domains.look === Look.Shape && filter.look !== Look.Machine;
-      if (!mayEndEarly || !this.#tallyFreeWithCreditable(filter, domains)) this.#tallyFree(filter, domains);
+      const mayEndEarly = domains.matchLevel === MatchLevel.Shape && filter.matchLevel !== MatchLevel.Machine;
+      if (!mayEndEarly || !this.#tallyUnassignedWithCreditable(filter, domains))
+        this.#tallyUnassigned(filter, domains);
     }
     const domain = tally.choose();
     const satisfiable = domain !== 0 && tally.covers(domain);
@@ -160,15 +161,15 @@ export class Gangs {
     if (!this.#claims.isAvailable(slot, index)) return false;
     if (this.#fleet.role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) return false;
     if (filter.eligible[this.#families.familyOf[this.#fleet.shape[slot]!]!] !== 1) return false;
-    return filter.look === Look.Family || this.#filters.admitsSlot(filter, slot);
+    return filter.matchLevel === MatchLevel.Family || this.#filters.admitsSlot(filter, slot);
   }
 
   #tallyOwn(cluster: ClusterState, index: number, filter: Filter, domains: Domains): void {
-    const { stamped, stamps, shape } = this.#fleet;
-    const list = stamps.list[this.#needs.stamp[cluster.needStart + index]!]!;
+    const { assigned, assignments, shape } = this.#fleet;
+    const list = assignments.list[this.#needs.assignment[cluster.needStart + index]!]!;
     if (list === 0) return;
-    for (let at = stamped.first(list); at !== 0; at = stamped.next(at)) {
-      const slot = stamped.slotAt(at);
+    for (let at = assigned.first(list); at !== 0; at = assigned.next(at)) {
+      const slot = assigned.slotAt(at);
       if (!this.#isCreditable(slot, index, filter)) continue;
       this.#tally.addOwn(domains.ofSlot(slot), this.#families.familyOf[shape[slot]!]!);
     }
@@ -176,11 +177,23 @@ export class Gangs {
 
   /** The cluster's other machines, but not those that another gang was given. */
   #tallyOthers(cluster: ClusterState, index: number, filter: Filter, domains: Domains): void {
-    const { lanes } = cluster;
-    for (let lane = 0; lane < lanes.count; lane++) {
-      if (filter.eligible[lanes.family(lane)] !== 1) continue;
-      this.#tallyList(lanes.configured(lane), lanes.family(lane), index, filter, domains);
-      this.#tallyList(lanes.configuring(lane), lanes.family(lane), index, filter, domains);
+    const { familyLists } = cluster;
+    for (let familyList = 0; familyList < familyLists.count; familyList++) {
+      if (filter.eligible[familyLists.family(familyList)] !== 1) continue;
+      this.#tallyList(
+        familyLists.configured(familyList),
+        familyLists.family(familyList),
+        index,
+        filter,
+        domains,
+      );
+      this.#tallyList(
+        familyLists.configuring(familyList),
+        familyLists.family(familyList),
+        index,
+        filter,
+        domains,
+      );
     }
   }
 
@@ -191,19 +204,19 @@ export class Gangs {
     let at = keep.seek(keep.first(list), index + 1);
     for (; at !== 0; at = keep.seek(keep.next(at), index + 1)) {
       const slot = keep.slotAt(at);
-      if (this.#stampedForGang(slot) || !this.#isCreditable(slot, index, filter)) continue;
+      if (this.#assignedToGang(slot) || !this.#isCreditable(slot, index, filter)) continue;
       this.#tally.addCreditable(domains.ofSlot(slot), family);
     }
   }
 
-  /** Stamped for a gang, this one included: its own are walked apart. */
-  #stampedForGang(slot: number): boolean {
-    const stamp = this.#fleet.stamp[slot]!;
-    return stamp !== 0 && this.#fleet.stamps.gang[stamp] !== 0;
+  /** Assigned for a gang, this one included: its own are walked apart. */
+  #assignedToGang(slot: number): boolean {
+    const assignment = this.#fleet.assignment[slot]!;
+    return assignment !== 0 && this.#fleet.assignments.gang[assignment] !== 0;
   }
 
   /** Adds the free machines of the domains that have creditable ones; whether one of those covers the gang. */
-  #tallyFreeWithCreditable(filter: Filter, domains: Domains): boolean {
+  #tallyUnassignedWithCreditable(filter: Filter, domains: Domains): boolean {
     const families = this.#families;
     const tally = this.#tally;
     const count = tally.entryCount;
@@ -214,22 +227,22 @@ export class Gangs {
       for (const shape of domains.shapesIn(domain)) {
         const machines = families.openIn[shape]! - this.#supply.reservedIn[shape]!;
         if (machines === 0 || !this.#filters.admitsShape(filter, shape)) continue;
-        tally.addFree(domain, families.familyOf[shape]!, machines);
+        tally.addUnassigned(domain, families.familyOf[shape]!, machines);
       }
-      tally.freeIsCounted(entry);
+      tally.markUnassignedCounted(entry);
       if (tally.covers(domain)) covers = true;
     }
     return covers;
   }
 
   /** Machines that could be acquired and that no earlier gang reserved, but for domains that have theirs counted. */
-  #tallyFree(filter: Filter, domains: Domains): void {
+  #tallyUnassigned(filter: Filter, domains: Domains): void {
     const families = this.#families;
     const supply = this.#supply;
     for (const family of filter.families) {
       if (families.open[family] === 0) continue;
-      if (domains.look === Look.Family && filter.look === Look.Family) {
-        this.#tally.addFree(
+      if (domains.matchLevel === MatchLevel.Family && filter.matchLevel === MatchLevel.Family) {
+        this.#tally.addUnassigned(
           domains.ofFamily(family),
           family,
           families.open[family]! - supply.reserved[family]!,
@@ -238,14 +251,14 @@ export class Gangs {
       }
       for (const shape of families.openShapesOf(family)) {
         if (!this.#filters.admitsShape(filter, shape)) continue;
-        if (domains.look !== Look.Machine && filter.look !== Look.Machine) {
+        if (domains.matchLevel !== MatchLevel.Machine && filter.matchLevel !== MatchLevel.Machine) {
           const machines = families.openIn[shape]! - supply.reservedIn[shape]!;
           const domain = domains.ofShape(shape);
-          if (!this.#tally.hasFreeCounted(domain)) this.#tally.addFree(domain, family, machines);
+          if (!this.#tally.hasUnassignedCounted(domain)) this.#tally.addUnassigned(domain, family, machines);
         } else {
           this.#fleet.forEachOpen(shape, (slot) => {
             if (supply.reservedBy[slot] !== 0 || !this.#filters.admitsSlot(filter, slot)) return;
-            this.#tally.addFree(domains.ofSlot(slot), family, 1);
+            this.#tally.addUnassigned(domains.ofSlot(slot), family, 1);
           });
         }
       }
@@ -254,11 +267,11 @@ export class Gangs {
 
   #tallyDraining(need: number, filter: Filter, domains: Domains): void {
     const { shape } = this.#fleet;
-    for (const slot of this.#drains.slotsFor(this.#needs.stamp[need]!)) {
+    for (const slot of this.#drains.slotsFor(this.#needs.assignment[need]!)) {
       const family = this.#families.familyOf[shape[slot]!]!;
       if (this.#fleet.isStuck(slot) || filter.eligible[family] !== 1) continue;
-      if (filter.look !== Look.Family && !this.#filters.admitsSlot(filter, slot)) continue;
-      this.#tally.addFree(domains.ofSlot(slot), family, 1);
+      if (filter.matchLevel !== MatchLevel.Family && !this.#filters.admitsSlot(filter, slot)) continue;
+      this.#tally.addUnassigned(domains.ofSlot(slot), family, 1);
     }
   }
 
@@ -273,33 +286,33 @@ export class Gangs {
   ): void {
     const needs = this.#needs;
     const need = cluster.needStart + index;
-    const { stamped, stamps, role } = this.#fleet;
-    this.#claims.beginWalk();
-    let left = needs.beginWalk(need, this.#vectors);
+    const { assigned, assignments, role } = this.#fleet;
+    this.#claims.beginScan();
+    let left = needs.beginScan(need, this.#vectors);
     needs.domain[need] = domain;
     needs.lastTaken[need] = 0;
-    const list = stamps.list[needs.stamp[need]!]!;
+    const list = assignments.list[needs.assignment[need]!]!;
     if (domain !== 0 && list !== 0) {
-      for (let at = stamped.first(list); at !== 0 && left > 0; at = stamped.next(at)) {
-        const slot = stamped.slotAt(at);
+      for (let at = assigned.first(list); at !== 0 && left > 0; at = assigned.next(at)) {
+        const slot = assigned.slotAt(at);
         left = this.#offer(cluster, index, filter, domains, slot, Role.Configured - role[slot]!, left);
       }
     }
     if (domain !== 0 && left > 0)
-      left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configured);
+      left = this.#scanFamilyLists(cluster, index, filter, domains, left, ScanPart.Configured);
     if (domain !== 0 && left > 0)
-      left = this.#walkLanes(cluster, index, filter, domains, left, WalkPart.Configuring);
-    needs.endWalk(need, this.#vectors);
+      left = this.#scanFamilyLists(cluster, index, filter, domains, left, ScanPart.Configuring);
+    needs.endScan(need, this.#vectors);
     needs.creditCount[need] = this.#claims.heldCount;
     needs.setMarks(
       need,
       Mark.Unsettled | (left > 0 ? Mark.Deficit : 0) | (satisfiable ? Mark.Satisfiable : 0),
     );
     if (satisfiable && !this.#configuredCover(need)) this.#keepOwnOutside(cluster, index, domains, domain);
-    this.#claims.endWalk(cluster, index);
+    this.#claims.endScan(cluster, index);
   }
 
-  #walkLanes(
+  #scanFamilyLists(
     cluster: ClusterState,
     index: number,
     filter: Filter,
@@ -307,14 +320,17 @@ export class Gangs {
     wanted: number,
     part: number,
   ): number {
-    if (part === WalkPart.Configuring && cluster.configuringCount === 0) return wanted;
+    if (part === ScanPart.Configuring && cluster.configuringCount === 0) return wanted;
     const { keep, compareKeep } = this.#fleet;
-    const candidates = this.#lanes;
+    const candidates = this.#candidates;
     candidates.length = 0;
-    const { lanes } = cluster;
-    for (let lane = 0; lane < lanes.count; lane++) {
-      const list = part === WalkPart.Configured ? lanes.configured(lane) : lanes.configuring(lane);
-      if (list === 0 || filter.eligible[lanes.family(lane)] !== 1) continue;
+    const { familyLists } = cluster;
+    for (let familyList = 0; familyList < familyLists.count; familyList++) {
+      const list =
+        part === ScanPart.Configured
+          ? familyLists.configured(familyList)
+          : familyLists.configuring(familyList);
+      if (list === 0 || filter.eligible[familyLists.family(familyList)] !== 1) continue;
       for (
         let at = keep.seek(keep.first(list), index + 1);
         at !== 0;
@@ -322,7 +338,7 @@ export class Gangs {
       ) {
         const slot = keep.slotAt(at);
         if (
-          !this.#stampedForGang(slot) &&
+          !this.#assignedToGang(slot) &&
           domains.ofSlot(slot) === this.#needs.domain[cluster.needStart + index]
         ) {
           candidates.push(slot);
@@ -386,11 +402,11 @@ export class Gangs {
 
   /** A6, make before break: the gang's machines elsewhere stay with it until those inside can carry it. */
   #keepOwnOutside(cluster: ClusterState, index: number, domains: Domains, domain: number): void {
-    const { stamped, stamps, role } = this.#fleet;
-    const list = stamps.list[this.#needs.stamp[cluster.needStart + index]!]!;
+    const { assigned, assignments, role } = this.#fleet;
+    const list = assignments.list[this.#needs.assignment[cluster.needStart + index]!]!;
     if (list === 0) return;
-    for (let at = stamped.first(list); at !== 0; at = stamped.next(at)) {
-      const slot = stamped.slotAt(at);
+    for (let at = assigned.first(list); at !== 0; at = assigned.next(at)) {
+      const slot = assigned.slotAt(at);
       if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) continue;
       if (domains.ofSlot(slot) === domain || this.#claims.isHeld(slot)) continue;
       if (this.#claims.isAvailable(slot, index)) this.#claims.hold(cluster, index, slot);
@@ -409,17 +425,17 @@ export class Gangs {
       if (left[index]! > 0) remaining++;
     }
     if (remaining === 0) return;
-    const walk = this.#walk.open(filter, needs.interruptionPenalty[need]!, need + 1, domains, domain);
-    for (let slot = walk.peek(); slot !== 0 && remaining > 0; slot = walk.peek()) {
+    const scan = this.#scan.open(filter, needs.interruptionPenalty[need]!, need + 1, domains, domain);
+    for (let slot = scan.peek(); slot !== 0 && remaining > 0; slot = scan.peek()) {
       const family = this.#families.familyOf[this.#fleet.shape[slot]!]!;
       const after = subtractCapacity(left, 0, this.#vectors, aggregate, this.#families, family);
       if (after < 0) {
-        walk.skipFamily();
+        scan.skipFamily();
         continue;
       }
       this.#supply.reserve(slot, need);
       remaining = after;
-      walk.skip();
+      scan.skip();
     }
   }
 }

@@ -3,12 +3,12 @@
  * order of a walk. Needs are walked in order, so a machine that an earlier need took is out of reach for all that follow
  * and is struck off by the first that meets it; a machine that is released on the way joins.
  *
- * Most needs are covered by their own machines and look at none of this. What concerns those, a machine that is stamped
+ * Most needs are covered by their own machines and look at none of this. What concerns those, a machine that is assigned
  * for them, marks them at once.
  */
 import type { ClusterState } from '../demand/cluster-state.ts';
-import { Mark, type NeedColumns, NeedKind } from '../demand/engine-needs.ts';
-import { type Filter, type Filters, Look } from '../supply/filters.ts';
+import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
+import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 
 /** So many that joined are put in their places one by one; more are sorted. */
@@ -16,26 +16,26 @@ const INSERTED_MAX = 4;
 
 /** Own machines are told apart by comparing each with each, and by reading all that is fresh for each need. */
 const FEW_OWN = 32;
-const FEW_FRESH = 512;
+const NEWLY_AVAILABLE_FEW = 512;
 
-interface FamilyFresh {
+interface FamilyNewlyAvailable {
   readonly family: number;
   readonly slots: number[];
   /** The first so many of `slots` are in order. */
   sortedCount: number;
 }
 
-export class FreshMachines {
+export class NewlyAvailable {
   readonly #fleet: Fleet;
   readonly #filters: Filters;
-  readonly #needs: NeedColumns;
-  readonly #byFamily: (FamilyFresh | undefined)[] = [];
-  readonly #families: FamilyFresh[] = [];
+  readonly #needs: EngineNeeds;
+  readonly #byFamily: (FamilyNewlyAvailable | undefined)[] = [];
+  readonly #families: FamilyNewlyAvailable[] = [];
   /** So many of the cluster's fresh machines are here, or have marked whom they concern. */
   #seenCount = 0;
   #filedCount = 0;
 
-  constructor(fleet: Fleet, filters: Filters, needs: NeedColumns) {
+  constructor(fleet: Fleet, filters: Filters, needs: EngineNeeds) {
     this.#fleet = fleet;
     this.#filters = filters;
     this.#needs = needs;
@@ -48,21 +48,21 @@ export class FreshMachines {
     this.#seenCount = this.#filedCount = 0;
   }
 
-  /** Before the need at `index` is looked at: machines that joined mark the needs that they are stamped for. */
+  /** Before the need at `index` is looked at: machines that joined mark the needs that they are assigned to. */
   catchUp(cluster: ClusterState, index: number): void {
-    const { fresh } = cluster;
-    if (this.#seenCount === fresh.length) return;
-    const { stamp, stamps, claim } = this.#fleet;
+    const { newlyAvailable } = cluster;
+    if (this.#seenCount === newlyAvailable.length) return;
+    const { assignment, assignments, claim } = this.#fleet;
     const { kind } = this.#needs;
-    for (; this.#seenCount < fresh.length; this.#seenCount++) {
-      const slot = fresh[this.#seenCount]!;
-      const own = stamp[slot]!;
+    for (; this.#seenCount < newlyAvailable.length; this.#seenCount++) {
+      const slot = newlyAvailable[this.#seenCount]!;
+      const own = assignment[slot]!;
       if (own === 0) continue;
-      if (stamps.folds[own]! > 0 && stamps.group[own] === 0) this.#markFoldsOf(cluster, index, own);
-      const carrier = stamps.carrier[own]!;
+      if (assignments.folds[own]! > 0 && assignments.group[own] === 0) this.#markFoldsOf(cluster, index, own);
+      const carrier = assignments.carrier[own]!;
       if (carrier <= index || (claim[slot] !== 0 && claim[slot]! <= carrier)) continue;
       const need = cluster.needStart + carrier - 1;
-      if (kind[need] !== NeedKind.Gang) this.#needs.mark(need, Mark.OwnFresh);
+      if (kind[need] !== NeedKind.Gang) this.#needs.mark(need, Mark.OwnNewlyAvailable);
     }
   }
 
@@ -71,17 +71,17 @@ export class FreshMachines {
    * `out`, if they are few among few; a price that moves for a whole offering makes every machine fresh.
    */
   collectOwn(cluster: ClusterState, index: number, out: number[]): boolean {
-    const { stamp, claim } = this.#fleet;
+    const { assignment, claim } = this.#fleet;
     const need = cluster.needStart + index;
     out.length = 0;
-    const own = this.#needs.stamp[need]!;
-    const plain = this.#needs.plainStamp[need]!;
-    this.#needs.set(need, Mark.OwnFresh, false);
-    for (const slot of cluster.fresh) {
-      if (stamp[slot] !== own && (plain === 0 || stamp[slot] !== plain)) continue;
+    const own = this.#needs.assignment[need]!;
+    const plain = this.#needs.plainAssignment[need]!;
+    this.#needs.set(need, Mark.OwnNewlyAvailable, false);
+    for (const slot of cluster.newlyAvailable) {
+      if (assignment[slot] !== own && (plain === 0 || assignment[slot] !== plain)) continue;
       if (claim[slot] !== 0 && claim[slot]! <= index + 1) continue;
       if (!out.includes(slot)) out.push(slot);
-      if (cluster.fresh.length <= FEW_FRESH && out.length <= FEW_OWN) continue;
+      if (cluster.newlyAvailable.length <= NEWLY_AVAILABLE_FEW && out.length <= FEW_OWN) continue;
       out.length = 0;
       return true;
     }
@@ -94,16 +94,22 @@ export class FreshMachines {
    */
   collect(cluster: ClusterState, index: number, filter: Filter, last: number, out: number[]): void {
     this.#file(cluster);
-    for (const fresh of this.#families) {
-      if (filter.eligible[fresh.family] !== 1) continue;
-      this.#sort(fresh);
-      this.#collectFrom(fresh, index, filter, last, out);
+    for (const newlyAvailable of this.#families) {
+      if (filter.eligible[newlyAvailable.family] !== 1) continue;
+      this.#sort(newlyAvailable);
+      this.#collectFrom(newlyAvailable, index, filter, last, out);
     }
   }
 
-  #collectFrom(fresh: FamilyFresh, index: number, filter: Filter, last: number, out: number[]): void {
-    const { claim, role, compareStamped } = this.#fleet;
-    const { slots } = fresh;
+  #collectFrom(
+    newlyAvailable: FamilyNewlyAvailable,
+    index: number,
+    filter: Filter,
+    last: number,
+    out: number[],
+  ): void {
+    const { claim, role, compareAssigned } = this.#fleet;
+    const { slots } = newlyAvailable;
     let kept = 0;
     let at = 0;
     let before = 0;
@@ -113,25 +119,26 @@ export class FreshMachines {
       // An earlier need has it: gone for all that follow. Or it was released twice, and stands here twice.
       if ((held !== 0 && held <= index) || slot === before) continue;
       before = slot;
-      if (last !== 0 && compareStamped(slot, last) >= 0) break;
+      if (last !== 0 && compareAssigned(slot, last) >= 0) break;
       slots[kept++] = slot;
       if (held === index + 1) continue;
       if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) continue; // X11
-      if (filter.look !== Look.Family && !this.#filters.admitsSlot(filter, slot)) continue;
+      if (filter.matchLevel !== MatchLevel.Family && !this.#filters.admitsSlot(filter, slot)) continue;
       out.push(slot);
     }
     if (kept < at) {
       slots.splice(kept, at - kept);
-      fresh.sortedCount = slots.length;
+      newlyAvailable.sortedCount = slots.length;
     }
   }
 
-  /** A fold is credited no machine that is stamped for another live need (docs/adr/0039). */
+  /** A fold is credited no machine that is assigned to another live need (docs/adr/0039). */
   isOthersOwn(fold: number, slot: number): boolean {
-    const { stamp, stamps } = this.#fleet;
-    const own = stamp[slot]!;
-    if (own === 0 || own === this.#needs.stamp[fold] || own === this.#needs.plainStamp[fold]) return false;
-    return stamps.live[own]! > 0;
+    const { assignment, assignments } = this.#fleet;
+    const own = assignment[slot]!;
+    if (own === 0 || own === this.#needs.assignment[fold] || own === this.#needs.plainAssignment[fold])
+      return false;
+    return assignments.live[own]! > 0;
   }
 
   /** Of these machines those that the fold may not be credited. */
@@ -142,19 +149,19 @@ export class FreshMachines {
   }
 
   /** The empty group marks the machines of every fold with its fingerprint. */
-  #markFoldsOf(cluster: ClusterState, index: number, stamp: number): void {
-    const { plainStamp } = this.#needs;
+  #markFoldsOf(cluster: ClusterState, index: number, assignment: number): void {
+    const { plainAssignment } = this.#needs;
     const end = cluster.needStart + cluster.needCount;
     for (let need = cluster.needStart + index; need < end; need++) {
-      if (plainStamp[need] === stamp) this.#needs.mark(need, Mark.OwnFresh);
+      if (plainAssignment[need] === assignment) this.#needs.mark(need, Mark.OwnNewlyAvailable);
     }
   }
 
   #file(cluster: ClusterState): void {
     const { role, shape, families } = this.#fleet;
-    const { fresh } = cluster;
-    for (; this.#filedCount < fresh.length; this.#filedCount++) {
-      const slot = fresh[this.#filedCount]!;
+    const { newlyAvailable } = cluster;
+    for (; this.#filedCount < newlyAvailable.length; this.#filedCount++) {
+      const slot = newlyAvailable[this.#filedCount]!;
       if (role[slot] !== Role.Configured && role[slot] !== Role.Configuring) continue;
       const family = families.familyOf[shape[slot]!]!;
       let known = this.#byFamily[family];
@@ -167,19 +174,19 @@ export class FreshMachines {
     }
   }
 
-  #sort(fresh: FamilyFresh): void {
-    const { slots } = fresh;
-    if (fresh.sortedCount === slots.length) return;
-    const { compareStamped } = this.#fleet;
-    if (slots.length - fresh.sortedCount > INSERTED_MAX) slots.sort(compareStamped);
+  #sort(newlyAvailable: FamilyNewlyAvailable): void {
+    const { slots } = newlyAvailable;
+    if (newlyAvailable.sortedCount === slots.length) return;
+    const { compareAssigned } = this.#fleet;
+    if (slots.length - newlyAvailable.sortedCount > INSERTED_MAX) slots.sort(compareAssigned);
     else {
-      for (let count = fresh.sortedCount; count < slots.length; count++) {
+      for (let count = newlyAvailable.sortedCount; count < slots.length; count++) {
         const slot = slots[count]!;
         let at = count;
-        for (; at > 0 && compareStamped(slot, slots[at - 1]!) < 0; at--) slots[at] = slots[at - 1]!;
+        for (; at > 0 && compareAssigned(slot, slots[at - 1]!) < 0; at--) slots[at] = slots[at - 1]!;
         slots[at] = slot;
       }
     }
-    fresh.sortedCount = slots.length;
+    newlyAvailable.sortedCount = slots.length;
   }
 }

@@ -15,7 +15,7 @@ import { effectiveCostUsd } from '../../machine/cost.ts';
 import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
 import { columnU32, widerU32 } from '../columns/columns.ts';
 import type { Domains } from '../supply/domains.ts';
-import { type Filter, type Filters, Look } from '../supply/filters.ts';
+import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Supply } from '../supply/supply.ts';
 
@@ -24,7 +24,7 @@ class Cursors {
   #at = columnU32(256);
   #cycle = columnU32(256);
 
-  firstFree(lists: OrderedLists, list: number, supply: Supply): number {
+  firstUntaken(lists: OrderedLists, list: number, supply: Supply): number {
     this.#at = widerU32(this.#at, list);
     this.#cycle = widerU32(this.#cycle, list);
     let at = this.#cycle[list] === supply.cycle ? this.#at[list]! : lists.first(list);
@@ -47,14 +47,14 @@ interface Source {
 
 const Stage = { Orphans: 0, Idle: 1, Offers: 2, InfiniteOffers: 3, End: 4 } as const;
 
-export interface WalkArrays {
+export interface ScanArrays {
   readonly orphans: number[];
   readonly idle: number[];
   readonly offers: number[];
 }
 
 /** What walks share: tables, and what one cycle remembers for the next walk. */
-export class WalkContext {
+export class ScanContext {
   readonly fleet: Fleet;
   readonly filters: Filters;
   readonly supply: Supply;
@@ -82,12 +82,12 @@ export class WalkContext {
   }
 
   collectInfinite(families: readonly number[]): number[] {
-    const { byPrice, offerLanesOf, offerList, offerProbability } = this.fleet;
+    const { byPrice, offersOf, offerList, offerProbability } = this.fleet;
     const slots: number[] = [];
     for (const family of families) {
-      for (const lane of offerLanesOf[family] ?? []) {
-        if (offerProbability[lane] === 0) continue;
-        for (let at = byPrice.first(offerList[lane]!); at !== 0; at = byPrice.next(at))
+      for (const offer of offersOf[family] ?? []) {
+        if (offerProbability[offer] === 0) continue;
+        for (let at = byPrice.first(offerList[offer]!); at !== 0; at = byPrice.next(at))
           slots.push(byPrice.slotAt(at));
       }
     }
@@ -96,8 +96,8 @@ export class WalkContext {
   }
 
   /** Every machine that a filter admits and that may be acquired, by domain; for domains finer than families. */
-  collectByDomain(filter: Filter, domains: Domains): Map<number, WalkArrays> {
-    const byDomain = new Map<number, WalkArrays>();
+  collectByDomain(filter: Filter, domains: Domains): Map<number, ScanArrays> {
+    const byDomain = new Map<number, ScanArrays>();
     const put = (slot: number, domain: number): void => {
       let arrays = byDomain.get(domain);
       if (arrays === undefined) {
@@ -114,9 +114,9 @@ export class WalkContext {
   }
 
   /** The same for one domain alone. */
-  collect(filter: Filter, domains: Domains, domain: number): WalkArrays {
-    const arrays: WalkArrays = { orphans: [], idle: [], offers: [] };
-    if (domains.look === Look.Shape) {
+  collect(filter: Filter, domains: Domains, domain: number): ScanArrays {
+    const arrays: ScanArrays = { orphans: [], idle: [], offers: [] };
+    if (domains.matchLevel === MatchLevel.Shape) {
       for (const shape of domains.shapesIn(domain)) {
         if (this.fleet.families.openIn[shape] === 0 || !this.filters.admitsShape(filter, shape)) continue;
         this.fleet.forEachOpen(shape, (slot) => this.#file(slot, arrays));
@@ -127,7 +127,7 @@ export class WalkContext {
     return arrays;
   }
 
-  #file(slot: number, arrays: WalkArrays): void {
+  #file(slot: number, arrays: ScanArrays): void {
     const role = this.fleet.role[slot]!;
     const array =
       role === Role.Idle ? arrays.idle : role === Role.Speculative ? arrays.offers : arrays.orphans;
@@ -140,8 +140,8 @@ export class WalkContext {
     for (const family of filter.families) {
       if (families.open[family] === 0) continue;
       for (const shape of families.openShapesOf(family)) {
-        if (filter.look !== Look.Family && !filters.admitsShape(filter, shape)) continue;
-        fleet.forEachFree(shape, (slot) => {
+        if (filter.matchLevel !== MatchLevel.Family && !filters.admitsShape(filter, shape)) continue;
+        fleet.forEachUnassigned(shape, (slot) => {
           if (!fleet.inBackoff(slot)) visit(slot);
         });
       }
@@ -152,21 +152,21 @@ export class WalkContext {
   }
 }
 
-export class Walk {
-  readonly #context: WalkContext;
+export class Scan {
+  readonly #context: ScanContext;
   #filter!: Filter;
   #penaltyUsd = 0;
   /** need + 1 of a gang, which may not take what another gang reserved; 0 for any other need. */
   #gang = 0;
   #domains: Domains | null = null;
   #domain = 0;
-  #arrays: WalkArrays | null = null;
+  #arrays: ScanArrays | null = null;
   #stage: number = Stage.Orphans;
   readonly #sources: Source[] = [];
   #sourceCount = 0;
   #best = -1;
 
-  constructor(context: WalkContext) {
+  constructor(context: ScanContext) {
     this.#context = context;
   }
 
@@ -177,7 +177,7 @@ export class Walk {
     gang: number,
     domains: Domains | null,
     domain: number,
-    arrays: WalkArrays | null = null,
+    arrays: ScanArrays | null = null,
   ): this {
     this.#filter = filter;
     this.#penaltyUsd = BUCKET_DOLLARS[penaltyBucket]!;
@@ -185,7 +185,7 @@ export class Walk {
     this.#domains = domains;
     this.#domain = domain;
     this.#arrays = arrays;
-    if (arrays === null && domains !== null && domains.look !== Look.Family) {
+    if (arrays === null && domains !== null && domains.matchLevel !== MatchLevel.Family) {
       this.#arrays = this.#context.collect(filter, domains, domain);
     }
     this.#stage = Stage.Orphans - 1;
@@ -258,17 +258,17 @@ export class Walk {
       if (this.#domains !== null && this.#domains.ofFamily(family) !== this.#domain) continue;
       if (this.#stage === Stage.Orphans) {
         const list = fleet.orphanList[family] ?? 0;
-        if (list !== 0) this.#addSource(byId, idCursors.firstFree(byId, list, supply), 0);
+        if (list !== 0) this.#addSource(byId, idCursors.firstUntaken(byId, list, supply), 0);
       } else if (this.#stage === Stage.Idle) {
         const list = fleet.idleList[family] ?? 0;
-        if (list !== 0) this.#addSource(byPrice, priceCursors.firstFree(byPrice, list, supply), 0);
+        if (list !== 0) this.#addSource(byPrice, priceCursors.firstUntaken(byPrice, list, supply), 0);
       } else {
-        for (const lane of fleet.offerLanesOf[family] ?? []) {
-          const probability = fleet.offerProbability[lane]!;
+        for (const offer of fleet.offersOf[family] ?? []) {
+          const probability = fleet.offerProbability[offer]!;
           if (this.#penaltyUsd === Number.POSITIVE_INFINITY && probability > 0) continue;
           this.#addSource(
             byPrice,
-            priceCursors.firstFree(byPrice, fleet.offerList[lane]!, supply),
+            priceCursors.firstUntaken(byPrice, fleet.offerList[offer]!, supply),
             probability,
           );
         }
@@ -288,7 +288,7 @@ export class Walk {
     this.#addSource(null, 0, 1, slots);
   }
 
-  #loadArray(arrays: WalkArrays): void {
+  #loadArray(arrays: ScanArrays): void {
     const { idRank, pricePerHourUsd: price, interruptionProbability } = this.#context.fleet.inventory.columns;
     if (this.#stage === Stage.Orphans) {
       this.#addSource(
@@ -372,7 +372,7 @@ export class Walk {
       if (reservedBy !== 0 && reservedBy !== this.#gang) return false;
     }
     if (this.#stage === Stage.Orphans && fleet.inBackoff(slot)) return false;
-    return this.#filter.look === Look.Family || filters.admitsSlot(this.#filter, slot);
+    return this.#filter.matchLevel === MatchLevel.Family || filters.admitsSlot(this.#filter, slot);
   }
 
   #costOf(slot: number): number {

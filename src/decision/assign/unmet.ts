@@ -10,7 +10,7 @@
  */
 import type { VectorTable } from '../../base/vectors.ts';
 import { columnF64, columnU32, widerF64, widerU32 } from '../columns/columns.ts';
-import type { NeedColumns } from '../demand/engine-needs.ts';
+import type { EngineNeeds } from '../demand/engine-needs.ts';
 import type { Spreading } from './spread.ts';
 
 export class UnmetNeeds {
@@ -28,7 +28,7 @@ export class UnmetNeeds {
   readonly spreading = new Map<number, Spreading>();
 
   /** Begins a cycle with these needs, already in order. */
-  begin(sorted: readonly number[], needs: NeedColumns): void {
+  begin(sorted: readonly number[], needs: EngineNeeds): void {
     this.count = sorted.length;
     this.width = needs.width;
     this.spreading.clear();

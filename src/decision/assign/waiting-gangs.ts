@@ -1,13 +1,13 @@
 /** Clusters whose walk waits for the turn of a gang, in order N4 of those gangs: a heap. */
 import type { ClusterState } from '../demand/cluster-state.ts';
-import type { NeedOrder } from '../demand/serving-order.ts';
+import type { ServingOrder } from '../demand/serving-order.ts';
 
 export class WaitingGangs {
-  readonly #order: NeedOrder;
+  readonly #order: ServingOrder;
   readonly #clusters: ClusterState[] = [];
   readonly #needs: number[] = [];
 
-  constructor(order: NeedOrder) {
+  constructor(order: ServingOrder) {
     this.#order = order;
   }
 

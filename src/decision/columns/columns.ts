@@ -1,5 +1,5 @@
 /**
- * Columns: typed arrays by slot, need or stamp, and how they grow: a copy of twice the length when an index lies beyond the
+ * Columns: typed arrays by slot, need or assignment, and how they grow: a copy of twice the length when an index lies beyond the
  * end.
  *
  * Large ones are over a SharedArrayBuffer, although no other thread reads them: V8 counts an ArrayBuffer's bytes against

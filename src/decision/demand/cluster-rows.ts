@@ -1,6 +1,6 @@
 /**
- * The rows of a roll-up as the engine holds them: which stamp each has, and which fold each could join (A1).
- * Most rows of a cluster are small gangs that fold; those get no stamp of their own until a machine carries it
+ * The rows of a roll-up as the engine holds them: which assignment each has, and which fold each could join (A1).
+ * Most rows of a cluster are small gangs that fold; those get no assignment of their own until a machine carries it
  * or a count needs it, because making one for each would be most of the cost of reading a roll-up.
  */
 import type { StringTable } from '../../base/string-table.ts';
@@ -11,7 +11,7 @@ import type { Fleet } from '../supply/fleet.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { FoldGroups } from './fold-groups.ts';
 import { FoldNames } from './fold-names.ts';
-import type { FreeAsks } from './fold-queries.ts';
+import type { FoldQueries } from './fold-queries.ts';
 import { GroupIndex } from './group-index.ts';
 
 const NO_ROWS = new Uint32Array(0);
@@ -22,7 +22,7 @@ export class ClusterRows {
   readonly #vectors: VectorTable;
   readonly #fleet: Fleet;
   readonly #filters: Filters;
-  readonly #asks: FreeAsks;
+  readonly #foldQueries: FoldQueries;
   /** Groups of the cluster that is being read, by remaining profile and aggregate. */
   readonly #groupOf = new GroupIndex();
   readonly #groups = new FoldGroups();
@@ -31,8 +31,14 @@ export class ClusterRows {
   readonly #lastMinUnit: number[] = [];
   readonly #lastFit: Filter[] = [];
 
-  constructor(needTable: NeedTable, groups: StringTable, fleet: Fleet, filters: Filters, asks: FreeAsks) {
-    this.#asks = asks;
+  constructor(
+    needTable: NeedTable,
+    groups: StringTable,
+    fleet: Fleet,
+    filters: Filters,
+    foldQueries: FoldQueries,
+  ) {
+    this.#foldQueries = foldQueries;
     this.#needTable = needTable;
     this.#vectors = fleet.inventory.shapes.vectors;
     this.#foldNames = new FoldNames(groups, this.#vectors);
@@ -42,23 +48,23 @@ export class ClusterRows {
 
   /** Takes over the cluster's rows from the need table; what it had before is let go. */
   read(cluster: ClusterState): void {
-    const { stamps } = this.#fleet;
-    const { rowStamp: oldStamps, rowFit: oldFits, groups: oldGroups } = cluster;
+    const { assignments } = this.#fleet;
+    const { rowAssignment: oldAssignments, rowFit: oldFits, groups: oldGroups } = cluster;
     const table = this.#needTable;
     const start = table.sliceStart(cluster.ref);
     const count = table.sliceCount(cluster.ref);
-    for (const stamp of oldStamps) stamps.fold[stamp] = 0;
-    for (let group = 0; group < oldGroups.count; group++) stamps.fold[oldGroups.stamp(group)] = 0;
+    for (const assignment of oldAssignments) assignments.fold[assignment] = 0;
+    for (let group = 0; group < oldGroups.count; group++) assignments.fold[oldGroups.assignment(group)] = 0;
     cluster.rowCount = count;
     cluster.readVersion = table.versionOf(cluster.ref);
     // In one buffer: each has a price of its own, and a fleet has thousands of clusters.
     const words = new Uint32Array(4 * count + Math.ceil(count / 4));
-    cluster.rowStamp = words.subarray(0, count);
+    cluster.rowAssignment = words.subarray(0, count);
     cluster.rowGroup = words.subarray(count, 2 * count);
     cluster.rowNeed = words.subarray(2 * count, 3 * count);
     cluster.rowFit = words.subarray(3 * count, 4 * count);
     cluster.rowFolds = new Uint8Array(words.buffer, 16 * count, count);
-    this.#asks.endAll(cluster);
+    this.#foldQueries.endAll(cluster);
     this.#groups.clear();
     this.#groupOf.open(count);
     const { profile: profileOf, group: groupNameOf, profiles } = table;
@@ -67,19 +73,19 @@ export class ClusterRows {
       const groupName = groupNameOf[start + row]!;
       if (profiles.columns.hasSame[profile] === 0) {
         const { fingerprint } = profiles.columns;
-        this.#giveStamp(cluster, row, stamps.intern(cluster.ref, fingerprint[profile]!, groupName));
+        this.#giveAssignment(cluster, row, assignments.intern(cluster.ref, fingerprint[profile]!, groupName));
         continue;
       }
       cluster.rowGroup[row] = this.#joinGroup(cluster, row, start + row) + 1;
-      if (!stamps.isGroupStamped(groupName)) continue;
-      const stamp = stamps.find(cluster.ref, profiles.columns.fingerprint[profile]!, groupName);
-      if (stamp === 0) continue;
-      stamps.retain(stamp);
-      this.#giveStamp(cluster, row, stamp);
+      if (!assignments.isGroupAssigned(groupName)) continue;
+      const assignment = assignments.find(cluster.ref, profiles.columns.fingerprint[profile]!, groupName);
+      if (assignment === 0) continue;
+      assignments.retain(assignment);
+      this.#giveAssignment(cluster, row, assignment);
     }
     this.#gatherGroupRows(cluster);
-    this.#releaseRows(oldStamps, oldFits, oldGroups);
-    this.#fleet.families.freeVersion++; // which Creating machines A1 counts as free depends on the rows, too
+    this.#releaseRows(oldAssignments, oldFits, oldGroups);
+    this.#fleet.families.unassignedVersion++; // which Creating machines A1 counts as free depends on the rows, too
     cluster.stale = true;
     cluster.wasRead = true;
     cluster.foldsTouched = true;
@@ -88,77 +94,77 @@ export class ClusterRows {
 
   /** Lets go of all that the cluster's rows hold. */
   forget(cluster: ClusterState): void {
-    this.#releaseRows(cluster.rowStamp, cluster.rowFit, cluster.groups);
+    this.#releaseRows(cluster.rowAssignment, cluster.rowFit, cluster.groups);
     cluster.rowCount = 0;
     cluster.readVersion = -1;
-    cluster.rowStamp = cluster.rowNeed = cluster.rowGroup = cluster.rowFit = cluster.groupRows = NO_ROWS;
+    cluster.rowAssignment = cluster.rowNeed = cluster.rowGroup = cluster.rowFit = cluster.groupRows = NO_ROWS;
     cluster.groups = new FoldGroups();
-    this.#asks.endAll(cluster);
+    this.#foldQueries.endAll(cluster);
   }
 
-  /** The stamp of a row, made if it has none yet. */
-  stampOf(cluster: ClusterState, row: number): number {
-    if (cluster.rowStamp[row] !== 0) return cluster.rowStamp[row]!;
+  /** The assignment of a row, made if it has none yet. */
+  assignmentOf(cluster: ClusterState, row: number): number {
+    if (cluster.rowAssignment[row] !== 0) return cluster.rowAssignment[row]!;
     const table = this.#needTable;
     const tableRow = table.sliceStart(cluster.ref) + row;
     const fingerprint = table.profiles.columns.fingerprint[table.profile[tableRow]!]!;
-    const stamp = this.#fleet.stamps.intern(cluster.ref, fingerprint, table.group[tableRow]!);
-    this.#giveStamp(cluster, row, stamp);
-    return stamp;
+    const assignment = this.#fleet.assignments.intern(cluster.ref, fingerprint, table.group[tableRow]!);
+    this.#giveAssignment(cluster, row, assignment);
+    return assignment;
   }
 
-  /** Stamps that machines or drains brought since the last cycle: rows that had none may be theirs. */
-  linkNewStamps(): void {
-    const { stamps, newStamps, clusters } = this.#fleet;
-    for (let index = 0; index < newStamps.count; index++) {
-      const stamp = newStamps.slots[index]!;
-      const cluster = clusters[stamps.cluster[stamp]!];
+  /** Assignments that machines or drains brought since the last cycle: rows that had none may be theirs. */
+  linkNewAssignments(): void {
+    const { assignments, newAssignments, clusters } = this.#fleet;
+    for (let index = 0; index < newAssignments.count; index++) {
+      const assignment = newAssignments.slots[index]!;
+      const cluster = clusters[assignments.cluster[assignment]!];
       if (cluster === undefined || cluster.wasRead) continue;
-      if (stamps.references[stamp] === 0 || stamps.rowCount[stamp]! > 0) continue;
-      this.#linkStamp(cluster, stamp);
+      if (assignments.references[assignment] === 0 || assignments.rowCount[assignment]! > 0) continue;
+      this.#linkAssignment(cluster, assignment);
     }
-    newStamps.clear();
+    newAssignments.clear();
   }
 
-  #linkStamp(cluster: ClusterState, stamp: number): void {
-    const { stamps } = this.#fleet;
+  #linkAssignment(cluster: ClusterState, assignment: number): void {
+    const { assignments } = this.#fleet;
     const table = this.#needTable;
     const start = table.sliceStart(cluster.ref);
     for (let row = 0; row < cluster.rowCount; row++) {
       const group = cluster.rowGroup[row]!;
-      if (group === 0 || cluster.rowStamp[row] !== 0) continue;
-      if (table.group[start + row] !== stamps.group[stamp]) continue;
+      if (group === 0 || cluster.rowAssignment[row] !== 0) continue;
+      if (table.group[start + row] !== assignments.group[assignment]) continue;
       const fingerprint = table.profiles.columns.fingerprint[table.profile[start + row]!];
-      if (fingerprint !== stamps.fingerprint[stamp]) continue;
-      stamps.retain(stamp);
-      this.#giveStamp(cluster, row, stamp);
+      if (fingerprint !== assignments.fingerprint[assignment]) continue;
+      assignments.retain(assignment);
+      this.#giveAssignment(cluster, row, assignment);
       cluster.touchedGroups.push(group - 1);
       return;
     }
   }
 
-  #giveStamp(cluster: ClusterState, row: number, stamp: number): void {
-    cluster.rowStamp[row] = stamp;
-    this.#fleet.stamps.rowCount[stamp]!++;
-    if (cluster.rowGroup[row] !== 0) this.#fleet.stamps.fold[stamp] = cluster.rowGroup[row]!;
+  #giveAssignment(cluster: ClusterState, row: number, assignment: number): void {
+    cluster.rowAssignment[row] = assignment;
+    this.#fleet.assignments.rowCount[assignment]!++;
+    if (cluster.rowGroup[row] !== 0) this.#fleet.assignments.fold[assignment] = cluster.rowGroup[row]!;
   }
 
-  #releaseRows(rowStamp: Uint32Array, rowFit: Uint32Array, groups: FoldGroups): void {
-    const { stamps } = this.#fleet;
-    for (const stamp of rowStamp) {
-      if (stamp === 0) continue;
-      if (--stamps.rowCount[stamp]! === 0) {
-        stamps.forgetCounts(stamp);
-        stamps.gang[stamp] = 0;
+  #releaseRows(rowAssignment: Uint32Array, rowFit: Uint32Array, groups: FoldGroups): void {
+    const { assignments } = this.#fleet;
+    for (const assignment of rowAssignment) {
+      if (assignment === 0) continue;
+      if (--assignments.rowCount[assignment]! === 0) {
+        assignments.forgetCounts(assignment);
+        assignments.gang[assignment] = 0;
       }
-      stamps.release(stamp);
+      assignments.release(assignment);
     }
     for (const fit of rowFit) if (fit !== 0) this.#filters.release(this.#filters.get(fit));
     for (let group = 0; group < groups.count; group++) {
       this.#foldNames.release(groups.aggregate(group));
-      for (const stamp of [groups.stamp(group), groups.plainStamp(group)]) {
-        stamps.folds[stamp]!--;
-        stamps.release(stamp);
+      for (const assignment of [groups.assignment(group), groups.plainAssignment(group)]) {
+        assignments.folds[assignment]!--;
+        assignments.release(assignment);
       }
     }
   }
@@ -210,14 +216,14 @@ export class ClusterRows {
   }
 
   #addGroup(cluster: ClusterState, profile: number, aggregate: number): void {
-    const { stamps } = this.#fleet;
+    const { assignments } = this.#fleet;
     const fingerprint = this.#needTable.profiles.columns.fingerprint[profile]!;
-    const stamp = stamps.intern(cluster.ref, fingerprint, this.#foldNames.use(aggregate));
-    const plainStamp = stamps.intern(cluster.ref, fingerprint, 0);
-    stamps.folds[stamp]!++;
-    stamps.folds[plainStamp]!++;
-    const group = this.#groups.add(profile, aggregate, stamp, plainStamp);
-    stamps.fold[stamp] = group + 1;
+    const assignment = assignments.intern(cluster.ref, fingerprint, this.#foldNames.use(aggregate));
+    const plainAssignment = assignments.intern(cluster.ref, fingerprint, 0);
+    assignments.folds[assignment]!++;
+    assignments.folds[plainAssignment]!++;
+    const group = this.#groups.add(profile, aggregate, assignment, plainAssignment);
+    assignments.fold[assignment] = group + 1;
     this.#lastProfile[group] = 0; // no row yet
   }
 }

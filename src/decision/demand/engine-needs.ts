@@ -11,15 +11,15 @@
  *             aggregate     u32   vector ref; the demand is `multiplier` times this
  *             multiplier    u32   gangs in the fold; 1 for any other
  *             firstRow      u32   its row in the cluster's slice of the need table; of a fold: the first member's
- *             stamp         u32   of its machines
- *             plainStamp    u32   a fold's second stamp (the reference stamps folds with the empty group)
+ *             assignment         u32   of its machines
+ *             plainAssignmentu32   a fold's second assignment (the reference assigns folds the empty group)
  *             priority      i32
  *             interruptionPenalty, reclamationPenalty   u8   buckets
  *             arrivalMs     f64
  *             firstClaim    u32   slot; the ring goes on in the fleet's nextClaim
  *             claimCount    u32   machines on its ring
  *             creditCount   u32   those that count for it; A6 lets a gang hold more
- *             ownCount      u32   those of them that the first parts of the walk took: stamped for it
+ *             ownCount      u32   those of them that the first parts of the walk took: assigned to it
  *             ownFamily     u32   a family of the same capacity as all these, 0 = there are none; MIXED: not all are alike, or
  *                                 it could do without some
  *             lastTaken     u32   slot that credit took last, with its part of the walk in lastPart
@@ -64,21 +64,22 @@ export const Mark = {
   Parked: 16,
   /** Its walk passed over a machine that it may take, and that had nothing of what remained then. */
   Passed: 64,
-  /** Lost a machine that was not stamped for it, or one of its own that are counted: it is credited again from where it stopped. */
+  /** Lost a machine that was not assigned to it, or one of its own that are counted: it is credited again from where it stopped. */
   Lost: 128,
-  /** A machine that is stamped for it became available to others, and perhaps to it. */
-  OwnFresh: 256,
-  /** Has a machine that is not stamped for it: one that it meets earlier would do as well. */
+  /** A machine that is assigned to it became available to others, and perhaps to it. */
+  OwnNewlyAvailable: 256,
+  /** Has a machine that is not assigned to it: one that it meets earlier would do as well. */
   Foreign: 512,
   /** An unsettled gang that its cluster's machines cover in exactly one domain: nothing outside of its cluster moves it. */
   Local: 1_024,
 } as const;
 
 /** A need without any of these has what it wants, and nothing of that changed: a settled gang, or a need with machines of its own. */
-const WATCHED = Mark.Dirty | Mark.Deficit | Mark.Lost | Mark.OwnFresh | Mark.Foreign | Mark.Unsettled;
+const WATCHED =
+  Mark.Dirty | Mark.Deficit | Mark.Lost | Mark.OwnNewlyAvailable | Mark.Foreign | Mark.Unsettled;
 
 /** The parts of A2's walk, in order. */
-export const WalkPart = {
+export const ScanPart = {
   OwnConfigured: 0,
   OwnConfiguring: 1,
   OwnCreating: 2,
@@ -95,7 +96,7 @@ export const SLICE_STEP = 32;
 const WORD_SHIFT = 5;
 const WORD_BITS = 1 << WORD_SHIFT;
 
-export class NeedColumns {
+export class EngineNeeds {
   cluster = columnU32(NEEDS_AT_START);
   kind = columnU8(NEEDS_AT_START);
   marks = columnU16(NEEDS_AT_START);
@@ -105,8 +106,8 @@ export class NeedColumns {
   aggregate = columnU32(NEEDS_AT_START);
   multiplier = columnU32(NEEDS_AT_START);
   firstRow = columnU32(NEEDS_AT_START);
-  stamp = columnU32(NEEDS_AT_START);
-  plainStamp = columnU32(NEEDS_AT_START);
+  assignment = columnU32(NEEDS_AT_START);
+  plainAssignment = columnU32(NEEDS_AT_START);
   priority = columnI32(NEEDS_AT_START);
   interruptionPenalty = columnU8(NEEDS_AT_START);
   reclamationPenalty = columnU8(NEEDS_AT_START);
@@ -123,7 +124,7 @@ export class NeedColumns {
   remaining = columnF64(NEEDS_AT_START * 4);
   afterOwn = columnF64(NEEDS_AT_START * 4);
   /** What remains of the demand of the need that is being credited. */
-  #walked = new Float64Array(4);
+  #scanned = new Float64Array(4);
   readonly #freeSlices: number[][] = [];
   #limit = SLICE_STEP; // no need is 0, and each slice begins a word of bits
 
@@ -161,7 +162,7 @@ export class NeedColumns {
     if (dimensionCount <= this.width) return;
     this.remaining = this.#respaced(this.remaining, dimensionCount);
     this.afterOwn = this.#respaced(this.afterOwn, dimensionCount);
-    this.#walked = new Float64Array(dimensionCount);
+    this.#scanned = new Float64Array(dimensionCount);
     this.width = dimensionCount;
   }
 
@@ -205,23 +206,23 @@ export class NeedColumns {
   }
 
   /** Begins a walk for the whole demand; returns the number of wanted dimensions. */
-  beginWalk(need: number, vectors: VectorTable): number {
+  beginScan(need: number, vectors: VectorTable): number {
     const { start, length, units } = vectors;
     const aggregate = this.aggregate[need]!;
     const multiplier = this.multiplier[need]!;
     const first = start[aggregate]!;
     const count = length[aggregate]!;
-    for (let index = 0; index < count; index++) this.#walked[index] = multiplier * units[first + index]!;
+    for (let index = 0; index < count; index++) this.#scanned[index] = multiplier * units[first + index]!;
     return count;
   }
 
   /** Ends it: what remains is the need's. */
-  endWalk(need: number, vectors: VectorTable): void {
+  endScan(need: number, vectors: VectorTable): void {
     const row = need * this.width;
     const count = vectors.length[this.aggregate[need]!]!;
     for (let index = 0; index < count; index++) {
-      if (this.remaining[row + index] !== this.#walked[index])
-        this.remaining[row + index] = this.#walked[index]!;
+      if (this.remaining[row + index] !== this.#scanned[index])
+        this.remaining[row + index] = this.#scanned[index]!;
     }
   }
 
@@ -229,7 +230,7 @@ export class NeedColumns {
   saveAfterOwn(need: number, vectors: VectorTable): void {
     const row = need * this.width;
     const count = vectors.length[this.aggregate[need]!]!;
-    for (let index = 0; index < count; index++) this.afterOwn[row + index] = this.#walked[index]!;
+    for (let index = 0; index < count; index++) this.afterOwn[row + index] = this.#scanned[index]!;
   }
 
   /** … and goes back to it; returns the number of dimensions that remain. */
@@ -240,8 +241,8 @@ export class NeedColumns {
     const count = vectors.length[this.aggregate[need]!]!;
     let left = 0;
     for (let index = 0; index < count; index++) {
-      this.#walked[index] = this.afterOwn[row + index]!;
-      if (this.#walked[index]! > 0) left++;
+      this.#scanned[index] = this.afterOwn[row + index]!;
+      if (this.#scanned[index]! > 0) left++;
     }
     return left;
   }
@@ -279,7 +280,7 @@ export class NeedColumns {
       let given = gangs * unit;
       if (!isFold && machineCount > 0) given = machineCount * families.unitsOf(family, dims[first + index]!);
       const wanted = multiplier * unit - given;
-      this.#walked[index] = wanted > 0 ? wanted : 0;
+      this.#scanned[index] = wanted > 0 ? wanted : 0;
       if (wanted > 0) left++;
     }
     return left;
@@ -290,7 +291,7 @@ export class NeedColumns {
    * subtracted, never below zero. Returns how many dimensions remain then, or -1 if it had nothing to give.
    */
   subtract(need: number, families: Families, family: number, vectors: VectorTable): number {
-    return this.subtractFrom(this.#walked, 0, need, families, family, vectors);
+    return this.subtractFrom(this.#scanned, 0, need, families, family, vectors);
   }
 
   /** The same on any row of remaining units that is laid out as the need's aggregate. A fold counts whole gangs (docs/adr/0040). */
@@ -328,8 +329,8 @@ export class NeedColumns {
     this.aggregate = widerU32(this.aggregate, length);
     this.multiplier = widerU32(this.multiplier, length);
     this.firstRow = widerU32(this.firstRow, length);
-    this.stamp = widerU32(this.stamp, length);
-    this.plainStamp = widerU32(this.plainStamp, length);
+    this.assignment = widerU32(this.assignment, length);
+    this.plainAssignment = widerU32(this.plainAssignment, length);
     this.priority = widerI32(this.priority, length);
     this.interruptionPenalty = widerU8(this.interruptionPenalty, length);
     this.reclamationPenalty = widerU8(this.reclamationPenalty, length);

@@ -4,16 +4,16 @@
  *
  *   by group   profile       without its Same requirements
  *              aggregate     vector ref
- *              stamp         of the fold
- *              plainStamp    of the same with the empty group (how the reference stamps)
+ *              assignment         of the fold
+ *              plainAssignmentof the same with the empty group (how the reference assigns)
  *              rowsStart     its rows, in order N4: a stretch of the cluster's `groupRows`
  *              rowsEnd
  *              firstFolded   the first row that folds; -1 = none
  */
 const WORDS = 7;
 const AGGREGATE = 1;
-const STAMP = 2;
-const PLAIN_STAMP = 3;
+const ASSIGNMENT = 2;
+const PLAIN_ASSIGNMENT = 3;
 const ROWS_START = 4;
 const ROWS_END = 5;
 const FIRST_FOLDED = 6;
@@ -41,12 +41,12 @@ export class FoldGroups {
     return this.#words[group * WORDS + AGGREGATE]!;
   }
 
-  stamp(group: number): number {
-    return this.#words[group * WORDS + STAMP]!;
+  assignment(group: number): number {
+    return this.#words[group * WORDS + ASSIGNMENT]!;
   }
 
-  plainStamp(group: number): number {
-    return this.#words[group * WORDS + PLAIN_STAMP]!;
+  plainAssignment(group: number): number {
+    return this.#words[group * WORDS + PLAIN_ASSIGNMENT]!;
   }
 
   rowsStart(group: number): number {
@@ -66,7 +66,7 @@ export class FoldGroups {
   }
 
   /** One more group, without rows; its index. */
-  add(profile: number, aggregate: number, stamp: number, plainStamp: number): number {
+  add(profile: number, aggregate: number, assignment: number, plainAssignment: number): number {
     const group = this.#count++;
     const at = group * WORDS;
     if (at === this.#words.length) {
@@ -76,8 +76,8 @@ export class FoldGroups {
     }
     this.#words[at] = profile;
     this.#words[at + AGGREGATE] = aggregate;
-    this.#words[at + STAMP] = stamp;
-    this.#words[at + PLAIN_STAMP] = plainStamp;
+    this.#words[at + ASSIGNMENT] = assignment;
+    this.#words[at + PLAIN_ASSIGNMENT] = plainAssignment;
     this.#words[at + ROWS_START] = this.#words[at + ROWS_END] = 0;
     this.#words[at + FIRST_FOLDED] = -1;
     return group;

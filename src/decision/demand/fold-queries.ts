@@ -8,32 +8,32 @@ import type { Filter } from '../supply/filters.ts';
 import type { ClusterState } from './cluster-state.ts';
 
 /** One group that asks. */
-export interface Asker {
+export interface FoldQuerier {
   readonly cluster: ClusterState;
   readonly group: number;
-  readonly question: Question;
+  readonly query: FoldQuery;
   /** For how many gangs, and how many of them the free machines held. */
   readonly wanted: number;
   readonly answer: number;
 }
 
-export interface Question {
+export interface FoldQuery {
   /** Null: rows of the group ask with several filters; always looked at. */
   readonly fit: Filter | null;
   readonly aggregate: number;
-  readonly askers: Set<Asker>;
+  readonly queriers: Set<FoldQuerier>;
   /** What was answered last: gangs on all free machines; NaN = askers were told different things. */
   gangs: number;
 }
 
 const AGGREGATES_MAX = 2 ** 26;
 
-export class FreeAsks {
+export class FoldQueries {
   /** By filter and aggregate. */
-  readonly #questions = new Map<number, Question>();
+  readonly #queries = new Map<number, FoldQuery>();
 
-  questions(): Iterable<Question> {
-    return this.#questions.values();
+  queries(): Iterable<FoldQuery> {
+    return this.#queries.values();
   }
 
   /** The group asks this from now on, and was told that there is room for so many gangs. */
@@ -45,36 +45,36 @@ export class FreeAsks {
     wanted: number,
     gangs: number,
   ): void {
-    const before = cluster.asking.get(group);
+    const before = cluster.openQueries.get(group);
     const key = (fit?.id ?? 0) * AGGREGATES_MAX + aggregate;
-    let question = this.#questions.get(key);
-    if (question === undefined) {
-      question = { fit, aggregate, askers: new Set(), gangs };
-      this.#questions.set(key, question);
-    } else if (question.gangs !== gangs) question.gangs = Number.NaN;
-    const asker = { cluster, group, question, wanted, answer: Math.min(wanted, gangs) };
-    question.askers.add(asker);
-    cluster.asking.set(group, asker);
+    let query = this.#queries.get(key);
+    if (query === undefined) {
+      query = { fit, aggregate, queriers: new Set(), gangs };
+      this.#queries.set(key, query);
+    } else if (query.gangs !== gangs) query.gangs = Number.NaN;
+    const querier = { cluster, group, query, wanted, answer: Math.min(wanted, gangs) };
+    query.queriers.add(querier);
+    cluster.openQueries.set(group, querier);
     if (before !== undefined) this.#leave(before); // last: a question that goes on keeps its place while all are looked at
   }
 
   end(cluster: ClusterState, group: number): void {
-    const asker = cluster.asking.get(group);
-    if (asker === undefined) return;
-    cluster.asking.delete(group);
-    this.#leave(asker);
+    const querier = cluster.openQueries.get(group);
+    if (querier === undefined) return;
+    cluster.openQueries.delete(group);
+    this.#leave(querier);
   }
 
   /** The cluster's groups are others from now on. */
   endAll(cluster: ClusterState): void {
-    for (const asker of cluster.asking.values()) this.#leave(asker);
-    cluster.asking.clear();
+    for (const querier of cluster.openQueries.values()) this.#leave(querier);
+    cluster.openQueries.clear();
   }
 
-  #leave(asker: Asker): void {
-    const { question } = asker;
-    question.askers.delete(asker);
-    if (question.askers.size === 0)
-      this.#questions.delete((question.fit?.id ?? 0) * AGGREGATES_MAX + question.aggregate);
+  #leave(querier: FoldQuerier): void {
+    const { query } = querier;
+    query.queriers.delete(querier);
+    if (query.queriers.size === 0)
+      this.#queries.delete((query.fit?.id ?? 0) * AGGREGATES_MAX + query.aggregate);
   }
 }

@@ -1,25 +1,25 @@
 /**
  * Folding (A1): a gang that fits one machine whole needs no co-location; equal ones fold into one plain need, as
- * long as machines exist that hold them. Which rows fold is asked again only when a machine that was stamped for
+ * long as machines exist that hold them. Which rows fold is asked again only when a machine that was assigned to
  * one of them changed, or, where the own machines do not suffice, when the free machines did.
  */
 
 import type { Families } from '../supply/families.ts';
-import { type Filter, type Filters, Look } from '../supply/filters.ts';
+import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import type { Fleet } from '../supply/fleet.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { FoldGroups } from './fold-groups.ts';
-import type { FreeAsks } from './fold-queries.ts';
+import type { FoldQueries } from './fold-queries.ts';
 
 export class Folding {
   readonly #fleet: Fleet;
   readonly #families: Families;
   readonly #filters: Filters;
-  readonly #asks: FreeAsks;
-  #freeAsked = -1;
+  readonly #foldQueries: FoldQueries;
+  #unassignedAsked = -1;
 
-  constructor(fleet: Fleet, filters: Filters, asks: FreeAsks) {
-    this.#asks = asks;
+  constructor(fleet: Fleet, filters: Filters, foldQueries: FoldQueries) {
+    this.#foldQueries = foldQueries;
     this.#fleet = fleet;
     this.#families = fleet.families;
     this.#filters = filters;
@@ -39,15 +39,15 @@ export class Folding {
   }
 
   /** The same for groups that depend on the free machines; the clusters whose answer changed. */
-  refoldFree(changed: ClusterState[]): void {
-    if (this.#freeAsked === this.#families.freeVersion) return;
-    this.#freeAsked = this.#families.freeVersion;
-    for (const question of this.#asks.questions()) {
-      const { fit, aggregate } = question;
-      const gangs = fit === null ? Number.NaN : this.#gangsOnFree(fit, aggregate);
-      if (gangs === question.gangs) continue;
-      question.gangs = gangs;
-      for (const { cluster, group, wanted, answer } of [...question.askers]) {
+  refoldByUnassigned(changed: ClusterState[]): void {
+    if (this.#unassignedAsked === this.#families.unassignedVersion) return;
+    this.#unassignedAsked = this.#families.unassignedVersion;
+    for (const query of this.#foldQueries.queries()) {
+      const { fit, aggregate } = query;
+      const gangs = fit === null ? Number.NaN : this.#gangsOnUnassigned(fit, aggregate);
+      if (gangs === query.gangs) continue;
+      query.gangs = gangs;
+      for (const { cluster, group, wanted, answer } of [...query.queriers]) {
         if (Math.min(wanted, gangs) === answer) continue;
         const wasStale = cluster.stale;
         this.#refoldGroup(cluster, group);
@@ -60,25 +60,25 @@ export class Folding {
 
   /** Decides which rows of the group fold, and whether that depends on the free machines. */
   #refoldGroup(cluster: ClusterState, group: number): void {
-    const { held, rowCount } = this.#fleet.stamps;
-    const { groups, groupRows, rowFit, rowFolds, rowStamp } = cluster;
+    const { held, rowCount } = this.#fleet.assignments;
+    const { groups, groupRows, rowFit, rowFolds, rowAssignment } = cluster;
     const aggregate = groups.aggregate(group);
     const rowsEnd = groups.rowsEnd(group);
     // A row that has the fold's name itself: the two could not be told apart by their machines (docs/adr/0040).
-    const isNameTaken = rowCount[groups.stamp(group)]! > 0;
+    const isNameTaken = rowCount[groups.assignment(group)]! > 0;
     let differs = false;
     let foldedCount = 0;
     let firstFolded = -1;
     let fitOfOwn: Filter | undefined;
     let own = 0;
     let fitsDiffer = false;
-    let freeFit: Filter | null = null;
-    let freeWanted = 0;
+    let unassignedFit: Filter | null = null;
+    let unassignedWanted = 0;
     for (let position = groups.rowsStart(group); position < rowsEnd; position++) {
       const row = groupRows[position]!;
       let folds = false;
-      if (!isNameTaken && held[rowStamp[row]!] === 0) {
-        // It has no machines of its own (nor a stamp, mostly), which would make it a gang.
+      if (!isNameTaken && held[rowAssignment[row]!] === 0) {
+        // It has no machines of its own (nor an assignment, mostly), which would make it a gang.
         const fit = this.#filters.get(rowFit[row]!);
         if (fit !== fitOfOwn) {
           if (fitOfOwn !== undefined) fitsDiffer = true;
@@ -87,9 +87,9 @@ export class Folding {
         }
         folds = foldedCount < own;
         if (!folds) {
-          freeFit = fit;
-          freeWanted++;
-          folds = foldedCount < own + this.#gangsOnFree(fit, aggregate);
+          unassignedFit = fit;
+          unassignedWanted++;
+          folds = foldedCount < own + this.#gangsOnUnassigned(fit, aggregate);
         }
       }
       if (folds && foldedCount++ === 0) firstFolded = row;
@@ -99,29 +99,38 @@ export class Folding {
     }
     groups.setFirstFolded(group, firstFolded);
     if (differs) cluster.stale = true;
-    if (freeFit === null) {
-      if (cluster.asking.size > 0) this.#asks.end(cluster, group);
+    if (unassignedFit === null) {
+      if (cluster.openQueries.size > 0) this.#foldQueries.end(cluster, group);
     } else {
-      const gangs = fitsDiffer ? Number.NaN : this.#gangsOnFree(freeFit, aggregate);
-      this.#asks.ask(cluster, group, fitsDiffer ? null : freeFit, aggregate, freeWanted, gangs);
+      const gangs = fitsDiffer ? Number.NaN : this.#gangsOnUnassigned(unassignedFit, aggregate);
+      this.#foldQueries.ask(
+        cluster,
+        group,
+        fitsDiffer ? null : unassignedFit,
+        aggregate,
+        unassignedWanted,
+        gangs,
+      );
     }
   }
 
   #gangsOnOwn({ groups }: ClusterState, group: number, fit: Filter): number {
-    const { rowCount } = this.#fleet.stamps;
-    const plainStamp = groups.plainStamp(group);
-    const own = this.#gangsOnStamped(groups, group, groups.stamp(group), fit);
-    // Where a row has the empty group itself, machines with that stamp are its own.
-    return rowCount[plainStamp]! > 0 ? own : own + this.#gangsOnStamped(groups, group, plainStamp, fit);
+    const { rowCount } = this.#fleet.assignments;
+    const plainAssignment = groups.plainAssignment(group);
+    const own = this.#gangsOnAssigned(groups, group, groups.assignment(group), fit);
+    // Where a row has the empty group itself, machines with that assignment are its own.
+    return rowCount[plainAssignment]! > 0
+      ? own
+      : own + this.#gangsOnAssigned(groups, group, plainAssignment, fit);
   }
 
-  #gangsOnStamped(groups: FoldGroups, group: number, stamp: number, fit: Filter): number {
-    const { stamps, stamped, shape } = this.#fleet;
-    const list = stamps.list[stamp]!;
+  #gangsOnAssigned(groups: FoldGroups, group: number, assignment: number, fit: Filter): number {
+    const { assignments, assigned, shape } = this.#fleet;
+    const list = assignments.list[assignment]!;
     let gangs = 0;
     if (list === 0) return 0;
-    for (let at = stamped.first(list); at !== 0; at = stamped.next(at)) {
-      const slot = stamped.slotAt(at);
+    for (let at = assigned.first(list); at !== 0; at = assigned.next(at)) {
+      const slot = assigned.slotAt(at);
       if (!this.#admits(fit, slot) && !this.#admitsWithoutSame(groups, group, fit, slot)) continue;
       gangs += this.#families.gangsPerMachine(
         this.#families.familyOf[shape[slot]!]!,
@@ -133,7 +142,7 @@ export class Folding {
 
   #admits(fit: Filter, slot: number): boolean {
     if (fit.eligible[this.#families.familyOf[this.#fleet.shape[slot]!]!] !== 1) return false;
-    return fit.look === Look.Family || this.#filters.admitsSlot(fit, slot);
+    return fit.matchLevel === MatchLevel.Family || this.#filters.admitsSlot(fit, slot);
   }
 
   /** The fold took a machine without the Same key, as it may: it has it, whatever else is free (docs/adr/0040). */
@@ -145,26 +154,29 @@ export class Folding {
   }
 
   /** Whole gangs that fit into all free machines; asked by many clusters, so kept while those stay. */
-  #gangsOnFree(fit: Filter, aggregate: number): number {
-    if (fit.gangsAt === this.#families.freeVersion && fit.gangsOf === aggregate) return fit.gangs;
+  #gangsOnUnassigned(fit: Filter, aggregate: number): number {
+    if (fit.gangsAt === this.#families.unassignedVersion && fit.gangsOf === aggregate) return fit.gangs;
     let gangs = 0;
     for (const family of fit.families) {
-      const idle = fit.look === Look.Family ? this.#families.free[family]! : this.#countFree(fit, family);
+      const idle =
+        fit.matchLevel === MatchLevel.Family
+          ? this.#families.unassigned[family]!
+          : this.#countUnassigned(fit, family);
       const machines = idle + this.#countOrphans(fit, family);
       if (machines > 0) gangs += machines * this.#families.gangsPerMachine(family, aggregate);
     }
-    fit.gangsAt = this.#families.freeVersion;
+    fit.gangsAt = this.#families.unassignedVersion;
     fit.gangsOf = aggregate;
     fit.gangs = gangs;
     return gangs;
   }
 
-  #countFree(fit: Filter, family: number): number {
+  #countUnassigned(fit: Filter, family: number): number {
     let machines = 0;
     for (const shape of this.#families.shapesOf(family)) {
-      if (this.#families.freeIn[shape] === 0 || !this.#filters.admitsShape(fit, shape)) continue;
-      if (fit.look === Look.Shape) machines += this.#families.freeIn[shape]!;
-      else this.#fleet.forEachFree(shape, (slot) => this.#filters.admitsSlot(fit, slot) && machines++);
+      if (this.#families.unassignedIn[shape] === 0 || !this.#filters.admitsShape(fit, shape)) continue;
+      if (fit.matchLevel === MatchLevel.Shape) machines += this.#families.unassignedIn[shape]!;
+      else this.#fleet.forEachUnassigned(shape, (slot) => this.#filters.admitsSlot(fit, slot) && machines++);
     }
     return machines;
   }
@@ -177,7 +189,7 @@ export class Folding {
     for (let at = byId.first(list); at !== 0; at = byId.next(at)) {
       const slot = byId.slotAt(at);
       if (!this.#fleet.isSurelyOrphan(slot)) continue;
-      if (fit.look === Look.Family || this.#filters.admitsSlot(fit, slot)) machines++;
+      if (fit.matchLevel === MatchLevel.Family || this.#filters.admitsSlot(fit, slot)) machines++;
     }
     return machines;
   }

@@ -11,8 +11,8 @@ import type { Filter, Filters } from '../supply/filters.ts';
 import type { Fleet } from '../supply/fleet.ts';
 import type { ClusterRows } from './cluster-rows.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { Mark, type NeedColumns, NeedKind } from './engine-needs.ts';
-import { type NeedKey, type NeedOrder, noKey } from './serving-order.ts';
+import { type EngineNeeds, Mark, NeedKind } from './engine-needs.ts';
+import { type NeedKey, noKey, type ServingOrder } from './serving-order.ts';
 
 /** Reused: comparing two needs makes no objects. */
 const ROW_KEY = noKey();
@@ -26,11 +26,11 @@ export class Normaliser {
   readonly #vectors: VectorTable;
   readonly #fleet: Fleet;
   readonly #filters: Filters;
-  readonly #needs: NeedColumns;
-  readonly #order: NeedOrder;
+  readonly #needs: EngineNeeds;
+  readonly #order: ServingOrder;
   readonly #rows: ClusterRows;
   readonly #claims: Claims;
-  #heirOf = columnU32(256);
+  #successorOf = columnU32(256);
   /** By fold group of the cluster that is being built: the earliest arrival of those that fold. */
   #foldArrivalMs = columnF64(64);
   /** Of the row written before, within one build: the next one mostly asks for the same. */
@@ -40,8 +40,8 @@ export class Normaliser {
     needTable: NeedTable,
     fleet: Fleet,
     filters: Filters,
-    needs: NeedColumns,
-    order: NeedOrder,
+    needs: EngineNeeds,
+    order: ServingOrder,
     rows: ClusterRows,
     claims: Claims,
   ) {
@@ -71,13 +71,14 @@ export class Normaliser {
     cluster.needStart = start;
     this.#writeInOrder(cluster);
     cluster.needStart = oldStart;
-    this.#findHeirs(oldStart, oldCount, start, count);
+    this.#findSuccessors(oldStart, oldCount, start, count);
     for (let need = oldStart; need < oldStart + oldCount; need++) {
-      if (this.#heirOf[need - oldStart] === 0) this.#claims.releaseAll(cluster, need, cluster.fresh);
+      if (this.#successorOf[need - oldStart] === 0)
+        this.#claims.releaseAll(cluster, need, cluster.newlyAvailable);
     }
     for (let need = oldStart; need < oldStart + oldCount; need++) {
-      const heir = this.#heirOf[need - oldStart]!;
-      if (heir !== 0) this.#claims.handOver(need, heir, need - oldStart, heir - start);
+      const successor = this.#successorOf[need - oldStart]!;
+      if (successor !== 0) this.#claims.handOver(need, successor, need - oldStart, successor - start);
       this.#letGo(need);
     }
     needs.giveSlice(oldStart, oldCount);
@@ -85,12 +86,12 @@ export class Normaliser {
     cluster.needCount = count;
     for (let need = start; need < start + count; need++) {
       this.#linkRows(cluster, need);
-      // Which machines are stamped for another live need may have changed: a fold that looks at others' walks again.
+      // Which machines are assigned to another live need may have changed: a fold that looks at others' walks again.
       if (needs.kind[need] === NeedKind.Fold && needs.has(need, LOOKS_AT_OTHERS))
         needs.mark(need, Mark.Dirty);
     }
     this.#lastFilter = null;
-    if (oldCount === 0) cluster.fresh.length = 0; // all needs are new and look at everything
+    if (oldCount === 0) cluster.newlyAvailable.length = 0; // all needs are new and look at everything
     cluster.stale = cluster.wasRead = false;
     cluster.touched = true;
   }
@@ -108,13 +109,13 @@ export class Normaliser {
    * more are no longer live, so that A1 counts the machines that are made for them as free at once.
    */
   retire(cluster: ClusterState): void {
-    const { stamp, plainStamp } = this.#needs;
-    const { rowCount, folds } = this.#fleet.stamps;
+    const { assignment, plainAssignment } = this.#needs;
+    const { rowCount, folds } = this.#fleet.assignments;
     for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
-      const own = stamp[need]!;
-      const plain = plainStamp[need]!;
-      if (rowCount[own] === 0 && folds[own] === 0) this.#letGoOfStamp(need);
-      if (plain !== 0 && rowCount[plain] === 0 && folds[plain] === 0) this.#letGoOfPlainStamp(need);
+      const own = assignment[need]!;
+      const plain = plainAssignment[need]!;
+      if (rowCount[own] === 0 && folds[own] === 0) this.#letGoOfAssignment(need);
+      if (plain !== 0 && rowCount[plain] === 0 && folds[plain] === 0) this.#letGoOfPlainAssignment(need);
     }
   }
 
@@ -122,18 +123,18 @@ export class Normaliser {
    * By old need: the new need of the same name, 0 = none. Only those that follow each other as before inherit: then a
    * machine that was out of a need's reach still is, or is released and so announced.
    */
-  #findHeirs(oldStart: number, oldCount: number, start: number, count: number): void {
+  #findSuccessors(oldStart: number, oldCount: number, start: number, count: number): void {
     const needs = this.#needs;
-    const { carrier } = this.#fleet.stamps;
-    if (this.#heirOf.length < oldCount) this.#heirOf = new Uint32Array(2 * oldCount);
-    this.#heirOf.fill(0, 0, oldCount);
+    const { carrier } = this.#fleet.assignments;
+    if (this.#successorOf.length < oldCount) this.#successorOf = new Uint32Array(2 * oldCount);
+    this.#successorOf.fill(0, 0, oldCount);
     let last = -1;
     for (let need = start; need < start + count; need++) {
-      const index = carrier[needs.stamp[need]!]! - 1;
+      const index = carrier[needs.assignment[need]!]! - 1;
       if (index <= last || index >= oldCount) continue;
       const old = oldStart + index;
-      if (needs.stamp[old] !== needs.stamp[need] || needs.kind[old] !== needs.kind[need]) continue;
-      this.#heirOf[index] = need;
+      if (needs.assignment[old] !== needs.assignment[need] || needs.kind[old] !== needs.kind[need]) continue;
+      this.#successorOf[index] = need;
       last = index;
     }
   }
@@ -143,31 +144,31 @@ export class Normaliser {
     this.#filters.release(this.#filters.get(needs.filter[need]!));
     this.#vectors.release(needs.aggregate[need]!);
     this.#needTable.profiles.release(needs.profile[need]!);
-    if (needs.stamp[need] !== 0) this.#letGoOfStamp(need);
-    if (needs.plainStamp[need] !== 0) this.#letGoOfPlainStamp(need);
+    if (needs.assignment[need] !== 0) this.#letGoOfAssignment(need);
+    if (needs.plainAssignment[need] !== 0) this.#letGoOfPlainAssignment(need);
   }
 
-  #letGoOfStamp(need: number): void {
-    const { stamps } = this.#fleet;
-    const stamp = this.#needs.stamp[need]!;
-    this.#needs.stamp[need] = 0;
-    stamps.carriers[stamp]!--;
-    stamps.carrier[stamp] = stamps.gang[stamp] = 0;
-    this.#changeLive(stamp, -1);
-    stamps.release(stamp);
+  #letGoOfAssignment(need: number): void {
+    const { assignments } = this.#fleet;
+    const assignment = this.#needs.assignment[need]!;
+    this.#needs.assignment[need] = 0;
+    assignments.carriers[assignment]!--;
+    assignments.carrier[assignment] = assignments.gang[assignment] = 0;
+    this.#changeLive(assignment, -1);
+    assignments.release(assignment);
   }
 
-  #letGoOfPlainStamp(need: number): void {
-    const stamp = this.#needs.plainStamp[need]!;
-    this.#needs.plainStamp[need] = 0;
-    this.#changeLive(stamp, -1);
-    this.#fleet.stamps.release(stamp);
+  #letGoOfPlainAssignment(need: number): void {
+    const assignment = this.#needs.plainAssignment[need]!;
+    this.#needs.plainAssignment[need] = 0;
+    this.#changeLive(assignment, -1);
+    this.#fleet.assignments.release(assignment);
   }
 
-  #changeLive(stamp: number, by: 1 | -1): void {
-    const { live } = this.#fleet.stamps;
-    live[stamp]! += by;
-    if (live[stamp] === (by === 1 ? 1 : 0)) this.#fleet.liveChanged(stamp);
+  #changeLive(assignment: number, by: 1 | -1): void {
+    const { live } = this.#fleet.assignments;
+    live[assignment]! += by;
+    if (live[assignment] === (by === 1 ? 1 : 0)) this.#fleet.liveChanged(assignment);
   }
 
   /** Rows come in order N4; folds have another fingerprint and group, and are merged in at their places. */
@@ -220,8 +221,8 @@ export class Normaliser {
         : this.#filters.intern(profileRef, minUnit);
     this.#lastFilter = filter;
     const kind = table.profiles.columns.hasSame[profileRef] === 1 ? NeedKind.Gang : NeedKind.Plain;
-    const stamp = this.#rows.stampOf(cluster, row);
-    this.#write(cluster, need, kind, profileRef, filter, table.aggregate[tableRow]!, 1, row, stamp, 0);
+    const assignment = this.#rows.assignmentOf(cluster, row);
+    this.#write(cluster, need, kind, profileRef, filter, table.aggregate[tableRow]!, 1, row, assignment, 0);
     this.#needs.arrivalMs[need] = table.arrivalMs[tableRow]!;
   }
 
@@ -246,8 +247,8 @@ export class Normaliser {
     }
     const filter = this.#filters.intern(profile, minUnit);
     this.#vectors.release(minUnit);
-    const plainStamp = groups.plainStamp(group);
-    const isAnothers = this.#fleet.stamps.rowCount[plainStamp]! > 0; // a row has the empty group itself (docs/adr/0040)
+    const plainAssignment = groups.plainAssignment(group);
+    const isAnothers = this.#fleet.assignments.rowCount[plainAssignment]! > 0; // a row has the empty group itself (docs/adr/0040)
     this.#write(
       cluster,
       need,
@@ -257,8 +258,8 @@ export class Normaliser {
       aggregate,
       members,
       groups.firstFolded(group),
-      groups.stamp(group),
-      isAnothers ? 0 : plainStamp,
+      groups.assignment(group),
+      isAnothers ? 0 : plainAssignment,
     );
     this.#needs.arrivalMs[need] = this.#foldArrivalMs[group]!;
   }
@@ -272,8 +273,8 @@ export class Normaliser {
     aggregate: number,
     multiplier: number,
     firstRow: number,
-    stamp: number,
-    plainStamp: number,
+    assignment: number,
+    plainAssignment: number,
   ): void {
     const needs = this.#needs;
     needs.fitWidth(this.#vectors.length[aggregate]!);
@@ -285,8 +286,8 @@ export class Normaliser {
     needs.aggregate[need] = aggregate;
     needs.multiplier[need] = multiplier;
     needs.firstRow[need] = firstRow;
-    needs.stamp[need] = stamp;
-    needs.plainStamp[need] = plainStamp;
+    needs.assignment[need] = assignment;
+    needs.plainAssignment[need] = plainAssignment;
     const { columns } = this.#needTable.profiles;
     needs.priority[need] = columns.priority[profile]!;
     needs.interruptionPenalty[need] = columns.interruptionPenalty[profile]!;
@@ -299,19 +300,19 @@ export class Normaliser {
     needs.domain[need] = 0;
     this.#vectors.retain(aggregate);
     this.#needTable.profiles.retain(profile);
-    this.#fleet.stamps.retain(stamp);
-    this.#fleet.stamps.carriers[stamp]!++;
-    this.#changeLive(stamp, 1);
-    if (plainStamp === 0) return;
-    this.#fleet.stamps.retain(plainStamp);
-    this.#changeLive(plainStamp, 1);
+    this.#fleet.assignments.retain(assignment);
+    this.#fleet.assignments.carriers[assignment]!++;
+    this.#changeLive(assignment, 1);
+    if (plainAssignment === 0) return;
+    this.#fleet.assignments.retain(plainAssignment);
+    this.#changeLive(plainAssignment, 1);
   }
 
   #foldKey({ groups }: ClusterState, group: number, key: NeedKey): NeedKey {
     key.profile = groups.profile(group);
     key.priority = this.#needTable.profiles.columns.priority[key.profile]!;
     key.arrivalMs = this.#foldArrivalMs[group]!;
-    key.group = this.#fleet.stamps.group[groups.stamp(group)]!;
+    key.group = this.#fleet.assignments.group[groups.assignment(group)]!;
     return key;
   }
 
@@ -338,11 +339,11 @@ export class Normaliser {
 
   #linkRows(cluster: ClusterState, need: number): void {
     const needs = this.#needs;
-    const { stamps } = this.#fleet;
+    const { assignments } = this.#fleet;
     const row = needs.firstRow[need]!;
-    const stamp = needs.stamp[need]!;
-    stamps.carrier[stamp] = need - cluster.needStart + 1;
-    if (needs.kind[need] === NeedKind.Gang) stamps.gang[stamp] = stamps.carrier[stamp]!;
+    const assignment = needs.assignment[need]!;
+    assignments.carrier[assignment] = need - cluster.needStart + 1;
+    if (needs.kind[need] === NeedKind.Gang) assignments.gang[assignment] = assignments.carrier[assignment]!;
     if (needs.kind[need] !== NeedKind.Fold) {
       cluster.rowNeed[row] = need;
       return;

@@ -8,30 +8,30 @@
  */
 import type { VectorTable } from '../../base/vectors.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
-import type { StampTable } from '../supply/assignments.ts';
+import type { AssignmentTable } from '../supply/assignments.ts';
 import type { Filters } from '../supply/filters.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { Mark, type NeedColumns } from './engine-needs.ts';
+import { type EngineNeeds, Mark } from './engine-needs.ts';
 
 export class RowChanges {
   readonly #needTable: NeedTable;
   readonly #vectors: VectorTable;
   readonly #filters: Filters;
-  readonly #stamps: StampTable;
-  readonly #needs: NeedColumns;
+  readonly #assignments: AssignmentTable;
+  readonly #needs: EngineNeeds;
   readonly #changed: number[] = [];
 
   constructor(
     needTable: NeedTable,
     vectors: VectorTable,
     filters: Filters,
-    stamps: StampTable,
-    needs: NeedColumns,
+    assignments: AssignmentTable,
+    needs: EngineNeeds,
   ) {
     this.#needTable = needTable;
     this.#vectors = vectors;
     this.#filters = filters;
-    this.#stamps = stamps;
+    this.#assignments = assignments;
     this.#needs = needs;
   }
 
@@ -60,13 +60,13 @@ export class RowChanges {
     const { profile, group, arrivalMs, profiles } = this.#needTable;
     const needs = this.#needs;
     const ref = profile[tableRow]!;
-    const stamp = cluster.rowStamp[row]!;
+    const assignment = cluster.rowAssignment[row]!;
     const need = cluster.rowNeed[row]!;
     return (
       profiles.columns.hasSame[ref] === 0 &&
-      this.#stamps.fingerprint[stamp] === profiles.columns.fingerprint[ref] &&
-      this.#stamps.group[stamp] === group[tableRow] &&
-      needs.stamp[need] === stamp &&
+      this.#assignments.fingerprint[assignment] === profiles.columns.fingerprint[ref] &&
+      this.#assignments.group[assignment] === group[tableRow] &&
+      needs.assignment[need] === assignment &&
       needs.profile[need] === ref &&
       needs.arrivalMs[need] === arrivalMs[tableRow]
     );

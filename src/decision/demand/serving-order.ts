@@ -1,9 +1,9 @@
 /** The orders in which needs are served. Both are total: ids, fingerprints and groups settle every tie. */
 import type { StringTable } from '../../base/string-table.ts';
 import type { ProfileTable } from '../../needs/profiles.ts';
-import type { StampTable } from '../supply/assignments.ts';
+import type { AssignmentTable } from '../supply/assignments.ts';
 import type { ClusterState } from './cluster-state.ts';
-import type { NeedColumns } from './engine-needs.ts';
+import type { EngineNeeds } from './engine-needs.ts';
 
 /** What order N4 looks at within one cluster. */
 export interface NeedKey {
@@ -17,23 +17,23 @@ export function noKey(): NeedKey {
   return { priority: 0, arrivalMs: 0, profile: 0, group: 0 };
 }
 
-export class NeedOrder {
-  readonly #needs: NeedColumns;
-  readonly #stamps: StampTable;
+export class ServingOrder {
+  readonly #needs: EngineNeeds;
+  readonly #assignments: AssignmentTable;
   readonly #clusters: readonly (ClusterState | undefined)[];
   readonly #groups: StringTable;
   readonly #profiles: ProfileTable;
   #fingerprintRanks: Uint32Array = new Uint32Array(0);
 
   constructor(
-    needs: NeedColumns,
-    stamps: StampTable,
+    needs: EngineNeeds,
+    assignments: AssignmentTable,
     clusters: readonly (ClusterState | undefined)[],
     groups: StringTable,
     profiles: ProfileTable,
   ) {
     this.#needs = needs;
-    this.#stamps = stamps;
+    this.#assignments = assignments;
     this.#clusters = clusters;
     this.#groups = groups;
     this.#profiles = profiles;
@@ -72,14 +72,14 @@ export class NeedOrder {
   };
 
   #byArrival(a: number, b: number): number {
-    const { arrivalMs, cluster, profile, stamp } = this.#needs;
+    const { arrivalMs, cluster, profile, assignment } = this.#needs;
     if (arrivalMs[a] !== arrivalMs[b]) return arrivalMs[a]! - arrivalMs[b]!;
     if (cluster[a] !== cluster[b])
       return this.#clusters[cluster[a]!]!.rank - this.#clusters[cluster[b]!]!.rank;
     const rankA = this.#fingerprintRanks[profile[a]!]!;
     const rankB = this.#fingerprintRanks[profile[b]!]!;
     if (rankA !== rankB) return rankA - rankB;
-    const { group } = this.#stamps;
-    return this.#groups.compare(group[stamp[a]!]!, group[stamp[b]!]!);
+    const { group } = this.#assignments;
+    return this.#groups.compare(group[assignment[a]!]!, group[assignment[b]!]!);
   }
 }

@@ -11,17 +11,17 @@ import type { GangRules, Gangs } from '../assign/gangs.ts';
 import type { Spreading } from '../assign/spread.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
 import { sortFew } from '../columns/sort-few.ts';
-import { Mark, type NeedColumns, NeedKind } from '../demand/engine-needs.ts';
+import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
 import type { Domains } from '../supply/domains.ts';
-import { type Filters, Look } from '../supply/filters.ts';
+import { type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Drains } from './drains.ts';
 
-export class FreedMachines {
+export class DrainingCredit {
   readonly #fleet: Fleet;
   readonly #filters: Filters;
   readonly #vectors: VectorTable;
-  readonly #needs: NeedColumns;
+  readonly #needs: EngineNeeds;
   readonly #gangs: Gangs;
   readonly #drains: Drains;
   readonly #rules: GangRules;
@@ -34,7 +34,7 @@ export class FreedMachines {
   constructor(
     fleet: Fleet,
     filters: Filters,
-    needs: NeedColumns,
+    needs: EngineNeeds,
     gangs: Gangs,
     drains: Drains,
     rules: GangRules,
@@ -69,7 +69,7 @@ export class FreedMachines {
 
   #countOwnOf(unmet: UnmetNeeds, entry: number): void {
     const need = unmet.need[entry]!;
-    const slots = this.#drains.sortedFor(this.#needs.stamp[need]!, this.#byId);
+    const slots = this.#drains.sortedFor(this.#needs.assignment[need]!, this.#byId);
     if (slots.length === 0 || this.isBarred(need)) return;
     let left = this.#left(unmet, entry);
     const spreading = unmet.spreading.get(entry);
@@ -140,7 +140,7 @@ export class FreedMachines {
     const filter = this.#filters.get(this.#needs.filter[need]!);
     const { families, shape } = this.#fleet;
     if (filter.eligible[families.familyOf[shape[slot]!]!] !== 1) return false;
-    return filter.look === Look.Family || this.#filters.admitsSlot(filter, slot);
+    return filter.matchLevel === MatchLevel.Family || this.#filters.admitsSlot(filter, slot);
   }
 
   #domainsOf(need: number): Domains | null {
@@ -163,7 +163,7 @@ export function subtractSlot(
   unmet: UnmetNeeds,
   entry: number,
   { families, shape }: Fleet,
-  needs: NeedColumns,
+  needs: EngineNeeds,
   vectors: VectorTable,
   slot: number,
 ): number {

@@ -4,78 +4,78 @@
  */
 import type { StringTable } from '../../base/string-table.ts';
 import { sortFew } from '../columns/sort-few.ts';
-import type { StampTable } from '../supply/assignments.ts';
+import type { AssignmentTable } from '../supply/assignments.ts';
 
 const NONE: readonly number[] = [];
 
 export class Drains {
-  readonly #stamps: StampTable;
+  readonly #assignments: AssignmentTable;
   readonly #clusters: StringTable;
-  readonly #stampOf = new Map<number, number>();
+  readonly #assignmentOf = new Map<number, number>();
   readonly #slotsOf = new Map<number, number[]>();
   /** Draining machines that nobody is known to have asked for. */
   readonly found = new Set<number>();
 
-  constructor(stamps: StampTable, clusters: StringTable) {
-    this.#stamps = stamps;
+  constructor(assignments: AssignmentTable, clusters: StringTable) {
+    this.#assignments = assignments;
     this.#clusters = clusters;
   }
 
-  /** The machine drains for this need from now on; returns its stamp, to which it holds a reference. */
+  /** The machine drains for this need from now on; returns its assignment, to which it holds a reference. */
   begin(slot: number, cluster: number, fingerprint: number, group: number): number {
     this.end(slot);
-    const stamp = this.#stamps.intern(cluster, fingerprint, group);
-    this.#stamps.held[stamp]!++;
+    const assignment = this.#assignments.intern(cluster, fingerprint, group);
+    this.#assignments.held[assignment]!++;
     this.#clusters.retain(cluster); // it may outlive the cluster's demand and machines
-    this.#stampOf.set(slot, stamp);
-    const slots = this.#slotsOf.get(stamp);
-    if (slots === undefined) this.#slotsOf.set(stamp, [slot]);
+    this.#assignmentOf.set(slot, assignment);
+    const slots = this.#slotsOf.get(assignment);
+    if (slots === undefined) this.#slotsOf.set(assignment, [slot]);
     else slots.push(slot);
-    return stamp;
+    return assignment;
   }
 
   /** It drains no more. */
   end(slot: number): void {
     this.found.delete(slot);
-    const stamp = this.#stampOf.get(slot);
-    if (stamp === undefined) return;
-    this.#stampOf.delete(slot);
-    const slots = this.#slotsOf.get(stamp)!.filter((other) => other !== slot);
-    if (slots.length > 0) this.#slotsOf.set(stamp, slots);
-    else this.#slotsOf.delete(stamp);
-    this.#stamps.held[stamp]!--;
-    this.#clusters.release(this.#stamps.cluster[stamp]!);
-    this.#stamps.release(stamp);
+    const assignment = this.#assignmentOf.get(slot);
+    if (assignment === undefined) return;
+    this.#assignmentOf.delete(slot);
+    const slots = this.#slotsOf.get(assignment)!.filter((other) => other !== slot);
+    if (slots.length > 0) this.#slotsOf.set(assignment, slots);
+    else this.#slotsOf.delete(assignment);
+    this.#assignments.held[assignment]!--;
+    this.#clusters.release(this.#assignments.cluster[assignment]!);
+    this.#assignments.release(assignment);
   }
 
   /** 0 = for nobody known. */
-  stampOf(slot: number): number {
-    return this.#stampOf.get(slot) ?? 0;
+  assignmentOf(slot: number): number {
+    return this.#assignmentOf.get(slot) ?? 0;
   }
 
-  slotsFor(stamp: number): readonly number[] {
-    return this.#slotsOf.get(stamp) ?? NONE;
+  slotsFor(assignment: number): readonly number[] {
+    return this.#slotsOf.get(assignment) ?? NONE;
   }
 
   /** The same in this order, which the list keeps. */
-  sortedFor(stamp: number, compare: (slotA: number, slotB: number) => number): readonly number[] {
-    const slots = this.#slotsOf.get(stamp);
+  sortedFor(assignment: number, compare: (slotA: number, slotB: number) => number): readonly number[] {
+    const slots = this.#slotsOf.get(assignment);
     if (slots === undefined) return NONE;
     sortFew(slots, compare);
     return slots;
   }
 
   get isEmpty(): boolean {
-    return this.#stampOf.size === 0 && this.found.size === 0;
+    return this.#assignmentOf.size === 0 && this.found.size === 0;
   }
 
   /** All of them, each once. */
   *slots(): IterableIterator<number> {
-    yield* this.#stampOf.keys();
-    for (const slot of this.found) if (!this.#stampOf.has(slot)) yield slot;
+    yield* this.#assignmentOf.keys();
+    for (const slot of this.found) if (!this.#assignmentOf.has(slot)) yield slot;
   }
 
-  *[Symbol.iterator](): IterableIterator<[slot: number, stamp: number]> {
-    yield* this.#stampOf;
+  *[Symbol.iterator](): IterableIterator<[slot: number, assignment: number]> {
+    yield* this.#assignmentOf;
   }
 }

@@ -14,11 +14,11 @@ import type { Gangs } from '../assign/gangs.ts';
 import type { Spreading } from '../assign/spread.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
 import { columnU8 } from '../columns/columns.ts';
-import { type NeedColumns, NeedKind } from '../demand/engine-needs.ts';
+import { type EngineNeeds, NeedKind } from '../demand/engine-needs.ts';
 import type { Domains } from '../supply/domains.ts';
-import { type Filter, type Filters, Look } from '../supply/filters.ts';
+import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
-import { type FreedMachines, subtractSlot } from './draining-credit.ts';
+import { type DrainingCredit, subtractSlot } from './draining-credit.ts';
 
 export interface PreemptionWeights {
   readonly gap: number;
@@ -58,9 +58,9 @@ export class Preemption {
   readonly #fleet: Fleet;
   readonly #filters: Filters;
   readonly #vectors: VectorTable;
-  readonly #needs: NeedColumns;
+  readonly #needs: EngineNeeds;
   readonly #gangs: Gangs;
-  readonly #freed: FreedMachines;
+  readonly #drainingCredit: DrainingCredit;
   readonly #isPastGate: (cluster: number) => boolean;
   readonly #weights: PreemptionWeights;
   readonly #buckets = new Map<number, Bucket>();
@@ -73,9 +73,9 @@ export class Preemption {
   constructor(
     fleet: Fleet,
     filters: Filters,
-    needs: NeedColumns,
+    needs: EngineNeeds,
     gangs: Gangs,
-    freed: FreedMachines,
+    drainingCredit: DrainingCredit,
     isPastGate: (cluster: number) => boolean,
     weights: PreemptionWeights = DEFAULT_WEIGHTS,
   ) {
@@ -84,7 +84,7 @@ export class Preemption {
     this.#vectors = fleet.inventory.shapes.vectors;
     this.#needs = needs;
     this.#gangs = gangs;
-    this.#freed = freed;
+    this.#drainingCredit = drainingCredit;
     this.#isPastGate = isPastGate;
     this.#weights = weights;
     this.#isVictim = columnU8(fleet.role.length);
@@ -118,12 +118,12 @@ export class Preemption {
   }
 
   run(unmet: UnmetNeeds, actions: ActionList): void {
-    this.#freed.countOwn(unmet);
+    this.#drainingCredit.countOwn(unmet);
     for (let entry = 0; entry < unmet.count; entry++) {
       const aggregate = this.#needs.aggregate[unmet.need[entry]!]!;
       if (UnmetNeeds.left(unmet.missing, entry * unmet.width, this.#vectors, aggregate) === 0) continue;
-      if (this.#freed.isBarred(unmet.need[entry]!)) continue;
-      const left = this.#freed.countPool(unmet, entry);
+      if (this.#drainingCredit.isBarred(unmet.need[entry]!)) continue;
+      const left = this.#drainingCredit.countPool(unmet, entry);
       if (left > 0) this.#chooseVictims(unmet, entry, left, actions);
     }
   }
@@ -200,7 +200,7 @@ export class Preemption {
     slot: number,
   ): boolean {
     if (this.#isVictim[slot] === 1) return false;
-    if (filter.look !== Look.Family && !this.#filters.admitsSlot(filter, slot)) return false;
+    if (filter.matchLevel !== MatchLevel.Family && !this.#filters.admitsSlot(filter, slot)) return false;
     if (domains !== null && domains.ofSlot(slot) !== this.#needs.domain[need]) return false;
     return spreading === undefined || spreading.allows(spreading.domains.ofSlot(slot));
   }
@@ -276,7 +276,7 @@ export class Preemption {
     return bestSlot;
   }
 
-  /** Priority of the need that claims the machine, else of its stamp. */
+  /** Priority of the need that claims the machine, else of its assignment. */
   #priorityOf(slot: number): number {
     const claim = this.#fleet.claim[slot]!;
     if (claim === 0) return this.#fleet.inventory.columns.priority[slot]!;

@@ -59,9 +59,9 @@ export class Reclamation {
 
   #collectUnclaimed(cluster: ClusterState, found: number[]): void {
     const { keep } = this.#fleet;
-    const { lanes } = cluster;
-    for (let lane = 0; lane < lanes.count; lane++) {
-      const configured = lanes.configured(lane);
+    const { familyLists } = cluster;
+    for (let familyList = 0; familyList < familyLists.count; familyList++) {
+      const configured = familyLists.configured(familyList);
       if (configured === 0) continue;
       let at = keep.seekUnclaimed(keep.first(configured));
       for (; at !== 0; at = keep.seekUnclaimed(keep.next(at))) {

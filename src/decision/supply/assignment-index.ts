@@ -1,12 +1,12 @@
 /**
- * Stamps by what they stand for. Every cluster has a table of its own, all of them in one array: a cycle reads machines and
+ * Assignments by what they stand for. Every cluster has a table of its own, all of them in one array: a cycle reads machines and
  * rows cluster by cluster, so that what it looks up stays in the nearest cache. One table for a whole fleet was a miss for
  * each of its 870,000 look-ups, a tenth of a first cycle.
  *
  *   by cluster   start   u32   first word of its table; 0 = it has none, and finds nothing in place 0
  *                mask    u32   places of its table, a power of two, less one
- *                used    u32   stamps in it: at most half of its places
- *   by place     tag << 24 | stamp   u32   open addressing, linear probing; 0 = empty. What a stamp stands for is in the columns
+ *                used    u32   assignments in it: at most half of its places
+ *   by place     tag << 24 | assignment   u32   open addressing, linear probing; 0 = empty. What an assignment stands for is in the columns
  *                                    of its table; the tag, eight bits of the hash, spares nearly every look there in vain
  *
  * A table that is full moves to one of twice its size; the room that it leaves is given to the next one of that size.
@@ -16,18 +16,18 @@ import { columnU32, widerU32 } from '../columns/columns.ts';
 
 /** Cluster refs are u16 in the machine columns. */
 const CLUSTER_REFS = 65_536;
-const STAMP_BITS = 24;
-const STAMP_MASK = (1 << STAMP_BITS) - 1;
+const ASSIGNMENT_BITS = 24;
+const ASSIGNMENT_MASK = (1 << ASSIGNMENT_BITS) - 1;
 const PLACES_AT_LEAST = 8;
 
-/** What stamps stand for, by stamp. */
-export interface StampNames {
+/** What assignments stand for, by assignment. */
+export interface AssignmentNames {
   readonly fingerprint: Uint32Array;
   readonly group: Uint32Array;
 }
 
-export class StampIndex {
-  readonly #names: StampNames;
+export class AssignmentIndex {
+  readonly #names: AssignmentNames;
   readonly #start = columnU32(CLUSTER_REFS);
   readonly #mask = columnU32(CLUSTER_REFS);
   readonly #used = columnU32(CLUSTER_REFS);
@@ -36,11 +36,11 @@ export class StampIndex {
   /** By number of places: tables that nobody uses. */
   readonly #free = new Map<number, number[]>();
 
-  constructor(names: StampNames) {
+  constructor(names: AssignmentNames) {
     this.#names = names;
   }
 
-  /** Makes room for so many stamps at once. */
+  /** Makes room for so many assignments at once. */
   reserve(count: number): void {
     this.#places = widerU32(this.#places, 2 * count);
   }
@@ -48,7 +48,7 @@ export class StampIndex {
   /** 0 = there is none. */
   find(cluster: number, fingerprint: number, group: number): number {
     const hash = hashOf(fingerprint, group);
-    const tag = hash >>> STAMP_BITS;
+    const tag = hash >>> ASSIGNMENT_BITS;
     const { fingerprint: fingerprintOf, group: groupOf } = this.#names;
     const places = this.#places;
     const start = this.#start[cluster]!;
@@ -56,29 +56,29 @@ export class StampIndex {
     for (let place = hash & mask; ; place = (place + 1) & mask) {
       const word = places[start + place]!;
       if (word === 0) return 0;
-      if (word >>> STAMP_BITS !== tag) continue;
-      const stamp = word & STAMP_MASK;
-      if (fingerprintOf[stamp] === fingerprint && groupOf[stamp] === group) return stamp;
+      if (word >>> ASSIGNMENT_BITS !== tag) continue;
+      const assignment = word & ASSIGNMENT_MASK;
+      if (fingerprintOf[assignment] === fingerprint && groupOf[assignment] === group) return assignment;
     }
   }
 
-  /** Adds a stamp that is not there yet, and whose names say what it stands for. */
-  add(cluster: number, stamp: number): void {
-    assert(stamp > 0 && stamp <= STAMP_MASK, 'stamps are numbers of 24 bits');
+  /** Adds an assignment that is not there yet, and whose names say what it stands for. */
+  add(cluster: number, assignment: number): void {
+    assert(assignment > 0 && assignment <= ASSIGNMENT_MASK, 'assignments are numbers of 24 bits');
     const room = this.#start[cluster] === 0 ? 0 : this.#mask[cluster]! + 1;
     if (++this.#used[cluster]! * 2 > room) this.#enlarge(cluster, room);
-    this.#put(this.#start[cluster]!, this.#mask[cluster]!, stamp);
+    this.#put(this.#start[cluster]!, this.#mask[cluster]!, assignment);
   }
 
   /** Closes the hole by moving later members of the run back: no tombstones, so probes stay short. */
-  remove(cluster: number, stamp: number): void {
+  remove(cluster: number, assignment: number): void {
     const places = this.#places;
     const start = this.#start[cluster]!;
     const mask = this.#mask[cluster]!;
-    let hole = this.#hashOf(stamp) & mask;
-    while ((places[start + hole]! & STAMP_MASK) !== stamp) hole = (hole + 1) & mask;
+    let hole = this.#hashOf(assignment) & mask;
+    while ((places[start + hole]! & ASSIGNMENT_MASK) !== assignment) hole = (hole + 1) & mask;
     for (let next = (hole + 1) & mask; places[start + next] !== 0; next = (next + 1) & mask) {
-      const home = this.#hashOf(places[start + next]! & STAMP_MASK) & mask;
+      const home = this.#hashOf(places[start + next]! & ASSIGNMENT_MASK) & mask;
       if (((next - home) & mask) < ((next - hole) & mask)) continue;
       places[start + hole] = places[start + next]!;
       hole = next;
@@ -89,15 +89,15 @@ export class StampIndex {
     this.#start[cluster] = this.#mask[cluster] = 0;
   }
 
-  #hashOf(stamp: number): number {
-    return hashOf(this.#names.fingerprint[stamp]!, this.#names.group[stamp]!);
+  #hashOf(assignment: number): number {
+    return hashOf(this.#names.fingerprint[assignment]!, this.#names.group[assignment]!);
   }
 
-  #put(start: number, mask: number, stamp: number): void {
-    const hash = this.#hashOf(stamp);
+  #put(start: number, mask: number, assignment: number): void {
+    const hash = this.#hashOf(assignment);
     let place = hash & mask;
     while (this.#places[start + place] !== 0) place = (place + 1) & mask;
-    this.#places[start + place] = ((hash >>> STAMP_BITS) << STAMP_BITS) | stamp;
+    this.#places[start + place] = ((hash >>> ASSIGNMENT_BITS) << ASSIGNMENT_BITS) | assignment;
   }
 
   #enlarge(cluster: number, room: number): void {
@@ -106,7 +106,7 @@ export class StampIndex {
     const start = this.#take(count);
     for (let at = old; at < old + room; at++) {
       const word = this.#places[at]!;
-      if (word !== 0) this.#put(start, count - 1, word & STAMP_MASK);
+      if (word !== 0) this.#put(start, count - 1, word & ASSIGNMENT_MASK);
     }
     this.#places.fill(0, old, old + room);
     if (room > 0) this.#giveBack(old, room);

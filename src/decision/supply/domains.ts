@@ -9,7 +9,7 @@ import type { Inventory } from '../../inventory/inventory.ts';
 import { attributeOf } from '../../inventory/shapes.ts';
 import { columnU32, widerU32 } from '../columns/columns.ts';
 import type { Families } from './families.ts';
-import { Look } from './filters.ts';
+import { MatchLevel } from './filters.ts';
 import type { SlotAttributes } from './slot-attributes.ts';
 
 const UNKNOWN = 0;
@@ -17,7 +17,7 @@ const NOWHERE = 1; // stored numbers are domain + 1
 
 export class Domains {
   readonly keys: readonly string[];
-  readonly look: Look;
+  readonly matchLevel: MatchLevel;
   readonly #inventory: Inventory;
   readonly #families: Families;
   readonly #attributes: SlotAttributes;
@@ -36,7 +36,7 @@ export class Domains {
     this.#attributes = attributes;
     const own = keys.some((key) => attributes.ownKeys.has(key));
     const fine = keys.some((key) => families.fineKeys.has(key));
-    this.look = own ? Look.Machine : fine ? Look.Shape : Look.Family;
+    this.matchLevel = own ? MatchLevel.Machine : fine ? MatchLevel.Shape : MatchLevel.Family;
     for (let family = 1; family <= families.count; family++)
       families.shapesOf(family).forEach(this.admitShape, this);
   }
@@ -48,16 +48,16 @@ export class Domains {
 
   /** A new shape has its place from the start. */
   admitShape(shape: number): void {
-    if (this.look === Look.Shape) this.#shapesIn[this.ofShape(shape)]!.push(shape);
+    if (this.matchLevel === MatchLevel.Shape) this.#shapesIn[this.ofShape(shape)]!.push(shape);
   }
 
   ofSlot(slot: number): number {
-    if (this.look !== Look.Machine) return this.ofShape(this.#inventory.columns.shape[slot]!);
+    if (this.matchLevel !== MatchLevel.Machine) return this.ofShape(this.#inventory.columns.shape[slot]!);
     return this.#intern(this.keys.map((key) => this.#attributes.of(slot, key)));
   }
 
   ofShape(shape: number): number {
-    if (this.look === Look.Family) return this.ofFamily(this.#families.familyOf[shape]!);
+    if (this.matchLevel === MatchLevel.Family) return this.ofFamily(this.#families.familyOf[shape]!);
     this.#ofShape = widerU32(this.#ofShape, shape);
     let stored = this.#ofShape[shape]!;
     if (stored === UNKNOWN) {
@@ -105,7 +105,7 @@ export class Domains {
   }
 
   forgetShape(shape: number): void {
-    if (this.look !== Look.Shape) return;
+    if (this.matchLevel !== MatchLevel.Shape) return;
     const shapes = this.#shapesIn[this.ofShape(shape)]!;
     shapes[shapes.indexOf(shape)] = shapes[shapes.length - 1]!;
     shapes.pop();

@@ -39,11 +39,11 @@ export class Families {
   readonly fineKeys = new Set<string>();
   familyOf = columnU32(1024);
   machinesIn = columnU32(1024);
-  freeIn = columnU32(1024);
+  unassignedIn = columnU32(1024);
   openIn = columnU32(1024);
   #openPosition = columnU32(1024);
   machines = columnU32(64);
-  free = columnU32(64);
+  unassigned = columnU32(64);
   open = columnU32(64);
   capacity = columnF64(64 * 8);
   /** Doubles per family in `capacity`; at least the number of dimensions. */
@@ -54,7 +54,7 @@ export class Families {
   readonly #openShapesOf: number[][] = [];
   #count = 0;
   /** Bumped when a count that A1 looks at changed. */
-  freeVersion = 0;
+  unassignedVersion = 0;
 
   constructor(shapes: ShapeTable, vectors: VectorTable, coarseValuesMax: number = COARSE_VALUES_MAX) {
     this.#shapes = shapes;
@@ -117,14 +117,14 @@ export class Families {
       this.#shapesOf[family] = [];
       this.#openShapesOf[family] = [];
       this.machines = widerU32(this.machines, family);
-      this.free = widerU32(this.free, family);
+      this.unassigned = widerU32(this.unassigned, family);
       this.open = widerU32(this.open, family);
       this.#vectors.retain(shape.capacity);
       this.#writeCapacity(family, shape.capacity);
     }
     this.familyOf = widerU32(this.familyOf, ref);
     this.machinesIn = widerU32(this.machinesIn, ref);
-    this.freeIn = widerU32(this.freeIn, ref);
+    this.unassignedIn = widerU32(this.unassignedIn, ref);
     this.openIn = widerU32(this.openIn, ref);
     this.#openPosition = widerU32(this.#openPosition, ref);
     this.familyOf[ref] = family;
@@ -157,18 +157,18 @@ export class Families {
         this.#shapes.release(shape);
       }
       this.#vectors.release(this.#sample[family]!.capacity);
-      this.free[family] = this.machines[family] = this.open[family] = 0;
+      this.unassigned[family] = this.machines[family] = this.open[family] = 0;
     }
     this.#count = 0;
     this.#byKey.clear();
     this.capacity.fill(0);
-    this.freeVersion++;
+    this.unassignedVersion++;
   }
 
-  changeFree(shape: number, by: 1 | -1): void {
-    this.freeIn[shape]! += by;
-    this.free[this.familyOf[shape]!]! += by;
-    this.freeVersion++;
+  changeUnassigned(shape: number, by: 1 | -1): void {
+    this.unassignedIn[shape]! += by;
+    this.unassigned[this.familyOf[shape]!]! += by;
+    this.unassignedVersion++;
   }
 
   changeOpen(shape: number, by: 1 | -1): void {

@@ -8,57 +8,57 @@
 const WORDS = 3;
 const CONFIGURED = 1;
 const CONFIGURING = 2;
-const LANES_AT_START = 16;
+const FAMILY_LISTS_AT_START = 16;
 
-export class Lanes {
+export class FamilyLists {
   count = 0;
   #words = new Uint32Array(0);
-  #laneOf = new Uint32Array(0);
+  #familyListOf = new Uint32Array(0);
 
-  family(lane: number): number {
-    return this.#words[lane * WORDS]!;
+  family(familyList: number): number {
+    return this.#words[familyList * WORDS]!;
   }
 
-  configured(lane: number): number {
-    return this.#words[lane * WORDS + CONFIGURED]!;
+  configured(familyList: number): number {
+    return this.#words[familyList * WORDS + CONFIGURED]!;
   }
 
-  configuring(lane: number): number {
-    return this.#words[lane * WORDS + CONFIGURING]!;
+  configuring(familyList: number): number {
+    return this.#words[familyList * WORDS + CONFIGURING]!;
   }
 
-  setConfigured(lane: number, list: number): void {
-    this.#words[lane * WORDS + CONFIGURED] = list;
+  setConfigured(familyList: number, list: number): void {
+    this.#words[familyList * WORDS + CONFIGURED] = list;
   }
 
-  setConfiguring(lane: number, list: number): void {
-    this.#words[lane * WORDS + CONFIGURING] = list;
+  setConfiguring(familyList: number, list: number): void {
+    this.#words[familyList * WORDS + CONFIGURING] = list;
   }
 
   /** The lane of a family, made if there is none yet. */
   of(family: number): number {
-    const known = this.#laneOf[family];
+    const known = this.#familyListOf[family];
     if (known !== undefined && known !== 0) return known - 1;
-    const lane = this.count++;
-    if (lane * WORDS === this.#words.length) this.#widen();
-    if (family >= this.#laneOf.length) {
-      const wider = new Uint32Array(Math.max(family + 1, 2 * this.#laneOf.length));
-      wider.set(this.#laneOf);
-      this.#laneOf = wider;
+    const familyList = this.count++;
+    if (familyList * WORDS === this.#words.length) this.#widen();
+    if (family >= this.#familyListOf.length) {
+      const wider = new Uint32Array(Math.max(family + 1, 2 * this.#familyListOf.length));
+      wider.set(this.#familyListOf);
+      this.#familyListOf = wider;
     }
-    this.#words[lane * WORDS] = family;
-    this.#words[lane * WORDS + CONFIGURED] = this.#words[lane * WORDS + CONFIGURING] = 0;
-    this.#laneOf[family] = lane + 1;
-    return lane;
+    this.#words[familyList * WORDS] = family;
+    this.#words[familyList * WORDS + CONFIGURED] = this.#words[familyList * WORDS + CONFIGURING] = 0;
+    this.#familyListOf[family] = familyList + 1;
+    return familyList;
   }
 
   clear(): void {
     this.count = 0;
-    this.#laneOf.fill(0);
+    this.#familyListOf.fill(0);
   }
 
   #widen(): void {
-    const wider = new Uint32Array(Math.max(2 * this.#words.length, LANES_AT_START * WORDS));
+    const wider = new Uint32Array(Math.max(2 * this.#words.length, FAMILY_LISTS_AT_START * WORDS));
     wider.set(this.#words);
     this.#words = wider;
   }

@@ -14,8 +14,8 @@ import { type Families, FINE, familyAttribute } from './families.ts';
 import type { SlotAttributes } from './slot-attributes.ts';
 
 /** How far a filter has to look before it knows. */
-export const Look = { Family: 0, Shape: 1, Machine: 2 } as const;
-export type Look = (typeof Look)[keyof typeof Look];
+export const MatchLevel = { Family: 0, Shape: 1, Machine: 2 } as const;
+export type MatchLevel = (typeof MatchLevel)[keyof typeof MatchLevel];
 
 /** 4,096 places: a fleet has a few thousand filters. */
 const MEMO_SHIFT = 20;
@@ -28,7 +28,7 @@ export interface Filter {
   readonly profile: number;
   readonly minUnit: number;
   readonly requirements: readonly Requirement[];
-  look: Look;
+  matchLevel: MatchLevel;
   /** By family: 1 = its machines match (perhaps, if `look` is further) and cover min_unit. */
   eligible: Uint8Array;
   /** The eligible families. */
@@ -89,7 +89,7 @@ export class Filters {
       filter = this.#make(requirementSet, profile, minUnit);
       ofSet.set(minUnit, filter);
       this.#byId[filter.id] = filter;
-      if (filter.look !== Look.Family) this.#beyondFamily.add(filter);
+      if (filter.matchLevel !== MatchLevel.Family) this.#beyondFamily.add(filter);
     }
     filter.references++;
     this.#memo[place] = filter.id;
@@ -135,7 +135,7 @@ export class Filters {
   /** Whether a machine of an eligible family really matches; for filters that look further than that. */
   admitsSlot(filter: Filter, slot: number): boolean {
     if (!this.admitsShape(filter, this.#inventory.columns.shape[slot]!)) return false;
-    if (filter.look !== Look.Machine) return true;
+    if (filter.matchLevel !== MatchLevel.Machine) return true;
     return filter.requirements.every((requirement) =>
       matches(requirement, this.#attributes.of(slot, requirement.key)),
     );
@@ -144,7 +144,7 @@ export class Filters {
   /** The same for a shape; `look` Machine: whether the shape leaves it possible. */
   admitsShape(filter: Filter, shape: number): boolean {
     if (filter.eligible[this.#families.familyOf[shape]!] !== 1) return false;
-    if (filter.look === Look.Family) return true;
+    if (filter.matchLevel === MatchLevel.Family) return true;
     filter.shapeAnswer = widerU8(filter.shapeAnswer, shape);
     let answer = filter.shapeAnswer[shape]!;
     if (answer === 0) {
@@ -166,12 +166,12 @@ export class Filters {
     this.#answers.length = 0;
     for (const filter of this.#byId) {
       if (filter === undefined) continue;
-      filter.look = this.#lookOf(filter.requirements);
+      filter.matchLevel = this.#matchLevelOf(filter.requirements);
       filter.eligible = new Uint8Array(this.#families.count + 1);
       filter.shapeAnswer = new Uint8Array(0);
       filter.families.length = 0;
       filter.familiesSeen = 0;
-      if (filter.look !== Look.Family) this.#beyondFamily.add(filter);
+      if (filter.matchLevel !== MatchLevel.Family) this.#beyondFamily.add(filter);
     }
   }
 
@@ -192,7 +192,7 @@ export class Filters {
       profile,
       minUnit,
       requirements,
-      look: this.#lookOf(requirements),
+      matchLevel: this.#matchLevelOf(requirements),
       eligible: new Uint8Array(this.#families.count + 1),
       families: [],
       familiesSeen: 0,
@@ -206,14 +206,14 @@ export class Filters {
     return filter;
   }
 
-  #lookOf(requirements: readonly Requirement[]): Look {
-    let look: Look = Look.Family;
+  #matchLevelOf(requirements: readonly Requirement[]): MatchLevel {
+    let matchLevel: MatchLevel = MatchLevel.Family;
     for (const { key, values } of requirements) {
-      if (this.#attributes.ownKeys.has(key)) look = Look.Machine;
-      else if (look === Look.Family && values.length > 0 && this.#families.fineKeys.has(key))
-        look = Look.Shape;
+      if (this.#attributes.ownKeys.has(key)) matchLevel = MatchLevel.Machine;
+      else if (matchLevel === MatchLevel.Family && values.length > 0 && this.#families.fineKeys.has(key))
+        matchLevel = MatchLevel.Shape;
     }
-    return look;
+    return matchLevel;
   }
 
   /** The same for every min_unit, so it is asked once per requirement set: 0 not asked, 1 yes, 2 no. */

@@ -6,14 +6,14 @@
  *
  *   by slot   role        u8    Role
  *             shape       u32   as last attached
- *             stamp       u32   who it was taken for (assignments.ts); 0 = nobody known
+ *             assignment       u32   who it was taken for (assignments.ts); 0 = nobody known
  *             cluster     u16   cluster that it is bound to or made for; 0 = none
  *             claim       u32   need that credit gave it to, as index in its cluster + 1; 0 = unclaimed
  *             nextClaim, previousClaim   u32   the claims of one need, as a ring of slots; 0 = end
  *
  *   lists     byPrice    Idle machines per family; Speculative ones per family and probability (price, id)
  *             keep       Configured, and Configuring, per cluster and family (price, penalty desc, id)
- *             stamped    machines per stamp: Configured, Configuring, Creating, each in keep order
+ *             assigned    machines per assignment: Configured, Configuring, Creating, each in keep order
  *             byId       orphaned Creating machines per family; victims per bucket and family (preempt.ts)
  */
 
@@ -27,7 +27,7 @@ import { columnF64, columnU8, columnU16, columnU32, widerF64, widerU32 } from '.
 import { SlotList } from '../columns/slot-list.ts';
 import { ClusterState } from '../demand/cluster-state.ts';
 import { VictimQueue } from '../preempt/victim-queue.ts';
-import type { StampTable } from './assignments.ts';
+import type { AssignmentTable } from './assignments.ts';
 import type { Families } from './families.ts';
 import { KeepLists } from './keep-lists.ts';
 
@@ -63,33 +63,33 @@ ROLE_OF_INTENT[Intent.Delete] = Role.Other;
 export class Fleet {
   readonly inventory: Inventory;
   readonly families: Families;
-  readonly stamps: StampTable;
+  readonly assignments: AssignmentTable;
   readonly role: Uint8Array;
   readonly shape: Uint32Array;
-  readonly stamp: Uint32Array;
+  readonly assignment: Uint32Array;
   readonly cluster: Uint16Array;
   readonly claim: Uint32Array;
   readonly nextClaim: Uint32Array;
   readonly previousClaim: Uint32Array;
   readonly byPrice: OrderedLists;
   readonly keep: KeepLists;
-  readonly stamped: OrderedLists;
+  readonly assigned: OrderedLists;
   readonly byId: OrderedLists;
   /** Keep order (A2): price asc, assigned reclamation penalty desc, id asc. */
   readonly compareKeep: (a: number, b: number) => number;
   /** Order of a need's own machines: Configured, Configuring, Creating, each in keep order. */
-  readonly compareStamped: (a: number, b: number) => number;
+  readonly compareAssigned: (a: number, b: number) => number;
   /** By family: list ids; 0 = none. */
   idleList = columnU32(64);
   orphanList = columnU32(64);
-  /** Speculative machines by family and probability: lane numbers of a family, and each lane's facts. */
-  readonly offerLanesOf: number[][] = [];
+  /** Speculative machines by family and probability: the offer lists of a family, and the facts of each. */
+  readonly offersOf: number[][] = [];
   offerProbability = columnF64(64);
   offerList = columnU32(64);
-  #offerLaneCount = 0;
+  #offerCount = 0;
   readonly clusters: (ClusterState | undefined)[] = [];
-  /** Stamps that machines brought: a row may be waiting for one (normalise.ts). */
-  readonly newStamps = new SlotList();
+  /** Assignments that machines brought: a row may be waiting for one (normalise.ts). */
+  readonly newAssignments = new SlotList();
   /** Idle machines that R3 may release, as they came: read by reclaim.ts. */
   readonly newlyIdle = new SlotList();
   /** Machines whose victim bucket may have changed: read by preempt.ts. */
@@ -99,14 +99,14 @@ export class Fleet {
   /** By slot: 1 = an orphan that counts as open (its flags may have changed since). */
   readonly #openOrphans: Uint8Array;
 
-  constructor(inventory: Inventory, families: Families, stamps: StampTable) {
+  constructor(inventory: Inventory, families: Families, assignments: AssignmentTable) {
     this.inventory = inventory;
     this.families = families;
-    this.stamps = stamps;
+    this.assignments = assignments;
     const slots = inventory.columns.rowCapacity;
     this.role = columnU8(slots);
     this.shape = columnU32(slots);
-    this.stamp = columnU32(slots);
+    this.assignment = columnU32(slots);
     this.cluster = columnU16(slots);
     this.claim = columnU32(slots);
     this.nextClaim = columnU32(slots);
@@ -129,10 +129,10 @@ export class Fleet {
     this.keep = new KeepLists(slots, byKeep, this.claim);
     const byRole = (a: number, b: number): number =>
       role[a] === role[b] ? byKeep(a, b) : role[b]! - role[a]!;
-    this.stamped = new OrderedLists(slots, byRole);
+    this.assigned = new OrderedLists(slots, byRole);
     this.byId = new OrderedLists(slots, (a, b) => idRank[a]! - idRank[b]!);
     this.compareKeep = byKeep;
-    this.compareStamped = byRole;
+    this.compareAssigned = byRole;
   }
 
   clusterState(ref: number): ClusterState {
@@ -155,14 +155,18 @@ export class Fleet {
   /** A Creating machine that was made for no need of this cycle: whoever comes first counts it (A3). */
   isOrphan(slot: number): boolean {
     if (this.role[slot] !== Role.Creating) return false;
-    const stamp = this.stamp[slot]!;
-    return stamp === 0 || this.stamps.live[stamp] === 0;
+    const assignment = this.assignment[slot]!;
+    return assignment === 0 || this.assignments.live[assignment] === 0;
   }
 
   /** The same as A1 sees it, which asks before it is known which folds live: made for none that could. */
   isSurelyOrphan(slot: number): boolean {
-    const stamp = this.stamp[slot]!;
-    return this.isOrphan(slot) && this.stamps.rowCount[stamp] === 0 && this.stamps.folds[stamp] === 0;
+    const assignment = this.assignment[slot]!;
+    return (
+      this.isOrphan(slot) &&
+      this.assignments.rowCount[assignment] === 0 &&
+      this.assignments.folds[assignment] === 0
+    );
   }
 
   /** Reads a machine's row and puts it on the lists of its role. */
@@ -178,7 +182,7 @@ export class Fleet {
     this.shape[slot] = shape;
     this.families.machinesIn[shape]!++;
     this.families.machines[this.families.familyOf[shape]!]!++;
-    if (role === Role.Idle || role === Role.Speculative) this.#attachFree(slot, role);
+    if (role === Role.Idle || role === Role.Speculative) this.#attachUnassigned(slot, role);
     else if (role !== Role.Other) this.#attachBound(slot, role);
   }
 
@@ -189,7 +193,7 @@ export class Fleet {
     const shape = this.shape[slot]!;
     const family = this.families.familyOf[shape]!;
     if (role === Role.Idle || role === Role.Speculative) {
-      this.families.changeFree(shape, -1);
+      this.families.changeUnassigned(shape, -1);
       if (this.byPrice.listOf(slot) !== 0) {
         this.byPrice.remove(slot);
         this.families.changeOpen(shape, -1);
@@ -201,7 +205,7 @@ export class Fleet {
     this.families.machinesIn[shape]!--;
     this.families.machines[family]!--;
     this.role[slot] = Role.None;
-    this.stamp[slot] = 0;
+    this.assignment[slot] = 0;
     this.cluster[slot] = 0;
   }
 
@@ -212,29 +216,29 @@ export class Fleet {
     this.idleList.fill(0);
     this.orphanList.fill(0);
     this.offerList.fill(0);
-    this.offerLanesOf.length = 0;
-    this.#offerLaneCount = 0;
+    this.offersOf.length = 0;
+    this.#offerCount = 0;
     for (const cluster of this.clusters) {
       if (cluster === undefined) continue;
-      const { lanes } = cluster;
-      for (let lane = 0; lane < lanes.count; lane++) {
-        if (lanes.configured(lane) !== 0) this.keep.drop(lanes.configured(lane));
-        if (lanes.configuring(lane) !== 0) this.keep.drop(lanes.configuring(lane));
+      const { familyLists } = cluster;
+      for (let familyList = 0; familyList < familyLists.count; familyList++) {
+        if (familyLists.configured(familyList) !== 0) this.keep.drop(familyLists.configured(familyList));
+        if (familyLists.configuring(familyList) !== 0) this.keep.drop(familyLists.configuring(familyList));
       }
-      lanes.clear();
+      familyLists.clear();
       cluster.stale = true;
       cluster.touched = true;
     }
   }
 
-  /** The last live need of a stamp went, or its first one came: its Creating machines change sides. */
-  liveChanged(stamp: number): void {
-    const isLive = this.stamps.live[stamp]! > 0;
-    const list = this.stamps.list[stamp]!;
+  /** The last live need of an assignment went, or its first one came: its Creating machines change sides. */
+  liveChanged(assignment: number): void {
+    const isLive = this.assignments.live[assignment]! > 0;
+    const list = this.assignments.list[assignment]!;
     if (list === 0) return;
-    const { stamped } = this;
-    for (let at = stamped.first(list); at !== 0; at = stamped.next(at)) {
-      const slot = stamped.slotAt(at);
+    const { assigned } = this;
+    for (let at = assigned.first(list); at !== 0; at = assigned.next(at)) {
+      const slot = assigned.slotAt(at);
       if (this.role[slot] !== Role.Creating) continue;
       if (isLive) this.#leaveOrphans(slot);
       else this.#joinOrphans(slot);
@@ -242,7 +246,7 @@ export class Fleet {
   }
 
   /** Visits the Idle and Speculative machines of a shape. */
-  forEachFree(shape: number, visit: (slot: number) => void): void {
+  forEachUnassigned(shape: number, visit: (slot: number) => void): void {
     const { indexes } = this.inventory;
     for (const state of [MachineState.Idle, MachineState.Speculative] as const) {
       const start = indexes.startOfShape(state, shape);
@@ -257,7 +261,7 @@ export class Fleet {
 
   /** Visits the machines of a shape that may be acquired. */
   forEachOpen(shape: number, visit: (slot: number) => void): void {
-    this.forEachFree(shape, (slot) => {
+    this.forEachUnassigned(shape, (slot) => {
       if (!this.inBackoff(slot)) visit(slot);
     });
     const orphans = this.orphanList[this.families.familyOf[shape]!] ?? 0;
@@ -268,25 +272,25 @@ export class Fleet {
     }
   }
 
-  offerLane(family: number, probability: number): number {
-    let lanes = this.offerLanesOf[family];
-    if (lanes === undefined) {
-      lanes = [];
-      this.offerLanesOf[family] = lanes;
+  offerOf(family: number, probability: number): number {
+    let offers = this.offersOf[family];
+    if (offers === undefined) {
+      offers = [];
+      this.offersOf[family] = offers;
     }
-    for (const lane of lanes) if (this.offerProbability[lane] === probability) return lane;
-    const lane = ++this.#offerLaneCount;
-    this.offerProbability = widerF64(this.offerProbability, lane);
-    this.offerList = widerU32(this.offerList, lane);
-    this.offerProbability[lane] = probability;
-    this.offerList[lane] = this.byPrice.create();
-    lanes.push(lane);
-    return lane;
+    for (const offer of offers) if (this.offerProbability[offer] === probability) return offer;
+    const offer = ++this.#offerCount;
+    this.offerProbability = widerF64(this.offerProbability, offer);
+    this.offerList = widerU32(this.offerList, offer);
+    this.offerProbability[offer] = probability;
+    this.offerList[offer] = this.byPrice.create();
+    offers.push(offer);
+    return offer;
   }
 
-  #attachFree(slot: number, role: number): void {
+  #attachUnassigned(slot: number, role: number): void {
     const shape = this.shape[slot]!;
-    this.families.changeFree(shape, 1);
+    this.families.changeUnassigned(shape, 1);
     if (role === Role.Idle && isReleasable(this.inventory.columns.capacityType[slot]!))
       this.newlyIdle.push(slot);
     if (this.inBackoff(slot)) return;
@@ -297,8 +301,8 @@ export class Fleet {
       if (this.idleList[family] === 0) this.idleList[family] = this.byPrice.create();
       this.byPrice.add(this.idleList[family]!, slot);
     } else {
-      const lane = this.offerLane(family, this.inventory.columns.interruptionProbability[slot]!);
-      this.byPrice.add(this.offerList[lane]!, slot);
+      const offer = this.offerOf(family, this.inventory.columns.interruptionProbability[slot]!);
+      this.byPrice.add(this.offerList[offer]!, slot);
     }
   }
 
@@ -307,37 +311,39 @@ export class Fleet {
     const cluster = columns.cluster[slot]!;
     this.cluster[slot] = cluster;
     if (role === Role.Draining) return;
-    let stamp = 0;
+    let assignment = 0;
     if (cluster !== 0 && columns.need[slot] !== 0) {
-      stamp = this.stamps.intern(cluster, columns.need[slot]!, columns.group[slot]!);
-      if (this.stamps.references[stamp] === 1) this.newStamps.push(stamp);
-      this.stamp[slot] = stamp;
-      this.stamps.held[stamp]!++;
-      if (this.stamps.list[stamp] === 0) this.stamps.list[stamp] = this.stamped.create();
-      this.stamped.add(this.stamps.list[stamp]!, slot);
+      assignment = this.assignments.intern(cluster, columns.need[slot]!, columns.group[slot]!);
+      if (this.assignments.references[assignment] === 1) this.newAssignments.push(assignment);
+      this.assignment[slot] = assignment;
+      this.assignments.held[assignment]!++;
+      if (this.assignments.list[assignment] === 0) this.assignments.list[assignment] = this.assigned.create();
+      this.assigned.add(this.assignments.list[assignment]!, slot);
     }
     if (role === Role.Creating) {
       if (this.isOrphan(slot)) this.#joinOrphans(slot);
     } else if (cluster !== 0) {
-      const { lanes } = this.clusterState(cluster);
-      const lane = lanes.of(this.families.familyOf[this.shape[slot]!]!);
+      const { familyLists } = this.clusterState(cluster);
+      const familyList = familyLists.of(this.families.familyOf[this.shape[slot]!]!);
       if (role === Role.Configured) {
-        if (lanes.configured(lane) === 0) lanes.setConfigured(lane, this.keep.create());
-        this.keep.add(lanes.configured(lane), slot);
+        if (familyLists.configured(familyList) === 0)
+          familyLists.setConfigured(familyList, this.keep.create());
+        this.keep.add(familyLists.configured(familyList), slot);
         this.clusterState(cluster).configuredCount++;
         this.victims.mark(slot);
       } else {
-        if (lanes.configuring(lane) === 0) lanes.setConfiguring(lane, this.keep.create());
-        this.keep.add(lanes.configuring(lane), slot);
+        if (familyLists.configuring(familyList) === 0)
+          familyLists.setConfiguring(familyList, this.keep.create());
+        this.keep.add(familyLists.configuring(familyList), slot);
         this.clusterState(cluster).configuringCount++;
       }
     }
-    if (cluster !== 0) this.#announce(slot, this.clusterState(cluster), stamp);
+    if (cluster !== 0) this.#announce(slot, this.clusterState(cluster), assignment);
   }
 
   #detachBound(slot: number, role: number): void {
     const cluster = this.cluster[slot]!;
-    const stamp = this.stamp[slot]!;
+    const assignment = this.assignment[slot]!;
     if (role === Role.Draining) return;
     if (role === Role.Creating) this.#leaveOrphans(slot);
     this.keep.remove(slot);
@@ -345,35 +351,36 @@ export class Fleet {
       this.clusterState(cluster).configuredCount--;
       this.victims.mark(slot);
     } else if (role === Role.Configuring && cluster !== 0) this.clusterState(cluster).configuringCount--;
-    if (stamp !== 0) {
+    if (assignment !== 0) {
       const state = this.clusterState(cluster);
-      this.#touchFolds(state, stamp);
+      this.#touchFolds(state, assignment);
       state.touched = true;
-      this.stamps.held[stamp]!--;
-      if (this.stamped.listOf(slot) !== 0) {
-        this.stamped.remove(slot);
-        const list = this.stamps.list[stamp]!;
-        if (this.stamped.length(list) === 0) {
-          this.stamped.drop(list);
-          this.stamps.list[stamp] = 0;
+      this.assignments.held[assignment]!--;
+      if (this.assigned.listOf(slot) !== 0) {
+        this.assigned.remove(slot);
+        const list = this.assignments.list[assignment]!;
+        if (this.assigned.length(list) === 0) {
+          this.assigned.drop(list);
+          this.assignments.list[assignment] = 0;
         }
       }
-      this.stamps.release(stamp);
+      this.assignments.release(assignment);
     }
   }
 
-  #touchFolds(state: ClusterState, stamp: number): void {
-    const fold = this.stamps.fold[stamp]!;
+  #touchFolds(state: ClusterState, assignment: number): void {
+    const fold = this.assignments.fold[assignment]!;
     if (fold !== 0) state.touchedGroups.push(fold - 1);
     // The empty group marks the machines of every fold with its fingerprint.
-    if (this.stamps.folds[stamp]! > 0 && this.stamps.group[stamp] === 0) state.foldsTouched = true;
+    if (this.assignments.folds[assignment]! > 0 && this.assignments.group[assignment] === 0)
+      state.foldsTouched = true;
   }
 
   /** Tells the cluster's needs that a machine is there that was not, or is another one now. */
-  #announce(slot: number, state: ClusterState, stamp: number): void {
+  #announce(slot: number, state: ClusterState, assignment: number): void {
     state.touched = true;
-    if (stamp !== 0) this.#touchFolds(state, stamp);
-    if (state.needCount > 0) state.fresh.push(slot); // needs that come look at everything
+    if (assignment !== 0) this.#touchFolds(state, assignment);
+    if (state.needCount > 0) state.newlyAvailable.push(slot); // needs that come look at everything
   }
 
   #joinOrphans(slot: number): void {
@@ -383,7 +390,7 @@ export class Fleet {
     if (this.orphanList[family] === 0) this.orphanList[family] = this.byId.create();
     this.byId.remove(slot); // it may have been a victim's place
     this.byId.add(this.orphanList[family]!, slot);
-    this.families.freeVersion++;
+    this.families.unassignedVersion++;
     if (this.inBackoff(slot)) return;
     this.#openOrphans[slot] = 1;
     this.families.changeOpen(shape, 1);
@@ -392,7 +399,7 @@ export class Fleet {
   #leaveOrphans(slot: number): void {
     if (this.byId.listOf(slot) === 0) return;
     this.byId.remove(slot);
-    this.families.freeVersion++;
+    this.families.unassignedVersion++;
     if (this.#openOrphans[slot] === 1) this.families.changeOpen(this.shape[slot]!, -1);
     this.#openOrphans[slot] = 0;
   }

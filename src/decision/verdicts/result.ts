@@ -9,16 +9,16 @@ import type { ActionList } from '../actions.ts';
 import type { Gangs } from '../assign/gangs.ts';
 import type { UnmetNeeds } from '../assign/unmet.ts';
 import type { ClusterState } from '../demand/cluster-state.ts';
-import type { NeedColumns } from '../demand/engine-needs.ts';
+import type { EngineNeeds } from '../demand/engine-needs.ts';
 import type { Drains } from '../preempt/drains.ts';
-import type { StampTable } from '../supply/assignments.ts';
+import type { AssignmentTable } from '../supply/assignments.ts';
 import type { Fleet } from '../supply/fleet.ts';
 import type { Supply } from '../supply/supply.ts';
 import type { Verdicts } from './verdicts.ts';
 
-/** Stamps with a count that the next cycle goes on from. */
+/** Assignments with a count that the next cycle goes on from. */
 export interface CountColumns {
-  readonly stamp: Uint32Array;
+  readonly assignment: Uint32Array;
   readonly cluster: Uint32Array;
   readonly fingerprint: Uint32Array;
   readonly group: Uint32Array;
@@ -51,15 +51,15 @@ export interface EngineResult {
   };
   /** By normalised need. */
   readonly needs: {
-    readonly stamp: Uint32Array;
+    readonly assignment: Uint32Array;
     readonly kind: Uint8Array;
     readonly marks: Uint16Array;
     readonly aggregate: Uint32Array;
     readonly creditCount: Uint32Array;
     readonly domain: Uint32Array;
   };
-  /** By stamp. */
-  readonly stamps: {
+  /** By assignment. */
+  readonly assignments: {
     readonly cluster: Uint32Array;
     readonly fingerprint: Uint32Array;
     readonly group: Uint32Array;
@@ -71,7 +71,7 @@ export interface EngineResult {
     readonly rowCount: Uint32Array;
     readonly needStart: Uint32Array;
     readonly rowNeed: Pieces;
-    readonly rowStamp: Pieces;
+    readonly rowAssignment: Pieces;
   };
   /** By entry. */
   readonly unmet: {
@@ -103,18 +103,18 @@ export type ActionColumns = Pick<
   | 'graceSeconds'
 >;
 
-export function memoryOf(cycle: number, stamps: StampTable, drains: Drains): EngineMemory {
+export function memoryOf(cycle: number, assignments: AssignmentTable, drains: Drains): EngineMemory {
   const draining = [...drains];
-  const column = (of: (pair: readonly [slot: number, stamp: number]) => number) =>
+  const column = (of: (pair: readonly [slot: number, assignment: number]) => number) =>
     Uint32Array.from(draining, of);
   return {
     cycle,
-    counts: countsSince(cycle, stamps),
+    counts: countsSince(cycle, assignments),
     drains: {
       slot: column(([slot]) => slot),
-      cluster: column(([, stamp]) => stamps.cluster[stamp]!),
-      fingerprint: column(([, stamp]) => stamps.fingerprint[stamp]!),
-      group: column(([, stamp]) => stamps.group[stamp]!),
+      cluster: column(([, assignment]) => assignments.cluster[assignment]!),
+      fingerprint: column(([, assignment]) => assignments.fingerprint[assignment]!),
+      group: column(([, assignment]) => assignments.group[assignment]!),
     },
   };
 }
@@ -140,21 +140,21 @@ export function holdMemory({ counts, drains }: EngineMemory, tables: InventoryTa
 }
 
 /** Counts that were made in this cycle or later: older ones are void in the next. */
-export function countsSince(cycle: number, stamps: StampTable): CountColumns {
-  const { unmetFor, parkFor, references, limit } = stamps;
+export function countsSince(cycle: number, assignments: AssignmentTable): CountColumns {
+  const { unmetFor, parkFor, references, limit } = assignments;
   const found: number[] = [];
-  for (let stamp = 1; stamp < limit; stamp++) {
-    const isCounted = unmetFor[stamp]! > cycle || parkFor[stamp]! > cycle;
-    if (isCounted && references[stamp] !== 0) found.push(stamp);
+  for (let assignment = 1; assignment < limit; assignment++) {
+    const isCounted = unmetFor[assignment]! > cycle || parkFor[assignment]! > cycle;
+    if (isCounted && references[assignment] !== 0) found.push(assignment);
   }
-  const words = (column: Uint32Array) => Uint32Array.from(found, (stamp) => column[stamp]!);
+  const words = (column: Uint32Array) => Uint32Array.from(found, (assignment) => column[assignment]!);
   return {
-    stamp: Uint32Array.from(found),
-    cluster: words(stamps.cluster),
-    fingerprint: words(stamps.fingerprint),
-    group: words(stamps.group),
-    unmetCount: words(stamps.unmetCount),
-    parkCount: words(stamps.parkCount),
+    assignment: Uint32Array.from(found),
+    cluster: words(assignments.cluster),
+    fingerprint: words(assignments.fingerprint),
+    group: words(assignments.group),
+    unmetCount: words(assignments.unmetCount),
+    parkCount: words(assignments.parkCount),
     unmetFor: words(unmetFor),
     parkFor: words(parkFor),
   };
@@ -163,7 +163,7 @@ export function countsSince(cycle: number, stamps: StampTable): CountColumns {
 export interface ResultParts {
   readonly fleet: Fleet;
   readonly supply: Supply;
-  readonly needs: NeedColumns;
+  readonly needs: EngineNeeds;
   readonly unmet: UnmetNeeds;
   readonly verdicts: Verdicts;
   readonly gangs: Gangs;
@@ -174,7 +174,7 @@ export function resultOf(parts: ResultParts): EngineResult {
   const { fleet, supply, needs, unmet } = parts;
   const { cycle, isOrdinary, reasons } = parts.verdicts;
   const { slotLimit } = fleet.inventory.columns;
-  const { stamps } = fleet;
+  const { assignments } = fleet;
   const entries = unmet.count;
   return {
     cycle,
@@ -185,19 +185,19 @@ export function resultOf(parts: ResultParts): EngineResult {
       takenBy: supply.takenBy.subarray(0, slotLimit),
     },
     needs: {
-      stamp: needs.stamp.subarray(0, needs.limit),
+      assignment: needs.assignment.subarray(0, needs.limit),
       kind: needs.kind.subarray(0, needs.limit),
       marks: needs.marks.subarray(0, needs.limit),
       aggregate: needs.aggregate.subarray(0, needs.limit),
       creditCount: needs.creditCount.subarray(0, needs.limit),
       domain: needs.domain.subarray(0, needs.limit),
     },
-    stamps: {
-      cluster: stamps.cluster.subarray(0, stamps.limit),
-      fingerprint: stamps.fingerprint.subarray(0, stamps.limit),
-      group: stamps.group.subarray(0, stamps.limit),
+    assignments: {
+      cluster: assignments.cluster.subarray(0, assignments.limit),
+      fingerprint: assignments.fingerprint.subarray(0, assignments.limit),
+      group: assignments.group.subarray(0, assignments.limit),
     },
-    counts: countsSince(cycle - 1, stamps),
+    counts: countsSince(cycle - 1, assignments),
     clusters: clusterRows(fleet.clusters),
     unmet: {
       width: unmet.width,
@@ -221,7 +221,7 @@ function clusterRows(clusters: readonly (ClusterState | undefined)[]): EngineRes
     rowCount: Uint32Array.from(reporting, ({ rowCount }) => rowCount),
     needStart: Uint32Array.from(reporting, ({ needStart }) => needStart),
     rowNeed: reporting.map(({ rowNeed, rowCount }) => rowNeed.subarray(0, rowCount)),
-    rowStamp: reporting.map(({ rowStamp, rowCount }) => rowStamp.subarray(0, rowCount)),
+    rowAssignment: reporting.map(({ rowAssignment, rowCount }) => rowAssignment.subarray(0, rowCount)),
   };
 }
 

@@ -9,9 +9,9 @@ import type { Gangs } from '../assign/gangs.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
 import { columnU8, columnU32 } from '../columns/columns.ts';
 import type { ClusterState } from '../demand/cluster-state.ts';
-import { Mark, type NeedColumns, NeedKind } from '../demand/engine-needs.ts';
+import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
 import type { Drains } from '../preempt/drains.ts';
-import { type Filter, type Filters, Look } from '../supply/filters.ts';
+import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 
 /** Numbers are the protocol's. */
@@ -61,11 +61,11 @@ export class Verdicts {
   readonly #fleet: Fleet;
   readonly #filters: Filters;
   readonly #vectors: VectorTable;
-  readonly #needs: NeedColumns;
+  readonly #needs: EngineNeeds;
   readonly #gangs: Gangs;
   readonly #drains: Drains;
   readonly #unmet: UnmetNeeds;
-  readonly #stampOfRow: (cluster: ClusterState, row: number) => number;
+  readonly #assignmentOfRow: (cluster: ClusterState, row: number) => number;
   /** By need: entry + 1 among the unmet ones; valid if that entry names the need. */
   #entryOf = columnU32(256);
   #reason = columnU8(256);
@@ -77,11 +77,11 @@ export class Verdicts {
   constructor(
     fleet: Fleet,
     filters: Filters,
-    needs: NeedColumns,
+    needs: EngineNeeds,
     gangs: Gangs,
     drains: Drains,
     unmet: UnmetNeeds,
-    stampOfRow: (cluster: ClusterState, row: number) => number,
+    assignmentOfRow: (cluster: ClusterState, row: number) => number,
   ) {
     this.#fleet = fleet;
     this.#filters = filters;
@@ -90,7 +90,7 @@ export class Verdicts {
     this.#gangs = gangs;
     this.#drains = drains;
     this.#unmet = unmet;
-    this.#stampOfRow = stampOfRow;
+    this.#assignmentOfRow = assignmentOfRow;
   }
 
   /** Counts of A7 and A8 hold from one cycle to the next; `cycle` is counted by the engine, every cycle. */
@@ -119,10 +119,10 @@ export class Verdicts {
 
   /** A7: whether the gang is served by credit alone in this cycle. */
   isParked(need: number): boolean {
-    const { parkFor, parkCount } = this.#fleet.stamps;
-    const stamp = this.#needs.stamp[need]!;
-    if (parkFor[stamp] !== this.#cycle) return false;
-    return isParkedAt(parkCount[stamp]!, this.#isOrdinary);
+    const { parkFor, parkCount } = this.#fleet.assignments;
+    const assignment = this.#needs.assignment[need]!;
+    if (parkFor[assignment] !== this.#cycle) return false;
+    return isParkedAt(parkCount[assignment]!, this.#isOrdinary);
   }
 
   /** After the phases: reasons and counts of the needs that were not satisfied by credit. */
@@ -139,7 +139,7 @@ export class Verdicts {
         this.#unmet.gangsHeld[entry] = this.#gangsHeld(entry);
         this.#countMembers(clusterOf(this.#needs.cluster[need]!), entry);
       } else if (!isSatisfied) {
-        this.#count(this.#needs.stamp[need]!);
+        this.#count(this.#needs.assignment[need]!);
         if (this.#needs.kind[need] === NeedKind.Gang) this.#countParking(entry);
       }
     }
@@ -149,7 +149,7 @@ export class Verdicts {
   verdictOf(cluster: ClusterState, row: number, memberIndex: number): Verdict {
     const need = cluster.rowNeed[row]!;
     const entry = this.#entryFor(need);
-    const stamp = cluster.rowStamp[row]!;
+    const assignment = cluster.rowAssignment[row]!;
     const needs = this.#needs;
     const isFold = needs.kind[need] === NeedKind.Fold;
     const isGang = needs.kind[need] === NeedKind.Gang;
@@ -158,7 +158,9 @@ export class Verdicts {
     const satisfied =
       entry < 0 || (isFold ? memberIndex < this.#unmet.gangsHeld[entry]! : this.#isSatisfied(entry));
     const parkedCycles =
-      this.#fleet.stamps.parkFor[stamp] === this.#cycle + 1 ? this.#fleet.stamps.parkCount[stamp]! : 0;
+      this.#fleet.assignments.parkFor[assignment] === this.#cycle + 1
+        ? this.#fleet.assignments.parkCount[assignment]!
+        : 0;
     return {
       satisfied,
       deficit: satisfied ? {} : this.#deficitOf(need, entry, isFold),
@@ -169,7 +171,7 @@ export class Verdicts {
       satisfiable: !isGang || needs.has(need, Mark.Satisfiable),
       parked: isGang && (satisfied ? this.isParked(need) : needs.has(need, Mark.Parked)),
       parkedCycles: isGang ? parkedCycles : 0,
-      cyclesUnmet: satisfied ? 0 : this.cyclesUnmet(stamp),
+      cyclesUnmet: satisfied ? 0 : this.cyclesUnmet(assignment),
       reason: satisfied ? UnmetReason.None : (this.#reason[entry]! as UnmetReason),
     };
   }
@@ -194,15 +196,15 @@ export class Verdicts {
     }
   }
 
-  cyclesUnmet(stamp: number): number {
-    const { unmetFor, unmetCount } = this.#fleet.stamps;
-    return unmetFor[stamp] === this.#cycle + 1 ? unmetCount[stamp]! : 0;
+  cyclesUnmet(assignment: number): number {
+    const { unmetFor, unmetCount } = this.#fleet.assignments;
+    return unmetFor[assignment] === this.#cycle + 1 ? unmetCount[assignment]! : 0;
   }
 
   /** A7's count after this cycle. */
-  parkingCount(stamp: number): number {
-    const { parkFor, parkCount } = this.#fleet.stamps;
-    return parkFor[stamp] === this.#cycle + 1 ? parkCount[stamp]! : 0;
+  parkingCount(assignment: number): number {
+    const { parkFor, parkCount } = this.#fleet.assignments;
+    return parkFor[assignment] === this.#cycle + 1 ? parkCount[assignment]! : 0;
   }
 
   #entryFor(need: number): number {
@@ -243,38 +245,38 @@ export class Verdicts {
     let place = 0;
     for (let row = this.#needs.firstRow[need]!; row < cluster.rowCount; row++) {
       if (cluster.rowNeed[row] !== need) continue;
-      if (place++ >= this.#unmet.gangsHeld[entry]!) this.#count(this.#stampOfRow(cluster, row));
+      if (place++ >= this.#unmet.gangsHeld[entry]!) this.#count(this.#assignmentOfRow(cluster, row));
     }
   }
 
-  #count(stamp: number): void {
-    const { unmetFor, unmetCount } = this.#fleet.stamps;
-    const before = unmetFor[stamp] === this.#cycle ? unmetCount[stamp]! : 0;
-    unmetCount[stamp] = before + (this.#isOrdinary ? 1 : 0);
-    unmetFor[stamp] = this.#cycle + 1;
+  #count(assignment: number): void {
+    const { unmetFor, unmetCount } = this.#fleet.assignments;
+    const before = unmetFor[assignment] === this.#cycle ? unmetCount[assignment]! : 0;
+    unmetCount[assignment] = before + (this.#isOrdinary ? 1 : 0);
+    unmetFor[assignment] = this.#cycle + 1;
   }
 
   #countParking(entry: number): void {
     const need = this.#unmet.need[entry]!;
     if (this.#needs.has(need, Mark.Satisfiable) || this.#unmet.acquired[entry]! > 0 || this.#isComing(need))
       return;
-    const { parkFor, parkCount } = this.#fleet.stamps;
-    const stamp = this.#needs.stamp[need]!;
-    const before = parkFor[stamp] === this.#cycle ? parkCount[stamp]! : 0;
-    parkCount[stamp] = before + (this.#isOrdinary ? 1 : 0);
-    parkFor[stamp] = this.#cycle + 1;
+    const { parkFor, parkCount } = this.#fleet.assignments;
+    const assignment = this.#needs.assignment[need]!;
+    const before = parkFor[assignment] === this.#cycle ? parkCount[assignment]! : 0;
+    parkCount[assignment] = before + (this.#isOrdinary ? 1 : 0);
+    parkFor[assignment] = this.#cycle + 1;
   }
 
   /** Something is enqueued, Creating or draining for the gang. */
   #isComing(need: number): boolean {
-    const { stamped, stamps, role } = this.#fleet;
-    const stamp = this.#needs.stamp[need]!;
-    const list = stamps.list[stamp]!;
-    for (let at = list === 0 ? 0 : stamped.first(list); at !== 0; at = stamped.next(at)) {
-      if (role[stamped.slotAt(at)] === Role.Creating) return true;
+    const { assigned, assignments, role } = this.#fleet;
+    const assignment = this.#needs.assignment[need]!;
+    const list = assignments.list[assignment]!;
+    for (let at = list === 0 ? 0 : assigned.first(list); at !== 0; at = assigned.next(at)) {
+      if (role[assigned.slotAt(at)] === Role.Creating) return true;
     }
     return this.#drains
-      .slotsFor(stamp)
+      .slotsFor(assignment)
       .some((slot) => role[slot] === Role.Draining && !this.#fleet.isStuck(slot));
   }
 
@@ -297,10 +299,10 @@ export class Verdicts {
     const { families, inventory } = this.#fleet;
     for (const family of filter.families) {
       if (families.machines[family] === 0) continue;
-      if (filter.look === Look.Family) return true;
+      if (filter.matchLevel === MatchLevel.Family) return true;
       for (const shape of families.shapesOf(family)) {
         if (families.machinesIn[shape] === 0 || !this.#filters.admitsShape(filter, shape)) continue;
-        if (filter.look === Look.Shape) return true;
+        if (filter.matchLevel === MatchLevel.Shape) return true;
         for (let state = 1; state <= 8; state++) {
           const start = inventory.indexes.startOfShape(state, shape);
           const end = start + inventory.indexes.countOfShape(state, shape);
@@ -322,7 +324,7 @@ export class Verdicts {
       const need = unmet.need[entry]!;
       const aggregate = this.#needs.aggregate[need]!;
       if (UnmetNeeds.left(unmet.missing, entry * unmet.width, this.#vectors, aggregate) === 0) continue;
-      const fingerprint = this.#fleet.stamps.fingerprint[this.#needs.stamp[need]!]!;
+      const fingerprint = this.#fleet.assignments.fingerprint[this.#needs.assignment[need]!]!;
       let shortfall = byFingerprint.get(fingerprint);
       if (shortfall === undefined) {
         const age = (this.#ages.get(fingerprint) ?? 0) + (this.#isOrdinary ? 1 : 0);

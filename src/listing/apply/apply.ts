@@ -26,7 +26,7 @@ export interface AppliedCounts {
 export interface RowTarget {
   readonly inventory: Inventory;
   /** Records that a full table had no room for, so far. */
-  readonly noRoomCount: number;
+  readonly capacityExhaustedCount: number;
   insertRow(
     bytes: Uint8Array,
     idStart: number,
@@ -35,21 +35,27 @@ export interface RowTarget {
     provider: number,
     nowMs: number,
   ): number;
-  replaceRow(slot: number, row: MachineRow, nowMs: number): RowFate;
-  hearRow(slot: number, row: MachineRow, listing: number, nowMs: number): RowFate;
+  replaceRow(slot: number, row: MachineRow, nowMs: number): ObservationOutcome;
+  observeRow(slot: number, row: MachineRow, listing: number, nowMs: number): ObservationOutcome;
   fillBinding(slot: number, row: MachineRow): void;
   changedSince(slot: number, sequence: number): boolean;
   remove(slot: number, source: 'listing'): void;
-  noRoom(error: ShardError): void;
-  tellOfNoRoom(): void;
+  noteCapacityExhausted(error: ShardError): void;
+  reportCapacityExhausted(): void;
 }
 
-export type RowFate = 'same' | 'applied' | 'confirmed' | 'doubted' | 'refused';
+/** What becomes of a provider's observation of a machine (S2). */
+export type ObservationOutcome =
+  | 'same' // it shows what the shard knew
+  | 'applied'
+  | 'confirmed' // doubted before, observed again: applied against the table of moves
+  | 'doubted' // not applied; the shard reads the machine again
+  | 'refused'; // the inventory cannot keep it: counted, and the last good record stays
 
 export interface ApplyContext {
   readonly changes: RowTarget;
   /** Reads a machine again whose row had to wait (S4). */
-  readonly reads: { park(slot: number): void };
+  readonly reads: { defer(slot: number): void };
   readonly counters: ShardCounters;
   readonly observer: ShardObserver;
   readonly providers: Pick<ProviderPort, 'names'>;
@@ -68,7 +74,7 @@ export class ListingApplication {
   readonly #isFirst: boolean;
   readonly #isIntoEmpty: boolean;
   readonly #row = new MachineRow();
-  readonly #noRoomBefore: number;
+  readonly #capacityExhaustedBefore: number;
   #rows: ListingRows;
   #removed: SlotRefs;
   #refs: ListingRefs;
@@ -101,7 +107,7 @@ export class ListingApplication {
     for (let at = 0; at < foreign.count; at++) refused.add(foreign.slot[at]!, foreign.generation[at]!);
     this.#isIntoEmpty = this.#inventory.count === 0;
     this.#refs = new ListingRefs(this.#inventory.tables, listing.rows);
-    this.#noRoomBefore = context.changes.noRoomCount;
+    this.#capacityExhaustedBefore = context.changes.capacityExhaustedCount;
   }
 
   /** The part before is applied; goes on with this one. Only a listing that found nothing known has parts: it removes nothing. */
@@ -119,7 +125,7 @@ export class ListingApplication {
 
   /** Some rows are neither applied nor parked, because a table was full. */
   get lacksRows(): boolean {
-    return this.#context.changes.noRoomCount > this.#noRoomBefore;
+    return this.#context.changes.capacityExhaustedCount > this.#capacityExhaustedBefore;
   }
 
   /** At most so many rows and removals. */
@@ -136,7 +142,7 @@ export class ListingApplication {
   /** Gives back what was held. */
   close(): void {
     this.#refs.release();
-    this.#context.changes.tellOfNoRoom();
+    this.#context.changes.reportCapacityExhausted();
   }
 
   #applyRow(index: number, nowMs: number): void {
@@ -156,7 +162,7 @@ export class ListingApplication {
       return;
     }
     if (slot !== 0 && this.#mustWait(slot)) {
-      this.#context.reads.park(slot);
+      this.#context.reads.defer(slot);
       this.counts.parked++;
       return;
     }
@@ -168,7 +174,7 @@ export class ListingApplication {
       // A table is full: the machine is refused, and the others go on.
       if (!(error instanceof ShardError)) throw error;
       this.counts.rejected++;
-      this.#context.changes.noRoom(error);
+      this.#context.changes.noteCapacityExhausted(error);
     } finally {
       this.#releaseTexts();
     }
@@ -215,7 +221,7 @@ export class ListingApplication {
     const { changes, counters } = this.#context;
     const row = this.#fill(index);
     changes.fillBinding(slot, row);
-    const fate = changes.hearRow(slot, row, this.#listing, nowMs);
+    const fate = changes.observeRow(slot, row, this.#listing, nowMs);
     if (fate === 'doubted') this.doubted.push(slot);
     else if (fate === 'refused') this.counts.rejected++;
     else if (fate !== 'same') {
@@ -231,7 +237,7 @@ export class ListingApplication {
     if (!inventory.isCurrent(slot, generation[index]!)) return;
     if (inventory.columns.provider[slot] !== this.#provider) return;
     if (this.#mustWait(slot)) {
-      this.#context.reads.park(slot);
+      this.#context.reads.defer(slot);
       this.counts.parked++;
       return;
     }
@@ -263,12 +269,12 @@ export class ListingApplication {
     row.hostRefEnd = rows.hostRefEnd[index]!;
     row.hasHost = row.hostProviderEnd > row.hostProviderStart || row.hostRefEnd > row.hostRefStart;
     row.cluster = this.#refs.clusters.get(rows.cluster[index]!);
-    const hasStamp = row.cluster !== 0 && rows.hasStamp[index] === 1;
-    row.need = hasStamp ? this.#refs.fingerprints.get(rows.need[index]!) : 0;
-    row.group = hasStamp ? this.#refs.groups.get(rows.group[index]!) : 0;
-    row.priority = hasStamp ? rows.priority[index]! : 0;
-    row.interruptionPenalty = hasStamp ? rows.interruptionPenalty[index]! : 0;
-    row.reclamationPenalty = hasStamp ? rows.reclamationPenalty[index]! : 0;
+    const hasAssignment = row.cluster !== 0 && rows.hasAssignment[index] === 1;
+    row.need = hasAssignment ? this.#refs.fingerprints.get(rows.need[index]!) : 0;
+    row.group = hasAssignment ? this.#refs.groups.get(rows.group[index]!) : 0;
+    row.priority = hasAssignment ? rows.priority[index]! : 0;
+    row.interruptionPenalty = hasAssignment ? rows.interruptionPenalty[index]! : 0;
+    row.reclamationPenalty = hasAssignment ? rows.reclamationPenalty[index]! : 0;
     row.saysLastError = true;
     row.lastError = texts.internBytes(rows.bytes, rows.lastErrorStart[index]!, rows.lastErrorEnd[index]!);
     return row;

@@ -3,7 +3,7 @@
  * thread goes on writing; needs no thread, so that the simulator and tests call it directly.
  *
  * A row is no news if state, price, probability, shape, own labels, host, cluster and last_error are what the inventory
- * holds. The stamp is looked at only where the binding is not held (X10), and there the row is news anyway. A machine
+ * holds. The assignment is looked at only where the binding is not held (X10), and there the row is news anyway. A machine
  * that is being created, or is enqueued, carries its cluster locally: a provider that knows of none contradicts nothing.
  * In doubt (a row that was written meanwhile) a row is news: the main thread applies what it knows already as nothing.
  */
@@ -37,7 +37,7 @@ const NO_VIEW = new DataView(new ArrayBuffer(0));
 
 /**
  * States in which a provider that names no cluster does not contradict one that we hold: in the first three it can only be
- * a stamp of ours, in the others a binding that lasts until the provider says something else.
+ * an assignment of ours, in the others a binding that lasts until the provider says something else.
  */
 const MAY_BE_SILENT = new Uint8Array(STATE_COUNT);
 for (const state of [S.Speculative, S.Creating, S.Idle, S.Configuring, S.Failed]) MAY_BE_SILENT[state] = 1;

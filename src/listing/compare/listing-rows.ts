@@ -56,7 +56,7 @@ export function cutOutRows(batch: MachineBatch, changed: RowList, keys: ShapeKey
     rows.shape[index] = extent.shapeIndex[batch.shape[row]!]! - 1;
     rows.cluster[index] = extent.stringIndex[batch.cluster[row]!]!;
     writer.putFacts(index, row);
-    if (batch.stampKeys[row] !== 0) putStamp(batch, row, rows, index, extent.stringIndex);
+    if (batch.assignmentKeys[row] !== 0) putAssignment(batch, row, rows, index, extent.stringIndex);
   }
   return rows;
 }
@@ -75,7 +75,7 @@ function measure(batch: MachineBatch, changed: RowList, keys: ShapeKeys, view: D
     const row = changed.row[index]!;
     useShape(extent, keys, batch.shape[row]!);
     useString(extent, batch, batch.cluster[row]!);
-    if (batch.stampKeys[row] !== 0) {
+    if (batch.assignmentKeys[row] !== 0) {
       useString(extent, batch, batch.need[row]!);
       useString(extent, batch, batch.group[row]!);
     }
@@ -144,21 +144,21 @@ function allocate({ rowCount, shapes, strings, byteCount }: Extent): ListingRows
     stringStart: u32(stringCount),
     stringEnd: u32(stringCount),
     state: u8(),
-    hasStamp: u8(),
+    hasAssignment: u8(),
     interruptionPenalty: u8(),
     reclamationPenalty: u8(),
     bytes: new Uint8Array(buffer, at, byteCount),
   };
 }
 
-function putStamp(
+function putAssignment(
   batch: MachineBatch,
   row: number,
   rows: ListingRows,
   index: number,
   stringIndex: Uint32Array,
 ): void {
-  rows.hasStamp[index] = 1;
+  rows.hasAssignment[index] = 1;
   rows.need[index] = stringIndex[batch.need[row]!]!;
   rows.group[index] = stringIndex[batch.group[row]!]!;
   rows.priority[index] = batch.priority[row]!;

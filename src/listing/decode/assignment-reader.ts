@@ -1,5 +1,5 @@
 /**
- * Collects the stamp of one machine from its `shard_metadata` entries. Reused for every machine.
+ * Collects the assignment of one machine from its `shard_metadata` entries. Reused for every machine.
  *
  * Priorities, penalties and most fingerprints repeat all the time, so what an entry meant is remembered
  * under a sample of its bytes, with the place where it stood last: a repeated entry is one comparison with
@@ -7,22 +7,22 @@
  *
  *   by sample, 256 places   meaning
  *   recentStart, …Length    u32, where the entry last stood and how long it is, 0 = nothing remembered
- *   recentKey               u8, its StampKey, 0 = not one of ours; with MALFORMED if its value is
+ *   recentKey               u8, its AssignmentKey, 0 = not one of ours; with MALFORMED if its value is
  *   recentValue             i32, priority, bucket or string ref; 0 if malformed
  */
 
-import { parseInt32, parsePenalty, StampKey, stampKeyOf } from './assignment.ts';
+import { AssignmentKey, assignmentKeyOf, parseInt32, parsePenalty } from './assignment.ts';
 import type { RangeTable } from './range-table.ts';
 import { equalRanges, sampleRange } from './ranges.ts';
 import type { WireReader } from './wire-reader.ts';
 
 const MALFORMED = 0x80;
 const RECENT_BITS = 8;
-/** The shortest entry that can be sampled; all that can be a stamp are longer. */
+/** The shortest entry that can be sampled; all that can be an assignment are longer. */
 const RECENT_LENGTH_MIN = 8;
 
-export class StampReader {
-  /** Bits of StampKey: what was there and well-formed. */
+export class AssignmentReader {
+  /** Bits of AssignmentKey: what was there and well-formed. */
   keys = 0;
   priority = 0;
   interruptionPenalty = 0;
@@ -78,10 +78,10 @@ export class StampReader {
     this.#recentLength[place] = 0; // in case that the entry is broken
     reader.entry(start, end);
     const { bytes, valueStart, valueEnd } = reader;
-    const key = stampKeyOf(reader.view, reader.keyStart, reader.keyEnd);
+    const key = assignmentKeyOf(reader.view, reader.keyStart, reader.keyEnd);
     let value = 0;
-    if (key === StampKey.Priority) value = parseInt32(bytes, valueStart, valueEnd);
-    else if (key === StampKey.InterruptionPenalty || key === StampKey.ReclamationPenalty) {
+    if (key === AssignmentKey.Priority) value = parseInt32(bytes, valueStart, valueEnd);
+    else if (key === AssignmentKey.InterruptionPenalty || key === AssignmentKey.ReclamationPenalty) {
       value = parsePenalty(bytes, valueStart, valueEnd);
     } else if (key !== 0) {
       value = this.#strings.intern(valueStart, valueEnd);
@@ -94,10 +94,10 @@ export class StampReader {
 
   #set(keyAndFault: number, value: number): void {
     const key = keyAndFault & ~MALFORMED;
-    if (key === StampKey.Priority) this.priority = value;
-    else if (key === StampKey.InterruptionPenalty) this.interruptionPenalty = value;
-    else if (key === StampKey.ReclamationPenalty) this.reclamationPenalty = value;
-    else if (key === StampKey.Fingerprint) this.need = value;
+    if (key === AssignmentKey.Priority) this.priority = value;
+    else if (key === AssignmentKey.InterruptionPenalty) this.interruptionPenalty = value;
+    else if (key === AssignmentKey.ReclamationPenalty) this.reclamationPenalty = value;
+    else if (key === AssignmentKey.Fingerprint) this.need = value;
     else this.group = value;
     this.keys = key === keyAndFault ? this.keys | key : this.keys & ~key;
   }

@@ -4,26 +4,26 @@
  * strings; a malformed value skips its key alone, and keys of others are none of ours.
  */
 
-import { STAMP_KEYS } from '../../machine/assignment-keys.ts';
+import { ASSIGNMENT_KEYS } from '../../machine/assignment-keys.ts';
 import { bucketOfDollars } from '../../machine/penalty.ts';
 import { equalRanges, textOf } from './ranges.ts';
 
 /** One bit per key that was there and well-formed. */
-export const StampKey = {
+export const AssignmentKey = {
   Priority: 1,
   InterruptionPenalty: 2,
   ReclamationPenalty: 4,
   Fingerprint: 8,
   Group: 16,
 } as const;
-export type StampKey = (typeof StampKey)[keyof typeof StampKey];
+export type AssignmentKey = (typeof AssignmentKey)[keyof typeof AssignmentKey];
 
-export const STAMP_KEY_NAMES: Readonly<Record<StampKey, string>> = {
-  [StampKey.Priority]: STAMP_KEYS.priority,
-  [StampKey.InterruptionPenalty]: STAMP_KEYS.interruptionPenalty,
-  [StampKey.ReclamationPenalty]: STAMP_KEYS.reclamationPenalty,
-  [StampKey.Fingerprint]: STAMP_KEYS.fingerprint,
-  [StampKey.Group]: STAMP_KEYS.group,
+export const ASSIGNMENT_KEY_NAMES: Readonly<Record<AssignmentKey, string>> = {
+  [AssignmentKey.Priority]: ASSIGNMENT_KEYS.priority,
+  [AssignmentKey.InterruptionPenalty]: ASSIGNMENT_KEYS.interruptionPenalty,
+  [AssignmentKey.ReclamationPenalty]: ASSIGNMENT_KEYS.reclamationPenalty,
+  [AssignmentKey.Fingerprint]: ASSIGNMENT_KEYS.fingerprint,
+  [AssignmentKey.Group]: ASSIGNMENT_KEYS.group,
 };
 
 /** The five names differ in length, so a key is known by its length and then compared once. */
@@ -32,18 +32,18 @@ const NAMES_VIEW = new DataView(NAMES.buffer);
 /** By length: where the name stands in NAMES, 0 = no name has it. */
 const NAME_START = new Uint32Array(128);
 const KEY_BY_LENGTH = new Uint8Array(128);
-for (const [bit, name] of Object.entries(STAMP_KEY_NAMES)) {
+for (const [bit, name] of Object.entries(ASSIGNMENT_KEY_NAMES)) {
   NAME_START[name.length] = name.length * 64;
   KEY_BY_LENGTH[name.length] = Number(bit);
   NAMES.set(new TextEncoder().encode(name), NAME_START[name.length]);
 }
 
 /** 0: not one of ours. */
-export function stampKeyOf(view: DataView, start: number, end: number): StampKey | 0 {
+export function assignmentKeyOf(view: DataView, start: number, end: number): AssignmentKey | 0 {
   const length = end - start;
   const key = length < KEY_BY_LENGTH.length ? KEY_BY_LENGTH[length]! : 0;
   if (key === 0) return 0;
-  return equalRanges(view, start, NAMES_VIEW, NAME_START[length]!, length) ? (key as StampKey) : 0;
+  return equalRanges(view, start, NAMES_VIEW, NAME_START[length]!, length) ? (key as AssignmentKey) : 0;
 }
 
 const DIGIT_0 = 0x30;

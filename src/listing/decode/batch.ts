@@ -10,14 +10,14 @@
  *   idHash                      4       u32, hashBytes of the id: what the inventory's id table uses
  *   shape                       4       u32, ref in `shapes`
  *   cluster                     4       u32, string ref, 0 = bound to no cluster
- *   need, group                 8       u32, string refs of the stamp's fingerprint and group, 0 = ''
- *   priority                    4       i32, of the stamp
+ *   need, group                 8       u32, string refs of the assignment's fingerprint and group, 0 = ''
+ *   priority                    4       i32, of the assignment
  *   hostProviderStart, …End     8       u32 offsets; all four equal 0 = no host
  *   hostRefStart, …End          8       u32 offsets
  *   lastErrorStart, …End        8       u32 offsets; equal = none, or the one that we give a Failed machine
  *   state, capacityType         2       u8
- *   interruption-, reclamationPenalty 2 u8 buckets of the stamp
- *   stampKeys                   1       u8, bits of StampKey; 0 = no stamp
+ *   interruption-, reclamationPenalty 2 u8 buckets of the assignment
+ *   assignmentKeys              1       u8, bits of AssignmentKey; 0 = no assignment
  *   ownLabelStart, ownLabelEnd  8·keys  u32 offsets at row × keys + key; start 0 = the machine lacks the label
  *
  * 77 bytes a row and 8 for each own label key. All in SharedArrayBuffers, grown by doubling and reused for
@@ -85,7 +85,7 @@ export class MachineBatch {
   capacityType = sharedUint8(ROWS_MIN);
   interruptionPenalty = sharedUint8(ROWS_MIN);
   reclamationPenalty = sharedUint8(ROWS_MIN);
-  stampKeys = sharedUint8(ROWS_MIN);
+  assignmentKeys = sharedUint8(ROWS_MIN);
   ownLabelStart: Uint32Array<SharedArrayBuffer>;
   ownLabelEnd: Uint32Array<SharedArrayBuffer>;
   readonly ownLabelKeys: readonly string[];
@@ -169,7 +169,7 @@ export class MachineBatch {
     this.capacityType = grownUint8(this.capacityType, rows);
     this.interruptionPenalty = grownUint8(this.interruptionPenalty, rows);
     this.reclamationPenalty = grownUint8(this.reclamationPenalty, rows);
-    this.stampKeys = grownUint8(this.stampKeys, rows);
+    this.assignmentKeys = grownUint8(this.assignmentKeys, rows);
     this.ownLabelStart = grownUint32(this.ownLabelStart, rows * keys);
     this.ownLabelEnd = grownUint32(this.ownLabelEnd, rows * keys);
   }

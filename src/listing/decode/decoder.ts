@@ -12,7 +12,7 @@
  * kept, so that it is not taken for removed. Bytes that are no message are an error, and the batch is empty.
  *
  * - An id listed twice is one row: the last valid record counts, as for every repeated thing in protobuf.
- * - A string that is not UTF-8 refuses its record, in a stamp only its key; `last_error` may be anything.
+ * - A string that is not UTF-8 refuses its record, in an assignment only its key; `last_error` may be anything.
  * - A host with neither provider nor ref is no host. An unknown capacity type is Unspecified.
  * - `allocatable` counts if it is there at all, even empty.
  */
@@ -113,7 +113,7 @@ export class MachineDecoder {
     batch.shapes.reset();
     this.#labels.reset();
     this.#resources.reset();
-    this.#machine.stamp.reset();
+    this.#machine.assignment.reset();
     this.#ids.reset();
     this.#recordCount = 0;
     this.#reading(read);
@@ -224,7 +224,7 @@ export class MachineDecoder {
     batch.cluster[row] = cluster;
     batch.pricePerHourUsd[row] = pricePerHourUsd + 0; // −0 is 0
     batch.interruptionProbability[row] = interruptionProbability + 0;
-    this.#writeStamp(row);
+    this.#writeAssignment(row);
     this.#writeOffsets(row);
   }
 
@@ -239,15 +239,15 @@ export class MachineDecoder {
     return row;
   }
 
-  #writeStamp(row: number): void {
+  #writeAssignment(row: number): void {
     const { batch } = this;
-    const { stamp } = this.#machine;
-    batch.need[row] = stamp.need;
-    batch.group[row] = stamp.group;
-    batch.priority[row] = stamp.priority;
-    batch.interruptionPenalty[row] = stamp.interruptionPenalty;
-    batch.reclamationPenalty[row] = stamp.reclamationPenalty;
-    batch.stampKeys[row] = stamp.keys;
+    const { assignment } = this.#machine;
+    batch.need[row] = assignment.need;
+    batch.group[row] = assignment.group;
+    batch.priority[row] = assignment.priority;
+    batch.interruptionPenalty[row] = assignment.interruptionPenalty;
+    batch.reclamationPenalty[row] = assignment.reclamationPenalty;
+    batch.assignmentKeys[row] = assignment.keys;
   }
 
   #writeOffsets(row: number): void {

@@ -5,7 +5,7 @@
  * of a key counts. What is not known is stepped over, also a known field with another wire type.
  */
 
-import { StampReader } from './assignment-reader.ts';
+import { AssignmentReader } from './assignment-reader.ts';
 import { ENTRIES_PER_MACHINE_MAX, EntryList } from './entry-list.ts';
 import { EntryFault, type LabelEntries, type ResourceEntries } from './entry-tables.ts';
 import type { RangeTable } from './range-table.ts';
@@ -42,7 +42,7 @@ export class MachineReader {
   readonly labels = new EntryList();
   readonly resources = new EntryList();
   readonly allocatable = new EntryList();
-  readonly stamp: StampReader;
+  readonly assignment: AssignmentReader;
   /** By own label key; start 0 = the machine has no such label. */
   readonly ownLabelStart: Uint32Array;
   readonly ownLabelEnd: Uint32Array;
@@ -64,7 +64,7 @@ export class MachineReader {
     ownLabelKeys: readonly string[],
   ) {
     this.#reader = reader;
-    this.stamp = new StampReader(reader, strings);
+    this.assignment = new AssignmentReader(reader, strings);
     this.#labelEntries = labelEntries;
     this.#resourceEntries = resourceEntries;
     this.#ownKeys = ownLabelKeys.map((key) => new TextEncoder().encode(key));
@@ -85,7 +85,7 @@ export class MachineReader {
     this.lastErrorStart = this.lastErrorEnd = 0;
     this.hasAllocatable = false;
     this.labels.count = this.resources.count = this.allocatable.count = 0;
-    this.stamp.begin();
+    this.assignment.begin();
     for (let key = 0; key < this.ownLabelStart.length; key++) this.ownLabelStart[key] = 0;
     this.fault = RowFault.None;
     this.#entryCount = 0;
@@ -190,7 +190,7 @@ export class MachineReader {
         this.clusterEnd = end;
         return;
       case 15:
-        this.stamp.take(start, end);
+        this.assignment.take(start, end);
         return;
     }
   }

@@ -94,12 +94,12 @@ export function machineAt(batch: MachineBatch, row: number): Machine {
     interruptionProbability: batch.interruptionProbability[row]!,
     labels: { ...shape.labels, ...ownLabelsAt(batch, row) },
     cluster: stringAt(batch, batch.cluster[row]!),
-    assignment: batch.stampKeys[row] === 0 ? null : assignmentAt(batch, row),
+    assignment: batch.assignmentKeys[row] === 0 ? null : assignmentAt(batch, row),
     lastError: lastErrorAt(batch, row),
   };
 }
 
-/** What the stamp says; a key that was missing or malformed is 0 or empty. */
+/** What the assignment says; a key that was missing or malformed is 0 or empty. */
 export function assignmentAt(batch: MachineBatch, row: number): Assignment {
   return {
     fingerprint: stringAt(batch, batch.need[row]!),

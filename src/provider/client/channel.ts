@@ -1,9 +1,9 @@
 /**
  * Channels to one provider, in one thread: opened on first use, then kept, because a TLS handshake per call
- * would cost more than the call. Two lanes, each a connection of its own with limits of its own:
+ * would cost more than the call. Two connections, each with limits of its own:
  *
  *   calls   Get and the lifecycle calls. Small answers; a provider that promises gigabytes is refused.
- *   list    List. 250 MB on the calls lane would hold up every ack behind it for as long as it takes.
+ *   list    List. 250 MB on the connection for calls would hold up every ack behind it for as long as it takes.
  *
  * A thread that only lists, or never does, opens one of them.
  */
@@ -13,7 +13,7 @@ import { ClientCredentials } from '../../tls/client-credentials.ts';
 import type { ProviderEndpoint } from './endpoint.ts';
 import type { CallLimits } from './limits.ts';
 
-export type Lane = 'calls' | 'list';
+export type ConnectionKind = 'calls' | 'list';
 
 /**
  * At most one window is under way per round trip: with the default of 64 KiB and a round trip of 10 ms a
@@ -36,7 +36,7 @@ export class ProviderChannels {
   readonly #endpoint: ProviderEndpoint;
   readonly #limits: CallLimits;
   readonly #credentials: ClientCredentials;
-  readonly #open = new Map<Lane, Client>();
+  readonly #open = new Map<ConnectionKind, Client>();
   #dialledWith: ChannelCredentials | null = null;
   #isClosed = false;
 
@@ -47,15 +47,15 @@ export class ProviderChannels {
   }
 
   /** Throws UnusableCertificateError if there never was a certificate that could be used. */
-  lane(lane: Lane): Client | null {
+  connection(kind: ConnectionKind): Client | null {
     if (this.#isClosed) return null;
     const credentials = this.#credentials.current();
     if (credentials !== this.#dialledWith) this.#closeOpen();
     this.#dialledWith = credentials;
-    const known = this.#open.get(lane);
+    const known = this.#open.get(kind);
     if (known !== undefined) return known;
-    const client = new Client(this.#endpoint.address, credentials, this.#options(lane));
-    this.#open.set(lane, client);
+    const client = new Client(this.#endpoint.address, credentials, this.#options(kind));
+    this.#open.set(kind, client);
     return client;
   }
 
@@ -70,10 +70,10 @@ export class ProviderChannels {
     this.#open.clear();
   }
 
-  #options(lane: Lane): ChannelOptions {
+  #options(kind: ConnectionKind): ChannelOptions {
     return {
       'grpc.max_receive_message_length':
-        lane === 'list' ? this.#limits.listBytesMax : this.#limits.answerBytesMax,
+        kind === 'list' ? this.#limits.listBytesMax : this.#limits.answerBytesMax,
       'grpc.max_send_message_length': -1, // a bootstrap blob is the provider's to refuse
       'grpc-node.flow_control_window': RECEIVE_WINDOW_BYTES,
       'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,

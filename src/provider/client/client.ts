@@ -13,7 +13,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { boundedDetail } from '../../base/outside-text.ts';
 import { Random } from '../../base/random.ts';
 import { rawCapacityProviderService as service } from '../../wire/services.ts';
-import { type Lane, ProviderChannels } from './channel.ts';
+import { type ConnectionKind, ProviderChannels } from './channel.ts';
 import type { ProviderEndpoint } from './endpoint.ts';
 import type { FencingTokens } from './fencing.ts';
 import { CALL_LIMITS, type CallLimits } from './limits.ts';
@@ -57,7 +57,7 @@ interface UnaryMethod<Request> {
 }
 
 interface Attempt<Request> {
-  readonly lane: Lane;
+  readonly connection: ConnectionKind;
   readonly method: UnaryMethod<Request>;
   readonly machineId: string;
   readonly deadlineUnixMs: number;
@@ -102,7 +102,7 @@ export class ProviderClient {
     return this.#read(
       { id: machineId },
       {
-        lane: 'calls',
+        connection: 'calls',
         method: service.Get,
         machineId,
         deadlineUnixMs: deadlineUnixMs ?? this.#clock.nowMs() + this.limits.callTimeoutMs,
@@ -114,7 +114,7 @@ export class ProviderClient {
     return this.#read(
       { sinceRevision, states },
       {
-        lane: 'list',
+        connection: 'list',
         method: service.List,
         machineId: '',
         deadlineUnixMs: deadlineUnixMs ?? this.#clock.nowMs() + this.limits.listTimeoutMs,
@@ -134,7 +134,7 @@ export class ProviderClient {
     fields: Omit<Request, 'machineId' | 'shardId' | 'shardEpoch' | 'sequenceNumber'>,
   ): Promise<RawOutcome> {
     const attempt: Attempt<Request> = {
-      lane: 'calls',
+      connection: 'calls',
       method,
       machineId,
       deadlineUnixMs: deadlineUnixMs ?? this.#clock.nowMs() + this.limits.callTimeoutMs,
@@ -155,12 +155,12 @@ export class ProviderClient {
   }
 
   #send<Request>(attempt: Attempt<Request>, request: Request, attemptCount: number): Promise<RawOutcome> {
-    const { lane, method, machineId, deadlineUnixMs } = attempt;
+    const { connection, method, machineId, deadlineUnixMs } = attempt;
     return new Promise((resolve) => {
       const fail = (failure: Pick<CallFailure, 'kind' | 'status' | 'detail'>) =>
         resolve({ ...failure, machineId, attemptCount });
       try {
-        const client = this.#channels.lane(lane);
+        const client = this.#channels.connection(connection);
         if (client === null) {
           fail({ kind: 'unavailable', status: '', detail: `the client of ${this.endpoint.name} is closed` });
           return;

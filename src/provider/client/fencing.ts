@@ -14,7 +14,7 @@ export interface FencingToken {
   readonly sequenceNumber: number;
 }
 
-/** What a thread needs to stamp calls; survives structured clone, and the buffer stays shared. */
+/** What a thread needs to fence calls; survives structured clone, and the buffer stays shared. */
 export interface SharedFencing {
   readonly shardId: string;
   readonly epoch: number;

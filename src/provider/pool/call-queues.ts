@@ -21,13 +21,13 @@ const LOST: ProviderAnswer = {
 const CLOSED: ProviderAnswer = { kind: 'unavailable', detail: 'the shard is ending and makes no more calls' };
 const CUT_SHORT: ProviderAnswer = { kind: 'timeout', detail: 'the shard ended before the answer came' };
 
-interface Lane {
+interface CallClass {
   readonly slots: number;
   readonly waiting: OutgoingCall[];
   inFlight: number;
 }
 
-export interface CallLanesOptions {
+export interface CallQueuesOptions {
   readonly threads: number;
   readonly executeConcurrency: number;
   readonly readSlots: number;
@@ -36,16 +36,16 @@ export interface CallLanesOptions {
   readonly run: (message: Uint8Array<ArrayBuffer>) => Promise<unknown>;
 }
 
-export class CallLanes {
+export class CallQueues {
   readonly open: OpenCalls;
-  readonly #options: CallLanesOptions;
-  readonly #executes: Lane;
-  readonly #reads: Lane;
+  readonly #options: CallQueuesOptions;
+  readonly #executes: CallClass;
+  readonly #reads: CallClass;
   readonly #encoder = new CallEncoder();
   #isFlushPlanned = false;
   #isClosed = false;
 
-  constructor(options: CallLanesOptions) {
+  constructor(options: CallQueuesOptions) {
     this.#options = options;
     this.open = new OpenCalls(options.clock);
     this.#executes = { slots: options.executeConcurrency, waiting: [], inFlight: 0 };
@@ -59,10 +59,10 @@ export class CallLanes {
 
   send(kind: OutgoingCall['kind'], request: Omit<ProviderCall, 'kind'>): Promise<ProviderAnswer> {
     if (this.#isClosed) return Promise.resolve(CLOSED);
-    const lane = kind === 'get' ? this.#reads : this.#executes;
+    const callClass = kind === 'get' ? this.#reads : this.#executes;
     return new Promise((resolve) => {
       const call = this.open.open(request.deadlineUnixMs, resolve);
-      lane.waiting.push({ ...request, kind, call });
+      callClass.waiting.push({ ...request, kind, call });
       this.#planFlush();
     });
   }
@@ -75,8 +75,8 @@ export class CallLanes {
   /** No call is sent from here on; waits for those under way, but no longer than the grace. */
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true;
-    for (const lane of [this.#executes, this.#reads]) {
-      for (const { call } of lane.waiting.splice(0)) this.open.settle(call, CLOSED);
+    for (const callClass of [this.#executes, this.#reads]) {
+      for (const { call } of callClass.waiting.splice(0)) this.open.settle(call, CLOSED);
     }
     await within(this.open.empty(), graceMs);
     this.open.settleAll(CUT_SHORT);
@@ -101,16 +101,16 @@ export class CallLanes {
     }
   }
 
-  #admit(lane: Lane): OutgoingCall[] {
+  #admit(callClass: CallClass): OutgoingCall[] {
     // One whose deadline passed while it waited has settled, and is never sent.
-    const live = lane.waiting.splice(0).filter(({ call }) => this.open.isOpen(call));
-    const admitted = live.splice(0, Math.max(0, lane.slots - lane.inFlight));
-    lane.waiting.push(...live);
-    lane.inFlight += admitted.length;
+    const live = callClass.waiting.splice(0).filter(({ call }) => this.open.isOpen(call));
+    const admitted = live.splice(0, Math.max(0, callClass.slots - callClass.inFlight));
+    callClass.waiting.push(...live);
+    callClass.inFlight += admitted.length;
     for (const { call } of admitted) {
       this.open.whenSettled(call, () => {
-        lane.inFlight--;
-        if (lane.waiting.length > 0) this.#planFlush();
+        callClass.inFlight--;
+        if (callClass.waiting.length > 0) this.#planFlush();
       });
     }
     return admitted;

@@ -47,20 +47,20 @@ export interface ListTaskAnswer {
 
 type ListEnd = Pick<ListTaskAnswer, 'answer' | 'hasMore'>;
 
-export interface ListingLaneOptions {
+export interface ListingThreadOptions {
   readonly clock: Clock;
   readonly run: (task: ListTask) => Promise<unknown>;
   readonly onListed: (provider: number, timings: ListTimings) => void;
 }
 
-export class ListingLane {
-  readonly #options: ListingLaneOptions;
+export class ListingThread {
+  readonly #options: ListingThreadOptions;
   /** Providers whose listing, or part of one, has not ended in the thread, with what ends its wait here. */
   readonly #open = new Map<number, (end: ListEnd) => void>();
   #whenEmpty: (() => void) | null = null;
   #isClosed = false;
 
-  constructor(options: ListingLaneOptions) {
+  constructor(options: ListingThreadOptions) {
     this.#options = options;
   }
 

@@ -22,8 +22,8 @@ import type {
 import type { ProviderEndpoint } from '../client/endpoint.ts';
 import type { SharedFencing } from '../client/fencing.ts';
 import type { CallLimits } from '../client/limits.ts';
-import { CallLanes } from './call-queues.ts';
-import { ListingLane, type ListTimings } from './listing-thread.ts';
+import { CallQueues } from './call-queues.ts';
+import { ListingThread, type ListTimings } from './listing-thread.ts';
 import { type CallsSetup, type ListSetup, type WorkerFiles, workerFiles } from './setup.ts';
 import { Threads } from './threads.ts';
 
@@ -70,8 +70,8 @@ export class ProviderPool implements ProviderPort {
   readonly threadCount: number;
   readonly #calls: Threads;
   readonly #listing: Threads;
-  readonly #lanes: CallLanes;
-  readonly #listings: ListingLane;
+  readonly #callQueues: CallQueues;
+  readonly #listings: ListingThread;
   readonly #onWorkerLost: (lost: WorkerLost) => void;
   #workerRestarts = 0;
   #closing: Promise<void> | null = null;
@@ -107,16 +107,16 @@ export class ProviderPool implements ProviderPort {
       tasksPerThread: Math.ceil((executeConcurrency + readSlots) / threads),
       setup,
       onLost: () => this.#noteLost('calls', this.#calls),
-      onMessage: (message) => this.#lanes.receive(message as Uint8Array),
+      onMessage: (message) => this.#callQueues.receive(message as Uint8Array),
     });
-    this.#lanes = new CallLanes({
+    this.#callQueues = new CallQueues({
       threads,
       executeConcurrency,
       readSlots,
       clock,
       run: (message) => this.#calls.run(message, [message.buffer]),
     });
-    this.#listings = new ListingLane({
+    this.#listings = new ListingThread({
       clock,
       run: (task) => this.#listing.run(task, []),
       onListed: options.onListed ?? (() => {}),
@@ -130,27 +130,27 @@ export class ProviderPool implements ProviderPort {
 
   /** Calls and reads that have not settled. */
   get openCount(): number {
-    return this.#lanes.open.size;
+    return this.#callQueues.open.size;
   }
 
   /** Those of them that found no slot yet. */
   get waitingCount(): number {
-    return this.#lanes.waitingCount;
+    return this.#callQueues.waitingCount;
   }
 
   /** Calls whose thread did not even say that their deadline had passed. */
   get overdueCount(): number {
-    return this.#lanes.open.overdueCount;
+    return this.#callQueues.open.overdueCount;
   }
 
   call({ kind, ...request }: ProviderCall): Promise<ProviderAnswer> {
     this.#checkProvider(request.provider);
-    return this.#lanes.send(kind, request);
+    return this.#callQueues.send(kind, request);
   }
 
   read(read: ProviderRead): Promise<ProviderAnswer> {
     this.#checkProvider(read.provider);
-    return this.#lanes.send('get', read);
+    return this.#callQueues.send('get', read);
   }
 
   list(request: ListRequest): Promise<ListAnswer> {
@@ -165,7 +165,7 @@ export class ProviderPool implements ProviderPort {
   }
 
   async #close(graceMs: number): Promise<void> {
-    await Promise.all([this.#lanes.close(graceMs), this.#listings.close(graceMs)]);
+    await Promise.all([this.#callQueues.close(graceMs), this.#listings.close(graceMs)]);
     await Promise.all([this.#calls.close(), this.#listing.close()]);
   }
 

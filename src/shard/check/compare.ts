@@ -67,8 +67,8 @@ export class ResultComparison {
     let count = 0;
     for (let slot = 1; slot < slotLimit; slot++) {
       if (state[slot] === 0) continue;
-      const a = live.stampOf(slot);
-      const b = scratch.stampOf(slot);
+      const a = live.assignmentOf(slot);
+      const b = scratch.assignmentOf(slot);
       if (a === 0 && b === 0) continue;
       if (a !== 0 && b !== 0 && isSameName(this.#live, a, this.#scratch, b)) continue;
       if (count++ >= EXAMPLES_MAX) continue;
@@ -109,11 +109,11 @@ export class ResultComparison {
     return `${ACTION_NAMES[kind as ActionKind]} of slot ${actions.slot[index]} for ${who}`;
   }
 
-  #nameText({ stamps }: EngineResult, stamp: number): string {
-    if (stamp === 0) return 'nobody';
+  #nameText({ assignments }: EngineResult, assignment: number): string {
+    if (assignment === 0) return 'nobody';
     const { clusters, fingerprints, groups } = this.#inventory.tables;
-    const cluster = clusters.get(stamps.cluster[stamp]!);
-    return `${cluster}/${groups.get(stamps.group[stamp]!)} (${fingerprints.get(stamps.fingerprint[stamp]!)})`;
+    const cluster = clusters.get(assignments.cluster[assignment]!);
+    return `${cluster}/${groups.get(assignments.group[assignment]!)} (${fingerprints.get(assignments.fingerprint[assignment]!)})`;
   }
 
   #rowText(cluster: number, row: number): string {
@@ -127,7 +127,7 @@ export class ResultComparison {
   }
 }
 
-/** Which need counts a machine, as its stamp; 0 = none. */
+/** Which need counts a machine, as its assignment; 0 = none. */
 class ClaimReader {
   readonly #result: EngineResult;
   /** By cluster ref. */
@@ -140,20 +140,20 @@ class ClaimReader {
     for (let index = 0; index < ref.length; index++) this.#needStart[ref[index]!] = needStart[index]!;
   }
 
-  stampOf(slot: number): number {
+  assignmentOf(slot: number): number {
     const { claims, needs } = this.#result;
     const takenBy = claims.takenBy[slot]!;
-    if (takenBy !== 0) return needs.stamp[takenBy - 1]!;
+    if (takenBy !== 0) return needs.assignment[takenBy - 1]!;
     const claim = claims.claim[slot]!;
-    return claim === 0 ? 0 : needs.stamp[this.#needStart[claims.cluster[slot]!]! + claim - 1]!;
+    return claim === 0 ? 0 : needs.assignment[this.#needStart[claims.cluster[slot]!]! + claim - 1]!;
   }
 }
 
-function isSameName(a: EngineResult, stampA: number, b: EngineResult, stampB: number): boolean {
+function isSameName(a: EngineResult, assignmentA: number, b: EngineResult, assignmentB: number): boolean {
   return (
-    a.stamps.cluster[stampA] === b.stamps.cluster[stampB] &&
-    a.stamps.fingerprint[stampA] === b.stamps.fingerprint[stampB] &&
-    a.stamps.group[stampA] === b.stamps.group[stampB]
+    a.assignments.cluster[assignmentA] === b.assignments.cluster[assignmentB] &&
+    a.assignments.fingerprint[assignmentA] === b.assignments.fingerprint[assignmentB] &&
+    a.assignments.group[assignmentA] === b.assignments.group[assignmentB]
   );
 }
 

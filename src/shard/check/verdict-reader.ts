@@ -38,7 +38,7 @@ export class VerdictReader {
   readonly #result: EngineResult;
   readonly #vectors: VectorTable;
   readonly #rowNeed: Uint32Array;
-  readonly #rowStamp: Uint32Array;
+  readonly #rowAssignment: Uint32Array;
   /** By cluster ref: its place among the result's clusters, and its first row. */
   readonly #places = new Map<number, { readonly index: number; readonly start: number }>();
   readonly #entryOf: Uint32Array;
@@ -52,16 +52,16 @@ export class VerdictReader {
     this.#result = result;
     this.#vectors = vectors;
     this.#rowNeed = joined(clusters.rowNeed);
-    this.#rowStamp = joined(clusters.rowStamp);
-    this.#entryOf = new Uint32Array(needs.stamp.length);
-    this.#members = new Uint32Array(needs.stamp.length);
+    this.#rowAssignment = joined(clusters.rowAssignment);
+    this.#entryOf = new Uint32Array(needs.assignment.length);
+    this.#members = new Uint32Array(needs.assignment.length);
     for (let index = 0, start = 0; index < clusters.ref.length; index++) {
       this.#places.set(clusters.ref[index]!, { index, start });
       start += clusters.rowCount[index]!;
     }
     for (let entry = 0; entry < unmet.need.length; entry++) this.#entryOf[unmet.need[entry]!] = entry + 1;
-    for (let index = 0; index < counts.stamp.length; index++) {
-      this.#counts.set(counts.stamp[index]!, {
+    for (let index = 0; index < counts.assignment.length; index++) {
+      this.#counts.set(counts.assignment[index]!, {
         unmetCount: counts.unmetCount[index]!,
         unmetFor: counts.unmetFor[index]!,
         parkCount: counts.parkCount[index]!,
@@ -83,7 +83,7 @@ export class VerdictReader {
     const { needs, unmet, cycle, isOrdinary } = this.#result;
     const at = this.#places.get(cluster)!.start + row;
     const need = this.#rowNeed[at]!;
-    const counts = this.#counts.get(this.#rowStamp[at]!) ?? NO_COUNTS;
+    const counts = this.#counts.get(this.#rowAssignment[at]!) ?? NO_COUNTS;
     const entry = this.#entryOf[need]! - 1;
     const isFold = needs.kind[need] === NeedKind.Fold;
     const isGang = needs.kind[need] === NeedKind.Gang;
@@ -111,7 +111,7 @@ export class VerdictReader {
   }
 
   #isParked(need: number, isOrdinary: boolean): boolean {
-    const { parkFor, parkCount } = this.#counts.get(this.#result.needs.stamp[need]!) ?? NO_COUNTS;
+    const { parkFor, parkCount } = this.#counts.get(this.#result.needs.assignment[need]!) ?? NO_COUNTS;
     return parkFor === this.#result.cycle && isParkedAt(parkCount, isOrdinary);
   }
 

@@ -1,16 +1,16 @@
 /** An assignment as `shard_metadata` (X10): decimal strings, infinity as `+Inf`, all five keys always. */
 
-import { STAMP_KEYS } from '../../machine/assignment-keys.ts';
+import { ASSIGNMENT_KEYS } from '../../machine/assignment-keys.ts';
 import type { Assignment } from '../../machine/machine.ts';
 import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
 
 export function shardMetadata(assignment: Assignment): Readonly<Record<string, string>> {
   return {
-    [STAMP_KEYS.priority]: String(assignment.priority),
-    [STAMP_KEYS.interruptionPenalty]: dollarsText(assignment.interruptionPenalty),
-    [STAMP_KEYS.reclamationPenalty]: dollarsText(assignment.reclamationPenalty),
-    [STAMP_KEYS.fingerprint]: assignment.fingerprint,
-    [STAMP_KEYS.group]: assignment.group,
+    [ASSIGNMENT_KEYS.priority]: String(assignment.priority),
+    [ASSIGNMENT_KEYS.interruptionPenalty]: dollarsText(assignment.interruptionPenalty),
+    [ASSIGNMENT_KEYS.reclamationPenalty]: dollarsText(assignment.reclamationPenalty),
+    [ASSIGNMENT_KEYS.fingerprint]: assignment.fingerprint,
+    [ASSIGNMENT_KEYS.group]: assignment.group,
   };
 }
 

@@ -239,7 +239,12 @@ export class ActionRunner {
   /** Takes the provider's answer to a mutating call that was meant to end in `target` (X8, X9). */
   #take(action: Action, answer: ProviderAnswer, target: MachineState): Settlement {
     if (answer.kind !== 'accepted') return this.#takeFailure(action, answer);
-    const fate = this.#options.changes.hear(action.slot, answer.machine, 'ack', this.#options.clock.nowMs());
+    const fate = this.#options.changes.observe(
+      action.slot,
+      answer.machine,
+      'ack',
+      this.#options.clock.nowMs(),
+    );
     if (fate === 'refused') return settlement('ack_rejected', 'the record cannot be kept', 'follow');
     if (fate === 'doubted') {
       const said = STATE_NAMES[answer.machine.state];

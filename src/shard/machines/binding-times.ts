@@ -39,7 +39,7 @@ export class BindingTimes {
   }
 
   /** The action ended before it did anything. */
-  cameToNothing(slot: number): void {
+  abandoned(slot: number): void {
     this.#begun.delete(slot);
   }
 

@@ -13,6 +13,7 @@
 import { ShardError } from '../../base/errors.ts';
 import type { Inventory, MachineChange } from '../../inventory/inventory.ts';
 import type { MachineRow } from '../../inventory/machine-row.ts';
+import type { ObservationOutcome } from '../../listing/apply/apply.ts';
 import { InvalidMachineError, type InvalidReason, type Machine } from '../../machine/machine.ts';
 import { canMove, MachineState } from '../../machine/state.ts';
 import type { ShardCounters, ShardObserver } from '../ports/observer.ts';
@@ -36,13 +37,6 @@ export interface MachineChanged {
 
 export type ChangeListener = (change: Readonly<MachineChanged>) => void;
 
-export type WordFate =
-  | 'same' // it said what was known
-  | 'applied'
-  | 'confirmed' // doubted before, said again: applied against the table of moves
-  | 'doubted' // not applied; to be read again
-  | 'refused'; // it cannot be kept: counted, and the last good record stays
-
 const S = MachineState;
 const BY_READING = -1;
 
@@ -61,8 +55,8 @@ export class MachineChanges {
   readonly #doubts = new Map<number, Doubt>();
   readonly #changedAt: Float64Array;
   #sequence = 0;
-  #noRoomCount = 0;
-  #noRoomDetail = '';
+  #capacityExhaustedCount = 0;
+  #capacityExhaustedDetail = '';
   readonly #change: MachineChanged = {
     slot: 0,
     source: 'local',
@@ -108,8 +102,8 @@ export class MachineChanges {
   }
 
   /** Records and errors that a full table had no room for. */
-  get noRoomCount(): number {
-    return this.#noRoomCount;
+  get capacityExhaustedCount(): number {
+    return this.#capacityExhaustedCount;
   }
 
   /** S2: listing number `listing`, a full one, did not repeat what an earlier one said of this machine. */
@@ -117,7 +111,7 @@ export class MachineChanges {
     const doubt = this.#doubts.get(slot);
     if (doubt === undefined || doubt.listing === BY_READING || doubt.listing >= listing) return;
     this.#doubts.delete(slot);
-    this.#tellOfDoubt('word_dropped', slot, this.inventory.stateOf(slot), doubt.state as MachineState);
+    this.#reportDoubt('word_dropped', slot, this.inventory.stateOf(slot), doubt.state as MachineState);
   }
 
   /** A change of ours. Throws what the inventory throws: an illegal one is our mistake. */
@@ -137,26 +131,30 @@ export class MachineChanges {
       return true;
     } catch (error) {
       this.#refuse(error, this.inventory.columns.provider[slot]!);
-      this.tellOfNoRoom();
+      this.reportCapacityExhausted();
       return false;
     }
   }
 
   /** Of those since it was last told: a full inventory refuses a whole listing, and that is one line in a log. */
-  tellOfNoRoom(): void {
-    if (this.#noRoomDetail === '') return;
-    this.#observer.happened({ kind: 'inventory_full', level: 'error', detail: this.#noRoomDetail });
-    this.#noRoomDetail = '';
+  reportCapacityExhausted(): void {
+    if (this.#capacityExhaustedDetail === '') return;
+    this.#observer.happened({
+      kind: 'inventory_full',
+      level: 'error',
+      detail: this.#capacityExhaustedDetail,
+    });
+    this.#capacityExhaustedDetail = '';
   }
 
   /** A table is full: what was said is refused, and counted. */
-  noRoom(error: ShardError): void {
-    this.#noRoomCount++;
-    this.#noRoomDetail = error.message;
+  noteCapacityExhausted(error: ShardError): void {
+    this.#capacityExhaustedCount++;
+    this.#capacityExhaustedDetail = error.message;
   }
 
   /** The provider's word in an ack or a `Get`. */
-  hear(slot: number, machine: Machine, source: 'ack' | 'read', nowMs: number): WordFate {
+  observe(slot: number, machine: Machine, source: 'ack' | 'read', nowMs: number): ObservationOutcome {
     const judged = this.#judge(slot, machine.state, BY_READING);
     if (judged === 'doubted') return judged;
     this.#begin(slot, source);
@@ -166,7 +164,7 @@ export class MachineChanges {
       return hasChanged ? judged : 'same';
     } catch (error) {
       this.#refuse(error, this.inventory.columns.provider[slot]!);
-      this.tellOfNoRoom();
+      this.reportCapacityExhausted();
       return 'refused';
     } finally {
       this.#end();
@@ -174,7 +172,7 @@ export class MachineChanges {
   }
 
   /** The same in a row of listing number `listing`; the row is filled for this machine (`fillBinding`). */
-  hearRow(slot: number, row: MachineRow, listing: number, nowMs: number): WordFate {
+  observeRow(slot: number, row: MachineRow, listing: number, nowMs: number): ObservationOutcome {
     const judged = this.#judge(slot, row.state, listing);
     return judged === 'doubted' ? judged : this.#applyRow(slot, row, judged, nowMs);
   }
@@ -183,7 +181,7 @@ export class MachineChanges {
    * A row that takes the place of one that the same listing showed before, as if it had been inserted so: no change of the
    * machine, so never doubted, and not later than the listing.
    */
-  replaceRow(slot: number, row: MachineRow, nowMs: number): WordFate {
+  replaceRow(slot: number, row: MachineRow, nowMs: number): ObservationOutcome {
     const fate = this.#applyRow(slot, row, 'confirmed', nowMs);
     this.#changedAt[slot] = 0;
     return fate;
@@ -246,7 +244,12 @@ export class MachineChanges {
     row.saysAssignment = row.cluster !== 0 && row.cluster !== held;
   }
 
-  #applyRow(slot: number, row: MachineRow, judged: 'applied' | 'confirmed', nowMs: number): WordFate {
+  #applyRow(
+    slot: number,
+    row: MachineRow,
+    judged: 'applied' | 'confirmed',
+    nowMs: number,
+  ): ObservationOutcome {
     this.#begin(slot, 'listing');
     try {
       return this.inventory.applyRow(slot, row, nowMs, judged === 'confirmed') ? judged : 'same';
@@ -287,20 +290,20 @@ export class MachineChanges {
     // A doubt of an earlier listing than the last one was answered by the silence of the last.
     const isAgain = doubt?.state === to && (doubt.listing === BY_READING || listing <= doubt.listing + 1);
     const kind = isAgain ? 'word_confirmed' : doubt === undefined ? null : 'word_dropped';
-    if (kind !== null) this.#tellOfDoubt(kind, slot, from, (isAgain ? to : doubt!.state) as MachineState);
+    if (kind !== null) this.#reportDoubt(kind, slot, from, (isAgain ? to : doubt!.state) as MachineState);
     if (isAgain) return 'confirmed';
     this.#doubts.set(slot, { state: to, listing });
     return 'doubted';
   }
 
-  #tellOfDoubt(
+  #reportDoubt(
     kind: 'word_confirmed' | 'word_dropped',
     slot: number,
     from: MachineState,
     to: MachineState,
   ): void {
-    if (kind === 'word_confirmed') this.#counters.wordsConfirmed++;
-    else this.#counters.wordsDropped++;
+    if (kind === 'word_confirmed') this.#counters.observationsConfirmed++;
+    else this.#counters.observationsDiscarded++;
     this.#observer.happened({ kind, level: 'warn', machineId: this.inventory.idOf(slot), from, to });
   }
 
@@ -339,13 +342,13 @@ export class MachineChanges {
     const doubt = this.#doubts.get(slot);
     if (doubt === undefined) return;
     this.#doubts.delete(slot);
-    if (doubt.state !== to) this.#tellOfDoubt('word_dropped', slot, from, doubt.state as MachineState);
+    if (doubt.state !== to) this.#reportDoubt('word_dropped', slot, from, doubt.state as MachineState);
   }
 
   #refuse(error: unknown, provider: number): 'refused' {
     if (!(error instanceof ShardError)) throw error;
     if (!(error instanceof InvalidMachineError)) {
-      this.noRoom(error);
+      this.noteCapacityExhausted(error);
       return 'refused';
     }
     const reason: InvalidReason = error.reason;

@@ -82,8 +82,8 @@ export class FollowUpReads {
   }
 
   /** S4: something was said of the machine that could not be applied. */
-  park(slot: number): void {
-    this.#options.counters.rowsParked++;
+  defer(slot: number): void {
+    this.#options.counters.rowsDeferred++;
     if (this.#inventory.columns.intent[slot] === Intent.None) this.recheck(slot);
     else this.#parked.add(slot);
   }
@@ -203,7 +203,7 @@ export class FollowUpReads {
     }
     if (answer.kind !== 'not_found') pending.absences = 0;
     if (answer.kind === 'accepted') {
-      const fate = changes.hear(slot, answer.machine, 'read', clock.nowMs());
+      const fate = changes.observe(slot, answer.machine, 'read', clock.nowMs());
       this.#heard(slot, pending, fate === 'doubted');
     } else if (answer.kind === 'not_found') this.#absent(slot, pending);
     else {

@@ -50,7 +50,7 @@ export type NeedBar =
 
 /** Machines that are held at one priority. */
 export interface Holder {
-  /** Of the needs that claim the machines, else of their stamps. */
+  /** Of the needs that claim the machines, else of their assignments. */
   readonly priority: number;
   /** Not claimed by any need: excess, or of a cluster that has not reported. */
   readonly isUnclaimed: boolean;

@@ -190,9 +190,9 @@ export interface ShardCounters {
   rowsNew: number;
   rowsChanged: number;
   rowsRemoved: number;
-  rowsParked: number;
-  wordsConfirmed: number;
-  wordsDropped: number;
+  rowsDeferred: number;
+  observationsConfirmed: number;
+  observationsDiscarded: number;
   suspectListings: number;
   failedListings: number;
   followUpReads: number;

@@ -134,7 +134,7 @@ export interface SlotRefs {
  *                  lastErrorStart/End       u32   equal: none
  *                  shape                    u32   index below
  *                  cluster, need, group     u32   index of a string below; 0 = ''
- *                  priority i32, interruptionPenalty, reclamationPenalty u8: of the stamp
+ *                  priority i32, interruptionPenalty, reclamationPenalty u8: of the assignment
  *   per shape      shapeKeyStart, shapeKeyEnd   u32   canonical bytes of inventory/shape-key.ts
  *   per string     stringStart, stringEnd       u32   UTF-8
  */
@@ -144,7 +144,7 @@ export interface ListingRows {
   readonly slot: Uint32Array;
   readonly generation: Uint32Array;
   readonly state: Uint8Array;
-  readonly hasStamp: Uint8Array;
+  readonly hasAssignment: Uint8Array;
   readonly pricePerHourUsd: Float64Array;
   readonly interruptionProbability: Float64Array;
   readonly idStart: Uint32Array;

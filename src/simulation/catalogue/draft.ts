@@ -5,7 +5,7 @@ import { MachineState } from '../../machine/state.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { PlannedNeed } from './demand.ts';
 import { describeRack, type Rack, RackRoom } from './racks.ts';
-import { stampOf } from './rollup.ts';
+import { assignmentOf } from './rollup.ts';
 
 export const NO_CLUSTER = -1;
 
@@ -53,7 +53,7 @@ export class FleetDraft {
         this.#catalogue.poolOf(type, capacityType, zone),
       );
       const isPlaced = this.#isPlaced(places.length);
-      const assignment = isPlaced ? this.#stamp(need) : 0;
+      const assignment = isPlaced ? this.#assignment(need) : 0;
       const together = need.form === 'spanning' ? this.#room.take(places[0]!, places.length) : null;
       for (const pool of places) {
         const rack = together ?? this.#room.take(pool, 1);
@@ -97,12 +97,12 @@ export class FleetDraft {
     return true;
   }
 
-  #stamp(need: PlannedNeed): number {
-    const stamp = stampOf(need);
-    // Equal texts become one string: a hundred thousand stamps share some thousand fingerprints.
-    const fingerprint = this.#fingerprints.get(stamp.fingerprint) ?? stamp.fingerprint;
+  #assignment(need: PlannedNeed): number {
+    const assignment = assignmentOf(need);
+    // Equal texts become one string: a hundred thousand assignments share some thousand fingerprints.
+    const fingerprint = this.#fingerprints.get(assignment.fingerprint) ?? assignment.fingerprint;
     this.#fingerprints.set(fingerprint, fingerprint);
-    return this.assignments.push({ ...stamp, fingerprint }) - 1;
+    return this.assignments.push({ ...assignment, fingerprint }) - 1;
   }
 
   #pushUnbound(random: Random, rack: number): void {

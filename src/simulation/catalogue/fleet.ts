@@ -7,7 +7,7 @@
  *   priceFactor   8       f64, what churn has multiplied the price with, 1 at first
  *   rack          4       u32, index of the rack, which fixes type, zone and capacity type
  *   cluster       4       i32, index of the cluster that the machine serves, -1 = none
- *   assignment    4       u32, index in the list of stamps, meaningful with a cluster
+ *   assignment    4       u32, index in the list of assignments, meaningful with a cluster
  *   state         1       MachineState; moves with churn
  *
  * Rows are in rack order, as a provider would list them: the machines of a cluster lie all over the fleet,

@@ -1,4 +1,4 @@
-/** What a planned need looks like from outside: rows of a roll-up, and the stamp on its machines. */
+/** What a planned need looks like from outside: rows of a roll-up, and the assignment on its machines. */
 import { formatAmounts, formatQuantity } from '../../base/quantity.ts';
 import type { Assignment, ResourceAmounts } from '../../machine/machine.ts';
 import { fingerprintOf } from '../../needs/requirements.ts';
@@ -31,8 +31,8 @@ function quantities(amounts: ResourceAmounts): Record<string, string> {
   );
 }
 
-/** Small gangs have no machines of their own: these carry the stamp of the fold that the gangs join. */
-export function stampOf(need: PlannedNeed): Assignment {
+/** Small gangs have no machines of their own: these carry the assignment of the fold that the gangs join. */
+export function assignmentOf(need: PlannedNeed): Assignment {
   const isFold = need.form === 'small';
   const { priority, interruptionPenalty, reclamationPenalty } = need.profile;
   return {

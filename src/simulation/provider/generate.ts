@@ -49,12 +49,12 @@ export function* generateMachines(catalogue: Catalogue, plan: FleetPlan): Genera
   });
   // One object per rack and one per need: half a million machines share them.
   const kinds = new Map<StringMap, MachineKind>();
-  const stamps = new Map<Assignment, StringMap>();
+  const metadata = new Map<Assignment, StringMap>();
   for (const machine of fleet.machines()) {
     const { id, state, pricePerHourUsd, interruptionProbability, assignment } = machine;
     const seedMachine = { id, kind: kindOf(machine, kinds), pricePerHourUsd, interruptionProbability, state };
     if (assignment === null) yield seedMachine;
-    else yield { ...seedMachine, cluster: machine.cluster, shardMetadata: stampOf(assignment, stamps) };
+    else yield { ...seedMachine, cluster: machine.cluster, shardMetadata: metadataOf(assignment, metadata) };
   }
 }
 
@@ -91,18 +91,18 @@ function quantities(amounts: ResourceAmounts): StringMap {
 
 const METADATA_PREFIX = 'bigfleet.lucy.sh/assigned-';
 
-function stampOf(assignment: Assignment, stamps: Map<Assignment, StringMap>): StringMap {
-  const known = stamps.get(assignment);
+function metadataOf(assignment: Assignment, metadata: Map<Assignment, StringMap>): StringMap {
+  const known = metadata.get(assignment);
   if (known !== undefined) return known;
-  const stamp = Object.freeze({
+  const made = Object.freeze({
     [`${METADATA_PREFIX}priority`]: String(assignment.priority),
     [`${METADATA_PREFIX}interruption-penalty-dollars`]: dollars(assignment.interruptionPenalty),
     [`${METADATA_PREFIX}reclamation-penalty-dollars`]: dollars(assignment.reclamationPenalty),
     [`${METADATA_PREFIX}need-fingerprint`]: assignment.fingerprint,
     [`${METADATA_PREFIX}group`]: assignment.group,
   });
-  stamps.set(assignment, stamp);
-  return stamp;
+  metadata.set(assignment, made);
+  return made;
 }
 
 function dollars(bucket: number): string {

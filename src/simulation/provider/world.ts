@@ -57,13 +57,13 @@ export class World {
     if (isMaterial(state)) this.#countMaterial(row, 1);
     const behind = operationBehind(state);
     if (behind === null) return;
-    this.#stamp(row, behind);
+    this.#assignment(row, behind);
     if (isTransitional(state)) this.#schedule(row, behind, Number.POSITIVE_INFINITY);
   }
 
   /** Begins an operation on a machine that is where it must be; `run` must follow. */
   begin(row: number, name: OperationName, binding: Binding | null): void {
-    this.#stamp(row, name);
+    this.#assignment(row, name);
     if (binding !== null) this.fleet.bindings[row] = binding;
     this.#move(row, OPERATIONS[name].through);
   }
@@ -154,7 +154,7 @@ export class World {
     else this.#finish(row, '');
   }
 
-  #stamp(row: number, name: OperationName): void {
+  #assignment(row: number, name: OperationName): void {
     this.fleet.operation[row] = OPERATIONS[name].number;
     this.fleet.operationNumber[row] = ++this.#operationCount;
   }
@@ -216,7 +216,7 @@ export class World {
   }
 }
 
-/** Frozen maps are kept as they are, so that half a million machines with the same stamp share one. */
+/** Frozen maps are kept as they are, so that half a million machines with the same assignment share one. */
 function frozen(map: StringMap = {}): StringMap {
   return Object.isFrozen(map) ? map : Object.freeze({ ...map });
 }

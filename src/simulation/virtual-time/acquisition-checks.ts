@@ -6,7 +6,7 @@ import { Flag, Intent, isBinding } from '../../inventory/intent.ts';
 import { MachineState } from '../../machine/state.ts';
 import type { Shard } from '../../shard/shard.ts';
 import { Violation } from './invariants.ts';
-import { isMatch, needKey, rackOf, type ServedNeed, stampKey } from './served-needs.ts';
+import { assignmentKey, isMatch, needKey, rackOf, type ServedNeed } from './served-needs.ts';
 import type { Memory } from './watch.ts';
 
 const S = MachineState;
@@ -28,20 +28,20 @@ export function checkAcquisitions(shard: Shard, served: Served, fresh: readonly 
   const asking = new Map<string, number[]>();
   for (const slot of fresh) {
     if (!isBinding(columns.intent[slot]!)) continue;
-    const key = stampKey(shard, slot);
+    const key = assignmentKey(shard, slot);
     asking.set(key, [...(asking.get(key) ?? []), slot]);
   }
   if (asking.size === 0) return;
-  const stamped = new Map<string, number[]>();
+  const assigned = new Map<string, number[]>();
   for (let slot = 1; slot < columns.slotLimit; slot++) {
     if (columns.state[slot] === 0 || !isComing(shard, slot)) continue;
-    const key = stampKey(shard, slot);
+    const key = assignmentKey(shard, slot);
     if (!asking.has(key)) continue;
     const claim = engine.claimOf(slot);
     if (claim !== null && needKey(claim) !== key) continue; // another need of the cluster took it first
-    stamped.set(key, [...(stamped.get(key) ?? []), slot]);
+    assigned.set(key, [...(assigned.get(key) ?? []), slot]);
   }
-  for (const [key, slots] of stamped) {
+  for (const [key, slots] of assigned) {
     const need = served.get(key);
     if (need === undefined) continue;
     // A gang that moves keeps its old rack until the new one is ready (A6): only where it asks must it be exact.

@@ -11,7 +11,7 @@ import { differences } from './convergence.ts';
 import { Violation } from './invariants.ts';
 import { type PlannedAccident, PROFILES, type ProfileName, planAccidents } from './profiles.ts';
 import { drawMachine, drawRow } from './scenery.ts';
-import { servedNeeds, stampKey } from './served-needs.ts';
+import { assignmentKey, servedNeeds } from './served-needs.ts';
 import { Watch } from './watch.ts';
 import { SimulatedWorld } from './world.ts';
 
@@ -139,7 +139,8 @@ async function restartAtRest(
   await settle(world, watch, look);
   const { shard } = world.process!;
   const isAtHome = [...servedNeeds(shard).values()].every(
-    ({ key, claimed, isSatisfied }) => isSatisfied && claimed.every((slot) => stampKey(shard, slot) === key),
+    ({ key, claimed, isSatisfied }) =>
+      isSatisfied && claimed.every((slot) => assignmentKey(shard, slot) === key),
   );
   if (!isAtHome || isAnyLeftAlone(shard)) return false;
   const before = callsOf(world);

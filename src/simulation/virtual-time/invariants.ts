@@ -55,9 +55,10 @@ export function checkInventory(inventory: Inventory): void {
 function checkRow(inventory: Inventory, slot: number, id: string): void {
   const { columns } = inventory;
   const state = columns.state[slot]! as MachineState;
-  const isStamped = columns.intent[slot] !== Intent.None || state === MachineState.Creating;
+  const isAssigned = columns.intent[slot] !== Intent.None || state === MachineState.Creating;
   const isBound = columns.cluster[slot] !== 0;
-  if (isBound && !isStamped && !canBeBound(state)) throw new Violation(`${id} is ${nameOf(state)} and bound`);
+  if (isBound && !isAssigned && !canBeBound(state))
+    throw new Violation(`${id} is ${nameOf(state)} and bound`);
   if ((state === MachineState.Configured || state === MachineState.Draining) && !isBound) {
     throw new Violation(`${id} is ${nameOf(state)} and bound to nobody`);
   }

@@ -35,7 +35,7 @@ export function needKey(name: { cluster: number; fingerprint: number; group: num
 }
 
 /** The need that the machine is bound for, by its own row. */
-export function stampKey(shard: Shard, slot: number): string {
+export function assignmentKey(shard: Shard, slot: number): string {
   const { cluster, need, group } = shard.inventory.columns;
   return needKey({ cluster: cluster[slot]!, fingerprint: need[slot]!, group: group[slot]! });
 }

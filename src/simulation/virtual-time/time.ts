@@ -20,7 +20,7 @@ interface Appointment {
 export interface Life extends Clock, Scheduler {
   readonly isOver: () => boolean;
   /** A promise's answer, if the process lives to see it. */
-  hear<T>(answer: Promise<T>): Promise<T>;
+  observe<T>(answer: Promise<T>): Promise<T>;
   /** Something reaches the process: at once, when it goes on, or never. */
   receive(run: () => void): void;
   end(): void;
@@ -101,7 +101,7 @@ export class VirtualTime implements Clock, Scheduler {
         };
       },
       yield: () => new Promise((resolve) => this.after(0, () => receive(resolve))),
-      hear: (answer) => new Promise((resolve) => answer.then((value) => receive(() => resolve(value)))),
+      observe: (answer) => new Promise((resolve) => answer.then((value) => receive(() => resolve(value)))),
       receive,
       isOver: () => isOver,
       end: () => {

@@ -165,17 +165,17 @@ export class SimulatedWorld {
         names: port.names,
         call: async (call) => {
           watcher.called?.(process, call);
-          const answer = await life.hear(port.call(call));
+          const answer = await life.observe(port.call(call));
           watcher.answered?.(process, call, answer);
           return answer;
         },
         read: (read) => {
           watcher.read?.(process, read.machineId);
-          return life.hear(port.read(read));
+          return life.observe(port.read(read));
         },
         list: async (request) => {
           watcher.listed?.(process, request.provider);
-          const answer = await life.hear(port.list(request));
+          const answer = await life.observe(port.list(request));
           if (answer.kind === 'listed') listed.add(request.provider);
           return answer;
         },
@@ -188,7 +188,7 @@ export class SimulatedWorld {
     });
     const operators = new SimulatedOperatorsPort(this.clusters, shard);
     shard.connectOperators({
-      requestBlob: (request) => life.hear(operators.requestBlob(request)),
+      requestBlob: (request) => life.observe(operators.requestBlob(request)),
       instructReclaim: (cluster, instruction) => operators.instructReclaim(cluster, instruction),
       nodeChanged: (cluster, slot, machineId) => operators.nodeChanged(cluster, slot, machineId),
       nodeLeft: (node) => operators.nodeLeft(node),

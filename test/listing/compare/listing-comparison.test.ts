@@ -38,7 +38,7 @@ describe('a listing that says what is known', () => {
     }
   });
 
-  it('S3: is no news whatever stamp a binding has that we hold', () => {
+  it('S3: is no news whatever assignment a binding has that we hold', () => {
     const { lister } = known([inState(S.Configured)]);
     const other = { ...ASSIGNMENT, priority: 7, group: 'another' };
     expect(lister.list([onWire(inState(S.Configured, { assignment: other }))]).rows.count).toBe(0);
@@ -109,7 +109,7 @@ describe('news', () => {
     });
   }
 
-  it('X10: is a binding that is not held, with its stamp', () => {
+  it('X10: is a binding that is not held, with its assignment', () => {
     const { lister } = known([inState(S.Idle)]);
     const bound = inState(S.Configured);
     expect(machinesOf(lister.list([onWire(bound)]).rows)).toEqual([bound]);

@@ -2,7 +2,7 @@
 import type { Inventory } from '../../../src/inventory/inventory.ts';
 import { parseOwnLabels, parseShapeKey } from '../../../src/inventory/shape-key-reader.ts';
 import { type ComparedListing, ListingComparison } from '../../../src/listing/compare/comparison.ts';
-import { STAMP_KEY_NAMES } from '../../../src/listing/decode/assignment.ts';
+import { ASSIGNMENT_KEY_NAMES } from '../../../src/listing/decode/assignment.ts';
 import { MachineDecoder } from '../../../src/listing/decode/decoder.ts';
 import type { CapacityType } from '../../../src/machine/capacity-type.ts';
 import type { Machine } from '../../../src/machine/machine.ts';
@@ -20,11 +20,11 @@ export function onWire(machine: Machine): MachineInit {
     assignment === null
       ? {}
       : {
-          [STAMP_KEY_NAMES[1]]: `${assignment.priority}`,
-          [STAMP_KEY_NAMES[2]]: dollarsOf(assignment.interruptionPenalty),
-          [STAMP_KEY_NAMES[4]]: dollarsOf(assignment.reclamationPenalty),
-          [STAMP_KEY_NAMES[8]]: assignment.fingerprint,
-          [STAMP_KEY_NAMES[16]]: assignment.group,
+          [ASSIGNMENT_KEY_NAMES[1]]: `${assignment.priority}`,
+          [ASSIGNMENT_KEY_NAMES[2]]: dollarsOf(assignment.interruptionPenalty),
+          [ASSIGNMENT_KEY_NAMES[4]]: dollarsOf(assignment.reclamationPenalty),
+          [ASSIGNMENT_KEY_NAMES[8]]: assignment.fingerprint,
+          [ASSIGNMENT_KEY_NAMES[16]]: assignment.group,
         };
   const resources = Object.fromEntries(
     Object.entries(capacity).map(([name, units]) => [name, name === 'memory' ? `${units}Ki` : `${units}m`]),
@@ -100,7 +100,7 @@ export function machinesOf(rows: ListingRows): Machine[] {
       labels: { ...Object.fromEntries(shape.labels), ...parseOwnLabels(own, own.length, [OWN_LABEL]) },
       cluster: string(rows.cluster[row]!),
       assignment:
-        rows.hasStamp[row] === 0
+        rows.hasAssignment[row] === 0
           ? null
           : {
               fingerprint: string(rows.need[row]!),

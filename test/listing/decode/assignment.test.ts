@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { StampKey } from '../../../src/listing/decode/assignment.ts';
+import { AssignmentKey } from '../../../src/listing/decode/assignment.ts';
 import { MachineDecoder } from '../../../src/listing/decode/decoder.ts';
 import { assignmentAt, machineAt } from '../../../src/listing/decode/rows.ts';
 import { BUCKET_DOLLARS, PenaltyBucket } from '../../../src/machine/penalty.ts';
@@ -16,7 +16,7 @@ const WHOLE = {
   [`${P}group`]: 'gang-1',
 };
 
-function decodeStamp(shardMetadata: Record<string, string>) {
+function decodeAssignment(shardMetadata: Record<string, string>) {
   const machine = {
     id: 'm-1',
     state: MachineState.Configured,
@@ -29,7 +29,7 @@ function decodeStamp(shardMetadata: Record<string, string>) {
 
 describe('X10: the assignment is read from shard_metadata', () => {
   it('X10: reads all five keys', () => {
-    const batch = decodeStamp(WHOLE);
+    const batch = decodeAssignment(WHOLE);
     expect(machineAt(batch, 0).assignment).toEqual({
       priority: 1_000_000,
       interruptionPenalty: 9,
@@ -37,18 +37,18 @@ describe('X10: the assignment is read from shard_metadata', () => {
       fingerprint: 'p=1000000|ipb=9|rpb=27|reqs=|spr=',
       group: 'gang-1',
     });
-    expect(batch.stampKeys[0]).toBe(31);
+    expect(batch.assignmentKeys[0]).toBe(31);
   });
 
   it('X10: an empty group is a group that was written', () => {
-    const batch = decodeStamp({ [`${P}group`]: '' });
-    expect(batch.stampKeys[0]).toBe(StampKey.Group);
+    const batch = decodeAssignment({ [`${P}group`]: '' });
+    expect(batch.assignmentKeys[0]).toBe(AssignmentKey.Group);
     expect(machineAt(batch, 0).assignment).not.toBeNull();
   });
 
   it('X10: unknown keys are ignored, and without a known one there is no assignment', () => {
-    const batch = decodeStamp({ [`${P}grouq`]: 'x', other: 'y', [`${P}priority2`]: '5' });
-    expect(batch.stampKeys[0]).toBe(0);
+    const batch = decodeAssignment({ [`${P}grouq`]: 'x', other: 'y', [`${P}priority2`]: '5' });
+    expect(batch.assignmentKeys[0]).toBe(0);
     expect(machineAt(batch, 0).assignment).toBeNull();
   });
 
@@ -73,7 +73,7 @@ describe('X10: the assignment is read from shard_metadata', () => {
   ] as const) {
     it(`X10: $${text} is bucket ${bucket}`, () => {
       const { interruptionPenalty } = assignmentAt(
-        decodeStamp({ ...WHOLE, [`${P}interruption-penalty-dollars`]: text }),
+        decodeAssignment({ ...WHOLE, [`${P}interruption-penalty-dollars`]: text }),
         0,
       );
       expect(interruptionPenalty).toBe(bucket);
@@ -83,7 +83,7 @@ describe('X10: the assignment is read from shard_metadata', () => {
   it('X10: the shortest form of every bucket reads as that bucket', () => {
     for (let bucket: number = PenaltyBucket.Zero; bucket < PenaltyBucket.Pinned; bucket++) {
       for (const text of [String(BUCKET_DOLLARS[bucket]), BUCKET_DOLLARS[bucket]!.toExponential()]) {
-        const batch = decodeStamp({ [`${P}reclamation-penalty-dollars`]: text });
+        const batch = decodeAssignment({ [`${P}reclamation-penalty-dollars`]: text });
         expect(batch.reclamationPenalty[0]).toBe(bucket);
       }
     }
@@ -109,12 +109,12 @@ describe('X10: the assignment is read from shard_metadata', () => {
     ['interruption-penalty-dollars', `1${'0'.repeat(70)}`],
   ] as const) {
     it(`X10: ${key} of ${JSON.stringify(text.slice(0, 20))} is malformed and skips that key alone`, () => {
-      const whole = assignmentAt(decodeStamp(WHOLE), 0);
-      const batch = decodeStamp({ ...WHOLE, [`${P}${key}`]: text });
+      const whole = assignmentAt(decodeAssignment(WHOLE), 0);
+      const batch = decodeAssignment({ ...WHOLE, [`${P}${key}`]: text });
       const spoilt = key === 'priority' ? { priority: 0 } : { interruptionPenalty: 0 };
       expect(assignmentAt(batch, 0)).toEqual({ ...whole, ...spoilt });
-      expect(batch.stampKeys[0]).toBe(
-        key === 'priority' ? 31 - StampKey.Priority : 31 - StampKey.InterruptionPenalty,
+      expect(batch.assignmentKeys[0]).toBe(
+        key === 'priority' ? 31 - AssignmentKey.Priority : 31 - AssignmentKey.InterruptionPenalty,
       );
     });
   }
@@ -128,7 +128,7 @@ describe('X10: the assignment is read from shard_metadata', () => {
     ['-2147483648', -2147483648],
   ] as const) {
     it(`X10: priority ${text} is ${priority}`, () => {
-      expect(assignmentAt(decodeStamp({ [`${P}priority`]: text }), 0).priority).toBe(priority);
+      expect(assignmentAt(decodeAssignment({ [`${P}priority`]: text }), 0).priority).toBe(priority);
     });
   }
 
@@ -145,7 +145,7 @@ describe('X10: the assignment is read from shard_metadata', () => {
     const batch = new MachineDecoder().decodeMachine(machine, 'm-1');
     expect(batch.rowCount).toBe(1);
     expect(assignmentAt(batch, 0)).toMatchObject({ fingerprint: '', group: 'g' });
-    expect(batch.stampKeys[0]).toBe(StampKey.Group);
+    expect(batch.assignmentKeys[0]).toBe(AssignmentKey.Group);
   });
 
   it('X10: a repeated key counts as its last value, also when that is malformed', () => {
@@ -154,7 +154,7 @@ describe('X10: the assignment is read from shard_metadata', () => {
     const decode = (...values: string[]) =>
       new MachineDecoder().decodeMachine(Buffer.concat([...sound, ...values.map(entry)]), 'm-1');
     expect(decode('1', '2').priority[0]).toBe(2);
-    expect(decode('1', 'x').stampKeys[0]).toBe(0);
+    expect(decode('1', 'x').assignmentKeys[0]).toBe(0);
     expect(decode('1', 'x').priority[0]).toBe(0);
   });
 });

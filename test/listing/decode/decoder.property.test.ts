@@ -16,7 +16,7 @@ describe('the columnar decoder', () => {
   it('says the same as protobufjs and plain code, whatever valid bytes say it', () => {
     const decoder = new MachineDecoder(); // one for all: what an answer leaves behind must not show in the next
     const otherOwnLabels = new MachineDecoder({ ownLabelKeys: ['own', 'zone', 'k'.repeat(200)] });
-    const seen = { rows: 0, rejected: 0, duplicates: 0, stamps: 0 };
+    const seen = { rows: 0, rejected: 0, duplicates: 0, assignments: 0 };
     fc.assert(
       fc.property(listMessage, (bytes) => {
         const expected = expectedMeaning(bytes);
@@ -26,7 +26,7 @@ describe('the columnar decoder', () => {
         seen.rows += expected.machines.length;
         seen.rejected += expected.rejectedIds.length;
         seen.duplicates += expected.duplicateIdCount;
-        seen.stamps += expected.machines.filter(({ assignment }) => assignment !== null).length;
+        seen.assignments += expected.machines.filter(({ assignment }) => assignment !== null).length;
       }),
       { numRuns: 2000 },
     );
@@ -34,7 +34,7 @@ describe('the columnar decoder', () => {
       ['rows', 1500],
       ['rejected', 500],
       ['duplicates', 100],
-      ['stamps', 300],
+      ['assignments', 300],
     ] as const) {
       expect(seen[what], what).toBeGreaterThan(least);
     }

@@ -118,7 +118,7 @@ describe('S7: an answer that is no message is refused whole', () => {
     ['a broken label', bytes(10, Buffer.from([0x0a, 5, 65])), /length of 5 bytes where 1 are left/],
     ['a broken resource', bytes(9, Buffer.from([0x0a, 5, 65])), /length of 5 bytes where 1 are left/],
     ['a broken host', bytes(3, Buffer.from([0x12])), /varint that does not end/],
-    ['a broken stamp', bytes(15, Buffer.from([0x0a, 0x80])), /varint that does not end/],
+    ['a broken assignment', bytes(15, Buffer.from([0x0a, 0x80])), /varint that does not end/],
     ['a promise of 2 GB', Buffer.from([0x22, 0xff, 0xff, 0xff, 0xff, 0x07]), /length of 2147483647 bytes/],
     ['a promise of more', Buffer.from([0x22, 0xff, 0xff, 0xff, 0xff, 0x0f]), /more than 31 bits/],
   ] as const) {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PenaltyBucket } from '../../../src/machine/penalty.ts';
 import { subjects } from '../subjects.ts';
 import {
+  assignmentFor,
   claimedBy,
   cluster,
   configured,
@@ -16,7 +17,6 @@ import {
   RACK,
   speculative,
   spreadOver,
-  stampFor,
   verdictOf,
   world,
 } from './worlds.ts';
@@ -104,15 +104,15 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   it('A3: credit comes before any acquisition: a late need keeps its machine while an urgent one starves', () => {
     const urgent = need({ priority: 1_000, aggregate: cpus(8) });
     const late = need({ priority: 1, group: 'late' });
-    const fleet = [configured('m-1', stampFor('beta', late)), idle('m-2')];
+    const fleet = [configured('m-1', assignmentFor('beta', late)), idle('m-2')];
     const result = decideWith(world(fleet, [cluster('alpha', [urgent]), cluster('beta', [late])]));
     expect(claimedBy(result, keyOf('beta', late))).toEqual(['m-1']);
     expect(claimedBy(result, keyOf('alpha', urgent))).toEqual(['m-2']);
   });
 
-  it('A3: Creating machines stamped for no live need are claimed first, by id, without an action', () => {
+  it('A3: Creating machines assigned to no live need are claimed first, by id, without an action', () => {
     const web = need({ aggregate: cpus(12) });
-    const gone = stampFor('alpha', need({ group: 'gone' }));
+    const gone = assignmentFor('alpha', need({ group: 'gone' }));
     const fleet = [
       idle('m-1', { price: 0.1 }),
       creating('m-3', null, { price: 1 }),
@@ -129,8 +129,11 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   it('A3: an enqueued machine whose need is gone is an orphan too; one whose need lives is not', () => {
     const web = need();
     const other = need({ group: 'other', priority: 1, aggregate: {} });
-    const orphan = idle('m-1', { intent: 'bootstrap', stamp: stampFor('alpha', need({ group: 'gone' })) });
-    const taken = speculative('m-2', { intent: 'provision', stamp: stampFor('alpha', other) });
+    const orphan = idle('m-1', {
+      intent: 'bootstrap',
+      assignment: assignmentFor('alpha', need({ group: 'gone' })),
+    });
+    const taken = speculative('m-2', { intent: 'provision', assignment: assignmentFor('alpha', other) });
     const result = decideWith(world([taken, orphan], [cluster('alpha', [web, other])]));
     expect(result.actions).toEqual([]);
     expect(claimedBy(result, keyOf('alpha', web))).toEqual(['m-1']);
@@ -150,9 +153,9 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     const web = need({ aggregate: cpus(8), priority: 1_000 });
     const victim = need({ priority: 1 });
     const fleet = [
-      configured('m-1', stampFor('alpha', web)),
+      configured('m-1', assignmentFor('alpha', web)),
       idle('m-2'),
-      configured('m-3', stampFor('beta', victim)),
+      configured('m-3', assignmentFor('beta', victim)),
     ];
     const cases = [
       cluster('alpha', [web], { hasSession: false }),

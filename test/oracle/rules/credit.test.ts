@@ -4,6 +4,7 @@ import { MachineState } from '../../../src/machine/state.ts';
 import { subjects } from '../subjects.ts';
 import { Operator } from '../world.ts';
 import {
+  assignmentFor,
   boundTo,
   claimedBy,
   cluster,
@@ -19,7 +20,6 @@ import {
   machine,
   need,
   speculative,
-  stampFor,
   verdictOf,
   world,
 } from './worlds.ts';
@@ -58,7 +58,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     for (const aggregate of [{}, { cpu: 0 }]) {
       const nothing = need({ aggregate });
       const result = decideWith(
-        world([configured('m-1', stampFor('alpha', nothing))], [cluster('alpha', [nothing])]),
+        world([configured('m-1', assignmentFor('alpha', nothing))], [cluster('alpha', [nothing])]),
       );
       expect(did(result)).toEqual(['Reclaim m-1']);
       expect(verdictOf(result, 'alpha', nothing)).toMatchObject({ satisfied: true, claimed: 0, deficit: {} });
@@ -103,24 +103,24 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Reclaim m-3', 'Reclaim m-4', 'Reclaim m-1', 'Reclaim m-2']);
   });
 
-  it('A2: a need keeps the machine stamped for it when a cheaper one of its cluster is there', () => {
+  it('A2: a need keeps the machine assigned to it when a cheaper one of its cluster is there', () => {
     const web = need({ group: 'web' });
     const fleet = [
       configured('m-1', boundTo('alpha'), { price: 0.5 }),
-      configured('m-2', stampFor('alpha', web), { price: 3 }),
+      configured('m-2', assignmentFor('alpha', web), { price: 3 }),
     ];
     const result = decideWith(world(fleet, [cluster('alpha', [web])]));
     expect(claimedBy(result, keyOf('alpha', web))).toEqual(['m-2']);
     expect(did(result)).toEqual(['Reclaim m-1']);
   });
 
-  it('A2: a stamp of another group, another fingerprint or another cluster is not the need’s own', () => {
+  it('A2: an assignment of another group, another fingerprint or another cluster is not the need’s own', () => {
     const web = need({ group: 'web' });
-    const stamp = stampFor('alpha', web);
+    const assignment = assignmentFor('alpha', web);
     const fleet = [
-      configured('m-1', { ...stamp, group: 'other' }, { price: 2 }),
-      configured('m-2', { ...stamp, fingerprint: 'p=1' }, { price: 2 }),
-      configured('m-3', { ...stamp, cluster: 'beta' }),
+      configured('m-1', { ...assignment, group: 'other' }, { price: 2 }),
+      configured('m-2', { ...assignment, fingerprint: 'p=1' }, { price: 2 }),
+      configured('m-3', { ...assignment, cluster: 'beta' }),
       configured('m-4', boundTo('alpha')),
     ];
     const result = decideWith(world(fleet, [cluster('alpha', [web]), cluster('beta', [])]));
@@ -129,13 +129,13 @@ describe.each(subjects)('$name', ({ decideWith }) => {
 
   it('A2: walks own Configured, own Configuring, own Creating and enqueued, other Configured, other Configuring', () => {
     const web = need({ group: 'web' });
-    const own = stampFor('alpha', web);
+    const own = assignmentFor('alpha', web);
     const walk = [
       configured('m-9', own, { price: 9 }),
       configuring('m-8', own, { price: 8 }),
       // Creating and enqueued are one part, in keep order.
       creating('m-7', own, { price: 6 }),
-      idle('m-6', { intent: 'bootstrap', stamp: own, price: 7 }),
+      idle('m-6', { intent: 'bootstrap', assignment: own, price: 7 }),
       configured('m-5', boundTo('alpha'), { price: 2 }),
       configuring('m-4', boundTo('alpha')),
     ];
@@ -167,7 +167,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
 
   it('A2: a min_unit larger than any machine takes nothing', () => {
     const web = need({ minUnit: cpus(5) });
-    const fleet = [configured('m-1', stampFor('alpha', web)), idle('m-2'), speculative('m-3')];
+    const fleet = [configured('m-1', assignmentFor('alpha', web)), idle('m-2'), speculative('m-3')];
     const result = decideWith(world(fleet, [cluster('alpha', [web])]));
     expect(did(result)).toEqual(['Reclaim m-1']);
     expect(verdictOf(result, 'alpha', web).deficit).toEqual(cpus(4));
@@ -191,14 +191,14 @@ describe.each(subjects)('$name', ({ decideWith }) => {
 
   it('A2: what is draining, failed, deleting or bound to another cluster counts for nobody', () => {
     const web = need({ group: 'web' });
-    const own = stampFor('alpha', web);
+    const own = assignmentFor('alpha', web);
     const fleet = [
       draining('m-1', own),
-      machine('m-2', MachineState.Failed, { stamp: own }),
+      machine('m-2', MachineState.Failed, { assignment: own }),
       machine('m-3', MachineState.Deleting),
       configured('m-4', own, { intent: 'reclaim' }),
       configured('m-5', own, { intent: 'preempt' }),
-      configured('m-6', stampFor('beta', web)),
+      configured('m-6', assignmentFor('beta', web)),
     ];
     const result = decideWith(world(fleet, [cluster('alpha', [web])]));
     expect(result.claims.size).toBe(0);
@@ -206,7 +206,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
 
   it('A2: a stuck machine is not counted (X11), so that another one is acquired', () => {
     const web = need({ group: 'web' });
-    const own = stampFor('alpha', web);
+    const own = assignmentFor('alpha', web);
     const fleet = [
       configuring('m-1', own, { stuck: true }),
       creating('m-2', own, { stuck: true }),

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { subjects } from '../subjects.ts';
 import type { WorldMachine, WorldNeed } from '../world.ts';
 import {
+  assignmentFor,
   boundTo,
   cluster,
   configured,
@@ -18,13 +19,12 @@ import {
   need,
   RACK,
   spreadOver,
-  stampFor,
   world,
 } from './worlds.ts';
 
 describe.each(subjects)('$name', ({ decideWith }) => {
   const low = need({ priority: 10, aggregate: cpus(100) });
-  const ofLow = stampFor('beta', low);
+  const ofLow = assignmentFor('beta', low);
   const wanting = need({ priority: 1_000, aggregate: cpus(8) });
   const found = { foundDraining: true };
 
@@ -95,7 +95,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ];
     expect(victimsOf([one, two, three], [...drains, idle('m-3'), ...victims])).toEqual(['Bootstrap m-3']);
     // The first need is met, so that its own drain is the third one's; m-2 stays the second one's.
-    const bound = configured('m-3', stampFor('alpha', one));
+    const bound = configured('m-3', assignmentFor('alpha', one));
     const later = decideFor([one, two, three], [...drains, bound, ...victims]);
     expect(did(later)).toEqual([]);
     expect(later.shortfalls.map(({ priority }) => priority)).toEqual([10]);
@@ -157,7 +157,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   it('P6: a parked gang counts nothing either', () => {
     const job = gang('job-1', 80, { priority: 2_000 });
     const fleet = [
-      configured('m-0', stampFor('alpha', job)),
+      configured('m-0', assignmentFor('alpha', job)),
       draining('m-1', ofLow, drainFor('alpha', job)),
       ...victims,
     ];
@@ -169,7 +169,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
 
   it('P6: under A4 what no owner counts is counted only where a machine may be taken, and never without the key', () => {
     const spread = { ...wanting, spread: [spreadOver(RACK)] };
-    const held = configured('m-0', stampFor('alpha', spread), inRack('rack-1'));
+    const held = configured('m-0', assignmentFor('alpha', spread), inRack('rack-1'));
     const next = need({ priority: 500, group: 'next' });
     const fleet = (facts: Partial<WorldMachine>) => [
       held,

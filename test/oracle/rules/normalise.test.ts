@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { subjects } from '../subjects.ts';
 import { needKey, UnmetReason } from '../world.ts';
 import {
+  assignmentFor,
   boundTo,
   claimedBy,
   cluster,
@@ -21,7 +22,6 @@ import {
   RACK,
   same,
   speculative,
-  stampFor,
   verdictOf,
   world,
   ZONE,
@@ -69,7 +69,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
 
   it('A1: whole gangs are counted over Idle, Speculative and orphan Creating machines and the fold’s own', () => {
     const gangs = ['job-1', 'job-2', 'job-3', 'job-4', 'job-5'].map((group) => gang(group, 4));
-    const own = stampFor('alpha', gangs[0]!, {
+    const own = assignmentFor('alpha', gangs[0]!, {
       fingerprint: foldFingerprint(gangs[0]!),
       group: 'fold:cpu=4',
     });
@@ -78,7 +78,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       idle('m-2'),
       speculative('m-3'),
       creating('m-4', null),
-      // The fold's own too: "the reference stamps so".
+      // The fold's own too: "the reference assigns so".
       configured('m-5', { ...own, group: '' }),
       // Configured for something else: it does not count for folding.
       configured('m-6', boundTo('alpha'), { labels: {} }),
@@ -96,14 +96,14 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     });
   });
 
-  it('A1: a gang that holds a machine stamped for itself, or that one drains for, does not fold', () => {
+  it('A1: a gang that holds a machine assigned to itself, or that one drains for, does not fold', () => {
     const job = gang('job-1', 2);
     const free = idle('m-9', { price: 0.1 });
-    const own = stampFor('alpha', job);
+    const own = assignmentFor('alpha', job);
     const holdings = [
       creating('m-1', own),
       configured('m-1', own),
-      speculative('m-1', { intent: 'provision', stamp: own }),
+      speculative('m-1', { intent: 'provision', assignment: own }),
     ];
     for (const held of holdings) {
       const result = decideWith(world([held, free], [cluster('alpha', [job])]));
@@ -118,12 +118,12 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(leaving, foldKey('alpha', 2))).toEqual(['m-9']);
   });
 
-  it('A1: a fold is credited none that is stamped for another live need, but what is stamped for nobody', () => {
+  it('A1: a fold is credited none that is assigned to another live need, but what is assigned to nobody', () => {
     const folds = gang('job-1', 4, { arrivalMs: NOW_MS - 1 });
     const holds = gang('job-2', 4);
     const plain = need({ aggregate: cpus(4), priority: 50 }); // with another fingerprint than the fold
     for (const other of [holds, plain]) {
-      const fleet = [configured('m-1', stampFor('alpha', other)), idle('m-2')];
+      const fleet = [configured('m-1', assignmentFor('alpha', other)), idle('m-2')];
       const result = decideWith(world(fleet, [cluster('alpha', [folds, other])]));
       expect(claimedBy(result, keyOf('alpha', other))).toEqual(['m-1']);
       expect(claimedBy(result, foldKey('alpha', 4))).toEqual(['m-2']);
@@ -235,11 +235,11 @@ describe.each(subjects)('$name', ({ decideWith }) => {
 
   it('A1 (ours): a fold that is barred lacks whole gangs, the last members first', () => {
     const gangs = [gang('job-1', 2), gang('job-2', 2), gang('job-3', 2)];
-    const stamp = stampFor('alpha', gangs[0]!, {
+    const assignment = assignmentFor('alpha', gangs[0]!, {
       fingerprint: foldFingerprint(gangs[0]!),
       group: 'fold:cpu=2',
     });
-    const fleet = [configured('m-1', stamp, { capacity: cpus(5) }), idle('m-2', { backoff: true })];
+    const fleet = [configured('m-1', assignment, { capacity: cpus(5) }), idle('m-2', { backoff: true })];
     const result = decideWith(world(fleet, [cluster('alpha', gangs)]));
     expect(did(result)).toEqual([]);
     expect(gangs.map((one) => verdictOf(result, 'alpha', one).satisfied)).toEqual([true, true, false]);
@@ -252,7 +252,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
 
   it('A1: the machines of the fold are its own before they are any other need’s', () => {
     const job = gang('job-1', 4);
-    const fold = stampFor('alpha', job, { fingerprint: foldFingerprint(job), group: 'fold:cpu=4' });
+    const fold = assignmentFor('alpha', job, { fingerprint: foldFingerprint(job), group: 'fold:cpu=4' });
     const fleet = [
       configured('m-1', boundTo('alpha'), { price: 0.1 }),
       configured('m-2', fold, { price: 9 }),

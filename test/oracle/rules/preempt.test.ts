@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { PenaltyBucket } from '../../../src/machine/penalty.ts';
 import { subjects } from '../subjects.ts';
-import type { Stamp, WorldMachine, WorldNeed } from '../world.ts';
+import type { Assignment, WorldMachine, WorldNeed } from '../world.ts';
 import {
+  assignmentFor,
   boundTo,
   claimedBy,
   cluster,
@@ -18,14 +19,13 @@ import {
   need,
   RACK,
   spreadOver,
-  stampFor,
   verdictOf,
   world,
 } from './worlds.ts';
 
 describe.each(subjects)('$name', ({ decideWith }) => {
   const low = need({ priority: 10, aggregate: cpus(100) });
-  const ofLow = stampFor('beta', low);
+  const ofLow = assignmentFor('beta', low);
   const urgent = (facts: Partial<WorldNeed> = {}) => need({ priority: 1_000, ...facts });
 
   /** What alpha's need preempts among beta's machines, which beta's low need claims. */
@@ -54,7 +54,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     });
   });
 
-  it('P1: machines that no need claims go first, even of higher stamped priority', () => {
+  it('P1: machines that no need claims go first, even of higher assigned priority', () => {
     const fleet = [configured('m-1', ofLow), configured('m-9', boundTo('gamma', { priority: 5_000 }))];
     const result = decideWith(
       world(fleet, [
@@ -76,7 +76,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(result.actions).toEqual([]);
   });
 
-  it('P1: a machine’s priority is that of the need that claims it, not that of its stamp', () => {
+  it('P1: a machine’s priority is that of the need that claims it, not that of its assignment', () => {
     const raised = configured('m-1', { ...ofLow, priority: 5_000 });
     expect(did(against(urgent(), [raised]))).toEqual(['Preempt m-1']);
     const high = need({ priority: 5_000 });
@@ -135,7 +135,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   it('P1: a gang may preempt a lower gang of its own cluster, whose machines credit does not give it', () => {
     const higher = gang('job-1', 8, { priority: 1_000 });
     const lower = gang('job-2', 8, { priority: 10 });
-    const fleet = [idle('m-1'), configured('m-2', stampFor('alpha', lower))];
+    const fleet = [idle('m-1'), configured('m-2', assignmentFor('alpha', lower))];
     const result = decideWith(world(fleet, [cluster('alpha', [higher, lower])]));
     expect(did(result)).toEqual(['Bootstrap m-1', 'Preempt m-2']);
     expect(result.claims.get('m-2')).toBe(keyOf('alpha', lower));
@@ -197,14 +197,14 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(against(wanting, fleet))).toEqual(['Bootstrap m-1', 'Preempt m-2', 'Preempt m-3']);
   });
 
-  const scored = (...stamps: Partial<Stamp>[]) =>
-    stamps.map((stamp, index) => configured(`m-${index + 1}`, { ...ofLow, ...stamp }));
+  const scored = (...assignments: Partial<Assignment>[]) =>
+    assignments.map((assignment, index) => configured(`m-${index + 1}`, { ...ofLow, ...assignment }));
   const order = (fleet: WorldMachine[], priority = 1_000) =>
     did(against(need({ priority, aggregate: cpus(4 * fleet.length) }), fleet)).map((action) =>
       action.slice(8),
     );
 
-  it('P2: the lower the penalties of the stamp, the sooner; ties by id', () => {
+  it('P2: the lower the penalties of the assignment, the sooner; ties by id', () => {
     // 0.1 / 4 and 0.1 / 0.5 and 0.1 / 0.01 for one penalty, 10 for the other one.
     expect(order(scored({ interruptionPenalty: 5 }, { interruptionPenalty: 2 }, {}))).toEqual([
       'm-3',
@@ -234,7 +234,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   it('P2: the gap in priority outweighs the penalties', () => {
     const high = need({ priority: 100, aggregate: cpus(4) });
     const fleet = [
-      configured('m-1', stampFor('gamma', high)),
+      configured('m-1', assignmentFor('gamma', high)),
       configured('m-2', { ...ofLow, interruptionPenalty: 27, reclamationPenalty: 27 }),
     ];
     const result = decideWith(
@@ -247,7 +247,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Preempt m-2']);
   });
 
-  it('P2: an unclaimed machine without a stamp of a need counts as priority 0 and penalties 0', () => {
+  it('P2: an unclaimed machine without an assignment of a need counts as priority 0 and penalties 0', () => {
     const fleet = [configured('m-1', boundTo('gamma', { priority: 1 })), configured('m-2', boundTo('gamma'))];
     const result = decideWith(
       world(fleet, [cluster('alpha', [urgent()]), cluster('gamma', [])], { ordinary: false }),
@@ -274,7 +274,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     });
   }
 
-  it('P3: the gap runs to the need that claims the victim, not to its stamp', () => {
+  it('P3: the gap runs to the need that claims the victim, not to its assignment', () => {
     const result = against(need({ priority: 600_000 }), [configured('m-1', { ...ofLow, priority: 599_999 })]);
     expect(result.actions[0]?.graceSeconds).toBe(30);
   });

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { CapacityType } from '../../../src/machine/capacity-type.ts';
 import { subjects } from '../subjects.ts';
 import {
+  assignmentFor,
   boundTo,
   cluster,
   configured,
@@ -15,7 +16,6 @@ import {
   NOW_MS,
   need,
   speculative,
-  stampFor,
   world,
 } from './worlds.ts';
 
@@ -158,7 +158,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     const fleet = [
       configured('m-1', boundTo('gamma')),
       idle('m-2', { ...spot, ...idleFor(9e9), labels: {}, capacity: { memory: 1 } }),
-      configured('m-3', stampFor('beta', low)),
+      configured('m-3', assignmentFor('beta', low)),
       speculative('m-4'),
       idle('m-5'),
       configured('m-6', boundTo('gamma'), { capacity: { memory: 1 } }),

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { subjects } from '../subjects.ts';
 import type { WorldMachine, WorldNeed } from '../world.ts';
 import {
+  assignmentFor,
   boundTo,
   claimedBy,
   cluster,
@@ -22,7 +23,6 @@ import {
   same,
   speculative,
   spreadOver,
-  stampFor,
   verdictOf,
   world,
   ZONE,
@@ -33,7 +33,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   const domainOf = (fleet: WorldMachine[], job: WorldNeed = gang('job-1', 8)) =>
     verdictOf(decideWith(world(fleet, [cluster('alpha', [job])])), 'alpha', job).domain;
   const job = gang('job-1', 8);
-  const own = stampFor('alpha', job);
+  const own = assignmentFor('alpha', job);
 
   it('A5: a rack that covers the gang beats one that does not, though the gang has its own machine there', () => {
     const fleet = [
@@ -71,7 +71,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       idle('m-1', { ...inRack('rack-1'), capacity: { cpu: 8_000, memory: 500 } }),
       idle('m-2', { ...inRack('rack-2'), capacity: { cpu: 12_000, memory: 100 } }),
       // Holds a machine of its own elsewhere, so that it does not fold.
-      configured('m-3', stampFor('alpha', mixed), { labels: {} }),
+      configured('m-3', assignmentFor('alpha', mixed), { labels: {} }),
     ];
     // rack-1: 1 + 5 = 6; rack-2: 1.5 + 1 = 2.5.
     expect(domainOf(fleet, mixed)).toBe('rack-2');
@@ -79,7 +79,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
 
   it('A5: among racks that do not cover, the gang’s own decide, then the total, then what is creditable', () => {
     const large = gang('job-1', 16);
-    const mine = stampFor('alpha', large);
+    const mine = assignmentFor('alpha', large);
     const free = (id: string, rack: string) => idle(id, inRack(rack));
     expect(
       domainOf(
@@ -195,9 +195,9 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     });
   });
 
-  it('A5: a machine stamped for another live gang is not creditable, one stamped for a gang that is gone is', () => {
+  it('A5: a machine assigned to another live gang is not creditable, one assigned to a gang that is gone is', () => {
     const other = gang('job-2', 8, { priority: 50 });
-    const fleet = [configured('m-1', stampFor('alpha', other)), configured('m-2', own)];
+    const fleet = [configured('m-1', assignmentFor('alpha', other)), configured('m-2', own)];
     const both = decideWith(world(fleet, [cluster('alpha', [job, other])]));
     expect(claimedBy(both, keyOf('alpha', job))).toEqual(['m-2']);
     expect(claimedBy(both, keyOf('alpha', other))).toEqual(['m-1']);
@@ -272,7 +272,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
 
   it('A6: while no rack covers the gang, its own machines outside the best one are left to R1', () => {
     const large = gang('job-1', 16);
-    const mine = stampFor('alpha', large);
+    const mine = assignmentFor('alpha', large);
     const fleet = [
       configured('m-1', mine, inRack('rack-1')),
       configured('m-2', mine, inRack('rack-2')),

@@ -3,6 +3,7 @@ import { MachineState } from '../../../src/machine/state.ts';
 import { subjects } from '../subjects.ts';
 import { UnmetReason, type WorldMachine } from '../world.ts';
 import {
+  assignmentFor,
   boundTo,
   claimedBy,
   cluster,
@@ -20,7 +21,6 @@ import {
   machine,
   need,
   speculative,
-  stampFor,
   verdictOf,
   world,
 } from './worlds.ts';
@@ -28,7 +28,7 @@ import {
 describe.each(subjects)('$name', ({ decideWith }) => {
   const job = gang('job-1', 8);
   const key = keyOf('alpha', job);
-  const own = stampFor('alpha', job);
+  const own = assignmentFor('alpha', job);
 
   /** A cycle for one gang with so many parked cycles behind it. */
   const parkedFor = (count: number, fleet: WorldMachine[], ordinary = true) =>
@@ -106,7 +106,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   it('A7: a parked gang reserves nothing in the rack where its own machines are', () => {
     const large = gang('job-1', 16, { priority: 200 });
     const second = gang('job-2', 8);
-    const fleet = [configured('m-0', stampFor('alpha', large)), idle('m-1'), idle('m-2')];
+    const fleet = [configured('m-0', assignmentFor('alpha', large)), idle('m-1'), idle('m-2')];
     const parking = new Map([[keyOf('alpha', large), 8]]);
     const result = decideWith(world(fleet, [cluster('alpha', [large, second])], { parking }));
     expect(claimedBy(result, keyOf('alpha', second))).toEqual(['m-1', 'm-2']);
@@ -130,7 +130,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   it('A7: what is enqueued, Creating or draining for the gang resets the count, in a woken cycle too', () => {
     const coming = [
       creating('m-1', own),
-      speculative('m-1', { intent: 'provision', stamp: own }),
+      speculative('m-1', { intent: 'provision', assignment: own }),
       draining('m-1', boundTo('beta'), drainFor('alpha', job)),
     ];
     for (const one of coming) {
@@ -216,7 +216,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     const victim = need({ priority: 10 });
     const reason = (aggregate: Record<string, number>, priority: number) => {
       const web = need({ aggregate, priority });
-      const fleet = [configured('m-1', stampFor('beta', victim))];
+      const fleet = [configured('m-1', assignmentFor('beta', victim))];
       const clusters = [cluster('alpha', [web]), cluster('beta', [victim])];
       return verdictOf(decideWith(world(fleet, clusters)), 'alpha', web).reason;
     };

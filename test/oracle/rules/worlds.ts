@@ -6,13 +6,13 @@ import { CapacityType } from '../../../src/machine/capacity-type.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import { fingerprintOf, withoutSame } from '../profile.ts';
 import {
+  type Assignment,
   needKey,
   Operator,
   type OracleResult,
   type OracleVerdict,
   type Requirement,
   type Spread,
-  type Stamp,
   WhenUnsatisfiable,
   type World,
   type WorldCluster,
@@ -36,7 +36,7 @@ export function machine(id: string, state: MachineState, facts: Partial<WorldMac
     probability: 0,
     capacity: { cpu: 4_000 },
     labels: { rack: 'rack-1' },
-    stamp: null,
+    assignment: null,
     stuck: false,
     backoff: false,
     stateSinceMs: NOW_MS,
@@ -49,14 +49,14 @@ export function machine(id: string, state: MachineState, facts: Partial<WorldMac
 export const idle = (id: string, facts: Partial<WorldMachine> = {}) => machine(id, MachineState.Idle, facts);
 export const speculative = (id: string, facts: Partial<WorldMachine> = {}) =>
   machine(id, MachineState.Speculative, facts);
-export const configured = (id: string, stamp: Stamp, facts: Partial<WorldMachine> = {}) =>
-  machine(id, MachineState.Configured, { stamp, ...facts });
-export const configuring = (id: string, stamp: Stamp, facts: Partial<WorldMachine> = {}) =>
-  machine(id, MachineState.Configuring, { stamp, ...facts });
-export const creating = (id: string, stamp: Stamp | null, facts: Partial<WorldMachine> = {}) =>
-  machine(id, MachineState.Creating, { stamp, ...facts });
-export const draining = (id: string, stamp: Stamp, facts: Partial<WorldMachine> = {}) =>
-  machine(id, MachineState.Draining, { stamp, ...facts });
+export const configured = (id: string, assignment: Assignment, facts: Partial<WorldMachine> = {}) =>
+  machine(id, MachineState.Configured, { assignment, ...facts });
+export const configuring = (id: string, assignment: Assignment, facts: Partial<WorldMachine> = {}) =>
+  machine(id, MachineState.Configuring, { assignment, ...facts });
+export const creating = (id: string, assignment: Assignment | null, facts: Partial<WorldMachine> = {}) =>
+  machine(id, MachineState.Creating, { assignment, ...facts });
+export const draining = (id: string, assignment: Assignment, facts: Partial<WorldMachine> = {}) =>
+  machine(id, MachineState.Draining, { assignment, ...facts });
 
 export const inRack = (rack: string) => ({ labels: { rack } });
 export const cpus = (count: number) => ({ cpu: count * 1_000 });
@@ -117,7 +117,7 @@ export function world(machines: WorldMachine[], clusters: WorldCluster[], facts:
   };
 }
 
-export function stampFor(clusterId: string, of: WorldNeed, facts: Partial<Stamp> = {}): Stamp {
+export function assignmentFor(clusterId: string, of: WorldNeed, facts: Partial<Assignment> = {}): Assignment {
   const { group, priority, interruptionPenalty, reclamationPenalty } = of;
   const fingerprint = fingerprintOf(of);
   return {
@@ -132,7 +132,7 @@ export function stampFor(clusterId: string, of: WorldNeed, facts: Partial<Stamp>
 }
 
 /** The assignment of a machine whose need is not known: bound to the cluster, and nothing else. */
-export function boundTo(clusterId: string, facts: Partial<Stamp> = {}): Stamp {
+export function boundTo(clusterId: string, facts: Partial<Assignment> = {}): Assignment {
   return {
     cluster: clusterId,
     fingerprint: '',

@@ -5,7 +5,7 @@ import { FencingTokens } from '../../../src/provider/client/fencing.ts';
 import { ListRunner } from '../../../src/provider/pool/list-runner.ts';
 import {
   LISTING_WATCHDOG_GRACE_MS,
-  ListingLane,
+  ListingThread,
   type ListTask,
 } from '../../../src/provider/pool/listing-thread.ts';
 import { inventory } from '../../inventory/machines.ts';
@@ -42,7 +42,7 @@ describe('a part of a listing', () => {
     const lister = await runner();
     const tasks: ListTask['kind'][] = [];
     let late: () => void = () => {};
-    const lane = new ListingLane({
+    const callClass = new ListingThread({
       clock: systemClock,
       onListed: () => {},
       run: async (task) => {
@@ -55,12 +55,12 @@ describe('a part of a listing', () => {
         return lister.next(task.provider);
       },
     });
-    const first = await lane.list({ ...later(), sinceRevision: FULL });
+    const first = await callClass.list({ ...later(), sinceRevision: FULL });
     if (first.kind !== 'listed' || first.next === undefined) throw new Error('it comes in parts');
     const second = first.next();
     await vi.advanceTimersByTimeAsync(LISTING_WATCHDOG_GRACE_MS);
     expect((await second).kind).toBe('timeout');
-    expect((await lane.list({ ...later(), sinceRevision: FULL })).kind).toBe('unavailable');
+    expect((await callClass.list({ ...later(), sinceRevision: FULL })).kind).toBe('unavailable');
     late();
     await vi.advanceTimersByTimeAsync(1);
     expect(tasks).toEqual(['list', 'next', 'drop']);

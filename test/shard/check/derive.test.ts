@@ -8,6 +8,7 @@ import { ClosedLoop } from '../../decision/closed-loop.ts';
 import { movePrices, repeatRollups, shiftSupply, steadyWorld } from '../../decision/steady-worlds.ts';
 import { acceptAsArrived, insertMachine, makeTables } from '../../decision/world-tables.ts';
 import {
+  assignmentFor,
   boundTo,
   configured,
   cpus,
@@ -16,7 +17,6 @@ import {
   gang,
   idle,
   need,
-  stampFor,
 } from '../../oracle/rules/worlds.ts';
 import type { WorldMachine, WorldNeed } from '../../oracle/world.ts';
 import { copyOfCycle, countsOf, decideChecked, NO_DIFFERENCES } from './checked.ts';
@@ -141,7 +141,7 @@ describe('a decision derived from a copy', () => {
     const { needs, options, live } = shardOf(
       [
         draining('m-1', boundTo('alpha'), drainFor('alpha', urgent)),
-        configured('m-2', stampFor('beta', idler)),
+        configured('m-2', assignmentFor('beta', idler)),
       ],
       [urgent],
     );

@@ -5,6 +5,7 @@ import { CapacityType } from '../../../src/machine/capacity-type.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import type { MachineExplanation } from '../../../src/shard/ports/explain.ts';
 import {
+  assignmentFor,
   boundTo,
   cluster,
   configured,
@@ -17,7 +18,6 @@ import {
   NOW_MS,
   need,
   speculative,
-  stampFor,
   world,
 } from '../../oracle/rules/worlds.ts';
 import type { World } from '../../oracle/world.ts';
@@ -36,7 +36,7 @@ const web = need({ group: 'web' });
 describe('a Configured machine', () => {
   it('that a need claims is kept for it', async () => {
     const { facts, text } = await explain(
-      world([configured('m-1', stampFor('alpha', web))], [cluster('alpha', [web])]),
+      world([configured('m-1', assignmentFor('alpha', web))], [cluster('alpha', [web])]),
     );
     expect(facts.stays).toEqual({ kind: 'claimed' });
     expect(facts.claim).toMatchObject({ clusterId: 'alpha', group: 'web', priority: 100 });
@@ -114,7 +114,7 @@ describe('an Idle machine', () => {
 
 describe('a machine on its way', () => {
   it('says what is done with it, which step that is at, and for how long', async () => {
-    const shard = viewOf(world([configuring('m-1', stampFor('alpha', web))], [cluster('alpha', [web])]));
+    const shard = viewOf(world([configuring('m-1', assignmentFor('alpha', web))], [cluster('alpha', [web])]));
     shard.actions.set('m-1', {
       kind: 'Bootstrap',
       machineId: 'm-1',

@@ -4,6 +4,7 @@ import { UnmetReason } from '../../../src/decision/verdicts/verdicts.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import type { NeedExplanation } from '../../../src/shard/ports/explain.ts';
 import {
+  assignmentFor,
   boundTo,
   cluster,
   configured,
@@ -15,7 +16,6 @@ import {
   need,
   speculative,
   spreadOver,
-  stampFor,
   world,
   ZONE,
 } from '../../oracle/rules/worlds.ts';
@@ -85,9 +85,9 @@ describe('A8: PRIORITY_STARVED', () => {
     const high = need({ group: 'high', priority: 900, aggregate: cpus(8) });
     const equal = need({ group: 'equal', priority: 10 });
     const fleet = [
-      configured('m-1', stampFor('beta', high)),
-      configured('m-2', stampFor('beta', high)),
-      configured('m-3', stampFor('gamma', equal)),
+      configured('m-1', assignmentFor('beta', high)),
+      configured('m-2', assignmentFor('beta', high)),
+      configured('m-3', assignmentFor('gamma', equal)),
     ];
     const of = world(fleet, [cluster('alpha', [low]), cluster('beta', [high]), cluster('gamma', [equal])]);
     const explained = await explain(of, 'alpha', low);
@@ -120,7 +120,7 @@ describe('A8: PRIORITY_STARVED', () => {
     const web = need({ group: 'web', aggregate: cpus(16), spread: [spreadOver(ZONE)] });
     const fleet = [
       ...['a', 'b', 'c', 'd'].map((id) => idle(`z1-${id}`)),
-      configured('z2-a', stampFor('beta', need({ group: 'other', priority: 900 })), { zone: 'zone-2' }),
+      configured('z2-a', assignmentFor('beta', need({ group: 'other', priority: 900 })), { zone: 'zone-2' }),
       idle('z2-b', { zone: 'zone-2' }),
     ];
     const other = need({ group: 'other', priority: 900 });
@@ -142,7 +142,7 @@ describe('A8: PREEMPTION_EXHAUSTED', () => {
   it('says that machines were preempted for it and that there are not enough', async () => {
     const high = need({ group: 'high', priority: 900, aggregate: cpus(12) });
     const low = need({ group: 'low', priority: 10 });
-    const fleet = [configured('m-1', stampFor('beta', low))];
+    const fleet = [configured('m-1', assignmentFor('beta', low))];
     const of = world(fleet, [cluster('alpha', [high]), cluster('beta', [low])]);
     const explained = await explain(of, 'alpha', high);
     expect(explained.need.reason).toBe(UnmetReason.PreemptionExhausted);
@@ -154,7 +154,10 @@ describe('A8: PREEMPTION_EXHAUSTED', () => {
   it('P6: counts the machines that drain for it', async () => {
     const high = need({ group: 'high', priority: 900, aggregate: cpus(12) });
     const low = need({ group: 'low', priority: 10, aggregate: cpus(8) });
-    const fleet = [configured('m-1', stampFor('beta', low)), configured('m-2', stampFor('beta', low))];
+    const fleet = [
+      configured('m-1', assignmentFor('beta', low)),
+      configured('m-2', assignmentFor('beta', low)),
+    ];
     const shard = viewOf(world(fleet, [cluster('alpha', [high]), cluster('beta', [low])]));
     const slot = shard.inventory.find('m-1');
     const { actions } = shard.engine;
@@ -237,7 +240,7 @@ describe('A9: a bar', () => {
 describe('a need', () => {
   it('that is satisfied is explained by what counts for it', async () => {
     const web = need({ group: 'web', aggregate: cpus(8) });
-    const fleet = [configured('m-1', stampFor('alpha', web)), idle('m-2')];
+    const fleet = [configured('m-1', assignmentFor('alpha', web)), idle('m-2')];
     const explained = await explain(world(fleet, [cluster('alpha', [web])]), 'alpha', web);
     expect(explained.sentences).toEqual(['Satisfied: 2 machines count for it, 1 to be bootstrapped.']);
   });
@@ -266,7 +269,7 @@ describe('a need', () => {
     const of = world(fleet, [cluster('alpha', [web]), cluster('beta', [])]);
     const explained = await explain(of, 'alpha', web);
     expect(explained.facts.holders).toMatchObject([{ priority: 77, isUnclaimed: true, machines: 1 }]);
-    expect(textOf(explained)).toContain('by no need (stamped 77): 1 of beta');
+    expect(textOf(explained)).toContain('by no need (assigned 77): 1 of beta');
     expect(explained.facts.preemptible).toBe(1);
   });
 });

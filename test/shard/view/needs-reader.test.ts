@@ -4,7 +4,7 @@ import { compareBytewise } from '../../../src/base/dimensions.ts';
 import type { NeedView } from '../../../src/shard/ports/view.ts';
 import { SteadyFleet } from '../../../src/simulation/catalogue/fleet.ts';
 import { rollupRowOf } from '../../decision/world-tables.ts';
-import { cluster, configured, cpus, idle, need, stampFor, world } from '../../oracle/rules/worlds.ts';
+import { assignmentFor, cluster, configured, cpus, idle, need, world } from '../../oracle/rules/worlds.ts';
 import { viewOf } from './from-world.ts';
 import { ViewWorld } from './view-world.ts';
 
@@ -169,7 +169,7 @@ describe('shortfalls and the report', () => {
       need({ priority: index, group: `g-${index}`, aggregate: cpus(4) }),
     );
     const held = need({ priority: 500, group: 'held' });
-    const machines = [configured('m-1', stampFor('alpha', held)), idle('m-2', { zone: 'zone-2' })];
+    const machines = [configured('m-1', assignmentFor('alpha', held)), idle('m-2', { zone: 'zone-2' })];
     const shard = viewOf(world(machines, [cluster('alpha', [held, ...needs])]));
     const facts = shard.view.reportFacts();
     expect(facts).toMatchObject({

@@ -9,7 +9,7 @@ import { generateMachines } from '../../../src/simulation/provider/generate.ts';
 
 const PREFIX = 'bigfleet.lucy.sh/assigned-';
 
-/** Fingerprints that machines of a cluster may be stamped with: those of its rows, and of their folds. */
+/** Fingerprints that machines of a cluster may be assigned: those of its rows, and of their folds. */
 function fingerprintsOf(demand: SteadyDemand, cluster: number): Set<string> {
   const rows = demand.plan(cluster).flatMap(rowsOf);
   return new Set(
@@ -42,7 +42,7 @@ for (const [name, catalogue] of Object.entries(CATALOGUES)) {
       }
     });
 
-    it('mean the same needs: every bound machine is stamped for one that its cluster has', () => {
+    it('mean the same needs: every bound machine is assigned to one that its cluster has', () => {
       let boundCount = 0;
       for (let cluster = 0; cluster < demand.clusterCount; cluster++) {
         const known = fingerprintsOf(demand, cluster);
@@ -67,13 +67,13 @@ describe('a fleet that is only partly in place', () => {
     const fleet = new SteadyFleet(2_000, 1, { configuredShare: 0.5 });
     const bound = [...fleet.machines()].filter(({ cluster }) => cluster !== '');
     expect(Math.abs(bound.length - 1_000)).toBeLessThan(10);
-    const byStamp = new Map<string, number>();
+    const byAssignment = new Map<string, number>();
     for (const { cluster, assignment } of bound) {
       const key = `${cluster} ${assignment?.fingerprint} ${assignment?.group}`;
-      byStamp.set(key, (byStamp.get(key) ?? 0) + 1);
+      byAssignment.set(key, (byAssignment.get(key) ?? 0) + 1);
     }
     const full = [...new SteadyFleet(2_000, 1).machines()];
-    for (const [key, count] of byStamp) {
+    for (const [key, count] of byAssignment) {
       const whole = full.filter(
         ({ cluster, assignment }) => `${cluster} ${assignment?.fingerprint} ${assignment?.group}` === key,
       );

@@ -43,7 +43,7 @@ export const MUTANTS: readonly Mutant[] = [
     profile: 'storm',
   },
   {
-    why: 'S4: a parked row is never read again',
+    why: 'S4: a deferred row is never read again',
     file: EXECUTOR,
     find: 'reads.settled(slot);',
     replace: '',
@@ -161,7 +161,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'P6: a drain that its owner no longer needs counts for nobody',
     file: FREED,
     find: '!this.#counted.has(slot) && this.#isDraining(slot)',
-    replace: 'this.#drains.stampOf(slot) === 0 && this.#isDraining(slot)',
+    replace: 'this.#drains.assignmentOf(slot) === 0 && this.#isDraining(slot)',
     profile: 'storm',
   },
   {

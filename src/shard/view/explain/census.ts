@@ -148,9 +148,9 @@ export class Census {
 
   #hold(slot: number, claim: { cluster: number; fingerprint: number } | null): void {
     const { inventory, needs } = this.#sources;
-    const { cluster, priority: stamped, flags } = inventory.columns;
+    const { cluster, priority: assigned, flags } = inventory.columns;
     const owner = claim?.cluster ?? cluster[slot]!;
-    const priority = claim === null ? stamped[slot]! : this.#priorityOf(claim.fingerprint);
+    const priority = claim === null ? assigned[slot]! : this.#priorityOf(claim.fingerprint);
     const isUnclaimed = claim === null;
     const key = `${priority} ${isUnclaimed}`;
     let held = this.#holders.get(key);

@@ -262,7 +262,7 @@ function holderWords({ priority, isUnclaimed, machines: held, clusters, topClust
   const others = clusters - topClusters.length;
   const names = topClusters.map(({ clusterId }) => clusterId);
   const who = list(others > 0 ? [...names, `${count(others)} more`] : names);
-  const at = isUnclaimed ? `by no need (stamped ${count(priority)})` : `at priority ${count(priority)}`;
+  const at = isUnclaimed ? `by no need (assigned ${count(priority)})` : `at priority ${count(priority)}`;
   return `${at}: ${count(held)} of ${who}`;
 }
 
