@@ -26,17 +26,17 @@ function pagesOf(folder: string, recursive: boolean): Page[] {
 
 const pages = [...pagesOf('.', false), ...pagesOf('docs', true), ...pagesOf('bench', true)];
 
-/** As GitHub makes them: lower case, spaces to dashes, other signs away. */
+/** As GitHub makes them from headings (lower case, spaces to dashes, other signs away), and those that a page sets itself. */
 function anchorsOf(text: string): Set<string> {
+  const own = [...text.matchAll(/^<a id="([^"]+)"><\/a>$/gm)].map(([, id]) => id!);
   const headings = [...text.replaceAll(/^```.*?^```/gms, '').matchAll(/^#+ (.*)$/gm)];
-  return new Set(
-    headings.map(([, heading]) =>
-      heading!
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
+  const slugs = headings.map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
   );
+  return new Set([...own, ...slugs]);
 }
 
 /** Links and pictures, in Markdown and in HTML. */

@@ -34,7 +34,7 @@ const failureOf = (path: string, minEpoch = 0) =>
   );
 
 describe('I1: the epoch', () => {
-  it('is 1 in a new directory, which is made for its owner alone, and goes up by one with every start', async () => {
+  it('I1: is 1 in a new directory, which is made for its owner alone, and goes up by one with every start', async () => {
     const path = join(temporaryDirectory(), 'not', 'there', 'yet');
     expect([await live(path), await live(path), await live(path)]).toEqual([1, 2, 3]);
     expect(statSync(path).mode & 0o777).toBe(0o700);
