@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { subjects } from '../subjects.ts';
 import type { WorldMachine, WorldNeed } from '../world.ts';
 import {
+  assignmentFor,
   boundTo,
   claimedBy,
   cluster,
@@ -19,7 +20,6 @@ import {
   NOW_MS,
   need,
   spreadOver,
-  stampFor,
   verdictOf,
   world,
   ZONE,
@@ -68,7 +68,7 @@ describe.each(subjects)('$name: the examples of docs/rules.md', ({ decideWith })
 
   it('A5: a gang stays where its own machine is, and moves when only another rack covers it', () => {
     const job = gang('job', 16);
-    const own = configured('own', stampFor('alpha', job), { ...inRack('r1'), capacity: cpus(8) });
+    const own = configured('own', assignmentFor('alpha', job), { ...inRack('r1'), capacity: cpus(8) });
     const beside = idle('beside', { ...inRack('r1'), capacity: cpus(8) });
     const elsewhere = ['e-1', 'e-2', 'e-3'].map((id) => idle(id, { ...inRack('r2'), capacity: cpus(8) }));
     const decide = (fleet: WorldMachine[]) => decideWith(world(fleet, [cluster('alpha', [job])]));
@@ -82,7 +82,7 @@ describe.each(subjects)('$name: the examples of docs/rules.md', ({ decideWith })
 
   it('A7: a gang that no rack can hold is parked from the ninth cycle on, keeps what it has, and is tried at 32', () => {
     const job = gang('job', 32);
-    const fleet = [1, 2, 3, 4, 5].map((index) => configured(`m-${index}`, stampFor('alpha', job)));
+    const fleet = [1, 2, 3, 4, 5].map((index) => configured(`m-${index}`, assignmentFor('alpha', job)));
     let parking = new Map<string, number>();
     const parkedIn: number[] = [];
     for (let cycle = 1; cycle <= 34; cycle++) {
@@ -108,7 +108,7 @@ describe.each(subjects)('$name: the examples of docs/rules.md', ({ decideWith })
     const y = victims(500, 1);
     const z = victims(490, 27);
     const fleetOf = (...served: [string, WorldNeed][]) =>
-      served.map(([id, one]) => configured(id, stampFor('beta', one)));
+      served.map(([id, one]) => configured(id, assignmentFor('beta', one)));
     const victimOf = (...served: [string, WorldNeed][]) => {
       const clusters = [
         cluster('alpha', [wanted]),
@@ -136,8 +136,8 @@ describe.each(subjects)('$name: the examples of docs/rules.md', ({ decideWith })
       drainingFor('for-1', first),
       drainingFor('for-2', second),
       idle('was-for-3'),
-      configured('b-1', stampFor('beta', low)),
-      configured('b-2', stampFor('beta', low)),
+      configured('b-1', assignmentFor('beta', low)),
+      configured('b-2', assignmentFor('beta', low)),
     ];
     const clusters = [cluster('alpha', [first, second, third]), cluster('beta', [low])];
     const result = decideWith(world(fleet, clusters));
