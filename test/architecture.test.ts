@@ -234,6 +234,46 @@ describe('the tree', () => {
   });
 });
 
+/** The picture of the tree in docs/architecture.md: folders in order, `workers` without src. */
+function picturedFolders(): string[] {
+  const page = readFileSync(join(import.meta.dirname, '../docs/architecture.md'), 'utf8');
+  const picture = page.slice(page.indexOf('<!-- tree -->'), page.indexOf('<!-- end of tree -->'));
+  const folders: string[] = [];
+  let parent = '';
+  for (const [, indent, name] of picture.matchAll(/^( *)([a-z-]+)\/(?: |$)/gm)) {
+    if (indent!.length === 4) folders.push(`${parent}/${name}`);
+    else if (name !== 'src') {
+      parent = name!;
+      folders.push(parent);
+    }
+  }
+  return folders;
+}
+
+describe('the picture of the tree', () => {
+  const pictured = picturedFolders();
+
+  it('shows every folder that has a rule or a file, and no other', () => {
+    const onDisk = sourceFiles().flatMap(({ path }) => folderOf(path) ?? []);
+    const ruled = Object.keys(RULES);
+    // A folder that only holds others has no rule.
+    const groups = pictured.filter((folder) => pictured.some((other) => other.startsWith(`${folder}/`)));
+    expect(new Set(pictured)).toEqual(new Set([...onDisk, ...ruled, ...groups]));
+    expect(pictured.length).toBe(new Set(pictured).size);
+  });
+
+  it('is in the order of the imports: a folder imports only what stands above it', () => {
+    const upward = Object.entries(RULES).flatMap(([folder, { folders }]) =>
+      folders === 'all'
+        ? []
+        : folders
+            .filter((other) => pictured.indexOf(other) > pictured.indexOf(folder))
+            .map((other) => `${folder} ← ${other}`),
+    );
+    expect(upward).toEqual([]);
+  });
+});
+
 /** What must live while the coordinator is down, or was never there. */
 const DECIDES_OR_EXECUTES = [
   'machine',

@@ -33,7 +33,7 @@ describe('the published results', async () => {
   it('are quoted in the README as they are', () => {
     const readme = textOf('README.md');
     expect(readme).toBe(withHighlights(readme, renderHighlights(records, soak)));
-    const section = readme.slice(readme.indexOf('## Results'), readme.indexOf('## Measure it'));
+    const section = readme.slice(readme.indexOf('## Results'), readme.indexOf('## Run it'));
     const quoted = [...section.matchAll(FIGURE)].map(([figure]) => figure);
     expect(quoted.length).toBeGreaterThan(8);
     expect(quoted.filter((figure) => !page.markdown.includes(figure))).toEqual([]);
