@@ -62,6 +62,8 @@ const RULES: Readonly<Record<string, FolderRule>> = {
     packages: [],
     world: true,
   },
+  // The engine for users of the package, without a shard around it.
+  library: { folders: ['base', 'machine', 'needs', 'inventory', 'decision', 'shard'], ...INNER },
   // Worker threads read the inventory's columns and make the provider's calls.
   workers: {
     folders: ['base', 'machine', 'inventory', 'wire', 'provider'],
@@ -69,6 +71,11 @@ const RULES: Readonly<Record<string, FolderRule>> = {
     ...EDGE,
   },
 };
+
+/** The entry points of the package. Users import them; our own modules never do. */
+const INDEX = 'src/index.ts';
+const INDEX_RULE: FolderRule = { folders: ['base', 'machine', 'needs', 'library'], ...INNER };
+const ENTRY_POINTS = [INDEX, 'src/wire/index.ts'];
 
 /** The one thread that decides: the same cycle again, on a copy, to compare (docs/adr/0027). */
 const CHECK_PROGRAM = 'workers/check.ts';
@@ -106,17 +113,23 @@ function importsOf(source: string): Import[] {
 function folderOf(path: string): string | null {
   const [top, folder, file] = path.split('/');
   if (top === 'workers') return 'workers';
+  if (path === INDEX) return 'index.ts';
   return top === 'src' && file !== undefined ? folder! : null;
 }
 
 function offences(path: string, source: string): string[] {
   const folder = folderOf(path);
-  const rule = folder === null ? undefined : path === CHECK_PROGRAM ? CHECK_RULE : RULES[folder];
+  const rule = folder === null ? undefined : ruleOf(path, folder);
   if (folder === null || rule === undefined) return [`${path}: its folder is not in the table of this test`];
   return importsOf(source).flatMap((found) => {
     const why = whyForbidden(path, folder, rule, found);
     return why === null ? [] : [`${path}:${found.line} imports ${found.target}: ${why}`];
   });
+}
+
+function ruleOf(path: string, folder: string): FolderRule | undefined {
+  if (path === INDEX) return INDEX_RULE;
+  return path === CHECK_PROGRAM ? CHECK_RULE : RULES[folder];
 }
 
 function whyForbidden(path: string, folder: string, rule: FolderRule, found: Import): string | null {
@@ -126,6 +139,7 @@ function whyForbidden(path: string, folder: string, rule: FolderRule, found: Imp
   if (!found.target.startsWith('.')) return whyPackageForbidden(folder, rule, found.target);
   const target = posix.join(posix.dirname(path), found.target);
   const targetFolder = folderOf(target);
+  if (ENTRY_POINTS.includes(target)) return `${target} is for users of the package, not for our own modules`;
   if (targetFolder === folder) return null;
   const isOutside =
     targetFolder === null || (targetFolder === 'workers' && !rule.folders.includes('workers'));
@@ -146,7 +160,7 @@ function whyPackageForbidden(folder: string, rule: FolderRule, target: string): 
 
 /** Time and chance come in as arguments; these would bring them in by the back door. */
 const HIDDEN_INPUT = /\b(?:Date\.now|performance\.now|Math\.random|process\.hrtime|new Date)\b/;
-const DETERMINISTIC = ['base', 'machine', 'needs', 'inventory', 'decision', 'shard', 'catalogue'];
+const DETERMINISTIC = ['base', 'machine', 'needs', 'inventory', 'decision', 'shard', 'catalogue', 'library'];
 const CLOCK = 'src/base/clock.ts';
 
 function hiddenInputs(path: string, source: string): string[] {
@@ -260,6 +274,10 @@ describe('the check of the tree', () => {
     ['src/needs/a.ts', "import {\n  a,\n  type B,\n} from '../decision/assign.ts';", 'long imports count'],
     ['src/needs/a.ts', "const x = await import('../decision/assign.ts');", 'dynamic imports count'],
     ['src/needs/a.ts', "import '../decision/assign.ts';", 'imports for their effect count'],
+    ['src/library/a.ts', "import { x } from '../provider/client/a.ts';", 'the library has no edges'],
+    ['src/index.ts', "import { x } from './cli/main.ts';", 'an entry point offers the library alone'],
+    ['src/cli/a.ts', "import { x } from '../index.ts';", 'we do not import our own entry point'],
+    ['src/cli/a.ts', "import { x } from '../wire/index.ts';", 'nor that of the protocol'],
     ['src/novel/a.ts', 'export {};', 'a new folder is entered in the table first'],
   ] as const) {
     it(`names ${path} for ${JSON.stringify(source)}: ${because}`, () => {
