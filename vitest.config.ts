@@ -10,6 +10,13 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000 } },
     pool: 'threads',
     maxWorkers: 2,
+    // `npm run coverage`. Worker threads and child processes run from dist and are not counted.
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts', 'workers/**/*.ts'],
+      exclude: ['**/*.generated.ts', 'src/dashboard/client/**'],
+      reporter: ['text-summary', 'html'],
+    },
     reporters: ['default', './test/closing-line-reporter.ts'],
   },
 });

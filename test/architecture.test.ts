@@ -103,9 +103,16 @@ const RULES: Readonly<Record<string, FolderRule>> = {
     packages: [],
     world: true,
   },
+  // The engine for users of the package, without a shard around it.
+  library: { folders: ['base', 'machine', 'needs', 'inventory', 'decision', 'shard'], ...INNER },
   // The entry points of threads: each takes its setup and hands over to what runs in it.
   workers: { folders: ['listing', 'provider', 'wire'], packages: ['piscina'], world: true },
 };
+
+/** The entry points of the package. Users import them; our own modules never do. */
+const INDEX = 'src/index.ts';
+const INDEX_RULE: FolderRule = { folders: ['base', 'machine', 'needs', 'library'], ...INNER };
+const ENTRY_POINTS = [INDEX, 'src/wire/index.ts'];
 
 /** The one thread that decides: the same cycle again, on a copy, to compare (docs/adr/0027). */
 const CHECK_PROGRAM = 'workers/check.ts';
@@ -146,18 +153,24 @@ const DIVIDED = ['simulation', 'listing'];
 function folderOf(path: string): string | null {
   const [top, folder, ...rest] = path.split('/');
   if (top === 'workers') return 'workers';
+  if (path === INDEX) return 'index.ts';
   if (top !== 'src' || rest.length === 0) return null;
   return DIVIDED.includes(folder!) && rest.length > 1 ? `${folder}/${rest[0]}` : folder!;
 }
 
 function offences(path: string, source: string): string[] {
   const folder = folderOf(path);
-  const rule = folder === null ? undefined : path === CHECK_PROGRAM ? CHECK_RULE : RULES[folder];
+  const rule = folder === null ? undefined : ruleOf(path, folder);
   if (folder === null || rule === undefined) return [`${path}: its folder is not in the table of this test`];
   return importsOf(source).flatMap((found) => {
     const why = whyForbidden(path, folder, rule, found);
     return why === null ? [] : [`${path}:${found.line} imports ${found.target}: ${why}`];
   });
+}
+
+function ruleOf(path: string, folder: string): FolderRule | undefined {
+  if (path === INDEX) return INDEX_RULE;
+  return path === CHECK_PROGRAM ? CHECK_RULE : RULES[folder];
 }
 
 function whyForbidden(path: string, folder: string, rule: FolderRule, found: Import): string | null {
@@ -167,6 +180,7 @@ function whyForbidden(path: string, folder: string, rule: FolderRule, found: Imp
   if (!found.target.startsWith('.')) return whyPackageForbidden(folder, rule, found.target);
   const target = posix.join(posix.dirname(path), found.target);
   const targetFolder = folderOf(target);
+  if (ENTRY_POINTS.includes(target)) return `${target} is for users of the package, not for our own modules`;
   if (targetFolder === folder) return null;
   const isOutside =
     targetFolder === null || (targetFolder === 'workers' && !rule.folders.includes('workers'));
@@ -196,6 +210,7 @@ const DETERMINISTIC = [
   'listing/decode',
   'listing/apply',
   'shard',
+  'library',
   'simulation/catalogue',
 ];
 const CLOCK = 'src/base/clock.ts';
@@ -354,6 +369,10 @@ describe('the check of the tree', () => {
     ['src/needs/a.ts', "import {\n  a,\n  type B,\n} from '../decision/assign.ts';", 'long imports count'],
     ['src/needs/a.ts', "const x = await import('../decision/assign.ts');", 'dynamic imports count'],
     ['src/needs/a.ts', "import '../decision/assign.ts';", 'imports for their effect count'],
+    ['src/library/a.ts', "import { x } from '../provider/client/a.ts';", 'the library has no edges'],
+    ['src/index.ts', "import { x } from './cli/main.ts';", 'an entry point offers the library alone'],
+    ['src/cli/a.ts', "import { x } from '../index.ts';", 'we do not import our own entry point'],
+    ['src/cli/a.ts', "import { x } from '../wire/index.ts';", 'nor that of the protocol'],
     ['src/novel/a.ts', 'export {};', 'a new folder is entered in the table first'],
   ] as const) {
     it(`names ${path} for ${JSON.stringify(source)}: ${because}`, () => {

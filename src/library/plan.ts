@@ -1,0 +1,88 @@
+/** What goes into a planner and what comes out of it, in names and quantities as text: no refs, no slots. */
+import { parseSupply } from '../base/quantity.ts';
+import type { Assignment, Machine, ResourceAmounts } from '../machine/machine.ts';
+import type { PenaltyBucket } from '../machine/penalty.ts';
+import type { Requirement, Spread } from '../needs/requirements.ts';
+
+// Spelled out, so that a user's compiler reads no declaration of the engine.
+export type ActionName = 'Bootstrap' | 'Provision' | 'Reclaim' | 'Preempt' | 'Delete';
+export type UnmetReasonName =
+  | 'None'
+  | 'PriorityStarved'
+  | 'NoMatchingSupply'
+  | 'TopologyUnsatisfiable'
+  | 'PreemptionExhausted';
+
+/** Kubernetes quantities as text by resource name: `{ cpu: '500m', memory: '2Gi' }`. */
+export type Quantities = Readonly<Record<string, string>>;
+
+/** One observation of a machine. For a known machine, a field that is left out keeps its value. */
+export type MachineRecord = Pick<
+  Machine,
+  'id' | 'state' | 'instanceType' | 'zone' | 'capacityType' | 'pricePerHourUsd' | 'capacity'
+> &
+  Partial<Machine>;
+
+/** What a cluster asks for. The planner merges needs of a cluster that differ in their amounts only. */
+export interface Need {
+  /** The total amount. */
+  readonly aggregate: Quantities;
+  /** What every machine must have at least. */
+  readonly minUnit?: Quantities;
+  readonly requirements?: readonly Requirement[];
+  readonly spread?: readonly Spread[];
+  /** Needs of higher priority are served first and may preempt. 0 if left out. */
+  readonly priority?: number;
+  /** What the workload loses with a machine: a PenaltyBucket, for example `bucketOfDollars(12.5)`. */
+  readonly interruptionPenalty?: PenaltyBucket;
+  readonly reclamationPenalty?: PenaltyBucket;
+  readonly group?: string;
+}
+
+export interface PlannedAction {
+  /** Bootstrap binds an Idle machine; Provision creates a machine and binds it; Reclaim and Preempt drain; Delete releases. */
+  readonly kind: ActionName;
+  readonly reason: string;
+  readonly machineId: string;
+  /** The cluster of the machine, now or after the action; '' for Delete. */
+  readonly cluster: string;
+  /** The cluster whose need the action serves, for Preempt the preemptor's; '' for Reclaim and Delete. */
+  readonly forCluster: string;
+  /** Identifies that need; put it on the machine when it binds. */
+  readonly assignment: Assignment | null;
+  readonly graceSeconds: number;
+}
+
+export interface NeedVerdict {
+  readonly cluster: string;
+  readonly group: string;
+  readonly fingerprint: string;
+  readonly satisfied: boolean;
+  /** Amounts still missing after this decision. */
+  readonly deficit: Quantities;
+  /** Machines that count for the need, including the ones that this decision adds. */
+  readonly claimed: number;
+  readonly bootstraps: number;
+  readonly provisions: number;
+  /** The domain chosen for a gang: its values, joined by commas. */
+  readonly domain: string;
+  readonly cyclesUnmet: number;
+  readonly reason: UnmetReasonName;
+}
+
+export interface PlannerOptions {
+  /** 65,536 if left out. The planner reserves address space for all of them and uses memory for those it holds. */
+  readonly machinesMax?: number;
+  /** Whether the cluster's operator is connected. The engine binds no machine to a cluster without one. True if left out. */
+  readonly hasSession?: (clusterId: string) => boolean;
+  /** How long the engine keeps an Idle machine before it deletes it: 600,000 and 60,000 if left out. */
+  readonly idleHoldOnDemandMs?: number;
+  readonly idleHoldSpotMs?: number;
+}
+
+/** Quantities in the units of `Machine.capacity`: thousandths, or KiB for memory and storage. Rounds down. */
+export function amountsOf(quantities: Quantities): ResourceAmounts {
+  return Object.fromEntries(
+    Object.entries(quantities).map(([name, text]) => [name, parseSupply(name, text)]),
+  );
+}
