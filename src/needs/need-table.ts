@@ -29,7 +29,7 @@ const ROWS_AT_START = 4096;
 export type RollupOutcome =
   | 'applied' // something changed: the cluster is dirty
   | 'unchanged' // accepted, and it said what was known
-  | 'held'; // not applied: a suspicious drop, until more roll-ups agree
+  | 'quarantined'; // not applied: a suspicious drop, until more roll-ups agree
 
 export interface NeedTableOptions {
   readonly clusters: StringTable;
@@ -172,8 +172,8 @@ export class NeedTable {
   }
 
   /** Roll-ups of this cluster that are held now, in a row. */
-  heldRollups(cluster: number): number {
-    return this.#ledger.heldInARow(cluster);
+  quarantinedRollups(cluster: number): number {
+    return this.#ledger.quarantinedInARow(cluster);
   }
 
   rejectedRollups(cluster: number): number {
@@ -295,9 +295,9 @@ export class NeedTable {
     if (order === 'overtaken') return null;
     // From here to the end nothing pauses.
     const rowCount = source.digests.length / 2;
-    if (this.isGuarded && this.#ledger.shouldHold(cluster, rowCount, boundMachines)) {
-      this.#ledger.held(cluster);
-      return 'held';
+    if (this.isGuarded && this.#ledger.shouldQuarantine(cluster, rowCount, boundMachines)) {
+      this.#ledger.quarantined(cluster);
+      return 'quarantined';
     }
     if (order === null) this.#learnDigests(acceptance.draft, old);
     else this.#write(cluster, source.clusterId, acceptance, old, order);

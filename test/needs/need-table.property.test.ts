@@ -21,27 +21,33 @@ import {
 class Model {
   readonly clusters = new Map<
     string,
-    { needs: ReadNeed[]; rows: number; held: number; reported: boolean; rejected: number }
+    { needs: ReadNeed[]; rows: number; quarantined: number; reported: boolean; rejected: number }
   >();
   dirty = new Set<string>();
 
   accept(id: string, rows: readonly RollupRow[], nowMs: number, bound: number): string {
-    const cluster = this.clusters.get(id) ?? { needs: [], rows: 0, held: 0, reported: false, rejected: 0 };
+    const cluster = this.clusters.get(id) ?? {
+      needs: [],
+      rows: 0,
+      quarantined: 0,
+      reported: false,
+      rejected: 0,
+    };
     this.clusters.set(id, cluster);
     if (rows.some(isBad)) {
       cluster.rejected++;
-      cluster.held = 0;
+      cluster.quarantined = 0;
       return 'rejected';
     }
     const drops = cluster.rows >= 10 && rows.length * 10 < cluster.rows;
     const silent = !cluster.reported && rows.length === 0 && bound >= 10;
-    if ((drops || silent) && cluster.held < 2) {
-      cluster.held++;
-      return 'held';
+    if ((drops || silent) && cluster.quarantined < 2) {
+      cluster.quarantined++;
+      return 'quarantined';
     }
     const needs = merged(rows, cluster.needs, nowMs);
     const isNews = !cluster.reported || JSON.stringify(needs) !== JSON.stringify(cluster.needs);
-    Object.assign(cluster, { needs, rows: rows.length, held: 0, reported: true });
+    Object.assign(cluster, { needs, rows: rows.length, quarantined: 0, reported: true });
     if (isNews) this.dirty.add(id);
     return isNews ? 'applied' : 'unchanged';
   }
@@ -182,7 +188,7 @@ describe('the need table against plain objects', () => {
       }),
       { numRuns: 80 },
     );
-    for (const outcome of ['applied', 'unchanged', 'held', 'rejected'])
+    for (const outcome of ['applied', 'unchanged', 'quarantined', 'rejected'])
       expect(seen[outcome] ?? 0, outcome).toBeGreaterThan(20);
     expect(sent - decodes).toBeGreaterThan(300);
   });
@@ -237,15 +243,15 @@ describe('the need table against plain objects', () => {
 
 function expectSame(world: Demand, model: Model): void {
   let needCount = 0;
-  for (const [id, { needs, held, reported, rejected }] of model.clusters) {
+  for (const [id, { needs, quarantined, reported, rejected }] of model.clusters) {
     const ref = world.clusters.find(id);
     needCount += needs.length;
     expect(needsOf(world, id)).toEqual(needs);
     expect([
-      world.table.heldRollups(ref),
+      world.table.quarantinedRollups(ref),
       world.table.hasReported(ref),
       world.table.rejectedRollups(ref),
-    ]).toEqual([held, reported, rejected]);
+    ]).toEqual([quarantined, reported, rejected]);
   }
   expect(world.table.count).toBe(needCount);
   const reported = [...model.clusters].filter(([, cluster]) => cluster.reported).map(([id]) => id);

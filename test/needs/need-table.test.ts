@@ -15,7 +15,8 @@ import {
 
 const groupsOf = (world: Demand, cluster: string) => needsOf(world, cluster).map(({ group }) => group);
 const reported = (world: Demand, cluster: string) => world.table.hasReported(world.clusters.find(cluster));
-const held = (world: Demand, cluster: string) => world.table.heldRollups(world.clusters.find(cluster));
+const quarantined = (world: Demand, cluster: string) =>
+  world.table.quarantinedRollups(world.clusters.find(cluster));
 
 describe('replacing demand', () => {
   it('N1: a roll-up is the complete demand: what it does not contain is withdrawn', () => {
@@ -341,12 +342,12 @@ describe('the first-roll-up gate', () => {
 
 describe('quarantine', () => {
   for (const [accepted, then, outcome, because] of [
-    [10, 0, 'held', 'ten rows, then none'],
-    [11, 1, 'held', 'less than a tenth is left'],
+    [10, 0, 'quarantined', 'ten rows, then none'],
+    [11, 1, 'quarantined', 'less than a tenth is left'],
     [10, 1, 'applied', 'just a tenth is left'],
     [9, 0, 'applied', 'nine rows may well end all at once'],
     [100, 10, 'applied', 'just a tenth of a hundred'],
-    [101, 10, 'held', 'less than a tenth of a hundred and one'],
+    [101, 10, 'quarantined', 'less than a tenth of a hundred and one'],
     [100, 200, 'applied', 'growth is never suspicious'],
   ] as const)
     it(`N7: ${then} rows after ${accepted} are ${outcome}: ${because}`, () => {
@@ -354,9 +355,9 @@ describe('quarantine', () => {
       world.table.accept('east', rowsOf(accepted), 1_000, 0);
       dirtyOf(world);
       expect(world.table.accept('east', rowsOf(then), 2_000, 500)).toBe(outcome);
-      expect(world.table.count).toBe(outcome === 'held' ? accepted : then);
-      expect(dirtyOf(world)).toEqual(outcome === 'held' ? [] : ['east']);
-      expect(held(world, 'east')).toBe(outcome === 'held' ? 1 : 0);
+      expect(world.table.count).toBe(outcome === 'quarantined' ? accepted : then);
+      expect(dirtyOf(world)).toEqual(outcome === 'quarantined' ? [] : ['east']);
+      expect(quarantined(world, 'east')).toBe(outcome === 'quarantined' ? 1 : 0);
       expect(reported(world, 'east')).toBe(true);
     });
 
@@ -364,9 +365,9 @@ describe('quarantine', () => {
     const world = demand();
     world.table.accept('east', rowsOf(100), 1_000, 0);
     const outcomes = [3, 0, 5].map((count) => world.table.accept('east', rowsOf(count), 2_000, 0));
-    expect(outcomes).toEqual(['held', 'held', 'applied']);
+    expect(outcomes).toEqual(['quarantined', 'quarantined', 'applied']);
     expect(world.table.count).toBe(5);
-    expect(held(world, 'east')).toBe(0);
+    expect(quarantined(world, 'east')).toBe(0);
     expect(world.table.accept('east', [], 3_000, 0)).toBe('applied');
   });
 
@@ -375,10 +376,10 @@ describe('quarantine', () => {
       const world = demand();
       world.table.accept('east', rowsOf(100), 1_000, 0);
       const drop = () => world.table.accept('east', [], 2_000, 0);
-      expect([drop(), drop()]).toEqual(['held', 'held']);
+      expect([drop(), drop()]).toEqual(['quarantined', 'quarantined']);
       world.table.accept('east', between, 3_000, 0);
-      expect(held(world, 'east')).toBe(0);
-      expect([drop(), drop(), drop()]).toEqual(['held', 'held', 'applied']);
+      expect(quarantined(world, 'east')).toBe(0);
+      expect([drop(), drop(), drop()]).toEqual(['quarantined', 'quarantined', 'applied']);
     }
   });
 
@@ -387,7 +388,7 @@ describe('quarantine', () => {
     const twins = Array.from({ length: 20 }, () => row());
     world.table.accept('east', twins, 1_000, 0);
     expect(world.table.count).toBe(1);
-    expect(world.table.accept('east', [row()], 2_000, 0)).toBe('held');
+    expect(world.table.accept('east', [row()], 2_000, 0)).toBe('quarantined');
     expect(world.table.accept('east', twins.slice(0, 2), 3_000, 0)).toBe('applied');
     expect(needsOf(world, 'east')[0]!.aggregate).toEqual({ cpu: 16_000 });
   });
@@ -396,17 +397,17 @@ describe('quarantine', () => {
     const world = demand();
     world.table.accept('east', rowsOf(100), 1_000, 0);
     const drop = () => world.table.accept('east', [], 2_000, 0);
-    expect([drop(), drop()]).toEqual(['held', 'held']);
+    expect([drop(), drop()]).toEqual(['quarantined', 'quarantined']);
     expect(() => world.table.accept('east', [row({ priority: 0.5 })], 3_000, 0)).toThrow(/priority/);
     expect(world.table.rejectedRollups(world.clusters.find('east'))).toBe(1);
-    expect([drop(), drop(), drop()]).toEqual(['held', 'held', 'applied']);
+    expect([drop(), drop(), drop()]).toEqual(['quarantined', 'quarantined', 'applied']);
   });
 
   it('N7: the first word after a start, without rows for ten bound machines, is held and opens nothing', () => {
     const world = demand();
-    expect(world.table.accept('east', [], 1_000, 10)).toBe('held');
-    expect([reported(world, 'east'), held(world, 'east')]).toEqual([false, 1]);
-    expect(world.table.accept('east', [], 2_000, 10)).toBe('held');
+    expect(world.table.accept('east', [], 1_000, 10)).toBe('quarantined');
+    expect([reported(world, 'east'), quarantined(world, 'east')]).toEqual([false, 1]);
+    expect(world.table.accept('east', [], 2_000, 10)).toBe('quarantined');
     expect(reported(world, 'east')).toBe(false);
     expect(world.table.accept('east', [], 3_000, 10)).toBe('applied');
     expect(reported(world, 'east')).toBe(true);
@@ -423,7 +424,7 @@ describe('quarantine', () => {
   it('N7: once demand was accepted, a held roll-up leaves the gate open', () => {
     const world = demand();
     world.table.accept('east', rowsOf(10), 1_000, 50);
-    expect(world.table.accept('east', [], 2_000, 50)).toBe('held');
+    expect(world.table.accept('east', [], 2_000, 50)).toBe('quarantined');
     expect(reported(world, 'east')).toBe(true);
   });
 
@@ -432,7 +433,7 @@ describe('quarantine', () => {
     expect(world.table.accept('east', [], 1_000, 500)).toBe('applied');
     world.table.accept('east', rowsOf(100), 2_000, 500);
     expect(world.table.accept('east', [], 3_000, 500)).toBe('applied');
-    expect(held(world, 'east')).toBe(0);
+    expect(quarantined(world, 'east')).toBe(0);
   });
 
   it('N7: a held roll-up holds nothing of what it brought', () => {
@@ -440,7 +441,7 @@ describe('quarantine', () => {
     world.table.accept('east', rowsOf(100), 1_000, 0);
     const before = leftovers(world);
     const strange = row({ group: 'strange', aggregate: { cpu: '123' }, requirements: [isIn('zone', 'q')] });
-    expect(world.table.accept('east', [strange], 2_000, 0)).toBe('held');
+    expect(world.table.accept('east', [strange], 2_000, 0)).toBe('quarantined');
     expect(leftovers(world)).toEqual(before);
   });
 });

@@ -125,7 +125,7 @@ describe('a roll-up that is accepted in steps', () => {
       world.table.accept('east', rowsOf(3), 1_000, 0);
       const steps = stepsOf(world, 'east', manyRows(MANY, stop), 2_000, 1);
       for (let step = 0; step < stop; step++) steps.next();
-      steps.return('held');
+      steps.return('quarantined');
       expect([3, MANY]).toContain(world.table.count);
       world.table.forget(world.clusters.find('east'));
       expect(leftovers(world)).toEqual(NOTHING_LEFT);
