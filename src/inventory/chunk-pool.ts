@@ -1,6 +1,6 @@
 /**
  * The chunks of ordered-lists.ts (whose header shows the layout): blocks of 4 … 512 items in one growing array, and the
- * columns that describe them. Chunk 0 and item 0 are never given out.
+ * columns that describe them. Chunk 0 and item 0 are never allocated.
  */
 import { assert } from '../base/assert.ts';
 
@@ -59,7 +59,7 @@ export class ChunkPool {
     this.#resize(chunk, this.sizeClass[chunk]! + 1);
   }
 
-  /** To the smallest block in which at least half is free, so that the next `add` need not grow it again. */
+  /** Moves the chunk to the smallest block that is at least half free, so that the next `add` need not grow it again. */
   shrink(chunk: number): void {
     let sizeClass = this.sizeClass[chunk]!;
     while (sizeClass > 0 && this.count[chunk]! * 4 <= SMALLEST_ROOM << sizeClass) sizeClass--;

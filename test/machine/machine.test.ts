@@ -84,7 +84,7 @@ describe('M3: what must hold of a machine in each state', () => {
   it('tells what was wrong with which machine, and what happens next', () => {
     const invalid = findInvalid('m-7', facts(S.Configured, NO_CLUSTER))!;
     expect([invalid.code, invalid.next]).toEqual(['invalid_machine', 'reject-input']);
-    expect(invalid.message).toMatch(/"m-7".*Configured without a cluster.*last good one stays/);
+    expect(invalid.message).toMatch(/"m-7".*Configured without a cluster.*keeps the last good one/);
     const illegal = new IllegalTransitionError('m-7', S.Idle, S.Configured);
     expect([illegal.code, illegal.next]).toEqual(['illegal_transition', 'reject-input']);
     expect(illegal.message).toMatch(/"m-7".*from Idle to Configured/);
