@@ -23,13 +23,7 @@ export const scenario: Scenario = {
   defaults: { machines: 500_000, seconds: 60 },
   targets: [{ name: 'to the first decision', metric: 'cold start', limit: 5, direction: 'below' }],
   async run(context) {
-    const { machines } = context.params;
-    context.progress(`a provider process with ${machines} machines`);
-    const provider = await ProviderProcess.start({
-      machineCount: machines,
-      configuredShare: 0.97,
-      idleShare: 0.015,
-    });
+    const provider = await ProviderProcess.startBound(context);
     try {
       for (let start = 1; start <= STARTS; start++) {
         context.progress(`start ${start} of ${STARTS}`);

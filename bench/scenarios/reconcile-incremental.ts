@@ -27,12 +27,7 @@ export const scenario: Scenario = {
   ],
   async run(context) {
     const { machines } = context.params;
-    context.progress(`a provider process with ${machines} machines`);
-    const provider = await ProviderProcess.start({
-      machineCount: machines,
-      configuredShare: 0.97,
-      idleShare: 0.015,
-    });
+    const provider = await ProviderProcess.startBound(context);
     const reconciling = new Reconciling(provider.address, true);
     try {
       context.progress('the first listing');
