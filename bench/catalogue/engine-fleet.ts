@@ -45,7 +45,7 @@ export class EngineFleet {
     this.inventory.insert(machine, 0, this.nowMs);
   }
 
-  /** What a listing says of a machine that is known. */
+  /** Applies a listed row of a known machine. */
   apply(machine: Machine): void {
     const { id, ...facts } = machine;
     this.inventory.apply(this.inventory.find(id), facts, this.nowMs, { force: true });

@@ -12,7 +12,7 @@ import { FencingTokens } from '../../src/provider/client/fencing.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
 import { ProviderProcess } from '../providers/process.ts';
 
-/** What the worker says of one listing. */
+/** The worker's report of one listing. */
 interface Listing {
   readonly error: string;
   readonly rowCount: number;
@@ -24,7 +24,7 @@ interface Listing {
 
 const ROLE = 'list-rpc worker';
 const LISTINGS_MAX = 10;
-/** Enough to see the delay of a loop that has nothing to do, on this machine, now. */
+/** Long enough to measure the delay of an idle loop on this machine. */
 const QUIET_MS = 2_000;
 const NS_PER_MS = 1e6;
 
@@ -47,7 +47,7 @@ export const scenario: Scenario = {
 };
 
 async function measureListings(context: BenchContext, worker: Worker): Promise<void> {
-  await list(worker); // columns grow and code is compiled: not what a running shard pays
+  await list(worker); // not counted: columns grow and code is compiled, which a running shard has behind it
   const quiet = monitorEventLoopDelay({ resolution: 1 });
   quiet.enable();
   await sleep(QUIET_MS);
@@ -70,7 +70,7 @@ async function measureListings(context: BenchContext, worker: Worker): Promise<v
     context.check(result.rowCount === context.params.machines, 'every machine is a row');
     context.check(result.rejectedCount === 0, 'no record is refused');
   }
-  context.check(delay.count > 100, 'the main loop was looked at often');
+  context.check(delay.count > 100, 'the main loop delay was sampled often');
   context.sample('delay p99', 'ms', delay.percentile(99) / NS_PER_MS);
   context.sample('delay max', 'ms', delay.max / NS_PER_MS);
 }

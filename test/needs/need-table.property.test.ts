@@ -17,7 +17,7 @@ import {
   row,
 } from './support.ts';
 
-/** The rules over plain objects, as slowly as they are written. */
+/** The rules over plain objects, slow and simple. */
 class Model {
   readonly clusters = new Map<
     string,
@@ -146,7 +146,7 @@ const step = fc.record({
 });
 
 describe('the need table against plain objects', () => {
-  it('N1 N3 N4 N6 N7: agrees on outcomes, needs, order, arrivals, dirt and counts over any history, and ends empty', () => {
+  it('N1 N3 N4 N6 N7: agrees on outcomes, needs, order, arrivals, dirty clusters and counts over any history, and ends empty', () => {
     const seen: Record<string, number> = {};
     let decodes = 0;
     let sent = 0;
@@ -193,7 +193,7 @@ describe('the need table against plain objects', () => {
     expect(sent - decodes).toBeGreaterThan(300);
   });
 
-  it('N4: merging does not depend on the order of rows, or of anything inside them', () => {
+  it('N4: merging does not depend on the order of rows, or of the lists and maps inside them', () => {
     fc.assert(
       fc.property(fc.array(rows, { maxLength: 20, size: 'max' }), fc.nat(1_000_000), (list, seed) => {
         const good = list.filter((one) => !isBad(one));
@@ -208,7 +208,7 @@ describe('the need table against plain objects', () => {
     );
   });
 
-  it('never gives a row to two slices, and uses what was given back', () => {
+  it('never gives a row to two slices, and reuses freed rows', () => {
     const sizes = fc.array(fc.record({ owner: fc.nat(9), count: fc.nat(100) }), {
       minLength: 20,
       maxLength: 120,
@@ -275,7 +275,7 @@ function nextRows({ kind, fresh, edits, removed, seed }: Step, last: readonly Ro
   return kind === 'repeat' ? again : [...again.slice(removed), ...edits];
 }
 
-/** The same row, every list and map in it the other way round. */
+/** The same row with every list and map reversed. */
 function turnedInside(one: RollupRow): RollupRow {
   const turned = (map: Readonly<Record<string, string>>) => Object.fromEntries(Object.entries(map).reverse());
   return row({

@@ -19,7 +19,7 @@ const quarantined = (world: Demand, cluster: string) =>
   world.table.quarantinedRollups(world.clusters.find(cluster));
 
 describe('replacing demand', () => {
-  it('N1: a roll-up is the complete demand: what it does not contain is withdrawn', () => {
+  it('N1: a roll-up is the complete demand: a need that it does not contain is withdrawn', () => {
     const world = demand();
     expect(world.table.accept('east', [row({ group: 'a' }), row({ group: 'b' })], 1_000, 0)).toBe('applied');
     expect(world.table.accept('east', [row({ group: 'b' }), row({ group: 'c' })], 2_000, 0)).toBe('applied');
@@ -89,7 +89,7 @@ describe('replacing demand', () => {
     expect(arrivals()).toEqual({ a: 4_000 });
   });
 
-  it('N3: profiles that only print alike merge too, into the same one for every order of rows', () => {
+  it('N3: different profiles with equal fingerprints merge too, into the same one for every order of rows', () => {
     const one = row({ requirements: [isIn('zone', 'a,b')] });
     const two = row({ requirements: [isIn('zone', 'a', 'b')] });
     const merged = [
@@ -107,7 +107,7 @@ describe('replacing demand', () => {
     expect(merged[0]).toEqual(merged[1]);
   });
 
-  it('N4: needs stand by priority desc, arrival asc, fingerprint, then group, bytewise', () => {
+  it('N4: orders needs by priority desc, arrival asc, fingerprint, then group, bytewise', () => {
     const world = demand();
     const early = [row({ group: 'z' }), row({ group: 'late', priority: 5 })];
     world.table.accept('east', early, 1_000, 0);
@@ -145,8 +145,8 @@ describe('replacing demand', () => {
   });
 });
 
-describe('what is dirty', () => {
-  it('N4: a roll-up that says the same in any order of rows, maps and lists changes nothing', () => {
+describe('dirty clusters', () => {
+  it('N4: the same demand in another order of rows, maps and lists changes nothing', () => {
     const world = demand();
     const rows = [
       row({
@@ -184,7 +184,7 @@ describe('what is dirty', () => {
     ['an interruption bucket', { interruptionBucket: 2 }],
     ['a reclamation bucket', { reclamationBucket: 0 }],
   ] as const satisfies readonly (readonly [string, Partial<RollupRow>])[])
-    it(`N1: ${what} that changed makes its own cluster dirty, and no other`, () => {
+    it(`N1: a change of ${what} makes its own cluster dirty, and no other`, () => {
       const world = demand();
       for (const cluster of ['east', 'west'])
         world.table.accept(cluster, [row(), row({ group: 'g' })], 1_000, 0);
@@ -194,7 +194,7 @@ describe('what is dirty', () => {
       expect(dirtyOf(world)).toEqual([]);
     });
 
-  it('forgets a cluster as if it had never spoken, and its demand with it', () => {
+  it('forgets a cluster and its demand as if it had never reported', () => {
     const world = demand();
     world.table.accept('east', rowsOf(30), 1_000, 0);
     world.table.reject('east');
@@ -218,7 +218,7 @@ describe('what is dirty', () => {
 });
 
 describe('which rows changed', () => {
-  it('says of each row the version in which it came or asked for something else', () => {
+  it('records for each row the version in which it was added or changed', () => {
     const { table, clusters } = demand();
     const three = (cpu: string) => [
       row({ group: 'a' }),
@@ -277,7 +277,7 @@ describe('digests', () => {
     );
   });
 
-  it('adds a kept row to a new one of the same need, and a row that comes twice to itself', () => {
+  it('merges a kept row with a new one of the same need, and a repeated row with itself', () => {
     const world = demand();
     world.table.acceptDigested('east', Uint32Array.of(1, 1), () => row(), 1_000, 0);
     const cpu = () => needsOf(world, 'east').map(({ aggregate, arrivalMs }) => [aggregate.cpu, arrivalMs]);
@@ -292,7 +292,7 @@ describe('digests', () => {
     expect(leftovers(world)).toEqual(NOTHING_LEFT);
   });
 
-  it('learns the digests of rows that say the same in other bytes', () => {
+  it('learns the digests of equal rows with other bytes', () => {
     const world = demand();
     const rows = rowsOf(2);
     world.table.accept('east', rows, 1_000, 0);
@@ -371,7 +371,7 @@ describe('quarantine', () => {
     expect(world.table.accept('east', [], 3_000, 0)).toBe('applied');
   });
 
-  it('N7: any other roll-up is applied at once and resets the count, a repetition included', () => {
+  it('N7: any other roll-up, also a repetition, is applied at once and resets the count', () => {
     for (const between of [rowsOf(100), rowsOf(50)]) {
       const world = demand();
       world.table.accept('east', rowsOf(100), 1_000, 0);
@@ -393,7 +393,7 @@ describe('quarantine', () => {
     expect(needsOf(world, 'east')[0]!.aggregate).toEqual({ cpu: 16_000 });
   });
 
-  it('N7: a refused roll-up is counted as refused even if it would be held, and breaks the row', () => {
+  it('N7: a refused roll-up counts as refused even if it would be quarantined, and ends the row of quarantined ones', () => {
     const world = demand();
     world.table.accept('east', rowsOf(100), 1_000, 0);
     const drop = () => world.table.accept('east', [], 2_000, 0);
@@ -403,7 +403,7 @@ describe('quarantine', () => {
     expect([drop(), drop(), drop()]).toEqual(['quarantined', 'quarantined', 'applied']);
   });
 
-  it('N7: the first word after a start, without rows for ten bound machines, is held and opens nothing', () => {
+  it('N7: quarantines an empty first roll-up of a cluster with ten bound machines, and keeps the gate closed', () => {
     const world = demand();
     expect(world.table.accept('east', [], 1_000, 10)).toBe('quarantined');
     expect([reported(world, 'east'), quarantined(world, 'east')]).toEqual([false, 1]);
@@ -414,21 +414,21 @@ describe('quarantine', () => {
     expect(dirtyOf(world)).toEqual(['east']);
   });
 
-  it('N7: after a start nine machines, or one row, are believed at once', () => {
+  it('N7: applies a first roll-up at once if the cluster has nine machines, or the roll-up has a row', () => {
     const world = demand();
     expect(world.table.accept('nine', [], 1_000, 9)).toBe('applied');
     expect(world.table.accept('rows', [row()], 1_000, 500)).toBe('applied');
     expect(world.table.accept('rows', [], 2_000, 500)).toBe('applied');
   });
 
-  it('N7: once demand was accepted, a held roll-up leaves the gate open', () => {
+  it('N7: once demand was accepted, a quarantined roll-up leaves the gate open', () => {
     const world = demand();
     world.table.accept('east', rowsOf(10), 1_000, 50);
     expect(world.table.accept('east', [], 2_000, 50)).toBe('quarantined');
     expect(reported(world, 'east')).toBe(true);
   });
 
-  it('N7: switched off, every valid roll-up is applied at once', () => {
+  it('N7: with quarantine off, every valid roll-up is applied at once', () => {
     const world = demand({ quarantine: false });
     expect(world.table.accept('east', [], 1_000, 500)).toBe('applied');
     world.table.accept('east', rowsOf(100), 2_000, 500);
@@ -436,7 +436,7 @@ describe('quarantine', () => {
     expect(quarantined(world, 'east')).toBe(0);
   });
 
-  it('N7: a held roll-up holds nothing of what it brought', () => {
+  it('N7: a quarantined roll-up keeps no references', () => {
     const world = demand();
     world.table.accept('east', rowsOf(100), 1_000, 0);
     const before = leftovers(world);
