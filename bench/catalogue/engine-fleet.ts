@@ -29,10 +29,10 @@ export class EngineFleet {
     const groups = StringTable.create({ name: 'groups', entriesMax: 4 << 20, bytesMax: 256 << 20 });
     this.inventory = new Inventory({ vectors, clusters, fingerprints, groups, machinesMax });
     this.needs = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine: false });
-    this.engine = this.freshEngine();
+    this.engine = this.newEngine();
   }
 
-  freshEngine(): Engine {
+  newEngine(): Engine {
     return new Engine({
       inventory: this.inventory,
       needs: this.needs,

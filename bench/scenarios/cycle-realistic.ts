@@ -63,7 +63,7 @@ export const scenario: Scenario = {
     context.sample('id ranks at load', 'ms', performance.now() - started);
     context.sample('needs', 'needs', fleet.needs.count);
 
-    let engine = fleet.freshEngine();
+    let engine = fleet.newEngine();
     const full = await context.time(
       'full',
       'ms',
@@ -76,7 +76,7 @@ export const scenario: Scenario = {
         warmups: 2,
         before: () => {
           engine.close();
-          engine = fleet.freshEngine();
+          engine = fleet.newEngine();
           context.gc();
         },
       },

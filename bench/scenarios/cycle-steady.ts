@@ -193,6 +193,13 @@ export function timeCycle(
 
 const QUIET_CYCLES = 10;
 
+/** Checks that the next cycle, untimed, has every need satisfied and no action. */
+export function checkSettled(context: BenchContext, fleet: EngineFleet, text: string): void {
+  fleet.nowMs += CYCLE_MS;
+  const { unmetNeeds } = fleet.decide();
+  context.check(unmetNeeds === 0 && fleet.engine.actions.count === 0, text);
+}
+
 /** Cycles in which nothing changed; they must decide the same number of `actions` as before. */
 export function timeQuietCycles(context: BenchContext, name: string, fleet: EngineFleet, actions = 0): void {
   context.gc();

@@ -9,7 +9,7 @@ import type { RollupRow } from '../../src/needs/rollup.ts';
 import { ClosedLoop } from '../catalogue/closed-loop.ts';
 import { CYCLE_MS } from '../catalogue/engine-fleet.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
-import { NEEDS, TypedFleet, timeCycle, timeQuietCycles } from './cycle-steady.ts';
+import { checkSettled, NEEDS, TypedFleet, timeCycle, timeQuietCycles } from './cycle-steady.ts';
 
 const BURST_NEEDS = 100;
 const BURST_CLUSTERS = 10;
@@ -101,12 +101,7 @@ function churn(context: BenchContext, fleet: TypedFleet): void {
 /** Withdraws the burst; none of its actions was executed, so the fleet is unchanged. */
 function withdraw(context: BenchContext, fleet: TypedFleet, burst: Burst): void {
   burst.send(fleet, 0);
-  fleet.nowMs += CYCLE_MS;
-  const { unmetNeeds } = fleet.decide();
-  context.check(
-    unmetNeeds === 0 && fleet.engine.actions.count === 0,
-    'without the burst there are no actions',
-  );
+  checkSettled(context, fleet, 'without the burst there are no actions');
 }
 
 /** Repeats the burst for a part of the scenario's time. */

@@ -4,9 +4,8 @@
 // a cycle emits every reclaim, also those beyond the cap: their cost is measured, too.
 import { ActionKind } from '../../src/decision/actions.ts';
 import { MachineState } from '../../src/machine/state.ts';
-import { CYCLE_MS } from '../catalogue/engine-fleet.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
-import { NEEDS, TypedFleet, timeCycle, timeQuietCycles } from './cycle-steady.ts';
+import { checkSettled, NEEDS, TypedFleet, timeCycle, timeQuietCycles } from './cycle-steady.ts';
 
 const SHRINKS = 6;
 const WARMUPS = 2;
@@ -21,12 +20,7 @@ function ask(fleet: TypedFleet, wanted?: (need: number) => number): void {
 /** Restores the demand; no machine was reclaimed, so the fleet is unchanged. */
 function restore(context: BenchContext, fleet: TypedFleet): void {
   ask(fleet);
-  fleet.nowMs += CYCLE_MS;
-  const { unmetNeeds } = fleet.decide();
-  context.check(
-    unmetNeeds === 0 && fleet.engine.actions.count === 0,
-    'with its demand restored the fleet needs no action',
-  );
+  checkSettled(context, fleet, 'with its demand restored the fleet needs no action');
 }
 
 function timeShrink(context: BenchContext, name: string, fleet: TypedFleet, surplus: number): void {

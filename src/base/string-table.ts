@@ -89,7 +89,7 @@ export class StringTable {
     return { name, addresses: this.#keys.addressesBelow(this.#refLimit), arena: this.#keys.arena.touched };
   }
 
-  /** A table with the same strings under the same refs, which it never gives back, and room for more. */
+  /** A table with the same strings under the same refs, which it never frees, and room for more. */
   static restore(image: StringImage, spareEntries = RESTORED_SPARE): StringTable {
     const { name, addresses, arena } = image;
     const spareBytes = spareEntries * RESTORED_SPARE_BYTES;

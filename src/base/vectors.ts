@@ -83,7 +83,7 @@ export class VectorTable {
     };
   }
 
-  /** A table with the same vectors under the same refs, which it never gives back, and room for more. */
+  /** A table with the same vectors under the same refs, which it never frees, and room for more. */
   static restore(image: VectorImage): VectorTable {
     const dimensions = new DimensionTable();
     for (const name of image.dimensionNames) dimensions.indexOf(name);

@@ -15,6 +15,7 @@
  */
 import { assert } from '../base/assert.ts';
 import type { KeyTable } from '../base/key-table.ts';
+import { grown } from '../base/vectors.ts';
 import { sortByIds } from './id-sort.ts';
 
 /** Ranks lie in 1 … 2^32 − 1. */
@@ -242,9 +243,7 @@ class SlotBatch {
 
   push(slot: number): void {
     if (this.count === this.#slots.length) {
-      const wider = new Uint32Array(this.count * 2);
-      wider.set(this.#slots);
-      this.#slots = wider;
+      this.#slots = grown(this.#slots, new Uint32Array(2 * this.count));
     }
     this.#slots[this.count++] = slot;
   }

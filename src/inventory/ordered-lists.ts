@@ -22,6 +22,7 @@
  * since they were added: remove all changed slots first, then add them again.
  */
 import { assert } from '../base/assert.ts';
+import { grown } from '../base/vectors.ts';
 import { CHUNK_ITEMS_MAX, ChunkPool, LARGEST_CLASS } from './chunk-pool.ts';
 
 export type SlotComparator = (slotA: number, slotB: number) => number;
@@ -293,10 +294,11 @@ export class OrderedLists {
   }
 
   #growLists(): void {
-    this.#head = wider(this.#head);
-    this.#tail = wider(this.#tail);
-    this.#length = wider(this.#length);
-    this.#chunkCount = wider(this.#chunkCount);
+    const lists = 2 * this.#head.length;
+    this.#head = grown(this.#head, new Uint32Array(lists));
+    this.#tail = grown(this.#tail, new Uint32Array(lists));
+    this.#length = grown(this.#length, new Uint32Array(lists));
+    this.#chunkCount = grown(this.#chunkCount, new Uint32Array(lists));
   }
 }
 
@@ -305,10 +307,4 @@ function moveItems(items: Uint32Array, start: number, end: number, to: number): 
   if (end - start > 32) items.copyWithin(to, start, end);
   else if (to < start) for (let item = start; item < end; item++) items[to + item - start] = items[item]!;
   else for (let item = end - 1; item >= start; item--) items[to + item - start] = items[item]!;
-}
-
-function wider(from: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const to = new Uint32Array(from.length * 2);
-  to.set(from);
-  return to;
 }

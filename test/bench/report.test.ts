@@ -16,7 +16,7 @@ const MET = { name: 'small enough', limit: 9, direction: 'below', measured: 4, m
 
 describe('the page of results', () => {
   const whole = recordOf(
-    'walk',
+    'scan',
     { growth: GROWTH },
     {
       metrics: { ours: cost(7.25), naive: cost(120), size: cost(4, 'MB') },
@@ -26,7 +26,7 @@ describe('the page of results', () => {
   );
   const point = (machines: number) =>
     recordOf(
-      'walk',
+      'scan',
       { growth: GROWTH, isGrowth: true, isDefault: false, machines },
       {
         metrics: { ours: cost(5), naive: cost(machines / 4_000) },
@@ -35,7 +35,7 @@ describe('the page of results', () => {
 
   it('shows missed targets first, with their limits', () => {
     const { markdown } = renderPage([whole], null);
-    expect(markdown).toContain('**walk** misses “fast enough”: 7.25 ms, at most 3 wanted');
+    expect(markdown).toContain('**scan** misses “fast enough”: 7.25 ms, at most 3 wanted');
     expect(markdown.indexOf('fast enough')).toBeLessThan(markdown.indexOf('small enough'));
     expect(markdown).toContain('1 of 2 targets are met.');
   });
@@ -50,9 +50,9 @@ describe('the page of results', () => {
   it('has the command, the median and the p99 of every figure, and the machine', () => {
     const { markdown } = renderPage([whole], null);
     expect(markdown).toContain('| ours | 7.25 ms | 14.5 ms | 100 |');
-    expect(markdown).toContain('`npm run bench -- walk --machines 500000 --seconds 1`');
+    expect(markdown).toContain('`npm run bench -- scan --machines 500000 --seconds 1`');
     expect(markdown).toContain('2 × Test CPU');
-    expect(markdown).toContain('| [walk](#walk) | gain | 16.6 × |');
+    expect(markdown).toContain('| [scan](#scan) | gain | 16.6 × |');
   });
 
   it('warns where the load was above the number of cores, and only there', () => {
@@ -65,11 +65,11 @@ describe('the page of results', () => {
 
   it('plots growth where it was measured, with the default size, and shows the factor for the largest fleet', () => {
     const { markdown, images } = renderPage([whole, point(10_000), point(1_000_000)], null);
-    const svg = images.get('images/results/growth-walk.svg')!;
+    const svg = images.get('images/results/growth-scan.svg')!;
     expect(svg.match(/<circle/g)).toHaveLength(6);
     expect(markdown).toContain('| × 100 | × 1 | × 100 |');
     expect(markdown.indexOf('| 10,000 |')).toBeLessThan(markdown.indexOf('| 500,000 |'));
-    expect(markdown).toContain('walk --machines N');
+    expect(markdown).toContain('scan --machines N');
   });
 
   it('plots no growth for a single size', () => {
@@ -107,7 +107,7 @@ describe('the README', () => {
 
 describe('the measurements for the page', () => {
   const scenario: Scenario = {
-    name: 'walk',
+    name: 'scan',
     question: 'Does it?',
     defaults: { machines: 500_000, seconds: 60 },
     targets: [],

@@ -43,7 +43,7 @@ describe('docs/examples', () => {
 
     const second = run(16);
     await until(
-      'two are given back',
+      'two are reclaimed',
       () => ended(second.lines, ' IDLE'),
       ({ length }) => length === 2,
     );

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { MachineChange } from '../../src/inventory/inventory.ts';
 import type { Assignment, Machine } from '../../src/machine/machine.ts';
 import { MachineState as S } from '../../src/machine/state.ts';
+import { LEGAL } from './fleet-model.ts';
 
 const stateArb = fc.constantFrom(...Object.values(S));
 const idArb = fc.constantFrom(
@@ -174,20 +175,8 @@ export function advance(
   cluster: string,
   assignment: Assignment | null,
 ): MachineChange | null {
-  const next = NEXT[state]!;
+  const next = LEGAL[state]!;
   if (next.length === 0) return null;
   const to = next[pick % next.length]!;
   return { state: to, ...parts(to, cluster, assignment) };
 }
-
-const NEXT: readonly (readonly Machine['state'][])[] = [
-  [],
-  [S.Creating],
-  [S.Idle, S.Failed],
-  [S.Configuring, S.Deleting],
-  [S.Configured, S.Failed, S.Idle],
-  [S.Draining],
-  [S.Idle, S.Failed],
-  [S.Speculative, S.Failed],
-  [],
-];

@@ -14,7 +14,8 @@ export interface ModelMachine extends Machine {
   readonly sinceMs: number;
 }
 
-const LEGAL: readonly (readonly number[])[] = [
+/** Legal next states by state, written apart from the table under test. */
+export const LEGAL: readonly (readonly Machine['state'][])[] = [
   [],
   [S.Creating],
   [S.Idle, S.Failed],

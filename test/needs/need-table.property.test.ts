@@ -130,13 +130,13 @@ const rows = fc.record({
 const step = fc.record({
   cluster: fc.constantFrom('east', 'west', 'north'),
   kind: fc.constantFrom(
-    'fresh' as const,
+    'new' as const,
     'repeat' as const,
     'edit' as const,
     'edit' as const,
     'empty' as const,
   ),
-  fresh: fc.array(rows, { maxLength: 24, size: 'max' }),
+  newRows: fc.array(rows, { maxLength: 24, size: 'max' }),
   edits: fc.array(rows, { maxLength: 3 }),
   removed: fc.nat(5),
   seed: fc.nat(1_000_000),
@@ -261,16 +261,16 @@ function expectSame(world: Demand, model: Model): void {
 }
 
 interface Step {
-  readonly kind: 'fresh' | 'repeat' | 'edit' | 'empty';
-  readonly fresh: readonly RollupRow[];
+  readonly kind: 'new' | 'repeat' | 'edit' | 'empty';
+  readonly newRows: readonly RollupRow[];
   readonly edits: readonly RollupRow[];
   readonly removed: number;
   readonly seed: number;
 }
 
-function nextRows({ kind, fresh, edits, removed, seed }: Step, last: readonly RollupRow[]): RollupRow[] {
+function nextRows({ kind, newRows, edits, removed, seed }: Step, last: readonly RollupRow[]): RollupRow[] {
   if (kind === 'empty') return [];
-  if (kind === 'fresh') return [...fresh];
+  if (kind === 'new') return [...newRows];
   const again = shuffled(last, seed).map(seed % 4 === 0 ? turnedInside : (one) => one);
   return kind === 'repeat' ? again : [...again.slice(removed), ...edits];
 }

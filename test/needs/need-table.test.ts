@@ -112,7 +112,7 @@ describe('replacing demand', () => {
     const early = [row({ group: 'z' }), row({ group: 'late', priority: 5 })];
     world.table.accept('east', early, 1_000, 0);
     const zone = (name: string) => [isIn('zone', name)];
-    const fresh = [
+    const late = [
       row({ group: 'b' }),
       row({ group: 'gpu-2' }),
       row({ group: 'gpu-10' }),
@@ -124,7 +124,7 @@ describe('replacing demand', () => {
       row({ group: 'urgent', priority: 1_000_000 }),
       row({ group: 'debt', priority: -1 }),
     ];
-    world.table.accept('east', [...fresh, ...early], 2_000, 0);
+    world.table.accept('east', [...late, ...early], 2_000, 0);
     // 'reqs=zone…' sorts before 'reqs=|…': a letter is a smaller byte than the bar.
     const expected = [
       'urgent',
