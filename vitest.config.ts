@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['./test/setup.ts'],
-    // Shared two-core machines stall for seconds; a slow run is not a wrong one.
+    // Shared two-core machines stall for seconds; a slow run is not a failure.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },

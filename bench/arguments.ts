@@ -1,30 +1,30 @@
-/** The command line of `npm run bench`: names of scenarios and a handful of flags, nothing guessed. */
+/** The command line of `npm run bench`: names of scenarios and a few flags. An unknown word is an error. */
 import { ShardError } from '../src/base/errors.ts';
 import type { Params, Scenario } from './harness.ts';
 
 /** Relative to where the command runs: npm runs it in the project's folder. */
 export const RESULTS_FOLDER = 'bench/results';
 export const PAGE_FILE = 'docs/results.md';
-/** The slowest took 148 s with a load of 25 on two cores; twice that is a scenario that hangs. */
+/** The slowest took 148 s with a load of 25 on two cores; a scenario that takes three times as long hangs. */
 const LIMIT_SECONDS = 480;
 
 export const USAGE = `Usage: npm run bench -- [scenario…] [flags]
 
-Without a scenario: lists them. A name that ends in * runs every scenario that begins so; "all" (or --all) runs all.
+Without a scenario it lists them. A name that ends in * runs every scenario with that prefix; "all" (or --all) runs all.
 
-  --machines N    machines of the fleet (default: each scenario's own)
-  --needs N       needs of the demand, where the scenario takes a number of its own
-  --seconds S     longest time one measurement goes on sampling
+  --machines N    machines in the fleet (default: the scenario's own)
+  --needs N       needs in the demand, for scenarios that take a number of their own
+  --seconds S     maximum time to sample one measurement
   --json FILE     write the results as a JSON array
   --check         exit with 1 if a target is missed
-  --limit S       longest time one scenario may take before it is ended (default ${LIMIT_SECONDS})
-  --report        also measure growth, keep every result, and write the page; alone: write the page from what is kept
-  --results DIR   where --report keeps results (default: ${RESULTS_FOLDER})
-  --page FILE     the page that --report writes (default: ${PAGE_FILE})
-  --resume        with --report: leave out what has a result of these parameters already
+  --limit S       maximum time for one scenario; a slower one is ended (default ${LIMIT_SECONDS})
+  --report        also measure growth, store every result, and write the page; alone: write the page from stored results
+  --results DIR   folder in which --report stores results (default: ${RESULTS_FOLDER})
+  --page FILE     page that --report writes (default: ${PAGE_FILE})
+  --resume        with --report: skip measurements that have a result with these parameters
   --help          this text
 
-Exit: 0 fine; 1 a scenario failed, or --check found a missed target; 2 the command line is wrong.`;
+Exit codes: 0 success; 1 a scenario failed, or --check found a missed target; 2 the command line is wrong.`;
 
 export class BenchUsageError extends ShardError {
   readonly code = 'bench_usage';
@@ -44,7 +44,7 @@ export interface BenchArguments {
   readonly help: boolean;
 }
 
-/** More would not fit the columns of any fleet that this project claims to hold. */
+/** More than any fleet that a shard is built for. */
 const COUNT_MAX = 10_000_000;
 const SECONDS_MAX = 3_600;
 
@@ -69,7 +69,8 @@ export function parseArguments(argv: readonly string[]): BenchArguments {
     const flag = equals < 0 ? word : word.slice(0, equals);
     const value = () => {
       const text = equals < 0 ? argv[++index] : word.slice(equals + 1);
-      if (text === undefined || text === '') throw new BenchUsageError(`${flag} needs a value. Try --help.`);
+      if (text === undefined || text === '')
+        throw new BenchUsageError(`${flag} needs a value. Run with --help to see all flags.`);
       return text;
     };
     if (flag === '--machines') overrides.machines = count(flag, value());
@@ -84,9 +85,9 @@ export function parseArguments(argv: readonly string[]): BenchArguments {
     else if (word === '--resume') resume = true;
     else if (word === '--check') check = true;
     else if (word === '--help' || word === '-h') help = true;
-    else throw new BenchUsageError(`Unknown flag ${word}. Try --help.`);
+    else throw new BenchUsageError(`Unknown flag ${word}. Run with --help to see all flags.`);
   }
-  if (resume && !report) throw new BenchUsageError('--resume means something with --report only.');
+  if (resume && !report) throw new BenchUsageError('--resume works only with --report. Add --report.');
   return { names, overrides, jsonFile, check, limitSeconds, report, resume, resultsFolder, pageFile, help };
 }
 
@@ -94,7 +95,7 @@ function count(flag: string, text: string): number {
   const value = Number(text.replaceAll(/[_,]/g, ''));
   if (Number.isInteger(value) && value > 0 && value <= COUNT_MAX) return value;
   throw new BenchUsageError(
-    `${flag} takes a whole number from 1 to ${COUNT_MAX}, not ${JSON.stringify(text)}.`,
+    `${flag} must be a whole number from 1 to ${COUNT_MAX}, not ${JSON.stringify(text)}.`,
   );
 }
 
@@ -102,18 +103,18 @@ function seconds(flag: string, text: string): number {
   const value = Number(text);
   if (value > 0 && value <= SECONDS_MAX) return value;
   throw new BenchUsageError(
-    `${flag} takes seconds, more than 0 and at most ${SECONDS_MAX}, not ${JSON.stringify(text)}.`,
+    `${flag} must be a number of seconds above 0 and up to ${SECONDS_MAX}, not ${JSON.stringify(text)}.`,
   );
 }
 
-/** The scenarios that the names mean, in the order named, each once. */
+/** The scenarios that match the names, in the order named, each once. */
 export function chooseScenarios(all: readonly Scenario[], names: readonly string[]): Scenario[] {
   const chosen = new Set<Scenario>();
   for (const name of names) {
     const meant = all.filter((scenario) => isMeant(scenario.name, name));
     if (meant.length === 0) {
       throw new BenchUsageError(
-        `Unknown scenario ${JSON.stringify(name)}. \`npm run bench\` lists what there is.`,
+        `Unknown scenario ${JSON.stringify(name)}. \`npm run bench\` lists all scenarios.`,
       );
     }
     for (const scenario of meant) chosen.add(scenario);
@@ -127,8 +128,8 @@ function isMeant(scenarioName: string, name: string): boolean {
 }
 
 /**
- * The parameters of one scenario: what was asked for, else its own. Needs that nobody asked for follow the machines: a
- * tenth of the fleet with all of the demand would be another question.
+ * The parameters of one scenario: the flags, else its own. Without --needs the needs scale with the machines: a tenth of
+ * the fleet with all of the demand would be another question.
  */
 export function paramsOf({ defaults }: Scenario, overrides: Partial<Params>): Params {
   const machines = overrides.machines ?? defaults.machines;
@@ -140,10 +141,10 @@ export function paramsOf({ defaults }: Scenario, overrides: Partial<Params>): Pa
   };
 }
 
-/** A flag that no chosen scenario listens to is a misunderstanding, not a wish. */
+/** A flag without effect on any chosen scenario is probably a mistake. */
 export function refuseUselessFlags(chosen: readonly Scenario[], overrides: Partial<Params>): void {
   if (overrides.needs === undefined || chosen.some((scenario) => scenario.defaults.needs !== undefined))
     return;
   const names = chosen.map((scenario) => scenario.name).join(', ');
-  throw new BenchUsageError(`--needs means nothing to ${names}: its demand follows from --machines.`);
+  throw new BenchUsageError(`--needs has no effect on ${names}: its demand follows from --machines.`);
 }

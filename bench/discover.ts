@@ -1,6 +1,6 @@
 /**
  * Finds the scenarios: every compiled module of the scenarios folder, so that adding one is adding a file.
- * A module that does not load is reported and takes no other one with it.
+ * A module that does not load is reported; the others still run.
  */
 import { readdir } from 'node:fs/promises';
 import { assert } from '../src/base/assert.ts';
@@ -31,7 +31,7 @@ export async function discoverScenarios(folder: URL): Promise<Discovery> {
     }
   }
   const names = new Set(scenarios.map((scenario) => scenario.name));
-  assert(names.size === scenarios.length, 'two scenarios have one name');
+  assert(names.size === scenarios.length, 'two scenarios have the same name');
   return { scenarios, broken };
 }
 

@@ -1,7 +1,7 @@
 /**
- * The benchmark harness: what a scenario looks like and how it is measured. A scenario is one question
- * with its answer's limits written beside the measurement, so that a figure and what it must hold are
- * never apart. It is a file in bench/scenarios/ that exports `scenario` (or `scenarios`, an array):
+ * The benchmark harness: the interface of a scenario and how it is measured. A scenario is one question,
+ * with its targets beside the measurement so that a figure and its limit stay together. It is a file in
+ * bench/scenarios/ that exports `scenario` (or `scenarios`, an array):
  *
  *   // Question: what does one random transition cost at 500,000 machines? Seed 1; fleet built untimed.
  *   export const scenario: Scenario = {
@@ -16,36 +16,36 @@
  *     async run(context) {
  *       const fleet = buildFleet(context.params.machines);              // untimed
  *       await context.time('transition', 'ns', () => moveMany(fleet, 10_000), {
- *         samples: 50,            // at most; also ends after params.seconds, but never below 3 samples
+ *         samples: 50,            // at most; also ends after params.seconds, but not before 3 samples
  *         operations: 10_000,     // one call does this many: the sample is the time of one
- *         before: () => pickRows(fleet),                                // untimed, ahead of every sample
+ *         before: () => pickRows(fleet),                                // untimed, before every sample
  *       });
  *       await context.time('scan', 'ms', () => scan(fleet), { samples: 20 });
- *       context.ratio('gain', 'scan', 'transition');   // slow ÷ fast: medians in one unit, whatever theirs
+ *       context.ratio('gain', 'scan', 'transition');   // slow ÷ fast: of medians, converted to one unit
  *       context.check(fleet.size === context.params.machines, 'every machine is still there');
  *     },
  *   };
  *
- * `loop` is `time` by tinybench: for short operations that may simply be repeated (it warms up, takes as
- * many samples as fit into params.seconds and needs no state prepared between two of them).
- * `sample` records a figure that the scenario took by itself (bytes, counts, a delay seen from outside).
+ * `loop` is `time` by tinybench: for short operations that can simply be repeated (it warms up, takes as
+ * many samples as fit into params.seconds and prepares no state between two of them).
+ * `sample` records a figure that the scenario measured itself (bytes, counts, a delay seen from outside).
  *
- * Where the size of the fleet is the question, `growth` names the figures that `--report` measures at sizes from 10,000 to
- * 1,000,000 machines and draws.
+ * Where the size of the fleet is the question, `growth` names the figures that `--report` measures and plots for fleets of
+ * 10,000 to 1,000,000 machines.
  *
- * Every scenario runs in a process of its own: neither the heap nor the compiled code of another one
- * shows in its figures. A scenario must bound its own loads and end whatever it starts.
+ * Every scenario runs in a process of its own: neither the heap nor the compiled code of another scenario
+ * affects its figures. A scenario must bound its own load and end every process that it starts.
  */
 import { BenchmarkNotRealError, MeasuredRun } from './measured-run.ts';
 import type { Metric, Statistic, TimeUnit } from './statistics.ts';
 
 export interface ScenarioDefaults {
   readonly machines: number;
-  /** Declared only by scenarios that scale their demand on their own; --needs reaches no other. */
+  /** Declared only by scenarios that scale their demand on their own; --needs has no effect on others. */
   readonly needs?: number;
-  /** Longest time one `time` or `loop` goes on sampling. */
+  /** Maximum sampling time of one `time` or `loop`. */
   readonly seconds: number;
-  /** The samples are moments of one world that changes with time: a report does not cut it short. */
+  /** The samples follow one running system over time: --report does not shorten it. */
   readonly isWatched?: boolean;
 }
 
@@ -55,7 +55,7 @@ export interface Params {
   readonly seconds: number;
 }
 
-/** A limit that the measurement must keep: of a metric (its median unless told otherwise) or of a ratio. */
+/** A limit for a metric (its median by default) or for a ratio. */
 export type Target = {
   readonly name: string;
   readonly limit: number;
@@ -66,21 +66,21 @@ export type Target = {
 export interface TimeOptions {
   /** Most samples to take; default 30. */
   readonly samples?: number;
-  /** Calls that are thrown away first; default 1. */
+  /** Calls before the first sample, not counted; default 1. */
   readonly warmups?: number;
   /** How many operations one call does; default 1. */
   readonly operations?: number;
-  /** Untimed, ahead of every call, thrown-away ones included. */
+  /** Untimed, before every call, warm-ups included. */
   readonly before?: () => void | Promise<void>;
 }
 
 export interface BenchContext {
   readonly params: Params;
-  /** One line to whoever waits. */
+  /** Prints one line of progress. */
   progress(text: string): void;
-  /** Times calls one by one; a promise is awaited inside the time. */
+  /** Times calls one by one; the time includes awaiting a promise. */
   time(name: string, unit: TimeUnit, fn: () => unknown, options?: TimeOptions): Promise<Metric>;
-  /** Times a short synchronous operation again and again, by tinybench. */
+  /** Times a short synchronous operation repeatedly, with tinybench. */
   loop(
     name: string,
     unit: TimeUnit,
@@ -89,34 +89,34 @@ export interface BenchContext {
   ): Promise<Metric>;
   /** Records one figure that the scenario measured itself. */
   sample(name: string, unit: string, value: number): void;
-  /** slow ÷ fast, each the name of a metric (its median counts) or a number. */
+  /** slow ÷ fast, each a number or the name of a metric, whose median counts. */
   ratio(name: string, slow: string | number, fast: string | number): number;
-  /** A benchmark proves that what it timed really happened; a false condition fails the scenario. */
+  /** Proves that the timed work really happened: a false condition fails the scenario. */
   check(condition: boolean, text: string): void;
   /** Collects garbage now, so that the next sample does not pay for the last preparation. */
   gc(): void;
 }
 
-/** Sizes of the growth curves: two decades, and what is claimed in their middle. */
+/** Sizes of the growth curves: two decades, with the size that the project claims between them. */
 export const GROWTH_MACHINES = [10_000, 50_000, 100_000, 250_000, 500_000, 1_000_000] as const;
 
-/** How a scenario's figures are followed through fleets of growing size; its parameter is the number of machines. */
+/** Which figures of a scenario to measure for fleets of growing size. */
 export interface Growth {
-  /** What is drawn, of one kind of unit. */
+  /** The metrics to plot, all in one kind of unit. */
   readonly metrics: readonly string[];
-  /** One sentence: what stays the same while the fleet grows, and what does not. */
+  /** One sentence: what stays constant while the fleet grows, and what does not. */
   readonly note: string;
 }
 
 export interface Scenario {
-  /** What is typed on the command line: kebab-case, equal to its file's name where the file has one. */
+  /** The name on the command line: kebab-case, equal to the file's name where the file has one scenario. */
   readonly name: string;
   /** One line, shown in the list. */
   readonly question: string;
   readonly defaults: ScenarioDefaults;
   readonly targets: readonly Target[];
   readonly growth?: Growth;
-  /** Its process has the settings that a shard's is shipped with. */
+  /** Runs with the process settings of a shipped shard. */
   readonly isAsShipped?: boolean;
   run(context: BenchContext): Promise<void>;
 }
@@ -140,7 +140,7 @@ export interface ScenarioResult {
   readonly cpus: number;
 }
 
-/** Runs one scenario in this process. `host` is what the figures were taken on. */
+/** Runs one scenario in this process. `host` describes where. */
 export async function measure(
   scenario: Scenario,
   params: Params,
@@ -164,7 +164,7 @@ function judge(
   const measured =
     'ratio' in target ? ratios[target.ratio] : metrics[target.metric]?.[target.statistic ?? 'median'];
   if (measured === undefined || Number.isNaN(measured)) {
-    throw new BenchmarkNotRealError(scenario, `nothing was measured for the target "${target.name}"`);
+    throw new BenchmarkNotRealError(scenario, `there is no measurement for the target "${target.name}"`);
   }
   const { name, limit, direction } = target;
   const met = direction === 'below' ? measured <= limit : measured >= limit;

@@ -1,7 +1,6 @@
 /**
- * One scenario, one process: the parent forks this same program for each, with the scenario's name and
- * parameters in an environment variable, and gets the result as one message. Flags of node (--expose-gc)
- * pass on by fork.
+ * One scenario, one process: the parent forks this same program for each scenario, passes its name and parameters in
+ * an environment variable, and receives the result as one message. `fork` passes on node's flags (--expose-gc).
  */
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -30,13 +29,13 @@ export class ScenarioTimedOutError extends ShardError {
 
   constructor(scenario: string, limitSeconds: number) {
     super(
-      `Scenario ${scenario} was ended after its limit of ${limitSeconds} s (--limit). It has no figures; ` +
-        `the next scenario runs.`,
+      `Scenario ${scenario} took longer than its limit of ${limitSeconds} s and was ended. It has no figures; ` +
+        'the next scenario runs. Raise --limit if the machine is slow.',
     );
   }
 }
 
-/** In the parent: runs the scenario in a child and gives its result. What takes longer than the limit is ended. */
+/** In the parent: runs the scenario in a child and returns its result. Ends a child that exceeds the limit. */
 export function measureInChild(
   programPath: string,
   scenario: Pick<Scenario, 'name' | 'isAsShipped'>,
@@ -48,12 +47,12 @@ export function measureInChild(
   const child = fork(programPath, [], {
     env: { ...settings, ...process.env, [ASSIGNMENT_VARIABLE]: JSON.stringify(assignment) },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    detached: true, // a process group of its own: what it started can be ended with it
+    detached: true, // a process group of its own: ending it ends the processes that it started
   });
   return new Promise((resolve, reject) => {
     let outcome: Outcome | null = null;
     let isTimedOut = false;
-    // Without its channel it ends whatever it started, then itself; a thread that never looks up is killed.
+    // A child that loses its channel ends its processes, then itself. One with a blocked thread does not, and is killed.
     const timer = setTimeout(() => {
       isTimedOut = true;
       child.disconnect();
@@ -88,25 +87,25 @@ export function measureInChild(
   });
 }
 
-/** It and all that it started; none may be left. */
+/** Ends the child and every process that it started. */
 function killGroup(leaderPid: number): void {
   try {
     process.kill(-leaderPid, 'SIGKILL');
   } catch {
-    // all have ended by themselves
+    // the whole group has ended already
   }
 }
 
-/** In the child: what it was started for, null in the parent. */
+/** In the child: the scenario that it runs; null in the parent. */
 export function assignedScenario(): Assignment | null {
   const text = process.env[ASSIGNMENT_VARIABLE];
   return text === undefined ? null : (JSON.parse(text) as Assignment);
 }
 
-/** In the child: measures and reports. Ends the process, so that a forgotten handle cannot hold it. */
+/** In the child: measures and reports, then ends the process, which an open handle would keep alive. */
 export async function measureAsChild(scenarios: readonly Scenario[], assignment: Assignment): Promise<void> {
   const scenario = scenarios.find((candidate) => candidate.name === assignment.name);
-  process.on('disconnect', () => process.exit(1)); // the parent is gone, and with it whoever wanted to know
+  process.on('disconnect', () => process.exit(1)); // the parent ended: no process waits for the result
   let outcome: Outcome;
   try {
     if (scenario === undefined) throw new ScenarioFailedError(`There is no scenario ${assignment.name}.`);

@@ -1,4 +1,4 @@
-/** `npm run bench`: lists the scenarios, or runs the named ones one after the other and prints what they found. */
+/** `npm run bench`: lists the scenarios, or runs the named ones one after the other and prints their results. */
 import { access, constants, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -55,7 +55,7 @@ async function main(argv: readonly string[]): Promise<number> {
   return isFailed || (flags.check && isMissed) ? EXIT_FAILED : 0;
 }
 
-/** A scenario that fails says so and the next one runs; its result is missing from the list. */
+/** When a scenario fails, it prints the error, leaves out the result and runs the next scenario. */
 async function runEach(
   chosen: readonly Scenario[],
   { overrides, limitSeconds }: BenchArguments,
@@ -75,7 +75,7 @@ async function runEach(
   return results;
 }
 
-/** Measures, keeps, and writes the page; gives the results that are new, growth left out. */
+/** Measures, stores the results and writes the page; returns the new results, without growth. */
 async function runForPage(chosen: readonly Scenario[], flags: BenchArguments): Promise<ScenarioResult[]> {
   const plans = planMeasurements(chosen, flags.overrides);
   const records = await runMeasurements(plans, {
@@ -95,13 +95,13 @@ async function runForPage(chosen: readonly Scenario[], flags: BenchArguments): P
   return whole.map(({ result }) => result);
 }
 
-/** The page from what is kept; the README quotes the page of the project and no other. */
+/** Writes the page from the stored results, and the figures in the README if the page is the project's own. */
 async function publish({ resultsFolder, pageFile }: BenchArguments): Promise<number> {
   const records = await readRecords(resultsFolder);
   const soak = await readGenerated<SoakRecord>(resultsFolder, SOAK_FILE);
   if (records.length === 0) {
     throw new BenchUsageError(
-      `There are no results in ${resultsFolder}. \`npm run bench -- --all --report\` measures first.`,
+      `There are no results in ${resultsFolder}. Run \`npm run bench -- --all --report\` to measure first.`,
     );
   }
   await writePage(pageFile, renderPage(records, soak));
@@ -114,12 +114,12 @@ function isDefault(scenario: Scenario, params: Params): boolean {
   return params.machines === scenario.defaults.machines && params.needs === (scenario.defaults.needs ?? 0);
 }
 
-/** Asked before the run: minutes of measuring must not end in a file that cannot be written. */
+/** Checked before the run, so that minutes of measuring do not end in a file that cannot be written. */
 async function refuseMissingFolder(file: string): Promise<void> {
   try {
     await access(dirname(file), constants.W_OK);
   } catch {
-    throw new BenchUsageError(`--json ${file}: its folder does not exist or cannot be written to.`);
+    throw new BenchUsageError(`--json ${file}: the folder does not exist or cannot be written to.`);
   }
 }
 

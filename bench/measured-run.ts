@@ -1,6 +1,6 @@
 /**
- * One run of one scenario: takes the samples and keeps them until they are summed up. Short operations go
- * through tinybench; where a state has to be prepared between two samples, the loop is our own.
+ * One run of one scenario: takes the samples and keeps them until they are summarized. Short operations go
+ * through tinybench; where a scenario prepares state between two samples, the loop is our own.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Bench } from 'tinybench';
@@ -13,13 +13,11 @@ export class BenchmarkNotRealError extends ShardError {
   readonly next = 'stop';
 
   constructor(scenario: string, text: string) {
-    super(
-      `Scenario ${scenario} measured something that did not happen as it should: ${text}. Its figures are void.`,
-    );
+    super(`Scenario ${scenario} did not do the work that it measures: ${text}. Its figures are discarded.`);
   }
 }
 
-/** Fewer than this say nothing, however long one takes. */
+/** Fewer samples than this say nothing, however long one takes. */
 const SAMPLES_MIN = 3;
 const SAMPLES_DEFAULT = 30;
 
@@ -57,7 +55,7 @@ export class MeasuredRun implements BenchContext {
       if (result instanceof Promise) await result;
       const tookNs = Number(process.hrtime.bigint() - started);
       if (call >= 0) values.push(tookNs / perUnit);
-      // One breath between samples: sockets, timers and other threads of the scenario must get their turn.
+      // Yield between samples: sockets, timers and other threads of the scenario must get their turn.
       await sleep(0);
     }
     for (const value of values) this.sample(name, unit, value);
@@ -73,7 +71,7 @@ export class MeasuredRun implements BenchContext {
     this.progress(`${name}: repeated for ${this.params.seconds} s`);
     const timeMs = this.params.seconds * 1_000;
     const bench = new Bench({ time: timeMs, warmupTime: timeMs / 10, throws: true });
-    // The result is thrown away on purpose: tinybench would read an object's fields as overridden times.
+    // The result is discarded on purpose: tinybench would read an object's fields as overridden times.
     bench.add(name, () => {
       fn();
     });
@@ -108,7 +106,7 @@ export class MeasuredRun implements BenchContext {
   }
 
   check(condition: boolean, text: string): void {
-    if (!condition) throw new BenchmarkNotRealError(this.#scenario, `not so: ${text}`);
+    if (!condition) throw new BenchmarkNotRealError(this.#scenario, `expected that ${text}`);
   }
 
   gc(): void {
@@ -122,7 +120,7 @@ export class MeasuredRun implements BenchContext {
     return all;
   }
 
-  /** Times become nanoseconds, so that a ratio of milliseconds to microseconds is what it says. */
+  /** Converts times to nanoseconds, so that metrics in milliseconds and microseconds can be divided. */
   #comparable(figure: string | number): number {
     if (typeof figure === 'number') return figure;
     const metric = this.metrics()[figure];

@@ -1,6 +1,6 @@
 /**
- * What a list of samples says. Medians and 99th percentiles only: on a shared machine a mean is the sum of
- * other people's work.
+ * Summaries of samples. Medians and 99th percentiles only: on a shared machine a mean mostly measures the other
+ * processes.
  */
 
 export type Statistic = 'median' | 'p99';
@@ -22,7 +22,7 @@ export function summarize(unit: string, values: readonly number[]): Metric {
   return { unit, median: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), samples: sorted.length };
 }
 
-/** Between the two nearest ranks, so that the median of an even number of samples lies in their middle. */
+/** Interpolates between the two nearest ranks, so that the median of an even number of samples is their midpoint. */
 export function quantile(sorted: Float64Array, fraction: number): number {
   if (sorted.length === 0) return Number.NaN;
   const position = (sorted.length - 1) * fraction;

@@ -1,4 +1,4 @@
-/** Results as people read them: one block per scenario, every target with its word, met or missed. */
+/** Results for the terminal: one block per scenario, every target marked met or MISSED. */
 import type { Params, Scenario, ScenarioResult, TargetResult } from './harness.ts';
 
 /** The list that a bare `npm run bench` prints. */
@@ -27,12 +27,12 @@ export function renderResult(result: ScenarioResult, question: string, differsFr
   if (Object.keys(result.ratios).length > 0) lines.push('');
   for (const target of result.targets) lines.push(`  ${renderTarget(target)}`);
   if (result.targets.length > 0 && differsFromDefaults) {
-    lines.push('  (the targets are set for the scenario’s default parameters; these differ)');
+    lines.push('  (the targets are for the scenario’s default parameters; this run used others)');
   }
   return lines.join('\n');
 }
 
-/** The last lines: what was missed, by name, so that nobody has to scroll for it. */
+/** The last lines: every missed target by name, so that readers need not scroll for it. */
 export function renderSummary(chosenCount: number, results: readonly ScenarioResult[]): string {
   const targetCount = results.reduce((count, result) => count + result.targets.length, 0);
   const missed = results.flatMap((result) =>
@@ -78,7 +78,7 @@ export function renderTable(
   return [line(header), line(widths.map((width) => '─'.repeat(width))), ...rows.map(line)];
 }
 
-/** Three significant figures below a thousand, grouped digits above: nobody measures more here. */
+/** Three significant figures below a thousand, grouped digits above: the measurements are not more precise. */
 export function formatFigure(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   const size = Math.abs(value);

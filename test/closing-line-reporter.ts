@@ -1,6 +1,6 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Prints the one line that CI reads, last and alone: `N passed, N failed` (and `, N skipped` if any). */
+/** Prints the line that CI reads as the last line: `N passed, N failed` (and `, N skipped` if any). */
 export default class ClosingLineReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     let passed = 0;

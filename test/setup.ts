@@ -1,6 +1,6 @@
 /**
- * Property tests draw the same cases in every run, so that a red run is the change's doing and nobody's luck. Other
- * cases: FLOTILLA_PROPERTY_SEED=<any integer> npm test. A failure prints the seed and the path that replay it.
+ * Property tests draw the same cases in every run, so that a failure comes from the change and not from chance. For other
+ * cases set FLOTILLA_PROPERTY_SEED=<any integer>. A failure prints the seed and the path that replay it.
  */
 import fc from 'fast-check';
 

@@ -1,7 +1,7 @@
 /**
- * How the fleet moves: what a provider's next listing and the operators' next roll-ups would say. Every
- * step is one that the lifecycle allows, machines come back to where they were, and demand that grows in
- * one roll-up shrinks in another: after hours of churn the fleet is still the fleet.
+ * Churn: the changes that a provider's next listing and the operators' next roll-ups would report. Every step
+ * is one that the lifecycle allows, machines return to their first state, and demand that grows in one roll-up
+ * shrinks in another: after hours of churn the fleet has the same size and mix.
  */
 import { formatQuantity, isInKib, parseDemand } from '../../src/base/quantity.ts';
 import { Random } from '../../src/base/random.ts';
@@ -15,7 +15,7 @@ import { type Rollup, rowsOf } from '../../src/simulation/catalogue/rollup.ts';
 
 const S = MachineState;
 
-/** A machine with a cluster goes out of it and into it again; one without is given back and had again. */
+/** A machine with a cluster leaves it and returns; one without is deleted and created again. */
 const NEXT_WITH_CLUSTER: Readonly<Partial<Record<number, MachineState>>> = {
   [S.Configured]: S.Draining,
   [S.Draining]: S.Idle,
@@ -29,9 +29,9 @@ const NEXT_WITHOUT_CLUSTER: Readonly<Partial<Record<number, MachineState>>> = {
   [S.Creating]: S.Idle,
 };
 
-/** Spot machines that change mostly change their price; the others never do. */
+/** The share of changed spot machines that change their price; other machines never do. */
 const SPOT_PRICE_SHARE = 0.8;
-/** Of the small gangs that change: how many are replaced, not resized. */
+/** The share of changed small gangs that are replaced, not resized. */
 const NEW_JOB_SHARE = 0.7;
 
 interface SteadyRow {
@@ -47,7 +47,7 @@ interface ChangingDemand {
 export class FleetChurn {
   readonly #fleet: SteadyFleet;
   readonly #random: Random;
-  /** Only clusters whose demand was ever changed: the others are planned when asked for. */
+  /** Only clusters whose demand was ever changed; the demand of others is computed when it is read. */
   readonly #demands = new Map<number, ChangingDemand>();
   #jobNumber = 0;
 
@@ -56,7 +56,7 @@ export class FleetChurn {
     this.#random = new Random(seed);
   }
 
-  /** Moves this share of the machines, each once, and gives their new records. */
+  /** Changes this share of the machines, each once, and returns their new records. */
   churnMachines(fraction: number): Machine[] {
     return this.#pick(this.#fleet.machineCount, fraction).map((row) => {
       this.#step(row);
@@ -64,7 +64,7 @@ export class FleetChurn {
     });
   }
 
-  /** The same in few places: some clusters, each with changed roll-up rows and changed machines. */
+  /** The same concentrated on some clusters, each with changed roll-up rows and changed machines. */
   churnClusters(
     clusterFraction: number,
     rowFraction: number,
@@ -84,7 +84,7 @@ export class FleetChurn {
     return { rollups, machines };
   }
 
-  /** New roll-ups of this share of the clusters, in each of which this share of the rows is another. */
+  /** New roll-ups of this share of the clusters; in each, this share of the rows has changed. */
   churnRollups(clusterFraction: number, rowFraction: number): Rollup[] {
     return this.#pick(this.#fleet.clusterCount, clusterFraction).map((cluster) => {
       const demand = this.#demandOf(cluster);
@@ -109,7 +109,7 @@ export class FleetChurn {
   #step(row: number): void {
     const fleet = this.#fleet;
     if (fleet.capacityTypeAt(row) === CapacityType.Spot && this.#random.chance(SPOT_PRICE_SHARE)) {
-      // Around the list price, never compounding. At least a hundredth away from the last, so that it shows.
+      // Around the list price, never compounding. At least 1 % away from the last price, so that it is a change.
       const last = fleet.priceFactor[row]!;
       const next = 0.8 + this.#random.unit() * 0.4;
       fleet.priceFactor[row] = Math.abs(next - last) < 0.01 ? last + 0.02 : next;
@@ -120,8 +120,8 @@ export class FleetChurn {
   }
 
   /**
-   * Small gangs are jobs: mostly one ends and its like begins under a new name. Everything else grows or
-   * shrinks by a quarter, and returns to its steady size the next time.
+   * Small gangs are jobs: mostly one ends and an equal one begins under a new name. Other rows grow or shrink by
+   * a quarter, and return to their steady size with the next change.
    */
   #changed(row: RollupRow, steady: SteadyRow): RollupRow {
     if (steady.isSmall && this.#random.chance(NEW_JOB_SHARE)) {
@@ -135,7 +135,7 @@ export class FleetChurn {
   #pick(count: number, fraction: number): number[] {
     const wanted = fraction <= 0 ? 0 : Math.min(count, Math.max(1, Math.round(count * fraction)));
     const picked = new Set<number>();
-    // Drawing what stays out is cheaper when most are in.
+    // If most are picked, it is cheaper to draw the ones left out.
     const invert = wanted > count / 2;
     while (picked.size < (invert ? count - wanted : wanted)) picked.add(this.#random.below(count));
     if (!invert) return [...picked].sort((a, b) => a - b);
@@ -143,7 +143,7 @@ export class FleetChurn {
   }
 }
 
-/** In whole devices, cores and mebibytes, and never to nothing. */
+/** In whole devices, cores and mebibytes, and never to zero. */
 function resized(row: RollupRow, factor: number): Record<string, string> {
   const entries = Object.entries(row.aggregate).map(([name, text]) => {
     const step = isInKib(name) ? 1_024 : 1_000;

@@ -1,6 +1,6 @@
 /**
- * A fleet whose machines fail, heal and change their price, and whose clusters change their minds: the churn of
- * cycle-delta, and of the test that compares its decisions with those of an engine that starts afresh.
+ * A fleet whose machines fail, heal and change their price, and whose clusters change their demand: the churn of
+ * cycle-delta, and of the test that compares incremental decisions with decisions from scratch.
  */
 import { Random } from '../../src/base/random.ts';
 import { TypedFleet } from '../scenarios/cycle-steady.ts';
@@ -8,10 +8,10 @@ import { ClosedLoop } from './closed-loop.ts';
 import { CYCLE_MS } from './engine-fleet.ts';
 
 const MACHINES_CHANGED_MAX = 1_000;
-/** A fleet too small for a thousand changes has this share of it changed, so that it stays mostly in place. */
+/** In a small fleet at most this share changes instead of a thousand machines, so that most machines stay as they are. */
 const CHANGED_SHARE_MAX = 0.02;
 const ROLLUPS_CHANGED = 10;
-/** Of the rows of a changed roll-up: how many ask for another number of machines. */
+/** The share of rows of a changed roll-up that ask for another number of machines. */
 const ROWS_CHANGED_SHARE = 0.05;
 const CONFIGURED_PERCENT = 97;
 
@@ -38,7 +38,7 @@ export class ChurningFleet {
     this.fleet.decide();
   }
 
-  /** Does what was decided; then machines change by themselves until as many are another as shall be. */
+  /** Executes the last decision; then more machines change until the wanted number has changed. */
   changeMachines(): void {
     const { changes } = this.fleet.inventory;
     this.settle();
@@ -52,7 +52,7 @@ export class ChurningFleet {
     this.#loop.heal();
   }
 
-  /** Some clusters ask for one machine more or less in some rows, and come back to where they were in time. */
+  /** Some clusters ask for one machine more or less in some rows, and return to their first demand over time. */
   changeRollups(): void {
     const { fleet } = this;
     const clusters = new Set<number>();
@@ -75,7 +75,7 @@ export class ChurningFleet {
     return this.#random.chance(0.5) ? steady + 1 : Math.max(1, steady - 1);
   }
 
-  /** One cycle of which nobody keeps the time. */
+  /** One untimed cycle. */
   decide(): void {
     this.fleet.nowMs += CYCLE_MS;
     this.fleet.decide();

@@ -1,7 +1,7 @@
 /**
- * A fleet that lives: every action of a cycle is done by the next one, as by a provider that finishes at
- * once, and machines change by themselves: prices move, machines fail and heal. So deficits are what a cycle
- * brought and not what a benchmark never gave back.
+ * A closed loop: every action of a cycle is done before the next cycle, as by a provider that finishes at once, and
+ * machines change on their own: prices move, machines fail and heal. So a deficit comes from the last changes and not
+ * from actions that the benchmark never executed.
  */
 import { Random } from '../../src/base/random.ts';
 import { ActionKind } from '../../src/decision/actions.ts';
@@ -9,13 +9,13 @@ import { MachineState } from '../../src/machine/state.ts';
 import type { EngineFleet } from './engine-fleet.ts';
 
 const S = MachineState;
-/** Of the changed machines that serve a cluster: how many fail; the others are re-priced. */
+/** The share of changed Configured machines that fail; the others change their price. */
 const FAILING_SHARE = 0.05;
 
 export class ClosedLoop {
   readonly #fleet: EngineFleet;
   readonly #random: Random;
-  /** Machines that failed a cycle ago: their providers bring them back, empty. */
+  /** Machines that failed a cycle ago: their provider brings them back, unassigned. */
   #failed: number[] = [];
 
   constructor(fleet: EngineFleet, seed = 3) {
@@ -23,7 +23,7 @@ export class ClosedLoop {
     this.#random = new Random(seed);
   }
 
-  /** Does what the last cycle decided; returns how many actions that were. */
+  /** Executes the actions of the last cycle; returns their number. */
   execute(): number {
     const { engine, inventory, nowMs } = this.#fleet;
     const { clusters, fingerprints, groups } = inventory.tables;
@@ -53,7 +53,7 @@ export class ClosedLoop {
     return actions.count;
   }
 
-  /** Brings back what failed a cycle ago. */
+  /** Brings back the machines that failed a cycle ago. */
   heal(): void {
     const { inventory, nowMs } = this.#fleet;
     for (const slot of this.#failed) {
@@ -62,7 +62,7 @@ export class ClosedLoop {
     this.#failed = [];
   }
 
-  /** Changes this many machines, drawn evenly from `slots`: some of the Configured ones fail, the rest cost otherwise. */
+  /** Changes this many machines, drawn evenly from `slots`: some of the Configured ones fail, the rest change price. */
   change(slots: Uint32Array, count: number): void {
     const { inventory, nowMs } = this.#fleet;
     const { state, pricePerHourUsd } = inventory.columns;

@@ -29,10 +29,10 @@ export class EngineFleet {
     const groups = StringTable.create({ name: 'groups', entriesMax: 4 << 20, bytesMax: 256 << 20 });
     this.inventory = new Inventory({ vectors, clusters, fingerprints, groups, machinesMax });
     this.needs = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine: false });
-    this.engine = this.freshEngine();
+    this.engine = this.newEngine();
   }
 
-  freshEngine(): Engine {
+  newEngine(): Engine {
     return new Engine({
       inventory: this.inventory,
       needs: this.needs,
@@ -45,7 +45,7 @@ export class EngineFleet {
     this.inventory.insert(machine, 0, this.nowMs);
   }
 
-  /** What a listing says of a machine that is known. */
+  /** Applies a listed row of a known machine. */
   apply(machine: Machine): void {
     const { id, ...facts } = machine;
     this.inventory.apply(this.inventory.find(id), facts, this.nowMs, { force: true });

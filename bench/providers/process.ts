@@ -1,15 +1,12 @@
-/**
- * A simulated provider in a process of its own, as a provider is: what it costs shows in nobody's figures but by way of
- * the cores that it takes. Told by messages to move some prices, so that a listing has something to say.
- */
-import { type ChildProcess, fork } from 'node:child_process';
+/** A simulated provider with a realistic fleet. It changes prices on request, so that a listing has changes to report. */
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { Random } from '../../src/base/random.ts';
 import { CATALOGUES } from '../../src/simulation/catalogue/catalogue.ts';
 import { generateMachines } from '../../src/simulation/provider/generate.ts';
 import { SimulatedProvider } from '../../src/simulation/provider/provider.ts';
 import { serveProvider } from '../../src/simulation/provider/server.ts';
+import type { BenchContext } from '../harness.ts';
+import { ForkedProvider, forkProvider, servePlan } from './forked.ts';
 
 export interface ProviderPlan {
   readonly machineCount: number;
@@ -17,42 +14,29 @@ export interface ProviderPlan {
   readonly idleShare: number;
 }
 
-const ROLE = 'FLOTILLA_BENCH_PROVIDER';
 const SEED = 1;
 const MACHINES_PER_CLUSTER = 250;
 
-export class ProviderProcess {
-  readonly address: string;
-  readonly #child: ChildProcess;
-
-  private constructor(child: ChildProcess, address: string) {
-    this.#child = child;
-    this.address = address;
-  }
-
+export class ProviderProcess extends ForkedProvider {
   static async start(plan: ProviderPlan): Promise<ProviderProcess> {
-    const child = fork(fileURLToPath(import.meta.url), [], {
-      env: { ...process.env, [ROLE]: JSON.stringify(plan) },
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
-    process.once('exit', () => child.kill('SIGKILL')); // also when the scenario is cut short
-    const [address] = await once(child, 'message');
-    return new ProviderProcess(child, address as string);
+    return new ProviderProcess(...(await forkProvider(import.meta.url, plan)));
   }
 
-  /** Moves the prices of so many machines. */
+  /** The fleet of most scenarios: as many machines as the run has, 97 % of them bound. */
+  static startBound(context: BenchContext): Promise<ProviderProcess> {
+    const machineCount = context.params.machines;
+    context.progress(`a provider process with ${machineCount} machines`);
+    return ProviderProcess.start({ machineCount, configuredShare: 0.97, idleShare: 0.015 });
+  }
+
+  /** Changes the prices of this many machines. */
   async reprice(count: number): Promise<void> {
-    this.#child.send(count);
-    await once(this.#child, 'message');
-  }
-
-  async close(): Promise<void> {
-    this.#child.kill('SIGTERM');
-    if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, 'exit');
+    this.child.send(count);
+    await once(this.child, 'message');
   }
 }
 
-async function serve(plan: ProviderPlan): Promise<void> {
+async function serve(plan: ProviderPlan): Promise<string> {
   const provider = new SimulatedProvider({ settings: { seed: SEED } });
   const ids: string[] = [];
   const clusterCount = Math.max(1, Math.round(plan.machineCount / MACHINES_PER_CLUSTER));
@@ -65,7 +49,7 @@ async function serve(plan: ProviderPlan): Promise<void> {
   const { address } = await serveProvider(provider, '127.0.0.1:0');
   let next = 0;
   process.on('message', (count: number) => {
-    // Every so-many-th machine from where the last time ended: spread over the fleet, none twice.
+    // At even steps from where the last call ended: spread over the fleet, no machine twice.
     const step = Math.floor(ids.length / count);
     for (let left = count; left > 0; left--, next = (next + step) % ids.length) {
       provider.world.reprice(ids[next]!, 1 + random.unit());
@@ -73,9 +57,7 @@ async function serve(plan: ProviderPlan): Promise<void> {
     next = (next + 1) % ids.length;
     process.send!('done');
   });
-  process.on('disconnect', () => process.exit(0));
-  process.send!(address);
+  return address;
 }
 
-const plan = process.env[ROLE];
-if (plan !== undefined) await serve(JSON.parse(plan) as ProviderPlan);
+await servePlan(import.meta.url, serve);

@@ -1,6 +1,6 @@
 /**
  * A shard's reconcile without the rest of the shard: the inventory, a real pool with its threads, and the reconciler that
- * applies what listings say.
+ * applies listings.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { systemClock, systemScheduler, systemStopwatch } from '../../src/base/clock.ts';
@@ -23,7 +23,7 @@ const NS_PER_MS = 1e6;
 export interface MeasuredListing extends ListingReport {
   readonly timings: ListTimings;
   readonly wallMs: number;
-  /** Of the two only one is measured: watching the delay wakes the main thread a thousand times a second. */
+  /** A run measures only one of the two: watching the delay wakes the main thread a thousand times a second. */
   readonly mainMs: number | null;
   readonly delayMs: { readonly p99: number; readonly max: number } | null;
 }

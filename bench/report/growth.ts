@@ -1,4 +1,4 @@
-/** A scenario's figures at fleets of growing size: the curve, and the table that says the same in numbers. */
+/** A scenario's figures for fleets of growing size: the curve and the same figures as a table. */
 
 import { type Metric, NANOSECONDS, type TimeUnit } from '../statistics.ts';
 import { formatFigure } from '../terminal.ts';
@@ -56,7 +56,7 @@ export function growthCurve(records: readonly RunRecord[], imageFolder: string):
   };
 }
 
-/** Medians; p99 is in the sections of the scenarios. The last row says how much more the largest fleet costs. */
+/** Medians; p99 is in the sections of the scenarios. The last row compares the largest fleet with the smallest. */
 function growthTable(points: readonly RunRecord[], metrics: readonly string[]): string {
   const rows = points.map((record) => [
     record.params.machines.toLocaleString('en-US'),

@@ -1,6 +1,6 @@
 /**
- * The few figures that the README quotes, written into it from the same records as the page: a figure that was typed by
- * hand is wrong a month later.
+ * The few figures that the README quotes, written into it from the same records as the page: a figure typed by hand would
+ * be out of date a month later.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { ShardError } from '../../src/base/errors.ts';
@@ -13,9 +13,9 @@ interface Highlight {
   readonly text: string;
   readonly scenario: string;
   readonly metric: string;
-  /** Said after the figure: "naive twin: 120 ms". */
+  /** Shown after the figure: "naive twin: 120 ms". */
   readonly against?: readonly [text: string, metric: string];
-  /** Said after the figure, as so many times. */
+  /** Shown after the figure, as a factor. */
   readonly ratio?: readonly [text: string, name: string];
 }
 
@@ -29,7 +29,7 @@ const HIGHLIGHTS: readonly Highlight[] = [
   { text: 'a cycle after nothing changed, 776,000 needs', scenario: 'cycle-realistic', metric: 'quiet' },
   { text: 'the same, 1 % of the clusters changed', scenario: 'cycle-realistic', metric: 'clustered' },
   { text: 'the same, 1 % of all machines changed', scenario: 'cycle-realistic', metric: 'spread' },
-  { text: 'the same, everything decided anew', scenario: 'cycle-realistic', metric: 'full' },
+  { text: 'the same, decided from scratch', scenario: 'cycle-realistic', metric: 'full' },
   {
     text: 'ordered reads after 1,000 changes',
     scenario: 'inventory-snapshot',
@@ -91,7 +91,7 @@ export function renderHighlights(records: readonly RunRecord[], soak: SoakRecord
   ].join('\n\n');
 }
 
-/** A quotation without the load would claim more than was measured. */
+/** The figures mean little without the load. */
 function loadSentence(records: readonly RunRecord[]): string {
   const quoted = records.filter(({ isGrowth }) => !isGrowth);
   if (quoted.length === 0) return '';
@@ -105,12 +105,12 @@ function loadSentence(records: readonly RunRecord[]): string {
   );
 }
 
-/** Puts the block between its two marks; everything else of the file stays. */
+/** Replaces the text between the two marks; the rest of the file stays. */
 export function withHighlights(readme: string, block: string): string {
   const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
   if (begin < 0 || end < begin) {
     throw new NoPlaceForResultsError(
-      `README.md lacks the lines "${BEGIN}" and "${END}": the page was written, the README was left as it is.`,
+      `README.md lacks the lines "${BEGIN}" and "${END}". The page was written; the README was not changed. Add the two lines.`,
     );
   }
   return `${readme.slice(0, begin + BEGIN.length)}\n\n${block}\n\n${readme.slice(end)}`;

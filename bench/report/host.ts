@@ -1,7 +1,6 @@
 /**
- * What the figures were taken on, and who else was there. A figure from a shared machine means little without the load
- * beside it; and the load average alone cannot tell a scenario's own threads from strangers, so the CPU time of all
- * others is counted too.
+ * The machine that was measured on, and how busy it was. A figure from a shared machine means little without the load. The
+ * load average includes a scenario's own threads, so the CPU time of all other processes is counted too.
  */
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os';
@@ -18,13 +17,13 @@ export interface Load {
   /** Highest and lowest one-minute average that was seen. */
   readonly highest: number;
   readonly lowest: number;
-  /** Cores that processes other than the measured ones used on average; null where the system does not tell. */
+  /** Cores that other processes used on average; null where the system does not report it. */
   readonly otherCores: number | null;
 }
 
 const GIB = 2 ** 30;
 const SAMPLE_MS = 1_000;
-/** Linux counts in hundredths of a second, whatever its timer does. */
+/** Linux reports CPU time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
 
 export function describeHost(): Host {
@@ -37,7 +36,7 @@ export function describeHost(): Host {
   };
 }
 
-/** Watches from the moment it is made until `end`. Processes started and waited for meanwhile count as measured. */
+/** Watches from its construction until `end`. Child processes that ended meanwhile count as measured, not as others. */
 export class LoadWatch {
   readonly #timer: NodeJS.Timeout;
   readonly #startedMs = performance.now();
@@ -69,12 +68,12 @@ export class LoadWatch {
   }
 }
 
-/** CPU seconds of all processes but this one and those of its children that have ended. */
+/** CPU seconds of all processes except this one and its ended children. */
 function otherSeconds(): number | null {
   try {
     const all = readFileSync('/proc/stat', 'utf8').split('\n')[0]!.trim().split(/\s+/).slice(1).map(Number);
     const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = all;
-    // The name in brackets may hold anything; what follows the last bracket is numbers.
+    // The name in brackets may contain any character; only numbers follow the last bracket.
     const own = readFileSync('/proc/self/stat', 'utf8')
       .split(') ')
       .at(-1)!

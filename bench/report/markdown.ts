@@ -1,4 +1,4 @@
-/** Figures and tables as Markdown. A figure is written with its unit everywhere, so that a quotation can be looked up. */
+/** Figures and tables as Markdown. A figure always has its unit, so that a quoted figure can be searched for. */
 import { formatFigure } from '../terminal.ts';
 
 export function figure(value: number, unit: string): string {

@@ -1,6 +1,6 @@
 /**
- * docs/results.md and its plots, from what was measured and from nothing else: the same records give the same page, so
- * that a test can tell whether somebody wrote a figure by hand.
+ * docs/results.md and its plots, rendered from the stored records alone. The same records give the same page, so a test
+ * can detect a figure that was edited by hand.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -36,7 +36,7 @@ export function renderPage(records: readonly RunRecord[], soak: SoakRecord | nul
   }
   const parts = [
     '# Results',
-    'Written by `npm run bench -- --report` from the measurements in `bench/results`; do not edit. What the scenarios do is in [bench/README.md](../bench/README.md). Medians and 99th percentiles; with fewer than 100 samples the latter is nearly the longest.',
+    'Written by `npm run bench -- --report` from the measurements in `bench/results`; do not edit. [bench/README.md](../bench/README.md) explains the scenarios. The figures are medians and 99th percentiles; with fewer than 100 samples the latter is nearly the maximum.',
     hostSection(records),
     slowSection(records),
     targetsSection(whole),
@@ -45,7 +45,7 @@ export function renderPage(records: readonly RunRecord[], soak: SoakRecord | nul
       ? []
       : [
           '## Growth',
-          'Both axes are logarithmic: what is flat does not depend on the size of the fleet, what rises like the diagonal grows in proportion.',
+          'Both axes are logarithmic: a flat line does not depend on the size of the fleet, a diagonal line grows in proportion to it.',
           ...curves.map(({ markdown }) => markdown),
         ]),
     ...(soak === null ? [] : [soakSection(soak, IMAGE_FOLDER)]),
@@ -67,7 +67,7 @@ export async function writePage(pageFile: string, page: Page): Promise<void> {
 
 function hostSection(records: readonly RunRecord[]): string {
   const first = records[0];
-  if (first === undefined) return 'Nothing has been measured yet.';
+  if (first === undefined) return 'There are no measurements yet.';
   const starts = records.map(({ startedAt }) => startedAt).sort();
   const tookMinutes = records.reduce((sum, { tookSeconds }) => sum + tookSeconds, 0) / 60;
   const { host } = first;
@@ -83,8 +83,8 @@ function hostSection(records: readonly RunRecord[]): string {
     ['versions', [...new Set(records.map(({ version }) => version))].join(', ')],
     ['load average', loadRange(records)],
     [
-      'to measure it all again',
-      '`npm run bench -- --all --report`; the command of each figure stands with it',
+      'to repeat all measurements',
+      '`npm run bench -- --all --report`; the command of each scenario stands with its figures',
     ],
   ];
   return ['## The machine', table(['', ''], rows, 'll'), ...loadWarning(records)].join('\n\n');
@@ -98,7 +98,7 @@ function loadRange(records: readonly RunRecord[]): string {
   return `${lowest.toFixed(1)} to ${highest.toFixed(1)}, the scenarios included${most}`;
 }
 
-/** The load counts the scenario's own threads and processes; what others took is said beside it. */
+/** The load includes the scenario's own threads and processes; the share of others is shown beside it. */
 function loadWarning(records: readonly RunRecord[]): string[] {
   const busy = records.filter(({ load, host }) => load.highest > host.cores);
   if (busy.length === 0) return [];
@@ -107,6 +107,6 @@ function loadWarning(records: readonly RunRecord[]): string[] {
       `${scenario}${isGrowth ? ` at ${formatFigure(params.machines)}` : ''} (${load.highest.toFixed(1)})`,
   );
   return [
-    `> **Busy machine.** The load average was above the number of cores during ${busy.length} of ${records.length} measurements: their times are longer than those of a quiet machine, tails above all, and a target that is missed here may be met there. ${names.join(', ')}.`,
+    `> **Busy machine.** The load average was above the number of cores during ${busy.length} of ${records.length} measurements. Their times, and above all their tails, are longer than on a quiet machine, which may meet targets that are missed here. ${names.join(', ')}.`,
   ];
 }

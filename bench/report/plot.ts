@@ -1,6 +1,6 @@
 /**
- * Line plots as SVG text. Written here because a plot is forty lines of markup and a charting library is a megabyte; drawn
- * for light and dark pages alike, by a media query, on a ground that shows through.
+ * Line plots as SVG text. Written here because a plot is forty lines of markup and a charting library is a megabyte. A media
+ * query and a transparent background make them fit light and dark pages.
  */
 import { type ScaleKind, scaleOf } from './scale.ts';
 
@@ -10,14 +10,14 @@ export interface Series {
 }
 
 export interface Plot {
-  /** Said to those who cannot see it, too. */
+  /** Also the label for screen readers. */
   readonly title: string;
   readonly xLabel: string;
   readonly yLabel: string;
   readonly xScale: ScaleKind;
   readonly yScale: ScaleKind;
   readonly series: readonly Series[];
-  /** Points are worth a mark where there are few; a line of hundreds is drawn alone. */
+  /** A few points get marks; a line of hundreds is drawn without. */
   readonly hasMarks: boolean;
   formatX(value: number): string;
   formatY(value: number): string;
@@ -31,7 +31,7 @@ const TOP = 56;
 const BOTTOM = 48;
 const LEGEND_LETTER = 6.6;
 const LEGEND_SWATCH = 34;
-/** As many as have a colour that differs from the others on both grounds. */
+/** There are this many colours that can be told apart on light and dark pages. */
 export const SERIES_MAX = 6;
 
 const STYLE = `

@@ -1,6 +1,6 @@
 /**
- * One measurement as it is kept: a file for each, so that a run that was cut short is taken up again and the page can be
- * written anew without measuring. A record holds all that the page says of it; scenarios may have changed since.
+ * One stored measurement: a file for each, so that a run that was cut short can resume and the page can be written again
+ * without measuring. A record holds everything that the page shows, because the scenario may have changed since.
  */
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,9 +17,9 @@ export interface RunRecord {
   readonly scenario: string;
   readonly question: string;
   readonly params: Params;
-  /** Whether these are the parameters that the targets are set for. */
+  /** Whether the targets are for these parameters. */
   readonly isDefault: boolean;
-  /** A point of a growth curve, or the scenario itself. */
+  /** A point of a growth curve, not the scenario itself. */
   readonly isGrowth: boolean;
   readonly growth: Growth | null;
   readonly command: string;
@@ -44,7 +44,7 @@ export function recordName(scenario: string, machines: number, isGrowth: boolean
   return `${scenario}${isGrowth ? `.growth-${machines}` : ''}${SUFFIX}`;
 }
 
-/** Renamed into place: a run that is cut short leaves whole records only. */
+/** Written to a temporary name and renamed, so that a run that is cut short leaves no partial record. */
 export async function writeRecord(folder: string, record: RunRecord): Promise<void> {
   const name = recordName(record.scenario, record.params.machines, record.isGrowth);
   await writeGenerated(folder, name, record);
@@ -57,7 +57,7 @@ export async function writeGenerated(folder: string, name: string, content: unkn
   await rename(`${file}.part`, file);
 }
 
-/** All records of the folder, by scenario and size; what is not a record (a soak's, say) is left out. */
+/** All records of the folder, by scenario and size; other files (a soak's, for example) are left out. */
 export async function readRecords(folder: string): Promise<RunRecord[]> {
   const files = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
@@ -82,7 +82,7 @@ export async function readGenerated<T>(folder: string, name: string): Promise<T 
     return JSON.parse(text) as T;
   } catch (error) {
     throw new UnreadableRecordError(
-      `${file} is not JSON (${(error as Error).message}). No page was written; remove the file and measure again.`,
+      `${file} is not JSON (${(error as Error).message}). The page was not written. Remove the file and measure again.`,
     );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Measures for the page: each scenario once, then the sizes of its growth curve, each in a process of its own with a
- * limit of time. Whatever happens to one is written down, and the next one runs.
+ * Measures for the page: each scenario once, then the sizes of its growth curve, each in a process of its own with a time
+ * limit. The outcome of each is stored, also a failure, and the next one runs.
  */
 import { paramsOf } from '../arguments.ts';
 import { GROWTH_MACHINES, type Params, type Scenario } from '../harness.ts';
@@ -24,12 +24,12 @@ export interface RunOptions {
   say(line: string): void;
 }
 
-/** No measurement of the page goes on for longer, but for worlds that are watched: thirty of them have to fit into half an hour. */
+/** Maximum for a measurement of the page, except for watched scenarios: thirty of them must fit into half an hour. */
 const SECONDS_MAX = 10;
-/** The same for a point of a curve, of which there are six. */
+/** The same for one of the six points of a curve. */
 const GROWTH_SECONDS_MAX = 3;
 
-/** What there is to measure, growth last: it is the part that can best be missed. */
+/** All measurements, growth last: it matters least if the run is cut short. */
 export function planMeasurements(scenarios: readonly Scenario[], overrides: Partial<Params>): Measurement[] {
   const plans: Measurement[] = [];
   for (const scenario of scenarios) {
@@ -43,7 +43,7 @@ export function planMeasurements(scenarios: readonly Scenario[], overrides: Part
       isGrowth: false,
     });
   }
-  // Small fleets first: a run that is cut short has the beginning of every curve.
+  // Small fleets first: a run that is cut short still has the beginning of every curve.
   const growing = plans.filter(({ scenario }) => scenario.growth !== undefined);
   for (const machines of GROWTH_MACHINES) {
     for (const { scenario, params, isDefault } of growing) {
@@ -126,7 +126,7 @@ async function runOne(plan: Measurement, options: RunOptions): Promise<RunRecord
   };
 }
 
-/** What gives this figure again. */
+/** The command that repeats this measurement. */
 function commandOf({ scenario, params, isDefault }: Measurement): string {
   const size = isDefault ? [] : ['--machines', `${params.machines}`];
   const needs = isDefault || params.needs === 0 ? [] : ['--needs', `${params.needs}`];

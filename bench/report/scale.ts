@@ -1,4 +1,4 @@
-/** Axes of a plot: where a value lies between 0 and 1, and at which round values the grid has lines. */
+/** Axes of a plot: map a value to 0 … 1 and choose the round values of the grid lines. */
 
 export type ScaleKind = 'linear' | 'log';
 
@@ -16,7 +16,7 @@ export function scaleOf(kind: ScaleKind, values: readonly number[]): Scale {
   return kind === 'log' ? logScale(values) : linearScale(values);
 }
 
-/** From zero: a plot that begins elsewhere makes noise look like growth. */
+/** Begins at zero: a plot that begins elsewhere makes noise look like growth. */
 function linearScale(values: readonly number[]): Scale {
   const highest = Math.max(0, ...values) || 1;
   const step = roundStep(highest / TICKS_WANTED);
@@ -26,7 +26,7 @@ function linearScale(values: readonly number[]): Scale {
   return { ticks, at: (value) => value / end };
 }
 
-/** Nothing at or below zero has a place; callers leave such points out. */
+/** Values at or below zero have no place on it; callers leave such points out. */
 function logScale(values: readonly number[]): Scale {
   const positive = values.filter((value) => value > 0);
   const low = positive.length === 0 ? 1 : Math.min(...positive);
@@ -50,7 +50,7 @@ function roundStep(step: number): number {
   return factor * power;
 }
 
-/** 0.30000000000000004 is no label. */
+/** So that a label is 0.3, not 0.30000000000000004. */
 function roundTo(value: number): number {
   return Number(value.toPrecision(12));
 }

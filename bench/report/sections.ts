@@ -1,4 +1,4 @@
-/** The parts of the page that are about scenarios: targets, what is slow, comparisons with naive twins, every figure. */
+/** The parts of the page about scenarios: targets, slow spots, comparisons with naive twins, every figure. */
 import type { ScenarioResult, TargetResult } from '../harness.ts';
 import { NANOSECONDS, type TimeUnit } from '../statistics.ts';
 import { formatFigure } from '../terminal.ts';
@@ -6,7 +6,7 @@ import { figure, table } from './markdown.ts';
 import type { RunRecord } from './record.ts';
 
 const SLOWEST_COUNT = 12;
-/** Shorter than this is nobody's wait. */
+/** Shorter times are not listed as slow. */
 const SLOW_MS = 50;
 
 export function measuredOf(records: readonly RunRecord[]): { record: RunRecord; result: ScenarioResult }[] {
@@ -15,7 +15,7 @@ export function measuredOf(records: readonly RunRecord[]): { record: RunRecord; 
   );
 }
 
-/** Missed ones first: nobody has to look for them. */
+/** Missed targets come first. */
 export function targetsSection(records: readonly RunRecord[]): string {
   const all = measuredOf(records).flatMap(({ record, result }) =>
     result.targets.map((target) => ({ record, target })),
@@ -36,11 +36,13 @@ export function targetsSection(records: readonly RunRecord[]): string {
     table(['', 'scenario', 'target', 'measured', 'limit'], rows, 'lllrr'),
     ...(notDefault.length === 0
       ? []
-      : [`Targets are set for default sizes; these were measured at others: ${notDefault.join(', ')}.`]),
+      : [
+          `Targets are for default sizes; these scenarios were measured at others: ${notDefault.join(', ')}.`,
+        ]),
   ].join('\n\n');
 }
 
-/** A result does not say which figure a target judged; the one that equals it does. */
+/** A result does not name the metric of a target: finds the metric with the measured value. */
 function unitOf(record: RunRecord, target: TargetResult): string {
   if (record.outcome.kind !== 'measured') return '';
   const { metrics, ratios } = record.outcome.result;
@@ -51,7 +53,7 @@ function unitOf(record: RunRecord, target: TargetResult): string {
   return metric === undefined ? '' : ` ${metric.unit === 'us' ? 'µs' : metric.unit}`;
 }
 
-/** What went wrong, and what takes longest, without excuses. */
+/** Failures, missed targets and the longest times. */
 export function slowSection(records: readonly RunRecord[]): string {
   const missed = measuredOf(records.filter(({ isGrowth }) => !isGrowth)).flatMap(({ record, result }) =>
     result.targets
@@ -106,7 +108,7 @@ export function ratiosSection(records: readonly RunRecord[]): string {
   );
   return [
     '## Ratios',
-    'Medians of one process: against the naive twin that does the same with plain objects, against a generated decoder, or against a fleet of half the size.',
+    'Ratios of medians from one process: against the naive twin that does the same with plain objects, against a generated decoder, or against a fleet of half the size.',
     table(['scenario', 'ratio', ''], rows, 'llr'),
   ].join('\n\n');
 }

@@ -1,4 +1,4 @@
-/** Which code was measured: the commit where there is one; a copy without its history has only its version. */
+/** The measured code: the commit, or the package version in a copy without history. */
 import { execFileSync } from 'node:child_process';
 import { versionOf } from '../../src/cli/version.ts';
 

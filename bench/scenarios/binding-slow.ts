@@ -1,6 +1,6 @@
 /**
- * Question: how many machines become nodes in a second when the provider is slow? As `binding`, but 7 % of the machines are yet
- * to be bound, and each call takes 3 s on average and 7 s at the 99th percentile: 256 at a time are at most 85 a second.
+ * Question: how many machines become nodes in a second when the provider is slow? As `binding`, but 7 % of the machines are not
+ * bound yet, and each call takes 3 s on average and 7 s at the 99th percentile: with 256 in flight, at most 85 a second.
  */
 import type { Scenario } from '../harness.ts';
 import { watchBindings } from '../soak/watch.ts';

@@ -1,10 +1,11 @@
 /**
  * Question: how long is it from a need to a node, and does the shard's main thread stay free meanwhile? `flotilla provider`,
- * `shard` and `operators` as processes of their own over gRPC on loopback; 2,000 clusters of 388 needs, each with a session and
- * a roll-up every ten seconds, in which 1 % of the rows differ. Operations finish 100 ms after their ack (X13). As the
- * operators see it, from the roll-up that asked to the node that is Configured. Listings are incremental: full ones, 450 MB every
- * ten seconds, are more than two cores can do beside all this. Watched for four minutes: what piles up shows later than in the first
- * one. After five or six the cheapest zone is full (needs that any zone serves go there), and what is measured is the wait for machines.
+ * `shard` and `operators` run as processes over gRPC on loopback: 2,000 clusters of 388 needs, each with a session and a
+ * roll-up every ten seconds in which 1 % of the rows differ. Operations finish 100 ms after their ack; follow-up reads find
+ * out (X13). The operators measure from the roll-up that asks to the Configured node. Listings are incremental: full ones,
+ * 450 MB every ten seconds, are more than two cores can do beside the rest. The scenario runs for four minutes, because a
+ * queue that grows shows only after the first. After five or six minutes the cheapest zone is full (needs that any zone
+ * serves go there), and the figure would be the wait for machines.
  */
 import type { Scenario } from '../harness.ts';
 import { watchBindings } from '../soak/watch.ts';

@@ -1,6 +1,6 @@
 /**
- * Question: what does it cost to make up the fleet that the other scenarios measure on? Seed 1. It bounds
- * how long a benchmark prepares, and shows that the records are cheap enough to feed a listing.
+ * Question: what does it cost to generate the fleet that the other scenarios use? Seed 1. It bounds the time
+ * that a benchmark prepares, and shows that the records are cheap enough to feed a listing.
  */
 import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import type { Scenario } from '../harness.ts';

@@ -1,9 +1,9 @@
 /**
- * Question: how long is it from an empty shard to the first decision on the whole fleet? `flotilla shard` as a process of its own
- * each time, in which nothing is compiled yet, with an empty data directory and the settings of its memory that it is shipped with;
- * the provider is another process, over gRPC on loopback, with 97 % of its machines bound. From the line with which the shard says
- * that it serves, when it knows of no machine, to the end of the first cycle that is not held back (C2), by its own log. What Node
- * and the modules take before is shown as well, and with it the time from the call.
+ * Question: how long is it from an empty shard to the first decision on the whole fleet? Each start is a new `flotilla shard`
+ * process, with no compiled code, an empty data directory and the memory settings that it is shipped with. The provider is
+ * another process, over gRPC on loopback, with 97 % of its machines bound. The time runs from the line that says the shard
+ * serves, when it knows no machine, to the end of the first cycle that decides (C2: cycles skip the decision until the first
+ * listing is complete), by the shard's own log. The time that Node and the modules take before is shown as well.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,13 +23,7 @@ export const scenario: Scenario = {
   defaults: { machines: 500_000, seconds: 60 },
   targets: [{ name: 'to the first decision', metric: 'cold start', limit: 5, direction: 'below' }],
   async run(context) {
-    const { machines } = context.params;
-    context.progress(`a provider process with ${machines} machines`);
-    const provider = await ProviderProcess.start({
-      machineCount: machines,
-      configuredShare: 0.97,
-      idleShare: 0.015,
-    });
+    const provider = await ProviderProcess.startBound(context);
     try {
       for (let start = 1; start <= STARTS; start++) {
         context.progress(`start ${start} of ${STARTS}`);
@@ -49,7 +43,7 @@ interface LogLine {
 
 async function coldStart(context: BenchContext, provider: string): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'flotilla-cold-start-'));
-  const heard = new Events();
+  const events = new Events();
   const calledMs = performance.now();
   const shard = new Child(
     'shard',
@@ -57,13 +51,13 @@ async function coldStart(context: BenchContext, provider: string): Promise<void>
       ...['--provider-addr', `bench=${provider}`, '--data-dir', dataDir, '--log-level', 'debug'],
       ...['--listen', '127.0.0.1:0', '--metrics-addr', '127.0.0.1:0', '--local-bootstrap'],
     ],
-    { onLogLine: (line) => heard.note(line) },
+    { onLogLine: (line) => events.note(line) },
   );
   try {
     const http = (await shard.ready()).split(' http ')[1]!;
     const servesMs = performance.now();
-    const listing = await heard.first('listing');
-    const cycle = await heard.first('cycle');
+    const listing = await events.first('listing');
+    const cycle = await events.first('cycle');
     context.sample('cold start', 's', (cycle.atMs - servesMs) / 1_000);
     context.sample('until listed', 's', (listing.atMs - servesMs) / 1_000);
     context.sample('from the call until it serves', 's', (servesMs - calledMs) / 1_000);
@@ -72,44 +66,44 @@ async function coldStart(context: BenchContext, provider: string): Promise<void>
     const metrics = await scrape(http);
     context.sample('cpu of all threads', 's', metrics.get('process_cpu_seconds_total')!);
     context.check(listing.line.machines === context.params.machines, 'every machine was listed');
-    context.check(!heard.has('actions_held_back'), 'the cycle was not held back');
+    context.check(!events.has('actions_held_back'), 'the cycle was not held back');
   } finally {
     await shard.stop(STOP_GRACE_MS);
     rmSync(dataDir, { recursive: true, force: true });
   }
 }
 
-interface Heard {
+interface FirstLine {
   readonly line: LogLine;
   readonly atMs: number;
 }
 
-/** The first line of each event, and when it came. */
+/** The first line of each event, and its time. */
 class Events {
-  readonly #first = new Map<string, Heard>();
-  readonly #waiting = new Map<string, (heard: Heard) => void>();
+  readonly #first = new Map<string, FirstLine>();
+  readonly #waiting = new Map<string, (first: FirstLine) => void>();
 
   note(text: string): void {
     if (!text.startsWith('{')) return;
     const line = JSON.parse(text) as LogLine;
     if (this.#first.has(line.event)) return;
-    const heard = { line, atMs: performance.now() };
-    this.#first.set(line.event, heard);
-    this.#waiting.get(line.event)?.(heard);
+    const first = { line, atMs: performance.now() };
+    this.#first.set(line.event, first);
+    this.#waiting.get(line.event)?.(first);
   }
 
   has(event: string): boolean {
     return this.#first.has(event);
   }
 
-  first(event: string): Promise<Heard> {
+  first(event: string): Promise<FirstLine> {
     return new Promise((resolve, reject) => {
       const known = this.#first.get(event);
       if (known !== undefined) return resolve(known);
       const timer = setTimeout(() => reject(new Error(`no ${event} in ${START_MS_MAX} ms`)), START_MS_MAX);
-      this.#waiting.set(event, (heard) => {
+      this.#waiting.set(event, (first) => {
         clearTimeout(timer);
-        resolve(heard);
+        resolve(first);
       });
     });
   }

@@ -1,11 +1,11 @@
 // Question: what does a cycle cost when 1,000 of 500,000 machines changed and 10 of 50 clusters sent a changed roll-up?
-// And does that depend on how many machines there are? Seed 1. Everything that a cycle decides is done before the next
-// one (closed-loop.ts), untimed; only `decide` is timed.
+// And does that depend on the size of the fleet? Seed 1. Every action of a cycle is done before the next cycle
+// (closed-loop.ts), untimed; only `decide` is timed.
 //
-// The second answer is a ratio of medians, taken in one process over three fleets that have the same churn in turn, so
-// that whatever else runs on the machine slows all of them: the fleet itself; half the machines in half the clusters;
-// and half the machines in the same clusters, each need holding half as many. Clusters have the same number of needs
-// in all three, because a changed roll-up is to be the same change.
+// The second answer is a ratio of medians. One process measures three fleets with the same churn in turn, so that other
+// load on the machine slows all of them: the fleet itself; half the machines in half the clusters; and half the machines
+// in the same clusters, with half as many per need. Clusters have the same number of needs in all three, so that a
+// changed roll-up is the same amount of change.
 import { ChurningFleet } from '../catalogue/churning-fleet.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
 import { timeCycle, timeQuietCycles } from './cycle-steady.ts';
@@ -14,9 +14,9 @@ const WARMUPS = 6;
 const CYCLES = 30;
 const PART_CYCLES = 10;
 const LARGE_NEED_CYCLES = 4;
-/** 48,500 needs are those of 50 clusters. */
+/** 48,500 needs in 50 clusters. */
 const NEEDS_PER_CLUSTER = 970;
-/** Ten machines hold a need; here a thousand do, and each that changes makes the whole need be walked. */
+/** Needs of a thousand machines instead of ten: each change makes the engine scan the whole need. */
 const LARGE_NEED_FACTOR = 100;
 
 function timeDelta(context: BenchContext, name: string, churning: ChurningFleet): void {
@@ -32,11 +32,14 @@ function timeDelta(context: BenchContext, name: string, churning: ChurningFleet)
   context.sample(`${name}: needs with a deficit`, 'needs', unmetNeeds);
   context.sample(`${name}: actions`, 'actions', fleet.engine.actions.count);
   context.check(changedMachines + changedClusters > 0, `${name}: something changed`);
-  context.check(changedMachines <= machinesChanged * 2, `${name}: what one cycle decides stays small`);
-  context.check(evaluatedNeeds > 0 && fleet.engine.actions.count > 0, `${name}: something was decided anew`);
+  context.check(changedMachines <= machinesChanged * 2, `${name}: one cycle decides little`);
+  context.check(
+    evaluatedNeeds > 0 && fleet.engine.actions.count > 0,
+    `${name}: the cycle evaluated needs and decided actions`,
+  );
 }
 
-/** The fleet comes to rest when nothing changes it any more. */
+/** Without further changes the fleet settles. */
 function rest(context: BenchContext, churning: ChurningFleet): void {
   let actions = -1;
   for (let cycle = 0; cycle < 10 && actions !== 0; cycle++) {
@@ -44,8 +47,8 @@ function rest(context: BenchContext, churning: ChurningFleet): void {
     churning.decide();
     actions = churning.fleet.engine.actions.count;
   }
-  context.check(actions === 0, 'a fleet that is left alone comes to rest');
-  context.check(churning.fleet.engine.shortfalls.length === 0, 'and nobody misses anything');
+  context.check(actions === 0, 'the fleet settles when nothing changes');
+  context.check(churning.fleet.engine.shortfalls.length === 0, 'no need has a shortfall');
 }
 
 export const scenario: Scenario = {
@@ -94,7 +97,7 @@ export const scenario: Scenario = {
         if (cycle < 0) churning.decide();
         else {
           const isExact = churning.fleet.inventory.changes.count === churning.machinesChanged;
-          context.check(isExact, `${name}: exactly so many machines changed`);
+          context.check(isExact, `${name}: exactly the planned machines changed`);
           timeDelta(context, name, churning);
         }
       }

@@ -1,6 +1,6 @@
-// Question: what does a decision cost on a realistic fleet, all of it, and when 1 % of it changed? Seed 1; fleet
+// Question: what does a decision cost on a realistic fleet, from scratch and when 1 % of the fleet changed? Seed 1; fleet
 // and roll-ups are built untimed; ids are ranked at load, as a shard does when it applies its first listing. Between
-// two cycles everything that was decided is done (closed-loop.ts), untimed; only `decide` is timed.
+// two cycles every action is executed (closed-loop.ts), untimed; only `decide` is timed.
 
 import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import { FleetChurn } from '../catalogue/churn.ts';
@@ -29,7 +29,7 @@ async function timeCycles(
   context.sample(`${name}: machines changed`, 'machines', changed);
   context.sample(`${name}: needs walked`, 'needs', evaluated);
   context.sample(`${name}: needs with a deficit`, 'needs', unmet);
-  context.check(evaluated > 0 && changed > 0, `${name}: something was decided anew`);
+  context.check(evaluated > 0 && changed > 0, `${name}: the cycle evaluated changed needs`);
 }
 
 export const scenario: Scenario = {
@@ -63,20 +63,20 @@ export const scenario: Scenario = {
     context.sample('id ranks at load', 'ms', performance.now() - started);
     context.sample('needs', 'needs', fleet.needs.count);
 
-    let engine = fleet.freshEngine();
+    let engine = fleet.newEngine();
     const full = await context.time(
       'full',
       'ms',
       () => {
         const { changedMachines } = fleet.decide(engine, true);
-        context.check(changedMachines === machineCount, 'every machine was looked at');
+        context.check(changedMachines === machineCount, 'every machine was evaluated');
       },
       {
         samples: 3,
         warmups: 2,
         before: () => {
           engine.close();
-          engine = fleet.freshEngine();
+          engine = fleet.newEngine();
           context.gc();
         },
       },

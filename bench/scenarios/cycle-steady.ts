@@ -1,6 +1,6 @@
-// Question: what does a shard's first decision cost, when 500,000 Idle machines wait for 50,000 needs? And the cycles
-// after it: when all that it decided is done, and when nothing changed. Every sample is a fleet of its own: built and
-// loaded untimed, ids ranked at load as a shard does when it applies its first listing; only `decide` is timed.
+// Question: what does a shard's first decision cost, with 500,000 Idle machines and 50,000 needs? And the cycles after it:
+// when all its actions are done, and when nothing changed. Every sample is a new fleet, built and loaded untimed, with ids
+// ranked at load as a shard does when it applies its first listing; only `decide` is timed.
 
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import type { Machine } from '../../src/machine/machine.ts';
@@ -31,27 +31,27 @@ const CLUSTERS = 50;
 export const NEEDS = 50_000;
 const PRIORITY_LOWEST = 1_000;
 const PRIORITY_HIGHEST = 10_000;
-/** Buckets $1 to $128, each penalty on its own. */
+/** Buckets $1 to $128, drawn independently for each penalty. */
 const PENALTY_LOWEST = 3;
 const PENALTIES = 8;
 
 export interface TypedFleetPlan {
-  /** Unless given: as many as the needs ask for. */
+  /** Default: as many as the needs ask for. */
   readonly machines?: number;
   readonly needs: number;
   readonly clusters?: number;
-  /** What each need asks for; machines beyond that are Idle. */
+  /** Machines that each need asks for; machines beyond that are Idle. */
   readonly machinesPerNeed: number;
-  /** Whether the needs have their machines already: Configured and assigned. Else all are Idle. */
+  /** Whether the needs have their machines already, Configured and assigned; else all machines are Idle. */
   readonly isBound: boolean;
-  /** Whether ids follow the listing, as where a provider numbers its machines; else they follow nothing. */
+  /** Whether ids are in the order of the listing, as when a provider numbers its machines; else they are scattered. */
   readonly isNumbered?: boolean;
 }
 
 /**
- * A fleet in which five machine types are all that matters: every need asks for one type, in any of three zones, with a
- * priority of its own from 1,000 to 10,000. All machines are reserved: none is released for having been Idle, so an
- * hour of cycles finds the same fleet.
+ * A fleet of five machine types: every need asks for one type, in any of three zones, with a priority of its own from 1,000
+ * to 10,000. All machines are reserved, so the shard releases none that has been Idle: an hour of cycles finds the same
+ * fleet.
  */
 export class TypedFleet extends EngineFleet {
   readonly plan: TypedFleetPlan;
@@ -83,7 +83,7 @@ export class TypedFleet extends EngineFleet {
     return TYPES.length;
   }
 
-  /** Sends the cluster's roll-up: its steady rows, as far as `change` leaves them, and `more`. */
+  /** Sends the cluster's roll-up: its steady rows after `change`, and `more`. */
   ask(
     cluster: number,
     change: (need: number) => number = () => this.plan.machinesPerNeed,
@@ -116,7 +116,7 @@ export class TypedFleet extends EngineFleet {
     return PRIORITY_LOWEST + Math.round(step * need);
   }
 
-  /** Neighbours in the listing belong to different clusters, as they do where one provider serves many. */
+  /** Neighbours in the listing belong to different clusters, as when one provider serves many. */
   #machine(index: number): Machine {
     const { isBound } = this.plan;
     const place = index % this.needCount;
@@ -171,8 +171,8 @@ function scatteredId(index: number): string {
 }
 
 /**
- * One cycle, ten seconds after the last: the time of `decide` alone, by the clock and in CPU time of the process (which
- * other processes do not lengthen, and the runtime's own threads do), and of each phase.
+ * One cycle, ten seconds after the last: the time of `decide` alone and of each phase, by the clock and in CPU time of the
+ * process (which includes the runtime's own threads, but not other processes).
  */
 export function timeCycle(
   context: BenchContext,
@@ -193,7 +193,14 @@ export function timeCycle(
 
 const QUIET_CYCLES = 10;
 
-/** Cycles in which nothing changed; they must decide nothing but what `actions` were decided before. */
+/** Checks that the next cycle, untimed, has every need satisfied and no action. */
+export function checkSettled(context: BenchContext, fleet: EngineFleet, text: string): void {
+  fleet.nowMs += CYCLE_MS;
+  const { unmetNeeds } = fleet.decide();
+  context.check(unmetNeeds === 0 && fleet.engine.actions.count === 0, text);
+}
+
+/** Cycles in which nothing changed; they must decide the same number of `actions` as before. */
 export function timeQuietCycles(context: BenchContext, name: string, fleet: EngineFleet, actions = 0): void {
   context.gc();
   for (let cycle = 0; cycle < QUIET_CYCLES; cycle++) {
@@ -203,17 +210,17 @@ export function timeQuietCycles(context: BenchContext, name: string, fleet: Engi
   }
 }
 
-/** Of the machines that the fleet has: how many its needs ask for. */
+/** The share of the fleet's machines that its needs ask for. */
 const WANTED_SHARE = 0.7;
 
-/** The fleets, one after the other: what their first cycle is called, and whether their ids follow the listing. */
+/** The fleets in order: the name of their first cycle, and whether their ids are in the order of the listing. */
 const FLEETS = [
-  // A shard decides for the first time once, with code that has never run: shown apart.
+  // A shard's very first decision runs code that is not compiled yet: shown apart.
   ['first, code not compiled', true],
   ['first', true],
   ['first', true],
   ['first', true],
-  // Lists in order of ids are then in no order of memory.
+  // With scattered ids, lists in order of ids jump through memory.
   ['first, ids scattered', false],
   ['first, ids scattered', false],
 ] as const;
@@ -245,7 +252,7 @@ export const scenario: Scenario = {
       context.gc();
       const first = timeCycle(context, name, fleet);
       context.sample(`${name}: per need`, 'us', (first.ms * 1_000) / fleet.needCount);
-      context.check(first.changedMachines === machines, 'every machine was looked at');
+      context.check(first.changedMachines === machines, 'every machine was evaluated');
       context.check(first.unmetNeeds === fleet.needCount, 'no need had a machine before');
       const decided = fleet.engine.actions.count;
       context.check(decided === fleet.wantedMachines, 'every need was given all its machines');
@@ -255,7 +262,7 @@ export const scenario: Scenario = {
       const nextName = isNumbered ? 'all bound' : 'all bound, ids scattered';
       const bound = timeCycle(context, nextName, fleet);
       context.sample(`${nextName}: per need`, 'us', (bound.ms * 1_000) / fleet.needCount);
-      context.check(bound.changedMachines === decided, 'what was decided was done');
+      context.check(bound.changedMachines === decided, 'every action was executed');
       context.check(bound.unmetNeeds === 0 && fleet.engine.actions.count === 0, 'nothing is left to do');
       timeQuietCycles(context, 'nothing changed', fleet);
     }

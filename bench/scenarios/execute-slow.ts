@@ -1,8 +1,8 @@
 /**
  * Question: do 256 slots stay busy when calls take seconds? A provider in its own process answers after 3 s on average and 7 s
- * at the 99th percentile. The shard's own queue (cycles every 10 s, woken ones in between) against the same shard, provider
- * and actions with a barrier: every cycle begins 256 actions and the next one waits until all have ended. Real time, real
- * gRPC on loopback; bootstraps need no operator. Counted from when the slots are full to when time is up.
+ * at the 99th percentile. The scenario compares the shard's own queue (cycles every 10 s, woken ones in between) with a
+ * barrier on the same shard, provider and actions: every cycle begins 256 actions, and the next cycle waits until all have
+ * ended. Real time, real gRPC on loopback; bootstraps need no operator. Counted from the moment when all slots are full.
  */
 import { systemClock, systemScheduler, systemStopwatch } from '../../src/base/clock.ts';
 import { FencingTokens } from '../../src/provider/client/fencing.ts';
@@ -17,7 +17,7 @@ import { SlowProvider } from '../providers/slow.ts';
 const IN_FLIGHT = 256;
 const LATENCY = { meanMs: 3_000, p99Ms: 7_000 };
 const CLUSTERS = 32;
-/** Until the first ones have ended and every slot has been given on once or twice. */
+/** Until the first actions have ended and every slot has been reused once or twice. */
 const WARMUP_MS = 10_000;
 const POLL_MS = 20;
 
@@ -108,12 +108,12 @@ class SlowRun {
     });
   }
 
-  /** Machines that no action has reached yet. */
+  /** Machines that have had no action yet. */
   get leftCount(): number {
     return this.#shard.inventory.count - this.endedCount - IN_FLIGHT;
   }
 
-  /** Lists the fleet, and asks for all of it. */
+  /** Lists the fleet and sends demand for all of it. */
   async begin(context: BenchContext): Promise<void> {
     await this.#shard.reconciler.listAll();
     const { count } = this.#shard.inventory;
@@ -141,7 +141,7 @@ class SlowRun {
     while (!this.#isStopped) await sleep(POLL_MS);
   }
 
-  /** A cycle, then the wait for all that it began. */
+  /** A cycle, then a wait until all its actions have ended. */
   async driveWithBarrier(): Promise<void> {
     const { executor, cycle } = this.#shard;
     this.#shard.setRails({ ...this.#shard.rails, actionsPerCycleMax: IN_FLIGHT });

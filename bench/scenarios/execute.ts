@@ -1,8 +1,8 @@
 /**
  * Question: how many provider calls a second do 1, 2 and 4 threads make, and what does a call cost the main thread? A
- * provider in its own process that carries everything out at once; 256 calls under way, each a Create or a Delete of
- * a machine of its own, over real gRPC on loopback. Provider and threads share the cores, so the figure is the
- * machine's, not the pool's: more threads than cores gain nothing.
+ * provider in its own process executes every call at once; 256 calls are in flight, each a Create or a Delete of another
+ * machine, over real gRPC on loopback. Provider and threads share the cores, so the machine limits the figure, not the
+ * pool: more threads than cores gain nothing.
  */
 import { FencingTokens } from '../../src/provider/client/fencing.ts';
 import { ProviderPool } from '../../src/provider/pool/pool.ts';
@@ -35,7 +35,7 @@ export const scenario: Scenario = {
     });
     const ids = await idsOf(provider.address, machines);
     context.check(ids.length === machines, 'the provider has as many offers');
-    // Interleaved, so that a busy moment of the machine is nobody's in particular.
+    // Interleaved, so that a busy moment of the machine affects all variants.
     try {
       for (let round = 0; round < ROUNDS; round++) {
         for (const threads of THREADS) {
@@ -66,7 +66,7 @@ async function measure(
     const wallMs = performance.now() - startedMs;
     const mainMs = mainThreadCpuMs() - mainBeforeMs;
     const callCount = 2 * ids.length;
-    context.check(created + deleted === callCount, `every call is carried out (${created + deleted})`);
+    context.check(created + deleted === callCount, `every call is executed (${created + deleted})`);
     const name = `${threads} thread${threads === 1 ? '' : 's'}`;
     context.sample(name, 'calls/s', (1_000 * callCount) / wallMs);
     context.sample(`${name}: main thread`, 'µs', (1_000 * mainMs) / callCount);
@@ -75,7 +75,7 @@ async function measure(
   }
 }
 
-/** So many at a time until all are done; gives how many were accepted. */
+/** Keeps IN_FLIGHT calls in flight until all are done; returns how many were accepted. */
 async function callAll(pool: ProviderPool, kind: CallKind, ids: readonly string[]): Promise<number> {
   let next = 0;
   let acceptedCount = 0;

@@ -1,7 +1,8 @@
 /**
- * The fleet that the inventory scenarios measure on, and its naive twin. Machines are a function of their number and a
- * seed, so that both sides hold the same ones and nothing but the inventory is kept: 97 % Configured in clusters of 250,
- * half of them in racks of 40 that their labels name (as bare metal is, and cloud machines are not), ids like `aws-use1a-m5.4xlarge-0001234` and hosts like `i-0123456789abcdef0`.
+ * The fleet of the inventory scenarios, and its naive twin. A machine is a function of its number and a seed, so that both
+ * sides hold the same machines and only the inventory stays in memory: 97 % Configured in clusters of 250, half of them in
+ * racks of 40 that their labels name (as bare metal is, and cloud machines are not), ids like
+ * `aws-use1a-m5.4xlarge-0001234` and hosts like `i-0123456789abcdef0`.
  */
 import { DimensionTable } from '../../src/base/dimensions.ts';
 import { Random } from '../../src/base/random.ts';
@@ -76,7 +77,7 @@ export function fullInventory(machines: number, machinesMax?: number): Inventory
   return inventory;
 }
 
-/** The life of a machine in a slot, over and over: drained, released, bound to another cluster, configured. */
+/** Repeats the lifecycle of a machine in a slot: drained, unbound, bound to another cluster, configured. */
 export class Lives {
   readonly #inventory: Inventory;
   readonly #binding: Binding;
@@ -100,7 +101,7 @@ export class Lives {
     };
   }
 
-  /** Whether the machine may make a step; an Idle one is assigned to its next cluster, as when a Bootstrap is enqueued. */
+  /** Whether the machine can make a step. Assigns an Idle machine to its next cluster, as an enqueued Bootstrap does. */
   prepare(slot: number): boolean {
     const { columns } = this.#inventory;
     const state = columns.state[slot];
@@ -125,7 +126,7 @@ const NEXT_STATE: Partial<Record<number, MachineState>> = {
   [S.Configuring]: S.Configured,
 };
 
-/** Plain objects in a Map; arrays per state are rebuilt for each snapshot, and sorted when an order is asked for. */
+/** Plain objects in a Map; every snapshot rebuilds arrays per state, and every read of an order sorts one. */
 export class NaiveFleet {
   readonly machines = new Map<string, MutableMachine>();
 

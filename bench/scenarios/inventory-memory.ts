@@ -1,8 +1,8 @@
 /**
  * Question: how much memory does a machine take, with its id, host, indexes and strings, against a plain object in a Map?
- * Ours is counted twice: every page of every table that was touched plus the growth of the heap (`inventory`), and what
- * the process grew by (`resident growth`: besides, what the allocator keeps of arrays that were only needed for loading).
- * The naive twin's is its heap alone, after a collection: a comparison in its favour.
+ * Ours is measured in two ways: every touched page of every table plus the growth of the heap (`inventory`), and the growth
+ * of the process (`resident growth`, which includes memory that the allocator keeps after loading). The naive twin is
+ * measured by its heap alone, after a collection, which favours the twin.
  */
 import { memoryOf } from '../../src/inventory/memory.ts';
 import { MachineState } from '../../src/machine/state.ts';
@@ -10,7 +10,7 @@ import type { Scenario } from '../harness.ts';
 import { fullInventory, machineAt, NaiveFleet } from './inventory-fleet.ts';
 
 const S = MachineState;
-/** Enough to compile the code and to grow the heap as far as building needs it, before anything is measured. */
+/** Enough to compile the code and to grow the heap to the size that building needs, before the measurement. */
 const WARM_UP_MACHINES = 60_000;
 
 export const scenario: Scenario = {
@@ -24,7 +24,7 @@ export const scenario: Scenario = {
   async run(context) {
     const { machines } = context.params;
     fullInventory(WARM_UP_MACHINES, WARM_UP_MACHINES);
-    // The records that fill the inventory are garbage of this benchmark; let the heap grow for them before.
+    // The records that fill the inventory are garbage of this benchmark: let the heap grow for them first.
     let idBytes = 0;
     for (let index = 0; index < machines; index++) idBytes += machineAt(index, machines).id.length;
     context.check(idBytes > 0, 'records were made');

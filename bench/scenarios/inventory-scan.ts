@@ -1,5 +1,5 @@
 /**
- * Question: what does looking at the whole fleet cost: one pass over the state column, a walk over the index of a state, a
+ * Question: what does a scan of the whole fleet cost: one pass over the state column, a pass over the index of a state, a
  * copy of all columns, against a pass over plain objects? Seed by machine number; fleets built untimed.
  */
 import { MachineState } from '../../src/machine/state.ts';
@@ -32,7 +32,7 @@ export const scenario: Scenario = {
       },
       { samples: 100, warmups: 5 },
     );
-    context.check(idle === indexes.countInState(S.Idle), 'the scan found what the index holds');
+    context.check(idle === indexes.countInState(S.Idle), 'the scan and the index agree');
     await context.time(
       'price of every Idle machine, by index',
       'us',

@@ -1,8 +1,8 @@
 /**
  * Question: what do a snapshot and the first ordered reads after 1,000 changes cost, against rebuilding and sorting plain
- * objects? Seed by machine number; both sides hold the same fleet and see the same changes. Read are the Idle machines in
- * acquire order (the first 256) and one cluster's Configured machines in keep order (all). The keep orders of all clusters
- * were read before, so each change makes some order wrong; what is timed puts right the two that are read.
+ * objects? Seed by machine number; both sides hold the same fleet and see the same changes. The timed part reads the first
+ * 256 Idle machines in acquire order and all Configured machines of one cluster in keep order. The keep orders of all
+ * clusters were read before, so each change makes some order stale; the timed part brings the two that it reads up to date.
  */
 import { Random } from '../../src/base/random.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
@@ -66,7 +66,7 @@ export const scenario: Scenario = {
       },
     );
     context.ratio('gain', 'naive ordered reads', 'ordered reads');
-    // Many at a time: a loop of single ones would keep a hundred million samples.
+    // Many per sample: a loop of single snapshots would keep a hundred million samples.
     await context.loop(
       'snapshot',
       'us',
@@ -94,7 +94,7 @@ export const scenario: Scenario = {
   },
 };
 
-/** A new price, or a step in a machine's life; the same on both sides. */
+/** Changes a price or a state, the same on both sides. */
 function changeOne(inventory: Inventory, naive: NaiveFleet, id: string, random: Random): void {
   const slot = inventory.find(id);
   const machine = naive.machines.get(id)!;

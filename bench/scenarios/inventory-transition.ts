@@ -1,8 +1,9 @@
 /**
  * Question: what does one transition of a random machine cost, with all its indexes, the change log and the marks of live
- * orders? Steps of an ordinary life, a quarter of the fleet each: drain, release (which unbinds), configure, configured.
- * At the given number of machines and at twice that: the instructions are the same, the caches are not. Samples are
- * short, so that most of them are not interrupted by whatever else the machine does. The naive twin changes a field of an object found by id, and pays for its indexes at every snapshot (inventory-snapshot).
+ * orders? Ordinary transitions, a quarter of the fleet each: drain, unbind, configure, configured. At the given number of
+ * machines and at twice that: the instructions are the same, the caches are not. Samples are short, so that other processes
+ * interrupt few of them. The naive twin changes a field of an object found by id, and pays for its indexes at every
+ * snapshot (inventory-snapshot).
  */
 import { Random } from '../../src/base/random.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
@@ -13,7 +14,7 @@ import { fullInventory, Lives, NaiveFleet, NOW_MS } from './inventory-fleet.ts';
 const S = MachineState;
 const OPERATIONS = 500;
 const SAMPLES = 2_000;
-/** What an inventory has room for unless told otherwise. */
+/** The default capacity of an inventory. */
 const MACHINES_MAX = 1_048_576;
 
 export const scenario: Scenario = {
@@ -87,7 +88,7 @@ async function measure(
       },
     },
   );
-  context.check(moved > 0 && moved % OPERATIONS === 0, 'every one of the transitions happened');
+  context.check(moved > 0 && moved % OPERATIONS === 0, 'every transition happened');
 }
 
 async function measureNaive(context: BenchContext, machines: number): Promise<void> {

@@ -1,8 +1,8 @@
 /**
  * Question: what does a full listing cost to decode, as columns and as the messages that protobufjs
  * makes? Seed 1. The fleet is the catalogue's, with a host name per machine; map entries are shuffled as Go
- * servers do. protobufjs compiles a decoder per message from the descriptor; it is spared the check for UTF-8,
- * which makes it the fastest it can be. Its answer is only decoded, while the columns are validated and interned.
+ * servers do. protobufjs compiles a decoder per message from the descriptor, and runs without its check for UTF-8,
+ * which is its fastest mode. It only decodes, while the columns are validated and interned too.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import protobuf from 'protobufjs/light.js';
@@ -55,7 +55,7 @@ export const scenario: Scenario = {
     const listType = reflectedType('MachineList');
     let list: MachineList | null = null;
     const decode = () => {
-      list = null; // the one before is garbage, as it would be in a shard
+      list = null; // the last listing becomes garbage, as it would in a shard
       list = listType.decode(new UncheckedReader(bytes)) as unknown as MachineList;
     };
     context.sample('protobufjs memory', 'MB', (await grownBytes(context, decode)) / 1e6);
@@ -73,7 +73,7 @@ class UncheckedReader extends protobuf.BufferReader {
   }
 }
 
-/** The same listing by both decoders, row by row at a few places. */
+/** Compares a few rows of the same listing from both decoders. */
 function compareSome(
   context: BenchContext,
   { batch }: MachineDecoder,
@@ -89,7 +89,7 @@ function compareSome(
     const { labels, ...decoded } = machineAt(batch, row);
     const { labels: given, ...expected } = fleet.machineAt(row);
     context.check(Object.keys(labels).length === Object.keys(given).length + 1, `row ${row} has its labels`);
-    context.check(isEqual(decoded, expected), `row ${row} is as the fleet has it`);
+    context.check(isEqual(decoded, expected), `row ${row} has the facts of the fleet`);
   }
 }
 
@@ -103,7 +103,7 @@ function isEqual(left: object, right: object): boolean {
 }
 
 async function encodedListing(context: BenchContext, fleet: SteadyFleet): Promise<Buffer> {
-  context.progress('machines as a provider keeps them');
+  context.progress('encoding the fleet as a provider would');
   const source = new FleetSource(fleet);
   const encoder = new MachineListEncoder();
   let bytes: Buffer = Buffer.alloc(0);
@@ -111,7 +111,7 @@ async function encodedListing(context: BenchContext, fleet: SteadyFleet): Promis
     bytes = encoder.encodeList(source);
   };
   await context.time('encode', 'ms', encode, { samples: 5 });
-  // A copy of its own size: the encoder leaves room at the end.
+  // A copy of the exact size: the encoder leaves room at the end.
   return Buffer.from(bytes);
 }
 
@@ -214,7 +214,7 @@ function dollars(bucket: number): string {
   return value === Number.POSITIVE_INFINITY ? '+Inf' : String(value);
 }
 
-/** Heap and array buffers that are still held after the call. */
+/** Bytes of heap and array buffers that remain in use after the call. */
 async function grownBytes(context: BenchContext, fn: () => void): Promise<number> {
   const before = await heldBytes(context);
   fn();
@@ -222,7 +222,7 @@ async function grownBytes(context: BenchContext, fn: () => void): Promise<number
 }
 
 async function heldBytes(context: BenchContext): Promise<number> {
-  // Buffers are given back some turns after their objects are collected.
+  // The runtime frees buffers some turns after it collects their objects.
   for (let turn = 0; turn < 3; turn++) {
     context.gc();
     await sleep(50);

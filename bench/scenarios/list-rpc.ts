@@ -3,19 +3,16 @@
  * process of its own answers a unary List on loopback; a worker thread receives and decodes it; the main
  * thread does nothing but measure how late its own timers are. Seed 1, 97 % of the machines bound.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { MachineDecoder } from '../../src/listing/decode/decoder.ts';
 import { ProviderClient } from '../../src/provider/client/client.ts';
 import { FencingTokens } from '../../src/provider/client/fencing.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
+import { ProviderProcess } from '../providers/process.ts';
 
-/** What the worker says of one listing. */
+/** The worker's report of one listing. */
 interface Listing {
   readonly error: string;
   readonly rowCount: number;
@@ -27,7 +24,7 @@ interface Listing {
 
 const ROLE = 'list-rpc worker';
 const LISTINGS_MAX = 10;
-/** Enough to see the delay of a loop that has nothing to do, on this machine, now. */
+/** Long enough to measure the delay of an idle loop on this machine. */
 const QUIET_MS = 2_000;
 const NS_PER_MS = 1e6;
 
@@ -37,21 +34,20 @@ export const scenario: Scenario = {
   defaults: { machines: 500_000, seconds: 30 },
   targets: [{ name: 'main loop delay while listing', metric: 'delay p99', limit: 20, direction: 'below' }],
   async run(context) {
-    context.progress(`a provider process with ${context.params.machines} machines`);
-    const { child, address } = await startProvider(context.params.machines);
+    const provider = await ProviderProcess.startBound(context);
+    const { address } = provider;
     const worker = new Worker(new URL(import.meta.url), { workerData: { role: ROLE, address } });
     try {
       await measureListings(context, worker);
     } finally {
       await worker.terminate();
-      child.kill('SIGTERM');
-      if (child.exitCode === null) await once(child, 'exit');
+      await provider.close();
     }
   },
 };
 
 async function measureListings(context: BenchContext, worker: Worker): Promise<void> {
-  await list(worker); // columns grow and code is compiled: not what a running shard pays
+  await list(worker); // not counted: columns grow and code is compiled, which a running shard has behind it
   const quiet = monitorEventLoopDelay({ resolution: 1 });
   quiet.enable();
   await sleep(QUIET_MS);
@@ -74,7 +70,7 @@ async function measureListings(context: BenchContext, worker: Worker): Promise<v
     context.check(result.rowCount === context.params.machines, 'every machine is a row');
     context.check(result.rejectedCount === 0, 'no record is refused');
   }
-  context.check(delay.count > 100, 'the main loop was looked at often');
+  context.check(delay.count > 100, 'the main loop delay was sampled often');
   context.sample('delay p99', 'ms', delay.percentile(99) / NS_PER_MS);
   context.sample('delay max', 'ms', delay.max / NS_PER_MS);
 }
@@ -88,31 +84,6 @@ function list(worker: Worker): Promise<Listing> {
     });
     worker.postMessage('list');
   });
-}
-
-async function startProvider(machines: number): Promise<{ child: ChildProcess; address: string }> {
-  const entry = fileURLToPath(new URL('../../src/cli/provider.js', import.meta.url));
-  const script =
-    'import(process.argv[1]).then(({ run }) => run(process.argv.slice(2))).then((code) => { process.exitCode = code; })';
-  const flags = [
-    '--listen',
-    '127.0.0.1:0',
-    '--machines',
-    `${machines}`,
-    '--configured',
-    '0.97',
-    '--idle',
-    '0.015',
-  ];
-  const child = spawn(process.execPath, ['-e', script, entry, ...flags], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  process.once('exit', () => child.kill('SIGKILL')); // also when the scenario is cut short
-  for await (const line of createInterface(child.stdout)) {
-    const address = /^listening on (\S+)$/.exec(line)?.[1];
-    if (address !== undefined) return { child, address };
-  }
-  throw new Error('the provider process ended without listening');
 }
 
 function runWorker(address: string): void {

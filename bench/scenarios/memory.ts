@@ -1,8 +1,8 @@
 /**
- * Question: how much memory does a shard take, with the whole fleet and all demand, at rest and when it is read whole? `flotilla
- * shard` as a process of its own, fed by `flotilla provider` and `flotilla operators` over gRPC on loopback; nothing changes. The
- * default way of listing reads all machines in every cycle, which takes almost half of the time: at rest is between the listings,
- * and the kernel's own mark is the peak since the start.
+ * Question: how much memory does a shard take, with the whole fleet and all demand, at rest and during a full listing?
+ * `flotilla shard`, `provider` and `operators` run as processes over gRPC on loopback, and nothing changes. By default the
+ * shard lists all machines in every cycle, which takes almost half of the time. At rest means between listings; the peak
+ * since the start is the kernel's own mark.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,9 +11,9 @@ import { scrape, settle } from '../soak/settle.ts';
 import { SoakWorld } from '../soak/world.ts';
 
 const MACHINES_PER_CLUSTER = 250;
-/** As seldom as a scraper asks, whose answer is garbage too; and not in step with listings, which come every ten seconds. */
+/** As rarely as a scraper, because an answer is garbage too; and out of step with the listings every ten seconds. */
 const SAMPLE_EVERY_MS = 3_900;
-/** The limits are in millions of bytes, as the kernel's kB are not. */
+/** The limits are in millions of bytes; the kernel's kB are 1,024 bytes. */
 const BYTES_PER_KB = 1024;
 const BYTES_PER_MB = 1e6;
 
@@ -39,7 +39,7 @@ export const scenario: Scenario = {
         (line) => context.progress(line),
       );
       await settle(context, world.http, clusters);
-      context.progress(`looking for ${seconds} s`);
+      context.progress(`sampling for ${seconds} s`);
       let restCount = 0;
       for (const endMs = performance.now() + seconds * 1_000; performance.now() < endMs; ) {
         const metrics = await scrape(world.http);
@@ -62,7 +62,7 @@ export const scenario: Scenario = {
   },
 };
 
-/** Linux counts it for us. */
+/** From Linux's /proc. */
 function statusMb(pid: number, field: 'VmRSS' | 'VmHWM'): number {
   const line = readFileSync(`/proc/${pid}/status`, 'utf8').split(`${field}:`)[1]!;
   return (Number.parseInt(line, 10) * BYTES_PER_KB) / BYTES_PER_MB;

@@ -1,7 +1,7 @@
-// Question: what does a cycle cost in which 100 important needs arrive, when all of 500,000 machines serve needs of lower
-// priority and none is free? The fleet is settled and the engine warm; roll-ups are built and accepted untimed, and only
-// `decide` is timed. What is decided for a burst is not done until the last part, so every burst meets the same fleet.
-// One more burst comes after some minutes of ordinary churn: what a fleet has been through must not make it slower.
+// Question: what does a cycle cost in which 100 needs of high priority arrive, when all of 500,000 machines serve needs of
+// lower priority and none is unassigned? The fleet is settled and the engine warm; roll-ups are built and accepted untimed,
+// and only `decide` is timed. Actions for a burst are not executed until the last part, so every burst meets the same fleet.
+// One more burst comes after some minutes of ordinary churn: past churn must not make a decision slower.
 
 import { ActionKind } from '../../src/decision/actions.ts';
 import { MachineState } from '../../src/machine/state.ts';
@@ -9,21 +9,21 @@ import type { RollupRow } from '../../src/needs/rollup.ts';
 import { ClosedLoop } from '../catalogue/closed-loop.ts';
 import { CYCLE_MS } from '../catalogue/engine-fleet.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
-import { NEEDS, TypedFleet, timeCycle, timeQuietCycles } from './cycle-steady.ts';
+import { checkSettled, NEEDS, TypedFleet, timeCycle, timeQuietCycles } from './cycle-steady.ts';
 
 const BURST_NEEDS = 100;
 const BURST_CLUSTERS = 10;
-/** Machines that each of them asks for, as far as the fleet has enough. */
+/** Machines that each need of the burst asks for; fewer in a small fleet. */
 const MACHINES_WANTED_MAX = 20;
 const PRIORITY_LOWEST = 1_000_000;
 const BURSTS = 12;
 const WARMUPS = 3;
 const CHURN_CYCLES = 40;
 const MACHINES_CHANGED_MAX = 1_000;
-/** Cycles that a fleet which is left alone may take to come to rest. */
+/** Cycles in which the fleet must settle without further changes. */
 const REST_CYCLES_MAX = 10;
 
-/** The needs that the burst brings to one of its clusters: ten priorities, all types, each need in a group of its own. */
+/** The burst's needs for one cluster: ten priorities, all types, each need in a group of its own. */
 function burstRows(fleet: TypedFleet, cluster: number, machines: number): RollupRow[] {
   return Array.from({ length: BURST_NEEDS / BURST_CLUSTERS }, (_, place) => {
     const need = cluster + place * BURST_CLUSTERS;
@@ -34,12 +34,12 @@ function burstRows(fleet: TypedFleet, cluster: number, machines: number): Rollup
 
 interface Burst {
   readonly name: string;
-  /** The burst's roll-ups; with 0 machines: it is over. */
+  /** Sends the burst's roll-ups; 0 machines withdraw it. */
   send(fleet: TypedFleet, machines: number): void;
   check(context: BenchContext, fleet: TypedFleet, machines: number, unmetNeeds: number): void;
 }
 
-/** Clusters that have no machine yet: every need of theirs is unresolved, and machines of others must go. */
+/** Clusters without machines: every need of the burst lacks machines, and the engine must preempt those of others. */
 const NEWCOMERS: Burst = {
   name: 'burst',
   send(fleet, machines) {
@@ -48,12 +48,12 @@ const NEWCOMERS: Burst = {
     }
   },
   check(context, fleet, machines, unmetNeeds) {
-    context.check(unmetNeeds === BURST_NEEDS, 'the burst alone has a deficit');
+    context.check(unmetNeeds === BURST_NEEDS, 'only the burst has a deficit');
     checkVictims(context, fleet, BURST_NEEDS * machines);
   },
 };
 
-/** Clusters that have machines: credit gives the burst their own, and who loses them looks for others. */
+/** Clusters with machines: credit gives them to the burst, and the needs that lose them look for others. */
 const RESIDENTS: Burst = {
   name: 'burst in old clusters',
   send(fleet, machines) {
@@ -63,10 +63,10 @@ const RESIDENTS: Burst = {
   },
   check(context, fleet, _machines, unmetNeeds) {
     const { priority, count } = fleet.engine.actions;
-    context.check(unmetNeeds > 0, 'somebody else has the deficit now');
+    context.check(unmetNeeds > 0, 'the deficit passes to other needs');
     context.check(
       priority.subarray(0, count).every((one) => one < PRIORITY_LOWEST),
-      'the burst has what it wants',
+      'the burst has its machines',
     );
   },
 };
@@ -74,7 +74,7 @@ const RESIDENTS: Burst = {
 const NEWCOMERS_LATER: Burst = { ...NEWCOMERS, name: 'burst after churn' };
 const BURST_KINDS = 3;
 
-/** Machines fail, heal and change their price, and everything that is decided is done; then the fleet comes to rest. */
+/** Machines fail, heal and change their price, and every action is executed; then the fleet settles. */
 function churn(context: BenchContext, fleet: TypedFleet): void {
   context.progress(`${CHURN_CYCLES} cycles of churn`);
   const loop = new ClosedLoop(fleet);
@@ -94,22 +94,17 @@ function churn(context: BenchContext, fleet: TypedFleet): void {
     const { unmetNeeds } = fleet.decide();
     actions = fleet.engine.actions.count + unmetNeeds;
   }
-  context.check(done > 0, 'churn gave the fleet something to do');
-  context.check(actions === 0, 'a fleet that is left alone comes to rest');
+  context.check(done > 0, 'churn caused actions');
+  context.check(actions === 0, 'the fleet settles when nothing changes');
 }
 
-/** The burst is over; nothing of it was done, so the fleet is as it was. */
+/** Withdraws the burst; none of its actions was executed, so the fleet is unchanged. */
 function withdraw(context: BenchContext, fleet: TypedFleet, burst: Burst): void {
   burst.send(fleet, 0);
-  fleet.nowMs += CYCLE_MS;
-  const { unmetNeeds } = fleet.decide();
-  context.check(
-    unmetNeeds === 0 && fleet.engine.actions.count === 0,
-    'without the burst nothing is to be done',
-  );
+  checkSettled(context, fleet, 'without the burst there are no actions');
 }
 
-/** Again and again, for a part of the scenario's time. */
+/** Repeats the burst for a part of the scenario's time. */
 function timeBursts(context: BenchContext, burst: Burst, fleet: TypedFleet, machines: number): void {
   context.progress(`${burst.name}: up to ${BURSTS} times`);
   const deadline = performance.now() + (context.params.seconds * 1_000) / BURST_KINDS;
@@ -126,11 +121,11 @@ function timeBurst(context: BenchContext, burst: Burst, fleet: TypedFleet, machi
   const { ms, unmetNeeds, changedMachines, changedClusters } = timeCycle(context, burst.name, fleet);
   context.sample(`${burst.name}: per need of it`, 'us', (ms * 1_000) / BURST_NEEDS);
   context.sample(`${burst.name}: needs with a deficit`, 'needs', unmetNeeds);
-  context.check(changedMachines === 0 && changedClusters === BURST_CLUSTERS, 'demand alone has changed');
+  context.check(changedMachines === 0 && changedClusters === BURST_CLUSTERS, 'only demand has changed');
   burst.check(context, fleet, machines, unmetNeeds);
 }
 
-/** As many victims as were asked for, each once, each Configured for somebody less important. */
+/** Checks the number of victims, each once, each Configured for a need of lower priority. */
 function checkVictims(context: BenchContext, fleet: TypedFleet, count: number): void {
   const { actions } = fleet.engine;
   const { state, priority } = fleet.inventory.columns;
@@ -139,14 +134,17 @@ function checkVictims(context: BenchContext, fleet: TypedFleet, count: number): 
   for (let index = 0; index < actions.count; index++) {
     const slot = actions.slot[index]!;
     victims.add(slot);
-    context.check(actions.kind[index] === ActionKind.Preempt, 'nothing is free, so all is preempted');
+    context.check(
+      actions.kind[index] === ActionKind.Preempt,
+      'no machine is unassigned, so every action preempts',
+    );
     context.check(state[slot] === MachineState.Configured, 'a victim is Configured');
-    context.check(priority[slot]! < actions.priority[index]!, 'a victim is less important');
+    context.check(priority[slot]! < actions.priority[index]!, 'a victim has a lower priority');
   }
   context.check(victims.size === count, 'no machine is a victim twice');
 }
 
-/** P6: the victims drain, for the needs that they were taken for. */
+/** P6: draining victims count as draining credit for the needs that preempted them. */
 function drainVictims(fleet: TypedFleet): number[] {
   const { engine, inventory, nowMs } = fleet;
   const { actions } = engine;
@@ -165,7 +163,7 @@ function drainVictims(fleet: TypedFleet): number[] {
   return slots;
 }
 
-/** The burst to its end: its victims drain, become Idle, and are bound. */
+/** Follows the burst to its end: its victims drain, become Idle, and are bound. */
 function timeAftermath(context: BenchContext, fleet: TypedFleet, wanted: number): void {
   const victims = drainVictims(fleet);
   const draining = timeCycle(context, 'victims drain', fleet);
@@ -181,7 +179,7 @@ function timeAftermath(context: BenchContext, fleet: TypedFleet, wanted: number)
   for (let index = 0; index < actions.count; index++) {
     if (actions.kind[index] === ActionKind.Bootstrap && actions.priority[index]! >= PRIORITY_LOWEST) bound++;
   }
-  context.check(bound === wanted, 'the burst gets what was freed for it');
+  context.check(bound === wanted, 'the burst gets the machines that drained for it');
 }
 
 export const scenario: Scenario = {

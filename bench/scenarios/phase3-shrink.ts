@@ -1,32 +1,26 @@
 // Question: what does a cycle cost in which every cluster withdraws half of its demand, when 500,000 machines serve it?
 // The fleet is settled and the engine warm; roll-ups are built and accepted untimed, and only `decide` is timed. Two ways
-// to halve: every second need is gone, or every need asks for half. The blast-radius cap comes after the decision, so a
-// cycle emits every reclaim, also those that wait for their turn: how much that costs is measured, too.
+// to halve: every second need is withdrawn, or every need asks for half. The blast-radius cap comes after the decision, so
+// a cycle emits every reclaim, also those beyond the cap: their cost is measured, too.
 import { ActionKind } from '../../src/decision/actions.ts';
 import { MachineState } from '../../src/machine/state.ts';
-import { CYCLE_MS } from '../catalogue/engine-fleet.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
-import { NEEDS, TypedFleet, timeCycle, timeQuietCycles } from './cycle-steady.ts';
+import { checkSettled, NEEDS, TypedFleet, timeCycle, timeQuietCycles } from './cycle-steady.ts';
 
 const SHRINKS = 6;
 const WARMUPS = 2;
 const CAPPED_CYCLES = 5;
-/** R2's default. */
+/** R2: a cycle reclaims at most this fraction of a cluster. This is the default. */
 const CAP_FRACTION = 0.05;
 
 function ask(fleet: TypedFleet, wanted?: (need: number) => number): void {
   for (let cluster = 0; cluster < fleet.clusterCount; cluster++) fleet.ask(cluster, wanted);
 }
 
-/** The demand is back; nothing was reclaimed, so the fleet is as it was. */
+/** Restores the demand; no machine was reclaimed, so the fleet is unchanged. */
 function restore(context: BenchContext, fleet: TypedFleet): void {
   ask(fleet);
-  fleet.nowMs += CYCLE_MS;
-  const { unmetNeeds } = fleet.decide();
-  context.check(
-    unmetNeeds === 0 && fleet.engine.actions.count === 0,
-    'with its demand back nothing is to be done',
-  );
+  checkSettled(context, fleet, 'with its demand restored the fleet needs no action');
 }
 
 function timeShrink(context: BenchContext, name: string, fleet: TypedFleet, surplus: number): void {
@@ -34,7 +28,7 @@ function timeShrink(context: BenchContext, name: string, fleet: TypedFleet, surp
   const { ms, changedClusters, changedMachines } = timeCycle(context, name, fleet);
   context.check(
     changedClusters === fleet.clusterCount && changedMachines === 0,
-    'every roll-up changed, no machine',
+    'every roll-up changed, and no machine',
   );
   context.sample(`${name}: per reclaim`, 'us', (ms * 1_000) / surplus);
   context.sample(`${name}: per cluster`, 'ms', ms / fleet.clusterCount);
@@ -42,22 +36,22 @@ function timeShrink(context: BenchContext, name: string, fleet: TypedFleet, surp
   checkReclaims(context, fleet, surplus);
 }
 
-/** So many reclaims, of each machine one, cluster by cluster. */
+/** Checks the number of reclaims: at most one per machine, cluster by cluster. */
 function checkReclaims(context: BenchContext, fleet: TypedFleet, count: number): void {
   const { actions } = fleet.engine;
   context.check(actions.count === count, `there are ${count} reclaims (${actions.count})`);
   const reclaimed = new Set<number>();
   let clusterChanges = 0;
   for (let index = 0; index < count; index++) {
-    context.check(actions.kind[index] === ActionKind.Reclaim, 'what nobody wants is reclaimed');
+    context.check(actions.kind[index] === ActionKind.Reclaim, 'every action reclaims an unclaimed machine');
     reclaimed.add(actions.slot[index]!);
     if (index > 0 && actions.cluster[index] !== actions.cluster[index - 1]) clusterChanges++;
   }
   context.check(reclaimed.size === count, 'no machine is reclaimed twice');
-  context.check(clusterChanges === fleet.clusterCount - 1, 'cluster by cluster');
+  context.check(clusterChanges === fleet.clusterCount - 1, 'reclaims are ordered by cluster');
 }
 
-/** R2, done at once: of each cluster, all alike, the first reclaims become Idle. Returns how many. */
+/** Executes as many reclaims as R2 allows: in each cluster the first ones become Idle. Returns how many. */
 function reclaimCapped(fleet: TypedFleet, configuredMachines: number): number {
   const { engine, inventory, nowMs } = fleet;
   const { actions } = engine;

@@ -1,7 +1,7 @@
 /**
  * Question: what does a full listing of the fleet cost, and whom? A provider in its own process, real gRPC, the listing
- * thread, and the reconciler that applies what is new. First everything is new; then nothing; then one machine in a
- * hundred has another price. Seed 1, 97 % of the machines bound.
+ * thread, and the reconciler that applies the changes. At first every machine is new; then nothing changed; then one machine
+ * in a hundred has another price. Seed 1, 97 % of the machines bound.
  */
 import type { Scenario } from '../harness.ts';
 import { ProviderProcess } from '../providers/process.ts';
@@ -38,12 +38,7 @@ export const scenario: Scenario = {
   ],
   async run(context) {
     const { machines } = context.params;
-    context.progress(`a provider process with ${machines} machines`);
-    const provider = await ProviderProcess.start({
-      machineCount: machines,
-      configuredShare: 0.97,
-      idleShare: 0.015,
-    });
+    const provider = await ProviderProcess.startBound(context);
     const reconciling = new Reconciling(provider.address, false);
     try {
       context.progress('the first listing');
@@ -61,7 +56,7 @@ export const scenario: Scenario = {
         context.check(unchanged.listedCount === machines, 'every machine is listed');
         context.check(
           unchanged.newCount + unchanged.changedCount + unchanged.removedCount === 0,
-          'nothing is news',
+          'no change is found',
         );
         const changedCount = Math.floor(machines * CHANGED_SHARE);
         await provider.reprice(changedCount);
@@ -69,7 +64,7 @@ export const scenario: Scenario = {
         sampleListing(context, '1 % changed', changed);
         context.check(
           changed.changedCount === changedCount,
-          `what changed is news (${changed.changedCount})`,
+          `every changed machine is found (${changed.changedCount})`,
         );
       }
       context.sample('RSS peak', 'MiB', process.resourceUsage().maxRSS / KIB);

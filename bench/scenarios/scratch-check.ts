@@ -1,6 +1,6 @@
 /**
- * Question: how long does a from-scratch check hold the main thread up, and how long does the thread take that makes it? A
- * realistic fleet (catalogue) with 1 % of it changed between two checks; a thread of its own for each, as in a shard.
+ * Question: how long does a from-scratch check block the main thread, and how long does its own thread take? A realistic
+ * fleet (catalogue) with 1 % of it changed between two checks; each check starts a thread, as in a shard.
  */
 import { copyImage, imageBytes } from '../../src/base/image.ts';
 import { CheckThreads } from '../../src/cli/check-thread.ts';

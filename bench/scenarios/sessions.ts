@@ -1,8 +1,8 @@
 /**
  * Question: what do 2,000 operators cost one shard? Each has a connection of its own from another process; the shard's side is
- * the real server over the real tables of a realistic fleet, without cycles. `delay` is that of the event loop, which the service
- * promises; `stretch` is the CPU time of this process, all its threads, between two turns of the loop: it tells a turn that
- * did much from one that waited for a core, because both processes share the machine's cores. Seed 1.
+ * the real server over the real tables of a realistic fleet, without cycles. `delay` is the event-loop delay that the service
+ * promises. `stretch` is the CPU time of this process, all its threads, between two turns of the loop: both processes share
+ * the cores, and it separates a turn that did much work from one that waited for a core. Seed 1.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ import { BenchShard } from '../sessions/shard.ts';
 
 const UPDATES = 10_000;
 const REPEATS_MAX = 6;
-/** Half a million updates each: the first connecting is one already. */
+/** Half a million updates each: the first connect counts as one. */
 const STORMS = 1;
 const COMMAND_TIMEOUT_MS = 600_000;
 const NS_PER_MS = 1e6;
@@ -28,7 +28,7 @@ export const scenario: Scenario = {
   name: 'sessions',
   question: 'What do 2,000 operators cost one shard: memory, roll-ups, fan-out, all of them reconnecting?',
   defaults: { machines: 500_000, seconds: 60 },
-  // All at once is the worst hour, after a restart: one turn of the loop may then find every connection readable.
+  // All at once is the worst case, after a restart: one turn of the loop may find every connection readable.
   targets: [
     { name: 'memory of a session', metric: 'memory a session', limit: 64, direction: 'below' },
     {
@@ -58,7 +58,7 @@ export const scenario: Scenario = {
       await once(child, 'message');
       await measure(context, fleet, shard, server, child);
     } finally {
-      child.kill('SIGKILL'); // it has nothing to put in order, and 2,000 connections to close
+      child.kill('SIGKILL'); // it has nothing to save, and an orderly end would close 2,000 connections
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
       await server.close();
     }
@@ -74,30 +74,30 @@ async function measure(
 ): Promise<void> {
   const clusters = fleet.clusterCount;
   const bound = boundCount(fleet, shard);
-  const tell = async (command: Command) => {
-    child.send(command);
+  const command = async (message: Command) => {
+    child.send(message);
     const [done] = (await once(child, 'message', { signal: AbortSignal.timeout(COMMAND_TIMEOUT_MS) })) as [
       Done,
     ];
     return done;
   };
   const before = memoryBytes(context);
-  context.progress(`${clusters} operators connect and are told of ${bound} machines`);
-  await observed(context, 'open', () => tell({ kind: 'open', updates: bound }));
+  context.progress(`${clusters} operators connect and receive the states of ${bound} machines`);
+  await observed(context, 'open', () => command({ kind: 'open', updates: bound }));
   context.check(server.sessionCount === clusters, 'every cluster has a session');
   await sleep(500);
   context.sample('memory a session', 'KiB', (memoryBytes(context) - before) / clusters / 1_024);
 
   context.progress('roll-ups, all rows new');
-  const first = await observed(context, 'new', () => tell({ kind: 'rollup' }));
+  const first = await observed(context, 'new', () => command({ kind: 'rollup' }));
   const rows = shard.needs.count;
   context.sample('a new row', 'µs CPU', (first.cpuMs * 1_000) / rows);
-  context.check(rows > fleet.clusterCount * 100, 'the needs are there');
+  context.check(rows > fleet.clusterCount * 100, 'the shard has the needs');
   context.check(server.counters.rollupsApplied === clusters && shard.rejectedCount === 0, 'all were applied');
   const endMs = performance.now() + context.params.seconds * 1_000;
   for (let round = 0; round < REPEATS_MAX && (round < 3 || performance.now() < endMs); round++) {
     context.progress(`the same again, round ${round + 1}`);
-    const { cpuMs, result } = await observed(context, 'repeat', () => tell({ kind: 'rollup' }));
+    const { cpuMs, result } = await observed(context, 'repeat', () => command({ kind: 'rollup' }));
     context.sample('repeated rows a CPU second', '/s', (rows * 1_000) / cpuMs);
     context.sample('repeated roll-ups a second', '/s', (clusters * 1_000) / result.ms);
     context.sample('repeated bytes a CPU second', 'MB/s', result.sentBytes / cpuMs / 1_000);
@@ -107,22 +107,22 @@ async function measure(
   for (let round = 0; round < 3; round++) {
     context.progress(`${UPDATES} machines change, round ${round + 1}`);
     await observed(context, 'fan-out', () => {
-      const heard = tell({ kind: 'updates', updates: Math.min(UPDATES, bound) });
+      const received = command({ kind: 'updates', updates: Math.min(UPDATES, bound) });
       moveMany(shard, server, round % 2 === 0);
-      return heard;
+      return received;
     });
   }
 
   for (let round = 0; round < STORMS; round++) {
     context.progress(`all ${clusters} reconnect at once`);
-    await tell({ kind: 'close' });
+    await command({ kind: 'close' });
     while (server.sessionCount > 0) await sleep(20);
-    const { cpuMs } = await observed(context, 'storm', () => tell({ kind: 'open', updates: bound }));
+    const { cpuMs } = await observed(context, 'storm', () => command({ kind: 'open', updates: bound }));
     context.sample('storm: CPU an update', 'µs', (cpuMs * 1_000) / bound);
   }
 }
 
-/** Runs something and takes the loop's delay and this process's CPU time meanwhile. */
+/** Runs something and measures the event-loop delay and this process's CPU time meanwhile. */
 async function observed(
   context: BenchContext,
   name: string,
@@ -151,7 +151,7 @@ async function observed(
   return { result, cpuMs: (user + system) / 1_000 };
 }
 
-/** Configured to Draining, or back, and its cluster is told. */
+/** Moves machines from Configured to Draining, or back, and notifies their clusters. */
 function moveMany(shard: BenchShard, server: OperatorServer, isDraining: boolean): void {
   const { inventory } = shard;
   const [from, to] = isDraining

@@ -1,7 +1,7 @@
 /**
- * Question: what does looking at a shard cost it? Every answer is made on the main thread, between cycles: what an open page
- * asks for again and again, a search through the whole fleet, an explanation; and the longest stretch that the event loop
- * waits for any of them. Seed 1; 1 % of the machines have failed, so that needs are unmet; fleet built untimed.
+ * Question: what does looking at a shard cost it? The main thread makes every answer, between cycles: the polls of an open
+ * page, a search through the whole fleet, an explanation; and the longest stretch that any of them blocks the event loop.
+ * Seed 1; 1 % of the machines have failed, so that needs are unmet; fleet built untimed.
  */
 
 import { type ApiContext, answerApi } from '../../src/dashboard/api/routes.ts';
@@ -15,7 +15,7 @@ import { EngineFleet } from '../catalogue/engine-fleet.ts';
 import type { Scenario } from '../harness.ts';
 
 const S = MachineState;
-/** The overview asks every two seconds. */
+/** The overview polls every two seconds. */
 const POLL_MS = 2_000;
 const FAILED_EVERY = 100;
 
@@ -34,7 +34,7 @@ class Watcher {
     this.context = { view, history, version: 'bench', nowMs: () => this.nowMs };
   }
 
-  /** One request, as the server would answer it; a second passes before, so that nothing is answered from memory. */
+  /** One request, as the server would answer it. The clock moves a second first, so that no answer comes from a cache. */
   async ask(path: string): Promise<string> {
     this.nowMs += 1_000;
     const [name, query] = path.split('?');
@@ -143,7 +143,7 @@ export const scenario: Scenario = {
     const watcher = new Watcher(fleet);
     const answers = new Map<string, string>();
     const time = async (name: string, path: string) => {
-      await watcher.ask(path); // what is made once per cycle is not a request's price
+      await watcher.ask(path); // work done once per cycle is not part of a request's cost
       watcher.turnMsMax = 0;
       await context.time(name, 'ms', async () => answers.set(name, await watcher.ask(path)), { samples: 30 });
       context.sample('longest stretch', 'ms', watcher.turnMsMax);

@@ -1,6 +1,6 @@
 /**
- * The operators of the sessions benchmark: a program of its own, one connection for each cluster, so that the shard's process
- * pays for its side alone. It is told what to do over IPC and answers when it is done. Frames are counted and never decoded.
+ * The operators of the sessions benchmark: a program of its own with one connection per cluster, so that the shard's process
+ * pays for its own side only. It receives commands over IPC and answers when one is done. Frames are counted, not decoded.
  */
 import { ChannelCredentials, Client, type ClientDuplexStream, Metadata } from '@grpc/grpc-js';
 import type { RollupRow } from '../../src/needs/rollup.ts';
@@ -10,7 +10,7 @@ import type { CapacityNeedInit } from '../../src/wire/protocol.generated.ts';
 import { rawShardService } from '../../src/wire/services.ts';
 
 export interface Command {
-  /** open: connect, say Hello and wait for so many updates; rollup: send one each; updates: wait for so many more. */
+  /** open: connect, send Hello and wait for `updates`; rollup: send one per cluster; updates: wait for `updates` more. */
   readonly kind: 'open' | 'close' | 'rollup' | 'updates';
   readonly updates?: number;
 }

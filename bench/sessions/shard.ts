@@ -1,4 +1,4 @@
-/** The shard as operators see it, over the real tables of a realistic fleet: no cycle, no provider. */
+/** The shard's side of operator sessions over the real tables of a realistic fleet, without cycles or providers. */
 import { systemClock } from '../../src/base/clock.ts';
 import { DimensionTable } from '../../src/base/dimensions.ts';
 import { StringTable } from '../../src/base/string-table.ts';

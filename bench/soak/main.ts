@@ -1,6 +1,7 @@
 /**
- * `npm run soak`: a shard, its provider and its clusters, for as long as asked; samples them, judges whether anything grew,
- * and writes what was seen. Ends by itself, at SIGINT or SIGTERM, or when one of the programs does, and ends the programs.
+ * `npm run soak`: runs a shard, its provider and its clusters for a given time, samples them, judges whether anything grew
+ * and writes the results. It ends after that time, at SIGINT or SIGTERM, or when one of the programs ends, and then ends the
+ * other programs.
  */
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,7 +39,7 @@ async function soak(plan: SoakPlan): Promise<number> {
     if (started)
       ending = await sampleUntilTheEnd(plan, world, join(folder, SAMPLES_FILE), samples, signalled);
   } finally {
-    say('ending');
+    say('ending the programs');
     await world.stop();
   }
   const record = recordOf(plan, samples, { startedAt, version, load: watch.end(), ending });
@@ -47,11 +48,11 @@ async function soak(plan: SoakPlan): Promise<number> {
   for (const [name, svg] of soakPlots(record)) writeFileSync(join(folder, name), svg);
   say(record.headline);
   for (const line of record.violations) say(`VIOLATION ${line}`);
-  say(`written to ${folder}`);
+  say(`results are in ${folder}`);
   return record.violations.length === 0 ? EXIT_OK : EXIT_FAILED;
 }
 
-/** Resolves with what ended it too early, if anything did. */
+/** Resolves with the reason for an early end; '' if there was none, or a signal ended it. */
 async function sampleUntilTheEnd(
   plan: SoakPlan,
   world: SoakWorld,
@@ -61,7 +62,7 @@ async function sampleUntilTheEnd(
 ): Promise<string> {
   const { shard, ...others } = world.pids;
   const sampler = new SoakSampler(shard, others, world.http);
-  world.onOperatorsLine = (line) => sampler.hear(line);
+  world.onOperatorsLine = (line) => sampler.readReport(line);
   rmSync(file, { force: true });
   let ending: string | null = null;
   void world.anyEnds().then((text) => {
@@ -111,8 +112,8 @@ function recordOf(
     violations,
     headline:
       `Soak of ${formatFigure(Math.round(minutes * 10) / 10)} minutes, ${formatFigure(machines)} machines, ${formatFigure(clusters)} clusters, ` +
-      `${churn} of the demand changed every ten seconds: memory of the shard ${formatFigure(Math.round(rss?.first ?? 0))} MB, ${drift}; ` +
-      `${median('bindsPerSecond')} bindings/s, p99 of their latency ${median('bindP99Ms')} ms; event-loop delay p99 ${median('loopDelayP99Ms')} ms.`,
+      `${churn} of the demand changed every ten seconds: the shard used ${formatFigure(Math.round(rss?.first ?? 0))} MB, ${drift}; ` +
+      `${median('bindsPerSecond')} bindings/s with a p99 latency of ${median('bindP99Ms')} ms; event-loop delay p99 ${median('loopDelayP99Ms')} ms.`,
     samples,
   };
 }

@@ -1,12 +1,12 @@
 /**
- * What is looked at every few seconds: the shard from outside (/proc, /metrics) and from its clients (the operators'
- * report). A shard that does not answer in time leaves holes, which are counted and never filled in.
+ * The samples taken every few seconds: the shard from outside (/proc, /metrics) and from its clients (the operators'
+ * report). If the shard does not answer in time its figures are null; such holes are counted, never interpolated.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import type { FleetReport } from '../../src/simulation/operators/fleet-report.ts';
 
-/** Null: not known at that moment. */
+/** Null: unknown at that moment. */
 export interface SoakSample {
   readonly elapsedSeconds: number;
   readonly load: number;
@@ -21,7 +21,7 @@ export interface SoakSample {
   readonly parkedRows: number | null;
   readonly loopDelayP99Ms: number | null;
   readonly loopDelayMaxMs: number | null;
-  /** Of the cycles since the sample before; null if there was none. */
+  /** Mean of the cycles since the last sample; null if there was none. */
   readonly cycleMeanMs: number | null;
   readonly unmetNeeds: number | null;
   readonly differences: number | null;
@@ -29,7 +29,7 @@ export interface SoakSample {
   readonly bindsPerSecond: number | null;
   readonly bindP50Ms: number | null;
   readonly bindP99Ms: number | null;
-  /** Machines that clusters ask for and do not have. */
+  /** Machines that clusters ask for and do not have yet. */
   readonly wanting: number | null;
   readonly providerRssMb: number | null;
   readonly operatorsRssMb: number | null;
@@ -40,7 +40,7 @@ export type ReportLine = Pick<FleetReport, 'elapsedSeconds' | 'binds' | 'session
 const SCRAPE_TIMEOUT_MS = 4_000;
 const KIB_PER_MB = 1e6 / 1024;
 
-/** Every sample of the exposition by `name` or `name{labels}`; comments and what is not a number are left out. */
+/** Every sample of the exposition by `name` or `name{labels}`; comments and values that are not numbers are left out. */
 export function parseExposition(text: string): Map<string, number> {
   const values = new Map<string, number>();
   for (const line of text.split('\n')) {
@@ -66,8 +66,8 @@ export class SoakSampler {
     this.#metricsUrl = `${http}metrics`;
   }
 
-  /** A line of `flotilla operators --json`; others than progress are not for us. */
-  hear(line: string): void {
+  /** Takes a line of `flotilla operators --json`; ignores lines that do not report progress. */
+  readReport(line: string): void {
     if (!line.startsWith('{"event":"progress"')) return;
     this.#lastReport = JSON.parse(line) as ReportLine;
   }
@@ -119,7 +119,7 @@ export class SoakSampler {
     return ((sumSeconds - before.sumSeconds) / (count - before.count)) * 1_000;
   }
 
-  /** A report is counted once: two samples between two reports know nothing new. */
+  /** Counts a report once: a second sample before the next report has null figures. */
   #binds(): Pick<SoakSample, 'bindsPerSecond' | 'bindP50Ms' | 'bindP99Ms' | 'wanting'> {
     const [now, before] = [this.#lastReport, this.#countedReport];
     const unknown = { bindsPerSecond: null, bindP50Ms: null, bindP99Ms: null, wanting: null };
@@ -137,7 +137,7 @@ export class SoakSampler {
   }
 }
 
-/** From Linux's /proc; elsewhere nothing is known. */
+/** From Linux's /proc; null on other systems. */
 export function processFigures(pid: number): Pick<SoakSample, 'rssMb' | 'threads' | 'fds'> {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');

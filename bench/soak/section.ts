@@ -1,4 +1,4 @@
-/** A soak as it is kept and shown: its record, its plots, and its part of docs/results.md. */
+/** A soak's record, its plots and its part of docs/results.md. */
 
 import type { Host, Load } from '../report/host.ts';
 import { figure, table } from '../report/markdown.ts';
@@ -8,7 +8,7 @@ import { formatFigure } from '../terminal.ts';
 import type { SoakSample } from './samples.ts';
 import { type Judgement, pointsOf } from './verdicts.ts';
 
-/** In the folder of results. */
+/** File name in the folder of results. */
 export const SOAK_FILE = 'soak.generated.json';
 
 export interface SoakRecord extends Judgement {
@@ -126,7 +126,7 @@ export function soakPlots(soak: SoakRecord): Map<string, string> {
 export function soakSection(soak: SoakRecord, imageFolder: string): string {
   const judged = soak.samples.filter(({ elapsedSeconds }) => elapsedSeconds >= soak.warmUpSeconds);
   const verdictRows = soak.verdicts.map(({ name, first, last, limit, slopePerHour, unit, held }) => [
-    held ? 'held' : '**grew**',
+    held ? 'within limit' : '**grew**',
     name,
     figure(Math.round(first), unit).trim(),
     figure(Math.round(last), unit).trim(),
@@ -147,7 +147,7 @@ export function soakSection(soak: SoakRecord, imageFolder: string): string {
       `${soak.load.otherCores === null ? '' : `; others used ${soak.load.otherCores.toFixed(2)} cores`} · operations of the provider take ${soak.latency} (mean/p99)` +
       `${wasCut ? ` · **ended early**, after ${formatFigure(soak.minutes)} of ${formatFigure(soak.minutesWanted)} minutes` : ''}`,
     soak.violations.length === 0
-      ? `Nothing grew. Judged: what follows the first ${formatFigure(soak.warmUpSeconds)} s, its last quarter against its first, by medians.`
+      ? `Nothing grew. After a warm-up of ${formatFigure(soak.warmUpSeconds)} s, the soak compares the medians of the last quarter with those of the first.`
       : `**Violations:**\n\n${soak.violations.map((line) => `- ${line}`).join('\n')}`,
     table(['', 'judged', 'first quarter', 'last quarter', 'at most', 'slope'], verdictRows, 'llrrrr'),
     table(['after the warm-up', 'median', 'p90', 'highest'], summaryRows, 'lrrr'),

@@ -1,7 +1,7 @@
 /**
- * Whether anything grew. The judged time (after the warm-up) is cut into quarters, and the median of the last is compared
- * with that of the first: a sawtooth of garbage collection or one bad minute moves neither. The slope of the straight
- * line through all samples is shown beside it, and judges nothing.
+ * Judges whether anything grew. The time after the warm-up is cut into quarters, and the median of the last is compared with
+ * that of the first: a sawtooth of garbage collection or one bad minute moves neither. The slope of the straight line
+ * through all samples is shown beside it and is not judged.
  */
 import { quantile } from '../statistics.ts';
 import type { SoakSample } from './samples.ts';
@@ -11,7 +11,7 @@ export interface Verdict {
   readonly first: number;
   readonly last: number;
   readonly slopePerHour: number;
-  /** What `last` may be at the most. */
+  /** Maximum for `last`. */
   readonly limit: number;
   readonly unit: string;
   readonly held: boolean;
@@ -27,7 +27,7 @@ interface Rule {
 }
 
 const RSS_DRIFT_MAX = 0.05;
-/** Queues breathe with the churn: half as much again, or one batch of reads (X13: 64 at a time), is no growth. */
+/** Queues vary with the churn: half as much again, or one batch of reads (X13: 64 reads in flight), is not growth. */
 const breathing = (first: number) => first * 1.5 + 64;
 /** A listing's connection, a scrape, a file: they come and go. */
 const FDS_SLACK = 8;
@@ -42,15 +42,15 @@ const RULES: readonly Rule[] = [
   { name: 'threads', figure: 'threads', unit: '', limit: (first) => first },
 ];
 
-/** Fewer in a quarter say nothing. */
+/** Fewer samples in a quarter say nothing. */
 const QUARTER_SAMPLES_MIN = 3;
 const SECONDS_PER_HOUR = 3_600;
-/** A shard that is too busy to be scraped more often than this is not well. */
+/** A shard that leaves a larger share of scrapes unanswered is overloaded. */
 const HOLES_SHARE_MAX = 0.1;
 
 export interface Judgement {
   readonly verdicts: readonly Verdict[];
-  /** One line for each thing that is wrong; empty: nothing grew. */
+  /** One line for each fault; empty if nothing grew. */
   readonly violations: readonly string[];
 }
 
@@ -62,7 +62,9 @@ export function judge(samples: readonly SoakSample[], warmUpSeconds: number): Ju
     const points = pointsOf(judged, rule.figure);
     const quarter = Math.floor(points.length / 4);
     if (quarter < QUARTER_SAMPLES_MIN) {
-      violations.push(`${rule.name}: ${points.length} samples after the warm-up are too few to judge`);
+      violations.push(
+        `${rule.name} cannot be judged: ${points.length} samples after the warm-up are too few`,
+      );
       continue;
     }
     const first = medianOf(points.slice(0, quarter));
@@ -72,16 +74,17 @@ export function judge(samples: readonly SoakSample[], warmUpSeconds: number): Ju
     verdicts.push({ ...named(rule), first, last, limit, held, slopePerHour: slopePerHour(points) });
     if (!held) {
       violations.push(
-        `${rule.name} grew from ${first.toFixed(0)} to ${last.toFixed(0)} ${rule.unit}, at most ${limit.toFixed(0)} allowed`,
+        `${rule.name} grew from ${first.toFixed(0)} to ${last.toFixed(0)} ${rule.unit}; the limit is ${limit.toFixed(0)}`,
       );
     }
   }
   const holes = judged.filter(({ heapMb }) => heapMb === null).length;
   if (holes > judged.length * HOLES_SHARE_MAX) {
-    violations.push(`the shard left ${holes} of ${judged.length} scrapes unanswered`);
+    violations.push(`the shard did not answer ${holes} of ${judged.length} scrapes`);
   }
   const differences = Math.max(0, ...samples.map((sample) => sample.differences ?? 0));
-  if (differences > 0) violations.push(`${differences} decisions differed from a decision from scratch`);
+  if (differences > 0)
+    violations.push(`${differences} incremental decisions differed from the decision from scratch`);
   return { verdicts, violations };
 }
 
@@ -102,7 +105,7 @@ export function medianOf(points: readonly Point[]): number {
   return quantile(Float64Array.from(points, ([, value]) => value).sort(), 0.5);
 }
 
-/** Least squares. */
+/** By least squares. */
 export function slopePerHour(points: readonly Point[]): number {
   const meanX = points.reduce((sum, [x]) => sum + x, 0) / points.length;
   const meanY = points.reduce((sum, [, y]) => sum + y, 0) / points.length;

@@ -1,4 +1,4 @@
-/** The whole service at full scale, watched for as long as a scenario asks: from needs to nodes, as the operators see it. */
+/** Runs the whole service at full scale for the time of a scenario and measures from need to node, as operators see it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BenchContext } from '../harness.ts';
 import { SoakSampler } from './samples.ts';
@@ -16,7 +16,7 @@ const EVERYTHING_AS_BEFORE = {
   outFolder: null,
 };
 
-/** `churn` as the operators take it; how it goes from then on, as metrics of the scenario. */
+/** Samples the figures of the service as metrics of the scenario. `churn` as `flotilla operators --churn` takes it. */
 export async function watchBindings(context: BenchContext, churn: string, more: MoreFlags): Promise<void> {
   const { machines, seconds } = context.params;
   const clusters = Math.max(1, Math.round(machines / MACHINES_PER_CLUSTER));
@@ -27,8 +27,8 @@ export async function watchBindings(context: BenchContext, churn: string, more: 
     await settle(context, world.http, clusters);
     const { shard, ...others } = world.pids;
     const sampler = new SoakSampler(shard, others, world.http);
-    world.onOperatorsLine = (line) => sampler.hear(line);
-    context.progress(`looking for ${seconds} s`);
+    world.onOperatorsLine = (line) => sampler.readReport(line);
+    context.progress(`sampling for ${seconds} s`);
     let binds = 0;
     for (const endMs = performance.now() + seconds * 1_000; performance.now() < endMs; ) {
       await sleep(SAMPLE_EVERY_MS);

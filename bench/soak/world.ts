@@ -1,4 +1,4 @@
-/** The three programs of a soak as processes of their own, on loopback, ended in reverse order. */
+/** The three programs of a soak, each a process, on loopback; ended in reverse order. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import type { SoakPlan } from './flags.ts';
 
 const STOP_GRACE_MS = 20_000;
 
-/** Flags of one program beside those that all soaks have; of one that is given twice the later counts. */
+/** More flags for one program. They come after the flags of every soak and override them. */
 export type MoreFlags = Partial<Record<'provider' | 'operators', readonly string[]>>;
 
 export class SoakWorld {
@@ -22,7 +22,7 @@ export class SoakWorld {
     const { machines, clusters, seed, churn, latency, fullListings, executeConcurrency, sampleEveryMs } =
       plan;
     const fleet = ['--machines', `${machines}`, '--clusters', `${clusters}`, '--seed', `${seed}`];
-    say(`a provider with ${machines.toLocaleString('en-US')} machines`);
+    say(`starting a provider with ${machines.toLocaleString('en-US')} machines`);
     const provider = this.#spawn('provider', [
       ...['--listen', '127.0.0.1:0', '--configured', '97%', '--latency', latency, ...fleet],
       ...(more.provider ?? []),
@@ -36,7 +36,7 @@ export class SoakWorld {
     ]);
     const [, listen, http] = /^listening on (\S+) http (\S+)$/.exec(await shard.ready())!;
     this.http = http!;
-    say(`a shard, ${this.http}; ${clusters.toLocaleString('en-US')} clusters connect`);
+    say(`the shard serves at ${this.http}; connecting ${clusters.toLocaleString('en-US')} clusters`);
     const operators = this.#spawn(
       'operators',
       [
@@ -50,7 +50,7 @@ export class SoakWorld {
     say(`operators: ${await operators.ready()}`);
   }
 
-  /** The first program that ends, in words. */
+  /** Resolves with a sentence when the first program ends. */
   async anyEnds(): Promise<string> {
     const ends = this.#children.map(async (child) => ({ child, code: await child.exited }));
     const { child, code } = await Promise.race(ends);

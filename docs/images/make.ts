@@ -1,7 +1,6 @@
 /**
- * The pictures of the dashboard in the documentation, taken from a run of `flotilla up`: what a reader sees is what there
- * was. `npm run screenshots` makes all of them anew; it takes about two minutes, most of which the fleet needs to have a
- * past to show.
+ * Takes the pictures of the dashboard for the documentation from a real run of `flotilla up`. `npm run screenshots` takes
+ * all of them again; that needs about two minutes, most of them to give the fleet a history to show.
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -42,7 +41,7 @@ const PICTURES: readonly Picture[] = [
   { file: 'phone.png', path: '/', look: PHONE },
 ];
 
-/** Demand comes in bursts: an unmet need is waited for. */
+/** Demand comes in bursts: waits until a need is unmet. */
 async function openAnExplanation(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Why?' }).first().click({ timeout: WAIT_MS_MAX });
   await page.locator('.why .answer').waitFor();
@@ -54,7 +53,7 @@ async function take(browser: Browser, url: string, picture: Picture): Promise<vo
   await page.locator('#live[data-state="live"]').waitFor();
   await page.locator('main table tbody tr, main .tiles, main svg').first().waitFor();
   await picture.prepare?.(page);
-  await page.waitForTimeout(1_000); // what is drawn after the first answer
+  await page.waitForTimeout(1_000); // for parts that are drawn after the first answer
   const png = shrinkPng(await page.screenshot());
   await page.close();
   process.stdout.write(`${picture.file}  ${png.length} bytes\n`);

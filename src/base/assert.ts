@@ -1,9 +1,9 @@
-/** A broken invariant of our own code. Never caught to go on: what we believe about memory is wrong. */
+/** A broken invariant of our own code. Never catch it to continue: the state in memory cannot be trusted any more. */
 export class AssertionError extends Error {
   override readonly name = 'AssertionError';
 }
 
-/** For hot paths, where a message that names a value would be built at every call: `if (…) fail(…)`. */
+/** For hot paths: `if (…) fail(…)` builds the message only on failure, where `assert` would build it at every call. */
 export function fail(message: string): never {
   throw new AssertionError(message);
 }

@@ -1,8 +1,8 @@
 /**
- * A shared buffer from which byte blocks are allocated and given back. Half a million ids, hosts and names
- * as JavaScript strings would be work for every garbage collection; here they are bytes that nobody traces.
+ * Allocates and frees byte blocks in one shared buffer. Half a million ids, hosts and names as JavaScript strings
+ * would cost time in every garbage collection; here they are bytes that the collector does not trace.
  *
- * The arena is addressed in units of 2 bytes, so that a u32 reaches 8 GiB and little is lost to rounding. The first
+ * Addresses count units of 2 bytes, so that a u32 reaches 8 GiB and little is lost to rounding. The first
  * unit is never allocated: an address of 0 means "none". A block holds one run of bytes behind its length:
  *
  *   bytes     meaning
@@ -12,9 +12,9 @@
  *   …         unused, up to the block's size class
  *
  * Size classes: every unit count from 2 to 64, then eight steps to each doubling, so at most an eighth of a
- * block is unused. A freed block goes to its class's free list, whose links are kept in the freed blocks; a
- * class that has none takes a larger class's block and splits it. Blocks are never joined again: callers
- * choose the size for the mix they expect, and pages that were never touched cost nothing.
+ * block is unused. A freed block goes to its class's free list, whose links are kept in the freed blocks; when
+ * untouched units run out, a class without free blocks splits one of a larger class. Blocks are never joined
+ * again: callers size the arena for the mix they expect, and pages that were never touched cost nothing.
  *
  * One thread allocates and frees. Other threads read under their caller's version check (key-table.ts).
  */
@@ -31,13 +31,13 @@ const CLASS_COUNT = EXACT_UNITS + 1 + STEPS_PER_DOUBLING * 24;
 const LONG = 255;
 
 export class ByteArena {
-  /** What other threads need to read the blocks. */
+  /** Other threads open the arena over this. */
   readonly buffer: SharedArrayBuffer;
   readonly bytes: Uint8Array<SharedArrayBuffer>;
   readonly #units: Uint16Array<SharedArrayBuffer>;
   readonly #freeHeads = new Uint32Array(CLASS_COUNT);
   /** First unit that was never allocated. */
-  #freshUnit = 1;
+  #untouchedUnit = 1;
   #unitsUsed = 0;
   #text: Buffer | undefined;
 
@@ -52,15 +52,15 @@ export class ByteArena {
     return new ByteArena(new SharedArrayBuffer(Math.ceil(bytesMax / UNIT_BYTES) * UNIT_BYTES + UNIT_BYTES));
   }
 
-  /** An arena that begins with a copy of another one's touched bytes; blocks that were free there stay unused. */
+  /** An arena that begins with a copy of another arena's touched bytes; blocks that were free there stay unused. */
   static restore(touched: Uint8Array, spareBytes: number): ByteArena {
     const arena = ByteArena.create(touched.length + spareBytes);
     arena.bytes.set(touched);
-    arena.#freshUnit = touched.length / UNIT_BYTES;
+    arena.#untouchedUnit = touched.length / UNIT_BYTES;
     return arena;
   }
 
-  /** What was ever allocated. */
+  /** Every byte that was ever allocated. */
   get touched(): Uint8Array {
     return this.bytes.subarray(0, this.bytesTouched);
   }
@@ -70,12 +70,12 @@ export class ByteArena {
     return this.#unitsUsed * UNIT_BYTES;
   }
 
-  /** Bytes that were ever touched: what the arena costs in memory. */
+  /** Bytes that were ever allocated: the memory that the arena costs. */
   get bytesTouched(): number {
-    return this.#freshUnit * UNIT_BYTES;
+    return this.#untouchedUnit * UNIT_BYTES;
   }
 
-  /** Copies a run of bytes into a block of its own; 0 if there is no room (nothing changed then). */
+  /** Copies a run of bytes into a block of its own; 0, and no change, if there is no room. */
   store(source: Uint8Array, start: number, end: number): number {
     const length = end - start;
     const address = this.#allocate(unitsFor(length));
@@ -155,9 +155,9 @@ export class ByteArena {
     let address = this.#freeHeads[sizeClass]!;
     if (address !== 0) {
       this.#freeHeads[sizeClass] = this.#nextFree(address);
-    } else if (this.#freshUnit + size <= this.#units.length) {
-      address = this.#freshUnit;
-      this.#freshUnit += size;
+    } else if (this.#untouchedUnit + size <= this.#units.length) {
+      address = this.#untouchedUnit;
+      this.#untouchedUnit += size;
     } else {
       address = this.#splitLarger(sizeClass);
       if (address === 0) return 0;
@@ -166,7 +166,7 @@ export class ByteArena {
     return address;
   }
 
-  /** Only when fresh units ran out: cuts the wanted size off a larger free block. */
+  /** Only when untouched units ran out: cuts the wanted size off a larger free block. */
   #splitLarger(sizeClass: number): number {
     const size = unitsOfClass(sizeClass);
     for (let larger = sizeClass + 1; larger < CLASS_COUNT; larger++) {
@@ -175,7 +175,7 @@ export class ByteArena {
       this.#freeHeads[larger] = this.#nextFree(address);
       let rest = address + size;
       let restUnits = unitsOfClass(larger) - size;
-      // A single unit that is left over is too small for a link, and lost.
+      // A single leftover unit is too small for a link; it is lost.
       while (restUnits >= UNITS_MIN) {
         const piece = classBelow(restUnits);
         this.#pushFree(rest, piece);
@@ -203,7 +203,7 @@ function unitsFor(length: number): number {
   return Math.max(UNITS_MIN, (length + (length < LONG ? 1 : 5) + 1) >>> 1);
 }
 
-/** The smallest class that holds so many units. */
+/** The smallest class that holds this many units. */
 function classOf(units: number): number {
   if (units <= EXACT_UNITS) return units;
   const doubling = 25 - Math.clz32(units - 1); // 65…128 units: 0, 129…256: 1, …
@@ -220,7 +220,7 @@ function unitsOfClass(sizeClass: number): number {
   return base + (base / STEPS_PER_DOUBLING) * ((step % STEPS_PER_DOUBLING) + 1);
 }
 
-/** The largest class that so many units hold. */
+/** The largest class that fits in this many units. */
 function classBelow(units: number): number {
   const sizeClass = classOf(units);
   return unitsOfClass(sizeClass) === units ? sizeClass : sizeClass - 1;

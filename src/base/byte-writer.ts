@@ -1,7 +1,7 @@
 /**
- * A growing buffer that protobuf fields are appended to. A length stands before what it measures, so the
- * bytes that it will probably need are left free, and what follows is moved if it turns out otherwise: that
- * is rare, and a pass over everything just to measure it is not needed.
+ * A growing buffer to which protobuf fields are appended. A length stands before the bytes that it counts, so the
+ * writer leaves as many bytes for it as it will probably need, and moves the content if the guess was wrong. That is
+ * rare, and cheaper than a first pass that only measures.
  */
 import { assert } from './assert.ts';
 
@@ -14,29 +14,29 @@ export class ByteWriter {
   #buffer: Buffer = Buffer.allocUnsafeSlow(BYTES_MIN);
   at = 0;
 
-  /** Starts anew in a buffer of its own: what `take` gave before stays as it is. */
+  /** Starts over in a new buffer: earlier results of `take` stay valid. */
   open(bytesExpected: number): void {
     this.#buffer = Buffer.allocUnsafeSlow(Math.max(BYTES_MIN, bytesExpected));
     this.at = 0;
   }
 
-  /** Starts anew in this memory, from `at` on; what does not fit there would move into a larger one. */
+  /** Starts over in this memory, at `at`; if it is too small, the writer moves to a larger buffer. */
   openIn(memory: Buffer, at: number): void {
     this.#buffer = memory;
     this.at = at;
   }
 
-  /** Starts anew in the same buffer: what `take` gave before is overwritten. */
+  /** Starts over in the same buffer: later writes overwrite earlier results of `take`. */
   rewind(): void {
     this.at = 0;
   }
 
-  /** What was written: a view, without a copy. */
+  /** A view of the written bytes, not a copy. */
   take(): Buffer {
     return this.#buffer.subarray(0, this.at);
   }
 
-  /** Room for `count` more bytes; the writing methods below ask for theirs. */
+  /** Makes room for `count` more bytes. The writing methods below call it themselves. */
   reserve(count: number): void {
     const needed = this.at + count;
     if (needed <= this.#buffer.length) return;
@@ -56,7 +56,7 @@ export class ByteWriter {
     this.#buffer[this.at++] = left;
   }
 
-  /** A tag below 128, which all of ours are. */
+  /** One byte: every tag of ours is below 128. */
   tag(tag: number): void {
     this.reserve(1);
     this.#buffer[this.at++] = tag;
@@ -73,14 +73,14 @@ export class ByteWriter {
     this.at += bytes.length;
   }
 
-  /** Leaves room for a length of as many bytes as it will probably need; `closeLength` fills it in. */
+  /** Leaves `lengthBytes` bytes for a length, a guess that `closeLength` corrects. Returns where the content starts. */
   openLength(lengthBytes = 1): number {
     this.reserve(lengthBytes);
     this.at += lengthBytes;
     return this.at;
   }
 
-  /** `start` and `lengthBytes` as `openLength` gave and took them. */
+  /** `start` is what `openLength` returned, `lengthBytes` what it was given. */
   closeLength(start: number, lengthBytes = 1): void {
     let left = this.at - start;
     const needed = varintBytes(left);

@@ -1,4 +1,4 @@
-/** Time is an argument of everything that decides; this is the only place where it comes from. */
+/** Code that decides takes the time as an argument; this module is the only source of it. */
 export interface Clock {
   /** Wall-clock time in milliseconds since the epoch. */
   nowMs(): number;
@@ -6,14 +6,14 @@ export interface Clock {
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
 
-/** For durations: never jumps, has fractions of a millisecond, means nothing by itself. */
+/** For durations in milliseconds, with fractions. It never jumps; only differences of two readings mean something. */
 export type Stopwatch = () => number;
 
 export const systemStopwatch: Stopwatch = () => performance.now();
 
 /**
- * Wall-clock time as it was at the start, and from then on what has passed. Holds, back-offs and appointments are spans of
- * time: with a clock that somebody sets back by an hour they would all be an hour longer, and set forward all over at once.
+ * Wall-clock time at the start plus the time elapsed since. Holds, back-offs and due times are spans: if the system clock
+ * is set back by an hour they must not last an hour longer, and if it is set forward they must not all end at once.
  */
 export function steadyClock(wall: Clock = systemClock, stopwatch: Stopwatch = systemStopwatch): Clock {
   const startMs = wall.nowMs() - stopwatch();
@@ -24,10 +24,10 @@ export interface Timer {
   cancel(): void;
 }
 
-/** When things run. The simulator has one whose time is drawn from its seed. */
+/** Decides when callbacks run. The simulator has one whose delays are drawn from its seed. */
 export interface Scheduler {
   after(delayMs: number, run: () => void): Timer;
-  /** Resolves when whatever else was waiting for the thread has had its turn. */
+  /** Resolves after the events that were already waiting for the thread. */
   yield(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export const systemScheduler: Scheduler = {
   yield: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
-/** A clock that moves only when told to: for tests and the simulator. */
+/** A clock that the caller moves: for tests and the simulator. */
 export class ManualClock implements Clock {
   #nowMs: number;
 

@@ -1,8 +1,8 @@
 /**
- * Resource dimensions: each Kubernetes resource name (`cpu`, `memory`, `nvidia.com/gpu`) is one small
+ * Resource dimensions: each Kubernetes resource name (`cpu`, `memory`, `nvidia.com/gpu`) gets one small
  * number for the life of the process, so that a vector entry is a byte and a dense working vector an
- * array of at most 256 doubles. A number is never given to another name: working vectors that outlive a
- * cycle stay true.
+ * array of at most 256 doubles. A number never passes to another name: working vectors that outlive a
+ * cycle stay valid.
  *
  *   dim          0 … count-1   u8, in order of first sight
  *   #names[dim]  string        the name
@@ -13,7 +13,7 @@
 import { fail } from './assert.ts';
 import { ShardError } from './errors.ts';
 
-/** A dimension is one byte in a vector. A fleet has about ten; 64 is what one roll-up may bring. */
+/** A dimension is one byte in a vector. A fleet has about ten; one roll-up may bring at most 64. */
 export const DIMENSIONS_MAX = 256;
 
 export class TooManyDimensionsError extends ShardError {
@@ -23,7 +23,8 @@ export class TooManyDimensionsError extends ShardError {
   constructor(name: string) {
     super(
       `Resource ${JSON.stringify(name)} would be dimension ${DIMENSIONS_MAX + 1} of this shard, which holds ` +
-        `${DIMENSIONS_MAX}. What named it is refused; known dimensions go on.`,
+        `${DIMENSIONS_MAX}. The shard refused the input that names it; the dimensions it knows keep working. ` +
+        'Correct the resource name, or move the workload to another shard.',
     );
   }
 }
@@ -34,7 +35,7 @@ export class DimensionTable {
   readonly #byName = new Uint8Array(DIMENSIONS_MAX);
   readonly #rank = new Uint8Array(DIMENSIONS_MAX);
 
-  /** The dimension of a name, made if it is new. */
+  /** The dimension of a name; adds the name if it is new. */
   indexOf(name: string): number {
     const known = this.#dimByName.get(name);
     return known === undefined ? this.#add(name) : known;
@@ -47,7 +48,7 @@ export class DimensionTable {
 
   nameOf(dim: number): string {
     const name = this.#names[dim];
-    if (name === undefined) fail(`dimension ${dim} was never given out`);
+    if (name === undefined) fail(`dimension ${dim} was never assigned`);
     return name;
   }
 
@@ -55,7 +56,7 @@ export class DimensionTable {
     return this.#names.length;
   }
 
-  /** Dimensions in bytewise order of their names: sums of ratios run in this order and no other. */
+  /** Dimensions in bytewise order of their names. Sums of ratios add in this order, so that they are reproducible. */
   get byName(): Uint8Array {
     return this.#byName.subarray(0, this.#names.length);
   }
@@ -83,8 +84,8 @@ export class DimensionTable {
 
 /**
  * Order of two strings by their UTF-8 bytes, without encoding them. UTF-16 units give that order except
- * that surrogates (U+10000 and up) sort before U+E000…U+FFFF; moving those two ranges past each other
- * mends it. Surrogates come in pairs here: every string was decoded from UTF-8.
+ * that surrogates (U+10000 and up) sort before U+E000…U+FFFF; swapping those two ranges corrects it.
+ * Surrogates come in pairs here: every string was decoded from UTF-8.
  */
 export function compareBytewise(a: string, b: string): number {
   const shared = Math.min(a.length, b.length);

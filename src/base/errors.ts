@@ -1,15 +1,15 @@
 /**
- * Expected failures. Every one says what was wrong, where, and what happens next; callers switch on
- * `code` and `next`, never on message text. A broken invariant of our own is not one of these: it is
- * an assertion (assert.ts) and stops the process.
+ * Expected failures. Each message says what was wrong, where, what the shard did and the next step; callers
+ * switch on `code` and `next`, never on message text. A broken invariant of our own is not one of these: it
+ * is an assertion (assert.ts) and stops the process.
  */
 
 /** What the caller does after a failure: the only part of an error that code may branch on besides `code`. */
 export type AfterFailure =
-  | 'reject-input' // refuse what came in; the last good state stays
-  | 'retry-next-cycle' // the next cycle decides again on what is then known
-  | 'refuse-to-start' // a person has to change something first
-  | 'stop'; // the shard must not go on
+  | 'reject-input' // refuse the input; the last good state stays
+  | 'retry-next-cycle' // the next cycle decides again with what it knows then
+  | 'refuse-to-start' // a person must change something first
+  | 'stop'; // the shard must not continue
 
 export abstract class ShardError extends Error {
   /** Stable, snake_case; also the metric label. */

@@ -1,6 +1,6 @@
 /**
- * Words of a command line as values: durations, shares, counts. Each mistake is one line that names the flag,
- * what it takes and what was given.
+ * Parses flag values: durations, shares, counts. A mistake gives one line that names the flag, the values it
+ * takes and the value given.
  */
 import { ShardError } from './errors.ts';
 
@@ -9,7 +9,7 @@ export class UsageError extends ShardError {
   readonly next = 'refuse-to-start';
 
   constructor(what: string) {
-    super(`${what}. Nothing was started; --help shows what there is.`);
+    super(`${what}. Nothing was started. Run with --help to see all flags.`);
   }
 }
 
@@ -18,7 +18,7 @@ const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000,
 export function durationMs(flag: string, text: string): number {
   const match = /^(?<amount>\d+(?:\.\d+)?)(?<unit>ms|s|m|h)$/.exec(text);
   if (match === null)
-    throw new UsageError(`--${flag} takes durations such as 250ms, 2s or 5m, not "${text}"`);
+    throw new UsageError(`--${flag} must be a duration such as 250ms, 2s or 5m, not "${text}"`);
   return Number(match.groups!.amount) * UNITS_MS[match.groups!.unit!]!;
 }
 
@@ -26,14 +26,14 @@ export function durationMs(flag: string, text: string): number {
 export function share(flag: string, text: string | number): number {
   const percent = /^(?<amount>\d+(?:\.\d+)?)%$/.exec(String(text))?.groups?.amount;
   const value = percent !== undefined ? Number(percent) / 100 : text === '' ? Number.NaN : Number(text);
-  if (!(value >= 0 && value <= 1)) throw new UsageError(`--${flag} is between 0 and 1, not "${text}"`);
+  if (!(value >= 0 && value <= 1)) throw new UsageError(`--${flag} must be between 0 and 1, not "${text}"`);
   return value;
 }
 
 export function rate(flag: string, text = '0'): number {
   const value = text === '' ? Number.NaN : Number(text);
   if (!(value >= 0 && Number.isFinite(value)))
-    throw new UsageError(`--${flag} is a number ≥ 0, not "${text}"`);
+    throw new UsageError(`--${flag} must be a number ≥ 0, not "${text}"`);
   return value;
 }
 
@@ -46,7 +46,7 @@ export function wholeNumber(
   const value = text === '' ? Number.NaN : Number(text);
   if (!Number.isSafeInteger(value) || value < min || value > max) {
     const upTo = max === Number.MAX_SAFE_INTEGER ? '' : ` and ≤ ${max}`;
-    throw new UsageError(`--${flag} is a whole number ≥ ${min}${upTo}, not "${text}"`);
+    throw new UsageError(`--${flag} must be a whole number ≥ ${min}${upTo}, not "${text}"`);
   }
   return value;
 }

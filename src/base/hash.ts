@@ -1,6 +1,6 @@
 /**
- * Hash of a byte range, four bytes a step: ids and names are hashed straight from wire bytes, hundreds of
- * thousands in a row, so a byte at a time would be most of a look-up. The last mix spreads every input bit
+ * Hash of a byte range, four bytes a step: a listing hashes hundreds of thousands of ids and names straight from
+ * wire bytes, and one byte a step would be most of the cost of a look-up. The last mix spreads every input bit
  * over the whole word, because tables take the bucket from the high bits and a tag from the low ones.
  */
 export function hashBytes(bytes: Uint8Array, start: number, end: number): number {

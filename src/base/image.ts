@@ -1,19 +1,19 @@
 /**
- * Images: what several tables hold at one moment, copied into one shared buffer for another thread. A table gives views
- * of its own memory, which costs nothing; copying them all is then one run of block copies, and nobody builds an
- * object per row. The copy has the same fields as the original, and can be posted: its columns stay shared.
+ * Images: the content of several tables at one moment, copied into one shared buffer for another thread. Each table gives
+ * views of its own memory, which costs nothing; copying the views is a series of block copies and builds no object per
+ * row. The copy has the same fields as the original and can be posted: its columns stay shared.
  *
  * An image is a tree of plain objects. Typed arrays are copied into the buffer; a list of u32 arrays becomes one array;
- * everything else (numbers, texts, lists of texts) is small and is taken as it is.
+ * everything else (numbers, texts, lists of texts) is small and stays as it is.
  */
 
 export type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
-/** Parts of one column: together they are it. */
+/** One column, whole or in consecutive parts. */
 export type Pieces = Uint32Array | readonly Uint32Array[];
 
 const ALIGN_BYTES = 8;
 
-/** Bytes that `copyImage` needs for this. */
+/** Bytes of buffer that `copyImage` needs for this image. */
 export function imageBytes(image: unknown): number {
   if (isColumn(image)) return aligned(image.byteLength);
   if (isPieces(image)) return aligned(image.reduce((sum, piece) => sum + piece.byteLength, 0));
@@ -21,7 +21,7 @@ export function imageBytes(image: unknown): number {
   return Object.values(image).reduce((sum: number, part) => sum + imageBytes(part), 0);
 }
 
-/** The same with every column in `buffer`; null if it does not fit. */
+/** A copy of the image with every column in `buffer`; null if it does not fit. */
 export function copyImage<T>(image: T, buffer: SharedArrayBuffer): T | null {
   if (imageBytes(image) > buffer.byteLength) return null;
   return new ImageCopier(buffer).copy(image) as T;

@@ -1,5 +1,5 @@
 /**
- * Byte strings → small integers, in shared memory: the core of machine ids and of every interned name. The
+ * Byte strings → small integers, in shared memory: machine ids and all interned names are built on it. The
  * caller chooses the ref of each entry (a machine's slot, or the next free number), so an entry needs no
  * column but its address.
  *
@@ -13,13 +13,13 @@
  *   then                   4·max·segments bucket: tag << refBits | ref, 0 = empty
  *   then                   4·(max + 1)    address of each ref's bytes in the arena (byte-arena.ts)
  *
- * Open addressing with linear probing, 5 buckets to 4 entries at most. The high bits of a hash choose the segment, which has
- * room for its share of all entries and uses as much of it as it needs: it doubles when it fills up, so that a table for three
- * million entries with half a million in it touches memory for those, and a doubling moves a few thousand entries at a time.
- * The tag is as many low bits of the hash as the word has left; it spares nearly every comparison of bytes that would
+ * Open addressing with linear probing, at least 5 buckets to 4 entries. The high bits of a hash choose the segment. A
+ * segment has room for its share of all entries and doubles the part in use when that fills up: a table for three million
+ * entries that holds half a million touches memory for those only, and a doubling moves a few thousand entries at a time.
+ * The tag is as many low bits of the hash as the word has left; it avoids nearly every comparison of bytes that would
  * fail. Removal shifts the entries behind the hole back, so there are no tombstones and look-ups never grow slower.
  *
- * One thread writes. A reader in another thread repeats its look-up if the version moved meanwhile (seqlock.ts).
+ * One thread writes. A reader in another thread repeats its look-up if the version changed meanwhile (seqlock.ts).
  */
 import { assert } from './assert.ts';
 import { ByteArena } from './byte-arena.ts';
@@ -29,7 +29,7 @@ import { beginWrite, endWrite, isBeingWritten, isUnchanged, pauseReader } from '
 const MAGIC = 0x464b5432; // "FKT2"
 const VERSION = 1;
 const HEADER_WORDS = 5;
-/** Tables of fewer entries are one segment, whose doubling takes less than a millisecond. */
+/** A table for fewer entries is one segment; doubling it takes less than a millisecond. */
 const SEGMENTED_ENTRIES_MIN = 65_536;
 const SEGMENTS = 64;
 const BUCKETS_AT_START = 16;
@@ -51,10 +51,10 @@ export class KeyTable {
   readonly #addresses: Uint32Array<SharedArrayBuffer>;
   /** Buckets in use, by segment. */
   readonly #sizes: Uint32Array<SharedArrayBuffer>;
-  /** Entries, by segment. The writer's. */
+  /** Entries, by segment. Only the writer has them. */
   readonly #counts: Uint32Array;
   readonly #segmentBuckets: number;
-  /** segmentCount / 2^32: scales a hash to a segment, and what is left to a bucket in it. */
+  /** segmentCount / 2^32. Scales a hash: the whole part is the segment, the fraction the place in it. */
   readonly #segmentScale: number;
   readonly #refMask: number;
 
@@ -90,7 +90,7 @@ export class KeyTable {
     return new KeyTable(shared.words, new ByteArena(shared.arena), false);
   }
 
-  /** Over a copy of another table's `addressesBelow` and arena, with room for `spareEntries` more. */
+  /** A writer over copies of another table's `addressesBelow` and arena, with room for `spareEntries` more. */
   static restore(addresses: Uint32Array, arena: ByteArena, spareEntries: number): KeyTable {
     const entriesMax = Math.max(1, addresses.length - 1 + spareEntries);
     const table = new KeyTable(wordsFor(entriesMax), arena, true);
@@ -110,7 +110,7 @@ export class KeyTable {
     return { words: this.#buckets.buffer, arena: this.arena.buffer };
   }
 
-  /** Bytes of memory behind the table with refs up to `refLimit`, as far as pages were touched. */
+  /** Bytes of memory that the table has touched with refs up to `refLimit`. */
   bytesTouched(refLimit: number): number {
     let bucketCount = 0;
     for (const size of this.#sizes) bucketCount += size;
@@ -118,14 +118,14 @@ export class KeyTable {
   }
 
   /**
-   * Moves with every entry that is added or removed: refs that were looked up since an even version mean what they
-   * meant as long as it stays.
+   * Changes with every entry that is added or removed. A ref that was looked up under an even version stays valid while
+   * the version stays the same.
    */
   get version(): number {
     return Atomics.load(this.#versions, VERSION);
   }
 
-  /** The ref of these bytes, 0 if absent. `hash` must be theirs. */
+  /** The ref of these bytes, 0 if absent. `hash` must be their hash. */
   find(hash: number, bytes: Uint8Array, start: number, end: number): number {
     if (this.#isWriter) return this.#probe(hash, bytes, start, end);
     for (let tries = 0; ; tries++) {
@@ -154,7 +154,7 @@ export class KeyTable {
 
   remove(ref: number): void {
     const address = this.#addresses[ref]!;
-    assert(this.#isWriter && address !== 0, 'the writer removes a ref that is there');
+    assert(this.#isWriter && address !== 0, 'the writer removes a ref that is in use');
     const hash = this.#hashAt(address);
     const word = this.#bucketWord(hash, ref);
     const segment = this.#segmentOf(hash);
@@ -192,7 +192,7 @@ export class KeyTable {
         const address = this.#addresses[ref]!;
         const start = this.arena.startOf(address);
         const end = start + this.arena.lengthOf(address);
-        // Checked before the copy too: a length that was read half-written could ask for gigabytes.
+        // Check before the copy too: a half-written length could ask for gigabytes.
         if (isUnchanged(this.#versions, VERSION, version)) {
           const text = address === 0 ? '' : this.arena.decode(start, end);
           if (isUnchanged(this.#versions, VERSION, version)) return text;
@@ -215,7 +215,7 @@ export class KeyTable {
     return this.arena.compare(addressA, addressB);
   }
 
-  /** There is room for it (`add`). */
+  /** The caller has checked that there is room. */
   #enter(ref: number, hash: number): void {
     const segment = this.#segmentOf(hash);
     const count = ++this.#counts[segment]!;
@@ -253,7 +253,7 @@ export class KeyTable {
     const size = this.#sizes[segment]!;
     const first = segment * this.#segmentBuckets;
     let bucket = this.#homeOf(hash, size);
-    // The size bounds a reader that races with removals; the writer always meets an empty bucket before.
+    // The bound is for a reader that races with removals; the writer always meets an empty bucket first.
     for (let step = 0; step < size; step++) {
       const word = buckets[first + bucket]!;
       if (word === 0) return 0;
@@ -300,7 +300,7 @@ export class KeyTable {
     return Math.floor(hash * this.#segmentScale);
   }
 
-  /** In its segment. */
+  /** The bucket, within its segment, at which a probe starts. */
   #homeOf(hash: number, size: number): number {
     const position = hash * this.#segmentScale;
     return Math.floor((position - Math.floor(position)) * size);
@@ -324,7 +324,7 @@ export class KeyTable {
 function wordsFor(entriesMax: number): SharedArrayBuffer {
   const segmentCount = entriesMax < SEGMENTED_ENTRIES_MIN ? 1 : SEGMENTS;
   const share = (entriesMax / segmentCount) * (segmentCount === 1 ? 1 : SHARE_MARGIN);
-  // At least one stays empty, which ends a probe.
+  // At least one bucket stays empty: it ends a probe.
   const segmentBuckets = Math.ceil(share * BUCKETS_PER_ENTRY) + 1;
   const wordCount = HEADER_WORDS + segmentCount + segmentCount * segmentBuckets + entriesMax + 1;
   const words = new SharedArrayBuffer(wordCount * 4);

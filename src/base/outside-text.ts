@@ -1,9 +1,9 @@
 /**
- * Text that others wrote and we show: in logs, in errors, on pages. It is cut, and what could forge a log
- * line or move a terminal's cursor is taken out, once, where it comes in.
+ * Text from providers and operators that the shard shows in logs, errors and pages. It is cut to a length and
+ * stripped of control characters once, where it enters.
  */
 
-/** What a fleet of broken providers may write into our logs, per call. */
+/** Bounds what a fleet of broken providers can write into the logs with each call. */
 export const DETAIL_CHARS_MAX = 512;
 
 /** One line, no control characters, at most DETAIL_CHARS_MAX characters. */
@@ -13,7 +13,7 @@ export function boundedDetail(text: string): string {
   return isCut ? `${line}…` : line;
 }
 
-/** Line breaks and escapes would let the other side forge lines or move a terminal's cursor. */
+/** Line breaks and escapes would let a peer forge log lines or move a terminal's cursor. */
 export function withoutControls(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]+/gu, ' ');
 }

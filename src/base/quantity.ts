@@ -6,12 +6,12 @@
  *   dimension                                          unit
  *   memory, storage, ephemeral-storage, hugepages-*    KiB    also as the last dotted part of a longer name
  *                                                             (requests.memory, gold.example/requests.storage)
- *   everything else, cpu and vendor/memory included    milli  a vendor's unit is unknown: as bytes, its small
- *                                                             counts would round down to nothing
+ *   everything else, cpu and vendor/memory included    milli  a vendor's unit is unknown: read as bytes, small
+ *                                                             counts would round down to zero
  *
  * Demand rounds up and supply rounds down, per value, before anything is added: rounding may cost a
- * fraction of a unit, but never promises capacity that is not there. Nearly every quantity is a short
- * integer with a suffix and is read with a few multiplications that are exact in doubles; all others
+ * fraction of a unit, but never promises capacity that does not exist. Nearly every quantity is a short
+ * integer with a suffix; a few multiplications that are exact in doubles read it. All others
  * (fractions, exponents, values near the limit) go through BigInt.
  */
 import { compareBytewise } from './dimensions.ts';
@@ -20,11 +20,11 @@ import { ShardError } from './errors.ts';
 /** 2^53 − 1: the last integer up to which every sum of units is exact. */
 export const UNITS_MAX = Number.MAX_SAFE_INTEGER;
 
-/** Longer than any quantity that means something; bounds what BigInt is asked to read. */
+/** Longer than any meaningful quantity; bounds the work of BigInt. */
 const TEXT_LENGTH_MAX = 128;
 
 /**
- * Kubernetes has at most 317: a domain of 253, a slash and a name of 63. What is longer is refused before anything looks at it: names
+ * Kubernetes allows at most 317: a domain of 253, a slash and a name of 63. Longer names are refused first of all: names
  * are kept, compared and matched, and one of a megabyte would cost minutes.
  */
 export const NAME_LENGTH_MAX = 512;
@@ -42,7 +42,7 @@ export class InvalidQuantityError extends ShardError {
     const name = JSON.stringify(dimension.slice(0, NAME_LENGTH_MAX));
     super(
       `Quantity ${shown} of ${name} is ${fault}: ${FAULT_MEANS[fault]}. ` +
-        'What carried it is refused; the last good value stays.',
+        'The shard refused the message that carried it; the last good value stays.',
     );
     this.dimension = dimension;
     this.fault = fault;
@@ -51,12 +51,12 @@ export class InvalidQuantityError extends ShardError {
 
 const FAULT_MEANS: Readonly<Record<QuantityFault, string>> = {
   unparseable: 'a Kubernetes quantity is a number such as 96, 1.5, 500m, 1e3 or 768Gi',
-  negative: 'nothing can need or have less than none',
+  negative: 'demand and capacity cannot be below zero',
   'named too long': `a resource's name has at most ${NAME_LENGTH_MAX} characters`,
   'too large': 'the limit is 2^53 − 1 units (milli, or KiB for memory and storage)',
 };
 
-/** Units of a wanted quantity, rounded up. Above 2^53 − 1 units it is refused. */
+/** Units of a demanded quantity, rounded up. Throws above 2^53 − 1 units. */
 export function parseDemand(dimension: string, text: string): number {
   const units = parseUnits(dimension, text, true);
   if (units > UNITS_MAX) throw new InvalidQuantityError(dimension, text, 'too large');
@@ -68,7 +68,7 @@ export function parseSupply(dimension: string, text: string): number {
   return Math.min(UNITS_MAX, parseUnits(dimension, text, false));
 }
 
-/** The canonical text: bytes with the largest binary suffix that divides exactly, others decimal. */
+/** The canonical text: bytes with the largest binary suffix that divides them exactly, other dimensions decimal. */
 export function formatQuantity(dimension: string, units: number): string {
   if (!isInKib(dimension)) return units % 1000 === 0 ? String(units / 1000) : `${units}m`;
   if (units === 0) return '0';
@@ -92,11 +92,11 @@ export function formatAmounts(amounts: Readonly<Record<string, number>>): string
 
 const BYTES_NAME = /(^|\.)(memory|storage|ephemeral-storage|hugepages-[^/]*)$/;
 
-/** Names come from outside, so what is remembered of them is bounded; a fleet has about ten. */
+/** Names come from outside, so the memory for them is bounded; a fleet has about ten. */
 const NAMES_REMEMBERED_MAX = 1024;
 const inKibByName = new Map<string, boolean>();
 
-/** Whether a dimension counts bytes (unit KiB) and not things (unit milli). */
+/** Whether a dimension counts bytes (unit KiB) rather than things (unit milli). */
 export function isInKib(dimension: string): boolean {
   const known = inKibByName.get(dimension);
   if (known !== undefined) return known;
@@ -153,7 +153,7 @@ function readFast(text: string, inKib: boolean, roundUp: boolean): number {
   if (at === 0 || at > FAST_DIGITS_MAX) return NOT_FAST;
   const suffix = at === text.length ? '' : text.slice(at);
   const factor = (inKib ? KIB_FACTORS : MILLI_FACTORS).get(suffix);
-  if (factor !== undefined) return value * factor; // exact up to the limit, and never below it from beyond
+  if (factor !== undefined) return value * factor; // exact up to the limit; beyond it never rounds below it
   const byteFactor = inKib ? BYTE_FACTORS.get(suffix) : undefined;
   if (byteFactor === undefined) return NOT_FAST;
   const bytes = value * byteFactor;
@@ -164,8 +164,8 @@ function readFast(text: string, inKib: boolean, roundUp: boolean): number {
 const QUANTITY = /^([+-]?)(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+)|([EPTGMKknum]i?|))$/;
 
 /**
- * Beyond 10^±64 the answer is known without arithmetic: more than any limit, or less than one unit. (The
- * digits themselves are at most TEXT_LENGTH_MAX, a suffix shifts by at most 10^±21.)
+ * Beyond 10^±64 the answer needs no arithmetic: more than any limit, or less than one unit. (There are at most
+ * TEXT_LENGTH_MAX digits, and a suffix shifts by at most 10^±21.)
  */
 const MAGNITUDE_MAX = 64;
 

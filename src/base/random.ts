@@ -1,6 +1,6 @@
 /**
- * Seeded randomness: the same seed gives the same history on every machine. Used wherever chance is
- * wanted (generators, simulated providers, benchmarks); `Math.random` is never called.
+ * Seeded randomness: the same seed gives the same history on every machine. Generators, simulated providers and
+ * benchmarks all draw from it; no code calls `Math.random`.
  */
 export class Random {
   #state: number;
@@ -63,7 +63,7 @@ export class Random {
     return items;
   }
 
-  /** A generator of its own, so that drawing more here does not change what is drawn there. */
+  /** An independent generator: drawing more from one does not change what the other draws. */
   fork(): Random {
     return new Random(this.uint32());
   }

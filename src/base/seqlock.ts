@@ -2,9 +2,9 @@
  * One writer, many readers, no locks: the writer makes a version odd, changes what the version guards, and
  * makes it even again; a reader trusts what it read only between two equal, even reads of the version.
  *
- * The guarded values are read and written plainly, so only the versions order them, and what keeps the processor from
- * reordering depends on the processor. x86-64 makes stores visible in the order in which they are made and does not
- * reorder loads, and the engine emits accesses to typed arrays in program order: plain accesses do, and an atomic store
+ * The guarded values are read and written with plain accesses, so the versions must keep them in order, and how that is
+ * done depends on the processor. x86-64 makes stores visible in the order in which they are made and does not reorder
+ * loads, and the engine emits accesses to typed arrays in program order. Plain accesses are enough there; an atomic store
  * would only make the writer wait, twice a write, until all its earlier stores have reached the cache. On ARM64 and
  * others the versions are written atomically, with a second access where one is not enough: an atomic load after an
  * atomic store keeps later plain stores behind both, and an atomic store after plain loads keeps them before it.
@@ -13,7 +13,7 @@ type Versions = Int32Array | Uint32Array;
 
 const IS_ORDERED = process.arch === 'x64';
 
-/** `odd` is the version while what it guards is being written. */
+/** `odd` is the version for the duration of the write. */
 export function beginWrite(versions: Versions, index: number, odd: number): void {
   if (IS_ORDERED) {
     versions[index] = odd;
@@ -23,7 +23,7 @@ export function beginWrite(versions: Versions, index: number, odd: number): void
   Atomics.load(versions, index);
 }
 
-/** `even` is another one than before the write. */
+/** `even` must differ from the version before the write. */
 export function endWrite(versions: Versions, index: number, even: number): void {
   if (IS_ORDERED) versions[index] = even;
   else Atomics.store(versions, index, even);
@@ -33,20 +33,20 @@ export function isBeingWritten(version: number): boolean {
   return (version & 1) === 1;
 }
 
-/** A word that only this thread touches: the store to it is the barrier between reading and checking. */
+/** Only this thread touches this word: the store to it is the barrier between reading and checking. */
 const barrierWord = new Int32Array(1);
 
-/** Whether what was read since `version` was loaded may be trusted. */
+/** Whether the caller may trust the values it read since it loaded `version`. */
 export function isUnchanged(versions: Versions, index: number, version: number): boolean {
   if (!IS_ORDERED) Atomics.store(barrierWord, 0, 0);
   return Atomics.load(versions, index) === version;
 }
 
-/** After so many failed tries the writer was most likely suspended in the middle of a write. */
+/** After this many failed tries the writer was most likely suspended in the middle of a write. */
 const TRIES_BEFORE_SLEEP = 200;
 const sleepWord = new Int32Array(new SharedArrayBuffer(4));
 
-/** Between two tries of a reader: spins at first, then gives the core away for a millisecond. */
+/** Between two tries of a reader: returns at once at first, then sleeps for a millisecond each time. */
 export function pauseReader(tries: number): void {
   if (tries >= TRIES_BEFORE_SLEEP) Atomics.wait(sleepWord, 0, 0, 1);
 }

@@ -1,18 +1,18 @@
 /**
  * Interned, reference-counted strings in shared memory. Equal strings have equal refs, so the rest of the shard
- * compares integers; a string that no row uses any more gives its ref and its bytes back. 640,000 names in a
- * JavaScript Map cost 157 MB and 136 ms of every full collection; here they cost about 45 bytes each and none.
+ * compares integers; when no row uses a string any more, its ref and its bytes are used again. 640,000 names in a
+ * JavaScript Map cost 157 MB and 136 ms of every full collection; here they cost about 45 bytes each and no time.
  *
  *   part           bytes            content
  *   key table      10 + 4 an entry  buckets and addresses (key-table.ts)
  *   arena          length + 1…4     the UTF-8 bytes (byte-arena.ts)
  *   references     4 an entry       u32: how many rows use it; of a free ref: the next free ref
  *
- * Ref 0 is the empty string, or none; it is not counted. Refs are dense, start at 1 and are used again, latest
- * first. Capacity is fixed at creation: pages that were never touched cost nothing, and nothing ever moves.
+ * Ref 0 is the empty string, or none; it is not counted. Refs are dense and start at 1; the ref freed last is used
+ * first. Capacity is fixed at creation: pages that were never touched cost nothing, and no entry ever moves.
  *
- * One thread writes. `attach` gives another thread `find`, `get` and `equals`, each consistent in itself; a ref that
- * it took from a row is only as good as the row's generation, which it checks after using the ref.
+ * One thread writes. `attach` gives another thread `find`, `get` and `equals`, each consistent in itself. A ref that
+ * such a thread took from a row is valid only with the row's generation, which it checks after using the ref.
  */
 import { assert } from './assert.ts';
 import { ByteArena } from './byte-arena.ts';
@@ -24,7 +24,7 @@ import { Utf8Scratch } from './utf8.ts';
 export interface StringTableOptions {
   readonly entriesMax: number;
   readonly bytesMax: number;
-  /** For messages: what the strings are. */
+  /** What the strings are, for messages. */
   readonly name: string;
 }
 
@@ -40,7 +40,7 @@ export interface SharedStringTable {
   readonly keys: SharedKeyTable;
 }
 
-/** For what a decision on a restored table interns beyond what it finds: next to nothing. */
+/** Room for the few strings that a decision on a restored table interns. */
 const RESTORED_SPARE = 16_384;
 const RESTORED_SPARE_BYTES = 64;
 
@@ -51,7 +51,7 @@ export class StringTableFullError extends ShardError {
   constructor(name: string, what: string, limit: number) {
     super(
       `The table of ${name} is full: all ${limit} ${what} are in use. ` +
-        'What needed a new entry was refused and nothing was changed; start the shard with a larger limit.',
+        'The shard refused the input that needs a new entry and changed nothing. Start it with a larger limit.',
     );
   }
 }
@@ -89,7 +89,7 @@ export class StringTable {
     return { name, addresses: this.#keys.addressesBelow(this.#refLimit), arena: this.#keys.arena.touched };
   }
 
-  /** A table with the same strings under the same refs, which it never gives back, and room for more. */
+  /** A table with the same strings under the same refs, which it never frees, and room for more. */
   static restore(image: StringImage, spareEntries = RESTORED_SPARE): StringTable {
     const { name, addresses, arena } = image;
     const spareBytes = spareEntries * RESTORED_SPARE_BYTES;
@@ -113,7 +113,7 @@ export class StringTable {
     return this.#count;
   }
 
-  /** Of the key table: while it stays even and the same, refs mean what they meant. Also in a thread that only reads. */
+  /** The key table's version: while it is even and unchanged, refs stay valid. Readers may use it too. */
   get version(): number {
     return this.#keys.version;
   }
@@ -127,7 +127,7 @@ export class StringTable {
     return this.#keys.arena.bytesUsed;
   }
 
-  /** Bytes of memory behind the table, as far as pages were touched. */
+  /** Bytes of memory that the table has touched. */
   get bytesTouched(): number {
     return this.#refLimit === 1 ? 0 : this.#keys.bytesTouched(this.#refLimit) + this.#refLimit * 4;
   }

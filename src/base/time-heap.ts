@@ -1,4 +1,4 @@
-/** Small numbers (slots) by time, the earliest first, equal times by number: a heap in two arrays, no object an entry. */
+/** Slots by time, the earliest first, equal times by slot: a heap in two arrays, without an object per entry. */
 export class TimeHeap {
   readonly #timeMs: number[] = [];
   readonly #item: number[] = [];
@@ -7,12 +7,12 @@ export class TimeHeap {
     return this.#item.length;
   }
 
-  /** Infinite if there is none. */
+  /** Infinity if the heap is empty. */
   get firstTimeMs(): number {
     return this.#timeMs[0] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Undefined if there is none. */
+  /** Undefined if the heap is empty. */
   get first(): number | undefined {
     return this.#item[0];
   }
@@ -29,7 +29,7 @@ export class TimeHeap {
     this.#item[at] = item;
   }
 
-  /** Takes the first one out; there must be one. */
+  /** Removes the first entry; the heap must not be empty. */
   pop(): number {
     const first = this.#item[0]!;
     const item = this.#item.pop()!;

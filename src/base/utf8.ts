@@ -1,5 +1,5 @@
 /**
- * One growing scratch buffer for text on its way into a table of bytes: nearly every id and name is short
+ * One growing scratch buffer in which text becomes bytes for a table: nearly every id and name is short
  * ASCII, and writing that in a loop is several times cheaper than a call into the runtime's encoder.
  */
 export class Utf8Scratch {

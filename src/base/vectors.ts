@@ -29,8 +29,8 @@ export class TooManyVectorsError extends ShardError {
 
   constructor() {
     super(
-      `The shard holds ${VECTORS_MAX} distinct resource vectors, its limit. What brought one more is refused; ` +
-        'what is known stays. Demand with fewer distinct aggregates will fit.',
+      `The shard holds ${VECTORS_MAX} distinct resource vectors, its limit. It refused the input that brought one more; ` +
+        'the last good state stays. Send demand with fewer distinct aggregates.',
     );
   }
 }
@@ -83,7 +83,7 @@ export class VectorTable {
     };
   }
 
-  /** A table with the same vectors under the same refs, which it never gives back, and room for more. */
+  /** A table with the same vectors under the same refs, which it never frees, and room for more. */
   static restore(image: VectorImage): VectorTable {
     const dimensions = new DimensionTable();
     for (const name of image.dimensionNames) dimensions.indexOf(name);
@@ -145,7 +145,7 @@ export class VectorTable {
     return this.commit();
   }
 
-  /** Begins a vector: `stage()`, any number of `put` and `putMax`, `commit()`. Forgets one not committed. */
+  /** Begins a vector: `stage()`, any number of `put` and `putMax`, `commit()`. Discards a vector not committed. */
   stage(): void {
     for (let index = 0; index < this.#stagedCount; index++) this.#staged[this.#stagedDims[index]!] = 0;
     this.#stagedCount = 0;
@@ -240,7 +240,7 @@ export class VectorTable {
     return this.commit();
   }
 
-  /** Whether `have` has at least what `want` wants. Both are in one order, so each is walked once. */
+  /** Whether `have` is at least `want` in every dimension. Both are in the same order, so one pass is enough. */
   covers(have: number, want: number): boolean {
     if (have === want) return true;
     const dims = this.#dims;
@@ -258,7 +258,7 @@ export class VectorTable {
   #touch(dim: number, units: number): void {
     if (!(Number.isSafeInteger(units) && units >= 0))
       fail(`${units} units are not an integer in 0 … 2^53 − 1`);
-    if (!(dim >= 0 && dim < this.dimensions.count)) fail(`dimension ${dim} was never given out`);
+    if (!(dim >= 0 && dim < this.dimensions.count)) fail(`dimension ${dim} was never assigned`);
     if (this.#staged[dim] === 0 && units > 0) this.#stagedDims[this.#stagedCount++] = dim;
   }
 
@@ -376,7 +376,7 @@ export class VectorTable {
     this.#buckets[bucket] = ref;
   }
 
-  /** Closes the hole by moving later members of the run back: no tombstones, so probes stay short. */
+  /** Closes the hole by moving later entries of the run back: no tombstones, so probes stay short. */
   #unlink(ref: number): void {
     const mask = this.#buckets.length - 1;
     let hole = this.#bucketOf(this.#hash[ref]!);
@@ -397,7 +397,7 @@ export class VectorTable {
   }
 }
 
-/** For tables that grow: the larger array, begun with what the smaller one held. */
+/** For tables that grow: copies the smaller array to the start of the larger one. */
 export function grown<From, T extends { set(from: From): void }>(from: From, to: T): T {
   to.set(from);
   return to;

@@ -1,13 +1,15 @@
 /**
- * What a machine is bound to, and the rules by which a binding lasts (M3, M5, S3). One function decides, whichever
- * path a change comes by, so that an assignment is never left on a machine that has lost its cluster.
+ * What a machine is bound to, and when a binding ends. M3: the state decides whether a machine may have a cluster. M5: the
+ * assignment is set at the bind and cleared when the machine is unbound. S3: it survives while the machine stays bound to
+ * the same cluster. All changes, from whatever source, go through one function, so that no machine without a cluster
+ * keeps an assignment.
  */
 import type { PenaltyBucket } from '../machine/penalty.ts';
 import { MachineState } from '../machine/state.ts';
 import type { InventoryColumns } from './columns.ts';
 import type { MachineRow } from './machine-row.ts';
 
-/** A bound machine's cluster and, of its need, fingerprint, group, priority and penalties. Refs and numbers. */
+/** A bound machine's cluster and assignment, as refs and numbers. */
 export interface Binding {
   cluster: number;
   /** Ref of the fingerprint. */
@@ -73,17 +75,17 @@ export function storeBinding(columns: InventoryColumns, slot: number, binding: B
   columns.reclamationPenalty[slot] = binding.reclamationPenalty;
 }
 
-/** M5: whether the move ends a binding that the change itself says nothing about. */
+/** M5: whether the move ends the binding when the change itself does not mention it. */
 export function endsBinding(from: MachineState, to: MachineState): boolean {
   if (to === S.Idle || to === S.Speculative) return from !== to;
-  // A Creating machine carries, locally, what it is created for; coming from elsewhere it is created for nobody.
+  // Only the shard knows what a Creating machine is for. From any other state the move was not ours: no need waits for it.
   if (to === S.Creating) return from !== S.Speculative && from !== S.Creating;
   return to === S.Deleting;
 }
 
 /**
- * The binding after a change. A provider knows nothing of a cluster that a machine is still created for, or enqueued
- * for: where the state allows a local assignment only, "no cluster, no assignment" is not news.
+ * The binding after a change. A provider does not know the cluster for which a machine is being created or has an action
+ * enqueued: in states that allow only a local assignment, a record without cluster and assignment changes nothing.
  */
 export function resolveBinding(
   next: Binding,

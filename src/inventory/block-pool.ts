@@ -1,17 +1,17 @@
 /**
- * Blocks of slots for slot-lists.ts, from one array. All lists of a fleet grow side by side while it is loaded, so
- * blocks that they leave behind must become larger ones again, or half of the memory would be blocks that nobody is
- * small enough for: a buddy allocator. Two free neighbours that were one block are joined; a block is split when none
- * of the wanted size is free.
+ * Blocks of slots for slot-lists.ts, from one array. All lists of a fleet grow side by side while it is loaded, and the
+ * blocks that they outgrow must become larger blocks again, or half of the memory would be free blocks too small for any
+ * list. So this is a buddy allocator: two free neighbours that were one block are joined, and a block is split when none of
+ * the wanted size is free.
  *
  *   items        u32   in use: slots. Free: items 0 and 1 of a block are the next and previous free block of its order
- *   spare        u32   by size class, smallest ones only: blocks given back last, taken again first and not joined. Lists of
- *                      one or two machines come and go with every transition; these cost a push and a pop
- *   freeOrder    u8    by unit of 4 items: 1 + order of the free block that begins there, 0 = none does
+ *   spare        u32   by size class, smallest ones only: blocks freed last, used again first and not joined. Lists of one
+ *                      or two machines come and go with every transition; these cost a push and a pop
+ *   freeOrder    u8    by unit of 4 items: 1 + order of the free block that begins there, 0 = none
  *
- * A block of order k has 4 << k items and begins at a multiple of that. Room comes in 4, 8, 12, 16, 24, 32, 48, 64 … items: in
- * between two orders it is a block of the larger one whose last quarter is given back at once. (Finer steps would save
- * room in the lists and lose more between them.) Item 0 is never given out.
+ * A block of order k has 4 << k items and begins at a multiple of that. Rooms have 4, 8, 12, 16, 24, 32, 48, 64 … items: a
+ * room between two orders is a block of the larger one whose last quarter is freed at once. (Finer steps would save
+ * space in the lists and lose more between them.) Item 0 is never allocated.
  */
 const UNIT = 4;
 const ORDER_COUNT = 26;
@@ -34,9 +34,9 @@ export class BlockPool {
   readonly #spare = new Uint32Array(SPARE_CLASSES * SPARE_MAX);
   readonly #spareCount = new Uint32Array(SPARE_CLASSES);
   /** First item that was never part of a block. */
-  #fresh = UNIT;
+  #untouched = UNIT;
 
-  /** Room for `itemsExpected` is reserved at once; untouched pages cost nothing, while growing costs a copy. */
+  /** Reserves room for `itemsExpected` at once: untouched pages cost nothing, but growing costs a copy. */
   constructor(itemsExpected: number) {
     const items = Math.max(ITEMS_AT_START, itemsExpected);
     this.items = new Uint32Array(items);
@@ -44,7 +44,7 @@ export class BlockPool {
   }
 
   get bytesTouched(): number {
-    return this.#fresh * 4 + this.#fresh / UNIT;
+    return this.#untouched * 4 + this.#untouched / UNIT;
   }
 
   allocate(sizeClass: number): number {
@@ -67,7 +67,7 @@ export class BlockPool {
       this.#spare[sizeClass * SPARE_MAX + this.#spareCount[sizeClass]!++] = block;
       return;
     }
-    // From its end: the last piece is the smallest, and begins at a multiple of its size.
+    // From the end: the last piece is the smallest, and begins at a multiple of its size.
     for (let left = ROOM[sizeClass]!; left > 0; ) {
       const piece = lowestOrder(left);
       left -= UNIT << piece;
@@ -90,20 +90,20 @@ export class BlockPool {
 
   #takeFresh(order: number): number {
     const size = UNIT << order;
-    // Blocks begin at multiples of their size; what lies before becomes smaller free blocks.
-    while (this.#fresh % size !== 0) {
-      const gapOrder = lowestOrder(this.#fresh);
-      const gap = this.#fresh;
+    // Blocks begin at multiples of their size; the items skipped become smaller free blocks.
+    while (this.#untouched % size !== 0) {
+      const gapOrder = lowestOrder(this.#untouched);
+      const gap = this.#untouched;
       this.#reach(gap + (UNIT << gapOrder));
       this.#give(gap, gapOrder);
     }
-    const block = this.#fresh;
+    const block = this.#untouched;
     this.#reach(block + size);
     return block;
   }
 
   #reach(limit: number): void {
-    this.#fresh = limit;
+    this.#untouched = limit;
     if (limit <= this.items.length) return;
     const items = new Uint32Array(2 ** Math.ceil(Math.log2(limit)));
     items.set(this.items);
@@ -147,7 +147,7 @@ export class BlockPool {
   }
 }
 
-/** The smallest order that holds so many items. */
+/** The smallest order that holds this many items. */
 function orderFor(items: number): number {
   return 30 - Math.clz32(items - 1); // 1…4 items: 0, 5…8: 1, 9…16: 2, …
 }

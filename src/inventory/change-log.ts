@@ -1,15 +1,15 @@
 /**
- * The set of slots that were touched since it was last taken. A decision that costs what changed must be told what
- * changed: two levels of bits, so that marking is two stores, marking twice costs nothing more, and finding 1,000 marks
- * among a million slots reads a thousand words and not a million rows.
+ * The slots touched since the reader last took them. The cost of an incremental decision follows the number of changes, so
+ * the engine must learn which slots changed without a scan. Two levels of bits: a mark is two stores, a second mark of the
+ * same slot costs nothing more, and finding 1,000 marks among a million slots reads a thousand words, not a million rows.
  *
  *   marks      1 bit a slot
  *   summary    1 bit for each word of marks (32 slots) that has a bit
  *
- * A slot is given once, however often it was touched, in ascending order, and says only *that* something happened. A
- * machine that was removed leaves its slot marked; if the slot is used again before the log is taken, it is still given
- * once, and the row then shows the new machine. So a reader forgets what it knew of every slot it is given, and looks at
- * the row (state 0 = no machine now). A machine that came and went in between shows as an empty slot, too.
+ * The log returns each slot once, however often it was touched, in ascending order, and does not say what happened to it.
+ * A removed machine leaves its slot marked; if another machine gets the slot before the log is taken, the slot is still
+ * returned once and its row shows the new machine. So a reader discards what it knew of every slot returned and reads the
+ * row (state 0 = no machine now). A machine that was added and removed in between shows as an empty slot, too.
  */
 import { assert } from '../base/assert.ts';
 
@@ -67,7 +67,7 @@ export class ChangeLog {
       }
       this.#summary[group] = 0;
     }
-    assert(this.#count >= 0, 'no more is taken than was marked');
+    assert(this.#count >= 0, 'no more slots are taken than were marked');
     return taken;
   }
 

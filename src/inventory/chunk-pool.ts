@@ -1,8 +1,9 @@
 /**
  * The chunks of ordered-lists.ts (whose header shows the layout): blocks of 4 … 512 items in one growing array, and the
- * columns that describe them. Chunk 0 and item 0 are never given out.
+ * columns that describe them. Chunk 0 and item 0 are never allocated.
  */
 import { assert } from '../base/assert.ts';
+import { grown } from '../base/vectors.ts';
 
 export const CHUNK_ITEMS_MAX = 512;
 const SMALLEST_ROOM = 4;
@@ -59,7 +60,7 @@ export class ChunkPool {
     this.#resize(chunk, this.sizeClass[chunk]! + 1);
   }
 
-  /** To the smallest block in which at least half is free, so that the next `add` need not grow it again. */
+  /** Moves the chunk to the smallest block that is at least half free, so that the next `add` need not grow it again. */
   shrink(chunk: number): void {
     let sizeClass = this.sizeClass[chunk]!;
     while (sizeClass > 0 && this.count[chunk]! * 4 <= SMALLEST_ROOM << sizeClass) sizeClass--;
@@ -87,9 +88,7 @@ export class ChunkPool {
     const block = this.#itemLimit;
     this.#itemLimit += SMALLEST_ROOM << sizeClass;
     if (this.#itemLimit > this.items.length) {
-      const wider = new Uint32Array(this.items.length * 2);
-      wider.set(this.items);
-      this.items = wider;
+      this.items = grown(this.items, new Uint32Array(2 * this.items.length));
     }
     return block;
   }
@@ -109,9 +108,4 @@ export class ChunkPool {
     this.next = grown(this.next, new Uint32Array(chunks));
     this.previous = grown(this.previous, new Uint32Array(chunks));
   }
-}
-
-function grown<T extends { set(from: T): void }>(from: T, to: T): T {
-  to.set(from);
-  return to;
 }

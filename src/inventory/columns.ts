@@ -1,7 +1,7 @@
 /**
- * Inventory columns: one fixed-width row per machine, all rows in one SharedArrayBuffer. A cycle looks at the
- * whole fleet every few seconds; as objects that would be garbage-collector work, as columns it is sequential reads,
- * and a worker looks at a row without a copy. `cap` is the row capacity: machinesMax + 1 (slot 0 = none), rounded up to 8.
+ * Inventory columns: one fixed-width row per machine, all rows in one SharedArrayBuffer. A decision from scratch scans the
+ * whole fleet; as objects that would be garbage-collector work, as columns it is sequential reads, and a worker can read a
+ * row without a copy. `cap` is the row capacity: machinesMax + 1 (slot 0 = none), rounded up to 8.
  *
  *   offset         bytes   column                   unit, meaning
  *   0              4       magic                    refuses a foreign or older buffer
@@ -11,8 +11,8 @@
  *                          hot, 64 bytes a machine
  *   64 +  0·cap    8·cap   pricePerHourUsd          f64, USD per hour, ≥ 0
  *   64 +  8·cap    8·cap   interruptionProbability  f64, in [0, 1]
- *   64 + 16·cap    16·cap  core                     what every transition touches, see Core: u32 generation
- *                                                   (row-generation.ts); u32 shape and u16 cluster, once more; i48
+ *   64 + 16·cap    16·cap  core                     the fields of every transition, see Core: u32 generation
+ *                                                   (row-generation.ts); u32 shape and u16 cluster, again; i48
  *                                                   stateSinceMs, whole ms since the epoch: when the shard saw the
  *                                                   machine enter its state
  *   64 + 32·cap    4·cap   shapePosition            u32, index in the list of its shape (slot-lists.ts)
@@ -36,11 +36,11 @@
  *   64 + 81·cap    1·cap   intent                   u8, Intent: the action enqueued for it
  *   64 + 82·cap    1·cap   flags                    u8, bits of Flag
  *
- * Widest first, so all are aligned and none is padded. The core of a row lies together because a transition needs all of
- * it, and what it costs is the memory that it waits for. The main thread alone writes.
+ * Widest first, so all are aligned and none is padded. The core of a row is contiguous because a transition needs all of
+ * it, and most of its time is waiting for memory. The main thread alone writes.
  *
- * Another thread trusts a row only between two equal, even reads of its generation (base/seqlock.ts); the shape in the
- * core, the positions and idRank are the main thread's own and not covered.
+ * Another thread trusts a row only between two equal, even reads of its generation (base/seqlock.ts). The generation does
+ * not cover the shape in the core, the positions and idRank: only the main thread reads them.
  */
 import { assert } from '../base/assert.ts';
 
@@ -63,7 +63,7 @@ export const CORE_WORDS = 4;
 const CLUSTER_SHIFT = 16;
 const SINCE_HIGH_MASK = 2 ** CLUSTER_SHIFT - 1;
 
-/** What a decision looks at, 60 of the 83 bytes. */
+/** The columns that a decision reads, 60 of the 83 bytes. */
 export interface ColumnsImage {
   readonly pricePerHourUsd: Float64Array;
   readonly interruptionProbability: Float64Array;
@@ -160,7 +160,7 @@ export class InventoryColumns {
     return new InventoryColumns(buffer);
   }
 
-  /** In another thread, or over a copy. */
+  /** For another thread, or over a copy. */
   static open(buffer: SharedArrayBuffer): InventoryColumns {
     return new InventoryColumns(buffer);
   }
@@ -183,14 +183,14 @@ export class InventoryColumns {
 
   writeStateSinceMs(slot: number, sinceMs: number): void {
     const word = slot * CORE_WORDS;
-    const wholeMs = Math.ceil(sinceMs); // up: nothing is held for less than it should be
+    const wholeMs = Math.ceil(sinceMs); // up: no hold ends early
     const high = Math.floor(wholeMs / 2 ** 32);
     this.core[word + Core.SinceLow] = wholeMs; // modulo 2^32, as a u32 is written
     this.core[word + Core.SinceHighAndCluster] =
       (this.core[word + Core.SinceHighAndCluster]! & ~SINCE_HIGH_MASK) | (high & SINCE_HIGH_MASK);
   }
 
-  /** The cluster, from the core: for whoever looks at that anyway. */
+  /** The cluster, from the core: for callers that read the core anyway. */
   coreClusterOf(slot: number): number {
     return this.core[slot * CORE_WORDS + Core.SinceHighAndCluster]! >>> CLUSTER_SHIFT;
   }
@@ -214,7 +214,7 @@ export class InventoryColumns {
     return copy;
   }
 
-  /** Views of the columns that a decision looks at, for an image (base/image.ts). */
+  /** Views of the columns that a decision reads, for an image (base/image.ts). */
   image(): ColumnsImage {
     const rows = this.slotLimit;
     return {
@@ -237,7 +237,7 @@ export class InventoryColumns {
     };
   }
 
-  /** Takes over the rows of an image; there must be room for them. */
+  /** Copies the rows of an image into this buffer; there must be room for them. */
   restore(image: ColumnsImage): void {
     this.pricePerHourUsd.set(image.pricePerHourUsd);
     this.interruptionProbability.set(image.interruptionProbability);

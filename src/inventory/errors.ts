@@ -7,8 +7,8 @@ export class DuplicateIdError extends ShardError {
 
   constructor(machineId: string) {
     super(
-      `Machine ${JSON.stringify(machineId)} is in the inventory already; an id is one machine's for life. ` +
-        'The second one was refused; the first stays as it was.',
+      `Machine ${JSON.stringify(machineId)} is in the inventory already, and two machines cannot share an id. ` +
+        'The shard refused the second record and kept the first. Give each machine its own id at the provider.',
     );
   }
 }
@@ -19,8 +19,8 @@ export class InventoryFullError extends ShardError {
 
   constructor(what: string, limit: number) {
     super(
-      `The inventory is full: all ${limit} ${what} are in use. The machine was refused and nothing was changed; ` +
-        'start the shard with a larger --max-machines.',
+      `The inventory is full: all ${limit} ${what} are in use. The shard refused the machine and changed nothing. ` +
+        'Start the shard with a larger --max-machines.',
     );
   }
 }
@@ -31,8 +31,8 @@ export class WrongSlotError extends ShardError {
 
   constructor(slot: number, why: string) {
     super(
-      `Slot ${slot} ${why}: the machine that was meant is gone. ` +
-        'Nothing was changed; look the machine up by its id again.',
+      `Slot ${slot} ${why}: the expected machine was removed. ` +
+        'The shard changed nothing. Look the machine up by its id again.',
     );
   }
 }
@@ -44,7 +44,7 @@ export class IntentRefusedError extends ShardError {
   constructor(machineId: string, why: string) {
     super(
       `Machine ${JSON.stringify(machineId)} takes no such action: ${why}. ` +
-        'Nothing was changed; the next cycle decides on what is then known.',
+        'The shard changed nothing; the next cycle decides again.',
     );
   }
 }

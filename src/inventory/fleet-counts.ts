@@ -1,11 +1,11 @@
 /**
- * How many machines there are per (state, instance type), (state, zone) and (state, capacity type): for metrics, the
- * coordinator and the dashboard, every few seconds at most. A fleet has thousands of shapes, and how many machines of
- * each are in each state is known; so these are sums over shapes, added up when asked for and kept until an index
- * changes. Keeping them with every write would cost each transition a dozen loads.
+ * Counts of machines per (state, instance type), (state, zone) and (state, capacity type), which metrics, the coordinator
+ * and the dashboard read every few seconds at most. The indexes count the machines of each shape and state, and a fleet has
+ * only thousands of shapes; so these counts are sums over shapes, made when read and kept until an index changes. Updating
+ * them with every write would cost each transition a dozen loads.
  *
- *   by instance type   ref × 9 + state   u32
- *   by zone            ref × 9 + state   u32
+ *   by instance type   ref × 9 + state      u32
+ *   by zone            ref × 9 + state      u32
  *   by capacity type   number × 9 + state   u32
  */
 import { CAPACITY_TYPE_COUNT } from '../machine/capacity-type.ts';

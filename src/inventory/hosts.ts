@@ -1,6 +1,6 @@
 /**
- * Hosts: where a machine runs, as its provider names it (`aws`, `i-0123456789abcdef0`). Every machine has another one,
- * so interning would only cost buckets: a host is a block of its own in an arena, and the row holds its address.
+ * Hosts: where a machine runs, as its provider names it (`aws`, `i-0123456789abcdef0`). No two machines share one, so
+ * interning would only cost buckets: each host is a block in an arena, and the row holds its address.
  *
  *   block     provider   u16, little endian: ref in the table of provider names
  *             ref        the rest: UTF-8 bytes
@@ -11,7 +11,7 @@ import { Utf8Scratch } from '../base/utf8.ts';
 import type { HostRef } from '../machine/machine.ts';
 
 const PROVIDER_BYTES = 2;
-/** A ref is a u16; and there are never more names than machines. */
+/** A ref is a u16. */
 const PROVIDER_NAMES_MAX = 65_535;
 
 export interface SharedHosts {
@@ -59,7 +59,7 @@ export class Hosts {
     return this.#arena.bytes.length;
   }
 
-  /** Address of a new host, 0 if there is no room (nothing is kept then). */
+  /** Stores a host. Returns its address; 0, and no change, if there is no room. */
   store(
     providers: Uint8Array,
     providerStart: number,

@@ -1,29 +1,30 @@
 /**
- * Ids as numbers: every order of behaviour.md ends in "id asc", and comparing ids byte by byte in every comparison
- * would be most of a sort. Each id gets a u32 rank in bytewise order, with gaps; new ids are merged in a batch when
- * ranks are next needed, and take numbers from the gaps.
+ * Ids as numbers: every order in docs/rules.md ends in "id asc", and comparing ids byte by byte would be most of the cost
+ * of a sort. Each id gets a u32 rank in bytewise order, with gaps; new ids are merged in a batch when ranks are next
+ * needed, and take numbers from the gaps.
  *
  *   slotsById   u32 × machinesMax   0…count: slots in order of their ids; then `added` slots whose ids are not merged yet
  *   idRank      column by slot      rising along slotsById; 0 = not ranked yet
- *   removed     slots whose ids are gone, but whose numbers may still be in slotsById: *limbo*. They are not used
- *               again before they are out of it, so a number in slotsById never means two machines, and all fit.
+ *   removed     slots whose ids are gone, but whose numbers may still be in slotsById: *limbo*. A slot is not reused
+ *               before it is out of limbo, so a number in slotsById never means two machines, and all fit.
  *
- * When a gap is exhausted the neighbourhood is numbered anew, widened until its numbers are far enough apart; that
- * changes ranks but never the relation of two ranks, so whatever was sorted by them stays sorted.
+ * When a gap is exhausted its neighbourhood is renumbered, widened until its numbers are far enough apart. That changes
+ * ranks but never the order of two ranks, so a list sorted by them stays sorted.
  *
  * A batch of k among n costs k · log n comparisons and one move of the array (0.2 ms at 500,000).
  */
 import { assert } from '../base/assert.ts';
 import type { KeyTable } from '../base/key-table.ts';
+import { grown } from '../base/vectors.ts';
 import { sortByIds } from './id-sort.ts';
 
 /** Ranks lie in 1 … 2^32 − 1. */
 const RANK_LIMIT = 2 ** 32;
 /** At the ends of the order: room for 2,047 more in each gap, and 1,048,576 ids take half of all ranks. */
 const USUAL_STEP = 2048;
-/** A neighbourhood is numbered anew over a range that leaves at least this between two ids. */
+/** A neighbourhood is renumbered over a range that leaves at least this much between two ids. */
 const RELABEL_STEP_MIN = 64;
-/** Above this share of the ids, removed ones are found by a pass over all and not one by one. */
+/** Above this share of the ids, one pass over all finds the removed ones sooner than a search for each. */
 const PASS_SHARE = 1 / 64;
 
 export class IdRanks {
@@ -53,7 +54,7 @@ export class IdRanks {
     return this.#removed.count;
   }
 
-  /** For a restored inventory: the rank column is there, and the slots below `slotLimit` that have one come in its order. */
+  /** For a restored inventory: orders the slots below `slotLimit` that have a rank by the rank column. */
   restore(slotLimit: number): void {
     const slots = this.#slotsById;
     for (let slot = 1; slot < slotLimit; slot++) if (this.#rank[slot] !== 0) slots[this.#count++] = slot;
@@ -66,7 +67,7 @@ export class IdRanks {
     this.#slotsById[this.#count + this.#added++] = slot;
   }
 
-  /** The id of this slot is no longer in the id table; the slot is given back by `ensure`. */
+  /** The id of this slot is no longer in the id table; `ensure` releases the slot. */
   remove(slot: number): void {
     this.#removed.push(slot);
   }
@@ -80,7 +81,7 @@ export class IdRanks {
 
   #takeOut(release: (slot: number) => void): void {
     const removed = this.#removed.take();
-    // Ids that came and went before they were ranked are only among the added ones.
+    // An id that was added and removed before it was ranked is only among the added ones.
     const ranked = removed.filter((slot) => this.#rank[slot] !== 0);
     if (ranked.length < removed.length) this.#added -= this.#compact(this.#count, this.#count + this.#added);
     if (ranked.length > this.#count * PASS_SHARE) this.#closeGap(this.#compact(0, this.#count));
@@ -91,7 +92,7 @@ export class IdRanks {
     }
   }
 
-  /** Moves the slots in start…end that still have an id together; returns how many went. */
+  /** Moves the slots in start…end that still have an id together; returns how many had none. */
   #compact(start: number, end: number): number {
     const slots = this.#slotsById;
     let kept = start;
@@ -102,7 +103,7 @@ export class IdRanks {
     return end - kept;
   }
 
-  /** The last `goneCount` of the ranked part are no longer part of it: the added ones move up. */
+  /** Shortens the ranked part by `goneCount`: the added slots move up. */
   #closeGap(goneCount: number): void {
     this.#slotsById.copyWithin(this.#count - goneCount, this.#count, this.#count + this.#added);
     this.#count -= goneCount;
@@ -118,7 +119,7 @@ export class IdRanks {
     this.#count -= holes.length;
   }
 
-  /** Where a ranked slot is, found by its rank. */
+  /** The position of a ranked slot, found by its rank. */
   #positionOf(slot: number): number {
     const rank = this.#rank[slot]!;
     let low = 0;
@@ -138,7 +139,7 @@ export class IdRanks {
     sortByIds(this.#ids, unmerged, unmerged.length);
     this.#count += this.#added;
     this.#added = 0;
-    // Most often (the first listing; a listing in order of ids) all of them come behind the ones that are there.
+    // Most often (the first listing; a listing in order of ids) all new ids sort after the old ones.
     if (before === 0 || this.#ids.compare(slots[before - 1]!, slots[before]!) < 0) {
       this.#number(before, this.#count);
       return;
@@ -150,7 +151,7 @@ export class IdRanks {
       from = this.#lowerBound(added[index]!, from, before);
       targets[index] = from;
     }
-    // From the end, so that nothing is overwritten before it moved.
+    // From the end, so that no slot is overwritten before it has moved.
     for (let index = added.length - 1, end = before; index >= 0; index--) {
       const target = targets[index]!;
       if (target < end) slots.copyWithin(target + index + 1, target, end);
@@ -165,7 +166,7 @@ export class IdRanks {
     }
   }
 
-  /** First position in from…end whose id is not below the slot's: steps double, then halve. */
+  /** First position in from…end whose id is not below the slot's. Steps double, then halve. */
   #lowerBound(slot: number, from: number, end: number): number {
     const slots = this.#slotsById;
     let low = from;
@@ -182,7 +183,7 @@ export class IdRanks {
     return low;
   }
 
-  /** Ranks for the new slots at start…end, between their neighbours'. */
+  /** Gives the new slots at start…end ranks between those of their neighbours. */
   #number(start: number, end: number): void {
     const below = start === 0 ? 0 : this.#rank[this.#slotsById[start - 1]!]!;
     const above = this.#rankAbove(end);
@@ -191,7 +192,7 @@ export class IdRanks {
       this.#numberAround(start, end);
       return;
     }
-    // At the ends of the order there is much room: leave most of it for the ids that come later.
+    // At the ends of the order there is much room: leave most of it for later ids.
     const usual = Math.min(step, USUAL_STEP);
     if (start === 0 && above === RANK_LIMIT) {
       this.#spread(start, end, Math.floor((RANK_LIMIT - usual * (end + 1)) / 2), usual);
@@ -202,7 +203,7 @@ export class IdRanks {
     }
   }
 
-  /** The next rank at or behind a position that is known; slots of later runs are not numbered yet. */
+  /** The first known rank at or behind a position; slots of later runs are not numbered yet. */
   #rankAbove(position: number): number {
     return position < this.#count ? this.#rank[this.#slotsById[position]!]! : RANK_LIMIT;
   }
@@ -235,16 +236,14 @@ export class IdRanks {
   }
 }
 
-/** Slots collected until the next batch; a large array is let go of with its batch. */
+/** Slots collected until the next batch; a large array is dropped with its batch. */
 class SlotBatch {
   #slots = new Uint32Array(64);
   count = 0;
 
   push(slot: number): void {
     if (this.count === this.#slots.length) {
-      const wider = new Uint32Array(this.count * 2);
-      wider.set(this.#slots);
-      this.#slots = wider;
+      this.#slots = grown(this.#slots, new Uint32Array(2 * this.count));
     }
     this.#slots[this.count++] = slot;
   }

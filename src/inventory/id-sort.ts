@@ -1,8 +1,8 @@
 /**
- * Sorts slots by their machines' ids, bytewise. Ids share long beginnings (`aws-use1a-m5.4xlarge-…`) and lie all over the
- * arena, so comparing pairs would read the same bytes again and again from cold memory. Instead four bytes of every id
- * are read into a dense array, the slots are partitioned by those numbers, and only those with equal four bytes go on
- * to the next four (multikey quicksort with cached keys). 500,000 ids in random order take about a third of a second.
+ * Sorts slots by their machines' ids, bytewise. Ids share long prefixes (`aws-use1a-m5.4xlarge-…`) and are scattered over
+ * the arena, so comparing pairs would read the same bytes again and again from cold memory. Instead the sort reads four
+ * bytes of every id into a dense array, partitions the slots by those numbers, and reads the next four bytes only where
+ * they are equal (multikey quicksort with cached keys). 500,000 ids in random order take about a third of a second.
  */
 import type { KeyTable } from '../base/key-table.ts';
 
@@ -38,7 +38,7 @@ class IdSorter {
     let depth = fromDepth;
     let loads = mustLoad;
     while (end - start > 1) {
-      // All ended: what is left differs in trailing zero bytes at most, a handful of ids.
+      // All ids ended: the rest can differ only in trailing zero bytes, a handful of ids.
       if (end - start <= SMALL || (loads && !this.#load(start, end, depth))) {
         this.#insertionSort(start, end);
         return;

@@ -1,7 +1,7 @@
 /**
- * The machines of one moment for another thread to decide on: columns, shapes, vectors and the strings that rows name, as
- * views (base/image.ts) that whoever wants a copy copies at once. Ids and hosts are not in it: the ranks of ids say all
- * that a decision asks of them.
+ * The machines at one moment, for a decision in another thread: columns, shapes, vectors and the strings that rows name, as
+ * views (base/image.ts). The caller copies the views before the next write. Ids and hosts are left out: a decision needs
+ * only the ranks of ids.
  */
 import { type StringImage, StringTable } from '../base/string-table.ts';
 import { type VectorImage, VectorTable } from '../base/vectors.ts';
@@ -16,11 +16,11 @@ export interface InventoryImage {
   readonly clusters: StringImage;
   readonly fingerprints: StringImage;
   readonly groups: StringImage;
-  /** Machines' own labels; null: nobody asks for one. */
+  /** Machines' own labels; null if no need asks for one. */
   readonly texts: StringImage | null;
 }
 
-/** Ids must be ranked. `withOwnLabels`: own labels too, which are as many bytes as all the rest of the strings. */
+/** Ids must be ranked. Own labels are as many bytes as all other strings together, so they are optional. */
 export function imageOf(inventory: Inventory, withOwnLabels: boolean): InventoryImage {
   const { columns, shapes, tables } = inventory;
   return {

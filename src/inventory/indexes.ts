@@ -1,15 +1,15 @@
 /**
- * The live indexes: which machines are in a state, in a state with a shape, in a cluster and state. Every write keeps the
- * counts, and which machines belong to a shape or a cluster, in O(1); the machines of one state are put together when
- * somebody reads them (slot-lists.ts, state-sets.ts). Counts per (state, instance type), (state, zone) and (state,
- * capacity type) are sums over shapes, of which there are thousands and not half a million; they are added up when they
- * are asked for (fleet-counts.ts).
+ * The live indexes: machines by state, by shape and state, by cluster and state. Every write updates the counts, and the
+ * members of a shape or a cluster, in O(1); a read collects the machines of one state (slot-lists.ts, state-sets.ts).
+ * Counts per (state, instance type), (state, zone) and (state, capacity type) are sums over shapes, made when read
+ * (fleet-counts.ts).
  *
  *   byState      StateSets    counts by block of slots
  *   byShape      SlotLists    list = shape, grouped by state
  *   byCluster    SlotLists    list = cluster, grouped by state; only machines that carry a cluster
  *
- * Lists of shapes and clusters are in no order; all change with the next write: a reader copies what it needs past it.
+ * Lists of shapes and clusters are in no order. The next write changes any of them: a reader that needs one longer copies
+ * it.
  */
 import type { InventoryColumns } from './columns.ts';
 import { HEAD_BYTES, SlotLists } from './slot-lists.ts';
@@ -28,12 +28,12 @@ export class FleetIndexes {
     this.#byCluster = new SlotLists(clustersMax + 1, cluster, clusterPosition, state);
   }
 
-  /** Changes with every change of an index. */
+  /** Grows with every change of an index. */
   get version(): number {
     return this.#version;
   }
 
-  /** The slots in a state, `countInState(state)` of them, ascending. Made when read, if the state has changed. */
+  /** The `countInState(state)` slots in a state, ascending. Made when read, if the state has changed. */
   slotsInState(state: number): Uint32Array {
     return this.#byState.slotsOf(state);
   }
@@ -68,12 +68,12 @@ export class FleetIndexes {
     return this.#byCluster.countOf(cluster, state);
   }
 
-  /** For the order of a cluster's machines in a state: whether any machine of the cluster came, went or changed since. */
+  /** For the keep order: whether a machine of the cluster was added, removed or changed since the last call for the state. */
   takeStale(cluster: number, state: number): boolean {
     return this.#byCluster.takeStale(cluster, state);
   }
 
-  /** Bytes that were ever touched, with so many slots, shapes and clusters. */
+  /** Bytes touched so far, with this many slots, shapes and clusters. */
   bytesTouched(slotLimit: number, shapeLimit: number, clusterLimit: number): number {
     const heads = (shapeLimit + clusterLimit) * HEAD_BYTES;
     const lists = this.#byShape.bytesTouched + this.#byCluster.bytesTouched;
@@ -94,7 +94,7 @@ export class FleetIndexes {
     if (cluster !== 0) this.#byCluster.remove(cluster, slot, state);
   }
 
-  /** Into another state, and out of its cluster if `clusterAfter` is 0. */
+  /** Moves a slot to another state, and out of its cluster if `clusterAfter` is 0. */
   moveState(
     slot: number,
     from: number,
@@ -111,7 +111,7 @@ export class FleetIndexes {
     else if (cluster !== 0) this.#byCluster.remove(cluster, slot, from);
   }
 
-  /** From one place to any other, or to the same with another price or assignment: orders look at those. */
+  /** Moves a slot between any two places. Call it also for a new price or assignment: orders depend on those. */
   move(
     slot: number,
     stateBefore: number,

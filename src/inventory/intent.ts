@@ -1,6 +1,6 @@
 /**
- * What is enqueued for a machine (X1): one action at a time, which counts in every rule from the moment it is
- * enqueued. And the flags that other parts of the shard keep on a row.
+ * The action enqueued for a machine, and the flags that other parts of the shard keep on a row. X1: a machine has one
+ * action at a time, and the action counts in every rule from the moment it is enqueued.
  */
 import { MachineState } from '../machine/state.ts';
 
@@ -16,7 +16,7 @@ export type Intent = (typeof Intent)[keyof typeof Intent];
 
 const S = MachineState;
 
-/** X2: the state that a machine must be in for each action. */
+/** X2: an action needs the machine in this state. */
 export const INTENT_STATE: Readonly<Record<Exclude<Intent, 0>, MachineState>> = {
   [Intent.Bootstrap]: S.Idle,
   [Intent.Provision]: S.Speculative,
@@ -25,17 +25,17 @@ export const INTENT_STATE: Readonly<Record<Exclude<Intent, 0>, MachineState>> = 
   [Intent.Delete]: S.Idle,
 };
 
-/** Actions that bind: the machine carries its future cluster and assignment from the moment of enqueueing. */
+/** Actions that bind: the machine carries its future cluster and assignment from the moment it is enqueued. */
 export function isBinding(intent: number): boolean {
   return intent === Intent.Bootstrap || intent === Intent.Provision;
 }
 
 export const Flag = {
-  /** X11: in a transitional state for too long; cleared when the state changes. */
+  /** X11: transitional for too long, so it satisfies no need; cleared when the state changes. */
   Stuck: 1,
-  /** X12: not acted on again yet. */
+  /** X12: in back-off after a failure; the shard does not act on it. */
   Backoff: 2,
-  /** P6: the first listing after a start showed it Draining; cleared when the state changes. */
+  /** P6: a draining machine counts as draining credit. The first listing after a start showed this one Draining. */
   FoundDraining: 4,
 } as const;
 export type Flag = (typeof Flag)[keyof typeof Flag];

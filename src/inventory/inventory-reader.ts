@@ -1,10 +1,10 @@
 /**
- * The inventory as another thread sees it: to look ids up and compare rows with what a provider says, while the main thread
- * goes on writing. Every answer is consistent: a row is copied between two equal, even reads of its generation, and a
- * row that was removed or used again meanwhile is never given as valid.
+ * The inventory for other threads, which look ids up and compare rows with a provider's listing while the main thread keeps
+ * writing. Every answer is consistent: a row is copied between two equal, even reads of its generation, and a row that was
+ * removed or reused meanwhile is never returned as valid.
  *
- * Refs in a row (shape, cluster, host …) may be given to something else once the row has changed. So: read the row, use
- * the refs, then ask `isUnchanged`, and start over if it is not.
+ * Refs in a row (shape, cluster, host …) may be reused once the row has changed. So: read the row, use the refs, then check
+ * `isUnchanged`, and start over if it is false.
  */
 import { hashBytes } from '../base/hash.ts';
 import { KeyTable } from '../base/key-table.ts';
@@ -14,7 +14,7 @@ import { CORE_WORDS, Core, InventoryColumns } from './columns.ts';
 import { Hosts } from './hosts.ts';
 import type { SharedInventory } from './inventory.ts';
 
-/** One row, copied; filled again and again. */
+/** A copy of one row, reused for many. */
 export class SharedRow {
   slot = 0;
   generation = 0;
@@ -72,8 +72,8 @@ export class InventoryReader {
   }
 
   /**
-   * For scans of all rows: single values of a slot at this moment, 0 = no machine. They may be of two different writes;
-   * whoever acts on a row reads it as a whole then, by `read`.
+   * For scans of all rows: single values of a slot at this moment, 0 = no machine. Two of them may be from different
+   * writes; before acting on a row, copy it whole with `read`.
    */
   stateOf(slot: number): number {
     return this.#columns.state[slot]!;
@@ -83,7 +83,7 @@ export class InventoryReader {
     return this.#columns.provider[slot]!;
   }
 
-  /** To be sent along with a slot: the main thread's `isCurrent` tells whether it is still the same machine. */
+  /** Send it along with a slot: with it the main thread's `isCurrent` checks that the slot has the same machine. */
   generationOf(slot: number): number {
     return Atomics.load(this.#columns.core, slot * CORE_WORDS + Core.Generation);
   }
@@ -93,7 +93,7 @@ export class InventoryReader {
     return this.#ids.find(hashBytes(id, start, end), id, start, end);
   }
 
-  /** Whether a slot has this id at this moment: a cheap guess at "the next row of the listing is the next slot". */
+  /** Whether a slot has this id at this moment: a cheap test of the guess that the next listed row is in the next slot. */
   hasId(slot: number, id: Uint8Array, start: number, end: number): boolean {
     return slot > 0 && slot <= this.#ids.entriesMax && this.#ids.equals(slot, id, start, end);
   }
@@ -123,13 +123,13 @@ export class InventoryReader {
     for (let tries = 0; ; tries++) {
       const slot = this.hasId(hint, id, start, end) ? hint : this.find(id, start, end);
       if (slot === 0) return 0;
-      // The row is this id's if the slot has the id after the copy and the row is still the one that was copied.
+      // The row belongs to the id if the slot has the id after the copy and the row has not changed since.
       if (this.read(slot, out) && this.hasId(slot, id, start, end) && this.isUnchanged(out)) return slot;
       pauseReader(tries);
     }
   }
 
-  /** Whether the row is still exactly what was copied, so that refs taken from it meant what they seemed to. */
+  /** Whether the row is the same as when it was copied, so that refs taken from the copy were valid. */
   isUnchanged(row: SharedRow): boolean {
     return isUnchanged(this.#columns.core, row.slot * CORE_WORDS + Core.Generation, row.generation);
   }

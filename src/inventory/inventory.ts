@@ -1,9 +1,10 @@
 /**
- * The inventory: every machine of the shard, in shared columns with live indexes (docs/adr/0002, 0003). This class speaks
- * in objects, for the paths that handle one machine at a time; row-store.ts has the same operations in numbers and refs.
+ * The inventory: every machine of the shard, in shared columns with live indexes (docs/adr/0002, 0003). This class takes
+ * and returns objects, for code that handles one machine at a time; row-store.ts has the same operations in numbers and
+ * refs.
  *
- * Only the main thread writes. A snapshot costs nothing: it is the live columns, and a promise not to write while it is
- * open, which `guards` turn into an assertion. Workers attach an InventoryReader to `share()`.
+ * Only the main thread writes. A snapshot costs nothing: it is the live columns, which no code may write while it is open;
+ * `guards` asserts that. Workers attach an InventoryReader to `share()`.
  */
 import { assert } from '../base/assert.ts';
 import type { SharedKeyTable } from '../base/key-table.ts';
@@ -30,7 +31,7 @@ import { parseOwnLabels } from './shape-key-reader.ts';
 import type { Shape, ShapeTable } from './shapes.ts';
 import type { InventoryOptions } from './tables.ts';
 
-/** What a change says; what it does not say stays, as far as the rules let it (binding.ts). */
+/** A field that is absent keeps its value, unless a rule clears it (binding.ts). */
 export interface MachineChange {
   readonly state?: MachineState;
   readonly host?: HostRef | null;
@@ -47,19 +48,19 @@ export interface MachineChange {
 }
 
 export interface ApplyOptions {
-  /** A confirmed provider's word (S2): skips the transition table, and nothing else. */
+  /** S2: a confirmed observation overrides the transition table. Skips that check and no other. */
   readonly force?: boolean;
-  /** Refuse if the slot has become another machine's since this generation. */
+  /** Refuse if the slot has passed to another machine since this generation. */
   readonly generation?: number;
 }
 
-/** The live inventory at one moment: valid until it is closed, and nothing is written before that. */
+/** The live inventory at one moment: valid until it is closed. No code may write before that. */
 export interface InventorySnapshot {
   readonly inventory: Omit<Inventory, 'insert' | 'insertRow' | 'apply' | 'applyRow' | 'move' | 'remove'>;
   close(): void;
 }
 
-/** Columns of their own and what a reader needs to understand them; can be posted to another thread. */
+/** A copy of the columns and the tables that they refer to; can be posted to another thread. */
 export interface InventoryCopy {
   /** For InventoryColumns.open. */
   readonly buffer: SharedArrayBuffer;
@@ -135,7 +136,7 @@ export class Inventory extends RowStore {
   /** Whether anything changed. */
   apply(slot: number, change: MachineChange, nowMs: number, options: ApplyOptions = {}): boolean {
     if (options.generation !== undefined && !this.isCurrent(slot, options.generation)) {
-      throw new WrongSlotError(slot, 'has become another machine’s');
+      throw new WrongSlotError(slot, 'has passed to another machine');
     }
     const { columns } = this;
     const state = this.stateOf(slot);
@@ -192,7 +193,7 @@ export class Inventory extends RowStore {
     return Object.assign(labels, parseOwnLabels(bytes, bytes.length, tables.ownLabelKeys));
   }
 
-  /** Null if the machine carries none; one in which every value is missing is none. */
+  /** Null if the machine has none. An assignment without any value counts as none. */
   assignmentOf(slot: number): Assignment | null {
     const binding = this.#binding;
     loadBinding(this.columns, slot, binding);
@@ -206,7 +207,7 @@ export class Inventory extends RowStore {
     };
   }
 
-  /** Enqueues an action for a machine (X1); Bootstrap and Provision assignment cluster and assignment at once. */
+  /** X1: one action per machine, counted from the moment it is enqueued. Bootstrap and Provision bind the row at once. */
   setIntent(slot: number, intent: Intent, cluster = '', assignment: Assignment | null = null): void {
     try {
       this.#fillCluster(cluster);
@@ -247,7 +248,7 @@ export class Inventory extends RowStore {
     };
   }
 
-  /** For readers that outlive the cycle: later writes do not show in it. */
+  /** For readers that outlive the cycle: later writes do not affect it. */
   snapshotCopy(): InventoryCopy {
     this.ensureRanks();
     const shapes: Shape[] = [];
@@ -277,7 +278,7 @@ export class Inventory extends RowStore {
   }
 
   override guardWrite(): void {
-    if (this.#guards) assert(this.#openSnapshots === 0, 'nothing is written while a snapshot is open');
+    if (this.#guards) assert(this.#openSnapshots === 0, 'no code writes while a snapshot is open');
   }
 
   #fillShape(
@@ -340,7 +341,7 @@ export class Inventory extends RowStore {
     this.#row.lastError = this.#taken.texts[1] = this.tables.texts.intern(lastError);
   }
 
-  /** The row in the columns holds what it needs by now; what filling took is given back. */
+  /** The row in the columns has its own references by now: releases those taken to fill `#row`. */
   #releaseTaken(): void {
     const { tables } = this;
     const taken = this.#taken;
@@ -369,7 +370,7 @@ function checkFacts(machineId: string, capacityType: number, capacity: ResourceA
   for (const name of Object.keys(capacity)) {
     const units = capacity[name]!;
     if (!Number.isSafeInteger(units) || units < 0)
-      throw refuse(`${name} is ${units} units, which is no amount`);
+      throw refuse(`${name} is ${units} units, which is not a valid amount`);
   }
 }
 

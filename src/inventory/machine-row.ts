@@ -1,7 +1,7 @@
 /**
- * One machine as numbers and refs, for the paths that must not make an object per machine: one MachineRow is filled
- * again and again. Refs are borrowed: whoever fills the row holds a reference during the call, and the inventory takes its
- * own. What a row does not say (`says… = false`) stays as it is, as far as the rules let it.
+ * One machine as numbers and refs, for code that must not make an object per machine: it fills one MachineRow again and
+ * again. Refs are borrowed: the caller holds a reference during the call, and the inventory takes its own. A field with
+ * `says… = false` keeps its value, unless a rule clears it.
  */
 import type { PenaltyBucket } from '../machine/penalty.ts';
 import type { Binding } from './binding.ts';
@@ -27,7 +27,7 @@ export class MachineRow implements Binding {
   saysCluster = false;
   cluster = 0;
 
-  /** If not said, the assignment lasts as long as the cluster stays the same (S3). */
+  /** S3: if false, the assignment stays while the cluster stays the same. */
   saysAssignment = false;
   need = 0;
   group = 0;
@@ -35,7 +35,7 @@ export class MachineRow implements Binding {
   interruptionPenalty: PenaltyBucket = 0;
   reclamationPenalty: PenaltyBucket = 0;
 
-  /** If not said, it is cleared with leaving Failed. */
+  /** If false, the error is cleared when the machine leaves Failed. */
   saysLastError = false;
   lastError = 0;
 }

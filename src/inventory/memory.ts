@@ -1,6 +1,6 @@
 /**
- * What the inventory costs in memory, part by part: pages that were ever touched, not what was reserved. For metrics and
- * for the benchmark that holds it against its limit.
+ * The memory of the inventory, part by part: pages that were ever touched, not what was reserved. For metrics and for the
+ * benchmark that compares it with its limit.
  */
 import { COLD_BYTES_PER_ROW, HOT_BYTES_PER_ROW } from './columns.ts';
 import type { Inventory } from './inventory.ts';
@@ -11,7 +11,7 @@ export interface InventoryMemory {
   readonly idBytes: number;
   readonly hostBytes: number;
   readonly indexBytes: number;
-  /** Shape keys, clusters, errors and own labels; fingerprints and groups too, which the needs may share. */
+  /** Shape keys, clusters, errors, own labels, and the fingerprints and groups that the needs may share. */
   readonly stringBytes: number;
   readonly totalBytes: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Many sorted lists of slots over one comparator, where one change costs a search and a short move, never a sort:
- * "cheapest first" of 480,000 machines, or of the dozen that one cluster has of one kind.
+ * Many sorted lists of slots over one comparator. A change costs a search and a short move, never a sort: for the 480,000
+ * offers of a fleet, cheapest first, or the dozen machines that one cluster has of one family.
  *
  *   by list     head, tail        u32   first and last chunk, 0 = none; of a free list id: head = the next free one
  *               length            u32   slots in it
@@ -13,24 +13,25 @@
  *   pool        items             u32   slots; blocks of one size class are linked when free
  *   by slot     chunkOf           u32   where it is, 0 = in no list: so removal needs no key, which may have changed
  *
- * A list begins as one chunk of 4 and grows in powers of two up to 512; then chunks are split in half, or, at the end,
- * followed by a fresh one, so that sorted input fills them. Chunks that run nearly empty are merged with a neighbour.
- * About 10 bytes per slot in a list, 26 more per chunk.
+ * A list begins as one chunk of 4 and grows in powers of two up to 512. A full chunk is then split in half, except at the
+ * end of the list, where a new chunk follows it, so that sorted input fills chunks. Chunks that become nearly empty are
+ * merged with a neighbour. About 10 bytes per slot in a list, 26 more per chunk.
  *
- * A position is chunk × 512 + index: a plain integer, good until the next `add`, `remove` or `drop`.
+ * A position is chunk × 512 + index: a plain integer, valid until the next `add`, `remove` or `drop`.
  * A slot is in at most one list. The comparator must order all members of a list strictly, by keys that have not changed
- * since they were added: take changed slots out first (all of them), then put them back.
+ * since they were added: remove all changed slots first, then add them again.
  */
 import { assert } from '../base/assert.ts';
+import { grown } from '../base/vectors.ts';
 import { CHUNK_ITEMS_MAX, ChunkPool, LARGEST_CLASS } from './chunk-pool.ts';
 
 export type SlotComparator = (slotA: number, slotB: number) => number;
 
 const POSITION_SHIFT = 9;
 const INDEX_MASK = CHUNK_ITEMS_MAX - 1;
-/** A chunk added behind a full one begins with room for 128: lists that long grow on. */
+/** A chunk added behind a full one begins with room for 128: a list that long usually keeps growing. */
 const FOLLOWING_CLASS = 5;
-/** A chunk that ran three quarters empty is merged with a neighbour if the result leaves room to grow. */
+/** A chunk that is three quarters empty is merged with a neighbour if the result leaves room to grow. */
 const MERGED_MAX = 384;
 
 export class OrderedLists {
@@ -63,7 +64,7 @@ export class OrderedLists {
     return list;
   }
 
-  /** Takes every slot out and gives the list's id back. */
+  /** Removes every slot and frees the list's id. */
   drop(list: number): void {
     const pool = this.#pool;
     for (let chunk = this.#head[list]!; chunk !== 0; ) {
@@ -132,7 +133,7 @@ export class OrderedLists {
     }
   }
 
-  /** Takes a slot out of whichever list it is in; nothing happens if it is in none. */
+  /** Removes a slot from the list it is in, if any. */
   remove(slot: number): void {
     const chunk = this.#chunkOf[slot]!;
     if (chunk === 0) return;
@@ -160,7 +161,7 @@ export class OrderedLists {
     this.#insertAt(chunk, pool.count[chunk]!, slot);
   }
 
-  /** The first chunk whose last slot does not come before this one; there is one (`add` looked at the tail). */
+  /** The first chunk whose last slot does not come before this one; `add` has checked that there is one. */
   #chunkFor(list: number, slot: number): number {
     const directory = this.#directories[list];
     if (directory === undefined) return this.#head[list]!;
@@ -191,7 +192,7 @@ export class OrderedLists {
     return this.#compare(slot, lastOfLower) > 0 ? upper : chunk;
   }
 
-  /** `at` = -1: where the comparator says. */
+  /** `at` = -1: the comparator decides. */
   #insertAt(chunk: number, at: number, slot: number): void {
     const pool = this.#pool;
     const { items } = pool;
@@ -293,22 +294,17 @@ export class OrderedLists {
   }
 
   #growLists(): void {
-    this.#head = wider(this.#head);
-    this.#tail = wider(this.#tail);
-    this.#length = wider(this.#length);
-    this.#chunkCount = wider(this.#chunkCount);
+    const lists = 2 * this.#head.length;
+    this.#head = grown(this.#head, new Uint32Array(lists));
+    this.#tail = grown(this.#tail, new Uint32Array(lists));
+    this.#length = grown(this.#length, new Uint32Array(lists));
+    this.#chunkCount = grown(this.#chunkCount, new Uint32Array(lists));
   }
 }
 
-/** Moves items start…end so that they begin at `to`; a few by hand, many by the runtime. */
+/** Moves items start…end so that they begin at `to`: a few in a loop, many by the runtime. */
 function moveItems(items: Uint32Array, start: number, end: number, to: number): void {
   if (end - start > 32) items.copyWithin(to, start, end);
   else if (to < start) for (let item = start; item < end; item++) items[to + item - start] = items[item]!;
   else for (let item = end - 1; item >= start; item--) items[to + item - start] = items[item]!;
-}
-
-function wider(from: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const to = new Uint32Array(from.length * 2);
-  to.set(from);
-  return to;
 }

@@ -1,21 +1,20 @@
 /**
- * The orders that behaviour.md asks for, kept lazily:
+ * The orders in which needs acquire machines (A3) and clusters keep them in credit and reclaim (A2, R1), kept lazily:
  *
  *   acquire order of a state              price asc, id asc                                            (A3)
  *   keep order of a cluster and state     price asc, assigned reclamation penalty $ desc, id asc       (A2, R1)
  *
- * An order is an array of slots, as it was when it was last read; a change costs one bit at most until it is read again.
+ * An order is an array of slots from its last read; until the next read a change costs one bit at most.
  *
- * Of a state, which may be a large part of the fleet, writes mark the slots that changed, and not even that before the
- * order was first read. Reading takes the marked slots out, sorts the few of them that are in the state now, and merges:
- * one pass over an array and a bitmap, which looks at no row that did not change. Of a cluster, the index knows whether
- * anything changed. Reading then lets the slots that left fall out, appends those that are new and sorts what is nearly
- * sorted already.
+ * The order of a state may cover a large part of the fleet. Once it has been read, writes mark the slots that change. The
+ * next read removes the marked slots, sorts those that are in the state now and merges them: one pass over an array and a
+ * bitmap, without reading a row that did not change. For the order of a cluster, the index knows whether a machine changed.
+ * If so, the next read drops the slots that left, appends the new ones and sorts an array that is nearly sorted.
  *
  *   acquire    by state                  slots, undefined = never read
  *   marks      1 bit a slot              changed, in a state whose order was read (change-log.ts)
  *   keep       cluster × 9 + state       slots, only of those that were read and are not empty
- *   inOrder    1 bit a slot              all clear but while a cluster's order is put right
+ *   inOrder    1 bit a slot              clear except while a cluster's order is brought up to date
  */
 import { BUCKET_DOLLARS } from '../machine/penalty.ts';
 import { STATE_COUNT } from '../machine/state.ts';
@@ -51,7 +50,7 @@ export class FleetOrders {
     this.#inOrder = new Uint32Array((slotsMax >>> 5) + 1);
   }
 
-  /** The machines in a state; not to be written, and good until the next write. */
+  /** The machines in a state. Read-only, and valid until the next write. */
   acquireOrder(state: number): Uint32Array {
     this.#ensureRanks();
     if (this.#marks.count > 0) this.#refreshAcquire();
@@ -64,7 +63,7 @@ export class FleetOrders {
     return slots;
   }
 
-  /** The machines that carry a cluster and are in a state; not to be written, and good until the next write. */
+  /** The machines of a cluster in a state. Read-only, and valid until the next write. */
   keepOrder(cluster: number, state: number): Uint32Array {
     const isStale = this.#indexes.takeStale(cluster, state);
     const key = cluster * STATE_COUNT + state;
@@ -78,7 +77,7 @@ export class FleetOrders {
     return slots;
   }
 
-  /** To be called with every write that changes a state, a price or an id. */
+  /** Call it with every write that changes a state, a price or an id. */
   mark(slot: number, stateBefore: number, state: number): void {
     const states = this.#acquireStates;
     if ((((states >>> stateBefore) | (states >>> state)) & 1) === 1) this.#marks.mark(slot);

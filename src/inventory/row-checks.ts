@@ -1,6 +1,7 @@
 /**
- * What must hold of a row before it is written (M1, M3, M5), from scalars alone: no object per machine, and the id is
- * decoded only for a message: callers ask with a placeholder, and once more with the id if the answer is an error.
+ * Checks a row before it is written: the state exists (M1), it allows the host and the cluster (M3), and the assignment is
+ * valid and has a cluster (M5). The checks take scalars, so they need no object per machine. Callers pass a placeholder for
+ * the id and repeat the check with the decoded id only if the answer is an error.
  */
 import { findInvalid, InvalidMachineError } from '../machine/machine.ts';
 import { isPenaltyBucket } from '../machine/penalty.ts';
@@ -10,7 +11,7 @@ import { type Binding, endsBinding, hasAssignment } from './binding.ts';
 const INT32_MIN = -(2 ** 31);
 const INT32_MAX = 2 ** 31 - 1;
 
-/** One for all checks: they are synchronous. */
+/** Shared by all checks: they are synchronous. */
 const facts = {
   state: 0,
   hasHost: false,
@@ -21,8 +22,8 @@ const facts = {
 };
 
 /**
- * Null if the row may be written. `mayBeStamped`: the cluster is a local assignment, which no provider's record shows and M3
- * does not look at.
+ * Null if the row may be written. `mayBeAssigned`: the cluster is a local assignment, which no provider's record shows and
+ * which M3 does not cover.
  */
 export function findInvalidRow(
   machineId: string,
@@ -54,13 +55,13 @@ export function findInvalidAssignment(machineId: string, binding: Binding): Inva
   return what === '' ? null : new InvalidMachineError(machineId, 'structural', what);
 }
 
-/** Whether a move can be made without looking at more than the state. */
+/** Whether a move is valid by the states alone. */
 export const PlainMove = { No: 0, Always: 1, IfBound: 2 } as const;
 
 /**
- * By from × STATE_COUNT + to: whether the move is legal and M3 holds after it for every row for which it held before, or
- * for every one with a cluster. These are the moves of a machine's ordinary life. Left out are those that take something
- * away besides the binding (a host), or that depend on something else (an error).
+ * By from × STATE_COUNT + to: whether the move is legal and keeps every valid row valid, or every valid row with a cluster.
+ * Nearly all moves are of this kind. Left out are moves that remove more than the binding (a host), or that depend on
+ * another field (an error).
  */
 export const PLAIN_MOVES: Uint8Array = new Uint8Array(STATE_COUNT * STATE_COUNT);
 for (const from of ALL_STATES) {
@@ -73,9 +74,9 @@ function plainMove(from: MachineState, to: MachineState): number {
   return staysValid(from, to, false) ? PlainMove.Always : PlainMove.IfBound;
 }
 
-/** Whether M3 holds after the move for all rows of the first state that have, or lack, a cluster. */
+/** Whether M3 holds after the move for every row in `from` that has, or lacks, a cluster. */
 function staysValid(from: MachineState, to: MachineState, hasCluster: boolean): boolean {
-  // Before a machine is bound it may carry an assignment, which M3 does not count.
+  // Before a machine is bound it may have a local assignment, which M3 does not cover.
   const mayBeAssigned =
     from === MachineState.Speculative || from === MachineState.Creating || from === MachineState.Idle;
   for (const hasHost of [false, true]) {

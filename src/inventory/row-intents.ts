@@ -1,7 +1,7 @@
 /**
- * Intents and flags on a row: what is enqueued for a machine, and what other parts of the shard noticed about it. From
- * the moment of enqueueing an action counts in every rule (X1), so it is a write like any other: consistent for other
- * threads, in the indexes, in the change log.
+ * Intents and flags on a row: the action enqueued for a machine, and what other parts of the shard noticed about it. X1: an
+ * action counts in every rule from the moment it is enqueued, so enqueueing is a write like any other: consistent for other
+ * threads, in the indexes and in the change log.
  */
 import type { MachineState } from '../machine/state.ts';
 import { MachineState as S } from '../machine/state.ts';
@@ -15,17 +15,17 @@ import type { RowStore } from './row-store.ts';
 const UNBOUND = emptyBinding();
 const held = emptyBinding();
 
-/** Enqueues an action (X2: only in the state that it needs). Bootstrap and Provision assignment the binding at once. */
+/** Enqueues an action. X2: the machine must be in the state that it needs. Bootstrap and Provision write the binding at once. */
 export function enqueueIntent(store: RowStore, slot: number, intent: Intent, binding?: Binding): void {
   const { columns } = store;
   store.guardWrite();
   const state = store.stateOf(slot);
   const refuse = (why: string) => new IntentRefusedError(store.idOf(slot), why);
-  if (intent === Intent.None) throw refuse('no action is no intent');
-  if (columns.intent[slot] !== Intent.None) throw refuse('one is enqueued already');
+  if (intent === Intent.None) throw refuse('None is not an action');
+  if (columns.intent[slot] !== Intent.None) throw refuse('another action is enqueued already');
   if (INTENT_STATE[intent] !== state) throw refuse(`it is not in the state that action ${intent} needs`);
   if (isBinding(intent) !== (binding !== undefined && binding.cluster !== 0)) {
-    throw refuse('Bootstrap and Provision name a cluster, and no other action does');
+    throw refuse('Bootstrap and Provision must name a cluster, and no other action may');
   }
   if (binding !== undefined) {
     const invalid = findInvalidAssignment(store.idOf(slot), binding);
@@ -40,7 +40,7 @@ export function enqueueIntent(store: RowStore, slot: number, intent: Intent, bin
   store.changes.mark(slot);
 }
 
-/** The action has settled. An assignment that led to nothing goes with it. */
+/** The action has settled. If it did not bind the machine, its local assignment is cleared. */
 export function settleIntent(store: RowStore, slot: number): void {
   const { columns } = store;
   store.guardWrite();

@@ -1,10 +1,10 @@
 /**
- * The rows of the inventory and everything that hangs on them, written in one place: columns, ids, hosts, strings, live
- * indexes, lazily kept orders, id ranks and the change log. Every operation checks first, then takes what may run
- * out (slot, id bytes, host bytes), then writes; so a refused one has changed nothing, and a written one can no longer fail.
+ * The rows of the inventory and everything derived from them, written in one place: columns, ids, hosts, strings, live
+ * indexes, lazily kept orders, id ranks and the change log. Every operation checks first, then takes what may run out
+ * (slot, id bytes, host bytes), then writes. So a refused operation changes nothing, and a write cannot fail half-way.
  *
- * Rows hold one reference to each shape, cluster, fingerprint, group and text that they name. What is said here in
- * numbers and refs, inventory.ts says in objects.
+ * Rows hold one reference to each shape, cluster, fingerprint, group and text that they name. inventory.ts offers the same
+ * operations with objects instead of numbers and refs.
  */
 import { assert } from '../base/assert.ts';
 import { hashBytes } from '../base/hash.ts';
@@ -35,7 +35,7 @@ import { SlotPool } from './slot-pool.ts';
 import { type InventoryOptions, InventoryTables } from './tables.ts';
 
 const S = MachineState;
-/** Flags that say something about the state, and end with it. */
+/** Flags about the current state; they end with it. */
 const STATE_FLAGS = Flag.Stuck | Flag.FoundDraining;
 const UNBOUND = emptyBinding();
 
@@ -43,21 +43,21 @@ export class RowStore {
   readonly machinesMax: number;
   readonly columns: InventoryColumns;
   readonly tables: InventoryTables;
-  /** Reading only; the store itself keeps them. */
+  /** Read-only: the store itself updates them. */
   readonly indexes: FleetIndexes;
   readonly counts: FleetCounts;
   readonly orders: FleetOrders;
-  /** Slots touched (inserted, changed, removed, intent, flags) since it was last taken; for one reader. */
+  /** Slots touched (inserted, changed, removed, intent, flags) since the one reader last took them. */
   readonly changes: ChangeLog;
   readonly #ids: KeyTable;
   readonly #ranks: IdRanks;
   readonly #slots: SlotPool;
-  /** Says nothing but a state. */
+  /** A row that sets only the state. */
   readonly #stateRow = new MachineRow();
   readonly #held = emptyBinding();
   readonly #next = emptyBinding();
   #count = 0;
-  /** Rows with one of STATE_FLAGS; while there are none, as mostly, a transition need not look. */
+  /** Rows with one of STATE_FLAGS: usually none, and then a transition skips the flags. */
   #stateFlagged = 0;
 
   constructor(options: InventoryOptions) {
@@ -75,8 +75,8 @@ export class RowStore {
   }
 
   /**
-   * Takes over the rows of an image, as long as there are none: for deciding on a copy (shard/check). Rows keep their slots
-   * and refs; ids and hosts stay behind.
+   * Copies the rows of an image into an empty store, for a decision on a copy (shard/check). Rows keep their slots and refs;
+   * ids and hosts are left out.
    */
   restore(image: ColumnsImage): void {
     assert(this.#count === 0 && image.state.length <= this.columns.rowCapacity, 'an empty store with room');
@@ -101,12 +101,12 @@ export class RowStore {
     return this.#ranks.slotsById;
   }
 
-  /** Machines came or went since ranks were last asked for. */
+  /** Whether machines were added or removed since the last `ensureRanks`. */
   get lacksRanks(): boolean {
     return !this.#ranks.isCurrent;
   }
 
-  /** Gives every machine its idRank. Cheap when nothing came or went; spreads a bulk load if called between parts of it. */
+  /** Gives every machine its idRank. Cheap when no machine was added or removed; call it between parts of a bulk load. */
   ensureRanks(): void {
     if (this.lacksRanks) this.#ranks.ensure((slot) => this.#slots.give(slot));
   }
@@ -120,12 +120,12 @@ export class RowStore {
     return this.#ids.textOf(slot);
   }
 
-  /** To be kept with a slot and shown to `isCurrent` later. */
+  /** Keep it with a slot and pass it to `isCurrent` later. */
   generationOf(slot: number): number {
     return this.columns.core[slot * CORE_WORDS + Core.Generation]!;
   }
 
-  /** Whether a slot still holds the machine that it held at that generation; changes of the machine do not matter. */
+  /** Whether a slot holds the same machine as at that generation; changes of the machine do not matter. */
   isCurrent(slot: number, generation: number): boolean {
     const now = this.columns.core[slot * CORE_WORDS + Core.Generation];
     return now !== undefined && this.columns.state[slot] !== 0 && isSameIncarnation(now, generation);
@@ -151,7 +151,7 @@ export class RowStore {
     if (this.#ids.find(hash, ids, idStart, idEnd) !== 0) {
       throw new DuplicateIdError(decode(ids, idStart, idEnd));
     }
-    if (this.#slots.peek() === 0) this.ensureRanks(); // brings slots out of limbo
+    if (this.#slots.peek() === 0) this.ensureRanks(); // frees the slots in limbo (id-ranks.ts)
     const slot = this.#slots.peek();
     if (slot === 0) throw new InventoryFullError('slots', this.machinesMax);
     const host = row.hasHost ? this.#storeHost(row) : 0;
@@ -179,7 +179,7 @@ export class RowStore {
     return slot;
   }
 
-  /** False if the machine was so already: then nothing happens (S2). `force` skips the transition table, and only that. */
+  /** S2: a row that changes nothing is not a write; returns false then. `force` skips the transition table, and only that. */
   applyRow(slot: number, row: MachineRow, nowMs: number, force = false): boolean {
     this.guardWrite();
     const { columns, tables } = this;
@@ -193,7 +193,7 @@ export class RowStore {
     loadBinding(columns, slot, held);
     resolveBinding(next, held, row, from, to);
     const hostBefore = columns.host[slot]!;
-    // X7: a machine that is only an offer again has no host, whether the change says so or not.
+    // X7: a deleted machine is Speculative again and loses its host, even if the change does not mention it.
     const keepsHost = row.saysHost ? row.hasHost && this.#isHost(hostBefore, row) : to !== S.Speculative;
     const hasHost = row.saysHost ? row.hasHost : keepsHost && hostBefore !== 0;
     const errorBefore = columns.lastError[slot]!;
@@ -225,7 +225,7 @@ export class RowStore {
     return true;
   }
 
-  /** A change of state and nothing else: what applyRow does, without looking at what cannot change. */
+  /** A change of the state only: the same as applyRow, without reading fields that cannot change. */
   move(slot: number, to: MachineState, nowMs: number, force = false): boolean {
     this.guardWrite();
     const { columns, tables } = this;
@@ -250,7 +250,7 @@ export class RowStore {
     return true;
   }
 
-  /** The moves that take more than a look at the state: as a row that says nothing but the state. */
+  /** Moves that need more checks than the state: applied as a row that sets only the state. */
   #moveChecked(slot: number, to: MachineState, nowMs: number, force: boolean): boolean {
     const { columns } = this;
     const from = this.stateOf(slot);
@@ -291,14 +291,14 @@ export class RowStore {
     this.#count--;
   }
 
-  /** The state of a machine that must be there. */
+  /** The state of a machine; throws if the slot is empty. */
   stateOf(slot: number): MachineState {
     const state = this.columns.state[slot];
     if (state === undefined || state === 0) throw new WrongSlotError(slot, 'holds no machine');
     return state as MachineState;
   }
 
-  /** Within a write of the row. */
+  /** Call it only within a write of the row. */
   writeFlags(slot: number, flags: number): void {
     const column = this.columns.flags;
     const before = column[slot]!;
@@ -307,7 +307,7 @@ export class RowStore {
     column[slot] = flags;
   }
 
-  /** Called ahead of every write; the inventory, which knows about open snapshots, overrides it. */
+  /** Called before every write; the inventory overrides it to check for open snapshots. */
   guardWrite(): void {}
 
   #findInvalid(
@@ -323,9 +323,9 @@ export class RowStore {
     return findInvalidRow(machineId, state, price, probability, hasHost, binding, mayBeAssigned, lastError);
   }
 
-  /** An enqueued Bootstrap or Provision has assigned the row, and the change does not contradict it. */
+  /** Whether an enqueued Bootstrap or Provision assigned the row and the change does not contradict it. */
   #isAssignmentKept(slot: number, row: MachineRow): boolean {
-    // Past Idle and Speculative the cluster is a binding, though the action that made it may not have settled yet.
+    // In any other state the cluster is a binding, even if the action that made it has not settled yet.
     if (row.state !== S.Idle && row.state !== S.Speculative) return false;
     return isBinding(this.columns.intent[slot]!) && !(row.saysCluster && row.cluster !== 0);
   }

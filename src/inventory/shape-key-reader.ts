@@ -1,14 +1,14 @@
 /**
  * Reads the canonical bytes of shape-key.ts back: once for each new shape, never per machine. The bytes are
- * always our own, so a surprise in them is a broken invariant and no input error. Objects have no prototype:
- * a label or resource may have any name, `__proto__` too.
+ * always our own, so a fault in them is a broken invariant, not an input error. Objects have no prototype:
+ * a label or resource may have any name, even `__proto__`.
  */
 import { assert } from '../base/assert.ts';
 
-/** Types, zones and label keys are a few hundred; a sender that invents them is not remembered. */
+/** Types, zones and label keys are a few hundred; the limit bounds a sender that invents them. */
 const NAMES_MAX = 10_000;
 
-/** What a shape's canonical bytes say. */
+/** The content of a shape's canonical bytes. */
 export interface ShapeKeyParts {
   readonly instanceType: string;
   readonly zone: string;
@@ -17,7 +17,6 @@ export interface ShapeKeyParts {
   readonly capacity: Readonly<Record<string, number>>;
 }
 
-/** Reads canonical bytes back; they are always our own, so a surprise is a broken invariant. */
 export function parseShapeKey(
   bytes: Uint8Array,
   start: number,
@@ -36,7 +35,7 @@ export function parseShapeKey(
   return { instanceType, zone, capacityType, labels, capacity };
 }
 
-/** The same string every time, as long as there are few enough of them. */
+/** One JavaScript string for equal names, up to NAMES_MAX of them. */
 function shared(names: Map<string, string>, name: string): string {
   const known = names.get(name);
   if (known !== undefined) return known;
@@ -44,7 +43,7 @@ function shared(names: Map<string, string>, name: string): string {
   return name;
 }
 
-/** Own labels as they were put in, by key. */
+/** The own labels of a machine, by key. */
 export function parseOwnLabels(
   bytes: Uint8Array,
   end: number,

@@ -1,7 +1,7 @@
 /**
  * The canonical bytes of a shape: equal shapes have equal bytes, in whatever order a sender wrote labels and
  * resources (Go servers shuffle map entries: keyed by raw bytes, 7,000 shapes became 477,000). A worker builds
- * them straight from wire bytes and looks the shape up in shared memory; nothing is allocated per machine.
+ * them straight from wire bytes and looks the shape up in shared memory, without an allocation per machine.
  *
  *   capacity type     u8
  *   instance type     text                      text = length as a varint, then UTF-8 bytes
@@ -9,20 +9,20 @@
  *   labels            varint count, then (key text, value text), by key bytewise
  *   capacity          varint count, then (resource name text, units f64 little endian), by name bytewise
  *
- * A resource with 0 units is left out; of two entries with one name the later counts. Labels that are unique per
- * machine (a host name) would make every machine its own shape: they are kept apart, as *own labels*:
+ * A resource with 0 units is left out; of two entries with the same name the later one counts. Labels that are unique
+ * per machine (a host name) would make every machine a shape of its own, so they are kept apart as *own labels*:
  * (index into the configured keys u8, value text), by index. shape-key-reader.ts reads both back.
  */
 import { assert } from '../base/assert.ts';
 import { Utf8Scratch } from '../base/utf8.ts';
 
-/** Labels that differ from machine to machine, and that no requirement is matched against. */
+/** Labels that differ from machine to machine. Requirements are not matched with them by shape. */
 export const OWN_LABEL_KEYS_DEFAULT: readonly string[] = ['kubernetes.io/hostname'];
 
 /** Own labels are numbered by a byte. */
 const OWN_LABEL_KEYS_MAX = 255;
 
-/** Ranges of the raw scratch that were put in, not yet in order. */
+/** Entries as ranges of the raw scratch, not yet in order. */
 class EntryList {
   count = 0;
   readonly keyStart: number[] = [];
@@ -74,7 +74,7 @@ export class ShapeKeyBuilder {
     for (let index = 0; index < this.#ownKeys.length; index++) this.#ownStart[index] = -1;
   }
 
-  /** First after `begin`, if at all. */
+  /** Optional; if called, the first call after `begin`. */
   instanceType(bytes: Uint8Array, start: number, end: number): void {
     assert(this.#rawEnd === 0, 'the instance type comes first');
     this.#typeEnd = this.#put(bytes, start, end);
@@ -124,7 +124,7 @@ export class ShapeKeyBuilder {
     this.#finishOwn();
   }
 
-  /** The same from objects, for the paths that have them. */
+  /** The same from objects, for callers that have them. */
   build(
     instanceType: string,
     zone: string,
@@ -219,7 +219,7 @@ function addEntry(list: EntryList, keyStart: number, keyEnd: number, valueEnd: n
   list.units[entry] = units;
 }
 
-/** Fills `order` by key and drops all but the last of equal keys; returns how many are left. */
+/** Fills `order` by key and drops all but the last of equal keys; returns how many remain. */
 function sortEntries(raw: Uint8Array, list: EntryList): number {
   const { keyStart, keyEnd, order } = list;
   let count = 0;

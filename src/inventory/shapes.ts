@@ -1,14 +1,14 @@
 /**
  * Shapes: machines with equal (instance type, zone, capacity type, labels, capacity) share one interned
- * shape, so that a requirement is matched a few thousand times and not half a million. Requirements and
- * capacity are questions to a shape; a machine only says which shape it has.
+ * shape, so that a requirement is matched with a few thousand shapes, not with half a million machines. The
+ * row of a machine holds only the ref of its shape.
  *
  *   by shape ref      object        Shape: one object per shape, never one per machine
- *                     u16 u16 u8    instance type, zone, capacity type: what counters look at
+ *                     u16 u16 u8    instance type, zone, capacity type: for counters
  *   keys              StringTable   canonical bytes (shape-key.ts) → shape ref, readable from workers
  *
- * Counted: every machine of a shape holds one reference, and others (the decision engine) may hold more. A shape
- * that nobody holds gives back its ref, its strings and its vector.
+ * Counted: every machine of a shape holds one reference, and others (the decision engine) may hold more. The last
+ * release frees the shape's ref, its strings and its vector.
  */
 import { assert, fail } from '../base/assert.ts';
 import { type SharedStringTable, type StringImage, StringTable } from '../base/string-table.ts';
@@ -31,15 +31,15 @@ export interface Shape {
   readonly zoneRef: number;
 }
 
-/** Racks of 40 in a fleet of 1,000,000 are 25,000 shapes; five times that before a label is taken for a mistake. */
+/** A fleet of 1,000,000 in racks of 40 has 25,000 shapes; five times that is more likely a label that is unique per machine. */
 export const SHAPES_MAX_DEFAULT = 131_072;
-/** Refs of instance types are u16 in the machine columns, and zones follow suit. */
+/** Refs of instance types are u16 in the machine columns, and zones have the same limit. */
 const NAMES_MAX = 65_535;
 
 export const INSTANCE_TYPE_KEY = 'node.kubernetes.io/instance-type';
 export const ZONE_KEY = 'topology.kubernetes.io/zone';
 
-/** V4: the value that a requirement on this key looks at, undefined if the shape lacks it. */
+/** V4: instance type and zone come before labels of the same key. Undefined if the shape lacks the attribute. */
 export function attributeOf(shape: Shape, key: string): string | undefined {
   if (key === INSTANCE_TYPE_KEY && shape.instanceType !== '') return shape.instanceType;
   if (key === ZONE_KEY && shape.zone !== '') return shape.zone;
@@ -50,7 +50,7 @@ export interface ShapeTableOptions {
   readonly vectors: VectorTable;
   readonly shapesMax?: number;
   readonly ownLabelKeys?: readonly string[];
-  /** Restored ones: their shapes are there from the start, under the same refs. */
+  /** Restored keys: their shapes exist from the start, under the same refs. */
   readonly keys?: StringTable;
 }
 
@@ -59,7 +59,7 @@ export class ShapeTable {
   readonly shapesMax: number;
   readonly instanceTypes: StringTable;
   readonly zones: StringTable;
-  /** Builds keys for `internKey`; its own-label bytes belong to the caller until the next build. */
+  /** Builds keys for `internKey`; its own-label bytes are valid until the next build. */
   readonly builder: ShapeKeyBuilder;
   /** By shape ref, for counters. */
   readonly instanceTypeOf: Uint16Array;
@@ -99,7 +99,7 @@ export class ShapeTable {
     return this.#keys.refLimit;
   }
 
-  /** Bumped whenever a shape appears or disappears. */
+  /** Grows whenever a shape is added or dropped. */
   get version(): number {
     return this.#version;
   }
@@ -114,7 +114,7 @@ export class ShapeTable {
     return this.#shapes[ref] !== undefined;
   }
 
-  /** The ref of the shape, with one more reference. Own labels are left in the builder. */
+  /** The ref of the shape, with one more reference. Own labels stay in the builder. */
   intern(
     instanceType: string,
     zone: string,

@@ -1,25 +1,24 @@
 /**
- * Many lists of slots (the machines of a shape, of a cluster) that know how many of their slots are in each state, and
- * are tidied when somebody reads them. A transition changes two counts and sets one word, all in one cache line, and a
- * slot that leaves changes as little; lists that are exact at any time, one for each (list, state), would make them wait
- * for four to six other lines, and at half a million machines the price of a change is the memory that it waits for.
- * The first reading after a change drops the entries of slots that left, moves those of slots in another state to their
- * group, and is a plain range of `items` from then on.
+ * Many lists of slots (the machines of a shape, of a cluster). Each counts its slots by state at every write and is tidied
+ * only when it is read. A transition changes two counts and sets one word, all in one cache line, and removing a slot
+ * changes as little. Exact lists, one for each (list, state), would need four to six other cache lines, and at half a
+ * million machines a change costs the time that it waits for memory. The first read after a change drops the entries of
+ * slots that left and groups the rest by state; until the next change a read is a plain range of `items`.
  *
  *   by list     head       16 × u32   0  block: first item in `items`, 0 = none
  *                                     1  entries in the block | size class << 25
- *                                     2  stale, all bits set by every change: bit 0 the groups, bit 1…8 whoever
- *                                        asks for changes of a state (orders.ts)
+ *                                     2  stale, all bits set by every change: bit 0 for the groups, bits 1…8 for the
+ *                                        readers of each state (orders.ts)
  *                                     2 + state (1…8)  slots in that state
  *                                     11  slots in the list: the entries, less those whose slot has left
  *   pool        items      u32        entries, in blocks (block-pool.ts); grouped by state unless stale
- *   by slot     key        u16 u32    the list that it is in (a column; the caller's)
- *               position   u32        index of its entry (a column; ours)
+ *   by slot     key        u16 u32    the list that it is in (a column; the caller writes it)
+ *               position   u32        index of its entry (a column; written here)
  *
- * An entry counts if its slot has this list for a key and this index for a position: a slot that left and came back has
- * a new entry, and the old one counts no more. A list without room is tidied before it grows, by a third to a half; one
- * of which three quarters left is tidied and takes a smaller block, or gives back its last. So both are paid for by the
- * changes that led there, and a slot costs 5 to 7 bytes.
+ * An entry counts if its slot has this list as key and this index as position: a slot that left and came back has a new
+ * entry, and the old one no longer counts. A full list is tidied before it grows, by a third to a half; when three quarters
+ * of its slots have left, a list is tidied and moves to a smaller block, or frees its block. The changes before pay for
+ * both, and a slot costs 5 to 7 bytes.
  *
  * `items` is replaced when the pool grows: read it again after anything that may add.
  */
@@ -30,7 +29,7 @@ import { BlockPool, ROOM } from './block-pool.ts';
 const CLASS_SHIFT = 25; // 7 bits of size class; 2^25 slots in a list
 const COUNT_MASK = 2 ** CLASS_SHIFT - 1;
 const HEAD_SHIFT = 4;
-/** Of each list. */
+/** Bytes of each list's head. */
 export const HEAD_BYTES = 4 << HEAD_SHIFT;
 const SIZE = 1;
 const STALE = 2;
@@ -38,11 +37,11 @@ const COUNTS = 2;
 const MEMBERS = 11;
 const ALL_STALE = 0xffffffff;
 const GROUPS_STALE = 1;
-/** By size class: with so few slots left or fewer, a list takes a smaller block. */
+/** By size class: with this many slots left or fewer, a list moves to a smaller block. */
 const SHRINK_AT = ROOM.map((room, sizeClass) => (sizeClass > 1 ? room / 4 : 0));
 /** Tidying makes room if it drops at least this share of the entries; else the block grows at once. */
 const TIDY_SHARE = 1 / 4;
-/** Moved by a loop up to here, by the runtime above. */
+/** Up to here a loop moves items, above it the runtime. */
 const FEW = 32;
 
 export class SlotLists {
@@ -51,10 +50,10 @@ export class SlotLists {
   readonly #keys: Uint16Array | Uint32Array;
   readonly #positions: Uint32Array;
   readonly #states: Uint8Array;
-  /** By state, while a list is grouped: the next index to look at. */
+  /** By state, while a list is being grouped: the next index to check. */
   readonly #cursors = new Uint32Array(STATE_COUNT);
 
-  /** `keys` and `states` are columns that are only read; a key is written before or after the call that it belongs to. */
+  /** `keys` and `states` are read-only columns; the caller may write a key before or after the call that it belongs to. */
   constructor(listsMax: number, keys: Uint16Array | Uint32Array, positions: Uint32Array, states: Uint8Array) {
     this.#pool = new BlockPool(2 * positions.length);
     this.#heads = new Uint32Array(listsMax << HEAD_SHIFT);
@@ -84,7 +83,7 @@ export class SlotLists {
     return this.#heads[(list << HEAD_SHIFT) + COUNTS + state]!;
   }
 
-  /** Whether anything about a list's slots has changed since this was last asked for the state. */
+  /** Whether a slot of the list has changed since the last call for this state. */
   takeStale(list: number, state: number): boolean {
     const word = (list << HEAD_SHIFT) + STALE;
     const bit = 1 << state;
@@ -98,7 +97,7 @@ export class SlotLists {
     this.#heads[(list << HEAD_SHIFT) + STALE]! |= ALL_STALE & ~GROUPS_STALE;
   }
 
-  /** A slot of the list goes from one state to another. */
+  /** A slot of the list moves from one state to another. */
   move(list: number, from: number, to: number): void {
     const heads = this.#heads;
     const head = list << HEAD_SHIFT;
@@ -151,7 +150,7 @@ export class SlotLists {
     else this.#resize(head, (size >>> CLASS_SHIFT) + 1);
   }
 
-  /** Drops the entries that do not count; one of `except` never does: its key may not be written yet. */
+  /** Drops the entries that do not count. `except` never counts: its key may not be written yet. */
   #tidy(list: number, except: number): void {
     const heads = this.#heads;
     const keys = this.#keys;
@@ -175,7 +174,7 @@ export class SlotLists {
     heads[head + STALE]! |= GROUPS_STALE;
   }
 
-  /** Puts slots that are in another state's group where they belong; those in place are looked at and not written. */
+  /** Moves slots to the group of their state; slots already in place are read but not written. */
   #group(head: number): void {
     const heads = this.#heads;
     const cursors = this.#cursors;

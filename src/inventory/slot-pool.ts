@@ -1,8 +1,8 @@
 /**
- * Which slots are free. Slots are used again oldest first, so that a slot rests as long as possible before its number
- * means another machine; fresh ones are only begun when none is free, so that the rows stay dense.
+ * The free slots. The slot that was freed first is used first, so that a slot rests as long as possible before its number
+ * means another machine. A slot that was never used is taken only when none is free, so that the rows stay dense.
  *
- * The queue of free slots is linked through the rows themselves: the core's shape of a free slot is the next one.
+ * The queue of free slots is linked through the rows themselves: the core's shape of a free slot is the next free slot.
  */
 import { CORE_WORDS, Core, type InventoryColumns } from './columns.ts';
 
@@ -22,7 +22,7 @@ export class SlotPool {
     return this.#freeCount;
   }
 
-  /** The slot that `take` will take, 0 if there is none. */
+  /** The slot that `take` will return, 0 if there is none. */
   peek(): number {
     if (this.#oldest !== 0) return this.#oldest;
     const { slotLimit } = this.#columns;

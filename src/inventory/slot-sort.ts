@@ -1,7 +1,7 @@
 /**
- * Sorts slots by a comparator without an object or an allocation per slot: merge sort over two arrays, beginning with
- * short runs sorted by insertion. Runs that are in order already cost one comparison each, so a list that was
- * nearly sorted is sorted in little more than one pass.
+ * Sorts slots by a comparator without an allocation per slot: merge sort over two arrays, beginning with short runs
+ * sorted by insertion. Merging two runs that are in order already costs one comparison, so a nearly sorted list takes
+ * little more than one pass.
  */
 import type { SlotComparator } from './ordered-lists.ts';
 
@@ -25,7 +25,7 @@ export function sortSlots(slots: Uint32Array, count: number, compare: SlotCompar
   if (from !== slots) slots.set(from.subarray(0, count));
 }
 
-/** A few sorted slots and many: the place of each of the few is searched, and what lies between is copied as a whole. */
+/** Merges few sorted slots into many: searches the place of each of the few and copies the stretches between as a whole. */
 export function mergeSlots(many: Uint32Array, few: Uint32Array, compare: SlotComparator): Uint32Array {
   const merged = new Uint32Array(many.length + few.length);
   let taken = 0;

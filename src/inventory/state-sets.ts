@@ -1,9 +1,8 @@
 /**
- * Which machines are in each state. The column of states says it already, one byte a machine; what is kept besides is how
- * many machines of each block of 512 slots are in each state, 16 bytes a block. That stays in the first-level cache
- * whatever a transition changes (a bit per slot and state would be half a megabyte of it), and it is enough to find the
- * few machines of a rare state without looking at the others' blocks. A list is made when somebody wants to walk over a
- * state, and kept until the state changes; it is in ascending order of slots.
+ * The machines in each state. The column of states has one byte a machine; this class adds a count for each block of 512
+ * slots and state, 16 bytes a block. The counts stay in the first-level cache during transitions (a bit per slot and state
+ * would be half a megabyte), and they are enough to find the few machines of a rare state without reading the blocks that
+ * have none. The list of a state is made when it is read, in ascending order of slots, and kept until the state changes.
  *
  *   blocks    block × 8 + state − 1   u16, slots of the block in the state
  *   counts    by state                u32
@@ -25,7 +24,7 @@ export class StateSets {
   readonly #blocks: Uint16Array;
   readonly #counts = new Uint32Array(STATE_COUNT);
   readonly #lists: Uint32Array[] = Array.from({ length: STATE_COUNT }, () => new Uint32Array(0));
-  /** One bit for each state that changed since its list was made. */
+  /** One bit for each state whose machines changed since its list was made. */
   #staleStates = 0;
 
   /** Over the column of states, which the caller writes. */
@@ -39,7 +38,7 @@ export class StateSets {
     return this.#counts[state]!;
   }
 
-  /** The slots in a state, ascending. Not to be written, and not to be kept past the next change. */
+  /** The slots in a state, ascending. Read-only, and valid until the next change. */
   slotsOf(state: number): Uint32Array {
     if (((this.#staleStates >>> state) & 1) === 1) {
       this.#staleStates &= ~(1 << state);
@@ -75,7 +74,7 @@ export class StateSets {
     for (let block = 0; found < slots.length; block++) {
       const end = found + this.#blocks[(block << STATES_SHIFT) + state - 1]!;
       for (let word = (block * BLOCK_SLOTS) >>> 2; found < end; word++) {
-        // Bytes that are the wanted state are 0 now, and only a word with a zero byte passes.
+        // Bytes of the wanted state are 0 now, and only a word with a zero byte passes.
         const others = words[word]! ^ wanted;
         if (((others - ONES) & ~others & HIGH_BITS) === 0) continue;
         for (let slot = word * 4; slot < word * 4 + 4; slot++)

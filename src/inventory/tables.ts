@@ -1,7 +1,7 @@
 /**
- * The tables that rows refer to, with what a row holds of them. Strings that machines and needs have in common
- * (clusters, fingerprints, groups) may be given from outside, so that both compare by ref; the rest is the
- * inventory's own. Sizes are virtual: pages that were never touched cost nothing.
+ * The tables that rows refer to, and the references that a row holds. The caller may pass the tables that machines and
+ * needs share (clusters, fingerprints, groups), so that both compare by ref; the inventory owns the rest. Sizes are
+ * virtual: pages that were never touched cost nothing.
  */
 import { assert } from '../base/assert.ts';
 import { KeyTable } from '../base/key-table.ts';
@@ -15,11 +15,11 @@ import { SHAPES_MAX_DEFAULT, ShapeTable } from './shapes.ts';
 export const MACHINES_MAX_DEFAULT = 1_048_576;
 /** Clusters are u16 in the columns. */
 export const CLUSTERS_MAX = 65_535;
-/** Ids and hosts are 20 to 30 bytes long; four times that before anyone is refused. */
+/** Ids and hosts are 20 to 30 bytes long; this leaves four times that. */
 const BYTES_PER_MACHINE_MAX_DEFAULT = 128;
 /** Profiles repeat over clusters: a fleet has hundreds to thousands of fingerprints. */
 const FINGERPRINTS_MAX_DEFAULT = 131_072;
-/** Shapes that were just left are held for a moment by whoever looks at changes. */
+/** Twice, because readers of changes hold the shape that a machine just left for a moment. */
 const SHAPES_PER_MACHINE_MAX = 2;
 
 export interface InventoryOptions {
@@ -32,12 +32,12 @@ export interface InventoryOptions {
   readonly clusters?: StringTable;
   readonly fingerprints?: StringTable;
   readonly groups?: StringTable;
-  /** Restored ones (image.ts). */
+  /** Restored texts (image.ts). */
   readonly texts?: StringTable;
   readonly shapeKeys?: StringTable;
   /** Bytes of ids, of hosts, and of errors and own labels: this many each, on average. */
   readonly bytesPerMachineMax?: number;
-  /** Assert that nothing is written while a snapshot is open. */
+  /** Assert that no code writes while a snapshot is open. */
   readonly guards?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The names under which a shard writes an assignment into `shard_metadata`, where providers echo it while the binding
- * lasts. They are part of the protocol: all that a restarted shard has to rebuild its decisions from.
+ * The keys under which a shard writes an assignment into `shard_metadata`. Providers echo them while the binding lasts.
+ * They are part of the protocol: a restarted shard rebuilds its assignments from nothing else.
  */
 export const ASSIGNMENT_KEYS = {
   priority: 'bigfleet.lucy.sh/assigned-priority',

@@ -18,7 +18,7 @@ export const CAPACITY_TYPE_NAMES: Readonly<Record<CapacityType, string>> = {
   [CapacityType.Spot]: 'spot',
 };
 
-/** Whether an Idle machine is given back after a while (R3): those that cost nothing more while they wait are not. */
+/** R3: the shard releases an Idle machine after its hold only if the machine costs money while it waits. */
 export function isReleasable(capacityType: number): boolean {
   return capacityType === CapacityType.OnDemand || capacityType === CapacityType.Spot;
 }

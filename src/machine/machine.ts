@@ -1,4 +1,4 @@
-/** A machine as one object: how it looks at the edges. Inside, a machine is a row of columns. */
+/** A machine as one object, for the edges. Inside the shard a machine is a row of columns. */
 import { ShardError } from '../base/errors.ts';
 import type { CapacityType } from './capacity-type.ts';
 import type { PenaltyBucket } from './penalty.ts';
@@ -9,7 +9,7 @@ export interface HostRef {
   readonly ref: string;
 }
 
-/** Why a machine is bound: copied from the need when it was bound, kept until it is unbound. */
+/** The need that a machine was bound for: copied from the need at the bind, kept until the machine is unbound. */
 export interface Assignment {
   readonly fingerprint: string;
   readonly group: string;
@@ -30,7 +30,7 @@ export interface Machine {
   readonly capacityType: CapacityType;
   readonly pricePerHourUsd: number;
   readonly interruptionProbability: number;
-  /** What the machine can carry: the provider's `allocatable` if given, else its `resources`. */
+  /** The provider's `allocatable` if given, else its `resources`. */
   readonly capacity: ResourceAmounts;
   readonly labels: Readonly<Record<string, string>>;
   /** '' = bound to no cluster. */
@@ -42,12 +42,13 @@ export interface Machine {
 export class InvalidMachineError extends ShardError {
   readonly code = 'invalid_machine';
   readonly next = 'reject-input';
-  /** What the record is counted under. */
+  /** The metric label under which the record is counted. */
   readonly reason: InvalidReason;
 
   constructor(machineId: string, reason: InvalidReason, what: string) {
     super(
-      `Machine ${JSON.stringify(machineId)} is not valid: ${what}. The record was refused; the last good one stays.`,
+      `Machine ${JSON.stringify(machineId)} is not valid: ${what}. ` +
+        'The shard refused the record and keeps the last good one. Correct it at the provider.',
     );
     this.reason = reason;
   }
@@ -62,14 +63,14 @@ export class IllegalTransitionError extends ShardError {
   constructor(machineId: string, from: MachineState, to: MachineState) {
     super(
       `Machine ${JSON.stringify(machineId)} cannot go from ${STATE_NAMES[from]} to ${STATE_NAMES[to]}. ` +
-        'The machine stays as it was.',
+        'The shard left the machine as it was.',
     );
   }
 }
 
 const S = MachineState;
 
-/** What must hold of the parts of a machine in each state, whoever says so. */
+/** Which parts a machine must, may or must not have in each state, whatever the source of the record. */
 const STRUCTURE: Readonly<
   Record<MachineState, { host: 'must' | 'never' | 'may'; cluster: 'must' | 'never' | 'may' }>
 > = {
@@ -83,7 +84,7 @@ const STRUCTURE: Readonly<
   [S.Failed]: { host: 'may', cluster: 'may' },
 };
 
-/** What the invariants look at: few scalars, so that a decoder can check a row without making an object. */
+/** The input of the checks: a few scalars, so that a decoder can check a row without building a machine. */
 export interface MachineFacts {
   readonly state: number;
   readonly hasHost: boolean;
@@ -94,8 +95,8 @@ export interface MachineFacts {
 }
 
 /**
- * Checks a provider's record; null if it is valid. A Creating machine carries its future cluster only
- * locally, so a record that shows one is as wrong as an Idle one with a cluster.
+ * Checks a provider's record; null if it is valid. Only the shard knows the future cluster of a Creating machine,
+ * so a record that shows one is as wrong as an Idle one with a cluster.
  */
 export function findInvalid(machineId: string, facts: MachineFacts): InvalidMachineError | null {
   const bad = (reason: InvalidReason, what: string) => new InvalidMachineError(machineId, reason, what);

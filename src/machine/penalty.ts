@@ -1,7 +1,6 @@
 /**
  * Penalty buckets: what losing a machine would cost the workload on it, as powers of two in dollars.
- * A bucket stands for its upper bound, so that a bucket and its dollars say the same thing and one byte
- * in a column is enough. Numbers are the protocol's.
+ * A bucket stands for its upper bound, so one byte in a column is enough. Numbers are the protocol's.
  */
 export const PenaltyBucket = {
   Unspecified: 0,
@@ -29,7 +28,7 @@ export function isPenaltyBucket(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value < PENALTY_BUCKET_COUNT;
 }
 
-/** The bucket that a dollar value counts as: the first whose upper bound is not below it. */
+/** The first bucket whose upper bound is at least this many dollars. */
 export function bucketOfDollars(dollars: number): PenaltyBucket {
   if (!(dollars > 0)) return PenaltyBucket.Zero;
   for (let bucket: number = PenaltyBucket.HalfDollar; bucket < PenaltyBucket.Pinned; bucket++) {

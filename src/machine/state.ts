@@ -1,10 +1,10 @@
 /**
- * The lifecycle of a machine: its states and the one table of legal moves. Every write of a state goes
- * through `canMove`; an illegal move is an error value, never a corrupt row. State numbers are the
- * protocol's, so that a state crosses the wire, the columns and this table without translation.
+ * The lifecycle of a machine: its states and the one table of legal moves. Every write of a state asks
+ * `canMove` first; an illegal move is an error value, never a corrupt row. State numbers are the
+ * protocol's, so a state needs no translation between the wire, the columns and this table.
  */
 export const MachineState = {
-  Speculative: 1, // an offer: nothing exists yet and nothing is paid
+  Speculative: 1, // an offer: no machine exists yet and nothing is paid
   Creating: 2,
   Idle: 3, // exists, bound to no cluster
   Configuring: 4,
@@ -50,7 +50,7 @@ const NEXT_STATES: Readonly<Record<MachineState, readonly MachineState[]>> = {
   [S.Configured]: [S.Draining],
   [S.Draining]: [S.Idle, S.Failed],
   [S.Deleting]: [S.Speculative, S.Failed],
-  [S.Failed]: [], // left only by the provider's word, which overrides this table
+  [S.Failed]: [], // left only by a provider's observation, which overrides this table
 };
 
 /** One bit per target state, so that the check in the hot path is a load and a shift. */
@@ -65,12 +65,12 @@ export function isMachineState(value: number): value is MachineState {
   return Number.isInteger(value) && value >= S.Speculative && value <= S.Failed;
 }
 
-/** Waiting for the provider to finish something. */
+/** The provider has not finished an operation on the machine. */
 export function isTransitional(state: MachineState): boolean {
   return state === S.Creating || state === S.Configuring || state === S.Draining || state === S.Deleting;
 }
 
-/** States in which a machine may belong to a cluster that must hear of its changes. */
+/** States in which a machine may belong to a cluster, whose operator then learns of its changes. */
 export function canBeBound(state: MachineState): boolean {
   return state === S.Configuring || state === S.Configured || state === S.Draining || state === S.Failed;
 }

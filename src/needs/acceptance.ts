@@ -1,11 +1,11 @@
 /**
- * One roll-up on its way into the table, up to the moment when it is written: rows are checked, merged with each other,
- * matched with the cluster's old needs and put in order. Everything here is scratch of its own, so the work may pause
- * (`yield`) after a millisecond or so, others may be accepted in between, and the table shows nothing of it until then.
+ * Prepares one roll-up for the table: checks its rows, merges them, matches them with the cluster's old needs and puts them
+ * in order. All of it happens in scratch memory, so the work may pause (`yield`) every millisecond or so while the shard
+ * accepts other roll-ups. The table does not change until the roll-up is written.
  *
- * Two passes over the rows: the first checks every row and keeps nothing, the second cannot find a bad one. What was
- * decoded in the first is remembered up to a limit; beyond it rows are decoded again, because a hundred megabytes of row
- * objects would cost more in garbage collection than the decoding does.
+ * Two passes over the rows: the first checks every row and keeps no reference, so the second cannot fail on a bad row. The
+ * first pass keeps decoded rows up to a limit; the second decodes the rest again, because a hundred megabytes of row objects
+ * would cost more in garbage collection than the decoding does.
  */
 import type { NeedColumns } from './need-columns.ts';
 import { NeedOrder } from './need-order.ts';
@@ -22,13 +22,13 @@ const KEPT_ROWS_MAX = 8_192;
 
 export interface RollupSource {
   readonly clusterId: string;
-  /** Low and high word of each row. */
+  /** Low and high word of each row's digest. */
   readonly digests: Uint32Array;
-  /** Asked for new rows only: once each, or twice beyond the first few thousand. */
+  /** Called for new rows only: once each, or twice beyond the first few thousand. */
   readonly decodeRow: (index: number) => RollupRow;
 }
 
-/** The cluster's needs as they are. */
+/** The cluster's needs before the roll-up. */
 export interface OldSlice {
   readonly columns: NeedColumns;
   readonly start: number;
@@ -37,7 +37,7 @@ export interface OldSlice {
 
 export class Acceptance {
   readonly draft: RollupDraft;
-  /** Rows that were replaced and still hold their references. */
+  /** Replaced rows whose references are not released yet. */
   readonly #replaced: RollupDraft;
   readonly #order: NeedOrder;
   readonly #checker: RowChecker;
@@ -70,12 +70,12 @@ export class Acceptance {
     }
   }
 
-  /** The draft's rows in the order of needs; `matchWith` has been asked before. Valid until the next call. */
+  /** The draft's rows in the order of needs. Call `matchWith` first. Valid until the next call. */
   order(oldCount: number): Generator<void, Uint32Array> {
     return this.#order.of(this.draft, oldCount);
   }
 
-  /** Takes the references of a slice that is about to be overwritten. */
+  /** Takes over the references of a slice that is about to be overwritten. */
   takeOver(old: OldSlice): void {
     this.#replaced.takeOver(old.columns, old.start, old.count);
   }
@@ -84,7 +84,7 @@ export class Acceptance {
     while (!this.#replaced.dropSome(4 * ROWS_PER_STEP)) yield;
   }
 
-  /** Gives everything back, however far it came; whether the scratch is worth keeping. */
+  /** Releases all references, at whatever point the work ended. Returns whether the scratch is worth keeping. */
   end(): boolean {
     this.draft.drop();
     this.#replaced.drop();

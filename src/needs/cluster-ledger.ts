@@ -1,29 +1,29 @@
 /**
- * What is remembered of each cluster besides its needs: where they are, what it sent last, whether it has
- * reported at all, and the two safeguards that rest on it. Columns by cluster ref; the ledger holds one
- * reference to the id of every cluster it knows.
+ * What the shard remembers of each cluster besides its needs: where they are, what the cluster sent last and whether
+ * it has reported at all. The quarantine of suspicious roll-ups and the gate for clusters that have not reported rest on
+ * it. Columns by cluster ref; the ledger holds one reference to the id of every cluster it knows.
  *
- *   column          bytes   meaning
- *   sliceStart      4       u32, first row of its needs
- *   sliceRoom       4       u32, rows that the slice takes up
- *   needCount       4       u32, rows in use
- *   rowsAccepted    4       u32, rows of the last accepted roll-up as received, before merging
- *   sumLow, sumHigh 8       u32, sum over those rows' digests: order does not matter
- *   rejectedCount   4       u32, roll-ups refused since the cluster is known
- *   version         4       u32, changes when its slice is another one; goes on when the ref is another cluster's
- *   heldInARow      1       u8, roll-ups held in a row, 0 … 2
- *   flags           1       u8, known 1, reported 2, dirty 4, sums are of all rows 8
+ *   column             bytes  meaning
+ *   sliceStart         4      u32, first row of its needs
+ *   sliceRoom          4      u32, rows that the slice takes up
+ *   needCount          4      u32, rows in use
+ *   rowsAccepted       4      u32, rows of the last accepted roll-up as received, before merging
+ *   sumLow, sumHigh    8      u32, sum over those rows' digests: order does not matter
+ *   rejectedCount      4      u32, roll-ups refused since the cluster became known
+ *   version            4      u32, changes when the slice does; keeps counting when another cluster gets the ref
+ *   quarantinedInARow  1      u8, roll-ups quarantined in a row, 0 … 2
+ *   flags              1      u8, known 1, reported 2, dirty 4, the sums cover all rows 8
  */
 import { assert } from '../base/assert.ts';
 import type { StringTable } from '../base/string-table.ts';
 import { grown } from '../base/vectors.ts';
 
-/** A drop below a tenth of what was accepted looks like a broken informer, not like less work. */
+/** N7: a drop below a tenth of the accepted rows looks like a broken informer, not like less work. */
 export const SUSPECT_DROP_FACTOR = 10;
-/** Clusters with fewer rows, or fewer bound machines, may well end all at once. */
+/** A cluster with fewer rows, or fewer bound machines, may well end all its work at once. */
 export const SUSPECT_ROWS_MIN = 10;
 export const SUSPECT_BOUND_MIN = 10;
-/** So many roll-ups in a row make a drop believed. */
+/** The shard believes a drop when this many roll-ups in a row report it. */
 export const AGREEING_ROLLUPS = 3;
 
 const KNOWN = 1;
@@ -40,7 +40,7 @@ export interface LedgerImage {
 export class ClusterLedger {
   readonly #clusters: StringTable;
   #flags = new Uint8Array(64);
-  #heldInARow = new Uint8Array(64);
+  #quarantinedInARow = new Uint8Array(64);
   #rowsAccepted = new Uint32Array(64);
   #sumLow = new Uint32Array(64);
   #sumHigh = new Uint32Array(64);
@@ -55,7 +55,7 @@ export class ClusterLedger {
     this.#clusters = clusters;
   }
 
-  /** Views of where needs are and who has reported. */
+  /** Views of where needs are and which clusters have reported. */
   image(): LedgerImage {
     const { sliceStart, needCount } = this;
     return { flags: this.#flags, sliceStart, needCount };
@@ -68,7 +68,7 @@ export class ClusterLedger {
     this.needCount.set(image.needCount);
   }
 
-  /** The cluster's ref, known from now on. */
+  /** The cluster's ref; makes the cluster known. */
   open(clusterId: string): number {
     assert(clusterId !== '', 'a session has a cluster id');
     const found = this.#clusters.find(clusterId);
@@ -79,14 +79,14 @@ export class ClusterLedger {
     return cluster;
   }
 
-  /** Forgets a cluster without needs; its ref may be another cluster's soon. */
+  /** Forgets a cluster without needs; another cluster may get its ref. */
   close(cluster: number): void {
     assert(
       this.#has(cluster, KNOWN) && this.needCount[cluster] === 0,
       'only a known cluster without needs is closed',
     );
     this.#flags[cluster]! &= DIRTY;
-    this.#heldInARow[cluster] = 0;
+    this.#quarantinedInARow[cluster] = 0;
     this.#rowsAccepted[cluster] = 0;
     this.#rejectedCount[cluster] = 0;
     this.#clusters.release(cluster);
@@ -100,8 +100,8 @@ export class ClusterLedger {
     return this.#has(cluster, REPORTED);
   }
 
-  heldInARow(cluster: number): number {
-    return this.#heldInARow[cluster] ?? 0;
+  quarantinedInARow(cluster: number): number {
+    return this.#quarantinedInARow[cluster] ?? 0;
   }
 
   rejectedCount(cluster: number): number {
@@ -109,28 +109,28 @@ export class ClusterLedger {
   }
 
   /**
-   * Whether this roll-up is to be held: it drops below a tenth of what was accepted, or is the first word of
-   * a cluster that has machines and says that it needs none. The third in a row is believed.
+   * A roll-up is suspect if it drops below a tenth of the accepted rows, or if it is a cluster's first, is empty and the
+   * cluster has machines. The third suspect roll-up in a row is believed.
    */
-  shouldHold(cluster: number, rowCount: number, boundMachines: number): boolean {
+  shouldQuarantine(cluster: number, rowCount: number, boundMachines: number): boolean {
     const rowsAccepted = this.#rowsAccepted[cluster]!;
     const isSuspect = this.hasReported(cluster)
       ? rowsAccepted >= SUSPECT_ROWS_MIN && rowCount * SUSPECT_DROP_FACTOR < rowsAccepted
       : rowCount === 0 && boundMachines >= SUSPECT_BOUND_MIN;
-    return isSuspect && this.#heldInARow[cluster]! + 1 < AGREEING_ROLLUPS;
+    return isSuspect && this.#quarantinedInARow[cluster]! + 1 < AGREEING_ROLLUPS;
   }
 
-  held(cluster: number): void {
-    this.#heldInARow[cluster]!++;
+  quarantined(cluster: number): void {
+    this.#quarantinedInARow[cluster]!++;
   }
 
-  /** A refused roll-up agrees with nothing: held ones before it are no longer in a row. */
+  /** A refused roll-up agrees with no other: it ends a row of quarantined ones. */
   rejected(cluster: number): void {
-    this.#heldInARow[cluster] = 0;
+    this.#quarantinedInARow[cluster] = 0;
     this.#rejectedCount[cluster]!++;
   }
 
-  /** Whether these rows are, as far as their digests tell, those of the last accepted roll-up. */
+  /** Whether these rows have the digests of the last accepted roll-up. */
   isRepeat(cluster: number, rowCount: number, sum: DigestSum): boolean {
     return (
       sum.isComplete &&
@@ -142,7 +142,7 @@ export class ClusterLedger {
   }
 
   accepted(cluster: number, rowCount: number, sum: DigestSum): void {
-    this.#heldInARow[cluster] = 0;
+    this.#quarantinedInARow[cluster] = 0;
     this.#rowsAccepted[cluster] = rowCount;
     this.#sumLow[cluster] = sum.low;
     this.#sumHigh[cluster] = sum.high;
@@ -184,7 +184,7 @@ export class ClusterLedger {
     if (refLimit <= refs) return;
     while (refs < refLimit) refs *= 2;
     this.#flags = grown(this.#flags, new Uint8Array(refs));
-    this.#heldInARow = grown(this.#heldInARow, new Uint8Array(refs));
+    this.#quarantinedInARow = grown(this.#quarantinedInARow, new Uint8Array(refs));
     this.#rowsAccepted = grown(this.#rowsAccepted, new Uint32Array(refs));
     this.#sumLow = grown(this.#sumLow, new Uint32Array(refs));
     this.#sumHigh = grown(this.#sumHigh, new Uint32Array(refs));
@@ -196,7 +196,7 @@ export class ClusterLedger {
   }
 }
 
-/** Digests of all rows of a roll-up in one: equal for equal rows in any order. */
+/** The sum of a roll-up's row digests: equal for equal rows in any order. */
 export interface DigestSum {
   readonly low: number;
   readonly high: number;

@@ -1,12 +1,12 @@
 /**
  * Bytewise order of fingerprints as numbers. Needs are ordered by fingerprint after priority, arrival and
- * cluster, in loops that must not compare text. Ranks are made when they are read: what came since is
- * sorted, put in place by binary search, and everything is numbered again. Two profiles never change
- * places, so whatever was sorted by rank stays sorted.
+ * cluster, in loops that must not compare text. Reading the ranks brings them up to date: profiles added since
+ * are sorted and inserted by binary search, and all ranks are numbered again. Two profiles never change places,
+ * so a list sorted by rank stays sorted.
  *
- *   #sorted        u32, profile refs in order of fingerprint; may hold refs that were removed since
+ *   #sorted               u32, profile refs in order of fingerprint; may hold refs that were removed since
  *   by ref  #fingerprint  u32, ref in the string table; 0 = no such profile
- *           #state        u8, 0 not here, 1 waits in #pending, 2 in #sorted
+ *           #state        u8, 0 absent, 1 in #pending, 2 in #sorted
  *           #rank         u32; equal fingerprints have equal ranks
  */
 import type { StringTable } from '../base/string-table.ts';
@@ -49,22 +49,22 @@ export class FingerprintRanks {
     this.#removedCount++;
   }
 
-  /** Rank by profile ref, valid until a profile is added. The array may be another one after that. */
+  /** Rank by profile ref, valid until a profile is added: read the array again after that. */
   read(): Uint32Array {
     if (this.#pending.length > 0 || this.#removedCount > 0) this.#renumber();
     return this.#rank;
   }
 
   #renumber(): void {
-    // A removed ref that came back waits in #pending: its old place is stale in either case.
+    // A removed ref that was added again is in #pending; its old place is stale too.
     if (this.#removedCount > 0) this.#sorted = this.#sorted.filter((ref) => this.#state[ref] === SORTED);
-    const fresh: number[] = [];
+    const added: number[] = [];
     for (const ref of this.#pending) {
       this.#state[ref] = this.#fingerprint[ref] === 0 ? ABSENT : SORTED;
-      if (this.#state[ref] === SORTED) fresh.push(ref);
+      if (this.#state[ref] === SORTED) added.push(ref);
     }
-    fresh.sort((refA, refB) => this.#compare(refA, refB));
-    this.#insert(fresh);
+    added.sort((refA, refB) => this.#compare(refA, refB));
+    this.#insert(added);
     this.#pending = [];
     this.#removedCount = 0;
     let rank = 0;
@@ -78,19 +78,19 @@ export class FingerprintRanks {
     }
   }
 
-  /** Merges sorted refs into #sorted: a text compare per halving, and the rest is copying. */
-  #insert(fresh: readonly number[]): void {
-    if (fresh.length === 0) return;
+  /** Merges sorted refs into #sorted: text compares for the binary search only, the rest is copying. */
+  #insert(added: readonly number[]): void {
+    if (added.length === 0) return;
     const old = this.#sorted;
-    const merged = new Uint32Array(old.length + fresh.length);
+    const merged = new Uint32Array(old.length + added.length);
     let taken = 0;
-    for (const [index, ref] of fresh.entries()) {
+    for (const [index, ref] of added.entries()) {
       const place = this.#placeOf(ref, taken);
       merged.set(old.subarray(taken, place), taken + index);
       merged[place + index] = ref;
       taken = place;
     }
-    merged.set(old.subarray(taken), taken + fresh.length);
+    merged.set(old.subarray(taken), taken + added.length);
     this.#sorted = merged;
   }
 

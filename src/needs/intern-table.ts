@@ -1,7 +1,7 @@
 /**
- * Interned, counted objects with small dense refs: for the few thousand distinct things (profiles,
- * requirement sets) that hundreds of thousands of rows point at. Ref 0 is none. A ref is given out again
- * after its last release, so whoever keeps one counts it.
+ * Interned, counted objects with small dense refs: for the few thousand distinct objects (profiles,
+ * requirement sets) that hundreds of thousands of rows point at. Ref 0 is none. A ref is reused after its last
+ * release, so every holder of a ref must count it.
  */
 import { assert, fail } from '../base/assert.ts';
 
@@ -23,7 +23,7 @@ export class InternTable<Value> {
     return this.#values.length;
   }
 
-  /** Grows whenever a value appears or disappears: equal versions mean equal refs for equal values. */
+  /** Grows whenever a value is added or dropped: while the version is the same, every ref means the same value. */
   get version(): number {
     return this.#version;
   }
@@ -41,7 +41,7 @@ export class InternTable<Value> {
     return ref;
   }
 
-  /** Adds a value under a key that is not held, with one reference. If `make` throws, nothing changed. */
+  /** Adds a value under a key that is not held, with one reference. If `make` throws, nothing changes. */
   add(key: string, make: (ref: number) => Value): number {
     assert(!this.#refByKey.has(key), `${key} is held already`);
     const ref = this.#freeRefs.at(-1) ?? this.#values.length;
@@ -71,7 +71,7 @@ export class InternTable<Value> {
     this.#counts[ref]!++;
   }
 
-  /** Gives one reference back. The value, if it was the last: the caller releases what the value holds. */
+  /** Releases one reference. Returns the value if it was the last: the caller then releases what the value holds. */
   release(ref: number): Value | undefined {
     if (ref === 0) return undefined;
     if (!this.isHeld(ref)) fail(`ref ${ref} is not in use`);

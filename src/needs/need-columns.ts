@@ -1,14 +1,14 @@
 /**
- * Needs as rows of columns. 776,000 of them stand beside the fleet; as objects they would be
- * hundreds of megabytes that every full collection walks, as columns 36 bytes each that nobody traces.
+ * Needs as rows of columns. The largest shard has 776,000; as objects they would be hundreds of megabytes
+ * that every full garbage collection traces, as columns they are 36 bytes each and untraced.
  *
  *   column       bytes   unit, meaning
  *   arrivalMs    8       f64, ms since the epoch: the roll-up that first contained the need
  *   profile      4       u32, ref in the profile table; 0 = free row
  *   group        4       u32, ref in the table of groups, 0 = the empty group
- *   aggregate    4       u32, vector ref: all that is wanted
- *   minUnit      4       u32, vector ref: what each machine must at least have
- *   changedAt    4       u32, version of its cluster's demand in which it came or asked for something else
+ *   aggregate    4       u32, vector ref: all the resources that the need asks for
+ *   minUnit      4       u32, vector ref: the least that each machine must have
+ *   changedAt    4       u32, version of its cluster's demand in which the need was added or changed
  *   digestLow    4       u32, digest of the wire row that the need came from;
  *   digestHigh   4       u32  both 0 = unknown, or made of several rows
  *
@@ -52,7 +52,7 @@ export class NeedColumns {
     this.digestHigh = grown(this.digestHigh, new Uint32Array(rowCapacity));
   }
 
-  /** Copies a row of another table over one of this; whoever owns references moves them along. */
+  /** Overwrites a row with one of another table. The caller moves the references. */
   copyRow(row: number, from: NeedColumns, fromRow: number): void {
     this.arrivalMs[row] = from.arrivalMs[fromRow]!;
     this.profile[row] = from.profile[fromRow]!;
@@ -64,7 +64,7 @@ export class NeedColumns {
     this.digestHigh[row] = from.digestHigh[fromRow]!;
   }
 
-  /** Whether two rows ask for the same of the same: all but arrival, change and digest. */
+  /** Whether two rows are equal in all but arrival, change and digest. */
   asksTheSame(row: number, other: NeedColumns, otherRow: number): boolean {
     return (
       this.profile[row] === other.profile[otherRow] &&

@@ -1,22 +1,22 @@
 /**
- * A cluster's needs in the one order that holds everywhere: priority desc, arrival asc, then fingerprint and
- * group bytewise. What goes on from the old slice is in that order already, because nothing that orders a
- * need can change while it lives; so only new needs are sorted, and the two are merged. Both go in steps: a cluster's
- * first word may be a hundred thousand rows, and sorting them at once would hold up everything else (ADR 0021).
+ * Puts a cluster's needs in the order that the whole shard uses: priority desc, arrival asc, then fingerprint and
+ * group bytewise. Needs kept from the old slice are in that order already, because the fields that order a need never
+ * change; so only new needs are sorted, and the two lists are merged. Both work in steps: a cluster's first roll-up may
+ * have a hundred thousand rows, and sorting them at once would block the main thread (ADR 0021).
  */
 import type { StringTable } from '../base/string-table.ts';
 import type { NeedColumns } from './need-columns.ts';
 import type { ProfileTable } from './profiles.ts';
 import type { RollupDraft } from './rollup-draft.ts';
 
-/** Sorted or merged in one step: about a millisecond. */
+/** Rows sorted or merged in one step: about a millisecond. */
 const RUN_ROWS = 2_048;
 
 export class NeedOrder {
   readonly #profiles: ProfileTable;
   readonly #groups: StringTable;
   #known = new Uint32Array(0);
-  #fresh = new Uint32Array(0);
+  #new = new Uint32Array(0);
   #order = new Uint32Array(0);
   #priority = new Int32Array(0);
   #rank = new Uint32Array(0);
@@ -31,28 +31,28 @@ export class NeedOrder {
   *of(draft: RollupDraft, oldCount: number): Generator<void, Uint32Array> {
     const { columns, count } = draft;
     this.#reserve(count);
-    const ranks = this.#profiles.fingerprintRanks(); // read at once: ranks may be given anew between two steps
-    let freshCount = 0;
+    const ranks = this.#profiles.fingerprintRanks(); // all read here: ranks may be renumbered between two steps
+    let newCount = 0;
     for (let row = 0; row < count; row++) {
       this.#priority[row] = this.#profiles.get(columns.profile[row]!).priority;
       this.#rank[row] = ranks[columns.profile[row]!]!;
-      if (!draft.isKnown(row)) this.#fresh[freshCount++] = row;
+      if (!draft.isKnown(row)) this.#new[newCount++] = row;
     }
     let knownCount = 0;
     for (let position = 0; position < oldCount; position++) {
       const row = draft.successorOf(position);
       if (row >= 0) this.#known[knownCount++] = row;
     }
-    yield* this.#sortFresh(columns, freshCount);
-    const ends = { a: 0, endA: knownCount, b: 0, endB: freshCount };
-    yield* this.#merge(columns, this.#known, this.#fresh, ends, this.#order, 0);
-    return this.#order.subarray(0, knownCount + freshCount);
+    yield* this.#sortNew(columns, newCount);
+    const ends = { a: 0, endA: knownCount, b: 0, endB: newCount };
+    yield* this.#merge(columns, this.#known, this.#new, ends, this.#order, 0);
+    return this.#order.subarray(0, knownCount + newCount);
   }
 
-  /** Short runs are sorted one by one, then merged two by two. */
-  *#sortFresh(columns: NeedColumns, count: number): Generator<void> {
+  /** Sorts short runs one by one, then merges them in pairs. */
+  *#sortNew(columns: NeedColumns, count: number): Generator<void> {
     for (let start = 0; start < count; start += RUN_ROWS) {
-      const run = this.#fresh.subarray(start, Math.min(count, start + RUN_ROWS));
+      const run = this.#new.subarray(start, Math.min(count, start + RUN_ROWS));
       run.sort((rowA, rowB) => this.#compare(columns, rowA, rowB));
       if (count > RUN_ROWS) yield;
     }
@@ -60,11 +60,11 @@ export class NeedOrder {
       for (let start = 0; start < count; start += 2 * runRows) {
         const middle = Math.min(count, start + runRows);
         const ends = { a: start, endA: middle, b: middle, endB: Math.min(count, start + 2 * runRows) };
-        yield* this.#merge(columns, this.#fresh, this.#fresh, ends, this.#spare, start);
+        yield* this.#merge(columns, this.#new, this.#new, ends, this.#spare, start);
       }
       const sorted = this.#spare;
-      this.#spare = this.#fresh;
-      this.#fresh = sorted;
+      this.#spare = this.#new;
+      this.#new = sorted;
     }
   }
 
@@ -101,7 +101,7 @@ export class NeedOrder {
   #reserve(rowCount: number): void {
     if (rowCount <= this.#order.length) return;
     this.#known = new Uint32Array(2 * rowCount);
-    this.#fresh = new Uint32Array(2 * rowCount);
+    this.#new = new Uint32Array(2 * rowCount);
     this.#spare = new Uint32Array(2 * rowCount);
     this.#order = new Uint32Array(2 * rowCount);
     this.#priority = new Int32Array(2 * rowCount);

@@ -1,11 +1,11 @@
 /**
- * The demand of every cluster. A roll-up replaces its cluster's needs as a whole: rows are checked, merged,
- * put in order and written as one contiguous slice of columns (need-columns.ts). Whatever goes wrong before
- * the writing leaves the table as it was.
+ * The demand of every cluster. A roll-up replaces its cluster's needs as a whole: the table checks, merges and
+ * orders the rows and writes them as one contiguous slice of columns (need-columns.ts). A failure before the
+ * write leaves the table unchanged.
  *
- * 2,000 clusters repeat themselves every ten seconds, so the cost is in proportion to what is new. A roll-up
- * whose row digests add up to those of the last one is done after a sum; else a row with a known digest is
- * kept as it is, and only the others are decoded. A cluster is dirty only if a need came, went or changed.
+ * 2,000 clusters repeat themselves every ten seconds, so the cost must be in proportion to what is new. If the row
+ * digests add up to those of the last roll-up, nothing more is done; otherwise the table keeps each row with a known
+ * digest and decodes only the others. A cluster is dirty only if a need was added, withdrawn or changed.
  *
  * Rows of a slice stay where they are until their cluster is dirty.
  */
@@ -27,16 +27,16 @@ export const NEEDS_MAX = 4_194_304;
 const ROWS_AT_START = 4096;
 
 export type RollupOutcome =
-  | 'applied' // something changed: the cluster is dirty
-  | 'unchanged' // accepted, and it said what was known
-  | 'held'; // not applied: a suspicious drop, until more roll-ups agree
+  | 'applied' // demand changed: the cluster is dirty
+  | 'unchanged' // accepted: it repeats the known demand
+  | 'quarantined'; // not applied: a suspicious drop that more roll-ups must confirm
 
 export interface NeedTableOptions {
   readonly clusters: StringTable;
   readonly fingerprints: StringTable;
   readonly groups: StringTable;
   readonly vectors: VectorTable;
-  /** Hold roll-ups that drop most of a cluster's demand. On unless told otherwise. */
+  /** Quarantine roll-ups that drop most of a cluster's demand. Default: true. */
   readonly quarantine?: boolean;
 }
 
@@ -58,7 +58,8 @@ export class TooManyNeedsError extends ShardError {
   constructor(clusterId: string, needCount: number) {
     super(
       `The ${needCount} needs of cluster ${JSON.stringify(clusterId)} do not fit: a shard holds ${NEEDS_MAX}. ` +
-        'The roll-up was refused; the demand accepted before stays. Fewer groups per cluster, or another shard, will fit.',
+        'The shard refused the roll-up; the demand accepted before stays. ' +
+        'Use fewer groups per cluster, or move the cluster to another shard.',
     );
   }
 }
@@ -66,12 +67,12 @@ export class TooManyNeedsError extends ShardError {
 export class NeedTable {
   readonly profiles: ProfileTable;
   readonly #tables: DraftTables;
-  /** N7: roll-ups that lose nearly all of their rows are held. */
+  /** N7: a roll-up that drops nearly all rows of its cluster is quarantined until three in a row agree. */
   isGuarded: boolean;
   readonly #columns = new NeedColumns(ROWS_AT_START);
   readonly #slices = new SliceAllocator(NEEDS_MAX);
   readonly #ledger: ClusterLedger;
-  /** Scratch that nobody uses now: one, unless several roll-ups were ever under way at once. */
+  /** Unused scratch: one, unless several roll-ups were ever under way at once. */
   readonly #idle: Acceptance[] = [];
   #count = 0;
 
@@ -99,7 +100,7 @@ export class NeedTable {
     };
   }
 
-  /** The demand of an image, over restored tables: to be decided on, and not to be changed any more. */
+  /** The demand of an image, over restored tables. Read-only: a decision may run on it, no roll-up may be accepted. */
   static restore(image: NeedImage, options: NeedTableOptions): NeedTable {
     const table = new NeedTable(options);
     const profiles = table.profiles.restore(image.profiles);
@@ -143,7 +144,7 @@ export class NeedTable {
     return this.#columns.minUnit;
   }
 
-  /** The version (`versionOf`) in which a row came or asked for something else. */
+  /** The version (`versionOf`) in which a row was added or changed. */
   get changedAt(): Uint32Array {
     return this.#columns.changedAt;
   }
@@ -152,7 +153,7 @@ export class NeedTable {
     return this.#columns.arrivalMs;
   }
 
-  /** First row of a cluster's needs, which follow each other in order (need-order.ts). */
+  /** First row of a cluster's needs, which stand one after the other in order (need-order.ts). */
   sliceStart(cluster: number): number {
     return this.#ledger.sliceStart[cluster] ?? 0;
   }
@@ -161,53 +162,53 @@ export class NeedTable {
     return this.#ledger.needCount[cluster] ?? 0;
   }
 
-  /** Another number whenever the cluster's needs are others: for readers besides the one of `takeDirty`. */
+  /** Changes whenever the cluster's needs do: for readers other than the caller of `takeDirty`. */
   versionOf(cluster: number): number {
     return this.#ledger.version[cluster] ?? 0;
   }
 
-  /** Whether demand of this cluster was accepted since the start. Until then nothing of it is reclaimed. */
+  /** Whether the shard accepted demand of this cluster since it started. Until then it reclaims none of its machines. */
   hasReported(cluster: number): boolean {
     return this.#ledger.hasReported(cluster);
   }
 
-  /** Roll-ups of this cluster that are held now, in a row. */
-  heldRollups(cluster: number): number {
-    return this.#ledger.heldInARow(cluster);
+  /** Roll-ups of this cluster that are quarantined now, in a row. */
+  quarantinedRollups(cluster: number): number {
+    return this.#ledger.quarantinedInARow(cluster);
   }
 
   rejectedRollups(cluster: number): number {
     return this.#ledger.rejectedCount(cluster);
   }
 
-  /** Clusters that have reported since the start, and so all that have needs. */
+  /** Clusters that have reported since the start: every cluster with needs is among them. */
   clusterRefs(): Iterable<number> {
     return this.#ledger.reported();
   }
 
-  /** Clusters that the next take will give: 0 if whoever takes them has seen all demand. */
+  /** Clusters that the next `takeDirty` returns: 0 if its caller has seen all demand. */
   get dirtyCount(): number {
     return this.#ledger.dirtyCount;
   }
 
   /**
    * Appends the refs of clusters whose needs changed, or that reported for the first time, since the last
-   * take. A forgotten cluster is among them; its ref then stands for no needs, or for another cluster's.
+   * call. A forgotten cluster is among them; its ref then has no needs, or those of another cluster.
    */
   takeDirty(out: number[]): void {
     this.#ledger.takeDirty(out);
   }
 
-  /** Replaces a cluster's demand. Throws a ShardError if the roll-up is refused: counted, and nothing changed. */
+  /** Replaces a cluster's demand. Throws a ShardError if it refuses the roll-up: it counts that and changes no demand. */
   accept(clusterId: string, rows: readonly RollupRow[], nowMs: number, boundMachines: number): RollupOutcome {
     const digests = new Uint32Array(2 * rows.length); // all zero: unknown
     return this.acceptDigested(clusterId, digests, (index) => rows[index]!, nowMs, boundMachines);
   }
 
   /**
-   * The same, by digests: low and high word of each row's, in the order of rows. A digest says all that the
-   * row says, whatever the order of its map entries; 0, 0 stands for unknown. `decodeRow` is asked only for
-   * rows that are new: each once, or twice beyond the first few thousand.
+   * The same, by digests: low and high word of each row's digest, in the order of rows. Rows with equal digests are
+   * equal, whatever the order of their map entries; 0, 0 stands for unknown. `decodeRow` is called only for new rows:
+   * once each, or twice beyond the first few thousand.
    */
   acceptDigested(
     clusterId: string,
@@ -224,9 +225,9 @@ export class NeedTable {
   }
 
   /**
-   * The same in steps of a millisecond or two, with whatever else in between: other clusters, readers, even this
-   * cluster. Demand changes in one of the steps, as a whole. `digests` stays as it is until the end; whoever gives up
-   * half-way calls `return()` on the generator.
+   * The same in steps of a millisecond or two. Other code may run between them: other clusters, readers, even another
+   * roll-up of this cluster. Demand changes in one of the steps, as a whole. The caller must not change `digests` before
+   * the end, and calls `return()` on the generator to give up half-way.
    */
   *acceptInSteps(
     clusterId: string,
@@ -276,7 +277,7 @@ export class NeedTable {
     return true;
   }
 
-  /** Null if somebody else replaced the cluster's needs between two steps: then it is to be tried again. */
+  /** Null if another roll-up replaced the cluster's needs between two steps: the caller tries again. */
   *#attempt(
     acceptance: Acceptance,
     source: RollupSource,
@@ -293,11 +294,11 @@ export class NeedTable {
       () => this.#ledger.version[cluster] === version,
     );
     if (order === 'overtaken') return null;
-    // From here to the end nothing pauses.
+    // No pause from here to the end: readers see the old demand or the new.
     const rowCount = source.digests.length / 2;
-    if (this.isGuarded && this.#ledger.shouldHold(cluster, rowCount, boundMachines)) {
-      this.#ledger.held(cluster);
-      return 'held';
+    if (this.isGuarded && this.#ledger.shouldQuarantine(cluster, rowCount, boundMachines)) {
+      this.#ledger.quarantined(cluster);
+      return 'quarantined';
     }
     if (order === null) this.#learnDigests(acceptance.draft, old);
     else this.#write(cluster, source.clusterId, acceptance, old, order);
@@ -305,7 +306,7 @@ export class NeedTable {
     return order === null ? 'unchanged' : 'applied';
   }
 
-  /** The draft's rows in order; null if there is nothing to write. */
+  /** The draft's rows in order; null if nothing changed. */
   *#prepare(
     acceptance: Acceptance,
     source: RollupSource,
@@ -332,7 +333,7 @@ export class NeedTable {
     const start = this.#slices.replace(old.start, this.#ledger.sliceRoom[cluster]!, draft.count);
     if (start < 0) throw new TooManyNeedsError(clusterId, draft.count);
     this.#columns.reserve(this.#slices.rowLimit);
-    acceptance.takeOver(old); // the draft has references of its own to all that stays
+    acceptance.takeOver(old); // the draft has its own references to everything that it keeps
     for (let place = 0; place < order.length; place++) {
       this.#columns.copyRow(start + place, draft.columns, order[place]!);
     }
@@ -345,7 +346,7 @@ export class NeedTable {
     this.#ledger.markDirty(cluster);
   }
 
-  /** The same needs from rows that look different on the wire: next time they are known by sight. */
+  /** The same needs came from rows with other digests: the next roll-up matches by the new ones. */
   #learnDigests(draft: RollupDraft, { start, count }: OldSlice): void {
     const { digestLow, digestHigh } = draft.columns;
     for (let position = 0; position < count; position++) {
@@ -364,7 +365,7 @@ export class NeedTable {
   }
 }
 
-/** Runs the steps to their end, or gives up when what they build on is no longer so. */
+/** Runs the steps to their end, or stops as soon as their input is out of date. */
 function* whileCurrent<T>(
   steps: Generator<void, T>,
   isCurrent: () => boolean,
@@ -385,7 +386,7 @@ function sumOf(digests: Uint32Array): DigestSum {
     const rowLow = digests[word]!;
     const rowHigh = digests[word + 1]!;
     if (rowLow === 0 && rowHigh === 0) isComplete = false;
-    // Mixed first: plain sums of digests would agree for rows that trade halves.
+    // Mixed first: plain sums would be equal for two rows that swap their halves.
     low = (low + mix(rowLow, rowHigh)) >>> 0;
     high = (high + mix(rowHigh, rowLow ^ 0x9e3779b1)) >>> 0;
   }

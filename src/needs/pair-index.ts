@@ -14,7 +14,7 @@ export class PairIndex {
   #value = new Uint32Array(SLOTS_AT_START);
   #now = 1;
 
-  /** Forgets everything, and makes room for this many pairs. */
+  /** Removes all pairs and makes room for this many. */
   clear(pairsMax: number): void {
     if (2 * pairsMax > this.#epoch.length) {
       const slots = 2 ** Math.ceil(Math.log2(2 * pairsMax));
@@ -44,7 +44,7 @@ export class PairIndex {
     this.#value[slot] = value;
   }
 
-  /** Where the pair is, or where it would go. */
+  /** The pair's slot, or the slot where it would go. */
   #slotOf(first: number, second: number): number {
     const mask = this.#epoch.length - 1;
     let slot = mix(first, second) & mask;
@@ -58,7 +58,7 @@ export class PairIndex {
   }
 }
 
-/** A u32 that depends on every bit of both. */
+/** A u32 that depends on every bit of both numbers. */
 export function mix(first: number, second: number): number {
   let mixed = Math.imul(first ^ (first >>> 16), 0x7feb352d) ^ second;
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b);

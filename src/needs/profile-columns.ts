@@ -1,11 +1,11 @@
 /**
- * What loops over rows ask of profiles, as columns by ref. A realistic fleet has ten thousand profiles: as objects of a few
- * hundred bytes, with arrays behind them, each of 776,000 rows finds its own in no cache.
+ * The fields of profiles that loops over rows read, as columns by ref. A realistic fleet has ten thousand profiles: as
+ * objects of a few hundred bytes, with arrays behind them, they would miss the cache for most of 776,000 rows.
  *
  *   column                bytes   meaning
  *   fingerprint           4       u32, ref in the table of fingerprints
  *   requirementSet        4       u32, ref
- *   withoutSame           4       u32, the profile without its Same requirements, itself if it has none; 0 = not asked yet
+ *   withoutSame           4       u32, the profile without its Same requirements, itself if it has none; 0 = not made yet
  *   priority              4       i32
  *   interruptionPenalty   1       u8, bucket
  *   reclamationPenalty    1       u8, bucket

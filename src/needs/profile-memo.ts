@@ -1,10 +1,10 @@
 /**
- * Recognises a profile by the way it was last written, before anything is sorted or printed. After a restart
- * every cluster sends all its rows at once, hundreds of thousands with a few thousand profiles among them;
- * bringing each to its normal form to look it up would be most of the cost of reading a row.
+ * Recognises a profile by the way it was last written, without sorting or printing it. After a restart every cluster
+ * sends all its rows at once, hundreds of thousands with a few thousand profiles; bringing each profile to its normal
+ * form for the look-up would be most of the cost of reading a row.
  *
  * One spelling per profile, the latest: a copy, compared in full, so a stale or colliding hash costs a
- * look-up and never a wrong answer. At most as many entries as there are profiles.
+ * look-up and never gives a wrong answer. There are at most as many entries as profiles.
  */
 import type { ProfileParts } from './requirements.ts';
 
@@ -39,7 +39,7 @@ export class ProfileMemo {
   }
 }
 
-/** In 31 bits, which a map keys without boxing. */
+/** 31 bits, so that a map keeps the key without boxing it. */
 function hashOf(parts: ProfileParts): number {
   let hash = Math.imul(parts.priority ^ 0x51ed270b, 0x9e3779b1);
   hash = Math.imul(hash ^ (parts.interruptionPenalty * 32 + parts.reclamationPenalty), 0x85ebca77);
@@ -79,7 +79,7 @@ function isWrittenAlike(a: ProfileParts, b: ProfileParts): boolean {
   return true;
 }
 
-/** The caller may use its arrays for the next row. */
+/** A copy, because the caller may reuse its arrays for the next row. */
 function copyOf(parts: ProfileParts): ProfileParts {
   return {
     ...parts,

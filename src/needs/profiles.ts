@@ -1,8 +1,8 @@
 /**
- * Profiles: what kind of machine needs ask for, shared by every need that asks for the same. A fleet of
- * 776,000 needs has a few hundred profiles, so each is one object, counted, with a small ref that a need's
- * row carries. Requirement sets are interned once more below profiles: matching depends on nothing else, so
- * two profiles that differ in priority or penalties share its answers.
+ * Profiles: the kind of machine that needs ask for, shared by all needs that ask for the same kind. A fleet of
+ * 776,000 needs has a few thousand profiles, so each is one object, counted, with a small ref that a need's row
+ * carries. The requirement sets of profiles are interned too: matching depends on nothing else, so two profiles
+ * that differ in priority or penalties share its results.
  *
  * A profile is its structure, not its fingerprint: a label value with a comma in it can make two profiles
  * print alike, and one cluster's odd value must not change what another cluster's need matches.
@@ -35,7 +35,7 @@ export interface Profile extends ProfileParts {
   /** Ref in `requirementSets`: equal for profiles that match the same machines. */
   readonly requirementSet: number;
   readonly fingerprint: string;
-  /** Ref in the table of fingerprints, comparable with what is assigned on machines. */
+  /** Ref in the table of fingerprints, comparable with the assignments of machines. */
   readonly fingerprintRef: number;
   /** Keys of Same requirements; empty for a plain need. */
   readonly sameKeys: readonly string[];
@@ -48,7 +48,7 @@ export interface ProfileImage {
   readonly profiles: string;
 }
 
-/** Read-only use of the requirement sets: they live and die with the profiles that hold them. */
+/** The requirement sets, read-only: profiles hold their references. */
 export type RequirementSets = Pick<
   InternTable<RequirementSet>,
   'count' | 'refLimit' | 'version' | 'get' | 'isHeld' | 'referenceCount'
@@ -60,7 +60,7 @@ export class ProfileTable {
   readonly #profiles = new InternTable<Profile>();
   readonly #ranks: FingerprintRanks;
   readonly #memo = new ProfileMemo();
-  /** The same as columns by ref; a profile holds the one without its Same requirements once that was asked for. */
+  /** The profiles as columns by ref. A profile holds a reference to its `withoutSame` once that is made. */
   readonly columns = new ProfileColumns();
 
   #image: ProfileImage | null = null;
@@ -70,7 +70,7 @@ export class ProfileTable {
     this.#ranks = new FingerprintRanks(fingerprints);
   }
 
-  /** All profiles with their refs; made again only if one came or went. */
+  /** All profiles with their refs; made again only if a profile was added or dropped. */
   image(): ProfileImage {
     if (this.#image?.version !== this.version) {
       const { version } = this;
@@ -79,7 +79,7 @@ export class ProfileTable {
     return this.#image;
   }
 
-  /** Interns the profiles of an image; their refs here, by their refs there. */
+  /** Interns the profiles of an image. Returns their refs in this table, by their refs in the image. */
   restore(image: ProfileImage): Uint32Array {
     const sets = image.sets.split('\n').map((key) => (key === '' ? [] : requirementsOfKey(key)));
     const keys = image.profiles.split('\n');
@@ -94,7 +94,7 @@ export class ProfileTable {
     return this.#profiles.refLimit;
   }
 
-  /** Grows whenever a profile comes or goes. */
+  /** Grows whenever a profile is added or dropped. */
   get version(): number {
     return this.#profiles.version;
   }
@@ -107,7 +107,7 @@ export class ProfileTable {
     return this.#profiles.get(ref);
   }
 
-  /** The ref of a profile, its parts in any order, with one more reference. */
+  /** The ref of the profile with these parts, in any order, with one more reference. */
   intern(parts: ProfileParts): number {
     const remembered = this.#memo.find(parts);
     if (remembered !== 0) {
@@ -140,8 +140,8 @@ export class ProfileTable {
   }
 
   /**
-   * The profile that remains without the Same requirements, which is the profile itself if it has none. It
-   * lives as long as the profile it was asked of; whoever keeps it longer retains it.
+   * The profile without its Same requirements: the profile itself if it has none. It lives as long as `ref`; a caller
+   * that keeps it longer must retain it.
    */
   withoutSame(ref: number): number {
     const known = this.columns.withoutSame[ref]!;
@@ -163,7 +163,7 @@ export class ProfileTable {
     return this.#ranks.read();
   }
 
-  /** An order of profiles that print alike: by what they are, not by who came first. */
+  /** Orders profiles with equal fingerprints by their structure, so that the order does not depend on arrival. */
   compareStructure(refA: number, refB: number): number {
     const textOf = ({ requirements, spread }: Profile) => JSON.stringify([requirements, spread]);
     return refA === refB ? 0 : compareBytewise(textOf(this.get(refA)), textOf(this.get(refB)));
@@ -178,7 +178,7 @@ export class ProfileTable {
     const key = `${requirementSet}|${priority}|${interruptionPenalty}|${reclamationPenalty}|${spreadKey}`;
     const known = this.#profiles.retainKey(key);
     if (known !== 0) {
-      this.#sets.release(requirementSet); // the profile holds it already
+      this.#sets.release(requirementSet); // the known profile holds its own reference
       return known;
     }
     try {
@@ -204,7 +204,7 @@ export class ProfileTable {
   }
 }
 
-/** What `#internSet` and `#internNormal` make keys of. */
+/** The inverse of the keys that `#internSet` (here) and `#internNormal` (below) make. */
 function requirementsOfKey(key: string): readonly Requirement[] {
   return (JSON.parse(key) as [string, number, ...string[]][]).map(([name, operator, ...values]) => ({
     key: name,

@@ -1,8 +1,8 @@
 /**
  * What a need asks of a machine: requirements on its attributes and a spread over its domains. Both have
- * one normal form, so that two operators which list the same things in another order ask for one profile;
- * the fingerprint is that form as text. It is assigned on machines and survives restarts, so its format is
- * part of the protocol. Operator and mode numbers are the protocol's.
+ * one normal form, so that two operators that list the same requirements in another order share a profile;
+ * the fingerprint is that form as text. The shard stores it with a machine's assignment, where it survives
+ * restarts, so its format is part of the protocol. Operator and mode numbers are the protocol's.
  */
 import { compareBytewise } from '../base/dimensions.ts';
 import type { PenaltyBucket } from '../machine/penalty.ts';
@@ -13,7 +13,7 @@ export const Operator = {
   NotIn: 2,
   Exists: 3,
   DoesNotExist: 4,
-  Same: 5, // all machines of the need share one value: a gang in one rack
+  Same: 5, // all machines of the need must share one value: a gang in one rack
 } as const;
 
 export const WhenUnsatisfiable = {
@@ -24,7 +24,7 @@ export const WhenUnsatisfiable = {
 
 export interface Requirement {
   readonly key: string;
-  /** One of Operator; a plain number, because that is what arrives. Checked at the boundary (rollup.ts). */
+  /** One of Operator; a plain number as it arrives, checked at the boundary (rollup.ts). */
   readonly operator: number;
   readonly values: readonly string[];
 }
@@ -36,7 +36,7 @@ export interface Spread {
   readonly whenUnsatisfiable: number;
 }
 
-/** Everything that makes two needs of one kind; who asks, for how much and since when is not in it. */
+/** The parts of a profile. The cluster, the group, the amounts and the arrival belong to the need. */
 export interface ProfileParts {
   readonly requirements: readonly Requirement[];
   readonly spread: readonly Spread[];
@@ -68,11 +68,11 @@ export function matches(requirement: Requirement, attribute: string | undefined)
     case Operator.Same:
       return attribute !== undefined && (values.length === 0 || values.includes(attribute));
     default:
-      return false; // unspecified: an empty wish is not a wish for anything
+      return false; // unspecified: no machine can meet it
   }
 }
 
-/** By key, then operator; values sorted. Equal key and operator: by values, so that order never matters. */
+/** By key, then operator, then values; the values are sorted too, so that the order given never matters. */
 export function normalRequirements(requirements: readonly Requirement[]): readonly Requirement[] {
   return requirements
     .map(({ key, operator, values }) => ({ key, operator, values: values.toSorted(compareBytewise) }))
@@ -85,7 +85,7 @@ export function normalRequirements(requirements: readonly Requirement[]): readon
     );
 }
 
-/** By key; equal keys by skew and mode. */
+/** By key, then skew, then mode. */
 export function normalSpread(spread: readonly Spread[]): readonly Spread[] {
   return spread
     .map(({ topologyKey, maxSkew, whenUnsatisfiable }) => ({ topologyKey, maxSkew, whenUnsatisfiable }))

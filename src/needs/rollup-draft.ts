@@ -1,7 +1,7 @@
 /**
- * A roll-up on its way into the table: its rows merged to needs, each holding its own references, in scratch
- * columns that are used again for the next one. Until the draft is written it can be dropped without a
- * trace, so a roll-up that fails half-way, is held, or repeats what is known leaves the table as it was.
+ * A roll-up before it is written: its rows merged to needs, each with its own references, in scratch columns that
+ * the next roll-up reuses. Until the draft is written it can be dropped without a trace, so a roll-up that fails
+ * half-way, is quarantined or repeats the known demand leaves the table unchanged.
  */
 import { UNITS_MAX } from '../base/quantity.ts';
 import type { StringTable } from '../base/string-table.ts';
@@ -18,14 +18,14 @@ export interface DraftTables extends NeedRefs {
 }
 
 const ROWS_AT_START = 512;
-/** Two look-ups each: about a millisecond. */
+/** Needs matched in one step: two look-ups each, about a millisecond. */
 const MATCHES_PER_STEP = 4_096;
 
 export class RollupDraft {
   readonly columns = new NeedColumns(ROWS_AT_START);
   readonly #tables: DraftTables;
   readonly #rowByNeed = new PairIndex(); // (fingerprint, group) → row
-  /** By position in the old slice: the draft's row that goes on with that need, plus 1; 0 = withdrawn. */
+  /** By position in the old slice: the draft's row of the same need, plus 1; 0 = withdrawn. */
   #successor = new Uint32Array(ROWS_AT_START);
   /** By row: 1 if the need was in the old slice. */
   #isKnown = new Uint8Array(ROWS_AT_START);
@@ -48,12 +48,12 @@ export class RollupDraft {
     this.#rowByNeed.clear(rowsMax + 1);
   }
 
-  /** Takes a row that was checked. */
+  /** Adds a new row, which the caller has checked. */
   add(row: RollupRow, index: number, digestLow: number, digestHigh: number): void {
     const { profiles, groups, vectors } = this.#tables;
     const { columns } = this;
     const at = this.#count++;
-    // Zero first: if a table is full half-way, `drop` gives back exactly what was taken.
+    // Zero first: if a table is full half-way, `drop` releases exactly the references taken.
     columns.profile[at] = columns.group[at] = columns.aggregate[at] = columns.minUnit[at] = 0;
     columns.digestLow[at] = digestLow;
     columns.digestHigh[at] = digestHigh;
@@ -70,7 +70,7 @@ export class RollupDraft {
     this.#merge(at, index);
   }
 
-  /** Takes a row that is known from the roll-up before, without looking into it. */
+  /** Adds a row of the roll-up before, without decoding it. */
   keep(known: NeedColumns, knownRow: number, index: number): void {
     const at = this.#count++;
     this.columns.copyRow(at, known, knownRow);
@@ -78,19 +78,19 @@ export class RollupDraft {
     this.#merge(at, index);
   }
 
-  /** Gives every reference back. */
+  /** Releases every reference. */
   drop(): void {
     this.dropSome(this.#count);
   }
 
-  /** Gives references back, of this many rows at most; whether that was all. */
+  /** Releases the references of at most this many rows. Returns whether none are left. */
   dropSome(rowsMax: number): boolean {
     const left = Math.max(0, this.#count - rowsMax);
     while (this.#count > left) releaseRow(this.columns, --this.#count, this.#tables);
     return left === 0;
   }
 
-  /** Takes the references of rows that are no longer needed, to be dropped with its own. */
+  /** Takes over the references of replaced rows; `drop` releases them with its own. */
   takeOver(from: NeedColumns, start: number, count: number): void {
     this.columns.reserve(this.#count + count);
     for (let row = start; row < start + count; row++) {
@@ -99,14 +99,14 @@ export class RollupDraft {
     }
   }
 
-  /** The references belong to whoever copied the rows. */
+  /** The rows were copied, and their references belong to the copy now. */
   handOver(): void {
     this.#count = 0;
   }
 
   /**
-   * Finds the needs that the old slice had: they keep their arrival, all others arrive now. Whether anything
-   * changed: a need new, withdrawn or asking for something else; such rows are marked with the version that they make.
+   * Finds the needs that the old slice had: they keep their arrival, all others arrive now. Returns whether a need was
+   * added, withdrawn or changed; added and changed rows are marked with `version`.
    */
   *matchWith(
     old: NeedColumns,
@@ -140,7 +140,7 @@ export class RollupDraft {
     return hasChanged;
   }
 
-  /** The row that goes on with the need at this position of the old slice, -1 if it was withdrawn. */
+  /** The draft's row of the need at this position of the old slice, -1 if it was withdrawn. */
   successorOf(position: number): number {
     return this.#successor[position]! - 1;
   }
@@ -149,7 +149,7 @@ export class RollupDraft {
     return this.#isKnown[row] === 1;
   }
 
-  /** Joins a row with an earlier one of the same fingerprint and group: aggregates add, min_unit is the greater. */
+  /** Merges a row into an earlier one of the same fingerprint and group: adds aggregates, takes the greater min_unit. */
   #merge(at: number, index: number): void {
     const { profiles, vectors } = this.#tables;
     const { columns } = this;
@@ -171,7 +171,7 @@ export class RollupDraft {
       columns.profile[into] = columns.profile[at]!;
       columns.profile[at] = profile;
     }
-    columns.digestLow[into] = columns.digestHigh[into] = 0; // no single row says this any more
+    columns.digestLow[into] = columns.digestHigh[into] = 0; // merged from several rows: no single digest stands for it
     this.#count--;
     releaseRow(columns, at, this.#tables);
   }
@@ -188,7 +188,7 @@ export class RollupDraft {
       const dim = vectors.dims[entry]!;
       if (vectors.unitsOf(a, dim) + vectors.units[entry]! <= UNITS_MAX) continue;
       const name = JSON.stringify(vectors.dimensions.nameOf(dim));
-      const why = 'adds up to more than 2^53 − 1 units with the rows that it merges with';
+      const why = 'adds up to more than 2^53 − 1 units with the rows of the same need';
       throw new RollupRejectedError(this.#clusterId, `needs[${index}].aggregate_resources[${name}]`, why);
     }
   }

@@ -1,7 +1,7 @@
 /**
- * The boundary of demand: roll-up rows as they were decoded, and the one place where they are checked. A
- * roll-up is accepted or refused as a whole, so a row is checked in full before anything of it is kept;
- * after this nobody looks at a bucket or parses a quantity again.
+ * The boundary of demand: decoded roll-up rows, and the one place that checks them. The shard accepts or refuses a
+ * roll-up as a whole, so a row is checked in full before any of it is kept; later code trusts every bucket and
+ * quantity.
  */
 import { DIMENSIONS_MAX, type DimensionTable } from '../base/dimensions.ts';
 import { ShardError } from '../base/errors.ts';
@@ -22,7 +22,7 @@ export interface RollupRow {
   readonly group: string;
 }
 
-/** Dimensions with a quantity above zero in one roll-up. Real ones have three to five. */
+/** Dimensions with a quantity above zero in one roll-up. Real roll-ups have three to five. */
 export const ROLLUP_DIMENSIONS_MAX = 64;
 
 export class RollupRejectedError extends ShardError {
@@ -35,17 +35,17 @@ export class RollupRejectedError extends ShardError {
   constructor(clusterId: string, field: string, why: string) {
     super(
       `The roll-up of cluster ${JSON.stringify(clusterId)} was refused: ${field} ${why}. ` +
-        'None of it was applied; the demand accepted before stays. Correct the field and send it again.',
+        'The shard applied none of it; the demand accepted before stays. Correct the field and send the roll-up again.',
     );
     this.clusterId = clusterId;
     this.field = field;
   }
 }
 
-/** A session speaks for one cluster. A roll-up that names none is the session's own. */
+/** A session reports one cluster. A roll-up that names no cluster is for the session's own. */
 export function requireOwnCluster(clusterId: string, namedClusterId: string): void {
   if (namedClusterId === '' || namedClusterId === clusterId) return;
-  const why = `names cluster ${JSON.stringify(namedClusterId)}, which this session does not speak for`;
+  const why = `names cluster ${JSON.stringify(namedClusterId)}, but this session is for another cluster`;
   throw new RollupRejectedError(clusterId, 'cluster_id', why);
 }
 
@@ -73,14 +73,14 @@ export class RowChecker {
     for (const [position, { key, operator }] of row.requirements.entries()) {
       if (key === '') this.#refuse(index, `requirements[${position}].key`, 'is empty');
       if (!isOperator(operator)) {
-        this.#refuse(index, `requirements[${position}].operator`, `is ${operator}, an operator unknown here`);
+        this.#refuse(index, `requirements[${position}].operator`, `is ${operator}, an unknown operator`);
       }
     }
     for (const [position, { maxSkew, whenUnsatisfiable }] of row.spread.entries()) {
       if (!isInt32(maxSkew))
         this.#refuse(index, `spread[${position}].max_skew`, `is ${maxSkew}, not an int32`);
       if (isWhenUnsatisfiable(whenUnsatisfiable)) continue;
-      const why = `is ${whenUnsatisfiable}, a mode unknown here`;
+      const why = `is ${whenUnsatisfiable}, an unknown mode`;
       this.#refuse(index, `spread[${position}].when_unsatisfiable`, why);
     }
     if (!isInt32(row.priority)) this.#refuse(index, 'priority', `is ${row.priority}, not an int32`);
@@ -90,7 +90,7 @@ export class RowChecker {
     this.#checkQuantities(index, 'min_unit', row.minUnit);
   }
 
-  /** Counts the dimensions of a row that was accepted before and is kept. */
+  /** Counts the dimensions of a row that is kept from the roll-up before. */
   countKept(vectors: VectorTable, vectorRef: number, index: number): void {
     const { start, length, dims } = vectors;
     const end = start[vectorRef]! + length[vectorRef]!;
@@ -98,16 +98,17 @@ export class RowChecker {
     this.#checkDimensionCount(index, 'aggregate_resources');
   }
 
-  /** After the last row: whether the shard can still number the names that are new to it. */
+  /** After the last row: throws if the shard has no dimension left for a new resource name. */
   end(): void {
     if (this.#dimensions.count + this.#newNames.size <= DIMENSIONS_MAX) return;
     const names = [...this.#newNames].join(', ');
-    const why = `name resources new to this shard (${names}), which can tell ${DIMENSIONS_MAX} apart and knows ${this.#dimensions.count}`;
+    const known = this.#dimensions.count;
+    const why = `name resources that are new to this shard (${names}), which holds at most ${DIMENSIONS_MAX} and knows ${known}`;
     throw new RollupRejectedError(this.#clusterId, 'needs', why);
   }
 
   #checkBucket(index: number, field: string, bucket: number): void {
-    if (!isPenaltyBucket(bucket)) this.#refuse(index, field, `is ${bucket}, a penalty bucket unknown here`);
+    if (!isPenaltyBucket(bucket)) this.#refuse(index, field, `is ${bucket}, an unknown penalty bucket`);
   }
 
   #checkQuantities(index: number, field: string, quantities: Readonly<Record<string, string>>): void {

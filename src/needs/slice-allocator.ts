@@ -1,14 +1,14 @@
 /**
- * Contiguous slices of a growing range of rows. Each cluster has one slice; it gets another when it
- * outgrows the one it has, and what it leaves is joined with free neighbours and used again, best fit
- * first. Slices never move by themselves: a reader may keep row numbers until the slice is replaced.
+ * Contiguous slices of a growing range of rows. Each cluster has one slice and gets another when it outgrows
+ * it; the rows it leaves are joined with free neighbours and used again, best fit first. A slice moves only when
+ * it is replaced: until then a reader may keep row numbers.
  *
  *   #starts, #counts    free extents, by start; never adjacent, so at most one more than there are slices
  *   rowLimit            every slice ends here or before
  */
 import { assert } from '../base/assert.ts';
 
-/** Slices are multiples of this, so that a few more rows find room: at 388 rows it wastes 2 % on average. */
+/** Slices are multiples of this, so that a few more rows fit: at 388 rows it wastes 2 % on average. */
 export const SLICE_ROWS_STEP = 16;
 
 export class SliceAllocator {
@@ -25,7 +25,7 @@ export class SliceAllocator {
     return this.#rowLimit;
   }
 
-  /** Room for a slice of this many rows, in place of one that is given back; -1, and no change, if there is none. */
+  /** Replaces a slice by one of this many rows. Returns its start; -1, and no change, if there is no room. */
   replace(oldStart: number, oldRoom: number, rowCount: number): number {
     const room = roomFor(rowCount);
     if (room <= oldRoom) {
@@ -106,7 +106,7 @@ export class SliceAllocator {
   }
 }
 
-/** Rows that a slice of this many takes up. */
+/** Rows that a slice of this many rows takes up. */
 export function roomFor(rowCount: number): number {
   return Math.ceil(rowCount / SLICE_ROWS_STEP) * SLICE_ROWS_STEP;
 }

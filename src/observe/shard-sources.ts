@@ -15,7 +15,7 @@ export interface WatchedShard {
     readonly tables: { readonly clusters: StringTable };
     readonly shapes: { readonly vectors: VectorTable };
   };
-  readonly needs: DemandColumns & { heldRollups(cluster: number): number };
+  readonly needs: DemandColumns & { quarantinedRollups(cluster: number): number };
   readonly engine: { readonly shortfalls: readonly ShortfallFacts[] };
 }
 
@@ -34,11 +34,11 @@ export function sourcesOf(shard: WatchedShard): Partial<MetricSources> {
 
 /** By ref and not by who has reported: what is held may be a cluster's first roll-up. */
 function* heldRollups(
-  needs: Pick<WatchedShard['needs'], 'heldRollups'>,
+  needs: Pick<WatchedShard['needs'], 'quarantinedRollups'>,
   clusters: StringTable,
 ): Iterable<readonly [string, number]> {
   for (let cluster = 1; cluster < clusters.refLimit; cluster++) {
-    const held = needs.heldRollups(cluster);
+    const held = needs.quarantinedRollups(cluster);
     if (held > 0) yield [clusters.get(cluster), held];
   }
 }

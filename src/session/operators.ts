@@ -243,7 +243,7 @@ export class Operators implements OperatorsPort, SessionHost {
     const { counters } = this;
     if (outcome === 'applied') counters.rollupsApplied++;
     else if (outcome === 'unchanged') counters.rollupsUnchanged++;
-    else if (outcome === 'held') counters.rollupsHeld++;
+    else if (outcome === 'quarantined') counters.rollupsHeld++;
     else counters.rollupsRejected++;
     counters.rollupsSuperseded += rollups - 1;
   }

@@ -378,7 +378,7 @@ export class Shard implements ShardForOperators {
   }
 
   #tellHeld(clusterId: string): void {
-    const inARow = this.needs.heldRollups(this.inventory.tables.clusters.find(clusterId));
+    const inARow = this.needs.quarantinedRollups(this.inventory.tables.clusters.find(clusterId));
     this.#options.observer.happened({ kind: 'rollup_held', level: 'warn', clusterId, inARow });
   }
 

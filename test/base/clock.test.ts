@@ -1,4 +1,4 @@
-/** Time for what takes time: it passes as it does, whoever sets the clock on the wall. */
+/** A steady clock measures elapsed time, even if the system clock is set. */
 import { describe, expect, it } from 'vitest';
 import { ManualClock, steadyClock, systemClock } from '../../src/base/clock.ts';
 
@@ -7,7 +7,7 @@ describe('a steady clock', () => {
     ['back', -3_600_000],
     ['forward', 3_600_000],
   ] as const) {
-    it(`goes on as time passes when the clock on the wall is set ${jump}`, () => {
+    it(`keeps counting elapsed time when the system clock is set ${jump}`, () => {
       const wall = new ManualClock(1_700_000_000_000);
       let passedMs = 42.5;
       const clock = steadyClock(wall, () => passedMs);
@@ -18,7 +18,7 @@ describe('a steady clock', () => {
     });
   }
 
-  it('begins with what the clock on the wall says', () => {
+  it('begins with the time of the system clock', () => {
     expect(Math.abs(steadyClock().nowMs() - systemClock.nowMs())).toBeLessThan(60_000);
   });
 });

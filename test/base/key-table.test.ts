@@ -3,7 +3,7 @@ import { hashBytes } from '../../src/base/hash.ts';
 import { KeyTable } from '../../src/base/key-table.ts';
 import { Random } from '../../src/base/random.ts';
 
-/** One segment below 65,536 entries, many above: both are the same to whoever uses them. */
+/** One segment below 65,536 entries, many above: both must behave the same. */
 const SIZES = [
   { entriesMax: 300, keyCount: 400 },
   { entriesMax: 65_535, keyCount: 90_000 },
@@ -25,7 +25,7 @@ function add(table: KeyTable, ref: number, key: number): boolean {
 }
 
 describe.each(SIZES)('a key table for $entriesMax entries', ({ entriesMax, keyCount }) => {
-  it('finds what was added and not removed, however often it grows', () => {
+  it('finds every entry that was added and not removed, however often it grows', () => {
     const table = KeyTable.create(entriesMax, entriesMax * 16);
     const random = new Random(entriesMax);
     const refs = new Map<number, number>();
@@ -52,7 +52,7 @@ describe.each(SIZES)('a key table for $entriesMax entries', ({ entriesMax, keyCo
     expect(refs.size).toBeGreaterThan(entriesMax / 3);
   });
 
-  it('holds as many entries as it says', () => {
+  it('holds as many entries as it declares', () => {
     const table = KeyTable.create(entriesMax, entriesMax * 16);
     let wrongCount = 0;
     for (let ref = 1; ref <= entriesMax; ref++) if (!add(table, ref, ref)) wrongCount++;
@@ -62,7 +62,7 @@ describe.each(SIZES)('a key table for $entriesMax entries', ({ entriesMax, keyCo
     expect(wrongCount).toBe(0);
   });
 
-  it('touches memory for what it holds', () => {
+  it('touches memory only for the entries that it holds', () => {
     const table = KeyTable.create(entriesMax, entriesMax * 16);
     const held = Math.floor(entriesMax / 10);
     for (let ref = 1; ref <= held; ref++) add(table, ref, ref);
@@ -71,10 +71,10 @@ describe.each(SIZES)('a key table for $entriesMax entries', ({ entriesMax, keyCo
   });
 });
 
-it('a key table whose segment is full refuses an entry of it, and takes others', () => {
+it('a key table with a full segment refuses entries of that segment and accepts others', () => {
   const entriesMax = 65_536;
   const table = KeyTable.create(entriesMax, entriesMax * 16);
-  // The first bits of a hash choose the segment: these are all of one.
+  // The first bits of a hash choose the segment: all these keys are in one.
   const keys: number[] = [];
   for (let key = 0; keys.length < entriesMax / 16; key++)
     if (hashOf(bytesOf(key)) >>> 26 === 0) keys.push(key);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { boundedDetail, DETAIL_CHARS_MAX } from '../../src/base/outside-text.ts';
 
 describe('text from outside', () => {
-  it('a detail is one bounded line without control characters, whatever was sent', () => {
+  it('a detail is one bounded line without control characters, whatever the peer sent', () => {
     let cutCount = 0;
     const pieces = fc.constantFrom(
       'x',

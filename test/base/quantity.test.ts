@@ -14,11 +14,11 @@ import {
 describe('reading', () => {
   for (const [text, milli, because] of [
     ['96', 96_000, 'a plain integer'],
-    ['0', 0, 'nothing'],
-    ['-0', 0, 'less than nothing it is not'],
+    ['0', 0, 'zero'],
+    ['-0', 0, 'minus zero is zero, not negative'],
     ['500m', 500, 'milli is the unit'],
-    ['1e3', 1_000_000, 'a small exponent letter'],
-    ['1E3', 1_000_000, 'a large exponent letter'],
+    ['1e3', 1_000_000, 'a lower-case exponent'],
+    ['1E3', 1_000_000, 'an upper-case exponent'],
     ['1e+3', 1_000_000, 'a signed exponent'],
     ['25e-1', 2_500, 'a negative exponent'],
     ['1.5', 1_500, 'a fraction'],
@@ -75,7 +75,7 @@ describe('reading', () => {
     }
   });
 
-  it('V3: above 2^53 − 1 units demand is refused and supply saturates; just that many still fit', () => {
+  it('V3: refuses demand and saturates supply above 2^53 − 1 units; exactly that many still fit', () => {
     expect(parseDemand('cpu', '9007199254740991m')).toBe(UNITS_MAX);
     expect(parseDemand('memory', `${2 ** 53 - 1}Ki`)).toBe(UNITS_MAX);
     for (const [name, text] of [
@@ -127,8 +127,8 @@ describe('reading', () => {
     expect(() => parseDemand('nvidia.com/gpu', '-8')).toThrow(/"-8" of "nvidia.com\/gpu" is negative/);
   });
 
-  it('V3: a name that no resource has is refused before it is looked at, and cut in the error', () => {
-    const name = `${'.hugepages-'.repeat(90_000)}/`; // a megabyte; matched against a pattern it would take minutes
+  it('V3: refuses a name that is too long before matching it, and cuts it in the error', () => {
+    const name = `${'.hugepages-'.repeat(90_000)}/`; // a megabyte: matching it with the pattern would take minutes
     for (const parse of [parseDemand, parseSupply]) {
       expect(faultOf(() => parse(name, '1'))).toBe('named too long');
       expect(parse('x'.repeat(NAME_LENGTH_MAX), '1')).toBe(1_000);
@@ -228,7 +228,7 @@ describe('whatever the quantity', () => {
     expect(Math.min(seen.exact, seen.rounded, seen.saturated)).toBeGreaterThan(100);
   });
 
-  it('V3: no text makes the reader do anything but answer or refuse', () => {
+  it('V3: every text gives either units or an InvalidQuantityError', () => {
     const pieces = fc.constantFrom(...'0123456789.+-eEnumkMGTPKi ', '999999999999', 'e99', 'Gi');
     fc.assert(
       fc.property(names, fc.array(pieces, { maxLength: 12 }), (name, parts) => {

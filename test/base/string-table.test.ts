@@ -34,7 +34,7 @@ describe('a string table', () => {
     expect(table.count).toBe(0);
   });
 
-  it('hands out dense refs and uses released ones again', () => {
+  it('assigns dense refs and reuses released ones', () => {
     const table = smallTable();
     const refs = ['a', 'b', 'c'].map((text) => table.intern(text));
     expect(refs).toEqual([1, 2, 3]);
@@ -86,7 +86,7 @@ describe('a string table', () => {
     });
   }
 
-  it('asserts that nobody releases what is not held', () => {
+  it('asserts that a released or retained string is held', () => {
     const table = smallTable();
     const ref = table.intern('once');
     table.release(ref);
@@ -94,7 +94,7 @@ describe('a string table', () => {
     expect(() => table.retain(17)).toThrow(/held/);
   });
 
-  it('is read, and only read, through what another thread attaches', () => {
+  it('is read-only for another thread that attaches it', () => {
     const table = smallTable();
     const ref = table.intern('shared');
     const reader = StringTable.attach(structuredClone(table.share()));
@@ -159,7 +159,7 @@ describe('a string table', () => {
 });
 
 describe('a byte arena', () => {
-  it('splits large free blocks when fresh bytes run out, and never hands out overlapping blocks', () => {
+  it('splits large free blocks when untouched bytes run out, and never allocates overlapping blocks', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 0, max: 700 })), { maxLength: 200 }),
@@ -185,7 +185,7 @@ describe('a byte arena', () => {
     );
   });
 
-  it('uses every block again: an arena that was full is filled as often as it is emptied', () => {
+  it('reuses every block: an arena can be filled and emptied any number of times', () => {
     const arena = ByteArena.create(4_096);
     let blocksAtFirst = 0;
     for (let round = 0; round < 5; round++) {
@@ -202,7 +202,7 @@ describe('a byte arena', () => {
     expect(blocksAtFirst).toBeGreaterThan(100);
   });
 
-  it('gives memory of one size to a smaller size once there is no other', () => {
+  it('uses free blocks of a larger size for a smaller one when no other memory is left', () => {
     const arena = ByteArena.create(1000);
     const large = arena.store(new Uint8Array(900), 0, 900);
     expect(large).not.toBe(0);

@@ -8,7 +8,7 @@ describe('a heap of times', () => {
     expect([heap.size, heap.first, heap.firstTimeMs]).toEqual([0, undefined, Number.POSITIVE_INFINITY]);
   });
 
-  it('gives the earliest first, equal times by number, whatever was put in and taken out before', () => {
+  it('returns the earliest first, equal times by number, after any history of pushes and pops', () => {
     const steps = fc.array(fc.option(fc.tuple(fc.nat(50), fc.nat(20)), { nil: null, freq: 2 }), {
       minLength: 50,
       maxLength: 200,

@@ -11,7 +11,7 @@ import { VectorTable } from '../../src/base/vectors.ts';
 type Amounts = Record<string, number>;
 
 describe('dimensions', () => {
-  it('gives each name one number, and walks them in bytewise order of names', () => {
+  it('gives each name one number, and lists them in bytewise order of names', () => {
     const table = new DimensionTable();
     const names = ['memory', 'cpu', 'nvidia.com/gpu', 'Cpu', 'é', '\u{1F600}', '\uFF5E', 'a'];
     const dims = names.map((name) => table.indexOf(name));
@@ -23,7 +23,7 @@ describe('dimensions', () => {
     expect([table.find('cpu'), table.find('disk'), table.count]).toEqual([1, -1, 8]);
   });
 
-  it('refuses one name more than it can number, and goes on with those it has', () => {
+  it('refuses a name beyond its limit, and keeps working with those it has', () => {
     const table = new DimensionTable();
     for (let index = 0; index < DIMENSIONS_MAX; index++) table.indexOf(`example.com/resource-${index}`);
     expect(() => table.indexOf('one-more')).toThrow(TooManyDimensionsError);
@@ -59,7 +59,7 @@ describe('interned vectors', () => {
     expect(Object.keys(vectors.amountsOf(ref))).toEqual(['cpu', 'memory']);
   });
 
-  it('V3: covering compares only the wanted dimensions, and a lacking one is zero', () => {
+  it('V3: covering compares only the demanded dimensions, and a missing one counts as zero', () => {
     const vectors = new VectorTable(new DimensionTable());
     const ref = (amounts: Amounts) => vectors.intern(amounts);
     const have = ref({ cpu: 4, memory: 8, 'a/gpu': 1 });
@@ -83,7 +83,7 @@ describe('interned vectors', () => {
     expect(vectors.add(most, vectors.intern({ cpu: 1 }))).toBe(most);
   });
 
-  it('stands for nothing that is not an integer number of units', () => {
+  it('refuses amounts that are not an integer number of units', () => {
     const vectors = new VectorTable(new DimensionTable());
     for (const units of [-1, 0.5, Number.NaN, 2 ** 53, Number.POSITIVE_INFINITY])
       expect(() => vectors.intern({ cpu: units }), String(units)).toThrow(/integer/);

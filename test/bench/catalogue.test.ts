@@ -32,7 +32,7 @@ function isValid(machine: Machine): boolean {
   );
 }
 
-/** Written for this test alone, so that the catalogue is not judged by its own words. */
+/** Written for this test alone, so that the catalogue is not checked with its own code. */
 function satisfies(machine: Machine, { key, operator, values }: Requirement): boolean {
   const attributes: Record<string, string> = {
     ...machine.labels,
@@ -58,7 +58,7 @@ function heldBy(cluster: string, need: PlannedNeed): Machine[] {
 }
 
 describe('the steady fleet', () => {
-  it('is the same for the same seed and another for another', () => {
+  it('is the same for the same seed and different for another', () => {
     const again = new SteadyFleet(fleet.machineCount);
     expect([...again.machines()]).toEqual(machines);
     expect([...again.rollups()]).toEqual([...fleet.rollups()]);
@@ -75,7 +75,7 @@ describe('the steady fleet', () => {
     });
   }
 
-  it('has 97 % of its machines Configured and assigned, the others Idle or Speculative and bound to nobody', () => {
+  it('has 97 % of its machines Configured and assigned, the others Idle or Speculative and unassigned', () => {
     const inState = (state: MachineState) => machines.filter((machine) => machine.state === state);
     expect(inState(S.Configured)).toHaveLength(Math.round(machines.length * 0.97));
     expect(inState(S.Idle).length).toBeGreaterThan(0);
@@ -88,7 +88,7 @@ describe('the steady fleet', () => {
     }
   });
 
-  it('asks for its 250 machines a cluster in about 388 rows, four fifths of them gangs smaller than a machine', () => {
+  it('asks for the 250 machines of a cluster in about 388 rows, four fifths of them gangs smaller than a machine', () => {
     for (let cluster = 0; cluster < CLUSTERS; cluster++) {
       const { rows } = fleet.rollup(cluster);
       expect(Math.abs(rows.length - 388)).toBeLessThanOrEqual(4);
@@ -99,7 +99,7 @@ describe('the steady fleet', () => {
     }
   });
 
-  it('has racks of at most forty machines of one type, zone and way of payment', () => {
+  it('has racks of at most forty machines of one type, zone and capacity type', () => {
     const racks = new Map<string, Machine[]>();
     for (const machine of machines) {
       const name = machine.labels[RACK_KEY]!;
@@ -111,7 +111,7 @@ describe('the steady fleet', () => {
     }
   });
 
-  it('has three zones, four ways of payment, three priorities and penalties from $64 to $65,536', () => {
+  it('has three zones, four capacity types, three priorities and penalties from $64 to $65,536', () => {
     const distinct = <T>(of: (machine: Machine) => T) => new Set(machines.map(of));
     expect(distinct((machine) => machine.zone).size).toBe(3);
     const payment = [...distinct((machine) => CAPACITY_TYPE_NAMES[machine.capacityType as CapacityType])];
@@ -131,7 +131,7 @@ describe('the demand of the steady fleet', () => {
     fleet.plan(cluster).map((need) => ({ cluster: fleet.clusterId(cluster), need })),
   ).flat();
 
-  it('is covered to the machine: every need holds what it wants, and one machine less would be too few', () => {
+  it('is covered exactly: every need has its machines, and with one machine less it would be short', () => {
     for (const { cluster, need } of needs) {
       const held = heldBy(cluster, need);
       expect(held).toHaveLength(need.places.length);
@@ -167,7 +167,7 @@ describe('the demand of the steady fleet', () => {
     }
   });
 
-  it('has small gangs that fit a machine together as often as their fold counts on', () => {
+  it('has small gangs of which as many fit on a machine as their fold assumes', () => {
     for (const { need } of needs.filter((candidate) => candidate.need.form === 'small')) {
       const { capacity } = need.places[0]!.type;
       const fit = Math.min(
@@ -179,7 +179,7 @@ describe('the demand of the steady fleet', () => {
     }
   });
 
-  it('spreads over the zones, one by one, what must be spread', () => {
+  it('spreads needs with a spread constraint over the zones, one by one', () => {
     const spread = needs.filter(({ need }) => need.profile.spread.length > 0);
     expect(spread.length).toBeGreaterThan(0);
     for (const { need } of spread) {
@@ -187,7 +187,7 @@ describe('the demand of the steady fleet', () => {
     }
   });
 
-  it('has no two rows that would merge, and quantities that read back as they were', () => {
+  it('has no two rows that would merge, and quantities that parse to the same units', () => {
     for (let cluster = 0; cluster < CLUSTERS; cluster++) {
       const plan = fleet.plan(cluster);
       const keys = plan.flatMap((need) =>
@@ -212,7 +212,7 @@ describe('the roll-ups of the catalogue', () => {
     vectors: new VectorTable(new DimensionTable()),
   });
 
-  it('are accepted whole by the table of needs, row for need, and change nothing when they are repeated', () => {
+  it('are accepted by the table of needs, one need per row, and change nothing when they are repeated', () => {
     for (const { clusterId, rows } of fleet.rollups()) {
       expect(needs.accept(clusterId, rows, 1, 0)).toBe('applied');
       expect(needs.accept(clusterId, rows.toReversed(), 2, 0)).toBe('unchanged');
@@ -235,7 +235,7 @@ describe('churn', () => {
   const changing = new SteadyFleet(fleet.machineCount);
   const churn = new FleetChurn(changing);
 
-  it('moves the asked share of the machines, each a legal step or another price', () => {
+  it('changes the given share of the machines, each by a legal step or another price', () => {
     const known = new Map([...changing.machines()].map((machine) => [machine.id, machine]));
     let moveCount = 0;
     let priceCount = 0;
@@ -259,7 +259,7 @@ describe('churn', () => {
     expect(priceCount).toBeGreaterThan(100);
   });
 
-  it('changes the asked share of the rows in the asked share of the clusters', () => {
+  it('changes the given share of the rows in the given share of the clusters', () => {
     const last = new Map([...changing.rollups()].map((rollup) => [rollup.clusterId, rollup.rows]));
     for (let round = 0; round < 10; round++) {
       const rollups = churn.churnRollups(0.25, 0.1);
@@ -276,7 +276,7 @@ describe('churn', () => {
     }
   });
 
-  it('stays in the clusters that it was asked for: their roll-ups and their machines, by legal steps', () => {
+  it('changes only roll-ups and machines of the given clusters, by legal steps', () => {
     const known = new Map([...changing.machines()].map((machine) => [machine.id, machine]));
     const clusterByRow = new Map(
       Array.from(changing.cluster, (cluster, row) => [changing.idAt(row), cluster]),

@@ -51,7 +51,7 @@ describe('npm run bench', () => {
     });
   }
 
-  it('runs a scenario in a process of its own and writes what it found', async () => {
+  it('runs a scenario in a process of its own and writes its results', async () => {
     const file = join(folder, 'result.json');
     const { code, stdout, stderr } = await bench(
       'catalogue',
@@ -76,7 +76,7 @@ describe('npm run bench', () => {
     expect(result!.cpus).toBeGreaterThan(0);
   });
 
-  it('keeps each result for --report, writes the page, takes up where it was, and writes it again without measuring', async () => {
+  it('with --report stores each result and writes the page, resumes, and writes the page again without measuring', async () => {
     const [results, page] = [join(folder, 'results'), join(folder, 'docs/results.md')];
     const words = ['catalogue', '--machines', '500', '--seconds', '0.1'];
     const places = ['--report', '--results', results, '--page', page];
@@ -92,7 +92,7 @@ describe('npm run bench', () => {
     expect(readFileSync(page, 'utf8')).toBe(text);
   });
 
-  it('ends a scenario at its limit with all that it started, says so on the page, and goes on', async () => {
+  it('ends a scenario at its limit with all its processes, lists it on the page, and runs the next', async () => {
     const [results, page] = [join(folder, 'late'), join(folder, 'late.md')];
     const words = ['execute-slow', 'catalogue', '--machines', '500', '--seconds', '30', '--limit', '4'];
     const { code, stderr } = await bench(...words, '--report', '--results', results, '--page', page);
@@ -103,7 +103,7 @@ describe('npm run bench', () => {
   });
 
   it('with --check exits with 1 when a target is missed, without it with 0', async () => {
-    // With few machines the fixed parts weigh in full: columns for thirty take more than objects do.
+    // With few machines the fixed costs dominate: columns for thirty machines take more than objects.
     const words = ['list-decode', '--machines', '30', '--seconds', '0.1'];
     const lenient = await bench(...words);
     const strict = await bench(...words, '--check');

@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-it('finds one or several scenarios in a file, leaves other files alone and reports what does not load', async () => {
+it('finds one or several scenarios in a file, ignores other files and reports files that do not load', async () => {
   writeFileSync(join(folder, 'one.js'), "export const scenario = { name: 'one' };");
   writeFileSync(join(folder, 'two.js'), "export const scenarios = [{ name: 'two' }, { name: 'three' }];");
   writeFileSync(join(folder, 'shared.js'), 'export const helper = 1;');
@@ -22,7 +22,7 @@ it('finds one or several scenarios in a file, leaves other files alone and repor
   expect(broken).toEqual(['scenarios/broken.js cannot be loaded: half written']);
 });
 
-it('finds nothing where there is no folder', async () => {
+it('finds no scenarios if the folder does not exist', async () => {
   const { scenarios } = await discoverScenarios(pathToFileURL(join(folder, 'nonesuch/')));
   expect(scenarios).toEqual([]);
 });

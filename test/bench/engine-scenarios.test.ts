@@ -1,6 +1,6 @@
 /**
  * The decision's benchmarks on fleets small enough for a test. Each scenario checks its own result while it runs and
- * throws if what it timed did not happen, so running it is most of the test; no figure in milliseconds is judged.
+ * throws if the timed work did not happen, so running it is most of the test; no time is judged.
  */
 import { describe, expect, it } from 'vitest';
 import { EngineFleet } from '../../bench/catalogue/engine-fleet.ts';
@@ -40,7 +40,7 @@ describe('each scenario of the decision, on a small fleet', () => {
       ['every second need gone', 'every need halved', 'reclaims wait', 'nothing changed'],
     ],
   ] as const) {
-    it(`${scenario.name} finds its own result real and gives every phase, CPU time and target a figure`, async () => {
+    it(`${scenario.name} passes its own checks and has a figure for every phase, CPU time and target`, async () => {
       const result = await run(scenario, machines, needs);
       for (const metric of metrics) {
         for (const part of ['', ': cpu', ...PHASES.map((phase) => `: ${phase}`)]) {
@@ -67,7 +67,7 @@ describe('each scenario of the decision, on a small fleet', () => {
     expect(metrics.victims!.median).toBe(500);
   });
 
-  it('phase3-shrink reclaims half of the fleet either way, and what the cap lets through is gone after it', async () => {
+  it('phase3-shrink reclaims half of the fleet either way, and as much as the cap allows in each cycle', async () => {
     const { metrics } = await run(phase3Shrink, 5_000, 500);
     expect(metrics['every second need gone: reclaims']!.median).toBe(2_500);
     expect(metrics['every need halved: reclaims']!.median).toBe(2_500);
@@ -84,7 +84,7 @@ describe('each scenario of the decision, on a small fleet', () => {
 describe('the typed fleet', () => {
   const bound = () => new TypedFleet({ machines: 1_350, needs: 250, machinesPerNeed: 5, isBound: true });
 
-  it('given needs that have their machines, when a cycle is decided, then there is nothing to do', () => {
+  it('given needs that have their machines, when a cycle is decided, then there is no action', () => {
     const fleet = bound();
     const { unmetNeeds, changedMachines } = fleet.decide();
     expect([unmetNeeds, changedMachines, fleet.engine.actions.count]).toEqual([0, 1_350, 0]);
@@ -92,7 +92,7 @@ describe('the typed fleet', () => {
     expect(fleet.inventory.indexes.countInState(MachineState.Idle)).toBe(100);
   });
 
-  it('given one need that asks for a machine more, then exactly one is bootstrapped', () => {
+  it('given one need that asks for one more machine, then exactly one is bootstrapped', () => {
     const fleet = bound();
     fleet.decide();
     fleet.ask(7, (need) => (need === 0 ? 6 : 5));
@@ -132,7 +132,7 @@ describe('the timing of a cycle', () => {
     for (const metric of Object.values(context.metrics())) expect(metric.samples).toBe(1);
   });
 
-  it('does not call a cycle quiet in which something changed, or that decides something else', () => {
+  it('does not accept a cycle as quiet if something changed, or if its decision differs', () => {
     const fleet = new TypedFleet({ needs: 50, machinesPerNeed: 2, isBound: true });
     expect(() => timeQuietCycles(contextOf(100), 'quiet', fleet)).toThrow('nothing changed');
     expect(() => timeQuietCycles(contextOf(100), 'quiet', fleet, 1)).toThrow('the decision is the same');

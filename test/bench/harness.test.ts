@@ -25,7 +25,7 @@ function scenarioOf(
 const measureQuietly = (scenario: Scenario) => measure(scenario, PARAMS, HOST, () => undefined);
 
 describe('a scenario', () => {
-  it('gives median, p99 and number of every figure that it sampled', async () => {
+  it('returns median, p99 and number of samples of every metric', async () => {
     const result = await measureQuietly(
       scenarioOf((context) => {
         for (let value = 1; value <= 101; value++) context.sample('bytes', 'B', value);
@@ -35,7 +35,7 @@ describe('a scenario', () => {
     expect(result).toMatchObject({ scenario: 'sample', params: PARAMS, ratios: {}, targets: [], ...HOST });
   });
 
-  it('is prepared before every timed call, thrown-away ones included, and its time is split by operations', async () => {
+  it('is prepared before every timed call, warm-ups too, and its time is divided by its operations', async () => {
     const calls: string[] = [];
     const sleepMs = 20;
     const result = await measureQuietly(
@@ -53,11 +53,11 @@ describe('a scenario', () => {
     );
     expect(calls).toEqual(['before', 'call', 'before', 'call', 'before', 'call']);
     expect(result.metrics.wait).toMatchObject({ unit: 'ms', samples: 2 });
-    // A timer may fire up to a millisecond early, never much: the promise was awaited and the time divided.
+    // A timer may fire up to a millisecond early: the bound only shows that the promise was awaited and the time divided.
     expect(result.metrics.wait!.median).toBeGreaterThanOrEqual((sleepMs - 1) / 4);
   });
 
-  it('stops sampling when its seconds are over, but never below three samples', async () => {
+  it('stops sampling after its seconds, but not before three samples', async () => {
     let callCount = 0;
     const scenario = scenarioOf(async (context) => {
       await context.time('slow', 'ms', () => callCount++, { samples: 1_000_000, warmups: 0 });
@@ -67,7 +67,7 @@ describe('a scenario', () => {
     expect(result.metrics.slow!.samples).toBe(3);
   });
 
-  it('repeats a short operation by tinybench', async () => {
+  it('repeats a short operation with tinybench', async () => {
     let calls = 0;
     const scenario = scenarioOf(async (context) => {
       await context.loop('count', 'ns', () => ++calls, { operations: 1 });
@@ -139,7 +139,7 @@ describe('a scenario', () => {
 });
 
 describe('the command line', () => {
-  it('takes names, flags and values in any order, with = or a space', () => {
+  it('accepts names, flags and values in any order, with = or a space', () => {
     expect(
       parseArguments(['a', '--machines', '1_000', '--json=out.json', 'b*', '--check', '--seconds=0.5']),
     ).toMatchObject({
@@ -194,7 +194,7 @@ describe('the command line', () => {
   });
   const all = [named('list-full'), named('list-delta', 7), named('cycle')];
 
-  it('chooses by name, by beginning and all, each scenario once', () => {
+  it('chooses scenarios by name, by prefix and all, each once', () => {
     const names = (words: string[]) => chooseScenarios(all, words).map((scenario) => scenario.name);
     expect(names(['cycle'])).toEqual(['cycle']);
     expect(names(['list-*', 'list-full'])).toEqual(['list-full', 'list-delta']);
@@ -202,18 +202,18 @@ describe('the command line', () => {
     expect(() => names(['list'])).toThrow('Unknown scenario "list"');
   });
 
-  it('gives --needs only to scenarios that declare needs, and refuses it where none does', () => {
+  it('passes --needs only to scenarios that declare needs, and refuses it if none does', () => {
     expect(paramsOf(all[1]!, { needs: 9 })).toEqual({ machines: 10, needs: 9, seconds: 1 });
     expect(paramsOf(all[0]!, { needs: 9, machines: 3 })).toEqual({ machines: 3, needs: 0, seconds: 1 });
-    // Nobody asked for needs: there are as many for each machine as by default.
+    // Without --needs there are as many needs per machine as by default.
     expect(paramsOf(all[1]!, { machines: 20 })).toEqual({ machines: 20, needs: 14, seconds: 1 });
-    expect(() => refuseUselessFlags([all[0]!], { needs: 9 })).toThrow('--needs means nothing to list-full');
+    expect(() => refuseUselessFlags([all[0]!], { needs: 9 })).toThrow('--needs has no effect on list-full');
     expect(() => refuseUselessFlags(all, { needs: 9 })).not.toThrow();
   });
 });
 
 describe('the report', () => {
-  it('shows each metric, each target with its word, and the missed ones again at the end', async () => {
+  it('shows each metric, each target as met or MISSED, and the missed ones again at the end', async () => {
     const scenario = scenarioOf(
       (context) => context.sample('cost', 'ms', 5),
       [
@@ -241,7 +241,7 @@ describe('the report', () => {
     it(`writes ${value} as ${text}`, () => expect(formatFigure(value)).toBe(text));
   }
 
-  it('puts the median of an even number of samples in their middle', () => {
+  it('takes the midpoint as the median of an even number of samples', () => {
     expect(summarize('ms', [4, 1, 2, 3]).median).toBe(2.5);
   });
 });

@@ -26,7 +26,7 @@ const PLOT: Plot = {
 };
 
 describe('a plot', () => {
-  it('is one SVG for light and dark pages, with its title in words', () => {
+  it('is one SVG for light and dark pages, with its title as a label', () => {
     const svg = renderPlot(PLOT);
     expect(svg).toMatch(/^<svg [^>]*viewBox/);
     expect(svg).toContain('prefers-color-scheme: dark');
@@ -34,11 +34,11 @@ describe('a plot', () => {
     expect(svg).toContain('a &lt; b');
   });
 
-  it('leaves out what has no place on its axis', () => {
+  it('leaves out points that have no place on its axis', () => {
     expect(renderPlot(PLOT).match(/<circle/g)).toHaveLength(2);
   });
 
-  it('without any point is still a plot', () => {
+  it('is valid without any point', () => {
     const svg = renderPlot({ ...PLOT, series: [{ name: 'none', points: [] }] });
     expect(svg).not.toMatch(/NaN|Infinity/);
   });
@@ -48,7 +48,7 @@ describe('an axis', () => {
   const positive = fc.array(fc.double({ min: 1e-6, max: 1e9, noNaN: true }), { minLength: 1, maxLength: 20 });
 
   for (const kind of ['linear', 'log'] as const) {
-    it(`that is ${kind} has all values between its ends, and its lines in order`, () => {
+    it(`that is ${kind} maps all values between its ends and has its lines in order`, () => {
       fc.assert(
         fc.property(positive, (values) => {
           const scale = scaleOf(kind, values);

@@ -1,4 +1,4 @@
-/** What is published is what was measured: the page, its plots and the README's figures come from the kept records alone. */
+/** The page, its plots and the README's figures come from the stored records alone. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ describe('the published results', async () => {
   const soak = await readGenerated<SoakRecord>(RESULTS, SOAK_FILE);
   const page = renderPage(records, soak);
 
-  it('are those that were kept, figure by figure (npm run bench -- --report)', () => {
+  it('are rendered from the stored records, figure by figure (npm run bench -- --report)', () => {
     expect(records.length).toBeGreaterThan(20);
     expect(textOf('docs/results.md')).toBe(page.markdown);
   });
@@ -30,7 +30,7 @@ describe('the published results', async () => {
     expect(files.sort()).toEqual([...page.images.keys()].sort());
   });
 
-  it('are quoted in the README as they are', () => {
+  it('are quoted in the README unchanged', () => {
     const readme = textOf('README.md');
     expect(readme).toBe(withHighlights(readme, renderHighlights(records, soak)));
     const section = readme.slice(readme.indexOf('## Results'), readme.indexOf('## Run it'));

@@ -1,4 +1,4 @@
-/** Records as a run would leave them, for tests of what is made from them. */
+/** Records as a run would store them, for tests of the page. */
 import type { ScenarioResult } from '../../bench/harness.ts';
 import { FORMAT, type RunRecord } from '../../bench/report/record.ts';
 

@@ -16,7 +16,7 @@ const MET = { name: 'small enough', limit: 9, direction: 'below', measured: 4, m
 
 describe('the page of results', () => {
   const whole = recordOf(
-    'walk',
+    'scan',
     { growth: GROWTH },
     {
       metrics: { ours: cost(7.25), naive: cost(120), size: cost(4, 'MB') },
@@ -26,21 +26,21 @@ describe('the page of results', () => {
   );
   const point = (machines: number) =>
     recordOf(
-      'walk',
+      'scan',
       { growth: GROWTH, isGrowth: true, isDefault: false, machines },
       {
         metrics: { ours: cost(5), naive: cost(machines / 4_000) },
       },
     );
 
-  it('says the missed target before any other figure, with what was wanted', () => {
+  it('shows missed targets first, with their limits', () => {
     const { markdown } = renderPage([whole], null);
-    expect(markdown).toContain('**walk** misses “fast enough”: 7.25 ms, at most 3 wanted');
+    expect(markdown).toContain('**scan** misses “fast enough”: 7.25 ms, at most 3 wanted');
     expect(markdown.indexOf('fast enough')).toBeLessThan(markdown.indexOf('small enough'));
     expect(markdown).toContain('1 of 2 targets are met.');
   });
 
-  it('has a scenario that failed or took too long by name, with the reason', () => {
+  it('names every scenario that failed or took too long, with the reason', () => {
     const failed = recordOf('crawl', { outcome: { kind: 'timed out', message: 'ended after 300 s' } });
     const { markdown } = renderPage([whole, failed], null);
     expect(markdown).toContain('**crawl** timed out: ended after 300 s');
@@ -50,9 +50,9 @@ describe('the page of results', () => {
   it('has the command, the median and the p99 of every figure, and the machine', () => {
     const { markdown } = renderPage([whole], null);
     expect(markdown).toContain('| ours | 7.25 ms | 14.5 ms | 100 |');
-    expect(markdown).toContain('`npm run bench -- walk --machines 500000 --seconds 1`');
+    expect(markdown).toContain('`npm run bench -- scan --machines 500000 --seconds 1`');
     expect(markdown).toContain('2 × Test CPU');
-    expect(markdown).toContain('| [walk](#walk) | gain | 16.6 × |');
+    expect(markdown).toContain('| [scan](#scan) | gain | 16.6 × |');
   });
 
   it('warns where the load was above the number of cores, and only there', () => {
@@ -63,16 +63,16 @@ describe('the page of results', () => {
     expect(renderPage([whole], null).markdown).not.toContain('Busy machine');
   });
 
-  it('draws growth where it was measured, the default size included, and says how much more the largest costs', () => {
+  it('plots growth where it was measured, with the default size, and shows the factor for the largest fleet', () => {
     const { markdown, images } = renderPage([whole, point(10_000), point(1_000_000)], null);
-    const svg = images.get('images/results/growth-walk.svg')!;
+    const svg = images.get('images/results/growth-scan.svg')!;
     expect(svg.match(/<circle/g)).toHaveLength(6);
     expect(markdown).toContain('| × 100 | × 1 | × 100 |');
     expect(markdown.indexOf('| 10,000 |')).toBeLessThan(markdown.indexOf('| 500,000 |'));
-    expect(markdown).toContain('walk --machines N');
+    expect(markdown).toContain('scan --machines N');
   });
 
-  it('draws nothing of a single size', () => {
+  it('plots no growth for a single size', () => {
     expect(renderPage([whole], null).images.size).toBe(0);
   });
 });
@@ -87,7 +87,7 @@ describe('the README', () => {
     },
   );
 
-  it('is given its figures between the two marks, and keeps everything else', () => {
+  it('gets its figures between the two marks, and keeps the rest', () => {
     const block = renderHighlights([delta], null);
     expect(block).toContain('| 4.5 ms | 1.02 × against half the fleet |');
     const [begin, end] = [
@@ -100,14 +100,14 @@ describe('the README', () => {
     expect(() => withHighlights('nothing here', block)).toThrow('README.md lacks the lines');
   });
 
-  it('quotes no figure of another size than the default', () => {
+  it('quotes only figures of the default size', () => {
     expect(renderHighlights([{ ...delta, isDefault: false }], null)).not.toContain('4.5 ms');
   });
 });
 
-describe('what is measured for the page', () => {
+describe('the measurements for the page', () => {
   const scenario: Scenario = {
-    name: 'walk',
+    name: 'scan',
     question: 'Does it?',
     defaults: { machines: 500_000, seconds: 60 },
     targets: [],
@@ -116,7 +116,7 @@ describe('what is measured for the page', () => {
   };
   const plan = (growing: Scenario, machines: number) => planMeasurements([growing], { machines });
 
-  it('is each scenario, then the sizes of its curve that it did not have itself', () => {
+  it('are each scenario, then the sizes of its curve that it did not measure itself', () => {
     const plans = plan(scenario, 500_000);
     expect(plans.map(({ params, isGrowth }) => [isGrowth, params.machines])).toEqual([
       [false, 500_000],
@@ -125,12 +125,12 @@ describe('what is measured for the page', () => {
     expect(plans.every(({ params }) => params.seconds <= 10)).toBe(true);
   });
 
-  it('has needs in proportion, where a scenario takes its own', () => {
+  it('have needs in proportion to the machines, where a scenario declares needs', () => {
     const plans = plan({ ...scenario, defaults: { ...scenario.defaults, needs: 50_000 } }, 500_000);
     expect(plans.map(({ params }) => params.machines / params.needs)).toEqual(Array(6).fill(10));
   });
 
-  it('has no fleet larger than the one that was asked for', () => {
+  it('have no fleet larger than --machines', () => {
     expect(plan(scenario, 50_000).map(({ params }) => params.machines)).toEqual([50_000, 10_000]);
   });
 });
@@ -142,7 +142,7 @@ describe('records', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('are read back as they were written, by scenario and size; what is none is left alone', async () => {
+  it('are read back as they were written, by scenario and size; other files are ignored', async () => {
     const records = [
       recordOf('b'),
       recordOf('a', { isGrowth: true, machines: 10_000 }),
@@ -162,7 +162,7 @@ describe('records', () => {
     expect(await readRecords(join(folder, 'none'))).toEqual([]);
   });
 
-  it('that are no JSON are refused by name', async () => {
+  it('that are not JSON are refused, and the error names the file', async () => {
     const name = recordName('broken', 1, false);
     writeFileSync(join(folder, name), '{');
     await expect(readRecords(folder)).rejects.toThrow(`${name} is not JSON`);
@@ -170,7 +170,7 @@ describe('records', () => {
 });
 
 describe('the load beside a figure', () => {
-  it('is the highest that was seen, and the CPU time of others where the system tells', async () => {
+  it('is the highest load seen, and the CPU time of other processes where the system reports it', async () => {
     const watch = new LoadWatch();
     await new Promise((resolve) => setTimeout(resolve, 20));
     const { lowest, highest, otherCores } = watch.end();

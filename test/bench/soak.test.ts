@@ -1,4 +1,4 @@
-/** The judgement of a soak on made-up samples, and a soak of the real programs, small and short. */
+/** Verdicts of a soak on invented samples, and a small, short soak of the real programs. */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,8 +27,8 @@ function samplesOf(change: (share: number) => Partial<SoakSample>): SoakSample[]
   }));
 }
 
-describe('the judgement of a soak', () => {
-  it('finds nothing in a shard that breathes', () => {
+describe('the verdicts of a soak', () => {
+  it('accept queues that vary without growing', () => {
     const samples = samplesOf((share) => ({
       rssMb: 1_000 + 80 * Math.sin(share * 60),
       queued: (share * 120) % 2 === 0 ? 0 : 200,
@@ -37,11 +37,15 @@ describe('the judgement of a soak', () => {
   });
 
   for (const [what, change, words] of [
-    ['memory that creeps', (share: number) => ({ rssMb: 1_000 + 150 * share }), 'memory of the shard grew'],
+    [
+      'memory that grows slowly',
+      (share: number) => ({ rssMb: 1_000 + 150 * share }),
+      'memory of the shard grew',
+    ],
     ['a queue that never empties', (share: number) => ({ queued: 2_000 * share }), 'actions queued grew'],
     ['reads that pile up', (share: number) => ({ readsWaiting: 900 * share }), 'reads waiting grew'],
     [
-      'clusters that wait ever more',
+      'clusters that wait for more and more machines',
       (share: number) => ({ wanting: 3_000 * share }),
       'clusters wait for grew',
     ],
@@ -50,30 +54,34 @@ describe('the judgement of a soak', () => {
       (share: number) => ({ fds: 2_050 + Math.round(100 * share) }),
       'file descriptors',
     ],
-    ['a thread more', (share: number) => ({ threads: share > 0.5 ? 13 : 12 }), 'threads grew from 12 to 13'],
-    ['a shard that does not answer', () => ({ heapMb: null }), 'scrapes unanswered'],
-    ['a decision that was not exact', () => ({ differences: 1 }), 'differed from a decision from scratch'],
+    [
+      'one more thread',
+      (share: number) => ({ threads: share > 0.5 ? 13 : 12 }),
+      'threads grew from 12 to 13',
+    ],
+    ['a shard that does not answer', () => ({ heapMb: null }), 'did not answer'],
+    ['a decision that was not exact', () => ({ differences: 1 }), 'differed from the decision from scratch'],
   ] as const) {
-    it(`finds ${what}`, () => {
+    it(`report ${what}`, () => {
       const { violations } = judge(samplesOf(change), 300);
       expect(violations).toHaveLength(1);
       expect(violations[0]).toContain(words);
     });
   }
 
-  it('does not judge the warm-up', () => {
+  it('ignore the warm-up', () => {
     const samples = samplesOf((share) => ({ rssMb: share < 0.25 ? 400 + 2_400 * share : 1_000 }));
     expect(judge(samples, 300).violations).toEqual([]);
     expect(judge(samples, 0).violations).toHaveLength(1);
   });
 
-  it('says so when there is too little to judge', () => {
+  it('report a soak that is too short to judge', () => {
     const { verdicts, violations } = judge(samplesOf(() => ({})).slice(0, 8), 0);
     expect(verdicts).toEqual([]);
-    expect(violations[0]).toContain('too few to judge');
+    expect(violations[0]).toContain('are too few');
   });
 
-  it('has the slope of a straight line exactly', () => {
+  it('compute the slope of a straight line exactly', () => {
     expect(
       slopePerHour([
         [0, 5],
@@ -85,8 +93,8 @@ describe('the judgement of a soak', () => {
   });
 });
 
-describe('what a soak reads', () => {
-  it('takes figures with and without labels from an exposition', () => {
+describe('the input of a soak', () => {
+  it('reads figures with and without labels from an exposition', () => {
     const values = parseExposition('# HELP a b\na 1.5\nb{quantile="0.99"} 2e-3\nc NaN\n\n');
     expect([...values]).toEqual([
       ['a', 1.5],
@@ -126,7 +134,7 @@ describe('npm run soak', { timeout: 240_000 }, () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('samples the real programs until SIGINT, ends them, and writes what it saw', async () => {
+  it('samples the real programs until SIGINT, ends them, and writes the results', async () => {
     const flags = ['--machines', '500', '--clusters', '2', '--minutes', '60', '--sample-every', '200ms'];
     const soak = spawn(process.execPath, [PROGRAM, ...flags, '--latency', '50ms/100ms', '--out', folder]);
     const exited = new Promise<number | null>((resolve) => soak.once('exit', resolve));
@@ -136,7 +144,7 @@ describe('npm run soak', { timeout: 240_000 }, () => {
         lines.push(line);
         if (/binds\/s/.test(line) && soak.exitCode === null) soak.kill('SIGINT');
       }
-      // Sixty minutes were asked for, so the warm-up is not over: too short to judge is no success.
+      // The plan is sixty minutes, so the warm-up is not over: a soak that is too short to judge fails.
       expect(await exited, lines.join('\n')).toBe(1);
     } finally {
       soak.kill('SIGKILL');
@@ -154,6 +162,6 @@ describe('npm run soak', { timeout: 240_000 }, () => {
       record.samples.length,
     );
     const address = /http:\/\/\S+\//.exec(lines.join('\n'))![0];
-    await expect(fetch(address)).rejects.toThrow(); // nobody is left behind
+    await expect(fetch(address)).rejects.toThrow(); // the shard has ended
   });
 });

@@ -1,4 +1,4 @@
-/** The steady fleet judged by the plain reading of the rules: nothing is missing and nothing is to be done. */
+/** The steady fleet under a plain reading of the rules: no need lacks a machine and no action is needed. */
 import { describe, expect, it } from 'vitest';
 import type { Machine } from '../../src/machine/machine.ts';
 import type { PlannedNeed } from '../../src/simulation/catalogue/demand.ts';
@@ -80,7 +80,7 @@ describe('the steady fleet under the rules of the decision', () => {
     expect(claims.size).toBe([...fleet.machines()].filter((machine) => machine.cluster !== '').length);
   });
 
-  it('given one machine that was lost, when a cycle is decided, then somebody misses it', () => {
+  it('given one lost machine, when a cycle is decided, then a need is unmet', () => {
     const world = worldOf(new SteadyFleet(250));
     world.machines.splice(
       world.machines.findIndex((machine) => machine.assignment !== null),

@@ -1,4 +1,4 @@
-/** docs/dependencies.md: each package is named with its reason, and what it promises of the lock file holds. */
+/** docs/dependencies.md names each package with its reason, and its claims about the lock file are true. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -38,7 +38,7 @@ describe('dependencies', () => {
     expect(rows(forDevelopment!)).toEqual(Object.keys(manifest.devDependencies).sort());
   });
 
-  it('are locked by the digest of their contents, from whichever registry they come', () => {
+  it('are locked by the digest of their contents, whatever the registry', () => {
     expect(locked.length).toBeGreaterThan(100);
     expect(locked.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))).toEqual([]);
     expect(locked.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);

@@ -1,4 +1,4 @@
-/** The example of an operator gets from a real shard what it asks for, from machines of the example of a provider. */
+/** The example operator gets machines of the example provider from a real shard. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { runMinimalOperator } from '../../docs/examples/minimal-operator.ts';
 import { serveMinimalProvider } from '../../docs/examples/minimal-provider.ts';
@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 describe('docs/examples', () => {
-  it('provider, shard and operator together: three machines become nodes, and two of them go back', async () => {
+  it('provider, shard and operator together: three machines become nodes, and two of them are reclaimed', async () => {
     const provider = await serveMinimalProvider('127.0.0.1:0', 20);
     closers.push(provider.close);
     const shard = await processes.shard(`127.0.0.1:${provider.port}`, '--cycle-interval', '500ms');
@@ -43,7 +43,7 @@ describe('docs/examples', () => {
 
     const second = run(16);
     await until(
-      'two are given back',
+      'two are reclaimed',
       () => ended(second.lines, ' IDLE'),
       ({ length }) => length === 2,
     );

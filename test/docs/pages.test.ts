@@ -1,4 +1,4 @@
-/** What the pages tell a reader to open or to run is there. */
+/** The files, links, commands and metrics that the pages name exist. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -10,7 +10,7 @@ import { allMetrics } from '../../src/observe/metric-docs.ts';
 const ROOT = join(import.meta.dirname, '../..');
 
 interface Page {
-  /** From the top of the repository. */
+  /** Relative to the root of the repository. */
   readonly path: string;
   readonly text: string;
 }
@@ -48,7 +48,7 @@ function linksOf(text: string): string[] {
 }
 
 function whyBroken({ path, text }: Page, link: string): string | null {
-  if (/^[a-z]+:/.test(link)) return null; // Somewhere else: not ours to keep.
+  if (/^[a-z]+:/.test(link)) return null; // another site: not checked
   const [file, anchor] = link.split('#') as [string, string?];
   const target = file === '' ? path : relative(ROOT, join(ROOT, dirname(path), file));
   if (!existsSync(join(ROOT, target))) return `${path}: ${link} is not there`;
@@ -57,7 +57,7 @@ function whyBroken({ path, text }: Page, link: string): string | null {
   return anchors.has(anchor) ? null : `${path}: ${link}: there is no such heading`;
 }
 
-/** Code, inline and in blocks: what a reader would type. */
+/** Code, inline and in blocks, that a reader would type. */
 function codeOf(text: string): string {
   return [...text.matchAll(/^```.*?\n(.*?)^```|`([^`\n]+)`/gms)]
     .map(([, block, inline]) => block ?? inline)
@@ -70,13 +70,13 @@ const SCRIPTS = Object.keys(
 );
 
 describe('the pages', () => {
-  it('link only to what is there', () => {
+  it('link only to pages and anchors that exist', () => {
     const links = pages.flatMap((page) => linksOf(page.text).map((link) => ({ page, link })));
     expect(links.length).toBeGreaterThan(40);
     expect(links.flatMap(({ page, link }) => whyBroken(page, link) ?? [])).toEqual([]);
   });
 
-  it('name only commands of flotilla that there are', () => {
+  it('name only commands of flotilla that exist', () => {
     const named = pages.flatMap(({ path, text }) =>
       [
         ...codeOf(text).matchAll(/(?:^|[\s(/])(?:flotilla|npm run flotilla --|cli\/main\.js) ([a-z]+)\b/gm),
@@ -87,7 +87,7 @@ describe('the pages', () => {
     expect(named.filter(({ command }) => !known.includes(command))).toEqual([]);
   });
 
-  it('name only npm scripts that there are', () => {
+  it('name only npm scripts that exist', () => {
     const named = pages.flatMap(({ path, text }) =>
       [...codeOf(text).matchAll(/\bnpm run (?:--silent )?([a-z:-]+)/g)].map(([, script]) => ({
         path,
@@ -98,7 +98,7 @@ describe('the pages', () => {
     expect(named.filter(({ script }) => !SCRIPTS.includes(script))).toEqual([]);
   });
 
-  it('name only metrics that there are', async () => {
+  it('name only metrics that exist', async () => {
     const known = new Set((await allMetrics(true)).map(({ name }) => name));
     const named = pages.flatMap(({ path, text }) =>
       [
@@ -118,7 +118,7 @@ describe('the pages', () => {
     expect(rows.sort()).toEqual(COMMANDS.filter((name) => name !== 'version').sort());
   });
 
-  it('that messages and comments refer to are there', () => {
+  it('exist if messages and comments refer to them', () => {
     const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
       file.endsWith('.ts'),
     );
@@ -131,7 +131,7 @@ describe('the pages', () => {
     expect(named.filter((page) => !existsSync(join(ROOT, page)))).toEqual([]);
   });
 
-  it('every page of docs is linked from somewhere', () => {
+  it('in docs are all linked from another page', () => {
     const linked = new Set(
       pages.flatMap(({ path, text }) =>
         linksOf(text).map((link) => join(dirname(path), link.split('#')[0]!)),
@@ -151,7 +151,7 @@ describe('pictures', () => {
     expect(large).toEqual([]);
   });
 
-  it('are all shown somewhere', () => {
+  it('are all shown on a page', () => {
     const shown = pages.flatMap(({ text }) => linksOf(text)).join('\n');
     expect(pictures.filter((file) => !shown.includes(`images/${file}`))).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** The pictures' shrinking: pixels are read as they were written, and few colours come back unchanged. */
+/** Shrinking pictures: pixels are read as they were written, and up to 256 colours are kept exactly. */
 import { crc32, deflateSync, inflateSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -58,7 +58,7 @@ function coloursOf(rgb: Uint8Array): number[] {
   });
 }
 
-/** What a palette PNG of ours shows. */
+/** The pixels of a palette PNG. */
 function shownBy(png: Buffer): number[] {
   const bodies = new Map<string, Buffer>();
   for (let at = SIGNATURE.length; at < png.length; at += 12 + png.readUInt32BE(at)) {
@@ -84,7 +84,7 @@ const images = fc.integer({ min: 1, max: 9 }).chain((width) =>
 );
 
 describe('a picture', () => {
-  it('is read as it was written, whichever filters its rows have, and 256 colours or fewer are kept exactly', () => {
+  it('is read as it was written, whatever filters its rows have, and keeps up to 256 colours exactly', () => {
     fc.assert(
       fc.property(images, ({ width, filters, rgb }) => {
         const png = pngOf(rgb, width, filters);
@@ -94,7 +94,7 @@ describe('a picture', () => {
     );
   });
 
-  it('of more colours is shown in near ones', () => {
+  it('with more colours is shown in similar ones', () => {
     const rgb = Uint8Array.from({ length: 3 * 64 * 64 }, (_, at) => {
       const pixel = Math.floor(at / 3);
       return [4 * (pixel % 64), 4 * Math.floor(pixel / 64), 128][at % 3]!;

@@ -1,4 +1,4 @@
-/** The page for authors of providers says what the suite checks, by the same names, and its example passes. */
+/** The page for authors of providers names every check of the suite, and its example passes. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { serveMinimalProvider } from '../../docs/examples/minimal-provider.ts';
@@ -32,7 +32,7 @@ describe('docs/writing-a-provider.md', () => {
     for (const block of blocks) expect(squeezed(EXAMPLE)).toContain(block);
   });
 
-  it('its example keeps the contract: every check passes, or needs what it does not have', async () => {
+  it('has an example that keeps the contract: every check passes, or does not apply to it', async () => {
     const served = await serveMinimalProvider('127.0.0.1:0', 20);
     const settings: Settings = {
       target: `127.0.0.1:${served.port}`,

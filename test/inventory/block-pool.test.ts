@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BlockPool, ROOM } from '../../src/inventory/block-pool.ts';
 
 describe('a block pool', () => {
-  it('never hands out overlapping blocks, whatever is taken and given back, while it grows', () => {
+  it('never allocates overlapping blocks, whatever is allocated and freed while it grows', () => {
     let freed = 0;
     const stepArb = fc.tuple(fc.integer({ min: 0, max: 3 }), fc.nat(14), fc.nat());
     fc.assert(
@@ -33,9 +33,9 @@ describe('a block pool', () => {
     expect(freed).toBeGreaterThan(100);
   });
 
-  it('makes large blocks out of small ones that were given back, so that growing lists do not leave it in pieces', () => {
+  it('joins small freed blocks to large ones, so that growing lists do not fragment it', () => {
     const pool = new BlockPool(0);
-    // A thousand lists grow side by side from 4 to 256 slots, as those of clusters do while a fleet is loaded.
+    // A thousand lists grow side by side from 4 to 256 slots, as the lists of clusters do while a fleet is loaded.
     const largest = 11;
     expect(ROOM[largest]).toBe(256);
     let blocks = Array.from({ length: 1_000 }, () => pool.allocate(0));

@@ -1,8 +1,9 @@
-/** Random operations on a fleet: mostly such as happen, sometimes such as must be refused. */
+/** Random operations on a fleet: mostly realistic ones, sometimes ones that must be refused. */
 import fc from 'fast-check';
 import type { MachineChange } from '../../src/inventory/inventory.ts';
 import type { Assignment, Machine } from '../../src/machine/machine.ts';
 import { MachineState as S } from '../../src/machine/state.ts';
+import { LEGAL } from './fleet-model.ts';
 
 const stateArb = fc.constantFrom(...Object.values(S));
 const idArb = fc.constantFrom(
@@ -37,7 +38,7 @@ const factsArb = fc.record({
   labels: labelsArb,
 });
 
-/** What a record in a state carries, if it is valid. */
+/** The parts of a valid record in a state. */
 function parts(state: number, cluster: string, assignment: Assignment | null) {
   const hasHost = state !== S.Speculative && state !== S.Creating;
   const isBound = state === S.Configured || state === S.Draining || state === S.Configuring;
@@ -77,7 +78,7 @@ const brokenMachineArb: fc.Arbitrary<Machine> = fc
   )
   .map(([machine, flaw]) => ({ ...machine, ...flaw }));
 
-/** A change that may be legal: `pickNext` chooses among the states that may follow. */
+/** A change that may be legal: `pickNext` chooses one of the legal next states. */
 export type Step =
   | { kind: 'insert'; machine: Machine; provider: number }
   | { kind: 'apply'; at: number; change: MachineChange; force: boolean }
@@ -167,27 +168,15 @@ export const stepArb: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** The change that takes a machine to one of the states that may follow its own; null if none may. */
+/** The change that moves a machine to one of its legal next states; null if there is none. */
 export function advance(
   state: number,
   pick: number,
   cluster: string,
   assignment: Assignment | null,
 ): MachineChange | null {
-  const next = NEXT[state]!;
+  const next = LEGAL[state]!;
   if (next.length === 0) return null;
   const to = next[pick % next.length]!;
   return { state: to, ...parts(to, cluster, assignment) };
 }
-
-const NEXT: readonly (readonly Machine['state'][])[] = [
-  [],
-  [S.Creating],
-  [S.Idle, S.Failed],
-  [S.Configuring, S.Deleting],
-  [S.Configured, S.Failed, S.Idle],
-  [S.Draining],
-  [S.Idle, S.Failed],
-  [S.Speculative, S.Failed],
-  [],
-];

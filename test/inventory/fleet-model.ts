@@ -1,6 +1,6 @@
 /**
- * What the inventory must do, said naively: a Map of plain objects, every index a filter, every order a sort. The real one
- * is compared with it after every step.
+ * A naive model of the inventory: a Map of plain objects, every index a filter, every order a sort. Tests compare the real
+ * inventory with it after every step.
  */
 import type { MachineChange } from '../../src/inventory/inventory.ts';
 import type { Assignment, Machine } from '../../src/machine/machine.ts';
@@ -14,7 +14,8 @@ export interface ModelMachine extends Machine {
   readonly sinceMs: number;
 }
 
-const LEGAL: readonly (readonly number[])[] = [
+/** Legal next states by state, written apart from the table under test. */
+export const LEGAL: readonly (readonly Machine['state'][])[] = [
   [],
   [S.Creating],
   [S.Idle, S.Failed],
@@ -32,7 +33,7 @@ const NO_CLUSTER = [S.Speculative, S.Creating, S.Idle, S.Deleting] as readonly n
 const STUCK_OR_FOUND = 1 | 4;
 const STATE_OF_INTENT = [0, S.Idle, S.Speculative, S.Configured, S.Configured, S.Idle];
 
-/** 'ok', 'same' (nothing to do), or the code of the error. */
+/** 'ok', 'same' (no change), or the code of the error. */
 export type Outcome = string;
 
 export class FleetModel {
@@ -136,7 +137,7 @@ export const keepOrder: Compare = (a, b) => {
   return dollarsA === dollarsB ? byId(a, b) : dollarsA > dollarsB ? -1 : 1;
 };
 
-/** As the inventory gives it back: no zero amounts, and an assignment without any value is none. */
+/** As the inventory returns it: without zero amounts, and with null for an assignment without any value. */
 function normal(machine: Machine): Machine {
   const { assignment, capacity } = machine;
   return {

@@ -47,7 +47,7 @@ class RankedIds {
 }
 
 describe('id ranks', () => {
-  it('A0: follow the bytes of the ids: gpu-10 comes before gpu-2', () => {
+  it('A0: order ids bytewise: gpu-10 comes before gpu-2', () => {
     const ranked = new RankedIds(8);
     for (const id of ['gpu-2', 'gpu-10', 'gpu', 'é', 'z']) ranked.add(id);
     ranked.ensure();
@@ -67,7 +67,7 @@ describe('id ranks', () => {
     ranked.expectOrdered();
   });
 
-  it('never change the relation of two ids when a gap is numbered anew', () => {
+  it('keep the order of any two ids when a gap is renumbered', () => {
     const ranked = new RankedIds(1_000);
     const random = new Random(5);
     let before: string[] = [];
@@ -91,7 +91,7 @@ describe('id ranks', () => {
     ranked.expectOrdered();
   });
 
-  it('give a slot back only when it is out of the order, even if its id came and went unranked', () => {
+  it('release a slot only when it is out of the order, even if its id was added and removed unranked', () => {
     const ranked = new RankedIds(8);
     ranked.add('kept');
     ranked.add('gone');
@@ -105,7 +105,7 @@ describe('id ranks', () => {
     ranked.expectOrdered();
   });
 
-  it('agree with a sort, whatever comes and goes, in small and in large batches', () => {
+  it('agree with a sort after any additions and removals, in small and in large batches', () => {
     let bulkRemovals = 0;
     const idArb = fc.string({ unit: 'binary', minLength: 1, maxLength: 14 });
     const batchArb = fc.record({
@@ -137,7 +137,7 @@ describe('id ranks', () => {
     expect(bulkRemovals).toBeGreaterThan(20);
   });
 
-  it('sort thousands of ids with long common beginnings', () => {
+  it('sort thousands of ids with long common prefixes', () => {
     const ranked = new RankedIds(5_000);
     const random = new Random(3);
     for (let index = 0; index < 4_000; index++) {

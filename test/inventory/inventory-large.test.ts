@@ -1,4 +1,4 @@
-/** Thousands of machines, so that blocks are split and joined, chunks too, and orders are put right change by change. */
+/** Thousands of machines, so that blocks and chunks are split and joined, and orders are updated change by change. */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { Intent } from '../../src/inventory/intent.ts';
@@ -10,7 +10,7 @@ import { inState, inventory } from './machines.ts';
 const MACHINES = 4_000;
 const CLUSTERS = 6;
 
-/** One thing that happens to a machine; ids come and go. */
+/** One event of a machine; machines are added and removed too. */
 function happen(fleet: Inventory, random: Random, serial: number): void {
   const slots = fleet.columns.slotLimit;
   const slot = random.between(1, slots);
@@ -47,7 +47,7 @@ function happen(fleet: Inventory, random: Random, serial: number): void {
   } else if (state === S.Idle) fleet.move(slot, S.Configuring, 1);
 }
 
-/** Compares by ids, not by ranks: the ranks are part of what is tested. */
+/** Compares by ids, not by ranks: the ranks are under test. */
 function expectInOrder(fleet: Inventory, checkNumber: number): void {
   const { columns, indexes, orders } = fleet;
   const ids = new Map<number, Buffer>();
@@ -67,7 +67,7 @@ function expectInOrder(fleet: Inventory, checkNumber: number): void {
     expect([...indexed]).toEqual(members);
     expect([...orders.acquireOrder(state)]).toEqual([...members].sort((a, b) => byPrice(a, b) || byId(a, b)));
     for (let cluster = 1; cluster < fleet.tables.clusters.refLimit; cluster++) {
-      // Some orders are read for the first time late, some are read every time.
+      // Some orders are first read late, others every time.
       if (cluster > 1 + checkNumber) continue;
       const bound = members.filter((slot) => columns.cluster[slot] === cluster);
       const start = indexes.startOfCluster(cluster, state);
@@ -91,11 +91,11 @@ function expectInOrder(fleet: Inventory, checkNumber: number): void {
 
 describe('a fleet of thousands', () => {
   for (const seed of [1, 2]) {
-    it(`keeps every index and order right through 60,000 events (seed ${seed})`, () => {
+    it(`keeps every index and order correct through 60,000 events (seed ${seed})`, () => {
       const fleet = inventory({ machinesMax: MACHINES });
       const random = new Random(seed);
       let largest = 0;
-      // Stretches of different length between two readings: few changes are put right one by one, many by sorting anew.
+      // Different numbers of events between two reads: few changes are merged, many make the order sort again.
       const stretches = [20_000, 15_000, 300, 60, 1, 10_000, 400, 14_239];
       let serial = 0;
       stretches.forEach((events, index) => {

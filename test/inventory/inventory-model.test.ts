@@ -9,7 +9,7 @@ import { ALL_STATES, type MachineState } from '../../src/machine/state.ts';
 import { advance, type Step, stepArb } from './fleet-arbitraries.ts';
 import { acquireOrder, byId, FleetModel, keepOrder, type Outcome } from './fleet-model.ts';
 
-const MACHINES_MAX = 5; // fewer than there are ids, so that it fills up and slots are used again
+const MACHINES_MAX = 5; // fewer than there are ids, so that it fills up and slots are reused
 const CLUSTERS = ['east', 'west', 'north'];
 
 class Pair {
@@ -18,7 +18,7 @@ class Pair {
   readonly model = new FleetModel(MACHINES_MAX);
   readonly outcomes = new Map<Outcome, number>();
   readonly touched = new Set<number>();
-  /** Held, so that a cluster's orders can be looked at when its last machine has left. */
+  /** Held, so that a cluster's orders can be read after its last machine has left. */
   readonly clusterRefs = CLUSTERS.map((cluster) => this.inventory.tables.clusters.intern(cluster));
   nowMs = 1_000;
 
@@ -81,7 +81,7 @@ class Pair {
     }
   }
 
-  /** Both accept, or both refuse for the same reason; gives what the inventory returned. */
+  /** Both accept, or both refuse for the same reason; returns the result of the inventory. */
   expectSame(real: () => unknown, naive: () => Outcome): unknown {
     const expected = naive();
     this.outcomes.set(expected, (this.outcomes.get(expected) ?? 0) + 1);
@@ -179,7 +179,7 @@ class Pair {
     return slots.map((slot) => this.inventory.idOf(slot)).sort();
   }
 
-  /** When every machine is gone, no table holds anything. */
+  /** When every machine is removed, no table holds an entry. */
   expectEmptyAfterRemoval(): void {
     const { inventory, model, vectors } = this;
     for (const ref of this.clusterRefs) inventory.tables.clusters.release(ref);
@@ -219,7 +219,7 @@ describe('the inventory', () => {
       { numRuns: 120 },
     );
     for (const outcome of ['ok', 'same', 'duplicate_id', 'inventory_full', 'invalid_machine']) {
-      expect([outcome, outcomes.get(outcome)! > 0]).toEqual([outcome, true]); // seeds are fresh: only never is wrong
+      expect([outcome, outcomes.get(outcome)! > 0]).toEqual([outcome, true]); // another seed gives other counts, but never zero
     }
     expect(outcomes.get('illegal_transition')).toBeGreaterThan(0);
     expect(outcomes.get('intent_refused')).toBeGreaterThan(0);

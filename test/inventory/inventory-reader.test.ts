@@ -1,4 +1,4 @@
-/** The reader in one thread with its writer: what it says must be what the inventory holds. */
+/** The reader in the same thread as its writer: both must agree. */
 import { describe, expect, it } from 'vitest';
 import { InventoryReader } from '../../src/inventory/inventory-reader.ts';
 import { inventory, machine } from './machines.ts';
@@ -18,7 +18,7 @@ describe('a reader of the shared columns', () => {
     expect(found).toEqual([slots[1]]);
   });
 
-  it('gives a generation by which the writer knows whether a slot is still the same machine', () => {
+  it('returns a generation with which the writer checks that a slot has the same machine', () => {
     const fleet = inventory();
     const reader = InventoryReader.attach(fleet.share());
     const slot = fleet.insert(machine({ id: 'm-1' }), 0, 1);

@@ -22,7 +22,7 @@ function codeOf(action: () => unknown): string {
   return 'ok';
 }
 
-/** All that a refused write must leave as it was. */
+/** Everything that a refused write must not change. */
 function everything(fleet: Inventory) {
   const slots = [...fleet.slotsById];
   const { tables } = fleet;
@@ -38,7 +38,7 @@ function everything(fleet: Inventory) {
 
 describe('M1, M2: states', () => {
   for (const state of ALL_STATES) {
-    it(`M1: a machine can be first seen ${STATE_NAMES[state]}`, () => {
+    it(`M1: a machine can be ${STATE_NAMES[state]} when it is first seen`, () => {
       const fleet = inventory();
       const seen = inState(state);
       const slot = fleet.insert(seen, 0, 5);
@@ -48,7 +48,7 @@ describe('M1, M2: states', () => {
   }
 
   for (const from of ALL_STATES) {
-    it(`M2: from ${STATE_NAMES[from]} only the legal moves are made, by move and by apply, unless forced`, () => {
+    it(`M2: from ${STATE_NAMES[from]} move and apply make only the legal moves, unless forced`, () => {
       for (const to of ALL_STATES) {
         const target = inState(to);
         const { host, cluster, lastError } = target;
@@ -73,7 +73,7 @@ describe('M1, M2: states', () => {
     });
   }
 
-  it('M2: the same state again is no transition, and the same facts are no change at all', () => {
+  it('M2: the same state is not a transition, and the same facts are not a change', () => {
     const fleet = inventory();
     const slot = fleet.insert(machine(), 0, 1);
     const before = everything(fleet);
@@ -105,7 +105,7 @@ describe('M3: a record that breaks an invariant is refused and changes nothing',
     ['Failed without an error', { state: S.Failed }],
     ['an assignment without a cluster', { state: S.Configuring, assignment: ASSIGNMENT }],
     [
-      'a priority that is no integer',
+      'a priority that is not an integer',
       { state: S.Configured, cluster: 'c', assignment: { ...ASSIGNMENT, priority: 1.5 } },
     ],
     [
@@ -134,14 +134,14 @@ describe('M3: a record that breaks an invariant is refused and changes nothing',
     expect(codeOf(() => inventory().insert(machine({ id: '' }), 0, 1))).toBe('invalid_machine');
   });
 
-  it('M3: a move that lacks what the state needs, which only the provider can bring', () => {
+  it('M3: a move to a state that needs facts which only the provider has', () => {
     const fleet = inventory();
     const creating = fleet.insert(inState(S.Creating), 0, 1);
     expect(codeOf(() => fleet.move(creating, S.Idle, 2))).toBe('invalid_machine');
     expect(fleet.apply(creating, { state: S.Idle, host: { provider: 'aws', ref: 'i' } }, 2)).toBe(true);
   });
 
-  it('M3: a Creating machine carries locally what it is created for, and a record without cluster leaves it', () => {
+  it('M3: a Creating machine keeps its local assignment when a record shows no cluster', () => {
     const fleet = inventory();
     const slot = fleet.insert(inState(S.Speculative), 0, 1);
     fleet.setIntent(slot, Intent.Provision, 'east', ASSIGNMENT);
@@ -154,7 +154,7 @@ describe('M3: a record that breaks an invariant is refused and changes nothing',
 });
 
 describe('M4, M5: identity and assignment', () => {
-  it('M4: an id is one machine for life, until it is removed', () => {
+  it('M4: an id belongs to one machine until the machine is removed', () => {
     const fleet = inventory();
     const slot = fleet.insert(machine(), 0, 1);
     const before = everything(fleet);
@@ -177,7 +177,7 @@ describe('M4, M5: identity and assignment', () => {
     ['a vanished machine', (fleet, slot) => fleet.move(slot, S.Speculative, 9, true), S.Configured],
     ['a deletion', (fleet, slot) => fleet.move(slot, S.Deleting, 9, true), S.Draining],
     [
-      'a machine created anew',
+      'a machine that is created again',
       (fleet, slot) => fleet.apply(slot, inState(S.Creating), 9, { force: true }),
       S.Configured,
     ],
@@ -188,7 +188,7 @@ describe('M4, M5: identity and assignment', () => {
     ],
   ];
   for (const [what, unbind, from] of unbinding) {
-    it(`M5: binding and assignment go together with ${what}`, () => {
+    it(`M5: binding and assignment end together with ${what}`, () => {
       const fleet = inventory();
       const slot = fleet.insert(inState(from), 0, 1);
       unbind(fleet, slot);
@@ -221,7 +221,7 @@ describe('M4, M5: identity and assignment', () => {
     expect(fleet.get(slot)).toMatchObject({ cluster: '', assignment: null, lastError: '' });
   });
 
-  it('X7: the host goes when a machine is only an offer again', () => {
+  it('X7: clears the host when a machine becomes Speculative', () => {
     const fleet = inventory();
     const slot = fleet.insert(inState(S.Deleting), 0, 1);
     fleet.move(slot, S.Speculative, 2);
@@ -229,7 +229,7 @@ describe('M4, M5: identity and assignment', () => {
     expect(fleet.tables.hosts.bytesUsed).toBe(0);
   });
 
-  it('X1: what a provider says of a machine counts though the action that bound it has not settled yet', () => {
+  it('X1: applies a provider’s observation although the action that bound the machine has not settled', () => {
     const fleet = inventory();
     const slot = fleet.insert(inState(S.Idle), 0, 1);
     fleet.setIntent(slot, Intent.Bootstrap, 'east', ASSIGNMENT);

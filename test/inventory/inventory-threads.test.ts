@@ -1,4 +1,4 @@
-/** A real worker thread reads rows while this thread writes them: nothing torn, stale or used again may pass as valid. */
+/** A worker thread reads rows while this thread writes them: no torn, stale or reused row may pass as valid. */
 import { existsSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
@@ -72,7 +72,7 @@ import(workerData.reader).then(({ InventoryReader, SharedRow }) => {
     const slot = pass % reader.slotLimit;
     if (reader.read(slot, row)) {
       const id = reader.idOf(slot);
-      // The id is the row's if the row did not change until the id was read.
+      // The id belongs to the row if the row did not change before the id was read.
       if (reader.isUnchanged(row) && id !== '') {
         counts.scanned++;
         examine(Number(id.slice(2)));
@@ -103,7 +103,7 @@ describe('a worker that reads rows while the main thread writes', () => {
       const random = new Random(11);
       const started = performance.now();
       let writes = 0;
-      // Enough for thousands of reads even where the two threads share one core with others; never longer than 5 s.
+      // Enough for thousands of reads even if the two threads share one core with others; at most 5 s.
       for (; writes < 400_000 && performance.now() - started < 5_000; writes++) {
         const idNumber = random.below(ID_COUNT);
         const slot = fleet.find(`m-${idNumber}`);
@@ -124,7 +124,7 @@ describe('a worker that reads rows while the main thread writes', () => {
       expect(counts.valid).toBeGreaterThan(1_000);
       expect(counts.scanned).toBeGreaterThan(100);
       expect(counts.absent).toBeGreaterThan(10);
-      expect(counts.changed).toBeGreaterThan(0); // the two did get in each other's way
+      expect(counts.changed).toBeGreaterThan(0); // reads and writes did overlap
     } finally {
       await worker.terminate();
     }

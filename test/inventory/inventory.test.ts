@@ -9,7 +9,7 @@ import { MachineState as S } from '../../src/machine/state.ts';
 import { ASSIGNMENT, inState, inventory, machine } from './machines.ts';
 
 describe('slots', () => {
-  it('are refused when all are in use, and used again when one is free', () => {
+  it('are refused when all are in use, and reused when one is free', () => {
     const fleet = inventory({ machinesMax: 2 });
     const first = fleet.insert(machine({ id: 'a' }), 0, 1);
     fleet.insert(machine({ id: 'b' }), 0, 1);
@@ -20,7 +20,7 @@ describe('slots', () => {
     expect([...fleet.slotsById].map((slot) => fleet.idOf(slot))).toEqual(['b', 'c']);
   });
 
-  it('tell a stale pair of slot and generation, but not a mere change, by the generation', () => {
+  it('have a generation that shows another machine in the slot, but not a change of the same machine', () => {
     const fleet = inventory({ machinesMax: 1 });
     const slot = fleet.insert(machine({ id: 'a' }), 0, 1);
     const generation = fleet.generationOf(slot);
@@ -53,7 +53,7 @@ describe('slots', () => {
     });
   }
 
-  it('run out of bytes with an error and without a trace', () => {
+  it('refuse a machine when bytes run out, and change nothing', () => {
     for (const parts of [{ id: 'x'.repeat(9_000) }, { host: { provider: 'aws', ref: 'y'.repeat(9_000) } }]) {
       const fleet = inventory();
       expect(() => fleet.insert(machine(parts), 0, 1)).toThrow(InventoryFullError);
@@ -73,7 +73,7 @@ describe('slots', () => {
 });
 
 describe('rows of numbers', () => {
-  it('insert and change machines without an object, taking references of their own', () => {
+  it('insert and change machines without an object, and the inventory takes its own references', () => {
     const fleet = inventory();
     const { tables, shapes } = fleet;
     const row = new MachineRow();
@@ -105,7 +105,7 @@ describe('rows of numbers', () => {
     expect([shapes.count, tables.clusters.count, tables.fingerprints.count]).toEqual([0, 0, 0]);
   });
 
-  it('keep own labels out of shapes and give them back with the others', () => {
+  it('keep own labels out of shapes and return them with the others', () => {
     const fleet = inventory();
     const labels = { rack: 'r1', 'kubernetes.io/hostname': 'ip-10-0-0-1' };
     const slot = fleet.insert(machine({ labels }), 0, 1);
@@ -123,7 +123,7 @@ describe('rows of numbers', () => {
 });
 
 describe('X1: intents', () => {
-  it('X1: Bootstrap and Provision assignment cluster and assignment at once, and unstamp if they lead to nothing', () => {
+  it('X1: Bootstrap and Provision write cluster and assignment at once, and clear them if they settle without a bind', () => {
     for (const [intent, state] of [
       [Intent.Bootstrap, S.Idle],
       [Intent.Provision, S.Speculative],
@@ -134,7 +134,7 @@ describe('X1: intents', () => {
       const cluster = fleet.tables.clusters.find('east');
       expect(fleet.get(slot)).toMatchObject({ state, cluster: 'east', assignment: ASSIGNMENT });
       expect(fleet.indexes.countOfCluster(cluster, state)).toBe(1);
-      fleet.apply(slot, { ...inState(state), pricePerHourUsd: 9 }, 2); // a record of the same state changes facts only
+      fleet.apply(slot, { ...inState(state), pricePerHourUsd: 9 }, 2); // a record of the same state changes only facts
       expect(fleet.get(slot)).toMatchObject({ cluster: 'east', assignment: ASSIGNMENT, pricePerHourUsd: 9 });
       fleet.clearIntent(slot);
       expect(fleet.get(slot)).toMatchObject({ cluster: '', assignment: null });
@@ -167,7 +167,7 @@ describe('X1: intents', () => {
     ['Preempt', Intent.Preempt, S.Configured],
     ['Delete', Intent.Delete, S.Idle],
   ] as const) {
-    it(`X2: ${name} is only enqueued for a machine in the state that it needs`, () => {
+    it(`X2: enqueues ${name} only for a machine in the state that it needs`, () => {
       for (const state of Object.values(S)) {
         const fleet = inventory();
         const slot = fleet.insert(inState(state), 0, 1);
@@ -196,8 +196,8 @@ describe('X1: intents', () => {
   });
 });
 
-describe('what changed', () => {
-  it('is told once per slot, in order, in as many portions as asked for', () => {
+describe('the change log', () => {
+  it('returns each slot once, in order, in portions of any size', () => {
     const fleet = inventory({ machinesMax: 2_000 });
     for (let index = 1; index <= 1_500; index++) fleet.insert(machine({ id: `m-${index}` }), 0, 1);
     const out = new Uint32Array(1_000);
@@ -214,7 +214,7 @@ describe('what changed', () => {
     expect([fleet.changes.take(out), out[0]]).toEqual([1, 3]);
   });
 
-  it('shows a slot that was removed and used again once, with the new machine in it', () => {
+  it('returns a slot that was removed and reused once, with the new machine in it', () => {
     const fleet = inventory({ machinesMax: 1 });
     const out = new Uint32Array(4);
     const slot = fleet.insert(machine({ id: 'old' }), 0, 1);
@@ -253,7 +253,7 @@ describe('snapshots', () => {
     expect(fleet.count).toBe(0);
   });
 
-  it('copied, do not change with the fleet', () => {
+  it('do not change with the fleet when copied', () => {
     const fleet = inventory();
     const slot = fleet.insert(machine(), 0, 1);
     const copy = structuredClone(fleet.snapshotCopy());

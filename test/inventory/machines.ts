@@ -1,4 +1,4 @@
-/** A machine for tests: an Idle one, except where the test says otherwise. */
+/** A machine for tests: Idle, unless the test overrides it. */
 import { DimensionTable } from '../../src/base/dimensions.ts';
 import { VectorTable } from '../../src/base/vectors.ts';
 import { Inventory, type InventoryOptions } from '../../src/inventory/inventory.ts';
@@ -37,7 +37,7 @@ export function inventory(options: Partial<InventoryOptions> = {}): Inventory {
   return new Inventory({ vectors, machinesMax: 64, guards: true, ...options });
 }
 
-/** What a valid record has in each state, so that only what is being tested can be wrong. */
+/** The parts of a valid record in each state, so that only the part under test can be wrong. */
 export function inState(state: Machine['state'], parts: Partial<Machine> = {}): Machine {
   const hasHost = state !== S.Speculative && state !== S.Creating;
   const isBound = state === S.Configuring || state === S.Configured || state === S.Draining;

@@ -20,7 +20,7 @@ function keyedLists(slotsMax: number) {
 }
 
 describe('ordered lists', () => {
-  it('keep what is added in order, through splits, merges and growth', () => {
+  it('keep slots in order through splits, merges and growth', () => {
     const random = new Random(7);
     const slotsMax = 6_000;
     const { keys, compare, lists } = keyedLists(slotsMax);
@@ -32,7 +32,7 @@ describe('ordered lists', () => {
     ]);
     let mostHeld = 0;
     for (let step = 0; step < 60_000; step++) {
-      // Grows to thousands, then shrinks to dozens, twice: every way a chunk can begin and end.
+      // Grows to thousands, then shrinks to dozens, twice: chunks begin and end in every way.
       const growing = Math.floor(step / 15_000) % 2 === 0;
       const slot = random.between(1, slotsMax);
       const held = lists.listOf(slot);
@@ -58,7 +58,7 @@ describe('ordered lists', () => {
     expect(members.get(long)!.size).toBeLessThan(1_000);
   });
 
-  it('take sorted input by appending, also behind a full chunk', () => {
+  it('append sorted input, also behind a full chunk', () => {
     const { keys, lists } = keyedLists(3_000);
     const list = lists.create();
     const sorted = Array.from({ length: 3_000 }, (_, index) => index + 1);
@@ -72,7 +72,7 @@ describe('ordered lists', () => {
     expect([...out]).toEqual(sorted.slice(0, 700));
   });
 
-  it('agree with sorted arrays, whatever lists are created, dropped and changed', () => {
+  it('agree with sorted arrays after any history of lists created, changed and dropped', () => {
     let drops = 0;
     const stepArb = fc.tuple(
       fc.constantFrom('add', 'add', 'add', 'remove', 'create', 'drop'),
@@ -119,7 +119,7 @@ describe('ordered lists', () => {
 });
 
 describe('sorting slots', () => {
-  it('orders any number of slots as the comparator says', () => {
+  it('orders any number of slots by the comparator', () => {
     fc.assert(
       fc.property(fc.uint32Array({ maxLength: 300, max: 50, size: 'max' }), (values) => {
         const slots = Uint32Array.from(values, (_, index) => index);

@@ -11,7 +11,7 @@ function shapeTable(shapesMax = 64): ShapeTable {
 }
 
 describe('shapes', () => {
-  it('are one for machines that differ only in the order of labels and resources, or in zero amounts', () => {
+  it('are shared by machines that differ only in the order of labels and resources, or in zero amounts', () => {
     const shapes = shapeTable();
     const first = shapes.intern('m5', 'z1', 3, { rack: 'r1', tier: 'web' }, { cpu: 4000, memory: 8 });
     expect(shapes.intern('m5', 'z1', 3, { tier: 'web', rack: 'r1' }, { memory: 8, gpu: 0, cpu: 4000 })).toBe(
@@ -27,7 +27,7 @@ describe('shapes', () => {
     ['capacity type', ['m5', 'z1', 4, { rack: 'r1' }, { cpu: 4000 }]],
     ['label value', ['m5', 'z1', 3, { rack: 'r2' }, { cpu: 4000 }]],
     ['label key', ['m5', 'z1', 3, { rock: 'r1' }, { cpu: 4000 }]],
-    ['where key ends and value begins', ['m5', 'z1', 3, { rackr: '1' }, { cpu: 4000 }]],
+    ['the boundary between key and value', ['m5', 'z1', 3, { rackr: '1' }, { cpu: 4000 }]],
     ['amount', ['m5', 'z1', 3, { rack: 'r1' }, { cpu: 4001 }]],
     ['resource', ['m5', 'z1', 3, { rack: 'r1' }, { cpus: 4000 }]],
   ];
@@ -39,14 +39,14 @@ describe('shapes', () => {
     });
   }
 
-  it('do not see labels that are unique per machine', () => {
+  it('do not include labels that are unique per machine', () => {
     const shapes = shapeTable();
     const first = shapes.intern('m5', 'z1', 3, { 'kubernetes.io/hostname': 'a' }, {});
     expect(shapes.intern('m5', 'z1', 3, { 'kubernetes.io/hostname': 'b' }, {})).toBe(first);
     expect([...shapes.get(first).labels]).toEqual([]);
   });
 
-  it('say what they are, also under labels that are names of object properties', () => {
+  it('return their facts, also for labels named like object properties', () => {
     const shapes = shapeTable();
     const labels = JSON.parse('{"__proto__":"x","constructor":"y","é":"漢"}') as Record<string, string>;
     const ref = shapes.intern('m5', 'z1', 4, labels, JSON.parse('{"__proto__":7,"cpu":4000}'));
@@ -59,7 +59,7 @@ describe('shapes', () => {
     ]);
   });
 
-  it('give back ref, strings and vector with the last reference, and tell by their version', () => {
+  it('free ref, strings and vector with the last reference, and change their version', () => {
     const shapes = shapeTable();
     const before = shapes.version;
     const ref = shapes.intern('m5', 'z1', 3, {}, { cpu: 1 });
@@ -77,7 +77,7 @@ describe('shapes', () => {
     expect(shapes.intern('p4', 'z1', 3, {}, {})).toBe(ref);
   });
 
-  it('are refused when there are too many, and nothing is left of the refused one', () => {
+  it('are refused when there are too many, and the refused one keeps no references', () => {
     const shapes = shapeTable(1);
     shapes.intern('m5', 'z1', 3, {}, { cpu: 1 });
     expect(() => shapes.intern('p4', 'z9', 3, {}, { gpu: 1 })).toThrow(StringTableFullError);
@@ -101,14 +101,14 @@ describe('shapes', () => {
     builder.amount(text('memory'), 0, 6, 8);
     builder.zone(text('..z1'), 2, 4);
     put('rack', 'r1');
-    put('tier', 'web'); // of two entries with one key the later counts
+    put('tier', 'web'); // of two entries with the same key the later one counts
     builder.amount(text('cpu'), 0, 3, 4000);
     builder.finish();
     expect(keys.findBytes(builder.bytes, 0, builder.length)).toBe(ref);
     expect(builder.ownLength).toBeGreaterThan(0);
   });
 
-  it('have equal keys exactly if they are equal, whatever they are made of', () => {
+  it('have equal keys exactly if they are equal', () => {
     let equalPairs = 0;
     const word = fc.constantFrom('', 'a', 'ab');
     const part = fc.tuple(
@@ -166,10 +166,10 @@ describe('V4: attribute look-up', () => {
     ['the zone wins over its label', full, ZONE_KEY, 'z1'],
     ['without an instance type the label counts', bare, INSTANCE_TYPE_KEY, 'label-type'],
     ['without a zone the label counts', bare, ZONE_KEY, 'label-zone'],
-    ['without either there is none', empty, INSTANCE_TYPE_KEY, undefined],
+    ['without type and label the attribute is missing', empty, INSTANCE_TYPE_KEY, undefined],
     ['every other key is a label', full, 'rack', 'r1'],
-    ['a label without a value is there', full, 'tier', ''],
-    ['a label that is not there is not there', full, 'row', undefined],
+    ['a label with an empty value exists', full, 'tier', ''],
+    ['a label that the shape lacks is missing', full, 'row', undefined],
   ] as const) {
     it(`V4: ${what}`, () => {
       expect(attributeOf(shape, key)).toBe(value);

@@ -6,7 +6,7 @@ import { ALL_STATES } from '../../src/machine/state.ts';
 const SLOTS = 60;
 const LISTS = 3;
 
-/** A slot goes to a list (0 = none) and a state; every so often some list is read in between. */
+/** A slot moves to a list (0 = none) and a state; now and then a list is read in between. */
 const stepArb = fc.record({
   slot: fc.integer({ min: 1, max: SLOTS }),
   list: fc.integer({ min: 0, max: LISTS }),
@@ -23,7 +23,7 @@ class Fleet {
   put(slot: number, list: number, state: number, isKeyFirst: boolean): void {
     const { lists, keys, states } = this;
     const [listBefore, stateBefore] = [keys[slot]!, states[slot]!];
-    // Rows are written before their indexes when they are inserted, and after them in every other write.
+    // An insert writes the row before its indexes, every other write after them.
     if (isKeyFirst) keys[slot] = list;
     if (listBefore === list && list !== 0) {
       if (stateBefore === state) lists.touch(list);
@@ -54,7 +54,7 @@ class Fleet {
 }
 
 describe('lists of slots', () => {
-  it('hold each slot once, in the group of its state, whatever comes, goes and changes between two readings', () => {
+  it('hold each slot once, in the group of its state, whatever changes between two reads', () => {
     let reads = 0;
     fc.assert(
       fc.property(fc.array(stepArb, { maxLength: 400, size: 'max' }), (steps) => {
@@ -71,7 +71,7 @@ describe('lists of slots', () => {
     expect(reads).toBeGreaterThan(100);
   });
 
-  it('gives back the block of a list that becomes empty', () => {
+  it('free the block of a list that becomes empty', () => {
     const fleet = new Fleet();
     fleet.put(1, 1, 3, true);
     const { bytesTouched } = fleet.lists;
@@ -83,7 +83,7 @@ describe('lists of slots', () => {
     expect(fleet.slotsOf(1, 3)).toEqual([1]);
   });
 
-  it('does not grow while slots leave and come back and nobody reads', () => {
+  it('do not grow while slots leave and come back without a read', () => {
     const fleet = new Fleet();
     for (let slot = 1; slot <= 40; slot++) fleet.put(slot, 1, 5, true);
     for (let round = 0; round < 100; round++) fleet.put(1 + (round % 40), round % 2, 5, false);
@@ -97,7 +97,7 @@ describe('lists of slots', () => {
     fleet.expectRight(1);
   });
 
-  it('says of each state once that something changed', () => {
+  it('report a change once for each state', () => {
     const fleet = new Fleet();
     fleet.put(1, 1, 3, true);
     expect([fleet.lists.takeStale(1, 3), fleet.lists.takeStale(1, 3)]).toEqual([true, false]);

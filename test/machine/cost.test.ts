@@ -66,7 +66,7 @@ describe('penalty buckets', () => {
   });
 
   for (const value of [-1, 28, 0.5, Number.NaN]) {
-    it(`V2: ${value} is no penalty bucket`, () => {
+    it(`V2: ${value} is not a penalty bucket`, () => {
       expect(isPenaltyBucket(value)).toBe(false);
     });
   }

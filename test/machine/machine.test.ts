@@ -19,7 +19,7 @@ const NO_HOST = { hasHost: false };
 const CLUSTER = { hasCluster: true };
 const NO_CLUSTER = { hasCluster: false };
 
-describe('M3: what must hold of a machine in each state', () => {
+describe('M3: the host and the cluster that a machine must or must not have in each state', () => {
   for (const [state, parts, isValid] of [
     ['Speculative', { ...NO_HOST, ...NO_CLUSTER }, true],
     ['Speculative', { ...HOST, ...NO_CLUSTER }, false],
@@ -81,10 +81,10 @@ describe('M3: what must hold of a machine in each state', () => {
     expect(findInvalid('', facts(S.Configured))?.reason).toBe('structural');
   });
 
-  it('tells what was wrong with which machine, and what happens next', () => {
+  it('errors name the machine, the fault and what the shard did', () => {
     const invalid = findInvalid('m-7', facts(S.Configured, NO_CLUSTER))!;
     expect([invalid.code, invalid.next]).toEqual(['invalid_machine', 'reject-input']);
-    expect(invalid.message).toMatch(/"m-7".*Configured without a cluster.*last good one stays/);
+    expect(invalid.message).toMatch(/"m-7".*Configured without a cluster.*keeps the last good one/);
     const illegal = new IllegalTransitionError('m-7', S.Idle, S.Configured);
     expect([illegal.code, illegal.next]).toEqual(['illegal_transition', 'reject-input']);
     expect(illegal.message).toMatch(/"m-7".*from Idle to Configured/);

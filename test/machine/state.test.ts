@@ -41,13 +41,13 @@ describe('machine states', () => {
   });
 
   for (const value of [0, 9, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-    it(`M1: ${value} is no state`, () => {
+    it(`M1: ${value} is not a state`, () => {
       expect(isMachineState(value)).toBe(false);
     });
   }
 
   for (const [from, targets] of LEGAL) {
-    it(`M2: from ${from} a machine goes to ${targets.join(', ') || 'no other state'}, and nowhere else`, () => {
+    it(`M2: from ${from} a machine moves only to ${targets.join(', ') || 'no other state'}`, () => {
       const reached = ALL_STATES.filter((to) => canMove(S[from], to)).map((to) => STATE_NAMES[to]);
       expect(reached.sort()).toEqual([...targets].sort());
     });

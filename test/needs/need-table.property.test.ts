@@ -17,31 +17,37 @@ import {
   row,
 } from './support.ts';
 
-/** The rules over plain objects, as slowly as they are written. */
+/** The rules over plain objects, slow and simple. */
 class Model {
   readonly clusters = new Map<
     string,
-    { needs: ReadNeed[]; rows: number; held: number; reported: boolean; rejected: number }
+    { needs: ReadNeed[]; rows: number; quarantined: number; reported: boolean; rejected: number }
   >();
   dirty = new Set<string>();
 
   accept(id: string, rows: readonly RollupRow[], nowMs: number, bound: number): string {
-    const cluster = this.clusters.get(id) ?? { needs: [], rows: 0, held: 0, reported: false, rejected: 0 };
+    const cluster = this.clusters.get(id) ?? {
+      needs: [],
+      rows: 0,
+      quarantined: 0,
+      reported: false,
+      rejected: 0,
+    };
     this.clusters.set(id, cluster);
     if (rows.some(isBad)) {
       cluster.rejected++;
-      cluster.held = 0;
+      cluster.quarantined = 0;
       return 'rejected';
     }
     const drops = cluster.rows >= 10 && rows.length * 10 < cluster.rows;
     const silent = !cluster.reported && rows.length === 0 && bound >= 10;
-    if ((drops || silent) && cluster.held < 2) {
-      cluster.held++;
-      return 'held';
+    if ((drops || silent) && cluster.quarantined < 2) {
+      cluster.quarantined++;
+      return 'quarantined';
     }
     const needs = merged(rows, cluster.needs, nowMs);
     const isNews = !cluster.reported || JSON.stringify(needs) !== JSON.stringify(cluster.needs);
-    Object.assign(cluster, { needs, rows: rows.length, held: 0, reported: true });
+    Object.assign(cluster, { needs, rows: rows.length, quarantined: 0, reported: true });
     if (isNews) this.dirty.add(id);
     return isNews ? 'applied' : 'unchanged';
   }
@@ -124,13 +130,13 @@ const rows = fc.record({
 const step = fc.record({
   cluster: fc.constantFrom('east', 'west', 'north'),
   kind: fc.constantFrom(
-    'fresh' as const,
+    'new' as const,
     'repeat' as const,
     'edit' as const,
     'edit' as const,
     'empty' as const,
   ),
-  fresh: fc.array(rows, { maxLength: 24, size: 'max' }),
+  newRows: fc.array(rows, { maxLength: 24, size: 'max' }),
   edits: fc.array(rows, { maxLength: 3 }),
   removed: fc.nat(5),
   seed: fc.nat(1_000_000),
@@ -140,7 +146,7 @@ const step = fc.record({
 });
 
 describe('the need table against plain objects', () => {
-  it('N1 N3 N4 N6 N7: agrees on outcomes, needs, order, arrivals, dirt and counts over any history, and ends empty', () => {
+  it('N1 N3 N4 N6 N7: agrees on outcomes, needs, order, arrivals, dirty clusters and counts over any history, and ends empty', () => {
     const seen: Record<string, number> = {};
     let decodes = 0;
     let sent = 0;
@@ -182,12 +188,12 @@ describe('the need table against plain objects', () => {
       }),
       { numRuns: 80 },
     );
-    for (const outcome of ['applied', 'unchanged', 'held', 'rejected'])
+    for (const outcome of ['applied', 'unchanged', 'quarantined', 'rejected'])
       expect(seen[outcome] ?? 0, outcome).toBeGreaterThan(20);
     expect(sent - decodes).toBeGreaterThan(300);
   });
 
-  it('N4: merging does not depend on the order of rows, or of anything inside them', () => {
+  it('N4: merging does not depend on the order of rows, or of the lists and maps inside them', () => {
     fc.assert(
       fc.property(fc.array(rows, { maxLength: 20, size: 'max' }), fc.nat(1_000_000), (list, seed) => {
         const good = list.filter((one) => !isBad(one));
@@ -202,7 +208,7 @@ describe('the need table against plain objects', () => {
     );
   });
 
-  it('never gives a row to two slices, and uses what was given back', () => {
+  it('never gives a row to two slices, and reuses freed rows', () => {
     const sizes = fc.array(fc.record({ owner: fc.nat(9), count: fc.nat(100) }), {
       minLength: 20,
       maxLength: 120,
@@ -237,15 +243,15 @@ describe('the need table against plain objects', () => {
 
 function expectSame(world: Demand, model: Model): void {
   let needCount = 0;
-  for (const [id, { needs, held, reported, rejected }] of model.clusters) {
+  for (const [id, { needs, quarantined, reported, rejected }] of model.clusters) {
     const ref = world.clusters.find(id);
     needCount += needs.length;
     expect(needsOf(world, id)).toEqual(needs);
     expect([
-      world.table.heldRollups(ref),
+      world.table.quarantinedRollups(ref),
       world.table.hasReported(ref),
       world.table.rejectedRollups(ref),
-    ]).toEqual([held, reported, rejected]);
+    ]).toEqual([quarantined, reported, rejected]);
   }
   expect(world.table.count).toBe(needCount);
   const reported = [...model.clusters].filter(([, cluster]) => cluster.reported).map(([id]) => id);
@@ -255,21 +261,21 @@ function expectSame(world: Demand, model: Model): void {
 }
 
 interface Step {
-  readonly kind: 'fresh' | 'repeat' | 'edit' | 'empty';
-  readonly fresh: readonly RollupRow[];
+  readonly kind: 'new' | 'repeat' | 'edit' | 'empty';
+  readonly newRows: readonly RollupRow[];
   readonly edits: readonly RollupRow[];
   readonly removed: number;
   readonly seed: number;
 }
 
-function nextRows({ kind, fresh, edits, removed, seed }: Step, last: readonly RollupRow[]): RollupRow[] {
+function nextRows({ kind, newRows, edits, removed, seed }: Step, last: readonly RollupRow[]): RollupRow[] {
   if (kind === 'empty') return [];
-  if (kind === 'fresh') return [...fresh];
+  if (kind === 'new') return [...newRows];
   const again = shuffled(last, seed).map(seed % 4 === 0 ? turnedInside : (one) => one);
   return kind === 'repeat' ? again : [...again.slice(removed), ...edits];
 }
 
-/** The same row, every list and map in it the other way round. */
+/** The same row with every list and map reversed. */
 function turnedInside(one: RollupRow): RollupRow {
   const turned = (map: Readonly<Record<string, string>>) => Object.fromEntries(Object.entries(map).reverse());
   return row({

@@ -15,10 +15,11 @@ import {
 
 const groupsOf = (world: Demand, cluster: string) => needsOf(world, cluster).map(({ group }) => group);
 const reported = (world: Demand, cluster: string) => world.table.hasReported(world.clusters.find(cluster));
-const held = (world: Demand, cluster: string) => world.table.heldRollups(world.clusters.find(cluster));
+const quarantined = (world: Demand, cluster: string) =>
+  world.table.quarantinedRollups(world.clusters.find(cluster));
 
 describe('replacing demand', () => {
-  it('N1: a roll-up is the complete demand: what it does not contain is withdrawn', () => {
+  it('N1: a roll-up is the complete demand: a need that it does not contain is withdrawn', () => {
     const world = demand();
     expect(world.table.accept('east', [row({ group: 'a' }), row({ group: 'b' })], 1_000, 0)).toBe('applied');
     expect(world.table.accept('east', [row({ group: 'b' }), row({ group: 'c' })], 2_000, 0)).toBe('applied');
@@ -88,7 +89,7 @@ describe('replacing demand', () => {
     expect(arrivals()).toEqual({ a: 4_000 });
   });
 
-  it('N3: profiles that only print alike merge too, into the same one for every order of rows', () => {
+  it('N3: different profiles with equal fingerprints merge too, into the same one for every order of rows', () => {
     const one = row({ requirements: [isIn('zone', 'a,b')] });
     const two = row({ requirements: [isIn('zone', 'a', 'b')] });
     const merged = [
@@ -106,12 +107,12 @@ describe('replacing demand', () => {
     expect(merged[0]).toEqual(merged[1]);
   });
 
-  it('N4: needs stand by priority desc, arrival asc, fingerprint, then group, bytewise', () => {
+  it('N4: orders needs by priority desc, arrival asc, fingerprint, then group, bytewise', () => {
     const world = demand();
     const early = [row({ group: 'z' }), row({ group: 'late', priority: 5 })];
     world.table.accept('east', early, 1_000, 0);
     const zone = (name: string) => [isIn('zone', name)];
-    const fresh = [
+    const late = [
       row({ group: 'b' }),
       row({ group: 'gpu-2' }),
       row({ group: 'gpu-10' }),
@@ -123,7 +124,7 @@ describe('replacing demand', () => {
       row({ group: 'urgent', priority: 1_000_000 }),
       row({ group: 'debt', priority: -1 }),
     ];
-    world.table.accept('east', [...fresh, ...early], 2_000, 0);
+    world.table.accept('east', [...late, ...early], 2_000, 0);
     // 'reqs=zone…' sorts before 'reqs=|…': a letter is a smaller byte than the bar.
     const expected = [
       'urgent',
@@ -144,8 +145,8 @@ describe('replacing demand', () => {
   });
 });
 
-describe('what is dirty', () => {
-  it('N4: a roll-up that says the same in any order of rows, maps and lists changes nothing', () => {
+describe('dirty clusters', () => {
+  it('N4: the same demand in another order of rows, maps and lists changes nothing', () => {
     const world = demand();
     const rows = [
       row({
@@ -183,7 +184,7 @@ describe('what is dirty', () => {
     ['an interruption bucket', { interruptionBucket: 2 }],
     ['a reclamation bucket', { reclamationBucket: 0 }],
   ] as const satisfies readonly (readonly [string, Partial<RollupRow>])[])
-    it(`N1: ${what} that changed makes its own cluster dirty, and no other`, () => {
+    it(`N1: a change of ${what} makes its own cluster dirty, and no other`, () => {
       const world = demand();
       for (const cluster of ['east', 'west'])
         world.table.accept(cluster, [row(), row({ group: 'g' })], 1_000, 0);
@@ -193,7 +194,7 @@ describe('what is dirty', () => {
       expect(dirtyOf(world)).toEqual([]);
     });
 
-  it('forgets a cluster as if it had never spoken, and its demand with it', () => {
+  it('forgets a cluster and its demand as if it had never reported', () => {
     const world = demand();
     world.table.accept('east', rowsOf(30), 1_000, 0);
     world.table.reject('east');
@@ -217,7 +218,7 @@ describe('what is dirty', () => {
 });
 
 describe('which rows changed', () => {
-  it('says of each row the version in which it came or asked for something else', () => {
+  it('records for each row the version in which it was added or changed', () => {
     const { table, clusters } = demand();
     const three = (cpu: string) => [
       row({ group: 'a' }),
@@ -276,7 +277,7 @@ describe('digests', () => {
     );
   });
 
-  it('adds a kept row to a new one of the same need, and a row that comes twice to itself', () => {
+  it('merges a kept row with a new one of the same need, and a repeated row with itself', () => {
     const world = demand();
     world.table.acceptDigested('east', Uint32Array.of(1, 1), () => row(), 1_000, 0);
     const cpu = () => needsOf(world, 'east').map(({ aggregate, arrivalMs }) => [aggregate.cpu, arrivalMs]);
@@ -291,7 +292,7 @@ describe('digests', () => {
     expect(leftovers(world)).toEqual(NOTHING_LEFT);
   });
 
-  it('learns the digests of rows that say the same in other bytes', () => {
+  it('learns the digests of equal rows with other bytes', () => {
     const world = demand();
     const rows = rowsOf(2);
     world.table.accept('east', rows, 1_000, 0);
@@ -341,12 +342,12 @@ describe('the first-roll-up gate', () => {
 
 describe('quarantine', () => {
   for (const [accepted, then, outcome, because] of [
-    [10, 0, 'held', 'ten rows, then none'],
-    [11, 1, 'held', 'less than a tenth is left'],
+    [10, 0, 'quarantined', 'ten rows, then none'],
+    [11, 1, 'quarantined', 'less than a tenth is left'],
     [10, 1, 'applied', 'just a tenth is left'],
     [9, 0, 'applied', 'nine rows may well end all at once'],
     [100, 10, 'applied', 'just a tenth of a hundred'],
-    [101, 10, 'held', 'less than a tenth of a hundred and one'],
+    [101, 10, 'quarantined', 'less than a tenth of a hundred and one'],
     [100, 200, 'applied', 'growth is never suspicious'],
   ] as const)
     it(`N7: ${then} rows after ${accepted} are ${outcome}: ${because}`, () => {
@@ -354,9 +355,9 @@ describe('quarantine', () => {
       world.table.accept('east', rowsOf(accepted), 1_000, 0);
       dirtyOf(world);
       expect(world.table.accept('east', rowsOf(then), 2_000, 500)).toBe(outcome);
-      expect(world.table.count).toBe(outcome === 'held' ? accepted : then);
-      expect(dirtyOf(world)).toEqual(outcome === 'held' ? [] : ['east']);
-      expect(held(world, 'east')).toBe(outcome === 'held' ? 1 : 0);
+      expect(world.table.count).toBe(outcome === 'quarantined' ? accepted : then);
+      expect(dirtyOf(world)).toEqual(outcome === 'quarantined' ? [] : ['east']);
+      expect(quarantined(world, 'east')).toBe(outcome === 'quarantined' ? 1 : 0);
       expect(reported(world, 'east')).toBe(true);
     });
 
@@ -364,21 +365,21 @@ describe('quarantine', () => {
     const world = demand();
     world.table.accept('east', rowsOf(100), 1_000, 0);
     const outcomes = [3, 0, 5].map((count) => world.table.accept('east', rowsOf(count), 2_000, 0));
-    expect(outcomes).toEqual(['held', 'held', 'applied']);
+    expect(outcomes).toEqual(['quarantined', 'quarantined', 'applied']);
     expect(world.table.count).toBe(5);
-    expect(held(world, 'east')).toBe(0);
+    expect(quarantined(world, 'east')).toBe(0);
     expect(world.table.accept('east', [], 3_000, 0)).toBe('applied');
   });
 
-  it('N7: any other roll-up is applied at once and resets the count, a repetition included', () => {
+  it('N7: any other roll-up, also a repetition, is applied at once and resets the count', () => {
     for (const between of [rowsOf(100), rowsOf(50)]) {
       const world = demand();
       world.table.accept('east', rowsOf(100), 1_000, 0);
       const drop = () => world.table.accept('east', [], 2_000, 0);
-      expect([drop(), drop()]).toEqual(['held', 'held']);
+      expect([drop(), drop()]).toEqual(['quarantined', 'quarantined']);
       world.table.accept('east', between, 3_000, 0);
-      expect(held(world, 'east')).toBe(0);
-      expect([drop(), drop(), drop()]).toEqual(['held', 'held', 'applied']);
+      expect(quarantined(world, 'east')).toBe(0);
+      expect([drop(), drop(), drop()]).toEqual(['quarantined', 'quarantined', 'applied']);
     }
   });
 
@@ -387,60 +388,60 @@ describe('quarantine', () => {
     const twins = Array.from({ length: 20 }, () => row());
     world.table.accept('east', twins, 1_000, 0);
     expect(world.table.count).toBe(1);
-    expect(world.table.accept('east', [row()], 2_000, 0)).toBe('held');
+    expect(world.table.accept('east', [row()], 2_000, 0)).toBe('quarantined');
     expect(world.table.accept('east', twins.slice(0, 2), 3_000, 0)).toBe('applied');
     expect(needsOf(world, 'east')[0]!.aggregate).toEqual({ cpu: 16_000 });
   });
 
-  it('N7: a refused roll-up is counted as refused even if it would be held, and breaks the row', () => {
+  it('N7: a refused roll-up counts as refused even if it would be quarantined, and ends the row of quarantined ones', () => {
     const world = demand();
     world.table.accept('east', rowsOf(100), 1_000, 0);
     const drop = () => world.table.accept('east', [], 2_000, 0);
-    expect([drop(), drop()]).toEqual(['held', 'held']);
+    expect([drop(), drop()]).toEqual(['quarantined', 'quarantined']);
     expect(() => world.table.accept('east', [row({ priority: 0.5 })], 3_000, 0)).toThrow(/priority/);
     expect(world.table.rejectedRollups(world.clusters.find('east'))).toBe(1);
-    expect([drop(), drop(), drop()]).toEqual(['held', 'held', 'applied']);
+    expect([drop(), drop(), drop()]).toEqual(['quarantined', 'quarantined', 'applied']);
   });
 
-  it('N7: the first word after a start, without rows for ten bound machines, is held and opens nothing', () => {
+  it('N7: quarantines an empty first roll-up of a cluster with ten bound machines, and keeps the gate closed', () => {
     const world = demand();
-    expect(world.table.accept('east', [], 1_000, 10)).toBe('held');
-    expect([reported(world, 'east'), held(world, 'east')]).toEqual([false, 1]);
-    expect(world.table.accept('east', [], 2_000, 10)).toBe('held');
+    expect(world.table.accept('east', [], 1_000, 10)).toBe('quarantined');
+    expect([reported(world, 'east'), quarantined(world, 'east')]).toEqual([false, 1]);
+    expect(world.table.accept('east', [], 2_000, 10)).toBe('quarantined');
     expect(reported(world, 'east')).toBe(false);
     expect(world.table.accept('east', [], 3_000, 10)).toBe('applied');
     expect(reported(world, 'east')).toBe(true);
     expect(dirtyOf(world)).toEqual(['east']);
   });
 
-  it('N7: after a start nine machines, or one row, are believed at once', () => {
+  it('N7: applies a first roll-up at once if the cluster has nine machines, or the roll-up has a row', () => {
     const world = demand();
     expect(world.table.accept('nine', [], 1_000, 9)).toBe('applied');
     expect(world.table.accept('rows', [row()], 1_000, 500)).toBe('applied');
     expect(world.table.accept('rows', [], 2_000, 500)).toBe('applied');
   });
 
-  it('N7: once demand was accepted, a held roll-up leaves the gate open', () => {
+  it('N7: once demand was accepted, a quarantined roll-up leaves the gate open', () => {
     const world = demand();
     world.table.accept('east', rowsOf(10), 1_000, 50);
-    expect(world.table.accept('east', [], 2_000, 50)).toBe('held');
+    expect(world.table.accept('east', [], 2_000, 50)).toBe('quarantined');
     expect(reported(world, 'east')).toBe(true);
   });
 
-  it('N7: switched off, every valid roll-up is applied at once', () => {
+  it('N7: with quarantine off, every valid roll-up is applied at once', () => {
     const world = demand({ quarantine: false });
     expect(world.table.accept('east', [], 1_000, 500)).toBe('applied');
     world.table.accept('east', rowsOf(100), 2_000, 500);
     expect(world.table.accept('east', [], 3_000, 500)).toBe('applied');
-    expect(held(world, 'east')).toBe(0);
+    expect(quarantined(world, 'east')).toBe(0);
   });
 
-  it('N7: a held roll-up holds nothing of what it brought', () => {
+  it('N7: a quarantined roll-up keeps no references', () => {
     const world = demand();
     world.table.accept('east', rowsOf(100), 1_000, 0);
     const before = leftovers(world);
     const strange = row({ group: 'strange', aggregate: { cpu: '123' }, requirements: [isIn('zone', 'q')] });
-    expect(world.table.accept('east', [strange], 2_000, 0)).toBe('held');
+    expect(world.table.accept('east', [strange], 2_000, 0)).toBe('quarantined');
     expect(leftovers(world)).toEqual(before);
   });
 });

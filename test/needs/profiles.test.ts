@@ -17,7 +17,7 @@ function parts(over: Partial<ProfileParts> = {}): ProfileParts {
 }
 
 describe('profiles', () => {
-  it('N2: one profile for all orders of its parts, however often and in which spelling it comes', () => {
+  it('N2: one profile for all orders of its parts, however often it is interned', () => {
     const table = new ProfileTable(strings('fingerprints'));
     const inOrder = parts({ requirements: [isIn('arch', 'arm64', 'x86'), isIn('zone', 'a')] });
     const reversed = parts({ requirements: [isIn('zone', 'a'), isIn('arch', 'x86', 'arm64')] });
@@ -28,7 +28,7 @@ describe('profiles', () => {
     expect(table.get(ref).fingerprint).toBe('p=100|ipb=1|rpb=1|reqs=arch:1:arm64,x86;zone:1:a;|spr=');
   });
 
-  it('keeps its own copy: the caller may use its arrays for the next row', () => {
+  it('keeps its own copy, so that the caller may reuse its arrays for the next row', () => {
     const table = new ProfileTable(strings('fingerprints'));
     const values = ['a'];
     const requirements = [isIn('zone', 'x')];
@@ -40,7 +40,7 @@ describe('profiles', () => {
     expect(table.get(ref).requirements).toEqual([isIn('zone', 'a')]);
   });
 
-  it('tells apart what only prints alike, so that no cluster changes what another one matches', () => {
+  it('keeps profiles with equal fingerprints apart, so that no cluster changes what another matches', () => {
     const table = new ProfileTable(strings('fingerprints'));
     const two = table.intern(parts({ requirements: [isIn('zone', 'a', 'b')] }));
     const one = table.intern(parts({ requirements: [isIn('zone', 'a,b')] }));
@@ -71,7 +71,7 @@ describe('profiles', () => {
     expect([table.count, table.requirementSets.count]).toEqual([0, 0]);
   });
 
-  it('A1: what remains without Same is one profile, which lives as long as the one it was asked of', () => {
+  it('A1: the profile without Same requirements is interned once and lives as long as its origin', () => {
     const fingerprints = strings('fingerprints');
     const table = new ProfileTable(fingerprints);
     const gang = table.intern(
@@ -93,7 +93,7 @@ describe('profiles', () => {
     expect([table.count, table.requirementSets.count, fingerprints.count]).toEqual([0, 0, 0]);
   });
 
-  it('refuses a profile whose fingerprint finds no room, and holds nothing of it', () => {
+  it('refuses a profile if the table of fingerprints is full, and keeps no references', () => {
     const fingerprints = strings('fingerprints', 1);
     const table = new ProfileTable(fingerprints);
     const ref = table.intern(parts());
@@ -103,7 +103,7 @@ describe('profiles', () => {
     expect(table.intern(parts({ requirements: [isIn('zone', 'a')] }))).toBe(ref);
   });
 
-  it('is never taken for another one with the same hash', () => {
+  it('distinguishes profiles with the same hash', () => {
     const memo = new ProfileMemo();
     const profileCount = 150_000; // of 2^30 hashes: about ten pairs share one
     const written = (ref: number) => parts({ requirements: [isIn('rack', `rack-${ref}`)] });
@@ -120,7 +120,7 @@ describe('profiles', () => {
     expect(displaced).toBeLessThan(100);
   });
 
-  it('N4: ranks order fingerprints bytewise, whatever came and went before they were read', () => {
+  it('N4: ranks order fingerprints bytewise, whatever was added and dropped before', () => {
     let reused = 0;
     const step = fc.record({
       take: fc.boolean(),

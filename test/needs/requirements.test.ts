@@ -23,7 +23,7 @@ describe('matching', () => {
     [O.In, ['a', 'b'], 'b', true, 'it is listed'],
     [O.In, ['a', 'b'], 'c', false, 'it is not listed'],
     [O.In, ['a'], undefined, false, 'the machine lacks it'],
-    [O.In, [''], undefined, false, 'lacking it is not having an empty value'],
+    [O.In, [''], undefined, false, 'a missing value is not an empty value'],
     [O.In, [''], '', true, 'an empty value is a value'],
     [O.In, [], 'a', false, 'nothing is listed'],
     [O.NotIn, ['a'], 'b', true, 'it is not listed'],
@@ -83,7 +83,7 @@ describe('the normal form', () => {
     expect(fingerprintOf(nothing)).toBe('p=0|ipb=0|rpb=0|reqs=|spr=');
   });
 
-  it('N2: sorts bytewise, so capitals and points come before letters and emoji after everything', () => {
+  it('N2: sorts bytewise: capitals and points come before small letters, emoji come last', () => {
     const keys = ['b', 'B', 'a.b', 'a', 'a/b', '\u{1F600}', '\uFFFD'];
     const sorted = normalRequirements(keys.map((key) => ({ key, operator: O.Exists, values: [] })));
     expect(sorted.map(({ key }) => key)).toEqual(['B', 'a', 'a.b', 'a/b', 'b', '\uFFFD', '\u{1F600}']);
@@ -142,7 +142,7 @@ describe('penalty buckets', () => {
       expect(BUCKET_DOLLARS[bucket]).toBe(dollars);
     });
 
-  it('N5: a bucket and its dollars say the same; unspecified reads back as zero', () => {
+  it('N5: a bucket converts to dollars and back; unspecified becomes zero', () => {
     for (let bucket = 1; bucket <= 27; bucket++)
       expect(bucketOfDollars(BUCKET_DOLLARS[bucket]!)).toBe(bucket);
     expect(bucketOfDollars(BUCKET_DOLLARS[PenaltyBucket.Unspecified]!)).toBe(PenaltyBucket.Zero);

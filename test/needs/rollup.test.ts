@@ -18,9 +18,9 @@ describe('a roll-up with one bad row', () => {
     ['negative operator', { requirements: [{ ...isIn('zone'), operator: -1 }] }, 'requirements[0].operator'],
     ['empty requirement key', { requirements: [isIn('', 'a')] }, 'requirements[0].key'],
     ['unknown mode of spread', { spread: spread({ whenUnsatisfiable: 3 }) }, 'spread[0].when_unsatisfiable'],
-    ['skew that is no int32', { spread: spread({ maxSkew: 2 ** 31 }) }, 'spread[0].max_skew'],
-    ['priority that is no int32', { priority: 2 ** 31 }, 'priority'],
-    ['priority that is no integer', { priority: 0.5 }, 'priority'],
+    ['skew that is not an int32', { spread: spread({ maxSkew: 2 ** 31 }) }, 'spread[0].max_skew'],
+    ['priority that is not an int32', { priority: 2 ** 31 }, 'priority'],
+    ['priority that is not an integer', { priority: 0.5 }, 'priority'],
     ['unparseable quantity', { aggregate: { cpu: '8 cores' } }, 'aggregate_resources["cpu"]'],
     ['empty quantity', { aggregate: { cpu: '' } }, 'aggregate_resources["cpu"]'],
     ['negative quantity', { aggregate: { memory: '-1Gi' } }, 'aggregate_resources["memory"]'],
@@ -30,7 +30,7 @@ describe('a roll-up with one bad row', () => {
     ['65 dimensions', { aggregate: many(65) }, 'aggregate_resources'],
     ['65 dimensions in two maps', { aggregate: many(33), minUnit: many(32, 'example.com/m') }, 'min_unit'],
   ] as const satisfies readonly (readonly [string, Partial<RollupRow>, string])[])
-    it(`V2: is refused whole, naming row and field: ${because}`, () => {
+    it(`V2: is refused as a whole, and the error names row and field: ${because}`, () => {
       const world = demand();
       world.table.accept('east', [row({ group: 'first' })], 1_000, 0);
       const [before] = [needsOf(world, 'east'), dirtyOf(world)];
@@ -47,7 +47,7 @@ describe('a roll-up with one bad row', () => {
 });
 
 describe('roll-ups as a whole', () => {
-  it('V2: counts dimensions over all rows, kept ones included, and zeros not', () => {
+  it('V2: counts dimensions over all rows, kept ones too, but not quantities of zero', () => {
     const world = demand();
     const first = row({ group: 'a', aggregate: many(40) });
     const digests = Uint32Array.of(1, 1);
@@ -65,20 +65,20 @@ describe('roll-ups as a whole', () => {
     expect(world.table.acceptDigested('east', both, decode(small), 2_000, 0)).toBe('applied');
   });
 
-  it('V2: is refused when it brings more new resource names than the shard can still tell apart', () => {
+  it('V2: is refused when it brings more new resource names than the shard has dimensions left', () => {
     const world = demand();
     for (let cluster = 0; cluster < 4; cluster++)
       world.table.accept(`c${cluster}`, [row({ aggregate: many(63, `c${cluster}/`) })], 1_000, 0);
     const refused = refusalOf(() =>
       world.table.accept('late', [row({ aggregate: many(5, 'late/') })], 2_000, 0),
     );
-    expect(refused.message).toMatch(/late\/0.*256 apart and knows 252/);
+    expect(refused.message).toMatch(/late\/0.*at most 256 and knows 252/);
     expect(world.vectors.dimensions.count).toBe(252);
     expect(world.table.accept('late', [row({ aggregate: many(4, 'late/') })], 2_000, 0)).toBe('applied');
     expect(world.table.accept('late', [row({ aggregate: many(9, 'c1/') })], 3_000, 0)).toBe('applied');
   });
 
-  it('V2: is refused when merged rows add up to more than 2^53 − 1 units, and nothing of it stays', () => {
+  it('V2: is refused when merged rows add up to more than 2^53 − 1 units, and keeps no references', () => {
     const world = demand();
     const most = row({ aggregate: { cpu: '9007199254740991m', memory: '1Gi' } });
     expect(world.table.accept('east', [most, row({ aggregate: { memory: '1Gi' } })], 1_000, 0)).toBe(
@@ -94,7 +94,7 @@ describe('roll-ups as a whole', () => {
     expect(leftovers(world)).toEqual(NOTHING_LEFT);
   });
 
-  it('V2: for another cluster is refused; one that names none is its session’s own', () => {
+  it('V2: is refused if it names another cluster; without a name it is for its session’s cluster', () => {
     expect(refusalOf(() => requireOwnCluster('east', 'west')).field).toBe('cluster_id');
     requireOwnCluster('east', 'east');
     requireOwnCluster('east', '');
@@ -117,7 +117,7 @@ describe('roll-ups as a whole', () => {
     expect(needsOf(world, 'east')[0]!.fingerprint).toBe('p=100|ipb=0|rpb=0|reqs=zone:0:;|spr=rack:1:0;');
   });
 
-  it('V2: a table that runs full refuses the roll-up and stays as it was', () => {
+  it('V2: a full table refuses the roll-up and does not change', () => {
     const world = demand({ groupsMax: 3 });
     const rows = ['a', 'b', 'c'].map((group) => row({ group }));
     world.table.accept('east', rows, 1_000, 0);

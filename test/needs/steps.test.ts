@@ -45,7 +45,7 @@ function large(): Demand {
 }
 
 describe('a roll-up that is accepted in steps', () => {
-  it('N1 N4: gives what accepting it at once gives, and shows nothing before the step that changes all', () => {
+  it('N1 N4: has the same result as accepting it at once, and changes demand in a single step', () => {
     const [world, plain] = [large(), large()];
     const first = manyRows(MANY, 1);
     const second = manyRows(MANY + 500, 3);
@@ -71,7 +71,7 @@ describe('a roll-up that is accepted in steps', () => {
     expect(leftovers(world)).toEqual(NOTHING_LEFT);
   });
 
-  it('N1: leaves room for others in between, whose scratch is their own', () => {
+  it('N1: other roll-ups can be accepted between its steps, each with its own scratch', () => {
     const world = large();
     const steps = stepsOf(world, 'east', manyRows(MANY, 5), 1_000);
     let others = 0;
@@ -85,7 +85,7 @@ describe('a roll-up that is accepted in steps', () => {
     expect(others).toBeGreaterThan(50);
   });
 
-  it('N1: begins again when its cluster was replaced or forgotten in between', () => {
+  it('N1: starts over when its cluster was replaced or forgotten between two steps', () => {
     const world = large();
     world.table.accept('east', manyRows(MANY, 1), 1_000, 0);
     for (const [salt, overtake] of [
@@ -104,7 +104,7 @@ describe('a roll-up that is accepted in steps', () => {
     expect(leftovers(world)).toEqual(NOTHING_LEFT);
   });
 
-  it('V2: refuses the whole of it for a bad row at the end, and the last demand stays', () => {
+  it('V2: is refused as a whole for a bad last row, and the last demand stays', () => {
     const world = large();
     world.table.accept('east', rowsOf(12), 1_000, 0);
     dirtyOf(world);
@@ -119,13 +119,13 @@ describe('a roll-up that is accepted in steps', () => {
     expect(world.table.rejectedRollups(world.clusters.find('east'))).toBe(1);
   });
 
-  it('leaves nothing behind when it is given up half-way, wherever that is', () => {
+  it('leaves no references when its caller gives up at any step', () => {
     for (let stop = 1; stop < 200; stop += 11) {
       const world = large();
       world.table.accept('east', rowsOf(3), 1_000, 0);
       const steps = stepsOf(world, 'east', manyRows(MANY, stop), 2_000, 1);
       for (let step = 0; step < stop; step++) steps.next();
-      steps.return('held');
+      steps.return('quarantined');
       expect([3, MANY]).toContain(world.table.count);
       world.table.forget(world.clusters.find('east'));
       expect(leftovers(world)).toEqual(NOTHING_LEFT);

@@ -87,7 +87,7 @@ export function dirtyOf({ table, clusters }: Demand): string[] {
   return refs.map((ref) => clusters.get(ref)).sort();
 }
 
-/** What is still held when nothing should be. */
+/** References that are still held; a test expects none. */
 export function leftovers({ table, fingerprints, groups, vectors }: Demand): Record<string, number> {
   return {
     needs: table.count,

@@ -202,7 +202,7 @@ describe('a shard', () => {
     for (let index = 0; index < 12; index++) {
       inventory.insert(machine(index, { state: S.Configured, cluster: 'restarted' }), 0, 0);
     }
-    expect(needs.accept('restarted', [], 0, 12)).toBe('held');
+    expect(needs.accept('restarted', [], 0, 12)).toBe('quarantined');
     const metrics = new ShardMetrics({ hasProcessMetrics: false });
     onTestFinished(() => metrics.close());
     const counters = shardCounters();

@@ -319,7 +319,7 @@ describe('N6, N7: what a shard does before it knows a cluster', () => {
     await fixture.run(15);
     fixture.world.setDemand(fixture.cluster(), groups.slice(0, 1));
     const cluster = fixture.shard.inventory.tables.clusters.find('c1');
-    expect(fixture.shard.needs.heldRollups(cluster)).toBe(1);
+    expect(fixture.shard.needs.quarantinedRollups(cluster)).toBe(1);
     expect(fixture.events.at(-1)).toMatchObject({ kind: 'rollup_held', clusterId: 'c1' });
     await fixture.run(8);
     expect(fixture.asked('drain')).toHaveLength(0);
@@ -341,6 +341,6 @@ describe('N6, N7: what a shard does before it knows a cluster', () => {
     fixture.shard.setRails({ ...fixture.shard.rails, hasRollupGuard: false });
     fixture.world.setDemand(fixture.cluster(), groups.slice(0, 1));
     expect(fixture.shard.needs.sliceCount(cluster)).toBe(1);
-    expect(fixture.shard.needs.heldRollups(cluster)).toBe(0);
+    expect(fixture.shard.needs.quarantinedRollups(cluster)).toBe(0);
   });
 });

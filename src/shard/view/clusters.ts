@@ -61,7 +61,7 @@ function clusterView(
     hasReported: needs.hasReported(ref),
     needs: needs.sliceCount(ref),
     unmetNeeds: unmet.ofCluster(ref)?.length ?? 0,
-    heldRollups: needs.heldRollups(ref),
+    heldRollups: needs.quarantinedRollups(ref),
     rejectedRollups: needs.rejectedRollups(ref),
     machines: [0, ...ALL_STATES.map((state) => inventory.indexes.countOfCluster(ref, state))],
   };

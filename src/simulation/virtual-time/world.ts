@@ -286,6 +286,6 @@ export class SimulatedWorld {
     const steps = process.shard.acceptRollup(cluster.id, cluster.digestsOf(rows), (index) => rows[index]!);
     let step = steps.next();
     while (!step.done) step = steps.next();
-    if (step.value !== 'held') process.reported.add(cluster.id);
+    if (step.value !== 'quarantined') process.reported.add(cluster.id);
   }
 }

@@ -57,7 +57,7 @@ describe('flotilla provider', () => {
     const { exited, errors, lines } = start('--machines', 'many');
     expect(await exited).toBe(2);
     expect(errors.join('').trim().split('\n')).toHaveLength(1);
-    expect(errors.join('')).toContain('--machines is a whole number ≥ 0 and ≤ 4194304, not "many"');
+    expect(errors.join('')).toContain('--machines must be a whole number ≥ 0 and ≤ 4194304, not "many"');
     expect((await lines.next()).done).toBe(true);
   });
 
@@ -102,21 +102,21 @@ describe('flotilla provider', () => {
     ['--bogus', "Unknown option '--bogus'"],
     ['extra', 'extra'],
     ['--catalogue huge', 'realistic or small'],
-    ['--fail 2', '--fail is between 0 and 1'],
+    ['--fail 2', '--fail must be between 0 and 1'],
     ['--fail build=0.1', 'create, configure, drain, delete'],
     ['--latency soon', '250ms, 2s or 5m'],
     ['--configured 0.8 --idle 0.4', 'more than 1'],
     ['--configured 99%', '--configured is at most 0.97'],
     ['--clusters 4 --machines-per-cluster 9', 'give one of them'],
     ['--clusters 1 --machines 10000', 'at most 5000 machines'],
-    ['--configured 101%', '--configured is between 0 and 1'],
+    ['--configured 101%', '--configured must be between 0 and 1'],
     ['--quota gpu=4', 'TYPE/ZONE/HOW=N'],
     ['--interruption-outcome exploded', 'failed, speculative, vanished'],
     ['--tls-cert a.pem', 'all three or none'],
     ['--listen 0.0.0.0:7790', 'beyond loopback'],
     ['--listen nowhere', 'HOST:PORT'],
     ['--machines 5000000', '≤ 4194304'],
-    ['--seed 1.5', '--seed is a whole number'],
+    ['--seed 1.5', '--seed must be a whole number'],
   ] as const) {
     it(`refuses ${flags}`, () => {
       expect(() => parseProviderFlags(flags.split(' '))).toThrow(UsageError);
