@@ -12,6 +12,8 @@ import {
   widerU8,
   widerU32,
 } from './columns/columns.ts';
+import type { EngineNeeds } from './demand/engine-needs.ts';
+import type { AssignmentTable } from './supply/assignments.ts';
 
 export const ActionKind = { Bootstrap: 1, Provision: 2, Reclaim: 3, Preempt: 4, Delete: 5 } as const;
 export type ActionKind = (typeof ActionKind)[keyof typeof ActionKind];
@@ -51,6 +53,19 @@ const NOBODY: ActionNeed = {
   interruptionPenalty: 0,
   reclamationPenalty: 0,
 };
+
+/** What the actions for a need say of it. */
+export function actionNeed(needs: EngineNeeds, assignments: AssignmentTable, need: number): ActionNeed {
+  const assignment = needs.assignment[need]!;
+  return {
+    cluster: needs.cluster[need]!,
+    fingerprint: assignments.fingerprint[assignment]!,
+    group: assignments.group[assignment]!,
+    priority: needs.priority[need]!,
+    interruptionPenalty: needs.interruptionPenalty[need]!,
+    reclamationPenalty: needs.reclamationPenalty[need]!,
+  };
+}
 
 export class ActionList {
   count = 0;

@@ -17,9 +17,11 @@ import { sortFew } from '../columns/sort-few.ts';
 import type { ClusterState } from '../demand/cluster-state.ts';
 import { type EngineNeeds, Mark, MIXED, NeedKind, ScanPart } from '../demand/engine-needs.ts';
 import type { ServingOrder } from '../demand/serving-order.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Claims } from './claims.ts';
+import { FoldCredit } from './fold-credit.ts';
 import type { Gangs } from './gangs.ts';
 import { NewlyAvailable } from './newly-available.ts';
 import { WaitingGangs } from './waiting-gangs.ts';
@@ -29,12 +31,14 @@ export class Credit {
   readonly #filters: Filters;
   readonly #needs: EngineNeeds;
   readonly #claims: Claims;
+  readonly #order: ServingOrder;
   readonly #gangs: Gangs;
   /** Clusters with gangs that are looked at in every cycle. */
   readonly #unsettled = new Set<ClusterState>();
   /** Clusters with needs that credit did not satisfy, and those needs. */
-  readonly unmet = new Map<ClusterState, number[]>();
+  readonly #unmet = new Map<ClusterState, number[]>();
   readonly #newlyAvailable: NewlyAvailable;
+  readonly #foldCredit: FoldCredit;
   /** Machines of others that the need which is looked at may have instead of what it has … */
   readonly #found: number[] = [];
   /** … and those of its own that became available to it; empty if those are many. */
@@ -47,21 +51,16 @@ export class Credit {
   /** Needs walked in this cycle, for measurement. */
   evaluatedCount = 0;
 
-  constructor(
-    fleet: Fleet,
-    filters: Filters,
-    needs: EngineNeeds,
-    claims: Claims,
-    gangs: Gangs,
-    order: ServingOrder,
-  ) {
-    this.#fleet = fleet;
-    this.#filters = filters;
-    this.#needs = needs;
-    this.#claims = claims;
+  constructor(tables: EngineTables, gangs: Gangs) {
+    this.#fleet = tables.fleet;
+    this.#filters = tables.filters;
+    this.#needs = tables.needs;
+    this.#claims = tables.claims;
+    this.#order = tables.order;
     this.#gangs = gangs;
-    this.#waiting = new WaitingGangs(order);
-    this.#newlyAvailable = new NewlyAvailable(fleet, filters, needs);
+    this.#waiting = new WaitingGangs(tables.order);
+    this.#newlyAvailable = new NewlyAvailable(tables);
+    this.#foldCredit = new FoldCredit(tables);
   }
 
   run(touched: Iterable<ClusterState>): void {
@@ -84,9 +83,16 @@ export class Credit {
     }
   }
 
+  /** The needs that credit did not satisfy, in A3's order: priority, penalties, then as N4. */
+  sortedUnmet(): number[] {
+    const unmet: number[] = [];
+    for (const needs of this.#unmet.values()) for (const need of needs) unmet.push(need);
+    return unmet.sort(this.#order.compareAcquire);
+  }
+
   forget(cluster: ClusterState): void {
     this.#unsettled.delete(cluster);
-    this.unmet.delete(cluster);
+    this.#unmet.delete(cluster);
     this.#gangs.forget(cluster);
   }
 
@@ -148,8 +154,8 @@ export class Credit {
     }
     if (unsettledCount > 0) this.#unsettled.add(cluster);
     else this.#unsettled.delete(cluster);
-    if (deficits === undefined) this.unmet.delete(cluster);
-    else this.unmet.set(cluster, deficits);
+    if (deficits === undefined) this.#unmet.delete(cluster);
+    else this.#unmet.set(cluster, deficits);
   }
 
   /** Whether a need that its own machines do not cover, or that lost some, has to look at others again. */
@@ -177,7 +183,7 @@ export class Credit {
     if (!isShort && needs.lastPart[need]! < ScanPart.Configured) return; // it stopped among its own
     const filter = this.#filters.get(needs.filter[need]!);
     this.#newlyAvailable.collect(cluster, index, filter, isShort ? 0 : needs.lastTaken[need]!, found);
-    if (needs.kind[need] === NeedKind.Fold) this.#newlyAvailable.leaveOut(need, found);
+    if (needs.kind[need] === NeedKind.Fold) this.#foldCredit.leaveOut(need, found);
   }
 
   /**
@@ -388,7 +394,7 @@ export class Credit {
     if (filter.eligible[family] !== 1) return left;
     if (filter.matchLevel !== MatchLevel.Family && !this.#filters.admitsSlot(filter, slot)) return left;
     const need = cluster.needStart + index;
-    if (this.#needs.kind[need] === NeedKind.Fold && this.#newlyAvailable.isOthersOwn(need, slot)) return left;
+    if (this.#needs.kind[need] === NeedKind.Fold && this.#foldCredit.isOthersOwn(need, slot)) return left;
     const after = this.#needs.subtract(need, families, family, this.#fleet.inventory.shapes.vectors);
     if (after < 0) {
       this.#hasPassed = true; // has nothing of what remains

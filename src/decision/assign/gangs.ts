@@ -8,28 +8,22 @@
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
-import type { ProfileTable } from '../../needs/profiles.ts';
 import { columnF64 } from '../columns/columns.ts';
 import type { ClusterState } from '../demand/cluster-state.ts';
 import { type EngineNeeds, Mark, ScanPart, subtractCapacity } from '../demand/engine-needs.ts';
-import type { Drains } from '../preempt/drains.ts';
+import type { EngineTables } from '../engine-tables.ts';
+import type { Restrictions } from '../restrictions.ts';
 import type { Domains } from '../supply/domains.ts';
+import type { Drains } from '../supply/drains.ts';
 import type { Families } from '../supply/families.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
-import type { SlotAttributes } from '../supply/slot-attributes.ts';
 import type { Supply } from '../supply/supply.ts';
 import type { Claims } from './claims.ts';
 import { DomainTally } from './domain-tally.ts';
 import { GangCounts } from './gang-counts.ts';
-import { GangDomains } from './gang-domains.ts';
-import { Scan, type ScanContext } from './scan.ts';
-
-/** What a cycle decides about a gang before credit: A7 (parked) and A9 (barred). */
-export interface GangRules {
-  isParked(need: number): boolean;
-  isBarred(need: number): boolean;
-}
+import type { GangDomains } from './gang-domains.ts';
+import { Scan } from './scan.ts';
 
 export class Gangs {
   readonly #fleet: Fleet;
@@ -40,34 +34,26 @@ export class Gangs {
   readonly #claims: Claims;
   readonly #drains: Drains;
   readonly #supply: Supply;
-  readonly #rules: GangRules;
-  readonly domains: GangDomains;
+  readonly #restrictions: Restrictions;
+  readonly #domains: GangDomains;
   readonly #tally: DomainTally;
   readonly #counts = new GangCounts();
   readonly #scan: Scan;
   readonly #candidates: number[] = [];
 
-  constructor(
-    profiles: ProfileTable,
-    needs: EngineNeeds,
-    claims: Claims,
-    drains: Drains,
-    context: ScanContext,
-    rules: GangRules,
-    attributes: SlotAttributes,
-  ) {
-    this.#fleet = context.fleet;
-    this.#families = context.fleet.families;
-    this.#vectors = context.fleet.inventory.shapes.vectors;
-    this.#filters = context.filters;
-    this.#needs = needs;
-    this.#claims = claims;
-    this.#drains = drains;
-    this.#supply = context.supply;
-    this.#rules = rules;
-    this.domains = new GangDomains(profiles, needs, context.fleet, attributes);
-    this.#tally = new DomainTally(this.#vectors, this.#families);
-    this.#scan = new Scan(context);
+  constructor(tables: EngineTables) {
+    this.#fleet = tables.fleet;
+    this.#families = tables.families;
+    this.#vectors = tables.vectors;
+    this.#filters = tables.filters;
+    this.#needs = tables.needs;
+    this.#claims = tables.claims;
+    this.#drains = tables.drains;
+    this.#supply = tables.supply;
+    this.#restrictions = tables.restrictions;
+    this.#domains = tables.domains;
+    this.#tally = new DomainTally(tables.vectors, tables.families);
+    this.#scan = new Scan(tables.scans);
   }
 
   beginCycle(): void {
@@ -95,7 +81,7 @@ export class Gangs {
       return true;
     }
     const filter = this.#filters.get(needs.filter[need]!);
-    const domains = this.domains.ofGang(need);
+    const domains = this.#domains.ofGang(need);
     const tally = this.#tally.begin(needs.aggregate[need]!, domains);
     this.#tallyOwn(cluster, index, filter, domains);
     const domain = tally.onlyDomainCoveredByOwn();
@@ -112,10 +98,10 @@ export class Gangs {
     const isAsCounted = this.#counts.isCurrent(cluster, need);
     if (!isAsCounted && this.trySettle(cluster, index)) return;
     if (isAsCounted && this.#needs.has(need, Mark.Local)) return;
-    const isParked = this.#rules.isParked(need);
+    const isParked = this.#restrictions.isParked(need);
     if (isAsCounted && isParked && this.#needs.has(need, Mark.Parked)) return;
     const filter = this.#filters.get(this.#needs.filter[need]!);
-    const domains = this.domains.ofGang(need);
+    const domains = this.#domains.ofGang(need);
     const tally = this.#tally.begin(this.#needs.aggregate[need]!, domains);
     if (isAsCounted) this.#counts.restore(need, tally);
     else if (this.#countInCluster(cluster, index, filter, domains)) return;
@@ -135,7 +121,7 @@ export class Gangs {
     if (!isAsCredited) this.#credit(cluster, index, filter, domains, domain, satisfiable);
     this.#counts.confirm(cluster, need);
     this.#needs.set(need, Mark.Parked, isParked);
-    if (!isParked && domain !== 0 && !this.#rules.isBarred(need))
+    if (!isParked && domain !== 0 && !this.#restrictions.isBarred(need))
       this.#reserve(need, filter, domains, domain);
   }
 

@@ -8,6 +8,7 @@
  */
 import type { ClusterState } from '../demand/cluster-state.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 
@@ -35,7 +36,7 @@ export class NewlyAvailable {
   #seenCount = 0;
   #filedCount = 0;
 
-  constructor(fleet: Fleet, filters: Filters, needs: EngineNeeds) {
+  constructor({ fleet, filters, needs }: EngineTables) {
     this.#fleet = fleet;
     this.#filters = filters;
     this.#needs = needs;
@@ -130,22 +131,6 @@ export class NewlyAvailable {
       slots.splice(kept, at - kept);
       newlyAvailable.sortedCount = slots.length;
     }
-  }
-
-  /** A fold is credited no machine that is assigned to another live need (docs/adr/0039). */
-  isOthersOwn(fold: number, slot: number): boolean {
-    const { assignment, assignments } = this.#fleet;
-    const own = assignment[slot]!;
-    if (own === 0 || own === this.#needs.assignment[fold] || own === this.#needs.plainAssignment[fold])
-      return false;
-    return assignments.live[own]! > 0;
-  }
-
-  /** Of these machines those that the fold may not be credited. */
-  leaveOut(fold: number, slots: number[]): void {
-    let kept = 0;
-    for (const slot of slots) if (!this.isOthersOwn(fold, slot)) slots[kept++] = slot;
-    slots.length = kept;
   }
 
   /** The empty group marks the machines of every fold with its fingerprint. */

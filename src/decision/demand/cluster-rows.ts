@@ -3,9 +3,9 @@
  * Most rows of a cluster are small gangs that fold; those get no assignment of their own until a machine carries it
  * or a count needs it, because making one for each would be most of the cost of reading a roll-up.
  */
-import type { StringTable } from '../../base/string-table.ts';
 import type { VectorTable } from '../../base/vectors.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import type { Filter, Filters } from '../supply/filters.ts';
 import type { Fleet } from '../supply/fleet.ts';
 import type { ClusterState } from './cluster-state.ts';
@@ -31,17 +31,17 @@ export class ClusterRows {
   readonly #lastMinUnit: number[] = [];
   readonly #lastFit: Filter[] = [];
 
-  constructor(
-    needTable: NeedTable,
-    groups: StringTable,
-    fleet: Fleet,
-    filters: Filters,
-    foldQueries: FoldQueries,
-  ) {
+  constructor({
+    inventory,
+    needTable,
+    fleet,
+    filters,
+    foldQueries,
+  }: Pick<EngineTables, 'inventory' | 'needTable' | 'fleet' | 'filters' | 'foldQueries'>) {
     this.#foldQueries = foldQueries;
     this.#needTable = needTable;
-    this.#vectors = fleet.inventory.shapes.vectors;
-    this.#foldNames = new FoldNames(groups, this.#vectors);
+    this.#vectors = inventory.shapes.vectors;
+    this.#foldNames = new FoldNames(inventory.tables.groups, this.#vectors);
     this.#fleet = fleet;
     this.#filters = filters;
   }

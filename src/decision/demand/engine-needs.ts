@@ -63,15 +63,15 @@ export const Mark = {
   /** A gang that credit alone serves, for now (A7). */
   Parked: 16,
   /** Its walk passed over a machine that it may take, and that had nothing of what remained then. */
-  Passed: 64,
+  Passed: 32,
   /** Lost a machine that was not assigned to it, or one of its own that are counted: it is credited again from where it stopped. */
-  Lost: 128,
+  Lost: 64,
   /** A machine that is assigned to it became available to others, and perhaps to it. */
-  OwnNewlyAvailable: 256,
+  OwnNewlyAvailable: 128,
   /** Has a machine that is not assigned to it: one that it meets earlier would do as well. */
-  Foreign: 512,
-  /** An unsettled gang that its cluster's machines cover in exactly one domain: nothing outside of its cluster moves it. */
-  Local: 1_024,
+  Foreign: 256,
+  /** An unsettled gang that machines of its cluster cover in some domain: nothing outside its cluster moves it (docs/adr/0037). */
+  Local: 512,
 } as const;
 
 /** A need without any of these has what it wants, and nothing of that changed: a settled gang, or a need with machines of its own. */

@@ -4,6 +4,7 @@
  * one of them changed, or, where the own machines do not suffice, when the free machines did.
  */
 
+import type { EngineTables } from '../engine-tables.ts';
 import type { Families } from '../supply/families.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import type { Fleet } from '../supply/fleet.ts';
@@ -18,7 +19,7 @@ export class Folding {
   readonly #foldQueries: FoldQueries;
   #unassignedAsked = -1;
 
-  constructor(fleet: Fleet, filters: Filters, foldQueries: FoldQueries) {
+  constructor({ fleet, filters, foldQueries }: EngineTables) {
     this.#foldQueries = foldQueries;
     this.#fleet = fleet;
     this.#families = fleet.families;

@@ -7,6 +7,7 @@ import type { VectorTable } from '../../base/vectors.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
 import type { Claims } from '../assign/claims.ts';
 import { columnF64, columnU32, widerF64 } from '../columns/columns.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import type { Filter, Filters } from '../supply/filters.ts';
 import type { Fleet } from '../supply/fleet.ts';
 import type { ClusterRows } from './cluster-rows.ts';
@@ -36,17 +37,9 @@ export class Normaliser {
   /** Of the row written before, within one build: the next one mostly asks for the same. */
   #lastFilter: Filter | null = null;
 
-  constructor(
-    needTable: NeedTable,
-    fleet: Fleet,
-    filters: Filters,
-    needs: EngineNeeds,
-    order: ServingOrder,
-    rows: ClusterRows,
-    claims: Claims,
-  ) {
+  constructor({ needTable, vectors, fleet, filters, needs, order, rows, claims }: EngineTables) {
     this.#needTable = needTable;
-    this.#vectors = fleet.inventory.shapes.vectors;
+    this.#vectors = vectors;
     this.#fleet = fleet;
     this.#filters = filters;
     this.#needs = needs;

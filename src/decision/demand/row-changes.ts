@@ -8,6 +8,7 @@
  */
 import type { VectorTable } from '../../base/vectors.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import type { AssignmentTable } from '../supply/assignments.ts';
 import type { Filters } from '../supply/filters.ts';
 import type { ClusterState } from './cluster-state.ts';
@@ -21,13 +22,7 @@ export class RowChanges {
   readonly #needs: EngineNeeds;
   readonly #changed: number[] = [];
 
-  constructor(
-    needTable: NeedTable,
-    vectors: VectorTable,
-    filters: Filters,
-    assignments: AssignmentTable,
-    needs: EngineNeeds,
-  ) {
+  constructor({ needTable, vectors, filters, assignments, needs }: EngineTables) {
     this.#needTable = needTable;
     this.#vectors = vectors;
     this.#filters = filters;

@@ -1,6 +1,7 @@
 /** The orders in which needs are served. Both are total: ids, fingerprints and groups settle every tie. */
 import type { StringTable } from '../../base/string-table.ts';
 import type { ProfileTable } from '../../needs/profiles.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import type { AssignmentTable } from '../supply/assignments.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { EngineNeeds } from './engine-needs.ts';
@@ -25,18 +26,17 @@ export class ServingOrder {
   readonly #profiles: ProfileTable;
   #fingerprintRanks: Uint32Array = new Uint32Array(0);
 
-  constructor(
-    needs: EngineNeeds,
-    assignments: AssignmentTable,
-    clusters: readonly (ClusterState | undefined)[],
-    groups: StringTable,
-    profiles: ProfileTable,
-  ) {
+  constructor({
+    inventory,
+    needTable,
+    fleet,
+    needs,
+  }: Pick<EngineTables, 'inventory' | 'needTable' | 'fleet' | 'needs'>) {
     this.#needs = needs;
-    this.#assignments = assignments;
-    this.#clusters = clusters;
-    this.#groups = groups;
-    this.#profiles = profiles;
+    this.#assignments = fleet.assignments;
+    this.#clusters = fleet.clusters;
+    this.#groups = inventory.tables.groups;
+    this.#profiles = needTable.profiles;
   }
 
   /** Before a cycle's first compare: profiles may have come and gone. */

@@ -7,50 +7,45 @@
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
-import type { GangRules, Gangs } from '../assign/gangs.ts';
+import type { GangDomains } from '../assign/gang-domains.ts';
 import type { Spreading } from '../assign/spread.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
 import { sortFew } from '../columns/sort-few.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
+import type { EngineTables } from '../engine-tables.ts';
+import type { Restrictions } from '../restrictions.ts';
 import type { Domains } from '../supply/domains.ts';
+import type { Drains } from '../supply/drains.ts';
 import { type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
-import type { Drains } from './drains.ts';
 
 export class DrainingCredit {
   readonly #fleet: Fleet;
   readonly #filters: Filters;
   readonly #vectors: VectorTable;
   readonly #needs: EngineNeeds;
-  readonly #gangs: Gangs;
+  readonly #domains: GangDomains;
   readonly #drains: Drains;
-  readonly #rules: GangRules;
+  readonly #restrictions: Restrictions;
   /** Counted by its owner in this cycle. */
   readonly #counted = new Set<number>();
   /** What no owner counts, by id; shrinks as deficits count from it. */
   readonly #pool: number[] = [];
   #isPoolMade = false;
 
-  constructor(
-    fleet: Fleet,
-    filters: Filters,
-    needs: EngineNeeds,
-    gangs: Gangs,
-    drains: Drains,
-    rules: GangRules,
-  ) {
+  constructor({ fleet, filters, vectors, needs, domains, drains, restrictions }: EngineTables) {
     this.#fleet = fleet;
     this.#filters = filters;
-    this.#vectors = fleet.inventory.shapes.vectors;
+    this.#vectors = vectors;
     this.#needs = needs;
-    this.#gangs = gangs;
+    this.#domains = domains;
     this.#drains = drains;
-    this.#rules = rules;
+    this.#restrictions = restrictions;
   }
 
   /** Whether phase 2 does nothing for the need: what is freed goes to others meanwhile, as Idle machines do (A7, A9). */
   isBarred(need: number): boolean {
-    return this.#needs.has(need, Mark.Parked) || this.#rules.isBarred(need);
+    return this.#needs.has(need, Mark.Parked) || this.#restrictions.isBarred(need);
   }
 
   /** Begins phase 2: what is missing is what phase 1 left, less what drains for the need itself. */
@@ -144,7 +139,7 @@ export class DrainingCredit {
   }
 
   #domainsOf(need: number): Domains | null {
-    return this.#needs.kind[need] === NeedKind.Gang ? this.#gangs.domains.ofGang(need) : null;
+    return this.#needs.kind[need] === NeedKind.Gang ? this.#domains.ofGang(need) : null;
   }
 
   #left(unmet: UnmetNeeds, entry: number): number {

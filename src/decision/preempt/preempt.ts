@@ -8,17 +8,18 @@
 
 import type { VectorTable } from '../../base/vectors.ts';
 import { BUCKET_DOLLARS, PENALTY_BUCKET_COUNT } from '../../machine/penalty.ts';
-import { ActionKind, type ActionList } from '../actions.ts';
-import { actionNeed } from '../assign/acquire.ts';
-import type { Gangs } from '../assign/gangs.ts';
+import { ActionKind, type ActionList, actionNeed } from '../actions.ts';
+import type { GangDomains } from '../assign/gang-domains.ts';
 import type { Spreading } from '../assign/spread.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
 import { columnU8 } from '../columns/columns.ts';
 import { type EngineNeeds, NeedKind } from '../demand/engine-needs.ts';
+import type { EngineTables } from '../engine-tables.ts';
+import type { Restrictions } from '../restrictions.ts';
 import type { Domains } from '../supply/domains.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
-import { type DrainingCredit, subtractSlot } from './draining-credit.ts';
+import { DrainingCredit, subtractSlot } from './draining-credit.ts';
 
 export interface PreemptionWeights {
   readonly gap: number;
@@ -59,9 +60,9 @@ export class Preemption {
   readonly #filters: Filters;
   readonly #vectors: VectorTable;
   readonly #needs: EngineNeeds;
-  readonly #gangs: Gangs;
+  readonly #domains: GangDomains;
+  readonly #restrictions: Restrictions;
   readonly #drainingCredit: DrainingCredit;
-  readonly #isPastGate: (cluster: number) => boolean;
   readonly #weights: PreemptionWeights;
   readonly #buckets = new Map<number, Bucket>();
   /** Ranks by tier and the preemptor's priority, for this cycle. */
@@ -70,24 +71,16 @@ export class Preemption {
   readonly #isVictim: Uint8Array;
   readonly #victims: number[] = [];
 
-  constructor(
-    fleet: Fleet,
-    filters: Filters,
-    needs: EngineNeeds,
-    gangs: Gangs,
-    drainingCredit: DrainingCredit,
-    isPastGate: (cluster: number) => boolean,
-    weights: PreemptionWeights = DEFAULT_WEIGHTS,
-  ) {
-    this.#fleet = fleet;
-    this.#filters = filters;
-    this.#vectors = fleet.inventory.shapes.vectors;
-    this.#needs = needs;
-    this.#gangs = gangs;
-    this.#drainingCredit = drainingCredit;
-    this.#isPastGate = isPastGate;
+  constructor(tables: EngineTables, weights: PreemptionWeights = DEFAULT_WEIGHTS) {
+    this.#fleet = tables.fleet;
+    this.#filters = tables.filters;
+    this.#vectors = tables.vectors;
+    this.#needs = tables.needs;
+    this.#domains = tables.domains;
+    this.#restrictions = tables.restrictions;
+    this.#drainingCredit = new DrainingCredit(tables);
     this.#weights = weights;
-    this.#isVictim = columnU8(fleet.role.length);
+    this.#isVictim = columnU8(tables.fleet.role.length);
   }
 
   isVictim(slot: number): boolean {
@@ -158,7 +151,7 @@ export class Preemption {
 
   #emit(need: number, first: number, actions: ActionList): void {
     const { cluster } = this.#fleet;
-    const served = actionNeed(this.#needs, this.#fleet, need);
+    const served = actionNeed(this.#needs, this.#fleet.assignments, need);
     for (let index = first; index < this.#victims.length; index++) {
       const slot = this.#victims[index]!;
       const gap = this.#needs.priority[need]! - this.#priorityOf(slot);
@@ -171,13 +164,13 @@ export class Preemption {
     const need = unmet.need[entry]!;
     const filter = this.#filters.get(this.#needs.filter[need]!);
     const isGang = this.#needs.kind[need] === NeedKind.Gang;
-    const domains = isGang ? this.#gangs.domains.ofGang(need) : null;
+    const domains = isGang ? this.#domains.ofGang(need) : null;
     let left = wanted;
     for (const isClaimed of [false, true]) {
       for (const rank of this.#ranked(isClaimed, this.#needs.priority[need]!)) {
         const merge = this.#openRank(rank, filter);
         for (let slot = this.#next(merge); slot !== 0; slot = this.#next(merge)) {
-          if (!isClaimed && !this.#isPastGate(this.#fleet.cluster[slot]!)) continue;
+          if (!isClaimed && !this.#restrictions.isPastGate(this.#fleet.cluster[slot]!)) continue;
           if (!this.#isWanted(need, filter, domains, spreading, slot)) continue;
           const after = subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot);
           if (after < 0) continue;

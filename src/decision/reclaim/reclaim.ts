@@ -7,7 +7,9 @@ import { TimeHeap } from '../../base/time-heap.ts';
 import { CapacityType, isReleasable } from '../../machine/capacity-type.ts';
 import { ActionKind, type ActionList } from '../actions.ts';
 import type { ClusterState } from '../demand/cluster-state.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import type { Preemption } from '../preempt/preempt.ts';
+import type { Restrictions } from '../restrictions.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Supply } from '../supply/supply.ts';
 
@@ -21,8 +23,8 @@ export interface IdleHolds {
 export class Reclamation {
   readonly #fleet: Fleet;
   readonly #supply: Supply;
+  readonly #restrictions: Restrictions;
   readonly #preemption: Preemption;
-  readonly #isPastGate: (cluster: number) => boolean;
   /** Slots by the time since when they are Idle, the longest first. */
   readonly #waiting = new Map<number, TimeHeap>([
     [CapacityType.OnDemand, new TimeHeap()],
@@ -32,23 +34,18 @@ export class Reclamation {
   readonly #overdue = new Set<number>();
   readonly #found: number[] = [];
 
-  constructor(
-    fleet: Fleet,
-    supply: Supply,
-    preemption: Preemption,
-    isPastGate: (cluster: number) => boolean,
-  ) {
+  constructor({ fleet, supply, restrictions }: EngineTables, preemption: Preemption) {
     this.#fleet = fleet;
     this.#supply = supply;
+    this.#restrictions = restrictions;
     this.#preemption = preemption;
-    this.#isPastGate = isPastGate;
   }
 
   /** R1, by cluster id, then in keep order. The cap (R2) is a rail and comes after the decision. */
   reclaim(clusters: readonly ClusterState[], actions: ActionList): void {
     for (const cluster of clusters) {
-      if (cluster.configuredCount === cluster.claimedConfiguredCount || !this.#isPastGate(cluster.ref))
-        continue;
+      if (cluster.configuredCount === cluster.claimedConfiguredCount) continue;
+      if (!this.#restrictions.isPastGate(cluster.ref)) continue;
       const found = this.#found;
       found.length = 0;
       this.#collectUnclaimed(cluster, found);

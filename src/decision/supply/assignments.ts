@@ -25,7 +25,6 @@
 import { fail } from '../../base/assert.ts';
 import type { StringTable } from '../../base/string-table.ts';
 import { columnU32, widerU32 } from '../columns/columns.ts';
-import type { CountColumns } from '../verdicts/result.ts';
 import { AssignmentIndex } from './assignment-index.ts';
 
 const ASSIGNMENTS_AT_START = 64;
@@ -36,6 +35,18 @@ export interface AssignmentCounts {
   readonly unmetFor: number;
   readonly parkCount: number;
   readonly parkFor: number;
+}
+
+/** Assignments with counts that the next cycle continues, as columns. */
+export interface CountColumns {
+  readonly assignment: Uint32Array;
+  readonly cluster: Uint32Array;
+  readonly fingerprint: Uint32Array;
+  readonly group: Uint32Array;
+  readonly unmetCount: Uint32Array;
+  readonly parkCount: Uint32Array;
+  readonly unmetFor: Uint32Array;
+  readonly parkFor: Uint32Array;
 }
 
 /** The same by name, as of the last cycle. */

@@ -26,10 +26,10 @@ import { MachineState } from '../../machine/state.ts';
 import { columnF64, columnU8, columnU16, columnU32, widerF64, widerU32 } from '../columns/columns.ts';
 import { SlotList } from '../columns/slot-list.ts';
 import { ClusterState } from '../demand/cluster-state.ts';
-import { VictimQueue } from '../preempt/victim-queue.ts';
 import type { AssignmentTable } from './assignments.ts';
 import type { Families } from './families.ts';
 import { KeepLists } from './keep-lists.ts';
+import { VictimQueue } from './victim-queue.ts';
 
 export const Role = {
   None: 0,

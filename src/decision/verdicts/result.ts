@@ -6,27 +6,10 @@
 import type { Pieces } from '../../base/image.ts';
 import type { InventoryTables } from '../../inventory/tables.ts';
 import type { ActionList } from '../actions.ts';
-import type { Gangs } from '../assign/gangs.ts';
-import type { UnmetNeeds } from '../assign/unmet.ts';
 import type { ClusterState } from '../demand/cluster-state.ts';
-import type { EngineNeeds } from '../demand/engine-needs.ts';
-import type { Drains } from '../preempt/drains.ts';
-import type { AssignmentTable } from '../supply/assignments.ts';
-import type { Fleet } from '../supply/fleet.ts';
-import type { Supply } from '../supply/supply.ts';
+import type { EngineTables } from '../engine-tables.ts';
+import type { AssignmentTable, CountColumns } from '../supply/assignments.ts';
 import type { Verdicts } from './verdicts.ts';
-
-/** Assignments with a count that the next cycle goes on from. */
-export interface CountColumns {
-  readonly assignment: Uint32Array;
-  readonly cluster: Uint32Array;
-  readonly fingerprint: Uint32Array;
-  readonly group: Uint32Array;
-  readonly unmetCount: Uint32Array;
-  readonly parkCount: Uint32Array;
-  readonly unmetFor: Uint32Array;
-  readonly parkFor: Uint32Array;
-}
 
 export interface EngineMemory {
   /** The last one decided. */
@@ -103,13 +86,13 @@ export type ActionColumns = Pick<
   | 'graceSeconds'
 >;
 
-export function memoryOf(cycle: number, assignments: AssignmentTable, drains: Drains): EngineMemory {
+export function memoryOf({ cycle, assignments, drains }: EngineTables): EngineMemory {
   const draining = [...drains];
   const column = (of: (pair: readonly [slot: number, assignment: number]) => number) =>
     Uint32Array.from(draining, of);
   return {
-    cycle,
-    counts: countsSince(cycle, assignments),
+    cycle: cycle.number,
+    counts: countsSince(cycle.number, assignments),
     drains: {
       slot: column(([slot]) => slot),
       cluster: column(([, assignment]) => assignments.cluster[assignment]!),
@@ -160,25 +143,13 @@ export function countsSince(cycle: number, assignments: AssignmentTable): CountC
   };
 }
 
-export interface ResultParts {
-  readonly fleet: Fleet;
-  readonly supply: Supply;
-  readonly needs: EngineNeeds;
-  readonly unmet: UnmetNeeds;
-  readonly verdicts: Verdicts;
-  readonly gangs: Gangs;
-  readonly actions: ActionList;
-}
-
-export function resultOf(parts: ResultParts): EngineResult {
-  const { fleet, supply, needs, unmet } = parts;
-  const { cycle, isOrdinary, reasons } = parts.verdicts;
-  const { slotLimit } = fleet.inventory.columns;
-  const { assignments } = fleet;
+export function resultOf(tables: EngineTables, verdicts: Verdicts, actions: ActionList): EngineResult {
+  const { cycle, inventory, assignments, fleet, supply, needs, unmet, domains } = tables;
+  const { slotLimit } = inventory.columns;
   const entries = unmet.count;
   return {
-    cycle,
-    isOrdinary,
+    cycle: cycle.number,
+    isOrdinary: cycle.isOrdinary,
     claims: {
       claim: fleet.claim.subarray(0, slotLimit),
       cluster: fleet.cluster.subarray(0, slotLimit),
@@ -197,7 +168,7 @@ export function resultOf(parts: ResultParts): EngineResult {
       fingerprint: assignments.fingerprint.subarray(0, assignments.limit),
       group: assignments.group.subarray(0, assignments.limit),
     },
-    counts: countsSince(cycle - 1, assignments),
+    counts: countsSince(cycle.number - 1, assignments),
     clusters: clusterRows(fleet.clusters),
     unmet: {
       width: unmet.width,
@@ -207,10 +178,10 @@ export function resultOf(parts: ResultParts): EngineResult {
       bootstraps: unmet.bootstraps.subarray(0, entries),
       provisions: unmet.provisions.subarray(0, entries),
       gangsHeld: unmet.gangsHeld.subarray(0, entries),
-      reason: reasons.subarray(0, entries),
+      reason: verdicts.reasons.subarray(0, entries),
     },
-    actions: actionColumns(parts.actions),
-    domainTexts: parts.gangs.domains.texts(),
+    actions: actionColumns(actions),
+    domainTexts: domains.texts(),
   };
 }
 

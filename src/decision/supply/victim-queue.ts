@@ -6,9 +6,7 @@
 import type { Inventory } from '../../inventory/inventory.ts';
 import { columnU8 } from '../columns/columns.ts';
 import { SlotList } from '../columns/slot-list.ts';
-
-/** From an eighth of the fleet on it is cheaper to go through all ids, because sorted input is only appended. */
-const MANY_DIVISOR = 8;
+import { isLargePart } from './large-part.ts';
 
 export class VictimQueue {
   readonly #inventory: Inventory;
@@ -32,7 +30,7 @@ export class VictimQueue {
   take(countMax: number, visit: (slot: number) => void): void {
     const waiting = this.#waiting;
     let end = Math.min(waiting.count, this.#head + countMax);
-    if ((waiting.count - this.#head) * MANY_DIVISOR > this.#inventory.count) {
+    if (isLargePart(waiting.count - this.#head, this.#inventory.count)) {
       const { slotsById } = this.#inventory;
       for (let place = 0; place < slotsById.length; place++) this.#visit(slotsById[place]!, visit);
       end = waiting.count; // those that are gone by now

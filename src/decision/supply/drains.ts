@@ -4,7 +4,7 @@
  */
 import type { StringTable } from '../../base/string-table.ts';
 import { sortFew } from '../columns/sort-few.ts';
-import type { AssignmentTable } from '../supply/assignments.ts';
+import type { AssignmentTable } from './assignments.ts';
 
 const NONE: readonly number[] = [];
 
