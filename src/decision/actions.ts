@@ -1,6 +1,6 @@
 /**
- * The decided actions of one cycle, in order (R4), as columns that are reused: a burst of 50,000 actions
- * makes no objects. Refs are those of the inventory's tables.
+ * The actions that a cycle decided, in the order of the phases (R4), as columns that every cycle reuses: a burst of
+ * 50,000 actions makes no objects. Refs point into the inventory's tables.
  */
 import {
   columnF64,
@@ -26,7 +26,7 @@ export const ACTION_NAMES: Readonly<Record<ActionKind, string>> = {
   [ActionKind.Delete]: 'Delete',
 };
 
-/** Why, as the audit log says it. */
+/** The reasons in the audit log. */
 export const ACTION_REASONS: Readonly<Record<ActionKind, string>> = {
   [ActionKind.Bootstrap]: 'phase1.idle',
   [ActionKind.Provision]: 'phase1.speculative',
@@ -45,7 +45,7 @@ export interface ActionNeed {
   readonly reclamationPenalty: number;
 }
 
-const NOBODY: ActionNeed = {
+const NO_NEED: ActionNeed = {
   cluster: 0,
   fingerprint: 0,
   group: 0,
@@ -71,9 +71,9 @@ export class ActionList {
   count = 0;
   kind = columnU8(256);
   slot = columnU32(256);
-  /** Cluster of the machine: the one it is bound to, or will be. */
+  /** The cluster that the machine is bound to, or will be. */
   cluster = columnU32(256);
-  /** Cluster of the need that it is done for; of a preemption: the preemptor's. */
+  /** The cluster of the need that the action serves; of a preemption: the preemptor's. */
   forCluster = columnU32(256);
   fingerprint = columnU32(256);
   group = columnU32(256);
@@ -91,7 +91,7 @@ export class ActionList {
     slot: number,
     cluster: number,
     graceSeconds: number,
-    need: ActionNeed = NOBODY,
+    need: ActionNeed = NO_NEED,
   ): void {
     const at = this.count++;
     if (at >= this.kind.length) this.#widen(at);

@@ -1,7 +1,7 @@
 /**
- * The first step of a cycle: takes over what changed since the last one. Machines come off their lists, new
- * shapes find their families, machines go on their new lists, roll-ups are read, folds are asked again, and the
- * needs of clusters whose rows or folds changed are made anew. What is left for credit is in `touched`.
+ * The first stage of a cycle: applies what changed since the last one. Changed machines leave their lists, new shapes
+ * get families, the machines join their new lists; then changed roll-ups are read, folds are decided again, and the
+ * needs of clusters whose rows or folds changed are rebuilt. `touched` lists the clusters that credit must look at.
  */
 import { Flag } from '../inventory/intent.ts';
 import type { Credit } from './assign/credit.ts';
@@ -15,7 +15,7 @@ import type { EngineTables } from './engine-tables.ts';
 import type { Preemption } from './preempt/preempt.ts';
 import { Role } from './supply/fleet.ts';
 
-/** From here on sorting them costs less than going to and fro between clusters. */
+/** From here on, sorting the changed machines by cluster costs less than the cache misses of changing clusters each time. */
 const MANY_CHANGED = 16_384;
 /**
  * From a quarter of the fleet on the unassigned machines are sorted by id before they are attached. That needs a byte
@@ -33,14 +33,14 @@ export class Sync {
   readonly #credit: Credit;
   readonly #preemption: Preemption;
   readonly #rowChanges: RowChanges;
-  /** The changed slots, put here by the engine; as many as there can be. */
+  /** The changed slots, which the engine writes here; long enough for the whole fleet. */
   changed: Uint32Array;
-  /** Clusters that credit has to look at. */
+  /** Clusters that credit must look at. */
   readonly touched = new Set<ClusterState>();
   /** Every cluster, by id. */
   byRank: readonly ClusterState[] = [];
   readonly #newShapes: number[] = [];
-  /** By shape: 1 = among the new ones. */
+  /** By shape: 1 = in #newShapes. */
   #isNewShape = columnU8(256);
   readonly #leftShapes = new Set<number>();
 
@@ -54,7 +54,6 @@ export class Sync {
     this.changed = columnU32(tables.inventory.columns.rowCapacity);
   }
 
-  /** Takes over what changed: machines off their lists, roll-ups read, machines on their new lists, folds. */
   run(changedMachines: number, dirtyClusters: readonly number[]): void {
     this.#tables.inventory.ensureRanks();
     this.#tables.families.fitDimensions();
@@ -78,11 +77,11 @@ export class Sync {
     this.#tables.order.refresh();
     for (const cluster of this.touched) if (cluster.stale) this.#rebuild(cluster);
     this.#rankClusters();
-    // Pages that only a first cycle writes to are given back.
+    // Frees the pages that only a first cycle writes.
     if (changedMachines > MANY_CHANGED) this.changed = columnU32(this.changed.length);
   }
 
-  /** A first cycle brings everything at once: its tables grow to about their size, and not twice to half of it. */
+  /** Before a first cycle, which brings everything: the tables grow once, to about their final size. */
   #reserve(dirtyClusters: readonly number[]): void {
     const { needTable, assignments, needs } = this.#tables;
     const { hasSame } = needTable.profiles.columns;
@@ -93,7 +92,7 @@ export class Sync {
         if (hasSame[needTable.profile[row]!] === 0) plainCount++;
       }
     }
-    // Most gangs fold, a few into one need, which has two assignments.
+    // Most gangs fold, about four into one need, and a fold has two assignments.
     const gangCount = needTable.count - plainCount;
     needs.reserve(plainCount + Math.ceil(gangCount / 4) + dirtyClusters.length * SLICE_STEP);
     assignments.reserve(plainCount + Math.ceil(gangCount / 2));
@@ -114,11 +113,11 @@ export class Sync {
     fleet.detach(slot);
   }
 
-  /** Takes the changed machines off their lists and admits their new shapes; all, if those must be regrouped. */
+  /** Takes the changed machines off their lists and admits new shapes; takes off all machines if shapes must be regrouped. */
   #admitShapes(changedMachines: number): Uint32Array {
     const { state, shape } = this.#tables.inventory.columns;
     const { families } = this.#tables;
-    const { familyOf } = families; // none is admitted within the loop
+    const { familyOf } = families; // the loop admits no shape, so the column is not replaced
     const { role } = this.#tables.fleet;
     let changed = this.changed.subarray(0, changedMachines);
     let mustRegroup = false;
@@ -141,7 +140,7 @@ export class Sync {
     return changed;
   }
 
-  /** Whether this is the first machine of a new shape; remembers it. */
+  /** Whether this is the first machine of a new shape; queues the shape for admission. */
   #isFirstOf(shape: number): boolean {
     if (this.#isNewShape[shape] === 1) return false;
     this.#isNewShape = widerU8(this.#isNewShape, shape);
@@ -150,7 +149,7 @@ export class Sync {
     return true;
   }
 
-  /** A label turned fine: all machines come off their lists, and all shapes get families anew. */
+  /** A label turned fine: all machines leave their lists, and all shapes get new families. */
   #regroup(changed: Uint32Array): Uint32Array {
     const { state, shape } = this.#tables.inventory.columns;
     let count = changed.length;
@@ -179,7 +178,7 @@ export class Sync {
     return all;
   }
 
-  /** Shapes that lost their last machine: their numbers may come back as others. */
+  /** Shapes that lost their last machine: the shape table may reuse their numbers. */
   #dismissShapes(): void {
     for (const shape of this.#leftShapes) {
       if (this.#tables.families.machinesIn[shape]! > 0 || this.#tables.families.familyOf[shape] === 0)
@@ -191,7 +190,7 @@ export class Sync {
     this.#leftShapes.clear();
   }
 
-  /** Many machines are attached cluster by cluster: their needs, lists and assignments are then at hand. */
+  /** Sorts many machines by cluster, so that a cluster's needs, lists and assignments stay in the cache. */
   #byCluster(changed: Uint32Array): Uint32Array {
     if (changed.length < MANY_CHANGED) return changed;
     const { inventory } = this.#tables;
@@ -211,7 +210,7 @@ export class Sync {
     return sorted;
   }
 
-  /** Free machines stand on few, long lists whose order ends in the id: those that come in that order are appended. */
+  /** Unassigned machines are on few, long lists ordered by price, then id: attached in id order they are appended. */
   #sortById(slots: Uint32Array): Uint32Array {
     const { slotsById, columns } = this.#tables.inventory;
     const { state } = columns;
@@ -220,7 +219,7 @@ export class Sync {
     for (let index = 0; index < slots.length; index++) {
       const slot = slots[index]!;
       if (state[slot] === 0)
-        slots[count++] = slot; // nothing to attach
+        slots[count++] = slot; // an empty slot: nothing to attach
       else isMeant[slot] = 1;
     }
     for (let place = 0; place < slotsById.length; place++) {
@@ -241,11 +240,11 @@ export class Sync {
       const ref = fleet.cluster[slot]!;
       if (ref === last || ref === 0 || isDraining) continue;
       this.touched.add(fleet.clusterState(ref));
-      last = ref; // many come cluster by cluster
+      last = ref; // many machines come sorted by cluster
     }
   }
 
-  /** A machine that drains no more is freed for nobody any longer; its gang may fold again. */
+  /** A machine that no longer drains gives no draining credit; its gang may fold again. */
   #endDrains(): void {
     const { role } = this.#tables.fleet;
     for (const slot of this.#tables.drains.found)
@@ -275,7 +274,7 @@ export class Sync {
     this.#normaliser.build(cluster);
   }
 
-  /** A ref that was given back and stands for another cluster now: nothing of the old one counts for it. */
+  /** The ref was released and names another cluster now: drops what the old cluster left. */
   #forgetIfAnother(cluster: ClusterState): void {
     if (cluster.rankedId === this.#tables.inventory.tables.clusters.get(cluster.ref)) return;
     this.#releaseClaims(cluster);
@@ -295,7 +294,7 @@ export class Sync {
     this.#credit.forget(cluster);
   }
 
-  /** Cluster ids as numbers; made anew when a cluster came, or its number stands for another one. */
+  /** Ranks the cluster ids; again when a cluster is new or its ref names another one. */
   #rankClusters(): void {
     const { clusters } = this.#tables.inventory.tables;
     let isCurrent = true;

@@ -1,7 +1,7 @@
 /**
- * Acquisition (A3, A4, A9): needs with a deficit take orphaned Creating, Idle and Speculative machines, the
- * most important need first. Derived again in every cycle; what it takes becomes actions, which from then on
- * count as machines of the need (X1).
+ * Acquisition (A3): needs with a deficit take orphaned Creating, Idle and Speculative machines, the most important need
+ * first, within their spread (A4), unless they have no operator or back off (A9). Decided again in every cycle; the
+ * resulting actions count as machines of the need from their enqueue on (X1).
  */
 import type { VectorTable } from '../../base/vectors.ts';
 import type { ProfileTable } from '../../needs/profiles.ts';
@@ -103,7 +103,7 @@ export class Acquisition {
     }
   }
 
-  /** Counts the credited machines, and opens every domain that takes part in the minimum. */
+  /** Counts the credited machines, and opens every domain that counts for the minimum. */
   #beginSpread(need: number, filter: Filter, spread: { key: string; skew: number }): Spreading {
     const { nextClaim, families, byId, orphanList } = this.#fleet;
     const spreading = new Spreading(this.#domains.of([spread.key]), spread.skew);
@@ -148,7 +148,7 @@ export class Acquisition {
     return scans;
   }
 
-  /** The domain whose head is taken next: orphans by id, then Idle and Speculative by cost, domain, id. */
+  /** The domain whose head the need takes next: orphans by id, then Idle and Speculative by cost, domain, id. */
   #bestHead(unmet: UnmetNeeds, entry: number, scans: Map<number, Scan>, spreading: Spreading): number {
     const { idRank } = this.#fleet.inventory.columns;
     let best = 0;
@@ -184,7 +184,7 @@ export class Acquisition {
     return best;
   }
 
-  /** The first machine of a walk that has something of what remains. */
+  /** The first machine of a scan that has some of a remaining dimension. */
   #usefulHead(unmet: UnmetNeeds, entry: number, scan: Scan): number {
     const { shape, families } = this.#fleet;
     const { start, length, dims } = this.#vectors;
@@ -213,7 +213,7 @@ export class Acquisition {
     const { role } = this.#fleet;
     this.#supply.take(slot, need);
     unmet.acquired[entry]!++;
-    if (role[slot] === Role.Creating) return; // on its way already: counted, without an action
+    if (role[slot] === Role.Creating) return; // is being created already: claimed, without an action
     const kind = role[slot] === Role.Idle ? ActionKind.Bootstrap : ActionKind.Provision;
     if (kind === ActionKind.Bootstrap) unmet.bootstraps[entry]!++;
     else unmet.provisions[entry]!++;

@@ -1,10 +1,10 @@
 /**
- * Gangs (A5, A6): a need with a Same requirement is served by one domain, or by none. Most gangs sit in one
- * rack with machines of their own that cover them: then nothing else can move them, they are *settled* and
- * cost nothing until one of those machines changes. Those that any machines of their cluster cover, in some
- * domain, are *local*: free machines and other clusters do not move them. The rest *wait*: they weigh every domain
- * in which they have, or could get, machines, in every cycle, and reserve what they will acquire there. What such
- * a gang counted in its cluster is kept for as long as nothing changes there (gang-counts.ts).
+ * Gangs: one domain serves a need with a Same requirement, or none does (A5, A6). The own machines of most gangs cover
+ * them in one rack: such a gang is *settled*; nothing else moves it, and it costs nothing until one of those machines
+ * changes. A gang that other machines of its cluster cover in some domain is *local*: unassigned machines and other
+ * clusters do not move it. The rest *wait*: in every cycle they rank every domain in which they have, or could get,
+ * machines, and reserve what they will acquire there. What such a gang counted in its cluster is kept while nothing
+ * changes there (gang-counts.ts).
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
@@ -60,14 +60,14 @@ export class Gangs {
     this.#supply.beginCycle();
   }
 
-  /** The cluster's needs are about to be made anew. */
+  /** The cluster's needs are about to be rebuilt. */
   forget(cluster: ClusterState): void {
     this.#counts.forget(cluster);
   }
 
   /**
-   * Credits a gang whose own machines cover it in exactly one domain: that domain wins whatever else there
-   * is (A5: it covers, its creditable and own coverage are complete). False: it is not so, nothing was done.
+   * Credits a gang whose own machines cover it in exactly one domain: that domain wins over every other (A5: its
+   * creditable and own coverage are complete). False: the gang is not settled, and nothing was done.
    */
   trySettle(cluster: ClusterState, index: number): boolean {
     const need = cluster.needStart + index;
@@ -76,7 +76,7 @@ export class Gangs {
       this.#claims.beginScan();
       this.#claims.endScan(cluster, index);
       needs.creditCount[need] = 0;
-      needs.setMarks(need, Mark.Satisfiable); // wants nothing, takes nothing
+      needs.setMarks(need, Mark.Satisfiable); // an empty gang takes nothing
       needs.domain[need] = 0;
       return true;
     }
@@ -92,7 +92,7 @@ export class Gangs {
     return true;
   }
 
-  /** Chooses the gang's domain, credits it there, and reserves what it will acquire. */
+  /** Chooses the gang's domain, credits the gang there, and reserves what it will acquire. */
   evaluate(cluster: ClusterState, index: number): void {
     const need = cluster.needStart + index;
     const isAsCounted = this.#counts.isCurrent(cluster, need);
@@ -107,7 +107,7 @@ export class Gangs {
     else if (this.#countInCluster(cluster, index, filter, domains)) return;
     if (!isParked) {
       this.#tallyDraining(need, filter, domains);
-      // A covering domain with creditable machines beats every one without, so the rest is only asked if none covers.
+      // A covering domain with creditable machines beats every one without, so the others count only if none covers.
       const mayEndEarly = domains.matchLevel === MatchLevel.Shape && filter.matchLevel !== MatchLevel.Machine;
       if (!mayEndEarly || !this.#tallyUnassignedWithCreditable(filter, domains))
         this.#tallyUnassigned(filter, domains);
@@ -125,7 +125,7 @@ export class Gangs {
       this.#reserve(need, filter, domains, domain);
   }
 
-  /** Counts what the gang has and may be credited in its cluster; whether that covers it, and it is credited. */
+  /** Counts the gang's own and creditable machines in its cluster. If those cover it, credits it and returns true. */
   #countInCluster(cluster: ClusterState, index: number, filter: Filter, domains: Domains): boolean {
     const need = cluster.needStart + index;
     this.#tallyOwn(cluster, index, filter, domains);
@@ -135,7 +135,7 @@ export class Gangs {
       this.#counts.keep(need, this.#tally);
       return false;
     }
-    // Its creditable coverage is complete: A5 asks for what is free neither here nor elsewhere (docs/adr/0037).
+    // Creditable machines cover it, so unassigned ones decide nothing, here or elsewhere (docs/adr/0037).
     this.#credit(cluster, index, filter, domains, local, true);
     this.#needs.mark(need, Mark.Local);
     this.#counts.drop(need);
@@ -161,7 +161,7 @@ export class Gangs {
     }
   }
 
-  /** The cluster's other machines, but not those that another gang was given. */
+  /** Counts the cluster's other machines, except those assigned to another gang. */
   #tallyOthers(cluster: ClusterState, index: number, filter: Filter, domains: Domains): void {
     const { familyLists } = cluster;
     for (let familyList = 0; familyList < familyLists.count; familyList++) {
@@ -183,7 +183,6 @@ export class Gangs {
     }
   }
 
-  /** Those of earlier needs are passed over in blocks. */
   #tallyList(list: number, family: number, index: number, filter: Filter, domains: Domains): void {
     if (list === 0) return;
     const { keep } = this.#fleet;
@@ -195,13 +194,13 @@ export class Gangs {
     }
   }
 
-  /** Assigned for a gang, this one included: its own are walked apart. */
+  /** Assigned to a gang, this one included: its own machines are counted separately. */
   #assignedToGang(slot: number): boolean {
     const assignment = this.#fleet.assignment[slot]!;
     return assignment !== 0 && this.#fleet.assignments.gang[assignment] !== 0;
   }
 
-  /** Adds the free machines of the domains that have creditable ones; whether one of those covers the gang. */
+  /** Adds the unassigned machines of domains that have creditable ones; returns whether one of those covers the gang. */
   #tallyUnassignedWithCreditable(filter: Filter, domains: Domains): boolean {
     const families = this.#families;
     const tally = this.#tally;
@@ -221,7 +220,7 @@ export class Gangs {
     return covers;
   }
 
-  /** Machines that could be acquired and that no earlier gang reserved, but for domains that have theirs counted. */
+  /** Adds the machines that no earlier gang reserved, except in domains whose unassigned machines are counted already. */
   #tallyUnassigned(filter: Filter, domains: Domains): void {
     const families = this.#families;
     const supply = this.#supply;
@@ -261,7 +260,7 @@ export class Gangs {
     }
   }
 
-  /** A2's walk inside the chosen domain, then A6. */
+  /** Credits as A2 does, inside the chosen domain; then A6 (make before break). */
   #credit(
     cluster: ClusterState,
     index: number,
@@ -362,7 +361,7 @@ export class Gangs {
     return after;
   }
 
-  /** Whether the Configured machines that it was credited cover the whole gang. */
+  /** Whether the Configured machines among its credited ones cover the whole gang. */
   #configuredCover(need: number): boolean {
     const { role, shape, nextClaim } = this.#fleet;
     const { start, length, units } = this.#vectors;
@@ -386,7 +385,7 @@ export class Gangs {
     return this.#scratchUnits;
   }
 
-  /** A6, make before break: the gang's machines elsewhere stay with it until those inside can carry it. */
+  /** A6, make before break: the gang keeps its machines elsewhere until those in the chosen domain cover it. */
   #keepOwnOutside(cluster: ClusterState, index: number, domains: Domains, domain: number): void {
     const { assigned, assignments, role } = this.#fleet;
     const list = assignments.list[this.#needs.assignment[cluster.needStart + index]!]!;
@@ -399,7 +398,7 @@ export class Gangs {
     }
   }
 
-  /** What it will take: A3's walk in its domain for what credit left. */
+  /** Reserves the machines that acquisition will take for it: A3's scan in its domain for what credit left open. */
   #reserve(need: number, filter: Filter, domains: Domains, domain: number): void {
     const needs = this.#needs;
     const aggregate = needs.aggregate[need]!;

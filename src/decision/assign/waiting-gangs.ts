@@ -1,4 +1,4 @@
-/** Clusters whose walk waits for the turn of a gang, in order N4 of those gangs: a heap. */
+/** Clusters whose scan waits for the turn of a gang: a heap in order N4 of those gangs (priority, arrival, cluster). */
 import type { ClusterState } from '../demand/cluster-state.ts';
 import type { ServingOrder } from '../demand/serving-order.ts';
 
@@ -37,7 +37,7 @@ export class WaitingGangs {
     this.#clusters[at] = cluster;
   }
 
-  /** Takes the first one out; its cluster. */
+  /** Removes the first gang; returns its cluster. */
   pop(): ClusterState {
     const { compare } = this.#order;
     const heap = this.#needs;

@@ -1,4 +1,4 @@
-/** What the engine keeps per cluster: where its needs and machines are, and what must be looked at again. */
+/** What the engine keeps per cluster: where its needs and machines are, and what must be evaluated again. */
 
 import { FamilyLists } from '../supply/family-lists.ts';
 import { FoldGroups } from './fold-groups.ts';
@@ -11,44 +11,44 @@ export class ClusterState {
   readonly ref: number;
   readonly familyLists = new FamilyLists();
   /**
-   * Rows of the need table, as last read: index in the cluster's slice → its assignment, and its need. Rows that may
-   * fold have no assignment (0) until a machine carries it or a count needs it: most never do.
+   * Rows of the need table, as last read, by index in the cluster's slice: assignment, fold group and need. Rows that
+   * may fold have no assignment (0) until a machine carries it or a count needs it: most never do.
    */
   rowCount = 0;
-  /** Of the need table, as of then; -1 = never read. */
+  /** The version of the need table that was read; -1 = none. */
   readVersion = -1;
   rowAssignment: Uint32Array = NO_ROWS;
-  /** Its fold group, as index in `groups` + 1; 0 = it never folds. */
+  /** The row's fold group, as index in `groups` + 1; 0 = it never folds. */
   rowGroup: Uint32Array = NO_ROWS;
   rowNeed: Uint32Array = NO_ROWS;
-  /** The filter of a machine that holds one such gang whole (its id), and whether the row folds now. */
+  /** The filter (id) of machines that hold one such gang whole, and whether the row folds now. */
   rowFit: Uint32Array = NO_ROWS;
   rowFolds: Uint8Array = NO_FLAGS;
   /** The rows that may fold, by group. */
   groupRows: Uint32Array = NO_ROWS;
   groups = new FoldGroups();
-  /** Normalised needs: a slice of the need columns, in order N4. */
+  /** The cluster's needs: a slice of EngineNeeds, in order N4 (priority, arrival, fingerprint, group). */
   needStart = 0;
   needCount = 0;
   /** Machines whose availability to this cluster's needs changed since its last credit. */
   readonly newlyAvailable: number[] = [];
-  /** Another one whenever something changed that its gangs count; no two clusters ever have the same. */
+  /** Changes whenever something changed that its gangs count; unique across clusters. */
   version = 0;
-  /** Some need is marked, or `fresh` is not empty. */
+  /** Some need is marked, or `newlyAvailable` is not empty. */
   touched = false;
-  /** The normalised needs must be made anew. */
+  /** The needs must be rebuilt. */
   stale = false;
-  /** Its rows were read in this cycle, with every assignment that machines carry. */
+  /** Its rows were read in this cycle, and have every assignment that machines carry. */
   wasRead = false;
-  /** Fold groups for which a machine that A1 looks at changed; all of them, if `foldsTouched`. */
+  /** Fold groups whose machines changed, so that A1 decides them again; all groups, if `foldsTouched`. */
   readonly touchedGroups: number[] = [];
   foldsTouched = false;
-  /** By fold group: those that ask the free machines (fold-queries.ts). */
+  /** By fold group: its query about unassigned machines (fold-queries.ts). */
   readonly openQueries = new Map<number, FoldQuerier>();
   configuredCount = 0;
   configuringCount = 0;
   claimedConfiguredCount = 0;
-  /** Position in the bytewise order of cluster ids, as of when its id was this (refs are reused). */
+  /** Position in the bytewise order of cluster ids, valid while `rankedId` is its id (refs are reused). */
   rank = 0;
   rankedId = '';
 

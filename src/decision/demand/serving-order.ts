@@ -1,4 +1,4 @@
-/** The orders in which needs are served. Both are total: ids, fingerprints and groups settle every tie. */
+/** The orders in which the engine serves needs: N4 and A3. Both are total: ids, fingerprints and groups settle every tie. */
 import type { StringTable } from '../../base/string-table.ts';
 import type { ProfileTable } from '../../needs/profiles.ts';
 import type { EngineTables } from '../engine-tables.ts';
@@ -6,7 +6,7 @@ import type { AssignmentTable } from '../supply/assignments.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { EngineNeeds } from './engine-needs.ts';
 
-/** What order N4 looks at within one cluster. */
+/** What order N4 compares within one cluster. */
 export interface NeedKey {
   priority: number;
   arrivalMs: number;
@@ -39,7 +39,7 @@ export class ServingOrder {
     this.#profiles = needTable.profiles;
   }
 
-  /** Before a cycle's first compare: profiles may have come and gone. */
+  /** Before the first comparison of a cycle: profiles may have changed. */
   refresh(): void {
     this.#fingerprintRanks = this.#profiles.fingerprintRanks();
   }
@@ -51,7 +51,7 @@ export class ServingOrder {
     return this.#byArrival(a, b);
   };
 
-  /** N4 of two needs of one cluster that have no columns yet. */
+  /** N4 for two needs of one cluster that are not in the columns yet. */
   compareKeys(a: NeedKey, b: NeedKey): number {
     if (a.priority !== b.priority) return a.priority > b.priority ? -1 : 1;
     if (a.arrivalMs !== b.arrivalMs) return a.arrivalMs - b.arrivalMs;

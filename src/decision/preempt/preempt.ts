@@ -1,9 +1,9 @@
 /**
- * Phase 2 (P1–P4): frees machines for the deficits that phase 1 left and that nothing drains for (draining-credit.ts). Configured
- * machines are kept in buckets of equal (claimed or not, priority, penalties), by family, in id order; a bucket has one
- * score for a preemptor, so the best victims are found by ranking a few dozen buckets and reading the heads of lists.
- * The buckets follow the claims, but not at once: machines that change hands in every cycle would move in every cycle, and
- * most cycles preempt nothing. They are up to date before the first victim is chosen.
+ * Phase 2 (P1–P4) drains machines of lower priority for the deficits that phase 1 left and that no drain covers yet
+ * (draining-credit.ts). Configured machines are in buckets of equal (claimed or not, priority, penalties), by family, in
+ * id order; a bucket has one score for a preemptor, so ranking a few dozen buckets and reading the heads of their lists
+ * finds the best victims. The buckets follow the claims with a delay: machines whose claim changes in every cycle would
+ * move in every cycle, and most cycles preempt nothing. They are up to date before the first victim is chosen.
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
@@ -35,7 +35,7 @@ export const DEFAULT_WEIGHTS: PreemptionWeights = {
   reclamation: 0.1,
 };
 
-/** About a quarter of a millisecond. */
+/** Takes about a quarter of a millisecond. */
 const SETTLED_PER_CYCLE = 64;
 const DRAIN_SECONDS = 30;
 const PENALTY_FLOOR_USD = 0.01;
@@ -87,7 +87,7 @@ export class Preemption {
     return this.#isVictim[slot] === 1;
   }
 
-  /** Families were made anew: the buckets' lists are empty, and begin again. */
+  /** Families are about to be rebuilt: drops the buckets, whose lists are empty. */
   regroup(): void {
     for (const bucket of this.#buckets.values())
       for (const list of bucket.lists.values()) this.#fleet.byId.drop(list);
@@ -95,15 +95,15 @@ export class Preemption {
   }
 
   /**
-   * Begins a cycle after credit. Machines that changed hands are moved to their buckets when somebody wants a victim; until
-   * then a few in each cycle, so that this stays little. Not in one that `tookOverMuch`: after a start the first decision
-   * is waited for, and the second has time.
+   * Begins a cycle after credit. Machines whose claim changed move to their buckets when a need looks for a victim; until
+   * then a few do in each cycle, so that few are left when it matters. None do if a large part of the fleet changed:
+   * after a start the shard waits for the first decision, and later cycles have time.
    */
-  beginCycle(tookOverMuch: boolean): void {
+  beginCycle(largePartChanged: boolean): void {
     for (const slot of this.#victims) this.#isVictim[slot] = 0;
     this.#victims.length = 0;
     this.#ranks.clear();
-    if (!tookOverMuch) this.#settleBuckets(SETTLED_PER_CYCLE);
+    if (!largePartChanged) this.#settleBuckets(SETTLED_PER_CYCLE);
   }
 
   #settleBuckets(countMax: number): void {
@@ -133,14 +133,14 @@ export class Preemption {
     let left = wanted;
     if (spreading === undefined) left = this.#sweep(unmet, entry, left, undefined);
     else {
-      // Each victim changes which domains may follow, so each begins again with the best.
+      // Each victim changes which domains the spread allows, so each sweep starts again with the best.
       for (let count = -1; left > 0 && count !== this.#victims.length; ) {
         count = this.#victims.length;
         left = this.#sweep(unmet, entry, left, spreading);
       }
     }
     if (before !== null && left > 0) {
-      // A gang is not worth a victim that does not complete it.
+      // P1: a gang preempts only if its victims complete it.
       for (const slot of this.#victims.splice(first)) this.#isVictim[slot] = 0;
       unmet.missing.set(before, row);
       return;
@@ -159,7 +159,7 @@ export class Preemption {
     }
   }
 
-  /** Goes through the candidates, best first; with a spread it stops after one. Returns the dimensions left. */
+  /** Takes victims, best first; with a spread, one. Returns the dimensions left. */
   #sweep(unmet: UnmetNeeds, entry: number, wanted: number, spreading: Spreading | undefined): number {
     const need = unmet.need[entry]!;
     const filter = this.#filters.get(this.#needs.filter[need]!);
@@ -198,7 +198,7 @@ export class Preemption {
     return spreading === undefined || spreading.allows(spreading.domains.ofSlot(slot));
   }
 
-  /** Buckets of a tier that this priority may take from, best score first. */
+  /** Buckets of a tier that this priority may take from, best score first (P2). */
   #ranked(isClaimed: boolean, priority: number): Rank[] {
     const key = `${isClaimed}${priority}`;
     const known = this.#ranks.get(key);
@@ -250,7 +250,7 @@ export class Preemption {
     return positions;
   }
 
-  /** The smallest id at the heads, which moves on; 0 at the end. */
+  /** The smallest id at the heads, and advances that head; 0 at the end. */
   #next(positions: number[]): number {
     const { byId, inventory } = this.#fleet;
     const { idRank } = inventory.columns;
@@ -278,7 +278,7 @@ export class Preemption {
 
   readonly #place = (slot: number): void => {
     const { byId, role, shape, families } = this.#fleet;
-    if (role[slot] === Role.Creating && this.#fleet.isOrphan(slot)) return; // on the orphans' list
+    if (role[slot] === Role.Creating && this.#fleet.isOrphan(slot)) return; // it is on the orphans' list
     if (role[slot] !== Role.Configured || this.#fleet.inBackoff(slot)) {
       byId.remove(slot);
       return;

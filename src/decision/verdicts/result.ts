@@ -1,7 +1,7 @@
 /**
- * The outcome of a cycle as the columns that hold it, and what no table says beside them (P6, the counts of A7 and A8):
- * for a comparison with another engine, elsewhere, that decided the same cycle from scratch (shard/check). These are
- * views and short lists; they hold until the engine decides again.
+ * The outcome of a cycle as the columns that hold it, and the state that no table holds: drains (P6), and the counts of
+ * parking (A7) and cycles unmet (A8). The shard compares it with an engine in another thread that decides the same cycle
+ * from scratch (shard/check). These are views and short lists, valid until the engine decides again.
  */
 import type { Pieces } from '../../base/image.ts';
 import type { InventoryTables } from '../../inventory/tables.ts';
@@ -12,7 +12,7 @@ import type { AssignmentTable, CountColumns } from '../supply/assignments.ts';
 import type { Verdicts } from './verdicts.ts';
 
 export interface EngineMemory {
-  /** The last one decided. */
+  /** The last cycle decided. */
   readonly cycle: number;
   readonly counts: CountColumns;
   readonly drains: {
@@ -32,7 +32,7 @@ export interface EngineResult {
     readonly cluster: Uint16Array;
     readonly takenBy: Uint32Array;
   };
-  /** By normalised need. */
+  /** By need. */
   readonly needs: {
     readonly assignment: Uint32Array;
     readonly kind: Uint8Array;
@@ -48,7 +48,7 @@ export interface EngineResult {
     readonly group: Uint32Array;
   };
   readonly counts: CountColumns;
-  /** Clusters with rows, and their rows one cluster after the other. */
+  /** Clusters with rows, and the rows of one cluster after the other. */
   readonly clusters: {
     readonly ref: Uint32Array;
     readonly rowCount: Uint32Array;
@@ -103,14 +103,14 @@ export function memoryOf({ cycle, assignments, drains }: EngineTables): EngineMe
 }
 
 /**
- * Keeps the refs of a memory from meaning something else while the engine decides: what a need that goes leaves behind
- * may be given out again in the same cycle. Gives what ends that.
+ * Holds references to the refs of a memory while the engine decides: without them the refs of a withdrawn need could be
+ * reused in the same cycle. Returns the function that releases them.
  */
 export function holdMemory({ counts, drains }: EngineMemory, tables: InventoryTables): () => void {
   const held: (readonly [cluster: number, fingerprint: number, group: number])[] = [];
   for (const { cluster, fingerprint, group } of [counts, drains]) {
     for (let index = 0; index < cluster.length; index++) {
-      if (tables.clusters.referenceCount(cluster[index]!) === 0) continue; // its demand is about to go, too
+      if (tables.clusters.referenceCount(cluster[index]!) === 0) continue; // the cluster is gone, and its demand goes in the next cycle
       tables.clusters.retain(cluster[index]!);
       tables.fingerprints.retain(fingerprint[index]!);
       tables.groups.retain(group[index]!);
@@ -122,7 +122,7 @@ export function holdMemory({ counts, drains }: EngineMemory, tables: InventoryTa
   };
 }
 
-/** Counts that were made in this cycle or later: older ones are void in the next. */
+/** The counts that hold after this cycle; older ones are void. */
 export function countsSince(cycle: number, assignments: AssignmentTable): CountColumns {
   const { unmetFor, parkFor, references, limit } = assignments;
   const found: number[] = [];

@@ -1,7 +1,7 @@
 /**
- * What is said of each need after a cycle (A8), and the counts that the next one starts with (A7, A8, P5).
- * Satisfied needs cost nothing: only those that credit did not satisfy are looked at, and a verdict is put
- * into words when somebody asks.
+ * Verdicts (A8): what a cycle says about each need, and the counts that the next cycle continues: parking (A7), cycles
+ * unmet (A8), age of shortfalls (P5). Satisfied needs cost nothing: `record` reads only those that credit did not
+ * satisfy, and a verdict is composed when a reader asks for it.
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
@@ -17,7 +17,7 @@ import type { Drains } from '../supply/drains.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 
-/** Numbers are the protocol's. */
+/** The numbers of the protocol. */
 export const UnmetReason = {
   None: 0,
   PriorityStarved: 1,
@@ -43,7 +43,7 @@ export interface Verdict {
   readonly reason: UnmetReason;
 }
 
-/** What is still missing after phase 2, summed over clusters. */
+/** The demand of one fingerprint that is still missing after phase 2, summed over clusters. */
 export interface Shortfall {
   readonly fingerprint: number;
   readonly profile: number;
@@ -142,7 +142,7 @@ export class Verdicts {
     };
   }
 
-  /** The rows that are not satisfied: plain needs and gangs as a whole, of folds the members that found no room. */
+  /** Visits the rows that are not satisfied: of a fold, the members that its machines do not hold. */
   unmetRows(visit: (cluster: number, row: number) => void): void {
     const { need: needOf, gangsHeld, count } = this.#unmet;
     const { kind, firstRow, cluster: clusterRef } = this.#needs;
@@ -167,7 +167,7 @@ export class Verdicts {
     return unmetFor[assignment] === this.#cycle.number + 1 ? unmetCount[assignment]! : 0;
   }
 
-  /** A7's count after this cycle. */
+  /** A7: ordinary cycles in a row without a domain, after this cycle. */
   parkingCount(assignment: number): number {
     const { parkFor, parkCount } = this.#fleet.assignments;
     return parkFor[assignment] === this.#cycle.number + 1 ? parkCount[assignment]! : 0;
@@ -184,7 +184,7 @@ export class Verdicts {
     return UnmetNeeds.left(rest, entry * width, this.#vectors, aggregate) === 0;
   }
 
-  /** Of a fold, which lacks whole gangs or nothing. */
+  /** Of a fold: it lacks whole gangs or nothing, so one dimension tells how many it holds. */
   #gangsHeld(entry: number): number {
     const { rest, width, need: needOf } = this.#unmet;
     const need = needOf[entry]!;
@@ -205,7 +205,7 @@ export class Verdicts {
     return Object.fromEntries(deficit); // a resource may be called __proto__
   }
 
-  /** Members of a fold that its machines do not hold, in order N4: the last ones. */
+  /** Counts the members of a fold that its machines do not hold: the last ones in order N4. */
   #countMembers(cluster: ClusterState, entry: number): void {
     const need = this.#unmet.need[entry]!;
     let place = 0;
@@ -233,7 +233,7 @@ export class Verdicts {
     parkFor[assignment] = this.#cycle.number + 1;
   }
 
-  /** Something is enqueued, Creating or draining for the gang. */
+  /** Whether a machine is enqueued, Creating or draining for the gang. */
   #isComing(need: number): boolean {
     const { assigned, assignments, role } = this.#fleet;
     const assignment = this.#needs.assignment[need]!;
