@@ -26,9 +26,9 @@ import { Verdicts } from './verdicts/verdicts.ts';
 export interface EngineOptions {
   readonly inventory: Inventory;
   readonly needs: NeedTable;
-  /** A9: whether the cluster's operator is connected (or bootstraps are local). */
+  /** A9: without an operator session (or local bootstraps) a cluster gets credit only. */
   readonly hasSession: (cluster: number) => boolean;
-  /** A9: whether the need (cluster, fingerprint, group) is in back-off after a failed bootstrap (X5). */
+  /** A9: the same for a need (cluster, fingerprint, group) that backs off after a failed bootstrap (X5). */
   readonly inBackoff?: (cluster: number, fingerprint: number, group: number) => boolean;
   readonly holds: IdleHolds;
   readonly weights?: PreemptionWeights;
@@ -131,7 +131,7 @@ export class Engine extends Inspection {
     };
   }
 
-  /** P6: the shard enqueued the machine's preemption; the machine drains for this need until it is Idle or back. */
+  /** P6: a preempted machine counts for its need while it drains. Call this when the preemption is enqueued. */
   preemptionBegan(slot: number, cluster: number, fingerprint: number, group: number): void {
     const { fleet, drains } = this.#tables;
     fleet.newAssignments.push(drains.begin(slot, cluster, fingerprint, group));
@@ -144,7 +144,7 @@ export class Engine extends Inspection {
     return resultOf(this.#tables, this.#verdicts, this.actions);
   }
 
-  /** For a new engine beside another one: copies what no table holds, drains (P6) and counts (A7, A8, P5). */
+  /** For a new engine beside another one: copies what no table holds: drains, and counts of parking, unmet cycles and shortfalls. */
   adopt(other: Engine): void {
     this.recall(memoryOf(other.#tables));
     this.#tables.assignments.countsBefore = other.#tables.assignments.copyCounts();

@@ -96,18 +96,18 @@ export class Inspection {
     return this.#nameOf(this.#needs.assignment[this.#fleet.clusters[cluster]!.rowNeed[row]!]!);
   }
 
-  /** The cluster's Configured machines, without those that a reclaim or a preemption is enqueued for (X1). */
+  /** The cluster's Configured machines. X1: an enqueued reclaim or preemption counts as Draining already. */
   configuredCount(cluster: number): number {
     return this.#fleet.clusters[cluster]?.configuredCount ?? 0;
   }
 
-  /** P6: the need that a machine drains for; null if the machine drains for no known need. */
+  /** The need that a machine was preempted for and that counts it (P6); null if none is known. */
   drainOf(slot: number): NeedRefs | null {
     const assignment = this.#drains.assignmentOf(slot);
     return assignment === 0 ? null : this.#nameOf(assignment);
   }
 
-  /** P6: the machines that drain for a need. */
+  /** The machines that drain for a need. */
   drainsFor(cluster: number, fingerprint: number, group: number): readonly number[] {
     const assignment = this.#assignments.find(cluster, fingerprint, group);
     return assignment === 0 ? [] : this.#drains.slotsFor(assignment);

@@ -5,8 +5,8 @@
  */
 import { Flag } from '../inventory/intent.ts';
 import type { Credit } from './assign/credit.ts';
+import type { ClusterState } from './cluster-state.ts';
 import { columnU8, columnU32, widerU8 } from './columns/columns.ts';
-import type { ClusterState } from './demand/cluster-state.ts';
 import { Mark, SLICE_STEP } from './demand/engine-needs.ts';
 import { Folding } from './demand/folding.ts';
 import { Normaliser } from './demand/normalise.ts';

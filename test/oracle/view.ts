@@ -116,7 +116,7 @@ export function compareN4(left: OriginalNeed, right: OriginalNeed): number {
 
 /**
  * A3: "by priority desc, interruption bucket desc, reclamation bucket desc, then as N4".
- * READING: the bucket's number, so that zero goes before unspecified.
+ * READING: the bucket's number decides, so that zero comes before unspecified.
  */
 export function compareA3(left: LiveNeed, right: LiveNeed): number {
   return firstDifference(
@@ -142,7 +142,7 @@ export function compareKeep(left: WorldMachine, right: WorldMachine): number {
   );
 }
 
-/** N5; a missing value counts as 0. */
+/** N5: a bucket counts as its upper bound; a missing one as 0. */
 export function dollars(bucket: number | undefined): number {
   return BUCKET_DOLLARS[bucket ?? 0]!;
 }
@@ -151,7 +151,7 @@ export function byId(left: WorldMachine, right: WorldMachine): number {
   return compareBytes(left.id, right.id);
 }
 
-/** Whether the assignment names this very need. A fold: "machines with its fingerprint and the empty group are its own too". */
+/** Whether the assignment names this need. A fold: "machines with its fingerprint and the empty group are its own too". */
 export function isAssignedTo(assignment: Assignment | null, need: LiveNeed): boolean {
   return (
     assignment !== null &&
@@ -170,14 +170,14 @@ export function isDrainingFor(machine: WorldMachine, need: OriginalNeed): boolea
   );
 }
 
-/** Whether the machine could serve the need at all, now or later: "matches, covers min_unit". */
+/** Whether the machine could ever serve the need: "matches, covers min_unit". */
 export function fits(machine: WorldMachine, need: OriginalNeed): boolean {
   return matches(need.requirements, machine) && covers(machine.capacity, need.minUnit);
 }
 
 /**
- * What the need counts of a machine that it takes: "its capacity". OURS: a fold the whole gangs that the machine holds
- * (docs/adr/0040), so that it lacks nothing only if each of its members has its room.
+ * What a machine gives to the need: "its capacity". OURS: to a fold the whole gangs that the machine holds (docs/adr/0040),
+ * so that a fold lacks nothing only if every member fits.
  */
 export function countedOf(machine: WorldMachine, need: LiveNeed): Amounts {
   if (!need.isFold) return machine.capacity;

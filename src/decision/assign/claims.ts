@@ -4,8 +4,8 @@
  * evaluated again: the need that lost the machine, and the gang that the machine is assigned to.
  */
 
+import type { ClusterState } from '../cluster-state.ts';
 import { columnU32 } from '../columns/columns.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
 import { type EngineNeeds, Mark, MIXED, NeedKind } from '../demand/engine-needs.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 

@@ -12,8 +12,8 @@
  * Such gangs are evaluated in order N4 over all clusters: a cluster's scan stops before the gang and resumes at its turn.
  */
 
+import type { ClusterState } from '../cluster-state.ts';
 import { sortFew } from '../columns/sort-few.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
 import { type EngineNeeds, Mark, MIXED, NeedKind, ScanPart } from '../demand/engine-needs.ts';
 import type { ServingOrder } from '../demand/serving-order.ts';
 import type { EngineTables } from '../engine-tables.ts';
@@ -182,7 +182,7 @@ export class Credit {
     if (!isShort && needs.lastPart[need]! < ScanPart.Configured) return; // its own machines sufficed
     const filter = this.#filters.get(needs.filter[need]!);
     this.#newlyAvailable.collect(cluster, index, filter, isShort ? 0 : needs.lastTaken[need]!, found);
-    if (needs.kind[need] === NeedKind.Fold) this.#foldCredit.leaveOut(need, found);
+    if (needs.kind[need] === NeedKind.Fold) this.#foldCredit.removeOthers(need, found);
   }
 
   /**
@@ -393,7 +393,8 @@ export class Credit {
     if (filter.eligible[family] !== 1) return left;
     if (filter.matchLevel !== MatchLevel.Family && !this.#filters.admitsSlot(filter, slot)) return left;
     const need = cluster.needStart + index;
-    if (this.#needs.kind[need] === NeedKind.Fold && this.#foldCredit.isOthersOwn(need, slot)) return left;
+    if (this.#needs.kind[need] === NeedKind.Fold && this.#foldCredit.isAssignedElsewhere(need, slot))
+      return left;
     const after = this.#needs.subtract(need, families, family, this.#fleet.inventory.shapes.vectors);
     if (after < 0) {
       this.#hasPassed = true;

@@ -17,7 +17,7 @@ export class FoldCredit {
   }
 
   /** Whether the machine is assigned to a live need other than the fold. */
-  isOthersOwn(fold: number, slot: number): boolean {
+  isAssignedElsewhere(fold: number, slot: number): boolean {
     const { assignment, assignments } = this.#fleet;
     const own = assignment[slot]!;
     if (own === 0 || own === this.#needs.assignment[fold] || own === this.#needs.plainAssignment[fold])
@@ -26,9 +26,9 @@ export class FoldCredit {
   }
 
   /** Removes from `slots` the machines that the fold may not be credited. */
-  leaveOut(fold: number, slots: number[]): void {
+  removeOthers(fold: number, slots: number[]): void {
     let kept = 0;
-    for (const slot of slots) if (!this.isOthersOwn(fold, slot)) slots[kept++] = slot;
+    for (const slot of slots) if (!this.isAssignedElsewhere(fold, slot)) slots[kept++] = slot;
     slots.length = kept;
   }
 }

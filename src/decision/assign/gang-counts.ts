@@ -4,8 +4,8 @@
  * the unassigned machines are counted again.
  */
 
+import type { ClusterState } from '../cluster-state.ts';
 import { columnF64, widerF64 } from '../columns/columns.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
 import type { DomainTally } from './domain-tally.ts';
 
 export class GangCounts {

@@ -8,8 +8,8 @@
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import { columnF64 } from '../columns/columns.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
 import { type EngineNeeds, Mark, ScanPart, subtractCapacity } from '../demand/engine-needs.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import type { Restrictions } from '../restrictions.ts';

@@ -6,7 +6,7 @@
  * Most needs are covered by their own machines and read none of this. A newly available machine that is assigned to such
  * a need marks the need instead.
  */
-import type { ClusterState } from '../demand/cluster-state.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';

@@ -1,5 +1,5 @@
 /** Clusters whose scan waits for the turn of a gang: a heap in order N4 of those gangs (priority, arrival, cluster). */
-import type { ClusterState } from '../demand/cluster-state.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import type { ServingOrder } from '../demand/serving-order.ts';
 
 export class WaitingGangs {

@@ -5,10 +5,10 @@
  */
 import type { VectorTable } from '../../base/vectors.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import type { Filter, Filters } from '../supply/filters.ts';
 import type { Fleet } from '../supply/fleet.ts';
-import type { ClusterState } from './cluster-state.ts';
 import { FoldGroups } from './fold-groups.ts';
 import { FoldNames } from './fold-names.ts';
 import type { FoldQueries } from './fold-queries.ts';
@@ -188,7 +188,7 @@ export class ClusterRows {
     const minUnit = table.minUnit[tableRow]!;
     const profile = table.profile[tableRow]!;
     const remaining = table.profiles.withoutSame(profile);
-    // Order N4 puts rows of one profile together, so the group is mostly that of the row before.
+    // Order N4 (priority, arrival, fingerprint) puts rows of one profile together: mostly the group of the row before.
     let group = groups.count - 1;
     if (group < 0 || groups.profile(group) !== remaining || groups.aggregate(group) !== aggregate) {
       group = this.#groupOf.find(groups, remaining, aggregate);

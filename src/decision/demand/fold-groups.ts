@@ -6,7 +6,7 @@
  *              aggregate         vector ref
  *              assignment        of the fold
  *              plainAssignment   the same with the empty group, which the reference gives to folds
- *              rowsStart         its rows, in order N4: a range of the cluster's `groupRows` …
+ *              rowsStart         its rows, by priority and arrival (N4): a range of the cluster's `groupRows` …
  *              rowsEnd           … up to here
  *              firstFolded       the first row that folds; -1 = none
  */

@@ -4,8 +4,8 @@
  * filter and a gang's aggregate, and its groups are decided again only when its answer changed.
  */
 
+import type { ClusterState } from '../cluster-state.ts';
 import type { Filter } from '../supply/filters.ts';
-import type { ClusterState } from './cluster-state.ts';
 
 /** One group that asks a query. */
 export interface FoldQuerier {

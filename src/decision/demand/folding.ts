@@ -4,11 +4,11 @@
  * changed or, where their own machines do not suffice, when the unassigned machines changed.
  */
 
+import type { ClusterState } from '../cluster-state.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import type { Families } from '../supply/families.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import type { Fleet } from '../supply/fleet.ts';
-import type { ClusterState } from './cluster-state.ts';
 import type { FoldGroups } from './fold-groups.ts';
 import type { FoldQueries } from './fold-queries.ts';
 

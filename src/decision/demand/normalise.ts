@@ -6,12 +6,12 @@
 import type { VectorTable } from '../../base/vectors.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
 import type { Claims } from '../assign/claims.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import { columnF64, columnU32, widerF64 } from '../columns/columns.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import type { Filter, Filters } from '../supply/filters.ts';
 import type { Fleet } from '../supply/fleet.ts';
 import type { ClusterRows } from './cluster-rows.ts';
-import type { ClusterState } from './cluster-state.ts';
 import { type EngineNeeds, Mark, NeedKind } from './engine-needs.ts';
 import { type NeedKey, noKey, type ServingOrder } from './serving-order.ts';
 

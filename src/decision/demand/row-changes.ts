@@ -8,10 +8,10 @@
  */
 import type { VectorTable } from '../../base/vectors.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import type { AssignmentTable } from '../supply/assignments.ts';
 import type { Filters } from '../supply/filters.ts';
-import type { ClusterState } from './cluster-state.ts';
 import { type EngineNeeds, Mark } from './engine-needs.ts';
 
 export class RowChanges {

@@ -1,9 +1,12 @@
-/** The orders in which the engine serves needs: N4 and A3. Both are total: ids, fingerprints and groups settle every tie. */
+/**
+ * The orders in which the engine serves needs: N4 for credit (priority, arrival) and A3 for acquisition (priority,
+ * penalties, then as N4). Both are total: cluster id, fingerprint and group settle every tie.
+ */
 import type { StringTable } from '../../base/string-table.ts';
 import type { ProfileTable } from '../../needs/profiles.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import type { AssignmentTable } from '../supply/assignments.ts';
-import type { ClusterState } from './cluster-state.ts';
 import type { EngineNeeds } from './engine-needs.ts';
 
 /** What order N4 compares within one cluster. */

@@ -198,7 +198,7 @@ export class Preemption {
     return spreading === undefined || spreading.allows(spreading.domains.ofSlot(slot));
   }
 
-  /** Buckets of a tier that this priority may take from, best score first (P2). */
+  /** Buckets of a tier that this priority may take from, best score first (P2: gap, drain time, penalties). */
   #ranked(isClaimed: boolean, priority: number): Rank[] {
     const key = `${isClaimed}${priority}`;
     const known = this.#ranks.get(key);

@@ -5,7 +5,7 @@
 import { TimeHeap } from '../../base/time-heap.ts';
 import { CapacityType, isReleasable } from '../../machine/capacity-type.ts';
 import { ActionKind, type ActionList } from '../actions.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import type { Preemption } from '../preempt/preempt.ts';
 import type { Restrictions } from '../restrictions.ts';

@@ -23,9 +23,9 @@ import { OrderedLists } from '../../inventory/ordered-lists.ts';
 import { isReleasable } from '../../machine/capacity-type.ts';
 import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
 import { MachineState } from '../../machine/state.ts';
+import { ClusterState } from '../cluster-state.ts';
 import { columnF64, columnU8, columnU16, columnU32, widerF64, widerU32 } from '../columns/columns.ts';
 import { SlotList } from '../columns/slot-list.ts';
-import { ClusterState } from '../demand/cluster-state.ts';
 import type { AssignmentTable } from './assignments.ts';
 import type { Families } from './families.ts';
 import { KeepLists } from './keep-lists.ts';
@@ -152,7 +152,7 @@ export class Fleet {
     return (this.inventory.columns.flags[slot]! & Flag.Backoff) !== 0;
   }
 
-  /** A Creating machine that was created for no need of this cycle; the first need in A3's order counts it. */
+  /** A Creating machine that was created for no need of this cycle: needs acquire it before Idle machines (A3). */
   isOrphan(slot: number): boolean {
     if (this.role[slot] !== Role.Creating) return false;
     const assignment = this.assignment[slot]!;

@@ -6,7 +6,7 @@
 import type { Pieces } from '../../base/image.ts';
 import type { InventoryTables } from '../../inventory/tables.ts';
 import type { ActionList } from '../actions.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import type { AssignmentTable, CountColumns } from '../supply/assignments.ts';
 import type { Verdicts } from './verdicts.ts';

@@ -7,9 +7,9 @@
 import type { VectorTable } from '../../base/vectors.ts';
 import type { GangDomains } from '../assign/gang-domains.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import { columnU8, columnU32 } from '../columns/columns.ts';
 import type { ClusterRows } from '../demand/cluster-rows.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
 import type { CurrentCycle, EngineTables } from '../engine-tables.ts';
 import type { Restrictions } from '../restrictions.ts';
@@ -205,7 +205,7 @@ export class Verdicts {
     return Object.fromEntries(deficit); // a resource may be called __proto__
   }
 
-  /** Counts the members of a fold that its machines do not hold: the last ones in order N4. */
+  /** Counts the members of a fold that its machines do not hold: the last ones by priority and arrival (N4). */
   #countMembers(cluster: ClusterState, entry: number): void {
     const need = this.#unmet.need[entry]!;
     let place = 0;
@@ -224,7 +224,11 @@ export class Verdicts {
 
   #countParking(entry: number): void {
     const need = this.#unmet.need[entry]!;
-    if (this.#needs.has(need, Mark.Satisfiable) || this.#unmet.acquired[entry]! > 0 || this.#isComing(need))
+    if (
+      this.#needs.has(need, Mark.Satisfiable) ||
+      this.#unmet.acquired[entry]! > 0 ||
+      this.#awaitsMachines(need)
+    )
       return;
     const { parkFor, parkCount } = this.#fleet.assignments;
     const assignment = this.#needs.assignment[need]!;
@@ -234,7 +238,7 @@ export class Verdicts {
   }
 
   /** Whether a machine is enqueued, Creating or draining for the gang. */
-  #isComing(need: number): boolean {
+  #awaitsMachines(need: number): boolean {
     const { assigned, assignments, role } = this.#fleet;
     const assignment = this.#needs.assignment[need]!;
     const list = assignments.list[assignment]!;

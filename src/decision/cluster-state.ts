@@ -1,8 +1,8 @@
 /** What the engine keeps per cluster: where its needs and machines are, and what must be evaluated again. */
 
-import { FamilyLists } from '../supply/family-lists.ts';
-import { FoldGroups } from './fold-groups.ts';
-import type { FoldQuerier } from './fold-queries.ts';
+import { FoldGroups } from './demand/fold-groups.ts';
+import type { FoldQuerier } from './demand/fold-queries.ts';
+import { FamilyLists } from './supply/family-lists.ts';
 
 const NO_ROWS = new Uint32Array(0);
 const NO_FLAGS = new Uint8Array(0);
@@ -40,7 +40,7 @@ export class ClusterState {
   stale = false;
   /** Its rows were read in this cycle, and have every assignment that machines carry. */
   wasRead = false;
-  /** Fold groups whose machines changed, so that A1 decides them again; all groups, if `foldsTouched`. */
+  /** Fold groups whose machines changed, so that folding (A1) is decided again; all groups, if `foldsTouched`. */
   readonly touchedGroups: number[] = [];
   foldsTouched = false;
   /** By fold group: its query about unassigned machines (fold-queries.ts). */
