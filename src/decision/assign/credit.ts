@@ -224,7 +224,7 @@ export class Credit {
       needs.lastTaken[need] = slot;
       needs.lastPart[need] = role[slot] === Role.Configured ? ScanPart.Configured : ScanPart.Configuring;
     }
-    // All it has stands before its stop, so from there on the scan reaches only machines that later needs claim, or none.
+    // All that the need has stands before its stop, so the rest of the scan starts at the claims of the next need.
     if (left > 0 && !sawAll && stoppedIn < ScanPart.Configuring) {
       const after = stoppedIn === ScanPart.Configured ? stoppedAt : 0;
       left = this.#scanFamilyLists(cluster, index, filter, left, ScanPart.Configured, index + 2, after);

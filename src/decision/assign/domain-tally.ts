@@ -1,7 +1,7 @@
 /**
- * What a gang has and could get in each domain, and which domain it chooses (A5: one that covers the gang, with most of
- * its own machines). Sums are of integers below 2^53 and so exact; ratios are added in the order of the dimensions'
- * names, so that every run on every computer ranks alike.
+ * What a gang has and could get in each domain, and which domain it chooses (A5: one that covers the gang, then the one
+ * with the greatest coverage by machines that it may be credited). Sums are of integers below 2^53 and so exact; ratios
+ * are added in the order of the dimensions' names, so that every run on every computer ranks alike.
  *
  *   by entry   domain, count            number of the domain; machines there
  *              own, creditable, total   f64 × width   units by wanted dimension
