@@ -1,6 +1,6 @@
 /**
- * The decided actions of one cycle, in order (R4), as columns that are reused: a burst of 50,000 actions
- * makes no objects. Refs are those of the inventory's tables.
+ * The actions that a cycle decided, in the order of the phases (R4), as columns that every cycle reuses: a burst of
+ * 50,000 actions makes no objects. Refs point into the inventory's tables.
  */
 import {
   columnF64,
@@ -12,6 +12,8 @@ import {
   widerU8,
   widerU32,
 } from './columns/columns.ts';
+import type { EngineNeeds } from './demand/engine-needs.ts';
+import type { AssignmentTable } from './supply/assignments.ts';
 
 export const ActionKind = { Bootstrap: 1, Provision: 2, Reclaim: 3, Preempt: 4, Delete: 5 } as const;
 export type ActionKind = (typeof ActionKind)[keyof typeof ActionKind];
@@ -24,7 +26,7 @@ export const ACTION_NAMES: Readonly<Record<ActionKind, string>> = {
   [ActionKind.Delete]: 'Delete',
 };
 
-/** Why, as the audit log says it. */
+/** The reasons in the audit log. */
 export const ACTION_REASONS: Readonly<Record<ActionKind, string>> = {
   [ActionKind.Bootstrap]: 'phase1.idle',
   [ActionKind.Provision]: 'phase1.speculative',
@@ -43,7 +45,7 @@ export interface ActionNeed {
   readonly reclamationPenalty: number;
 }
 
-const NOBODY: ActionNeed = {
+const NO_NEED: ActionNeed = {
   cluster: 0,
   fingerprint: 0,
   group: 0,
@@ -52,13 +54,26 @@ const NOBODY: ActionNeed = {
   reclamationPenalty: 0,
 };
 
+/** What the actions for a need say of it. */
+export function actionNeed(needs: EngineNeeds, assignments: AssignmentTable, need: number): ActionNeed {
+  const assignment = needs.assignment[need]!;
+  return {
+    cluster: needs.cluster[need]!,
+    fingerprint: assignments.fingerprint[assignment]!,
+    group: assignments.group[assignment]!,
+    priority: needs.priority[need]!,
+    interruptionPenalty: needs.interruptionPenalty[need]!,
+    reclamationPenalty: needs.reclamationPenalty[need]!,
+  };
+}
+
 export class ActionList {
   count = 0;
   kind = columnU8(256);
   slot = columnU32(256);
-  /** Cluster of the machine: the one it is bound to, or will be. */
+  /** The cluster that the machine is bound to, or will be. */
   cluster = columnU32(256);
-  /** Cluster of the need that it is done for; of a preemption: the preemptor's. */
+  /** The cluster of the need that the action serves; of a preemption: the preemptor's. */
   forCluster = columnU32(256);
   fingerprint = columnU32(256);
   group = columnU32(256);
@@ -76,7 +91,7 @@ export class ActionList {
     slot: number,
     cluster: number,
     graceSeconds: number,
-    need: ActionNeed = NOBODY,
+    need: ActionNeed = NO_NEED,
   ): void {
     const at = this.count++;
     if (at >= this.kind.length) this.#widen(at);

@@ -1,10 +1,10 @@
 /**
- * The from-scratch check: whether an engine that repaired its way here says what one would that has just read
- * everything. Repair is an optimisation with a hundred conditions, and a condition that is missing shows as a
- * machine in the wrong hands long after the change that it missed; so a shard derives a cycle again now and
- * then and counts where the two differ. Any count above zero is a defect.
+ * The from-scratch check: whether an engine that repaired its way here decides what a new engine decides from the same
+ * tables. Repair is an optimisation with a hundred conditions, and a missing one shows only later, as a machine that the
+ * wrong need claims. So a shard derives a cycle again now and then and counts where the two differ. Any count above zero
+ * is a defect.
  *
- * Costs a first cycle, and a visit to every machine and need: not for every cycle.
+ * Costs as much as a first cycle and reads every machine and need: too much for every cycle.
  */
 import type { Inventory } from '../inventory/inventory.ts';
 import type { NeedTable } from '../needs/need-table.ts';
@@ -13,83 +13,83 @@ import { type CycleCost, type CycleInput, Engine, type EngineOptions, type Phase
 import type { Verdict } from './verdicts/verdicts.ts';
 
 export interface DifferenceCounts {
-  /** Actions that are not the same at the same place. */
+  /** Positions at which the two lists of actions differ. */
   readonly actions: number;
-  /** Machines that different needs count. */
+  /** Machines that different needs claim. */
   readonly claims: number;
   readonly verdicts: number;
 }
 
-/** Decides a cycle, and again from scratch, and counts where the two differ. */
+/** Decides a cycle with both engines and counts the differences. */
 export function decideChecked(
   live: Engine,
   options: EngineOptions,
   input: CycleInput,
   onPhase?: PhaseListener,
 ): { readonly cost: CycleCost; readonly differences: DifferenceCounts } {
-  const newlyAvailable = deriveFromScratch(live, options, input);
+  const fromScratch = deriveFromScratch(live, options, input);
   try {
     const cost = live.decide(input, onPhase);
-    return { cost, differences: countDifferences(live, newlyAvailable, options.inventory, options.needs) };
+    return { cost, differences: countDifferences(live, fromScratch, options.inventory, options.needs) };
   } finally {
-    newlyAvailable.close();
+    fromScratch.close();
   }
 }
 
 /**
- * The cycle that `live` is about to decide, by an engine that knows only the tables and what no table says.
- * Before the live one's, whose counts move on with it. The caller closes the engine.
+ * Decides the cycle that `live` is about to decide, in a new engine that knows only the tables and the live engine's
+ * counts and drains. Must run first, because the live cycle advances those counts. The caller closes the engine.
  */
 export function deriveFromScratch(live: Engine, options: EngineOptions, input: CycleInput): Engine {
-  const newlyAvailable = new Engine(options);
-  newlyAvailable.adopt(live);
-  newlyAvailable.decideFromScratch(input);
-  return newlyAvailable;
+  const fromScratch = new Engine(options);
+  fromScratch.adopt(live);
+  fromScratch.decideFromScratch(input);
+  return fromScratch;
 }
 
 /** Compares two engines after the same cycle over the same tables. */
 export function countDifferences(
   live: Engine,
-  newlyAvailable: Engine,
+  fromScratch: Engine,
   inventory: Inventory,
   needs: NeedTable,
 ): DifferenceCounts {
   return {
-    actions: countActions(live.actions, newlyAvailable.actions),
-    claims: countClaims(live, newlyAvailable, inventory),
-    verdicts: countVerdicts(live, newlyAvailable, needs),
+    actions: countActions(live.actions, fromScratch.actions),
+    claims: countClaims(live, fromScratch, inventory),
+    verdicts: countVerdicts(live, fromScratch, needs),
   };
 }
 
-function countActions(live: ActionList, newlyAvailable: ActionList): number {
-  const shared = Math.min(live.count, newlyAvailable.count);
-  let count = Math.max(live.count, newlyAvailable.count) - shared;
-  for (let index = 0; index < shared; index++) if (!isSameAction(live, newlyAvailable, index)) count++;
+function countActions(live: ActionList, fromScratch: ActionList): number {
+  const shared = Math.min(live.count, fromScratch.count);
+  let count = Math.max(live.count, fromScratch.count) - shared;
+  for (let index = 0; index < shared; index++) if (!isSameAction(live, fromScratch, index)) count++;
   return count;
 }
 
-function isSameAction(live: ActionList, newlyAvailable: ActionList, index: number): boolean {
+function isSameAction(live: ActionList, fromScratch: ActionList, index: number): boolean {
   return (
-    live.kind[index] === newlyAvailable.kind[index] &&
-    live.slot[index] === newlyAvailable.slot[index] &&
-    live.cluster[index] === newlyAvailable.cluster[index] &&
-    live.forCluster[index] === newlyAvailable.forCluster[index] &&
-    live.fingerprint[index] === newlyAvailable.fingerprint[index] &&
-    live.group[index] === newlyAvailable.group[index] &&
-    live.priority[index] === newlyAvailable.priority[index] &&
-    live.interruptionPenalty[index] === newlyAvailable.interruptionPenalty[index] &&
-    live.reclamationPenalty[index] === newlyAvailable.reclamationPenalty[index] &&
-    live.graceSeconds[index] === newlyAvailable.graceSeconds[index]
+    live.kind[index] === fromScratch.kind[index] &&
+    live.slot[index] === fromScratch.slot[index] &&
+    live.cluster[index] === fromScratch.cluster[index] &&
+    live.forCluster[index] === fromScratch.forCluster[index] &&
+    live.fingerprint[index] === fromScratch.fingerprint[index] &&
+    live.group[index] === fromScratch.group[index] &&
+    live.priority[index] === fromScratch.priority[index] &&
+    live.interruptionPenalty[index] === fromScratch.interruptionPenalty[index] &&
+    live.reclamationPenalty[index] === fromScratch.reclamationPenalty[index] &&
+    live.graceSeconds[index] === fromScratch.graceSeconds[index]
   );
 }
 
-function countClaims(live: Engine, newlyAvailable: Engine, inventory: Inventory): number {
+function countClaims(live: Engine, fromScratch: Engine, inventory: Inventory): number {
   const { state } = inventory.columns;
   let count = 0;
   for (let slot = 1; slot < state.length; slot++) {
     if (state[slot] === 0) continue;
     const a = live.claimOf(slot);
-    const b = newlyAvailable.claimOf(slot);
+    const b = fromScratch.claimOf(slot);
     if (a === null && b === null) continue;
     const isSame = a?.cluster === b?.cluster && a?.fingerprint === b?.fingerprint && a?.group === b?.group;
     if (!isSame) count++;
@@ -97,13 +97,13 @@ function countClaims(live: Engine, newlyAvailable: Engine, inventory: Inventory)
   return count;
 }
 
-function countVerdicts(live: Engine, newlyAvailable: Engine, needs: NeedTable): number {
+function countVerdicts(live: Engine, fromScratch: Engine, needs: NeedTable): number {
   let count = 0;
   for (const cluster of needs.clusterRefs()) {
     const verdicts: Verdict[] = [];
     live.verdictsOf(cluster, (_, verdict) => verdicts.push(verdict));
     let compared = 0;
-    newlyAvailable.verdictsOf(cluster, (row, verdict) => {
+    fromScratch.verdictsOf(cluster, (row, verdict) => {
       const other = verdicts[row];
       if (other === undefined || !isSameVerdict(other, verdict)) count++;
       compared++;

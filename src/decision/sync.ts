@@ -1,108 +1,88 @@
 /**
- * The first step of a cycle: takes over what changed since the last one. Machines come off their lists, new
- * shapes find their families, machines go on their new lists, roll-ups are read, folds are asked again, and the
- * needs of clusters whose rows or folds changed are made anew. What is left for credit is in `touched`.
+ * The first stage of a cycle: applies what changed since the last one. Changed machines leave their lists, new shapes
+ * get families, the machines join their new lists; then changed roll-ups are read, folds are decided again, and the
+ * needs of clusters whose rows or folds changed are rebuilt. `touched` lists the clusters that credit must look at.
  */
 import { Flag } from '../inventory/intent.ts';
-import type { Inventory } from '../inventory/inventory.ts';
-import type { NeedTable } from '../needs/need-table.ts';
-import type { Claims } from './assign/claims.ts';
 import type { Credit } from './assign/credit.ts';
-import type { Gangs } from './assign/gangs.ts';
+import type { ClusterState } from './cluster-state.ts';
 import { columnU8, columnU32, widerU8 } from './columns/columns.ts';
-import type { ClusterRows } from './demand/cluster-rows.ts';
-import type { ClusterState } from './demand/cluster-state.ts';
-import { type EngineNeeds, Mark, SLICE_STEP } from './demand/engine-needs.ts';
-import type { Folding } from './demand/folding.ts';
-import type { Normaliser } from './demand/normalise.ts';
+import { Mark, SLICE_STEP } from './demand/engine-needs.ts';
+import { Folding } from './demand/folding.ts';
+import { Normaliser } from './demand/normalise.ts';
 import { RowChanges } from './demand/row-changes.ts';
-import type { ServingOrder } from './demand/serving-order.ts';
-import type { Drains } from './preempt/drains.ts';
+import type { EngineTables } from './engine-tables.ts';
 import type { Preemption } from './preempt/preempt.ts';
-import type { AssignmentTable } from './supply/assignments.ts';
-import type { Families } from './supply/families.ts';
-import type { Filters } from './supply/filters.ts';
-import { type Fleet, Role } from './supply/fleet.ts';
+import { Role } from './supply/fleet.ts';
 
-/** The engine's tables and phases, as far as a change has to reach them. */
-export interface SyncParts {
-  readonly inventory: Inventory;
-  readonly needTable: NeedTable;
-  readonly assignments: AssignmentTable;
-  readonly families: Families;
-  readonly fleet: Fleet;
-  readonly filters: Filters;
-  readonly needs: EngineNeeds;
-  readonly drains: Drains;
-  readonly order: ServingOrder;
-  readonly rows: ClusterRows;
-  readonly folding: Folding;
-  readonly normaliser: Normaliser;
-  readonly claims: Claims;
-  readonly gangs: Gangs;
-  readonly credit: Credit;
-  readonly preemption: Preemption;
-}
-
-/** From here on sorting them costs less than going to and fro between clusters. */
+/** From here on, sorting the changed machines by cluster costs less than the cache misses of changing clusters each time. */
 const MANY_CHANGED = 16_384;
-/** From a quarter of the fleet on it is cheaper to go through all ids than to insert each. */
-const MANY_DIVISOR = 4;
+/**
+ * From a quarter of the fleet on, sorting the unassigned machines by id costs less than inserting each. Twice the share
+ * of large-part.ts: the sort also writes a byte per slot, and as price comes before id, not every machine is appended.
+ */
+const UNASSIGNED_SORT_DIVISOR = 4;
 /** Cluster refs are u16 in the machine columns. */
 const CLUSTER_REFS = 65_536;
 
 export class Sync {
-  readonly #parts: SyncParts;
+  readonly #tables: EngineTables;
+  readonly #folding: Folding;
+  readonly #normaliser: Normaliser;
+  readonly #credit: Credit;
+  readonly #preemption: Preemption;
   readonly #rowChanges: RowChanges;
-  /** The changed slots, put here by the engine; as many as there can be. */
+  /** The changed slots, which the engine writes here; long enough for the whole fleet. */
   changed: Uint32Array;
-  /** Clusters that credit has to look at. */
+  /** Clusters that credit must look at. */
   readonly touched = new Set<ClusterState>();
   /** Every cluster, by id. */
   byRank: readonly ClusterState[] = [];
   readonly #newShapes: number[] = [];
-  /** By shape: 1 = among the new ones. */
+  /** By shape: 1 = in #newShapes. */
   #isNewShape = columnU8(256);
   readonly #leftShapes = new Set<number>();
 
-  constructor(parts: SyncParts) {
-    this.#parts = parts;
-    const { needTable, inventory, filters, assignments, needs } = parts;
-    this.#rowChanges = new RowChanges(needTable, inventory.shapes.vectors, filters, assignments, needs);
-    this.changed = columnU32(inventory.columns.rowCapacity);
+  constructor(tables: EngineTables, credit: Credit, preemption: Preemption) {
+    this.#tables = tables;
+    this.#credit = credit;
+    this.#preemption = preemption;
+    this.#folding = new Folding(tables);
+    this.#normaliser = new Normaliser(tables);
+    this.#rowChanges = new RowChanges(tables);
+    this.changed = columnU32(tables.inventory.columns.rowCapacity);
   }
 
-  /** Takes over what changed: machines off their lists, roll-ups read, machines on their new lists, folds. */
   run(changedMachines: number, dirtyClusters: readonly number[]): void {
-    this.#parts.inventory.ensureRanks();
-    this.#parts.families.fitDimensions();
-    if (this.#parts.assignments.count === 0) this.#reserve(dirtyClusters);
+    this.#tables.inventory.ensureRanks();
+    this.#tables.families.fitDimensions();
+    if (this.#tables.assignments.count === 0) this.#reserve(dirtyClusters);
     const changed = this.#admitShapes(changedMachines);
-    for (const ref of dirtyClusters) this.#forgetIfAnother(this.#parts.fleet.clusterState(ref));
-    this.#parts.filters.refreshAll();
+    for (const ref of dirtyClusters) this.#forgetIfAnother(this.#tables.fleet.clusterState(ref));
+    this.#tables.filters.refreshAll();
     this.#attachAll(this.#byCluster(changed));
     this.#endDrains();
     this.#dismissShapes();
     for (const ref of dirtyClusters) {
-      const cluster = this.#parts.fleet.clusterState(ref);
+      const cluster = this.#tables.fleet.clusterState(ref);
       this.touched.add(cluster);
       if (this.#rowChanges.apply(cluster)) continue;
-      this.#parts.rows.read(cluster);
-      this.#parts.normaliser.retire(cluster);
+      this.#tables.rows.read(cluster);
+      this.#normaliser.retire(cluster);
     }
-    this.#parts.rows.linkNewAssignments();
-    this.#parts.folding.refold(this.touched);
+    this.#tables.rows.linkNewAssignments();
+    this.#folding.refold(this.touched);
     this.#refoldByUnassigned();
-    this.#parts.order.refresh();
+    this.#tables.order.refresh();
     for (const cluster of this.touched) if (cluster.stale) this.#rebuild(cluster);
     this.#rankClusters();
-    // Pages that only a first cycle writes to are given back.
+    // Frees the pages that only a first cycle writes.
     if (changedMachines > MANY_CHANGED) this.changed = columnU32(this.changed.length);
   }
 
-  /** A first cycle brings everything at once: its tables grow to about their size, and not twice to half of it. */
+  /** Before a first cycle, which brings everything: the tables grow once, to about their final size. */
   #reserve(dirtyClusters: readonly number[]): void {
-    const { needTable, assignments, needs } = this.#parts;
+    const { needTable, assignments, needs } = this.#tables;
     const { hasSame } = needTable.profiles.columns;
     let plainCount = 0;
     for (const ref of dirtyClusters) {
@@ -111,39 +91,39 @@ export class Sync {
         if (hasSame[needTable.profile[row]!] === 0) plainCount++;
       }
     }
-    // Most gangs fold, a few into one need, which has two assignments.
+    // Most gangs fold, about four into one need, and a fold has two assignments.
     const gangCount = needTable.count - plainCount;
     needs.reserve(plainCount + Math.ceil(gangCount / 4) + dirtyClusters.length * SLICE_STEP);
     assignments.reserve(plainCount + Math.ceil(gangCount / 2));
   }
 
   #detach(slot: number): void {
-    const fleet = this.#parts.fleet;
+    const fleet = this.#tables.fleet;
     if (fleet.role[slot] === Role.None) return;
     const ref = fleet.cluster[slot]!;
     if (ref !== 0) {
       const cluster = fleet.clusterState(ref);
       this.touched.add(cluster);
       cluster.touched = true;
-      if (fleet.claim[slot] !== 0) this.#parts.claims.takeAway(cluster, slot, true);
-      const gang = this.#parts.assignments.gang[fleet.assignment[slot]!]!;
-      if (gang !== 0) this.#parts.needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
+      if (fleet.claim[slot] !== 0) this.#tables.claims.takeAway(cluster, slot, true);
+      const gang = this.#tables.assignments.gang[fleet.assignment[slot]!]!;
+      if (gang !== 0) this.#tables.needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
     }
     fleet.detach(slot);
   }
 
-  /** Takes the changed machines off their lists and admits their new shapes; all, if those must be regrouped. */
+  /** Takes the changed machines off their lists and admits new shapes; takes off all machines if shapes must be regrouped. */
   #admitShapes(changedMachines: number): Uint32Array {
-    const { state, shape } = this.#parts.inventory.columns;
-    const { families } = this.#parts;
-    const { familyOf } = families; // none is admitted within the loop
-    const { role } = this.#parts.fleet;
+    const { state, shape } = this.#tables.inventory.columns;
+    const { families } = this.#tables;
+    const { familyOf } = families; // the loop admits no shape, so the column is not replaced
+    const { role } = this.#tables.fleet;
     let changed = this.changed.subarray(0, changedMachines);
     let mustRegroup = false;
     for (let index = 0; index < changedMachines; index++) {
       const slot = changed[index]!;
       if (role[slot] !== Role.None) {
-        this.#leftShapes.add(this.#parts.fleet.shape[slot]!);
+        this.#leftShapes.add(this.#tables.fleet.shape[slot]!);
         this.#detach(slot);
       }
       if (state[slot] === 0 || (familyOf[shape[slot]!] ?? 0) !== 0) continue;
@@ -152,14 +132,14 @@ export class Sync {
     if (mustRegroup) changed = this.#regroup(changed);
     for (const one of this.#newShapes) {
       families.admit(one);
-      this.#parts.gangs.domains.admitShape(one);
+      this.#tables.domains.admitShape(one);
       this.#isNewShape[one] = 0;
     }
     this.#newShapes.length = 0;
     return changed;
   }
 
-  /** Whether this is the first machine of a new shape; remembers it. */
+  /** Whether this is the first machine of a new shape; queues the shape for admission. */
   #isFirstOf(shape: number): boolean {
     if (this.#isNewShape[shape] === 1) return false;
     this.#isNewShape = widerU8(this.#isNewShape, shape);
@@ -168,12 +148,12 @@ export class Sync {
     return true;
   }
 
-  /** A label turned fine: all machines come off their lists, and all shapes get families anew. */
+  /** A label turned fine: all machines leave their lists, and all shapes get new families. */
   #regroup(changed: Uint32Array): Uint32Array {
-    const { state, shape } = this.#parts.inventory.columns;
+    const { state, shape } = this.#tables.inventory.columns;
     let count = changed.length;
-    for (let slot = 1; this.#parts.families.count > 0 && slot < state.length; slot++) {
-      if (this.#parts.fleet.role[slot] === Role.None) continue; // empty, or off its lists already
+    for (let slot = 1; this.#tables.families.count > 0 && slot < state.length; slot++) {
+      if (this.#tables.fleet.role[slot] === Role.None) continue; // empty, or off its lists already
       this.#detach(slot);
       this.changed[count++] = slot;
     }
@@ -182,41 +162,42 @@ export class Sync {
       const slot = all[index]!;
       if (state[slot] !== 0) this.#isFirstOf(shape[slot]!);
     }
-    this.#parts.preemption.regroup();
-    this.#parts.fleet.regroup();
-    this.#parts.families.regroup();
-    this.#parts.filters.regroup();
-    this.#parts.gangs.domains.regroup();
+    this.#preemption.regroup();
+    this.#tables.fleet.regroup();
+    this.#tables.families.regroup();
+    this.#tables.filters.regroup();
+    this.#tables.domains.regroup();
     this.#leftShapes.clear();
-    for (const cluster of this.#parts.fleet.clusters) {
+    for (const cluster of this.#tables.fleet.clusters) {
       if (cluster === undefined) continue;
       for (let index = 0; index < cluster.needCount; index++)
-        this.#parts.needs.setMarks(cluster.needStart + index, Mark.Dirty);
+        this.#tables.needs.setMarks(cluster.needStart + index, Mark.Dirty);
       this.touched.add(cluster);
     }
     return all;
   }
 
-  /** Shapes that lost their last machine: their numbers may come back as others. */
+  /** Shapes that lost their last machine: the shape table may reuse their numbers. */
   #dismissShapes(): void {
     for (const shape of this.#leftShapes) {
-      if (this.#parts.families.machinesIn[shape]! > 0 || this.#parts.families.familyOf[shape] === 0) continue;
-      this.#parts.filters.forgetShape(shape);
-      this.#parts.gangs.domains.forgetShape(shape);
-      this.#parts.families.dismiss(shape);
+      if (this.#tables.families.machinesIn[shape]! > 0 || this.#tables.families.familyOf[shape] === 0)
+        continue;
+      this.#tables.filters.forgetShape(shape);
+      this.#tables.domains.forgetShape(shape);
+      this.#tables.families.dismiss(shape);
     }
     this.#leftShapes.clear();
   }
 
-  /** Many machines are attached cluster by cluster: their needs, lists and assignments are then at hand. */
+  /** Sorts many machines by cluster, so that a cluster's needs, lists and assignments stay in the cache. */
   #byCluster(changed: Uint32Array): Uint32Array {
     if (changed.length < MANY_CHANGED) return changed;
-    const { inventory } = this.#parts;
+    const { inventory } = this.#tables;
     const { cluster } = inventory.columns;
     const nextOf = new Uint32Array(CLUSTER_REFS + 1);
     for (let index = 0; index < changed.length; index++) nextOf[cluster[changed[index]!]! + 1]!++;
     const unboundCount = nextOf[1]!;
-    const areMany = unboundCount * MANY_DIVISOR > inventory.count;
+    const areMany = unboundCount * UNASSIGNED_SORT_DIVISOR > inventory.count;
     if (unboundCount === changed.length) return areMany ? this.#sortById(changed) : changed;
     for (let ref = 1; ref < nextOf.length; ref++) nextOf[ref]! += nextOf[ref - 1]!;
     const sorted = new Uint32Array(changed.length);
@@ -228,16 +209,16 @@ export class Sync {
     return sorted;
   }
 
-  /** Free machines stand on few, long lists whose order ends in the id: those that come in that order are appended. */
+  /** Unassigned machines are on few, long lists ordered by price, then id: attached in id order they are appended. */
   #sortById(slots: Uint32Array): Uint32Array {
-    const { slotsById, columns } = this.#parts.inventory;
+    const { slotsById, columns } = this.#tables.inventory;
     const { state } = columns;
     const isMeant = new Uint8Array(columns.rowCapacity);
     let count = 0;
     for (let index = 0; index < slots.length; index++) {
       const slot = slots[index]!;
       if (state[slot] === 0)
-        slots[count++] = slot; // nothing to attach
+        slots[count++] = slot; // an empty slot: nothing to attach
       else isMeant[slot] = 1;
     }
     for (let place = 0; place < slotsById.length; place++) {
@@ -247,30 +228,30 @@ export class Sync {
   }
 
   #attachAll(changed: Uint32Array): void {
-    const fleet = this.#parts.fleet;
+    const fleet = this.#tables.fleet;
     let last = 0;
     for (let index = 0; index < changed.length; index++) {
       const slot = changed[index]!;
       fleet.attach(slot);
       const isDraining = fleet.role[slot] === Role.Draining;
-      if (isDraining && (this.#parts.inventory.columns.flags[slot]! & Flag.FoundDraining) !== 0)
-        this.#parts.drains.found.add(slot);
+      if (isDraining && (this.#tables.inventory.columns.flags[slot]! & Flag.FoundDraining) !== 0)
+        this.#tables.drains.found.add(slot);
       const ref = fleet.cluster[slot]!;
       if (ref === last || ref === 0 || isDraining) continue;
       this.touched.add(fleet.clusterState(ref));
-      last = ref; // many come cluster by cluster
+      last = ref; // many machines come sorted by cluster
     }
   }
 
-  /** A machine that drains no more is freed for nobody any longer; its gang may fold again. */
+  /** A machine that no longer drains gives no draining credit; its gang may fold again. */
   #endDrains(): void {
-    const { role } = this.#parts.fleet;
-    for (const slot of this.#parts.drains.found)
-      if (role[slot] !== Role.Draining) this.#parts.drains.found.delete(slot);
-    for (const [slot, assignment] of [...this.#parts.drains]) {
+    const { role } = this.#tables.fleet;
+    for (const slot of this.#tables.drains.found)
+      if (role[slot] !== Role.Draining) this.#tables.drains.found.delete(slot);
+    for (const [slot, assignment] of [...this.#tables.drains]) {
       if (role[slot] === Role.Draining) continue;
-      const cluster = this.#parts.fleet.clusters[this.#parts.assignments.cluster[assignment]!];
-      this.#parts.drains.end(slot);
+      const cluster = this.#tables.fleet.clusters[this.#tables.assignments.cluster[assignment]!];
+      this.#tables.drains.end(slot);
       if (cluster !== undefined) this.touchFolds(cluster);
     }
   }
@@ -283,42 +264,42 @@ export class Sync {
 
   #refoldByUnassigned(): void {
     const changed: ClusterState[] = [];
-    this.#parts.folding.refoldByUnassigned(changed);
+    this.#folding.refoldByUnassigned(changed);
     for (const cluster of changed) this.touched.add(cluster);
   }
 
   #rebuild(cluster: ClusterState): void {
-    this.#parts.credit.forget(cluster);
-    this.#parts.normaliser.build(cluster);
+    this.#credit.forget(cluster);
+    this.#normaliser.build(cluster);
   }
 
-  /** A ref that was given back and stands for another cluster now: nothing of the old one counts for it. */
+  /** The ref was released and names another cluster now: drops what the old cluster left. */
   #forgetIfAnother(cluster: ClusterState): void {
-    if (cluster.rankedId === this.#parts.inventory.tables.clusters.get(cluster.ref)) return;
+    if (cluster.rankedId === this.#tables.inventory.tables.clusters.get(cluster.ref)) return;
     this.#releaseClaims(cluster);
     this.dropNeeds(cluster);
   }
 
   dropNeeds(cluster: ClusterState): void {
-    this.#parts.normaliser.drop(cluster);
-    this.#parts.rows.forget(cluster);
+    this.#normaliser.drop(cluster);
+    this.#tables.rows.forget(cluster);
   }
 
   #releaseClaims(cluster: ClusterState): void {
     const released: number[] = [];
     for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
-      this.#parts.claims.releaseAll(cluster, need, released);
+      this.#tables.claims.releaseAll(cluster, need, released);
     }
-    this.#parts.credit.forget(cluster);
+    this.#credit.forget(cluster);
   }
 
-  /** Cluster ids as numbers; made anew when a cluster came, or its number stands for another one. */
+  /** Ranks the cluster ids; again when a cluster is new or its ref names another one. */
   #rankClusters(): void {
-    const { clusters } = this.#parts.inventory.tables;
+    const { clusters } = this.#tables.inventory.tables;
     let isCurrent = true;
     for (const cluster of this.touched) if (cluster.rankedId !== clusters.get(cluster.ref)) isCurrent = false;
     if (isCurrent) return;
-    const all = this.#parts.fleet.clusters.filter((state): state is ClusterState => state !== undefined);
+    const all = this.#tables.fleet.clusters.filter((state): state is ClusterState => state !== undefined);
     all.sort((a, b) => clusters.compare(a.ref, b.ref));
     this.byRank = all;
     for (const [rank, state] of all.entries()) {

@@ -1,4 +1,4 @@
-/** Assignments by triple against a plain map: tables grow, move and empty, and no cluster meets another's. */
+/** The index against a plain map: tables grow, move and empty, and clusters stay separate. */
 import { expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { AssignmentIndex } from '../../src/decision/supply/assignment-index.ts';
@@ -7,7 +7,7 @@ const CLUSTERS = 5;
 const FINGERPRINTS = 12;
 const GROUPS = 40;
 
-it('finds what a map of triples finds, whatever was added and removed before', () => {
+it('finds what a map of triples finds, after any additions and removals', () => {
   let removedCount = 0;
   for (let seed = 1; seed <= 20; seed++) {
     const random = new Random(seed);
@@ -15,7 +15,7 @@ it('finds what a map of triples finds, whatever was added and removed before', (
     const index = new AssignmentIndex(names);
     const expected = new Map<string, number>();
     for (let step = 1; step <= 3_000; step++) {
-      // Tables fill up in the first half and run empty in the second.
+      // Tables fill in the first half and empty in the second.
       const isFilling = step < 1_500 ? random.chance(0.8) : random.chance(0.2);
       const triple = [
         1 + random.below(CLUSTERS),
@@ -43,7 +43,7 @@ it('finds what a map of triples finds, whatever was added and removed before', (
   expect(removedCount).toBeGreaterThan(5_000);
 });
 
-it('finds nothing in a cluster that never had an assignment, or has none any more', () => {
+it('finds nothing in a cluster without assignments, before its first and after its last', () => {
   const index = new AssignmentIndex({ fingerprint: new Uint32Array(5).fill(1), group: new Uint32Array(5) });
   expect(index.find(7, 1, 0)).toBe(0);
   index.add(7, 3);

@@ -1,4 +1,4 @@
-/** The from-scratch check: silent where the engine is right, and not where a difference was planted. */
+/** The from-scratch check counts no difference where the engine is right, and every difference that a test plants. */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { countDifferences, decideChecked, deriveFromScratch } from '../../src/decision/check.ts';
@@ -37,7 +37,7 @@ function shardOf(machines: readonly WorldMachine[], wanted: readonly WorldNeed[]
 }
 
 describe('the from-scratch check', () => {
-  it('finds nothing in a loop that lives: prices, supply, drains and demand on the move', () => {
+  it('finds no difference in a closed loop with changing prices, supply, drains and demand', () => {
     let actionCount = 0;
     for (let seed = 1; seed <= 20; seed++) {
       const random = new Random(seed);
@@ -57,7 +57,7 @@ describe('the from-scratch check', () => {
     expect(actionCount).toBeGreaterThan(200);
   });
 
-  it('shows a price that changed behind the change log’s back, as other claims and actions', () => {
+  it('reports a price change that the change log missed as different claims and actions', () => {
     const { inventory, options, live } = shardOf(
       [configured('m-1', boundTo('alpha')), configured('m-2', boundTo('alpha'), { price: 2 })],
       [need()],
@@ -67,15 +67,15 @@ describe('the from-scratch check', () => {
     expect(decideChecked(live, options, INPUT).differences).toEqual({ actions: 1, claims: 2, verdicts: 0 });
   });
 
-  it('shows an order of actions that is not the same', () => {
+  it('reports a different order of actions', () => {
     const { inventory, options, live } = shardOf([idle('m-1'), idle('m-2')], [need({ aggregate: cpus(8) })]);
-    // Nobody does what is decided, so that the same is decided again.
+    // The test executes no action, so the next cycle decides the same.
     expect(decideChecked(live, options, INPUT).differences).toEqual(NO_DIFFERENCES);
     inventory.columns.pricePerHourUsd[inventory.find('m-1')] = 3;
     expect(decideChecked(live, options, INPUT).differences).toEqual({ actions: 2, claims: 0, verdicts: 0 });
   });
 
-  it('shows a drain that only one of the engines knows of, as an action too many', () => {
+  it('reports a drain that only one of the engines knows as a superfluous action', () => {
     const urgent = need({ priority: 500 });
     const idler = need({ priority: 1 });
     const { inventory, needs, options, live } = shardOf(
@@ -86,17 +86,17 @@ describe('the from-scratch check', () => {
       [urgent],
     );
     acceptAsArrived(needs, 'beta', [], [idler]);
-    const ignorant = new Engine(options); // adopts nothing
+    const ignorant = new Engine(options); // does not adopt the live engine's drains
     ignorant.decideFromScratch(INPUT);
     const knowing = deriveFromScratch(live, options, INPUT);
     live.decide(INPUT);
     expect(countDifferences(live, knowing, inventory, needs)).toEqual(NO_DIFFERENCES);
-    // It preempts m-2 though m-1 is on its way (P6).
+    // It preempts m-2 although m-1 drains already (P6).
     expect(countDifferences(live, ignorant, inventory, needs)).toEqual({ ...NO_DIFFERENCES, actions: 1 });
     for (const engine of [ignorant, knowing, live]) engine.close();
   });
 
-  it('shows counts of cycles that one of the engines has not lived through, as verdicts', () => {
+  it('reports counts that a new engine did not adopt as different verdicts', () => {
     const { inventory, needs, options, live } = shardOf([idle('m-1')], [gang('job', 8)]);
     for (let cycle = 0; cycle < 12; cycle++) {
       expect(decideChecked(live, options, INPUT).differences).toEqual(NO_DIFFERENCES);
@@ -107,7 +107,7 @@ describe('the from-scratch check', () => {
     expect(countDifferences(live, newborn, inventory, needs).verdicts).toBe(1);
   });
 
-  it('leaves nothing behind in the shared tables', () => {
+  it('leaves no reference in the shared tables', () => {
     const { inventory, needs, options, live } = shardOf([idle('m-1'), idle('m-2')], [gang('job', 8), need()]);
     decideChecked(live, options, INPUT);
     const { clusters, fingerprints, groups, shapes } = inventory.tables;

@@ -1,6 +1,6 @@
 /**
- * Fleets large enough that a cluster's machines fill many blocks and a change runs through long chains of needs, which the
- * worlds of the oracle never are: an engine that repaired its way says what one says that starts afresh.
+ * Fleets so large that a cluster's machines fill many blocks and a change runs through long chains of needs, which the
+ * oracle's worlds never are: incremental and from-scratch decisions must be identical.
  */
 import { describe, expect, it } from 'vitest';
 import { ChurningFleet } from '../../bench/catalogue/churning-fleet.ts';
@@ -14,7 +14,7 @@ describe('a fleet in which prices move, machines fail and roll-ups change', () =
     [6_000, 4, 1_200],
     [3_000, 30, 1_500],
   ] as const) {
-    it(`is decided as from scratch: ${machines} machines, ${needs} needs in ${clusters} clusters`, () => {
+    it(`is decided as if from scratch: ${machines} machines, ${needs} needs in ${clusters} clusters`, () => {
       const churning = new ChurningFleet(machines, clusters, needs);
       const { fleet } = churning;
       const { inventory, needs: demand } = fleet;
@@ -37,7 +37,7 @@ describe('a fleet in which prices move, machines fail and roll-ups change', () =
     }, 120_000);
   }
 
-  it('is decided as from scratch when the price of every machine moves at once', () => {
+  it('is decided as if from scratch when the price of every machine changes at once', () => {
     const churning = new ChurningFleet(6_000, 2, 60);
     const { inventory, needs, engine } = churning.fleet;
     const holds = { onDemandMs: 600_000, spotMs: 60_000 };

@@ -1,7 +1,7 @@
 /**
- * A shard without wires: the real inventory, need table and engine, and every decided action done. An action
- * counts from the moment it is enqueued (X1), begins and ends some cycles later (or before the next one), and
- * nothing fails; so whatever the loop does twice, the decision wanted twice.
+ * A shard without a network: the real inventory, need table and engine, and a loop that executes every decided action. An
+ * action counts from its enqueue on (X1), begins and ends some cycles later (or before the next one), and never fails; so
+ * if the loop does something twice, the engine decided it twice.
  */
 import type { Random } from '../../src/base/random.ts';
 import { ActionKind } from '../../src/decision/actions.ts';
@@ -19,7 +19,7 @@ import { acceptAsArrived, insertMachine, makeTables, rollupRowOf } from './world
 const S = MachineState;
 const CYCLE_MS = 10_000;
 
-/** How many cycles things take at most; 0 = done before the next cycle. */
+/** How many cycles each step takes at most; 0 = done before the next cycle. */
 export interface Pace {
   readonly beginMax: number;
   readonly createMax: number;
@@ -45,7 +45,7 @@ const INTENT_OF: Readonly<Record<ActionKind, Intent>> = {
   [ActionKind.Delete]: Intent.Delete,
 };
 
-/** The state that each action begins with; a Provision goes further if the provider does. */
+/** The state that each action begins with; a Provision may continue as Bootstrap (X4). */
 const BEGINS: Readonly<Partial<Record<number, MachineState>>> = {
   [Intent.Bootstrap]: S.Configuring,
   [Intent.Reclaim]: S.Draining,
@@ -61,7 +61,7 @@ export class ClosedLoop {
   readonly options: EngineOptions;
   readonly #pace: Pace;
   readonly #random: Random;
-  /** Slots under way, and the cycles until their next step. */
+  /** Slots with an action or in a transitional state, and the cycles until their next step. */
   readonly #moving = new Map<number, number>();
   nowMs: number;
 
@@ -85,7 +85,7 @@ export class ClosedLoop {
     for (const machine of world.machines) this.add(machine);
   }
 
-  /** A cluster's first roll-ups, as they arrived. */
+  /** The cluster's first roll-ups, in the order of its needs' arrivals. */
   report({ id, needs }: WorldCluster): void {
     acceptAsArrived(this.needs, id, [], needs);
   }
@@ -99,15 +99,15 @@ export class ClosedLoop {
     if (this.#isUnderWay(slot)) this.#moving.set(slot, this.#waitOf(slot));
   }
 
-  /** Machines that nobody has or gets. */
-  freeSlots(): number[] {
+  /** Idle and Speculative machines without an action. */
+  unassignedSlots(): number[] {
     const { state, intent } = this.inventory.columns;
-    const isFree = (slot: number) =>
+    const isUnassigned = (slot: number) =>
       intent[slot] === Intent.None && (state[slot] === S.Idle || state[slot] === S.Speculative);
-    return [...this.inventory.slotsById].filter(isFree);
+    return [...this.inventory.slotsById].filter(isUnassigned);
   }
 
-  /** The cluster says again what it said, in another order. */
+  /** The cluster repeats its roll-up with rows, requirements and values in another order. */
   repeatRollup({ id, needs }: WorldCluster): RollupOutcome {
     const shuffled = (row: RollupRow): RollupRow => ({
       ...row,
@@ -124,7 +124,7 @@ export class ClosedLoop {
     );
   }
 
-  /** The clusters give up what the last cycle could not cover, so that all demand that is left can be met. */
+  /** The clusters withdraw the needs that the last cycle could not cover, so that the rest can be met. */
   withdrawUnmet(): void {
     const { clusters, groups } = this.inventory.tables;
     for (const cluster of this.clusters) {
@@ -143,14 +143,14 @@ export class ClosedLoop {
     }
   }
 
-  /** One cycle: what is due moves, the engine decides, all of it is enqueued. */
+  /** One cycle: due machines move, the engine decides, and the loop enqueues all actions. */
   cycle(isOrdinary = true): LoopAction[] {
     this.#advanceTime(isOrdinary);
     this.engine.decide({ nowMs: this.nowMs, isOrdinary });
     return this.#enqueueAll();
   }
 
-  /** The same, derived from scratch as well; `differences` says where the engine is wrong. */
+  /** The same, also decided from scratch; `differences` counts the engine's errors. */
   checkedCycle(isOrdinary: boolean): { actions: LoopAction[]; differences: DifferenceCounts } {
     this.#advanceTime(isOrdinary);
     const { differences } = decideChecked(this.engine, this.options, { nowMs: this.nowMs, isOrdinary });
@@ -158,8 +158,8 @@ export class ClosedLoop {
   }
 
   /**
-   * Whether every need of a connected cluster is covered by machines that are bound for it, and for nobody else;
-   * what is still being created is not: it will be an Idle machine like any other (X4).
+   * Whether bound machines of their own cover all needs of connected clusters. Machines that are being created do not
+   * count: they will be Idle machines like any other (X4).
    */
   isCovered(): boolean {
     const { columns } = this.inventory;
@@ -181,12 +181,12 @@ export class ClosedLoop {
     return true;
   }
 
-  /** Covered, and nothing is under way. */
+  /** Covered, and no machine is about to move. */
   isAtRest(): boolean {
     return this.#moving.size === 0 && this.isCovered();
   }
 
-  /** A1: a fold's machines may have the empty group. */
+  /** A1: a fold's machines may carry the empty group. */
   #isFoldOf(claimGroup: number, machineGroup: number): boolean {
     return machineGroup === 0 && this.inventory.tables.groups.get(claimGroup).startsWith('fold:');
   }
@@ -267,7 +267,7 @@ export class ClosedLoop {
     }
   }
 
-  /** The next step: what was enqueued begins, or what was under way ends. */
+  /** The next step: an enqueued action begins, or a transitional state ends. */
   #advance(slot: number): void {
     const { state, intent, cluster } = this.inventory.columns;
     const begun = BEGINS[intent[slot]!];
@@ -277,7 +277,7 @@ export class ClosedLoop {
     else this.#move(slot, state[slot] === S.Deleting ? S.Speculative : S.Idle);
   }
 
-  /** X4: a provider that creates at once goes on as Bootstrap; any other leaves an Idle machine, later. */
+  /** X4: if the provider creates at once, the action continues as Bootstrap; else the machine becomes Idle later. */
   #create(slot: number): void {
     const { cluster, assignment } = this.inventory.get(slot);
     this.#begin(slot, S.Creating);

@@ -1,4 +1,4 @@
-/** Two answers side by side: what must agree, in an order of its own where the rules give none. */
+/** Compares two answers: sorts the parts for which the rules give no order. */
 import { expect } from 'vitest';
 import { decide } from '../oracle/oracle.ts';
 import type { OracleResult, World } from '../oracle/world.ts';
@@ -19,8 +19,8 @@ export function comparable(result: OracleResult) {
 }
 
 /**
- * One engine lives through these worlds, one after the other, and must agree with the oracle on each, as must a fresh
- * one. Counts carry over. Returns the answers.
+ * One engine decides these worlds one after the other; it and a new engine must agree with the oracle on each. Counts
+ * carry over from one world to the next. Returns the answers.
  */
 export function decideInTurn(worlds: readonly World[], options: EngineWorldOptions = {}): OracleResult[] {
   const live = new EngineWorld(options);

@@ -1,6 +1,6 @@
 /**
- * Edges that a single cycle does not show: what becomes of the engine's tables when labels, dimensions, shapes and
- * clusters come and go while it runs. Each step is compared with the oracle, or with an engine that starts afresh.
+ * Edge cases that take several cycles: labels, dimensions, shapes and clusters come and go while the engine runs. Each
+ * step is compared with the oracle, or with a new engine.
  */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
@@ -42,7 +42,7 @@ describe('labels with many values', () => {
       return [idle(`${rack}-a`, inRack(rack)), idle(`${rack}-b`, inRack(rack))];
     }).flat();
 
-  it('turn fine while the engine runs, and every gang, spread and selector goes on as before', () => {
+  it('turn fine while the engine runs, and every gang, spread and selector is decided as before', () => {
     const job = gang('job', 8);
     const web = need({ group: 'web', aggregate: cpus(12), spread: [spreadOver(RACK)], priority: 50 });
     const picky = need({ group: 'picky', requirements: [isIn(RACK, 'rack-070', 'rack-002')], priority: 20 });
@@ -53,7 +53,7 @@ describe('labels with many values', () => {
     const clusters = [cluster('alpha', [job, web, picky])];
     const [few, many, fewer, again] = decideInTurn([
       world([...bound, ...racks(0, 40)], clusters),
-      world([...bound, ...racks(0, 80)], clusters), // 80 values: more than the engine keeps apart by family
+      world([...bound, ...racks(0, 80)], clusters), // 80 values: too many for families of their own
       world([...bound, ...racks(60, 80)], clusters),
       world([...bound, ...racks(0, 75)], clusters),
     ]);
@@ -70,7 +70,7 @@ describe('labels with many values', () => {
     expect(did(fewer!)).toContain('Bootstrap rack-070-a');
   });
 
-  it('may all be there at once, in the first cycle', () => {
+  it('may all appear in the first cycle', () => {
     const job = gang('job', 8);
     const [first] = decideInTurn([world(racks(0, 100), [cluster('alpha', [job])])]);
     expect(did(first!)).toEqual(['Bootstrap rack-000-a', 'Bootstrap rack-000-b']);
@@ -83,7 +83,7 @@ describe('dimensions', () => {
       Array.from({ length: to - from }, (_, index) => [`example.com/d${from + index}`, units]),
     );
 
-  it('may appear after the first cycle, more of them than there was room for', () => {
+  it('may appear after the first cycle, in any number', () => {
     const plain = need();
     const wide = need({ group: 'wide', aggregate: { ...cpus(8), ...amounts(0, 12, 2_000) }, priority: 500 });
     const wider = gang('wider', 8, { aggregate: { ...cpus(8), ...amounts(10, 30, 2_000) }, priority: 900 });
@@ -109,7 +109,7 @@ describe('dimensions', () => {
     });
   });
 
-  it('are 64 at most in a roll-up, and all of them count', () => {
+  it('all count, up to the 64 of a roll-up', () => {
     const wide = need({ aggregate: amounts(0, 64, 3_000), minUnit: amounts(0, 64, 1) });
     const fleet = Array.from({ length: 4 }, (_, index) =>
       idle(`m-${index}`, {
@@ -124,7 +124,7 @@ describe('dimensions', () => {
 });
 
 describe('equal machines and needs', () => {
-  it('are told apart by id, cluster, fingerprint and group, in whatever order they come', () => {
+  it('are ordered by id, cluster, fingerprint and group, whatever the order of the input', () => {
     const needs = Array.from({ length: 6 }, (_, index) => need({ group: `g-${index}`, aggregate: cpus(4) }));
     const fleet = Array.from({ length: 9 }, (_, index) => speculative(`m-${index}`));
     const clusters = ['alpha', 'beta'].map((id) => cluster(id, needs));
@@ -146,7 +146,7 @@ describe('equal machines and needs', () => {
 });
 
 describe('a need that is withdrawn', () => {
-  it('A1: leaves its Creating machine to whoever folds for it, in the same cycle', () => {
+  it('A1: leaves its Creating machine to a gang that folds for it, in the same cycle', () => {
     const web = need({ group: 'web', priority: 500 });
     const job = gang('job', 2);
     const coming = creating('m-1', assignmentFor('alpha', web));
@@ -187,7 +187,7 @@ describe('the number of a cluster', () => {
     ['in the same cycle', 0],
     ['cycles later', 2],
   ] as const) {
-    it(`may become another cluster’s ${when}, which gets nothing of the old one’s`, () => {
+    it(`may become another cluster’s ${when}, which inherits nothing from the old one`, () => {
       const { tables, engine, decide } = started();
       const { inventory, needs } = tables;
       const own = ['m-1', 'm-2'].map((id) =>
@@ -209,7 +209,7 @@ describe('the number of a cluster', () => {
     });
   }
 
-  it('may become that of a cluster that has machines and has not reported: nothing of it is touched (N6)', () => {
+  it('N6: may become that of a cluster that has not reported, whose machines then stay', () => {
     const { tables, engine, decide } = started();
     const { inventory, needs } = tables;
     const slot = insertMachine(inventory, engine, configured('m-1', boundTo('old')));
@@ -227,7 +227,7 @@ describe('the number of a cluster', () => {
 });
 
 describe('what the engine holds in the tables it shares', () => {
-  it('is given back: after the last machine and need are gone and it is closed, nothing is left', () => {
+  it('is released: once the last machine and need are gone and the engine is closed, no reference is left', () => {
     for (let seed = 1; seed <= 25; seed++) {
       const random = new Random(seed);
       const start = steadyWorld(random);
@@ -242,7 +242,7 @@ describe('what the engine holds in the tables it shares', () => {
       const { inventory, needs, engine } = loop;
       for (const slot of [...inventory.slotsById]) inventory.remove(slot);
       for (const ref of [...needs.clusterRefs()]) needs.forget(ref);
-      // Half of the engines see that all is gone, the others are closed as they stand.
+      // Half of the engines decide a cycle on the empty tables, the others are closed at once.
       if (seed % 2 === 0) engine.decide({ nowMs: loop.nowMs, isOrdinary: true });
       engine.close();
       const { clusters, fingerprints, groups, shapes } = inventory.tables;
@@ -254,7 +254,7 @@ describe('what the engine holds in the tables it shares', () => {
     }
   });
 
-  it('follows what is there: shapes that come and go leave none behind while it runs', () => {
+  it('does not grow: shapes that come and go while the engine runs are released', () => {
     const { inventory, needs } = makeTables();
     const engine = new Engine({ inventory, needs, hasSession: () => true, holds: HOLDS });
     acceptAsArrived(needs, 'alpha', [], [gang('job', 8, { requirements: [isIn(RACK, 'nowhere')] })]);

@@ -1,6 +1,6 @@
 /**
- * The engine as the oracle's twin: keeps a real inventory and a real need table in step with a world of plain
- * objects, telling them only what changed, and reads the engine's answer back as plain objects.
+ * Lets the engine decide the oracle's worlds: applies the changes between two worlds of plain objects to a real inventory
+ * and a real need table, and reads the engine's answer back as plain objects.
  */
 import {
   ACTION_NAMES,
@@ -38,7 +38,7 @@ import {
 const S = MachineState;
 
 export interface EngineWorldOptions {
-  /** Few values are fine already: the paths that large fleets take. */
+  /** A low limit makes labels fine in a small world, which takes the paths of large fleets. */
   readonly coarseValuesMax?: number;
   readonly ownLabelKeys?: readonly string[];
 }
@@ -49,7 +49,7 @@ export class EngineWorld {
   readonly #engine: Engine;
   readonly #options: EngineOptions;
   #world: World = emptyWorld();
-  /** Machines that could only be brought in step by removing and inserting them again. */
+  /** Machines whose change could not be applied, so that they were removed and inserted again. */
   replacedCount = 0;
   updatedCount = 0;
 
@@ -61,7 +61,7 @@ export class EngineWorld {
     this.#engine = new Engine(this.#options);
   }
 
-  /** Brings inventory and needs to this world and decides on what changed. */
+  /** Applies the changes to inventory and needs, and decides incrementally. */
   decide(world: World): OracleResult {
     this.#sync(world);
     const { nowMs, ordinary } = world;
@@ -69,13 +69,13 @@ export class EngineWorld {
     return this.#read(this.#engine);
   }
 
-  /** The same world decided by a fresh engine that knows nothing but the tables; ahead of `decide`. */
+  /** The same world decided by a new engine that knows only the tables; call it before `decide`. */
   decideFromScratch(world: World): OracleResult {
     this.#sync(world);
     const input = { nowMs: world.nowMs, isOrdinary: world.ordinary };
-    const newlyAvailable = deriveFromScratch(this.#engine, this.#options, input);
-    const result = this.#read(newlyAvailable);
-    newlyAvailable.close();
+    const fromScratch = deriveFromScratch(this.#engine, this.#options, input);
+    const result = this.#read(fromScratch);
+    fromScratch.close();
     return result;
   }
 
@@ -157,12 +157,12 @@ export class EngineWorld {
     const lostDrain =
       before.drainFor !== null && JSON.stringify(before.drainFor) !== JSON.stringify(machine.drainFor);
     const isSameStay = machine.state === before.state && machine.stateSinceMs !== before.stateSinceMs;
-    // A Creating machine keeps its assignment though the provider says nothing of one; only another machine has none.
+    // An observation never clears the assignment of a Creating machine, so only a new machine can lack one.
     const lostAssignment =
       machine.state === S.Creating && machine.assignment === null && before.assignment !== null;
     try {
       if (isSameStay || lostAssignment || (lostDrain && machine.state === S.Draining))
-        throw new Error('not told in place');
+        throw new Error('the inventory cannot apply this change');
       this.#update(slot, machine, before);
     } catch {
       this.replacedCount++;
@@ -182,7 +182,7 @@ export class EngineWorld {
     const unbound = !isEnqueued && machine.assignment === null ? { cluster: '', assignment: null } : {};
     this.#inventory.apply(slot, { ...facts, ...binding, ...unbound }, machine.stateSinceMs, { force: true });
     if (this.#inventory.columns.intent[slot] !== INTENTS[machine.intent]) {
-      this.#inventory.clearIntent(slot); // it has settled
+      this.#inventory.clearIntent(slot); // the action has settled
       if (machine.intent !== 'none') enqueueIntent(this.#inventory, slot, machine);
     }
     setFlags(this.#inventory, slot, machine);
@@ -195,8 +195,8 @@ export class EngineWorld {
     if (before?.reported && JSON.stringify(demand(before)) === JSON.stringify(demand(cluster))) return;
     const known = new Map(before?.needs.map((need) => [keyOf(need), need.arrivalMs]));
     const kept = cluster.needs.filter((need) => known.get(keyOf(need)) === need.arrivalMs);
-    const newlyAvailable = cluster.needs.filter((need) => !kept.includes(need));
-    acceptAsArrived(this.#needs, cluster.id, kept, newlyAvailable);
+    const arrived = cluster.needs.filter((need) => !kept.includes(need));
+    acceptAsArrived(this.#needs, cluster.id, kept, arrived);
   }
 
   #read(engine: Engine): OracleResult {

@@ -1,6 +1,6 @@
 /**
- * A1 folds a gang that fits one machine by what is free at the moment. What keeps a fold that is covered from coming undone
- * when a price or a free machine moves (docs/adr/0039, 0040), each in its smallest world.
+ * A1 folds a gang that fits one machine, depending on the unassigned machines of the moment. These tests show, each in its
+ * smallest world, why a covered fold stays when a price or an unassigned machine changes (docs/adr/0039, 0040).
  */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
@@ -29,7 +29,7 @@ function loopOf(machines: WorldMachine[], needs: WorldNeed[], pace = INSTANT): C
   return loop;
 }
 
-/** What one cycle does: `Bootstrap m-1`, … */
+/** The actions of one cycle: `Bootstrap m-1`, … */
 function didIn(loop: ClosedLoop): string[] {
   return loop.cycle().map(({ kind, machine }) => `${ACTION_NAMES[kind]} ${machine}`);
 }
@@ -50,7 +50,7 @@ function foldAssignment(job: WorldNeed, group: string): Assignment {
 }
 
 describe('A1 (ours)', () => {
-  it('a fold keeps a machine without the Same key, also when nothing else is free', () => {
+  it('a fold keeps a machine without the Same key even when no other machine is unassigned', () => {
     const loop = loopOf([idle('bare', { labels: {}, price: 0.1 }), idle('racked')], [gang('job-1', 2)]);
     expect(didIn(loop)).toEqual(['Bootstrap bare']);
     expect(didIn(loop)).toEqual([]);
@@ -62,16 +62,16 @@ describe('A1 (ours)', () => {
     expect(satisfiedIn(loop, 1)).toEqual([true]);
   });
 
-  it('a gang that no machine with its Same key can hold does not fold, though one without it could', () => {
+  it('a gang does not fold if only a machine without its Same key can hold it', () => {
     const loop = loopOf(
       [idle('bare', { labels: {} }), idle('racked', { capacity: cpus(1) })],
       [gang('job-1', 2)],
     );
-    expect(didIn(loop)).toEqual(['Bootstrap racked']); // A6: as far as its domain allows
+    expect(didIn(loop)).toEqual(['Bootstrap racked']); // A6: the gang fills its domain as far as that allows
     expect(satisfiedIn(loop, 1)).toEqual([false]);
   });
 
-  it('a fold leaves a plain need with its fingerprint and the empty group its machine, when that becomes the cheaper one', () => {
+  it('a fold does not take the machine of a plain need with its fingerprint and the empty group when that becomes cheaper', () => {
     const job = gang('job-1', 2, { arrivalMs: NOW_MS - 1 });
     const plain = need({ aggregate: cpus(4), minUnit: cpus(4) });
     const fleet = [
@@ -86,7 +86,7 @@ describe('A1 (ours)', () => {
     expect(didIn(loop)).toEqual([]);
   });
 
-  it('a fold without such a need has the machines with the empty group, as the reference assigns them', () => {
+  it('without such a need, machines with the empty group are the fold’s own, as the reference assigns them', () => {
     const job = gang('job-1', 2);
     const assignment = foldAssignment(job, '');
     const loop = loopOf([configured('folded', assignment), idle('free', { price: 0.1 })], [job]);
@@ -94,7 +94,7 @@ describe('A1 (ours)', () => {
     expect(loop.isCovered()).toBe(true);
   });
 
-  it('a need that has the name of a fold is decided alike from scratch and incrementally, as its machines come and go', () => {
+  it('decides a need with the name of a fold alike from scratch and incrementally while its machines come and go', () => {
     const jobs = ['job-1', 'job-2'].map((group) => gang(group, 2));
     const named = need({ group: 'fold:cpu=2', aggregate: cpus(16) });
     const assignment = assignmentFor('alpha', named);
@@ -110,7 +110,7 @@ describe('A1 (ours)', () => {
     expect(loop.checkedCycle(true).differences).toEqual({ actions: 0, claims: 0, verdicts: 0 });
   });
 
-  it('a fold gives up no machine that holds a whole gang, though the others cover the sum', () => {
+  it('a fold releases no machine that holds a whole gang, even if the others cover the sum', () => {
     const jobs = ['job-1', 'job-2', 'job-3', 'job-4'].map((group) => gang(group, 2));
     const assignment = foldAssignment(jobs[0]!, 'fold:cpu=2');
     const fleet = [
@@ -126,7 +126,7 @@ describe('A1 (ours)', () => {
     expect(satisfiedIn(loop, 4)).toEqual([true, true, true, true]);
   });
 
-  it('a fold takes a machine for every gang that the others have no room for, and no more', () => {
+  it('a fold takes one machine for every gang that does not fit its other machines, and no more', () => {
     const jobs = ['job-1', 'job-2', 'job-3'].map((group) => gang(group, 2));
     const fleet = ['m-1', 'm-2', 'm-3', 'm-4'].map((id) => idle(id, { capacity: cpus(3) }));
     const loop = loopOf(fleet, jobs);
@@ -135,12 +135,12 @@ describe('A1 (ours)', () => {
     expect(satisfiedIn(loop, 3)).toEqual([true, true, true]);
   });
 
-  it('a fold is credited no machine of another gang: both have one, and rest', () => {
+  it('a fold is credited no machine of another gang: each has one, and both rest', () => {
     const first = gang('job-1', 4, { arrivalMs: NOW_MS - 1 });
     const second = gang('job-2', 4);
     const loop = loopOf([configured('m-1', assignmentFor('alpha', second)), idle('m-2')], [first, second]);
-    // Were the fold given m-1, the second gang would take m-2; with nothing free the first would be a gang again, to which
-    // neither is creditable, and m-2 one too many: bound and drained in turn, for ever.
+    // If the fold were credited m-1, the second gang would take m-2. Without an unassigned machine the first would be a
+    // gang again, to which neither is creditable, and the shard would bind and drain m-2 in turn, for ever.
     expect(didIn(loop)).toEqual(['Bootstrap m-2']);
     for (let cycle = 0; cycle < 40; cycle++) expect(didIn(loop)).toEqual([]);
     expect(satisfiedIn(loop, 2)).toEqual([true, true]);

@@ -1,6 +1,7 @@
 /**
- * A gang that other needs' machines cover in two racks takes nothing free in either, so what is free must not decide between
- * them: another gang of its cluster may change that because of its choice, and neither would ever rest.
+ * If machines of withdrawn needs cover a gang in two racks, it takes no unassigned machine in either, so unassigned
+ * machines must not decide between the racks: another gang of its cluster may change them because of its choice, and
+ * neither gang would ever rest (docs/adr/0037).
  */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
@@ -27,26 +28,26 @@ const second = gang('job-2', 12);
 const oneRack = inRack('rack-1');
 const otherRack = inRack('rack-2');
 
-/** Two machines of a need that is gone in each rack, one of the second gang, one that is free, and one in question. */
-const fleetWith = (inQuestion: WorldMachine) => [
+/** In each rack two machines of a withdrawn need; one machine of the second gang, one Idle one, and one that varies. */
+const fleetWith = (varying: WorldMachine) => [
   configured('m-1', boundTo('alpha'), oneRack),
   configured('m-2', boundTo('alpha'), oneRack),
   configured('m-3', assignmentFor('alpha', second), oneRack),
   idle('m-4', oneRack),
   configured('m-5', boundTo('alpha'), otherRack),
   configured('m-6', boundTo('alpha'), otherRack),
-  inQuestion,
+  varying,
 ];
-const whenFree = () => world(fleetWith(idle('m-7', otherRack)), [cluster('alpha', [first, second])]);
+const whenIdle = () => world(fleetWith(idle('m-7', otherRack)), [cluster('alpha', [first, second])]);
 const whenBound = () =>
   world(fleetWith(configured('m-7', assignmentFor('alpha', second), otherRack)), [
     cluster('alpha', [first, second]),
   ]);
 
 describe.each(subjects)('$name', ({ decideWith }) => {
-  it('A5: racks that creditable machines cover alike rank by value, whatever is free in them', () => {
+  it('A5: ranks racks that creditable machines cover alike by value, whatever their unassigned machines', () => {
     for (const [start, done] of [
-      [whenFree(), 'Bootstrap m-7'],
+      [whenIdle(), 'Bootstrap m-7'],
       [whenBound(), 'Reclaim m-3'],
     ] as const) {
       const result = decideWith(start);
@@ -57,8 +58,8 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   });
 });
 
-it('A5: a gang without a machine of its own rests in one of two racks that cover it, and so do the others', () => {
-  const start = whenFree();
+it('A5: a gang without machines of its own rests in one of two racks that cover it, and so does the other gang', () => {
+  const start = whenIdle();
   const pace = { beginMax: 0, createMax: 0, configureMax: 0, drainMax: 0, reclaimsMax: 1_000 };
   const loop = new ClosedLoop(start, pace, new Random(1));
   for (const one of start.clusters) loop.report(one);

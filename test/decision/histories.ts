@@ -1,8 +1,7 @@
 /**
- * Random histories, decided three ways: by the oracle, by a fresh engine over the same tables, and by the
- * engine that lived through the history and was told only what changed. All three must agree on every claim,
- * action (with order), deficit, verdict and count. A failure names the seed; FLOTILLA_SEED=<seed>
- * FLOTILLA_HISTORIES=4 replays it.
+ * Random histories, decided three ways: by the oracle, by a new engine over the same tables, and by the engine that ran
+ * through the whole history and read only the changes. All three must agree on every claim, action (with order), deficit,
+ * verdict and count. A failure names the seed; FLOTILLA_SEED=<seed> FLOTILLA_HISTORIES=4 replays it.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -13,15 +12,15 @@ import type { OracleResult, World } from '../oracle/world.ts';
 import { comparable } from './comparable.ts';
 import { EngineWorld, type EngineWorldOptions } from './engine-world.ts';
 
-/** In all; each of the PARTS test files runs its share, so that both cores have something to do. */
+/** In total; each of the PARTS test files runs its share, so that several cores can work. */
 const HISTORIES = Number(process.env.FLOTILLA_HISTORIES ?? 2000);
 const PARTS = 4;
 const STEPS = 30;
-/** A fresh engine costs five times an old one; every second step is 30,000 of them. */
+/** A decision from scratch costs five times an incremental one; every second step makes 30,000 of them. */
 const SCRATCH_EVERY = 2;
 const FIRST_SEED = Number(process.env.FLOTILLA_SEED ?? 1);
 
-/** Grain of families and domains: as in small fleets, as in large ones, with labels of a machine's own. */
+/** Which labels are fine: as in small fleets, as in large ones, and with labels of a machine's own. */
 const GRAINS: readonly EngineWorldOptions[] = [
   {},
   { coarseValuesMax: 1 },
@@ -29,7 +28,7 @@ const GRAINS: readonly EngineWorldOptions[] = [
   { ownLabelKeys: ['rack'] },
 ];
 
-/** A restart loses what only the process knew: a new engine over new tables. */
+/** A restart loses what only the process knew; the test then continues with a new engine over new tables. */
 function isRestart(before: World, result: OracleResult, after: World): boolean {
   const lostCounts = result.unmet.size > 0 && after.unmet.size === 0;
   const isGone = (id: string) => !after.clusters.find((cluster) => cluster.id === id)?.reported;
@@ -65,14 +64,14 @@ function runHistory(seed: number, counts: Map<string, number>): void {
   }
 }
 
-/** Equal by structure; only where they differ is it worth making a readable difference. */
+/** A structural comparison first: only a difference is worth a readable report. */
 function expectSame(actual: OracleResult, expected: OracleResult, message: string): void {
   const left = comparable(actual);
   const right = comparable(expected);
   if (!isDeepStrictEqual(left, right)) expect(left, message).toEqual(right);
 }
 
-/** One part of the histories, as a test. Fresh seeds: FLOTILLA_SEED=… FLOTILLA_HISTORIES=… npx vitest run test/decision. */
+/** One part of the histories, as a test. Other seeds: FLOTILLA_SEED=… FLOTILLA_HISTORIES=… npx vitest run test/decision. */
 export function describeHistories(part: number): void {
   const first = FIRST_SEED + Math.floor((HISTORIES * (part - 1)) / PARTS);
   const end = FIRST_SEED + Math.floor((HISTORIES * part) / PARTS);

@@ -1,4 +1,4 @@
-/** What a shard asks the engine between two cycles: the verdicts of a cluster, and whether a need is still there (X2). */
+/** What a shard asks the engine between two cycles: the verdicts of a cluster, and whether a need still exists (X2). */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import type { Verdict } from '../../src/decision/verdicts/verdicts.ts';
@@ -12,7 +12,7 @@ const INSTANT: Pace = { beginMax: 0, createMax: 0, configureMax: 0, drainMax: 0,
 const SLOW: Pace = { beginMax: 3, createMax: 3, configureMax: 3, drainMax: 3, reclaimsMax: 1_000 };
 
 describe('the verdicts of a cluster', () => {
-  it('are those of its rows one by one, in order, members of folds included', () => {
+  it('equal those of its rows one by one, in order, members of folds included', () => {
     let rowCount = 0;
     let unmetCount = 0;
     for (let seed = 1; seed <= 40; seed++) {
@@ -43,7 +43,7 @@ describe('the verdicts of a cluster', () => {
     expect(unmetCount).toBeGreaterThan(0);
   });
 
-  it('of a cluster that the engine never met are none', () => {
+  it('are empty for an unknown cluster', () => {
     const loop = new ClosedLoop(world([], []), INSTANT, new Random(1));
     loop.engine.verdictsOf(77, () => expect.unreachable());
   });
@@ -72,7 +72,7 @@ describe('X2: a need', () => {
     return { loop, queries: isLive() };
   }
 
-  it('is live from the cycle that acts for it until the one that finds it withdrawn, a fold like a row', () => {
+  it('is live from the cycle that acts for it until the cycle after its withdrawal, whether a row or a fold', () => {
     const { loop, queries } = started([web, job]);
     expect(queries).toHaveLength(2);
     expect(queries.map((ask) => ask())).toEqual([true, true]);
@@ -87,7 +87,7 @@ describe('X2: a need', () => {
     expect(queries.filter((ask) => ask())).toHaveLength(0);
   });
 
-  it('that nobody ever asked for is not live', () => {
+  it('is not live if no cluster ever reported it', () => {
     const { loop } = started([web]);
     const ref = loop.inventory.tables.clusters.find('alpha');
     expect(loop.engine.isLiveNeed(ref, 99_999, 0)).toBe(false);

@@ -1,4 +1,4 @@
-/** The lists of a cluster's machines against plain sorted arrays: whatever joins, leaves or changes hands. */
+/** The keep lists against plain sorted arrays, under random additions, removals and changes of claims. */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { KeepLists } from '../../src/decision/supply/keep-lists.ts';
@@ -76,7 +76,7 @@ function run(seed: number, steps: number, joinChance: number): { longest: number
 }
 
 describe('lists in keep order', () => {
-  it('hold what joined, in order, and find the machines that a need may take, whatever changed before', () => {
+  it('keep machines in order and find those that a need may take, after any changes', () => {
     let longest = 0;
     for (let seed = 1; seed <= 6; seed++) {
       const { longest: length, sought } = run(seed, 1_500, seed % 2 === 0 ? 1 : 0.4);

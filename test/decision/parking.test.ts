@@ -1,6 +1,6 @@
 /**
- * A gang that fits nowhere: it fills the best rack, is parked, and is quiet from then on; when machines appear it is
- * found again. A closed loop by seed, at every pace.
+ * A gang that fits no rack fills the best one, is parked, and causes no more actions; once enough machines appear, the
+ * engine serves it. A closed loop by seed, at every pace.
  */
 import { expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
@@ -22,14 +22,14 @@ const PACES: readonly Pace[] = [
   { beginMax: 1, createMax: 6, configureMax: 2, drainMax: 10, reclaimsMax: 1 },
 ];
 
-function freeMachines(rack: string, count: number, random: Random): WorldMachine[] {
+function unassignedMachines(rack: string, count: number, random: Random): WorldMachine[] {
   return Array.from({ length: count }, (_, index) => {
     const state = random.chance(0.5) ? MachineState.Idle : MachineState.Speculative;
     return machine(`${rack}-${random.uint32()}-${index}`, state, inRack(rack));
   });
 }
 
-/** A gang that is larger than each of a few racks, beside a small need that is met. */
+/** A gang that is larger than each of a few racks, beside a small need that can be met. */
 function cramped(random: Random) {
   const racks = Array.from({ length: random.between(1, 4) }, (_, index) => ({
     name: `rack-${index}`,
@@ -39,12 +39,12 @@ function cramped(random: Random) {
   const machineCount = largest + random.between(1, 3);
   const job = gang('job', machineCount * CPUS_A_MACHINE, { minUnit: cpus(random.between(0, 4)) });
   const web = need({ aggregate: cpus(1), priority: 500 });
-  const fleet = racks.flatMap(({ name, size }) => freeMachines(name, size, random));
+  const fleet = racks.flatMap(({ name, size }) => unassignedMachines(name, size, random));
   fleet.push(idle('web-1', { labels: {}, price: 0.1 })); // in no rack: the gang cannot use it
   return { racks, machineCount, job, start: world(fleet, [cluster('alpha', [job, web])]) };
 }
 
-it(`A7: parks what fits nowhere and stays quiet; supply that appears is used within ${TRIED_WITHIN_CYCLES} cycles`, () => {
+it(`A7: parks a gang that fits no rack, and uses new machines for it within ${TRIED_WITHIN_CYCLES} cycles`, () => {
   let movedCount = 0;
   for (let seed = 1; seed <= RUNS; seed++) {
     const random = new Random(seed);
@@ -52,7 +52,7 @@ it(`A7: parks what fits nowhere and stays quiet; supply that appears is used wit
     const loop = new ClosedLoop(start, PACES[seed % 2]!, random);
     for (const one of start.clusters) loop.report(one);
     const ref = loop.inventory.tables.clusters.find('alpha');
-    const verdict = () => loop.engine.verdict(ref, 1); // rows come in order N4: the other need goes first
+    const verdict = () => loop.engine.verdict(ref, 1); // in order N4 the other need comes first
     let cycle = 0;
     while (!verdictAfter(loop, verdict).parked) expect(cycle++, `seed ${seed} is parked`).toBeLessThan(60);
 
@@ -63,7 +63,7 @@ it(`A7: parks what fits nowhere and stays quiet; supply that appears is used wit
     }
 
     const target = random.chance(0.4) ? { name: 'rack-new', size: 0 } : random.pick(racks);
-    for (const one of freeMachines(target.name, machineCount - target.size, random)) loop.add(one);
+    for (const one of unassignedMachines(target.name, machineCount - target.size, random)) loop.add(one);
     let waited = 0;
     while (loop.cycle().length === 0)
       expect(waited++, `seed ${seed} is tried`).toBeLessThan(TRIED_WITHIN_CYCLES);
@@ -79,7 +79,7 @@ it(`A7: parks what fits nowhere and stays quiet; supply that appears is used wit
       domain: target.name,
     });
     if (target.name !== filled) {
-      movedCount++; // A6: what it had elsewhere is given back, once the new rack carries it
+      movedCount++; // A6: it releases its machines elsewhere once the new rack covers it
       expect(reclaims).toBeGreaterThan(0);
     }
     expect(loop.cycle(), `seed ${seed} rests`).toEqual([]);

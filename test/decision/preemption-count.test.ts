@@ -1,7 +1,7 @@
 /**
- * P6 in a closed loop: demand that stays as it is, drains of random length that end in random order, and machines that are
- * all alike, so that it is known how many have to change hands. Exactly those are preempted, each once, and nobody gets a
- * machine that is taken back. Runs are by seed; a failure names it.
+ * P6 (a deficit causes its victims once) in a closed loop: steady demand, drains of random length that end in random
+ * order, and equal machines, so that the number of victims is known. The engine preempts exactly that many machines, each
+ * once, and no preempted machine returns to its old need. A failure names its seed.
  */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
@@ -13,7 +13,7 @@ import { ClosedLoop } from './closed-loop.ts';
 const RUNS = Number(process.env.FLOTILLA_RUNS ?? 120);
 const FIRST_SEED = Number(process.env.FLOTILLA_SEED ?? 1);
 const DRAIN_CYCLES_MAX = 60;
-/** The last cluster reports by then. */
+/** The last cluster has reported by this cycle. */
 const REPORTS_WITHIN = 20;
 const CYCLES_MAX = 200;
 const MACHINE_CPUS = 4;
@@ -24,14 +24,14 @@ interface Contest {
   readonly machines: WorldMachine[];
   readonly holders: WorldCluster[];
   readonly takers: WorldCluster[];
-  /** Machines that the takers want and nobody has idle. */
+  /** Machines that the takers want beyond the idle ones. */
   readonly victimCount: number;
 }
 
 const wanting = (count: number, priority: number, group: string, random: Random) =>
   need({ group, priority, aggregate: cpus(MACHINE_CPUS * count), interruptionPenalty: random.below(3) });
 
-/** Low priorities hold all machines but a few idle ones; higher ones want some of them. */
+/** Needs of low priority hold all machines except a few idle ones; needs of higher priority want some of them. */
 function randomContest(random: Random): Contest {
   const machines: WorldMachine[] = [];
   const holders = Array.from({ length: random.between(1, 3) }, (_, index) => {
@@ -59,7 +59,7 @@ function randomContest(random: Random): Contest {
   return { machines, holders, takers, victimCount: Math.max(0, wantedCount - idleCount) };
 }
 
-/** Runs until everything rests; returns how many machines went to another need than the one that they were drained for. */
+/** Runs until all rest; returns how many machines went to another need than the one that they drained for. */
 function runContest(seed: number): number {
   const random = new Random(seed);
   const { machines, holders, takers, victimCount } = randomContest(random);
@@ -101,11 +101,11 @@ function runContest(seed: number): number {
   return swaps;
 }
 
-describe('P6: with steady demand, long drains and whatever order they end in', () => {
-  it('exactly the machines that have to change hands are ever preempted, and none comes back', () => {
+describe('P6: with steady demand and long drains that end in any order', () => {
+  it('preempts exactly as many machines as the deficits need, each once', () => {
     let runsWithSwaps = 0;
     for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) if (runContest(seed) > 0) runsWithSwaps++;
-    // Without swaps this would prove little.
+    // The test proves little unless drained machines also go to other needs.
     if (RUNS > 1) expect(runsWithSwaps).toBeGreaterThan(RUNS * 0.3);
   });
 });

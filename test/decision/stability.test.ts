@@ -1,7 +1,7 @@
 /**
- * Nothing oscillates. A closed loop over the real tables and engine, in which every action is done: demand that is met
- * stays met by the same machines, whatever moves around it, and what cannot be met is given up in good order. Runs are
- * by seed; a failure names it, and `FLOTILLA_SEED` with `FLOTILLA_RUNS=1` replays it.
+ * No decision oscillates. A closed loop over the real tables and engine executes every action: met demand stays met by the
+ * same machines, whatever changes around it, and unmet demand comes to rest too. A failure names its seed, and
+ * `FLOTILLA_SEED` with `FLOTILLA_RUNS=1` replays it.
  */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
@@ -19,11 +19,11 @@ import {
 } from './steady-worlds.ts';
 
 const RUNS = Number(process.env.FLOTILLA_RUNS ?? 50);
-/** So many times as many runs at the most. */
+/** Up to this many times RUNS, until each kind of action was seen. */
 const RUNS_MORE = 8;
 const FIRST_SEED = Number(process.env.FLOTILLA_SEED ?? 1);
 const CYCLES = 70;
-/** Demand is what it is from here on; what the fleet could not meet by then is withdrawn. */
+/** From this cycle on demand is steady; needs that are unmet by then are withdrawn. */
 const STEADY_FROM = 15;
 const { Bootstrap, Provision, Preempt, Reclaim, Delete } = ActionKind;
 
@@ -32,7 +32,7 @@ const PACES: readonly Pace[] = [
   { beginMax: 0, createMax: 3, configureMax: 1, drainMax: 6, reclaimsMax: 1 },
   { beginMax: 2, createMax: 12, configureMax: 4, drainMax: 20, reclaimsMax: 1_000 },
 ];
-/** Grain of families: as in small fleets and as in large ones. */
+/** Which labels are fine: as in small fleets and as in large ones. */
 const GRAINS = [undefined, 1, 3] as const;
 
 type Count = (what: string) => void;
@@ -41,7 +41,7 @@ const NO_DIFFERENCES = { actions: 0, claims: 0, verdicts: 0 };
 const did = (actions: readonly LoopAction[]) =>
   actions.map(({ kind, machine, cluster, group }) => `${ACTION_NAMES[kind]} ${machine} ${cluster}/${group}`);
 
-/** One run; counts what it saw. After the loop is covered only Reclaim and Delete, at rest only `allowed`. */
+/** One run, which counts what it saw. A covered loop may only Reclaim and Delete; one at rest only the `allowed` kinds. */
 function runSteady(
   seed: number,
   disturb: readonly Disturbance[],
@@ -55,7 +55,7 @@ function runSteady(
   let isAtRest = false;
   for (let cycle = 0; cycle < CYCLES; cycle++) {
     const reporting = start.clusters[cycle / 3];
-    if (reporting?.reported) loop.report(reporting); // one after the other: the later ones may have to preempt
+    if (reporting?.reported) loop.report(reporting); // one by one, so that later ones must preempt
     if (cycle === STEADY_FROM) loop.withdrawUnmet();
     for (const one of disturb) one(loop, start, random);
     const isOrdinary = random.chance(0.85);
@@ -90,7 +90,7 @@ describe('demand that is met', () => {
     ['all of that happens', [repeatRollups, movePrices, shiftSupply, skipTime], [Reclaim, Delete]],
   ] as const) {
     const only = allowed.map((kind) => (kind === Delete ? 'releases' : 'reclaims')).join(' and ');
-    it(`A2: keeps its machines: nothing is bound or preempted again while ${what}, only ${only} follow`, () => {
+    it(`A2: keeps its machines while ${what}: only ${only} follow, no binding and no preemption`, () => {
       const counts = new Map<string, number>();
       const count = (seen: string) => void counts.set(seen, (counts.get(seen) ?? 0) + 1);
       const wanted = [
@@ -98,7 +98,7 @@ describe('demand that is met', () => {
         ...allowed.map((kind) => `covered ${kind}`),
       ];
       const isLacking = () => wanted.some((seen) => !counts.has(seen));
-      // Preemptions are rare: where the first seeds have none, more are drawn.
+      // Preemptions are rare: if the first seeds have none, the test tries more.
       let runs = 0;
       while (runs < RUNS || (RUNS > 1 && isLacking() && runs < RUNS * RUNS_MORE)) {
         runSteady(FIRST_SEED + runs++, disturb, allowed, count);
@@ -118,9 +118,9 @@ const REST_CYCLES = 130;
 const RESTS_BY = 100;
 
 describe('demand that stays as it is', () => {
-  // Without gangs that fit one machine: A1 folds those by what is free. Where the machines that they are credited carry no
-  // assignment, a fold and a gang in turn may be credited others, and never rest: 2 of 7,700 worlds (docs/adr/0040).
-  it('comes to rest, met or not: what is left to do is done, and then only releases follow', () => {
+  // Without gangs that fit one machine, which A1 folds depending on unassigned machines. If their credited machines carry no
+  // assignment, a fold and a gang may be credited different ones in turn and never rest: 2 of 7,700 worlds (docs/adr/0040).
+  it('comes to rest, met or not: after the last actions only releases follow', () => {
     let shortCount = 0;
     for (let seed = FIRST_SEED; seed < FIRST_SEED + REST_RUNS; seed++) {
       const random = new Random(seed);

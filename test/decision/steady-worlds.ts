@@ -1,6 +1,6 @@
 /**
- * Worlds in which demand can be met and then stays as it is, and all that may move around it: the same roll-ups in
- * another order, prices, large machines that come and go, time.
+ * Worlds whose demand can be met and then stays the same, and the disturbances around it: roll-ups repeated in another
+ * order, prices, large machines that come and go, time.
  */
 import type { Random } from '../../src/base/random.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
@@ -18,17 +18,17 @@ const HUGE: MachineType = {
 };
 const MACHINES_MAX = 200;
 
-/** A random world whose demand a fleet can meet, with room in the fleet; nothing is stuck or in back-off. */
+/** A random world with demand that a fleet can meet, and a fleet with some room; no machine is stuck or in back-off. */
 export function steadyWorld(random: Random): World {
   const world = randomWorld(random);
   for (const cluster of world.clusters) cluster.needs = cluster.needs.filter(isMeetable);
   for (const machine of world.machines) machine.stuck = machine.backoff = false;
-  // Half of the fleets begin unbound. The others have machines of needs that are gone, or of nobody known.
+  // Half of the fleets begin unbound. The others have machines whose needs are gone or unknown.
   if (random.chance(0.5)) world.machines = world.machines.filter(({ assignment }) => assignment === null);
   const menu = randomMenu(random);
-  // Small fleets have no room for all: there preemption is what meets demand.
+  // Small fleets have no room for all needs, so preemption must meet the demand.
   for (let left = random.between(5, 80); left > 0; left--) {
-    world.machines.push(freeMachine(world, menu, `more-${left}`, random));
+    world.machines.push(unassignedMachine(world, menu, `more-${left}`, random));
   }
   return world;
 }
@@ -44,7 +44,12 @@ function isMeetable(need: WorldNeed): boolean {
   );
 }
 
-function freeMachine(world: World, menu: readonly MachineType[], id: string, random: Random): WorldMachine {
+function unassignedMachine(
+  world: World,
+  menu: readonly MachineType[],
+  id: string,
+  random: Random,
+): WorldMachine {
   return {
     ...randomMachine(world, menu, id, random),
     state: random.chance(0.4) ? S.Idle : S.Speculative,
@@ -58,7 +63,7 @@ function freeMachine(world: World, menu: readonly MachineType[], id: string, ran
   };
 }
 
-/** Something that happens around steady demand, now and then. */
+/** Something that happens now and then while demand is steady. */
 export type Disturbance = (loop: ClosedLoop, world: World, random: Random) => void;
 
 export const repeatRollups: Disturbance = (loop, _world, random) => {
@@ -79,17 +84,17 @@ export const movePrices: Disturbance = ({ inventory, nowMs }, _world, random) =>
   }
 };
 
-/** Large machines appear, Idle or Speculative; free ones of any size vanish. */
+/** Large machines appear, Idle or Speculative; unassigned ones of any size vanish. */
 export const shiftSupply: Disturbance = (loop, world, random) => {
   if (random.chance(0.25)) {
     for (let left = random.between(1, 3); left > 0 && loop.inventory.count < MACHINES_MAX; left--) {
       const id = `huge-${random.uint32()}`;
-      const machine = freeMachine({ ...world, nowMs: loop.nowMs }, [HUGE], id, random);
+      const machine = unassignedMachine({ ...world, nowMs: loop.nowMs }, [HUGE], id, random);
       loop.add({ ...machine, capacityType: random.pick([CapacityType.BareMetal, CapacityType.Spot]) });
     }
   }
   if (!random.chance(0.2)) return;
-  for (const slot of loop.freeSlots()) if (random.chance(0.3)) loop.inventory.remove(slot);
+  for (const slot of loop.unassignedSlots()) if (random.chance(0.3)) loop.inventory.remove(slot);
 };
 
 export const skipTime: Disturbance = (loop, _world, random) => {

@@ -1,7 +1,4 @@
-/**
- * Real tables for worlds of plain objects: an inventory and a need table of a test's size, and how a machine or
- * a need of such a world is told to them.
- */
+/** Real tables for worlds of plain objects: a small inventory and need table, and functions that add machines and needs. */
 import { DimensionTable } from '../../src/base/dimensions.ts';
 import { StringTable } from '../../src/base/string-table.ts';
 import { VectorTable } from '../../src/base/vectors.ts';
@@ -55,7 +52,7 @@ export function makeTables({ ownLabelKeys, machinesMax = MACHINES_MAX }: TablesO
   return { inventory, needs };
 }
 
-/** A machine as it is, with what is enqueued for it and whom it drains for. Returns its slot. */
+/** Inserts a machine with its enqueued action and the need that it drains for. Returns its slot. */
 export function insertMachine(inventory: Inventory, engine: Engine, machine: WorldMachine): number {
   const slot = inventory.insert(recordOf(machine), 0, machine.stateSinceMs);
   if (machine.state === S.Creating && machine.assignment !== null) {
@@ -109,17 +106,17 @@ export function noteDrain(
   groups.release(group);
 }
 
-/** A need's arrival is the time of the roll-up that first had it, so needs are sent as they arrived. */
+/** Sends one roll-up per arrival time, because a need's arrival is the time of the roll-up that first contained it. */
 export function acceptAsArrived(
   needs: NeedTable,
   clusterId: string,
   kept: readonly WorldNeed[],
-  newlyAvailable: readonly WorldNeed[],
+  arrived: readonly WorldNeed[],
 ): void {
   const sent = [...kept];
   needs.accept(clusterId, sent.map(rollupRowOf), 0, 0);
-  for (const arrivalMs of [...new Set(newlyAvailable.map((need) => need.arrivalMs))].sort((a, b) => a - b)) {
-    sent.push(...newlyAvailable.filter((need) => need.arrivalMs === arrivalMs));
+  for (const arrivalMs of [...new Set(arrived.map((need) => need.arrivalMs))].sort((a, b) => a - b)) {
+    sent.push(...arrived.filter((need) => need.arrivalMs === arrivalMs));
     needs.accept(clusterId, sent.map(rollupRowOf), arrivalMs, 0);
   }
 }

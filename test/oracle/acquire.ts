@@ -1,4 +1,4 @@
-/** A3 Acquire, A4 Spread, A9: what needs with a deficit take of orphan Creating, Idle and Speculative machines. */
+/** Acquisition (A3), spread (A4) and barred needs (A9): needs with a deficit take orphan Creating, Idle and Speculative machines. */
 import { effectiveCostUsd } from '../../src/machine/cost.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { isNothing, subtract } from './amounts.ts';
@@ -105,7 +105,7 @@ function valuesOf(machines: readonly WorldMachine[], key: string): Set<string> {
  * Whether A4 lets the need take a machine there: "domains whose count is ≤ minimum count + max_skew − 1 (skew at least 1
  * […]). Count = machines of this need in the domain, credited ones included […]. Machines without the key do not qualify."
  * P1: "P6's and this cycle's victims counted in".
- * READING: their domains take part in the minimum too; over no domain at all the minimum is 0.
+ * READING: their domains count for the minimum too; without any domain the minimum is 0.
  */
 export function isSpreadAllowed(turn: Turn, { key, maxSkew }: Spread, machine: WorldMachine): boolean {
   const domain = attributeOf(machine, key);

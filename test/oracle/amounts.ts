@@ -6,7 +6,7 @@ export function amountOf(amounts: Amounts, dimension: string): number {
   return amounts[dimension] ?? 0;
 }
 
-/** Dimensions of which more than zero is wanted, in bytewise order of their names. */
+/** The dimensions that are wanted (more than zero), in bytewise order of their names. */
 export function wantedDimensions(wanted: Amounts): string[] {
   return Object.keys(wanted)
     .filter((dimension) => amountOf(wanted, dimension) > 0)
@@ -83,7 +83,7 @@ export function uncappedCoverage(have: Amounts, wanted: Amounts): number {
   return ratioSum;
 }
 
-/** So many gangs of this aggregate. */
+/** The aggregate of `gangCount` gangs. */
 export function times(gangAggregate: Amounts, gangCount: number): Amounts {
   return Object.fromEntries(
     wantedDimensions(gangAggregate).map((dimension) => [
@@ -93,7 +93,7 @@ export function times(gangAggregate: Amounts, gangCount: number): Amounts {
   );
 }
 
-/** How many whole gangs of this aggregate fit into one machine. Gangs that want nothing fit without end. */
+/** How many whole gangs of this aggregate fit into one machine; infinitely many if they want nothing. */
 export function wholeGangs(capacity: Amounts, gangAggregate: Amounts): number {
   let gangCount = Number.POSITIVE_INFINITY;
   for (const dimension of wantedDimensions(gangAggregate)) {

@@ -4,7 +4,7 @@ export function compareBytes(left: string, right: string): number {
   return Buffer.compare(Buffer.from(left, 'utf8'), Buffer.from(right, 'utf8'));
 }
 
-/** Never by subtraction: two infinite costs would give NaN. */
+/** Without subtraction, because two infinite costs would give NaN. */
 export function compareNumbers(left: number, right: number): number {
   if (left < right) return -1;
   return left > right ? 1 : 0;

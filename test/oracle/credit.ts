@@ -1,4 +1,4 @@
-/** A2 Credit, A5 Same and A6: what each need keeps of what its cluster has, and the domain that a gang settles in. */
+/** Credit (A2), gangs (A5) and make before break (A6): which machines of its cluster each need keeps, and a gang's domain. */
 import { effectiveCostUsd } from '../../src/machine/cost.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { coverage, covers, hasSomeOf, isNothing, subtract, sum, uncappedCoverage } from './amounts.ts';
@@ -38,7 +38,7 @@ export function credit(cycle: Cycle): void {
 }
 
 /**
- * "walk first the machines assigned to this very need (cluster, fingerprint, group: Configured, Configuring, then Creating
+ * "scan first the machines assigned to this very need (cluster, fingerprint, group: Configured, Configuring, then Creating
  * and enqueued), then the cluster's other Configured, then its other Configuring machines, each part in keep order".
  * READING: five parts, each in keep order; Creating and enqueued are one part.
  * X11: a stuck machine is "no longer counted in A2".
@@ -61,8 +61,8 @@ function creditWalk(world: World, need: LiveNeed): WorldMachine[] {
 }
 
 /**
- * The machines of A2's walk that the need could take. For a Same need "less those assigned to another live Same need" (A5).
- * READING: a machine that has none of what the need wants is not creditable, nor acquirable.
+ * The machines of A2's scan that the need may take. For a Same need "less those assigned to another live Same need" (A5).
+ * READING: a machine without any wanted dimension is neither creditable nor acquirable.
  */
 function creditableMachines(cycle: Cycle, need: LiveNeed): WorldMachine[] {
   const machines = creditWalk(cycle.world, need).filter((machine) =>
@@ -74,7 +74,7 @@ function creditableMachines(cycle: Cycle, need: LiveNeed): WorldMachine[] {
   return machines.filter((machine) => !otherGangs.some((other) => isAssignedTo(machine.assignment, other)));
 }
 
-/** OURS: a fold is credited none that is assigned to another live need (docs/adr/0039). */
+/** OURS: a fold is credited no machine that is assigned to another live need (docs/adr/0039). */
 function isOthersOwn(cycle: Cycle, machine: WorldMachine, fold: LiveNeed): boolean {
   if (isAssignedTo(machine.assignment, fold)) return false;
   return cycle.needs.some((other) => isAssignedTo(machine.assignment, other));
@@ -158,7 +158,7 @@ function chooseDomain(cycle: Cycle, turn: Turn, creditable: readonly WorldMachin
   const pool = turn.isParked ? [...creditable] : [...creditable, ...acquirable, ...draining];
   const chosen = domainsOf(pool, creditable, need).sort(compareRank)[0];
   turn.domain = chosen?.values ?? null;
-  // READING: without a domain there is no capacity, which covers an aggregate of nothing.
+  // READING: without a domain the capacity is zero, which covers an empty aggregate.
   turn.isSatisfiable = chosen?.coversAll ?? isNothing(need.aggregate);
   if (chosen === undefined || turn.isParked || turn.isBarred) return;
   reserve(turn, inDomain(acquirable, turn), chosen.creditable);
@@ -169,7 +169,7 @@ export function reservedByOthers(cycle: Cycle, need: LiveNeed): Set<string> {
   return new Set(others.flatMap((turn) => [...turn.reserved]));
 }
 
-/** "What it will take is A3's walk in its domain for the aggregate less creditable; it reserves that". */
+/** "What it will take is A3's scan in its domain for the aggregate less creditable; it reserves that". */
 function reserve(turn: Turn, acquirable: readonly WorldMachine[], creditable: Amounts): void {
   let remaining = subtract(turn.need.aggregate, creditable);
   for (const machine of acquirable) {
@@ -213,9 +213,9 @@ function domainsOf(
 
 /**
  * "Ranked: (1) a domain whose total covers the aggregate beats one that does not; (2) among covering ones: greater coverage
- * by creditable machines, then by the gang's own (equal group and fingerprint), then, where creditable machines alone cover it, the
- * smaller value, else the smaller total (sum of uncapped ratios); (3) among others: greater coverage by the gang's own, then by the total, then by creditable machines; (4) more
- * machines; (5) the smaller value." The best first.
+ * by creditable machines, then by the gang's own (equal group and fingerprint), then, where creditable machines alone cover
+ * it, the smaller value, else the smaller total (sum of uncapped ratios); (3) among others: greater coverage by the gang's
+ * own, then by the total, then by creditable machines; (4) more machines; (5) the smaller value." The best first.
  */
 function compareRank(left: Domain, right: Domain): number {
   if (left.coversAll !== right.coversAll) return left.coversAll ? -1 : 1;

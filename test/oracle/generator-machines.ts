@@ -1,4 +1,4 @@
-/** Random machines: few types, prices and places; assignments for needs that live, that are gone, and for folds. */
+/** Random machines: few types, prices and places, assigned to needs that exist, to needs that are gone, and to folds. */
 import type { Random } from '../../src/base/random.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import { MachineState } from '../../src/machine/state.ts';
@@ -33,7 +33,7 @@ const TYPES: readonly MachineType[] = [
   { name: 'bare', capacity: { cpu: 3_000 } },
 ];
 
-/** The 2–4 types of one fleet. */
+/** The two to four machine types of one fleet. */
 export function randomMenu(random: Random): MachineType[] {
   return random.shuffle([...TYPES]).slice(0, random.between(2, 4));
 }
@@ -89,7 +89,7 @@ export function randomLabels(random: Random): Record<string, string> {
   return labels;
 }
 
-/** Puts the machine into a state as the provider's word would, with what M3 asks of it. */
+/** Puts the machine into a state as an observation would, with the facts that M3 demands (host, cluster, last_error). */
 export function setState(world: World, machine: WorldMachine, state: MachineState, random: Random): void {
   const isBound = state === S.Configuring || state === S.Configured || state === S.Draining;
   const isTransitional = isBound ? state !== S.Configured : state === S.Creating || state === S.Deleting;
@@ -103,14 +103,14 @@ export function setState(world: World, machine: WorldMachine, state: MachineStat
   machine.assignment =
     isBound || (state === S.Failed && random.chance(0.5)) ? randomAssignment(world, random) : null;
   if (state === S.Creating && !random.chance(0.3)) machine.assignment = randomAssignment(world, random);
-  // M3: a Configuring machine may come without a cluster.
+  // M3: a Configuring machine may lack a cluster.
   if (state === S.Configuring && random.chance(0.05)) machine.assignment = null;
   if (state !== S.Draining) return;
   if (random.chance(0.5)) machine.drainFor = randomTarget(world, random);
   else machine.foundDraining = random.chance(0.5);
 }
 
-/** X1: an action was enqueued for it and has not begun. */
+/** X1: an action is enqueued for it and has not begun. */
 function setIntent(world: World, machine: WorldMachine, random: Random): void {
   const possible: Partial<Record<MachineState, readonly IntentKind[]>> = {
     [S.Speculative]: ['provision'],
@@ -128,7 +128,7 @@ function randomTarget(world: World, random: Random): { cluster: string; fingerpr
   return { cluster, fingerprint, group };
 }
 
-/** For a live need, for the fold it may join, for that with the empty group, for a need that is gone, or for an unknown one. */
+/** Assigned to a live need, to the fold it may join, to that with the empty group, to a need that is gone or unknown. */
 export function randomAssignment(world: World, random: Random): Assignment {
   const cluster = world.clusters.length > 0 ? random.pick(world.clusters) : null;
   const isDead = cluster === null || cluster.needs.length === 0 || random.chance(0.15);
@@ -147,7 +147,7 @@ export function randomAssignment(world: World, random: Random): Assignment {
       reclamationPenalty: 0,
     };
   }
-  // An assignment that survived a change of the demand: its values are those of the day it was made.
+  // The demand may have changed since: the assignment keeps the values of its time.
   return random.chance(0.1) ? { ...assignment, priority: random.pick([0, 10, 500, 1_000]) } : assignment;
 }
 

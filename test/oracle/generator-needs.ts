@@ -1,4 +1,4 @@
-/** Random needs: profiles from a small set, so that clusters share fingerprints and needs fold, tie and compete. */
+/** Random needs with profiles from a small set, so that clusters share fingerprints and needs fold, tie and compete. */
 import type { Random } from '../../src/base/random.ts';
 import { PenaltyBucket } from '../../src/machine/penalty.ts';
 import { fingerprintOf, sameKeysOf, withoutSame } from './profile.ts';
@@ -41,13 +41,13 @@ export function randomNeed(world: World, random: Random): WorldNeed {
     aggregate: randomAggregate(isGang, random),
     minUnit: randomMinUnit(random),
     group: isGang ? random.pick(GANG_GROUPS) : random.pick(['', '', 'web']),
-    // Equal arrivals are common: one roll-up brings many needs.
+    // Equal arrivals are common, because one roll-up contains many needs.
     arrivalMs: world.nowMs - random.pick([0, 0, 10_000, 20_000]),
     backoff: random.chance(0.06),
   };
 }
 
-/** A need for a cluster that has reported; none if its (fingerprint, group) is there already (N3). */
+/** A need for a cluster that has reported; none if its (fingerprint, group) exists already (N3: such rows merge). */
 export function addNeed(world: World, random: Random): void {
   const reported = world.clusters.filter((cluster) => cluster.reported);
   const needCount = world.clusters.reduce((count, cluster) => count + cluster.needs.length, 0);
@@ -60,7 +60,7 @@ export function addNeed(world: World, random: Random): void {
   if (isNew) cluster.needs.push(need);
 }
 
-/** Another gang of a job that exists, or another cluster's need of one profile: what folds, ties and sums needs company. */
+/** Another gang of an existing job, or the same profile in another cluster: folds, ties and sums take several needs. */
 function randomSibling(world: World, random: Random): WorldNeed {
   const needs = world.clusters.flatMap((cluster) => cluster.needs);
   if (needs.length === 0) return randomNeed(world, random);
@@ -71,7 +71,7 @@ function randomSibling(world: World, random: Random): WorldNeed {
   sibling.arrivalMs = fresh.arrivalMs;
   if (random.chance(0.2)) sibling.aggregate = randomAggregate(isGang, random);
   if (random.chance(0.2)) sibling.minUnit = fresh.minUnit;
-  // The profile that remains when it folds: with other Same keys, or as a plain need that owns the same assignments.
+  // With the profile of its fold: with other Same keys, or as a plain need with the same assignments.
   if (isGang && random.chance(0.2)) {
     const isPlain = random.chance(0.5);
     sibling.requirements = [...withoutSame(sibling.requirements), ...(isPlain ? [] : randomSame(random))];
@@ -128,7 +128,7 @@ function randomSpread(random: Random): Spread[] {
   }));
 }
 
-/** In units of the smallest machine: a gang of 1 folds, one of 6 spans, one of 60 is larger than the fleet. */
+/** In units of the smallest machine: a gang of 1 folds, one of 6 spans machines, one of 60 exceeds the fleet. */
 export function randomAggregate(isGang: boolean, random: Random): Amounts {
   if (random.chance(0.04)) return random.chance(0.5) ? {} : { cpu: 0, memory: 0 };
   const cpuCount = random.pick(isGang ? [1, 2, 2, 3, 6, 6, 10] : [1, 2, 4, 5, 8, 12, 60]);

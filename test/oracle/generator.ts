@@ -1,6 +1,6 @@
 /**
- * Random worlds for comparing two decisions. Small, and drawn from few distinct values, so that ties, shared machines,
- * folds, orphans and starvation are the rule and not the exception. `step` (step.ts) makes histories of them.
+ * Random worlds for comparing two decisions. They are small and drawn from few distinct values, so that ties, shared
+ * machines, folds, orphans and starvation are common. `step` (step.ts) turns them into histories.
  */
 
 import type { Random } from '../../src/base/random.ts';
@@ -54,7 +54,7 @@ function addMachines(world: World, random: Random): void {
   if (random.chance(0.3)) starve(world, random);
 }
 
-/** A fleet without anything free: only preemption helps. */
+/** A fleet without unassigned machines: only preemption helps. */
 function starve(world: World, random: Random): void {
   const { Idle, Speculative } = MachineState;
   world.machines = world.machines.filter(
@@ -62,7 +62,7 @@ function starve(world: World, random: Random): void {
   );
 }
 
-/** Counts near the limits of A7: parked from 8, tried at multiples of 32. */
+/** Counts near the limits of A7: a gang is parked from 8 on and tried at multiples of 32. */
 function addCounts(world: World, cluster: WorldCluster, need: WorldNeed, random: Random): void {
   const key = needKey(cluster.id, need.group, fingerprintOf(need));
   if (random.chance(0.5)) world.unmet.set(key, random.between(1, 40));

@@ -1,4 +1,4 @@
-/** A1, Normalise: gangs that fit one machine need no co-location; equal ones become one plain need. */
+/** Normalisation (A1): gangs that fit one machine need no co-location; equal ones become one plain need. */
 import { MachineState } from '../../src/machine/state.ts';
 import { covers, maximum, sum, wholeGangs } from './amounts.ts';
 import { fingerprintOf, foldGroupOf, matches, sameKeysOf, withoutSame } from './profile.ts';
@@ -26,7 +26,7 @@ export function originalNeeds(world: World): OriginalNeed[] {
     .sort(compareN4);
 }
 
-/** The needs that the phases decide on, in order N4. */
+/** The needs that the phases serve, in order N4. */
 export function normalise(world: World, originals: readonly OriginalNeed[]): LiveNeed[] {
   const possible = possibleNeeds(originals);
   const folds = new Map<string, OriginalNeed[]>();
@@ -83,8 +83,8 @@ function foldOf(members: OriginalNeed[]): LiveNeed {
  * "A need with a Same requirement needs no co-location if its whole aggregate and its min_unit fit one machine that matches
  * it […], and it holds no machine assigned its own fingerprint and group (Creating, Configuring, Configured, enqueued, or
  * draining for it)." The first half is `gangsThatFit` being at least 1.
- * READING: a stuck machine is held too, since X11 takes it out of A2 and P6 only. OURS: none folds where a need has the fold's name
- * itself (docs/adr/0040).
+ * READING: a stuck machine is held too, since X11 excludes it from A2 and P6 only. OURS: nothing folds if a need has the
+ * fold's name (docs/adr/0040).
  */
 function needsNoColocation(world: World, possible: readonly LiveNeed[], need: OriginalNeed): boolean {
   if (need.sameKeys.length === 0 || isNameTaken(foldOf([need]))) return false;
@@ -112,8 +112,8 @@ function isHeld(machine: WorldMachine): boolean {
  * "members beyond the number of whole gangs that fit into those machines, in order N4, stay Same needs", where those
  * machines are "all Idle and Speculative ones, and the cluster's own that are assigned to the fold it would join", and A3's
  * orphans, which "A1 […] treat[s] as Idle".
- * READING: a free machine matches the need with its Same requirement: it has the key. OURS: of the fold's own it is enough
- * that they match the fold, which may take one without the key (docs/adr/0040). READING: back-off does not matter here
+ * READING: an unassigned machine must match the need with its Same requirement: it has the key. OURS: the fold's own
+ * machines need only match the fold, which may take one without the key (docs/adr/0040). READING: back-off does not matter here
  * ("all"). READING: the cluster's own are those Creating (enqueued ones included), Configuring and Configured. READING: members
  * with different Same keys each count the machines that match them, against the members that joined before.
  */
@@ -133,9 +133,9 @@ function gangsThatFit(world: World, possible: readonly LiveNeed[], need: Origina
 }
 
 /**
- * READING: which folds live is not known yet, and depends on which Creating machines are orphans. So here a Creating
- * machine is an orphan if it is assigned neither for an original need nor for a fold that a Same need of its cluster could
- * join, whether one joins or not. (A3 asks again, with the needs that do live.)
+ * READING: which folds exist is not known yet, and depends on which Creating machines are orphans. So here a Creating
+ * machine is an orphan if it is assigned neither to an original need nor to a fold that a Same need of its cluster could
+ * join, whether one joins or not. (A3 asks again, once the needs are known.)
  */
 function possibleNeeds(originals: readonly OriginalNeed[]): LiveNeed[] {
   const folds = originals.filter((need) => need.sameKeys.length > 0).map((need) => foldOf([need]));

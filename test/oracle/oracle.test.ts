@@ -1,6 +1,6 @@
 /**
- * The oracle against itself: what must hold of any decision, over random histories. A slow and plain program can still be
- * wrong; these are the promises that follow from the rules but are written nowhere in it.
+ * Properties that every decision of the oracle must have, over random histories. A plain program can still be wrong; these
+ * properties follow from the rules but are not written in the oracle.
  */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -18,7 +18,7 @@ import { needKey, type OracleAction, type OracleResult, UnmetReason, type World 
 
 const HISTORY_STEPS = 6;
 const HISTORIES = 40;
-/** Fixed: each property also counts its interesting cases, and a count must not depend on the day. */
+/** Fixed, because each property also counts its interesting cases, and the count must not vary. */
 const SEED = 20;
 
 /** Runs a check on every world of `HISTORIES` random histories. */
@@ -59,7 +59,7 @@ it('A0: never gives one machine to two needs or two actions, and each action fit
   expect([...seen].sort()).toEqual(Object.keys(neededState).sort());
 });
 
-it('N4: gives the same decision in whatever order machines, clusters, needs, requirements and spread are listed', () => {
+it('N4: gives the same decision for any order of machines, clusters, needs, requirements and spread', () => {
   overHistories((world, result, random) => {
     const shuffled = structuredClone(world);
     random.shuffle(shuffled.machines);
@@ -84,7 +84,7 @@ it('never changes the world it decides on', () => {
   });
 });
 
-it('A8: says satisfied exactly when nothing is missing, and gives a reason exactly when something is', () => {
+it('A8: a need is satisfied exactly if nothing is missing, and has a reason exactly if something is', () => {
   const reasons = new Set<UnmetReason>();
   overHistories((world, result) => {
     const needCount = world.clusters.reduce((count, cluster) => count + cluster.needs.length, 0);
@@ -101,7 +101,7 @@ it('A8: says satisfied exactly when nothing is missing, and gives a reason exact
   expect([...reasons].sort()).toEqual(Object.values(UnmetReason).sort());
 });
 
-it('A5: keeps every gang in one domain: what it acquires lies where its verdict says', () => {
+it('A5: keeps every gang in one domain: its acquired machines are in the domain of its verdict', () => {
   let acquiredCount = 0;
   overHistories((world, result) => {
     const needs = normalise(world, originalNeeds(world));
@@ -121,7 +121,7 @@ it('A5: keeps every gang in one domain: what it acquires lies where its verdict 
   expect(acquiredCount).toBeGreaterThan(20);
 });
 
-it('A9: acts for no cluster without a session', () => {
+it('A9: acquires and preempts for no cluster without a session', () => {
   overHistories((world, result) => {
     const away = new Set(world.clusters.filter(({ hasSession }) => !hasSession).map(({ id }) => id));
     for (const { kind, cluster, forCluster } of result.actions) {
@@ -131,7 +131,7 @@ it('A9: acts for no cluster without a session', () => {
   });
 });
 
-it('P6: while its victims drain, a need that had all it asked for preempts no more', () => {
+it('P6: while its victims drain, a need that got all its victims preempts no more', () => {
   let servedCount = 0;
   overHistories((world) => {
     const draining = structuredClone(world);
@@ -147,8 +147,8 @@ it('P6: while its victims drain, a need that had all it asked for preempts no mo
       machine.drainFor = { cluster: forCluster, fingerprint, group };
     }
     const after = decide(draining);
-    // A gang may choose another rack (A5 ranks racks by what drains in them too), and what moves with it (A6) may be
-    // somebody else's: a need that then lacks more asks for more. Whoever lacks the same asks for nothing.
+    // A gang may choose another rack, because A5 counts drains there, and machines that move with it (A6) may come from
+    // other needs: a need that then lacks more preempts more. A need that lacks the same preempts nothing.
     const lackOf = (result: OracleResult, key: string) => {
       const verdict = result.verdicts.find((one) => needKey(one.cluster, one.group, one.fingerprint) === key);
       return verdict === undefined ? 'folded' : JSON.stringify([verdict.domain, verdict.deficit]);
@@ -163,7 +163,7 @@ it('P6: while its victims drain, a need that had all it asked for preempts no mo
   expect(servedCount).toBeGreaterThan(5);
 });
 
-it('generates valid worlds of every kind, small ones, and histories that keep them so', () => {
+it('generates small, valid worlds of every kind, and histories that keep them valid', () => {
   const kinds = { folds: 0, spans: 0, parked: 0, orphans: 0, empty: 0, drains: 0, woken: 0 };
   overHistories((world) => {
     const originals = originalNeeds(world);

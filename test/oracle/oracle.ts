@@ -1,8 +1,8 @@
 /**
- * The oracle: rules A0–A9, P1–P6, R1, R3 and R4 of the behaviour, written as plainly and slowly as possible over plain
- * objects. It exists to be compared with the decision engine, so each function quotes the sentence that it stands for, and
- * `READING:` marks where a sentence leaves a choice. Nothing is cached and nothing is clever: a cycle of forty machines
- * costs milliseconds, and that is enough.
+ * The oracle: rules A0–A9, P1–P6, R1, R3 and R4 (docs/rules.md) as a plain, slow program over plain objects. Tests compare
+ * the decision engine with it, so each function quotes the sentence that it implements, in the words in which the rules
+ * were first written; `READING:` marks where a sentence leaves a choice, and `OURS:` where this project decided otherwise.
+ * Nothing is cached: a cycle of forty machines takes milliseconds, which is enough.
  */
 import { acquire } from './acquire.ts';
 import { credit } from './credit.ts';

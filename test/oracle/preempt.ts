@@ -1,4 +1,4 @@
-/** Phase 2, P1–P4 and P6: what is freed for the deficits that phase 1 left. */
+/** Phase 2 (P1–P4, P6): which machines drain for the deficits that phase 1 left. */
 import { MachineState } from '../../src/machine/state.ts';
 import { isSpreadAllowed, spreadConstraintOf } from './acquire.ts';
 import { hasSomeOf, isNothing, subtract } from './amounts.ts';
@@ -45,7 +45,7 @@ export function preempt(cycle: Cycle): void {
 /**
  * P6: "first, for every deficit, the need's own draining machines, by id, as far as A2's taking rule lets it use them (Same: in
  * its chosen domain)".
- * READING: under A4 whatever the skew says now, because they were chosen by it; but not without the key.
+ * READING: under A4 they count whatever the skew is now, because it was met when they were chosen; but not without the key.
  */
 function countOwn(turn: Turn, draining: readonly WorldMachine[]): void {
   const constraint = spreadConstraintOf(turn.need);
@@ -57,7 +57,7 @@ function countOwn(turn: Turn, draining: readonly WorldMachine[]): void {
 
 /**
  * P6: "then, in P1's order, those that no owner counts […], by id, for the first deficit that could take them as victims".
- * READING: under A4 each step begins again with the smallest id, as with victims.
+ * READING: under A4 each step starts again with the smallest id, as with victims.
  */
 function countPool(turn: Turn, pool: WorldMachine[]): void {
   for (;;) {
@@ -77,7 +77,7 @@ function count(turn: Turn, ...machines: WorldMachine[]): void {
 /**
  * P2: "Best score first, then id asc, until the freed capacity covers the deficit." P1: "Same needs only within their
  * chosen domain, and only if the whole need is then covered".
- * READING: under A4 each step begins again with the best machine that A4 allows, the first tier before the second.
+ * READING: under A4 each step starts again with the best machine that A4 allows, the first tier before the second.
  */
 function chooseVictims(cycle: Cycle, turn: Turn, victims: Set<string>): void {
   const missingBefore = turn.missing;

@@ -32,17 +32,17 @@ for (const [dimension, units, rendered] of [
   ['hugepages-2Mi', 4 * 1_048_576 * 1_000, '4Mi'],
   ['nvidia.com/gpu', 2_000, '2'],
 ] as const) {
-  it(`V3: ${units} units of ${dimension} are rendered as ${rendered}`, () => {
+  it(`V3: renders ${units} units of ${dimension} as ${rendered}`, () => {
     expect(renderQuantity(dimension, units)).toBe(rendered);
   });
 }
 
-it('A1: the group of a fold lists its dimensions by name and leaves zeros out', () => {
+it('A1: the group of a fold lists its dimensions by name, without zeros', () => {
   expect(foldGroupOf({ memory: 1_048_576, cpu: 500, storage: 0 })).toBe('fold:cpu=500m,memory=1Gi');
   expect(foldGroupOf({})).toBe('fold:');
 });
 
-it('N4: strings compare by their UTF-8 bytes and numbers without subtraction', () => {
+it('N4: compares strings by their UTF-8 bytes, and numbers without subtraction', () => {
   expect(['b', '\u{10000}', 'a-10', '\u{fffd}', 'a-2', 'B', 'é'].sort(compareBytes)).toEqual([
     'B',
     'a-10',

@@ -1,4 +1,4 @@
-/** What a need asks of one machine: the fingerprint of its profile (N2) and the matching of its requirements (V4). */
+/** Profiles: the fingerprint (N2), the matching of requirements with a machine (V4), and the name of a fold (A1). */
 import { amountOf, wantedDimensions } from './amounts.ts';
 import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
 import { type Amounts, Operator, type Requirement, type Spread, type WorldMachine } from './world.ts';

@@ -1,4 +1,4 @@
-/** Phase 3, R1 and R3: what nobody claimed goes back. R2's cap is a rail and comes after the decision. */
+/** Phase 3: reclaims unclaimed machines (R1) and releases Idle ones (R3). The rails apply R2's cap after the decision. */
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { compareBytes, firstDifference } from './bytes.ts';
@@ -40,7 +40,7 @@ export function reclaim(cycle: Cycle): void {
 /**
  * R3: "a machine that has been Idle for longer than its hold, and is unclaimed in this cycle, is a Delete: on-demand […],
  * spot […]; bare metal, reserved and unspecified never. […] N6 does not apply. Emitted by id."
- * READING: X12's "not acted on again" leaves machines in back-off out here too.
+ * READING: X12's "not acted on again" excludes machines in back-off here too.
  */
 export function release(cycle: Cycle): void {
   const { world } = cycle;

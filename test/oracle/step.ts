@@ -1,6 +1,6 @@
 /**
- * One step of a random history: some of the decided actions are enqueued (X1), some that were under way settle, and
- * the world changes by itself: demand, prices, labels, states, sessions, time, a restart. Counts carry over (A7, A8).
+ * One step of a random history: some decided actions are enqueued (X1), some earlier ones settle, and the world changes by
+ * itself: demand, prices, labels, states, sessions, time, a restart. Counts carry over (A7 parking, A8 cycles unmet).
  */
 import type { Random } from '../../src/base/random.ts';
 import { MachineState } from '../../src/machine/state.ts';
@@ -18,7 +18,7 @@ import type { Assignment, OracleAction, OracleResult, World, WorldMachine } from
 
 const S = MachineState;
 
-/** The world after the cycle that gave `result`; the one before it is not changed. */
+/** The world after the cycle that gave `result`; leaves `world` unchanged. */
 export function step(world: World, result: OracleResult, random: Random): World {
   const next = structuredClone(world);
   next.parking = new Map(result.parking);
@@ -28,7 +28,7 @@ export function step(world: World, result: OracleResult, random: Random): World 
   next.nowMs += random.pick([0, 250, 10_000, 10_000, 10_000, 60_000, 600_000]);
   for (const action of result.actions) if (random.chance(0.8)) enqueue(next, action);
   for (const machine of next.machines) if (random.chance(0.4)) settle(next, machine, random);
-  // Often nothing else happens, so that histories also come to rest.
+  // Often nothing else changes, so that histories also come to rest.
   const eventCount = random.chance(0.3) ? 0 : random.between(1, 4);
   for (let count = 0; count < eventCount; count++) random.pick(EVENTS)(next, random);
   if (random.chance(0.03)) restart(next);
@@ -60,7 +60,7 @@ function enqueue(world: World, action: OracleAction): void {
   }
 }
 
-/** A fingerprint begins with the values that an assignment keeps (N2). */
+/** Reads priority and penalties from the fingerprint, which begins with them (N2). */
 function assignmentFrom(cluster: string, fingerprint: string, group: string): Assignment {
   const [, priority, interruptionPenalty, reclamationPenalty] = /^p=(-?\d+)\|ipb=(\d+)\|rpb=(\d+)\|/
     .exec(fingerprint)!
@@ -68,7 +68,7 @@ function assignmentFrom(cluster: string, fingerprint: string, group: string): As
   return { cluster, fingerprint, group, priority, interruptionPenalty, reclamationPenalty };
 }
 
-/** One move along M2: what was enqueued begins, or what was under way ends. */
+/** One transition of M2: an enqueued action begins, or a transitional state ends. */
 function settle(world: World, machine: WorldMachine, random: Random): void {
   const failed = random.chance(0.08);
   const { intent } = machine;
@@ -106,7 +106,7 @@ function anyMachine(world: World, random: Random, change: (machine: WorldMachine
   if (world.machines.length > 0) change(random.pick(world.machines));
 }
 
-/** Withdrawal is absence (N1); a new need arrives now (N3). */
+/** N1: a cluster withdraws a need by leaving it out. N3: a new need arrives now. */
 function changeDemand(world: World, random: Random): void {
   const cluster = world.clusters.length > 0 ? random.pick(world.clusters) : null;
   if (cluster === null) return;
@@ -134,7 +134,7 @@ function changeDemand(world: World, random: Random): void {
   }
 }
 
-/** One price for an instance type, as when a market moves: many machines change at once, and ties stay. */
+/** One new price for an instance type, as a market does: many machines change at once, and ties stay. */
 function changePrices(world: World, random: Random): void {
   const price = random.pick([0.5, 1, 2, 3]);
   const probability = random.pick([0, 0.1, 0.5]);
@@ -148,7 +148,7 @@ function changePrices(world: World, random: Random): void {
   });
 }
 
-/** A few of one kind at a time, as a provider brings them: in one state, or each in its own. */
+/** Adds a few machines of one type, as a provider does: in one state, or each in its own. */
 function insertMachines(world: World, random: Random): void {
   const menu = randomMenu(random);
   const state = random.chance(0.6) ? randomState(random) : null;
@@ -176,7 +176,7 @@ const EVENTS: readonly ((world: World, random: Random) => void)[] = [
       machine.labels = randomLabels(random);
       if (random.chance(0.3)) machine.zone = random.pick(ZONES);
     }),
-  // The provider's word overrides M2 (S2).
+  // S2: a confirmed observation overrides the transitions of M2.
   (world, random) =>
     anyMachine(world, random, (machine) => setState(world, machine, randomState(random), random)),
   (world, random) =>
@@ -197,8 +197,8 @@ const EVENTS: readonly ((world: World, random: Random) => void)[] = [
 ];
 
 /**
- * I2: "everything is rebuilt from List and shard_metadata". What is known locally only is lost: enqueued actions, whom a
- * machine is created or drained for, back-off, counts, the idle clock, and demand until it is sent again.
+ * I2: "everything is rebuilt from List and shard_metadata". The restart loses local knowledge: enqueued actions, the needs
+ * that machines are created or drained for, back-off, counts, the idle clock, and demand until clusters report again.
  */
 function restart(world: World): void {
   for (const machine of world.machines) {
@@ -216,7 +216,7 @@ function restart(world: World): void {
   for (const [index, cluster] of world.clusters.entries()) {
     for (const need of cluster.needs) need.backoff = false;
     for (const need of cluster.needs) need.arrivalMs = world.nowMs;
-    // Clusters come back one after the other: the last one has not yet.
+    // Clusters report again one after the other; the last one has not yet.
     if (index < world.clusters.length - 1) continue;
     cluster.reported = false;
     cluster.hasSession = false;

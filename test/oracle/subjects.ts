@@ -1,4 +1,4 @@
-/** Who is asked: every rule test runs against each of these, and each must give the same answers. */
+/** The programs under test: every rule test runs against the oracle and the engine, which must give the same answers. */
 import { EngineWorld } from '../decision/engine-world.ts';
 import { decide } from './oracle.ts';
 import type { OracleResult, World } from './world.ts';
@@ -10,6 +10,6 @@ export interface Subject {
 
 export const subjects: readonly Subject[] = [
   { name: 'oracle', decideWith: decide },
-  // A world of its own each time: a rule test says everything that counts, so nothing may be left from another.
+  // A new engine each time: a rule test gives its whole world, and no state may remain from another test.
   { name: 'engine', decideWith: (world) => new EngineWorld().decide(world) },
 ];

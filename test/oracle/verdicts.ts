@@ -1,4 +1,4 @@
-/** A7 and A8: what is said of each need after the cycle, and the counts that the next cycle starts with. */
+/** Parking (A7) and verdicts (A8): what the cycle says about each need, and the counts that the next cycle continues. */
 import { MachineState } from '../../src/machine/state.ts';
 import { isNothing, sum, wholeGangs, withoutZeros } from './amounts.ts';
 import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
@@ -17,8 +17,8 @@ import { type OracleResult, type OracleVerdict, UnmetReason } from './world.ts';
  * A7: "count consecutive ordinary cycles in which a Same need is unsatisfied, no domain's total covers it, it acquired
  * nothing, and nothing is enqueued, Creating or draining (P6) for it; any cycle in which that is not so resets the count. […]
  * Absent or satisfied: forgotten." C1: a woken cycle "advances no count".
- * READING: a woken cycle resets but does not advance. READING: a claimed orphan is acquired. READING: what is Creating counts
- * though it is stuck (X11 names A2 and P6 only), what drains does not; only its own drains count.
+ * READING: a woken cycle resets but does not advance. READING: a claimed orphan is acquired. READING: a Creating machine
+ * counts even if stuck (X11 names A2 and P6 only), a stuck drain does not; only the gang's own drains count.
  */
 export function parkingAfter(cycle: Cycle): Map<string, number> {
   const after = new Map<string, number>();
@@ -70,7 +70,7 @@ function ownVerdict(cycle: Cycle, turn: Turn): OracleVerdict {
 /**
  * A1: "Verdicts are per original need: members in order N4, satisfied while whole gangs fit into what the fold got; an
  * unsatisfied member's deficit is its whole aggregate, its reason the fold's; counts belong to the first member."
- * READING: whole gangs are counted machine by machine, as where A1 asks how many may fold.
+ * READING: whole gangs are counted machine by machine, as A1 does for folding.
  */
 function memberVerdict(cycle: Cycle, turn: Turn, member: OriginalNeed): OracleVerdict {
   const machines = [...turn.credited, ...turn.acquired];
@@ -106,7 +106,7 @@ function cyclesUnmetAfter(cycle: Cycle, need: OriginalNeed, satisfied: boolean):
  * A8: "checked in this order: TOPOLOGY_UNSATISFIABLE (a Same need that no domain can satisfy, or parked, or without a domain);
  * NO_MATCHING_SUPPLY (no machine, in any state, that matches and covers min_unit); PREEMPTION_EXHAUSTED (phase 2 preempted
  * for it, but not enough); PRIORITY_STARVED".
- * READING: any state is any, Failed and Deleting too. READING: preempted means victims of this cycle, not P6's.
+ * READING: any state includes Failed and Deleting. READING: preempted means victims of this cycle, not P6's.
  */
 function reasonOf(cycle: Cycle, turn: Turn): UnmetReason {
   const { need } = turn;

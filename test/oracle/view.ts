@@ -1,6 +1,7 @@
 /**
- * What the phases share: machines as they count (X1), needs as they live after A1, and what each need got so far
- * in this cycle. One `Turn` per live need, one `Cycle` for all; both are thrown away with the cycle.
+ * What the phases share: machines in the role that X1 gives them (an enqueued action counts as what it will be), needs
+ * after normalisation (A1), and what each need got so far. One `Turn` per live need, one `Cycle` for all; both last for one
+ * cycle.
  */
 import { BUCKET_DOLLARS } from '../../src/machine/penalty.ts';
 import { MachineState } from '../../src/machine/state.ts';
@@ -27,23 +28,23 @@ export interface OriginalNeed extends Profile {
   minUnit: Amounts;
   arrivalMs: number;
   backoff: boolean;
-  /** Empty: it wants no co-location. */
+  /** Empty: the need wants no co-location. */
   sameKeys: string[];
 }
 
 /** A need as the phases see it: an original one, or a fold of several (A1). */
 export interface LiveNeed extends OriginalNeed {
   isFold: boolean;
-  /** A fold whose machines may carry the empty group. OURS: not where a need has that name itself (docs/adr/0040). */
+  /** A fold whose machines may carry the empty group. OURS: not if a need has that name (docs/adr/0040). */
   ownsEmptyGroup: boolean;
-  /** The original needs it stands for, in order N4; an unfolded need stands for itself. */
+  /** The original needs that it serves, in order N4; of an unfolded need: itself. */
   members: OriginalNeed[];
 }
 
 /** What one live need got in this cycle. */
 export interface Turn {
   need: LiveNeed;
-  /** A7, in this cycle. */
+  /** A7: credit alone serves the gang in this cycle. */
   isParked: boolean;
   /** A9: no session, or the need is in back-off: "credit only". */
   isBarred: boolean;
@@ -51,7 +52,7 @@ export interface Turn {
   domain: string[] | null;
   /** Whether the chosen domain's total covers the aggregate; true for needs without Same. */
   isSatisfiable: boolean;
-  /** A5: what no other Same need acquires. */
+  /** A5: reserved machines, which no other Same need acquires. */
   reserved: Set<string>;
   credited: WorldMachine[];
   /** Orphan Creating, Idle and Speculative machines, in the order in which they were taken. */
@@ -60,9 +61,9 @@ export interface Turn {
   provisionCount: number;
   /** What phase 1 leaves unmet. */
   remaining: Amounts;
-  /** A4: the domains that the minimum runs over, as of the need's turn in A3. */
+  /** A4: the domains that count for the minimum, as of the need's turn in A3. */
   spreadDomains: Set<string>;
-  /** P6: machines draining that count as freed for it. */
+  /** P6: draining machines that count for it. */
   draining: WorldMachine[];
   victims: WorldMachine[];
   /** What phase 2 leaves missing. */
@@ -115,7 +116,7 @@ export function compareN4(left: OriginalNeed, right: OriginalNeed): number {
 
 /**
  * A3: "by priority desc, interruption bucket desc, reclamation bucket desc, then as N4".
- * READING: the bucket's number, so that zero goes before unspecified.
+ * READING: the bucket's number decides, so that zero comes before unspecified.
  */
 export function compareA3(left: LiveNeed, right: LiveNeed): number {
   return firstDifference(
@@ -141,7 +142,7 @@ export function compareKeep(left: WorldMachine, right: WorldMachine): number {
   );
 }
 
-/** N5; a missing value counts as 0. */
+/** N5: a bucket counts as its upper bound; a missing one as 0. */
 export function dollars(bucket: number | undefined): number {
   return BUCKET_DOLLARS[bucket ?? 0]!;
 }
@@ -150,7 +151,7 @@ export function byId(left: WorldMachine, right: WorldMachine): number {
   return compareBytes(left.id, right.id);
 }
 
-/** Whether the assignment names this very need. A fold: "machines with its fingerprint and the empty group are its own too". */
+/** Whether the assignment names this need. A fold: "machines with its fingerprint and the empty group are its own too". */
 export function isAssignedTo(assignment: Assignment | null, need: LiveNeed): boolean {
   return (
     assignment !== null &&
@@ -169,14 +170,14 @@ export function isDrainingFor(machine: WorldMachine, need: OriginalNeed): boolea
   );
 }
 
-/** Whether the machine could serve the need at all, now or later: "matches, covers min_unit". */
+/** Whether the machine could ever serve the need: "matches, covers min_unit". */
 export function fits(machine: WorldMachine, need: OriginalNeed): boolean {
   return matches(need.requirements, machine) && covers(machine.capacity, need.minUnit);
 }
 
 /**
- * What the need counts of a machine that it takes: "its capacity". OURS: a fold the whole gangs that the machine holds
- * (docs/adr/0040), so that it lacks nothing only if each of its members has its room.
+ * What a machine gives to the need: "its capacity". OURS: to a fold the whole gangs that the machine holds (docs/adr/0040),
+ * so that a fold lacks nothing only if every member fits.
  */
 export function countedOf(machine: WorldMachine, need: LiveNeed): Amounts {
   if (!need.isFold) return machine.capacity;

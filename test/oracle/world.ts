@@ -1,15 +1,15 @@
 /**
- * The oracle's world: everything a decision may depend on, as plain objects. The decision engine keeps
- * columns, indexes and yesterday's claims; the oracle has none of that, so that when both agree over
- * thousands of random histories it is the rules that agree and not two copies of one idea.
+ * The oracle's world: everything that a decision may depend on, as plain objects. The decision engine keeps columns,
+ * indexes and the claims of the last cycle; the oracle has none of these. So if both agree over thousands of random
+ * histories, they agree on the rules and do not share an implementation error.
  *
- * Quantities are integers already, in the units of the inventory (cpu: milli, memory and storage: KiB,
+ * Quantities are integers, in the units of the inventory (cpu: milli, memory and storage: KiB,
  * anything else: milli). A dimension that a record lacks is 0.
  */
 import type { CapacityType } from '../../src/machine/capacity-type.ts';
 import type { MachineState } from '../../src/machine/state.ts';
 
-/** Numbers are the protocol's. */
+/** The numbers of the protocol. */
 export const Operator = { Unspecified: 0, In: 1, NotIn: 2, Exists: 3, DoesNotExist: 4, Same: 5 } as const;
 export type Operator = (typeof Operator)[keyof typeof Operator];
 
@@ -56,7 +56,7 @@ export type IntentKind = 'none' | 'bootstrap' | 'provision' | 'reclaim' | 'preem
 export interface WorldMachine {
   id: string;
   state: MachineState;
-  /** X1: an enqueued action. Counts as Creating (assigned), Draining or Deleting. */
+  /** X1: an enqueued action counts as Creating (assigned), Draining or Deleting. */
   intent: IntentKind;
   instanceType: string;
   zone: string;
@@ -65,14 +65,14 @@ export interface WorldMachine {
   probability: number;
   capacity: Amounts;
   labels: Record<string, string>;
-  /** For Creating, Configuring, Configured, Draining and enqueued ones; a bound machine always has `assignment.cluster`. */
+  /** Of Creating, Configuring, Configured, Draining and enqueued machines; a bound one always has `assignment.cluster`. */
   assignment: Assignment | null;
-  /** X11. */
+  /** X11: transitional for too long; credit and drains do not count it. */
   stuck: boolean;
-  /** X12: the machine or its offering. */
+  /** X12: the machine or its offering failed; the shard leaves it alone for a while. */
   backoff: boolean;
   stateSinceMs: number;
-  /** P6: preempted for this need. */
+  /** P6: the need that it was preempted for, and that counts it. */
   drainFor: { cluster: string; fingerprint: string; group: string } | null;
   /** P6: found Draining by the first listing after a start. */
   foundDraining: boolean;
@@ -88,17 +88,17 @@ export interface WorldNeed {
   minUnit: Amounts;
   group: string;
   arrivalMs: number;
-  /** X5. */
+  /** X5: after a failed bootstrap the need gets no machine for a while. */
   backoff: boolean;
 }
 
 export interface WorldCluster {
   id: string;
-  /** A9. */
+  /** A9: without a session the cluster gets credit only. */
   hasSession: boolean;
-  /** N6. */
+  /** N6: until it has reported, the shard reclaims nothing from it. */
   reported: boolean;
-  /** Merged by N3 already: (fingerprint, group) is unique. In any order. */
+  /** In any order. N3 merged equal rows already: (fingerprint, group) is unique. */
   needs: WorldNeed[];
 }
 
@@ -109,9 +109,9 @@ export interface World {
   ordinary: boolean;
   machines: WorldMachine[];
   clusters: WorldCluster[];
-  /** A7: counts by `needKey`, as before this cycle; only counts above 0. */
+  /** A7: parking counts by `needKey` before this cycle; only counts above 0. */
   parking: Map<string, number>;
-  /** A8: cycles unmet by `needKey`, as before this cycle; only counts above 0. */
+  /** A8: cycles unmet by `needKey` before this cycle; only counts above 0. */
   unmet: Map<string, number>;
   holdOnDemandMs: number;
   holdSpotMs: number;
@@ -149,7 +149,7 @@ export interface OracleVerdict {
 }
 
 export interface OracleResult {
-  /** In R4's order. */
+  /** By phase (R4). */
   actions: OracleAction[];
   /** Machine id → key of the need that claims it after phase 1. */
   claims: Map<string, string>;
@@ -157,7 +157,7 @@ export interface OracleResult {
   verdicts: OracleVerdict[];
   parking: Map<string, number>;
   unmet: Map<string, number>;
-  /** What is missing after phase 2, summed by fingerprint; priority desc, then fingerprint. */
+  /** Demand still missing after phase 2, summed by fingerprint; priority desc, then fingerprint. */
   shortfalls: { fingerprint: string; deficit: Amounts; priority: number }[];
 }
 

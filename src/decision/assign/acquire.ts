@@ -1,16 +1,18 @@
 /**
- * Acquisition (A3, A4, A9): needs with a deficit take orphaned Creating, Idle and Speculative machines, the
- * most important need first. Derived again in every cycle; what it takes becomes actions, which from then on
- * count as machines of the need (X1).
+ * Acquisition (A3): needs with a deficit take orphaned Creating, Idle and Speculative machines, the most important need
+ * first, within their spread (A4), unless they have no operator or back off (A9). Decided again in every cycle; the
+ * resulting actions count as machines of the need from their enqueue on (X1).
  */
 import type { VectorTable } from '../../base/vectors.ts';
 import type { ProfileTable } from '../../needs/profiles.ts';
-import { ActionKind, type ActionList, type ActionNeed } from '../actions.ts';
+import { ActionKind, type ActionList, type ActionNeed, actionNeed } from '../actions.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
+import type { EngineTables } from '../engine-tables.ts';
+import type { Restrictions } from '../restrictions.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Supply } from '../supply/supply.ts';
-import type { GangRules, Gangs } from './gangs.ts';
+import type { GangDomains } from './gang-domains.ts';
 import { Scan, type ScanContext } from './scan.ts';
 import { bindingSpread, Spreading } from './spread.ts';
 import type { UnmetNeeds } from './unmet.ts';
@@ -23,34 +25,28 @@ export class Acquisition {
   readonly #vectors: VectorTable;
   readonly #profiles: ProfileTable;
   readonly #needs: EngineNeeds;
-  readonly #gangs: Gangs;
-  readonly #rules: GangRules;
+  readonly #domains: GangDomains;
+  readonly #restrictions: Restrictions;
   readonly #scan: Scan;
 
-  constructor(
-    context: ScanContext,
-    profiles: ProfileTable,
-    needs: EngineNeeds,
-    gangs: Gangs,
-    rules: GangRules,
-  ) {
-    this.#context = context;
-    this.#fleet = context.fleet;
-    this.#filters = context.filters;
-    this.#supply = context.supply;
-    this.#vectors = context.fleet.inventory.shapes.vectors;
-    this.#profiles = profiles;
-    this.#needs = needs;
-    this.#gangs = gangs;
-    this.#rules = rules;
-    this.#scan = new Scan(context);
+  constructor(tables: EngineTables) {
+    this.#context = tables.scans;
+    this.#fleet = tables.fleet;
+    this.#filters = tables.filters;
+    this.#supply = tables.supply;
+    this.#vectors = tables.vectors;
+    this.#profiles = tables.needTable.profiles;
+    this.#needs = tables.needs;
+    this.#domains = tables.domains;
+    this.#restrictions = tables.restrictions;
+    this.#scan = new Scan(tables.scans);
   }
 
   run(unmet: UnmetNeeds, actions: ActionList): void {
     for (let entry = 0; entry < unmet.count; entry++) {
       const need = unmet.need[entry]!;
       if (!this.#needs.has(need, Mark.Deficit)) continue;
-      if (this.#needs.has(need, Mark.Parked) || this.#rules.isBarred(need)) continue;
+      if (this.#needs.has(need, Mark.Parked) || this.#restrictions.isBarred(need)) continue;
       const spread =
         this.#needs.kind[need] === NeedKind.Gang
           ? null
@@ -66,10 +62,10 @@ export class Acquisition {
     const filter = this.#filters.get(needs.filter[need]!);
     const isGang = needs.kind[need] === NeedKind.Gang;
     if (isGang && needs.domain[need] === 0) return;
-    const domains = isGang ? this.#gangs.domains.ofGang(need) : null;
+    const domains = isGang ? this.#domains.ofGang(need) : null;
     const penalty = needs.interruptionPenalty[need]!;
     const scan = this.#scan.open(filter, penalty, isGang ? need + 1 : 0, domains, needs.domain[need]!);
-    const served = actionNeed(needs, this.#fleet, need);
+    const served = actionNeed(needs, this.#fleet.assignments, need);
     for (let slot = scan.peek(); slot !== 0; slot = scan.peek()) {
       const left = this.#subtract(unmet, entry, slot);
       if (left < 0) {
@@ -93,7 +89,7 @@ export class Acquisition {
     const spreading = this.#beginSpread(need, filter, spread);
     unmet.spreading.set(entry, spreading);
     const scans = this.#scansByDomain(filter, this.#needs.interruptionPenalty[need]!, spreading);
-    const served = actionNeed(this.#needs, this.#fleet, need);
+    const served = actionNeed(this.#needs, this.#fleet.assignments, need);
     let left = 1;
     while (left > 0) {
       const best = this.#bestHead(unmet, entry, scans, spreading);
@@ -107,10 +103,10 @@ export class Acquisition {
     }
   }
 
-  /** Counts the credited machines, and opens every domain that takes part in the minimum. */
+  /** Counts the credited machines, and opens every domain that counts for the minimum. */
   #beginSpread(need: number, filter: Filter, spread: { key: string; skew: number }): Spreading {
     const { nextClaim, families, byId, orphanList } = this.#fleet;
-    const spreading = new Spreading(this.#gangs.domains.of([spread.key]), spread.skew);
+    const spreading = new Spreading(this.#domains.of([spread.key]), spread.skew);
     const { domains } = spreading;
     for (let slot = this.#needs.firstClaim[need]!; slot !== 0; slot = nextClaim[slot]!) {
       spreading.open(domains.ofSlot(slot));
@@ -152,7 +148,7 @@ export class Acquisition {
     return scans;
   }
 
-  /** The domain whose head is taken next: orphans by id, then Idle and Speculative by cost, domain, id. */
+  /** The domain whose head the need takes next: orphans by id, then Idle and Speculative by cost, domain, id. */
   #bestHead(unmet: UnmetNeeds, entry: number, scans: Map<number, Scan>, spreading: Spreading): number {
     const { idRank } = this.#fleet.inventory.columns;
     let best = 0;
@@ -188,7 +184,7 @@ export class Acquisition {
     return best;
   }
 
-  /** The first machine of a walk that has something of what remains. */
+  /** The first machine of a scan that has some of a remaining dimension. */
   #usefulHead(unmet: UnmetNeeds, entry: number, scan: Scan): number {
     const { shape, families } = this.#fleet;
     const { start, length, dims } = this.#vectors;
@@ -217,7 +213,7 @@ export class Acquisition {
     const { role } = this.#fleet;
     this.#supply.take(slot, need);
     unmet.acquired[entry]!++;
-    if (role[slot] === Role.Creating) return; // on its way already: counted, without an action
+    if (role[slot] === Role.Creating) return; // is being created already: claimed, without an action
     const kind = role[slot] === Role.Idle ? ActionKind.Bootstrap : ActionKind.Provision;
     if (kind === ActionKind.Bootstrap) unmet.bootstraps[entry]!++;
     else unmet.provisions[entry]!++;
@@ -229,16 +225,3 @@ const HEAD_RANK = new Uint8Array(8);
 HEAD_RANK[Role.Creating] = 0;
 HEAD_RANK[Role.Idle] = 1;
 HEAD_RANK[Role.Speculative] = 2;
-
-/** What an action says of the need that it serves. */
-export function actionNeed(needs: EngineNeeds, fleet: Fleet, need: number): ActionNeed {
-  const assignment = needs.assignment[need]!;
-  return {
-    cluster: needs.cluster[need]!,
-    fingerprint: fleet.assignments.fingerprint[assignment]!,
-    group: fleet.assignments.group[assignment]!,
-    priority: needs.priority[need]!,
-    interruptionPenalty: needs.interruptionPenalty[need]!,
-    reclamationPenalty: needs.reclamationPenalty[need]!,
-  };
-}

@@ -1,19 +1,18 @@
 /**
- * Claims of credit: which need of its cluster a machine counts for. Each need's machines form a ring
- * through the fleet's claim columns, so that taking and releasing one machine costs nothing but itself.
- * A change of hands tells whom it concerns: the need that loses a machine, and the gang that the machine
- * is assigned to, must be looked at again.
+ * Claims: which need of its cluster a machine counts for. The claim list of a need is linked through the fleet's claim
+ * columns, so that taking and releasing a machine takes constant time. A changed claim marks the needs that must be
+ * evaluated again: the need that lost the machine, and the gang that the machine is assigned to.
  */
 
+import type { ClusterState } from '../cluster-state.ts';
 import { columnU32 } from '../columns/columns.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
 import { type EngineNeeds, Mark, MIXED, NeedKind } from '../demand/engine-needs.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 
 export class Claims {
   readonly #fleet: Fleet;
   readonly #needs: EngineNeeds;
-  /** By slot: the last walk that took it or found it taken. */
+  /** By slot: the last scan that held it. */
   readonly #scannedIn: Uint32Array;
   #scan = 0;
   #heldCount = 0;
@@ -25,14 +24,14 @@ export class Claims {
     this.#scannedIn = columnU32(fleet.role.length);
   }
 
-  /** What the cluster's gangs counted there no longer holds: a machine or a need changed, or a machine changed hands. */
+  /** Invalidates what the cluster's gangs counted there: a machine, a need or a claim changed. */
   changed(cluster: ClusterState): void {
     cluster.version = ++this.#changeCount;
   }
 
   /**
-   * Begins to credit a need again. It keeps its machines meanwhile, `hold`s each one that it would take, and gives up
-   * the others at the end: most walks find what was there before, and then nothing changes hands.
+   * Begins to credit a need again. The need keeps its claims meanwhile, `hold`s each machine that it takes, and releases
+   * the others at the end: most scans find the same machines, and then no claim changes.
    */
   beginScan(): void {
     if (++this.#scan > 0xffff_ffff) {
@@ -42,24 +41,24 @@ export class Claims {
     this.#heldCount = 0;
   }
 
-  /** Machines held by this walk. */
+  /** Machines that this scan holds. */
   get heldCount(): number {
     return this.#heldCount;
   }
 
-  /** Whether this walk took the machine already. */
+  /** Whether this scan holds the machine. */
   isHeld(slot: number): boolean {
     return this.#scannedIn[slot] === this.#scan;
   }
 
-  /** The need at `index` takes the machine, or goes on having it. */
+  /** The need at `index` takes the machine, or keeps it. */
   hold(cluster: ClusterState, index: number, slot: number): void {
     this.#scannedIn[slot] = this.#scan;
     this.#heldCount++;
     if (this.#fleet.claim[slot] !== index + 1) this.take(cluster, index, slot);
   }
 
-  /** Ends a walk: what the need had and did not hold is let go, which is news for the needs after it. */
+  /** Ends a scan: the need releases what it did not hold, which becomes newly available to later needs. */
   endScan(cluster: ClusterState, index: number): void {
     const needs = this.#needs;
     const need = cluster.needStart + index;
@@ -67,26 +66,26 @@ export class Claims {
     const { nextClaim } = this.#fleet;
     for (let slot = needs.firstClaim[need]!; slot !== 0; ) {
       const next = nextClaim[slot]!;
-      if (this.#scannedIn[slot] !== this.#scan) this.letGo(cluster, index, slot);
+      if (this.#scannedIn[slot] !== this.#scan) this.releaseToLater(cluster, index, slot);
       slot = next;
     }
   }
 
-  /** The need at `index` gives a machine up, which is news for the needs after it. */
-  letGo(cluster: ClusterState, index: number, slot: number): void {
+  /** The need at `index` releases a machine, which becomes newly available to later needs. */
+  releaseToLater(cluster: ClusterState, index: number, slot: number): void {
     this.release(cluster, slot);
     cluster.newlyAvailable.push(slot);
     const gang = this.#fleet.assignments.gang[this.#fleet.assignment[slot]!]!;
     if (gang > index + 1) this.#needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
   }
 
-  /** Whether the need at this index may take the machine: nobody has it, or only a later need does. */
+  /** Whether the need at this index may take the machine: it is unclaimed, or a later need claims it. */
   isAvailable(slot: number, index: number): boolean {
     const claim = this.#fleet.claim[slot]!;
     return claim === 0 || claim > index;
   }
 
-  /** Gives a machine to the need at `index`; a later need that had it will be credited again. */
+  /** Gives a machine to the need at `index`; a later need that had it is marked to be credited again. */
   take(cluster: ClusterState, index: number, slot: number): void {
     const { claim, nextClaim, previousClaim, assignment, assignments } = this.#fleet;
     const needs = this.#needs;
@@ -106,14 +105,14 @@ export class Claims {
     if (gang > index + 1) needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
   }
 
-  /** Takes a machine from the need that has it, which will be credited again: from where it stopped, if that will do. */
+  /** Takes a machine from its need and marks the need: Lost if credit can resume where it stopped, else Dirty. */
   takeAway(cluster: ClusterState, slot: number, isLeaving: boolean): void {
     const needs = this.#needs;
     const need = cluster.needStart + this.#fleet.claim[slot]! - 1;
     const isGang = needs.kind[need] === NeedKind.Gang;
     const isOwn = !isGang && this.#isOwn(need, slot);
     if (isOwn) needs.ownCount[need]!--;
-    // A machine that leaves its list no longer says where the walk stopped, if it stopped among others'.
+    // Once the last machine taken leaves its list, its place no longer tells where the scan stopped.
     const isStop = !isOwn && isLeaving && needs.lastTaken[need] === slot;
     const isCounted = !isOwn || needs.ownFamily[need] !== MIXED;
     needs.mark(need, isGang || isStop || !isCounted ? Mark.Dirty : Mark.Lost);
@@ -142,7 +141,7 @@ export class Claims {
     );
   }
 
-  /** Takes a machine from the need that has it. The caller sees to who must look again. */
+  /** Takes a machine from its need. The caller marks the needs that must be evaluated again. */
   release(cluster: ClusterState, slot: number): void {
     const { claim, nextClaim, previousClaim } = this.#fleet;
     const needs = this.#needs;
@@ -172,8 +171,8 @@ export class Claims {
   }
 
   /**
-   * The machines of a need go to its successor; dirty, if that asks otherwise. `oldIndex` and `index` are their places in
-   * their cluster's old and new slice.
+   * Hands the claims of a need to its successor, which is dirty if its demand differs. `oldIndex` and `index` are their
+   * places in the cluster's old and new slice.
    */
   handOver(need: number, successor: number, oldIndex: number, index: number): void {
     const needs = this.#needs;

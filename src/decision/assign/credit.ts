@@ -1,25 +1,26 @@
 /**
- * Credit (A2): a cluster's machines are attributed to its needs, in order N4. Kept from cycle to cycle and
- * *repaired*: a need is walked again only if it lost a machine, or if a machine became available that it
- * may take and that comes before the last one it took (or anything at all, if it has a deficit). A machine
- * is available to a need if nobody holds it or only a later need does; taking it marks that one. From
- * scratch is the same with every need marked, so there is one way of deciding and not two.
+ * Credit (A2) counts a cluster's machines for its needs, in order N4 (priority, arrival, fingerprint, group). Claims
+ * persist from cycle to cycle and are *repaired*: a need is scanned again only if it lost a machine, or if a machine that
+ * it may take became available before the last one it took (or anywhere, if it has a deficit). A machine is available to
+ * a need if it is unclaimed or a later need claims it; taking it marks the later need. A decision from scratch marks
+ * every need, so there is one way of deciding, not two.
  *
- * Most needs have machines of their own that all have the same capacity. For such a need the count of those says what
- * remains after them, so one that comes or goes does not make it walk them all.
+ * Most needs have machines of their own that all have the same capacity. Their number then gives what remains after
+ * them, so the need is not scanned when one of them comes or goes.
  *
- * Gangs that their own machines do not settle choose their place among free machines that other clusters'
- * gangs want too, so they are evaluated in order N4 over all clusters: a cluster's walk stops in front of
- * such a gang and goes on when it is the gang's turn.
+ * A gang that its own machines do not settle chooses among unassigned machines that gangs of other clusters want, too.
+ * Such gangs are evaluated in order N4 over all clusters: a cluster's scan stops before the gang and resumes at its turn.
  */
 
+import type { ClusterState } from '../cluster-state.ts';
 import { sortFew } from '../columns/sort-few.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
 import { type EngineNeeds, Mark, MIXED, NeedKind, ScanPart } from '../demand/engine-needs.ts';
 import type { ServingOrder } from '../demand/serving-order.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Claims } from './claims.ts';
+import { FoldCredit } from './fold-credit.ts';
 import type { Gangs } from './gangs.ts';
 import { NewlyAvailable } from './newly-available.ts';
 import { WaitingGangs } from './waiting-gangs.ts';
@@ -29,39 +30,36 @@ export class Credit {
   readonly #filters: Filters;
   readonly #needs: EngineNeeds;
   readonly #claims: Claims;
+  readonly #order: ServingOrder;
   readonly #gangs: Gangs;
-  /** Clusters with gangs that are looked at in every cycle. */
+  /** Clusters with gangs that every cycle evaluates. */
   readonly #unsettled = new Set<ClusterState>();
   /** Clusters with needs that credit did not satisfy, and those needs. */
-  readonly unmet = new Map<ClusterState, number[]>();
+  readonly #unmet = new Map<ClusterState, number[]>();
   readonly #newlyAvailable: NewlyAvailable;
-  /** Machines of others that the need which is looked at may have instead of what it has … */
+  readonly #foldCredit: FoldCredit;
+  /** Machines of other assignments that the current need may take instead of what it has … */
   readonly #found: number[] = [];
-  /** … and those of its own that became available to it; empty if those are many. */
+  /** … and machines of its own that became available to it; empty if there are many. */
   readonly #own: number[] = [];
-  /** The walk passed over a machine that it could have taken and that had nothing of what remained. */
+  /** The scan passed over a machine that it may take but that had none of the remaining dimensions. */
   #hasPassed = false;
   readonly #cursorAt: number[] = [];
   readonly #cursorSlot: number[] = [];
   readonly #waiting: WaitingGangs;
-  /** Needs walked in this cycle, for measurement. */
+  /** Needs scanned in this cycle, for measurement. */
   evaluatedCount = 0;
 
-  constructor(
-    fleet: Fleet,
-    filters: Filters,
-    needs: EngineNeeds,
-    claims: Claims,
-    gangs: Gangs,
-    order: ServingOrder,
-  ) {
-    this.#fleet = fleet;
-    this.#filters = filters;
-    this.#needs = needs;
-    this.#claims = claims;
+  constructor(tables: EngineTables, gangs: Gangs) {
+    this.#fleet = tables.fleet;
+    this.#filters = tables.filters;
+    this.#needs = tables.needs;
+    this.#claims = tables.claims;
+    this.#order = tables.order;
     this.#gangs = gangs;
-    this.#waiting = new WaitingGangs(order);
-    this.#newlyAvailable = new NewlyAvailable(fleet, filters, needs);
+    this.#waiting = new WaitingGangs(tables.order);
+    this.#newlyAvailable = new NewlyAvailable(tables);
+    this.#foldCredit = new FoldCredit(tables);
   }
 
   run(touched: Iterable<ClusterState>): void {
@@ -71,7 +69,7 @@ export class Credit {
       if (!cluster.touched) continue;
       this.#claims.changed(cluster);
       this.#markGangsOfNewlyAvailable(cluster);
-      this.#unsettled.delete(cluster); // walked here; joins again below if it still has such gangs
+      this.#unsettled.delete(cluster); // scanned here; `#finish` adds it again if it still has such gangs
       this.#scanFrom(cluster, 0);
     }
     for (const cluster of this.#unsettled) this.#scanFrom(cluster, 0);
@@ -84,13 +82,20 @@ export class Credit {
     }
   }
 
+  /** The needs that credit did not satisfy, in A3's order: priority, penalties, then as N4. */
+  sortedUnmet(): number[] {
+    const unmet: number[] = [];
+    for (const needs of this.#unmet.values()) for (const need of needs) unmet.push(need);
+    return unmet.sort(this.#order.compareAcquire);
+  }
+
   forget(cluster: ClusterState): void {
     this.#unsettled.delete(cluster);
-    this.unmet.delete(cluster);
+    this.#unmet.delete(cluster);
     this.#gangs.forget(cluster);
   }
 
-  /** A machine that came for a gang may settle or unsettle it. */
+  /** A new machine of a gang may settle or unsettle it. */
   #markGangsOfNewlyAvailable(cluster: ClusterState): void {
     const { assignment, assignments } = this.#fleet;
     for (const slot of cluster.newlyAvailable) {
@@ -99,7 +104,7 @@ export class Credit {
     }
   }
 
-  /** Walks the cluster's needs from `index` on; stops in front of an unsettled gang, which then waits. */
+  /** Scans the cluster's needs from `index` on; stops before an unsettled gang, which then waits for its turn. */
   #scanFrom(cluster: ClusterState, index: number): void {
     const needs = this.#needs;
     this.#newlyAvailable.open();
@@ -148,11 +153,11 @@ export class Credit {
     }
     if (unsettledCount > 0) this.#unsettled.add(cluster);
     else this.#unsettled.delete(cluster);
-    if (deficits === undefined) this.unmet.delete(cluster);
-    else this.unmet.set(cluster, deficits);
+    if (deficits === undefined) this.#unmet.delete(cluster);
+    else this.#unmet.set(cluster, deficits);
   }
 
-  /** Whether a need that its own machines do not cover, or that lost some, has to look at others again. */
+  /** Repairs a need that its own machines do not cover, or that lost some, if newly available machines may change it. */
   #examineNewlyAvailable(cluster: ClusterState, index: number): void {
     const marks = this.#needs.marks[cluster.needStart + index]!;
     if ((marks & (Mark.Deficit | Mark.Foreign | Mark.Lost)) === 0) return;
@@ -161,29 +166,29 @@ export class Credit {
     this.#resume(cluster, index);
   }
 
-  /** The same for a need of which it is known. */
+  /** The same for a need that certainly changed. */
   #repair(cluster: ClusterState, index: number): void {
     this.#collectNewlyAvailable(cluster, index);
     this.#resume(cluster, index);
   }
 
-  /** The machines that became available to the need and that it meets before it stops. */
+  /** Collects the newly available machines that the need reaches before it stops. */
   #collectNewlyAvailable(cluster: ClusterState, index: number): void {
     const needs = this.#needs;
     const need = cluster.needStart + index;
     const found = this.#found;
     found.length = 0;
     const isShort = needs.has(need, Mark.Deficit);
-    if (!isShort && needs.lastPart[need]! < ScanPart.Configured) return; // it stopped among its own
+    if (!isShort && needs.lastPart[need]! < ScanPart.Configured) return; // its own machines sufficed
     const filter = this.#filters.get(needs.filter[need]!);
     this.#newlyAvailable.collect(cluster, index, filter, isShort ? 0 : needs.lastTaken[need]!, found);
-    if (needs.kind[need] === NeedKind.Fold) this.#newlyAvailable.leaveOut(need, found);
+    if (needs.kind[need] === NeedKind.Fold) this.#foldCredit.removeOthers(need, found);
   }
 
   /**
-   * The same as walking from the beginning, for a need that holds those of its own machines that it would meet, and that
-   * passed none over: what else it met before it stopped was another's, which was out of its reach and still is unless it is
-   * among the `found`. So it chooses between those and what it has of others, and goes on where it stopped.
+   * Gives the same result as a scan from the start, for a need that holds all of its own machines and passed over none:
+   * any other machine before its stop belonged to an earlier need and still does, unless it is in `found`. So the need
+   * chooses between `found` and what it has of other assignments, and continues where it stopped.
    */
   #resume(cluster: ClusterState, index: number): void {
     const needs = this.#needs;
@@ -211,7 +216,7 @@ export class Credit {
       const after = left === 0 ? -1 : needs.subtract(need, families, family, inventory.shapes.vectors);
       if (after < 0) {
         if (left > 0) this.#hasPassed = true;
-        if (claim[slot] === index + 1) this.#claims.letGo(cluster, index, slot);
+        if (claim[slot] === index + 1) this.#claims.releaseToLater(cluster, index, slot);
         continue;
       }
       left = after;
@@ -219,7 +224,7 @@ export class Credit {
       needs.lastTaken[need] = slot;
       needs.lastPart[need] = role[slot] === Role.Configured ? ScanPart.Configured : ScanPart.Configuring;
     }
-    // Whatever it has stands before the place where it stopped: from there on only others' machines are met.
+    // All that the need has stands before its stop, so the rest of the scan starts at the claims of the next need.
     if (left > 0 && !sawAll && stoppedIn < ScanPart.Configuring) {
       const after = stoppedIn === ScanPart.Configured ? stoppedAt : 0;
       left = this.#scanFamilyLists(cluster, index, filter, left, ScanPart.Configured, index + 2, after);
@@ -231,7 +236,7 @@ export class Credit {
     this.#finishNeed(need, left);
   }
 
-  /** Gives a need those of its own machines that became available, where it needs them all; false: they must be walked. */
+  /** Gives a need its own newly available machines if it needs them all; false: its own machines must be scanned. */
   #holdOwn(cluster: ClusterState, index: number): boolean {
     const needs = this.#needs;
     const need = cluster.needStart + index;
@@ -240,7 +245,7 @@ export class Credit {
     if (this.#own.length === 0 || family === MIXED || needs.has(need, Mark.Passed)) return false;
     const filter = this.#filters.get(needs.filter[need]!);
     for (const slot of this.#own) {
-      if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) return false; // X11
+      if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) return false; // X11: a stuck machine satisfies no need
       const ownFamily = families.familyOf[shape[slot]!]!;
       if (filter.eligible[ownFamily] !== 1) return false;
       if (family === 0) family = ownFamily;
@@ -290,7 +295,7 @@ export class Credit {
     this.#finishNeed(need, left);
   }
 
-  /** The machines assigned to this very need; a fold has two assignments, whose lists are walked as one. */
+  /** Scans the machines assigned to this need; a fold has two assignments, whose lists are merged. */
   #scanOwn(cluster: ClusterState, index: number, filter: Filter, wanted: number): number {
     const { assigned, assignments, role, shape, families } = this.#fleet;
     const needs = this.#needs;
@@ -316,14 +321,14 @@ export class Credit {
       if (ownFamily === 0) ownFamily = family;
       else if (ownFamily !== MIXED && !families.areAlike(ownFamily, family)) ownFamily = MIXED;
     }
-    // If some are left, or gave nothing, then which of them it has depends on their order.
+    // If some are left over or gave nothing, their order decides which of them the need has.
     needs.ownFamily[need] = atA !== 0 || atB !== 0 || this.#hasPassed ? MIXED : ownFamily;
     return left;
   }
 
   /**
-   * The cluster's other machines of one state: the heads of the matching families' lists, merged. Of machines that count
-   * for a need before `claim` none is met, nor those up to `after` (0: from the first one on).
+   * Scans the cluster's other machines of one state: merges the heads of the matching families' lists. Skips machines
+   * that needs before `claim` claim, and those up to `after` (0: none).
    */
   #scanFamilyLists(
     cluster: ClusterState,
@@ -388,10 +393,11 @@ export class Credit {
     if (filter.eligible[family] !== 1) return left;
     if (filter.matchLevel !== MatchLevel.Family && !this.#filters.admitsSlot(filter, slot)) return left;
     const need = cluster.needStart + index;
-    if (this.#needs.kind[need] === NeedKind.Fold && this.#newlyAvailable.isOthersOwn(need, slot)) return left;
+    if (this.#needs.kind[need] === NeedKind.Fold && this.#foldCredit.isAssignedElsewhere(need, slot))
+      return left;
     const after = this.#needs.subtract(need, families, family, this.#fleet.inventory.shapes.vectors);
     if (after < 0) {
-      this.#hasPassed = true; // has nothing of what remains
+      this.#hasPassed = true;
       return left;
     }
     this.#claims.hold(cluster, index, slot);

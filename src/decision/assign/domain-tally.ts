@@ -1,10 +1,10 @@
 /**
- * What a gang has and could have in each domain, and which domain it chooses (A5). Sums are of integers
- * below 2^53 and so exact; ratios are added in the order of the dimensions' names, so that every run, on
- * every machine, ranks alike.
+ * What a gang has and could get in each domain, and which domain it chooses (A5: one that covers the gang, then the one
+ * with the greatest coverage by machines that it may be credited). Sums are of integers below 2^53 and so exact; ratios
+ * are added in the order of the dimensions' names, so that every run on every computer ranks alike.
  *
- *   by entry   domain, count               number
- *              own, creditable, total      f64 × width, units by wanted dimension
+ *   by entry   domain, count            number of the domain; machines there
+ *              own, creditable, total   f64 × width   units by wanted dimension
  */
 import type { VectorTable } from '../../base/vectors.ts';
 import { columnF64, columnU8, columnU32, widerF64, widerU8, widerU32 } from '../columns/columns.ts';
@@ -52,7 +52,7 @@ export class DomainTally {
     if (machines > 0) this.#add(domain, family, machines, false, false);
   }
 
-  /** What creditable machines give, before any that is free was added; `into` if that has the right length. */
+  /** Copies what creditable machines give, before unassigned ones are added; into `into` if its length fits. */
   copyTo(into: Float64Array | undefined): Float64Array {
     const width = this.#width;
     const length = this.#entryCount * (2 + 2 * width);
@@ -67,7 +67,7 @@ export class DomainTally {
     return copy;
   }
 
-  /** The same back into a tally that was begun for the same gang. */
+  /** Restores a copy in a tally that was begun for the same gang. */
   copyFrom(copy: Float64Array): void {
     const width = this.#width;
     for (let at = 0; at < copy.length; ) {
@@ -88,7 +88,7 @@ export class DomainTally {
     return this.#domain[entry]!;
   }
 
-  /** Whether creditable machines cover some of what is wanted there. */
+  /** Whether creditable machines cover some of the demand there. */
   hasCreditable(entry: number): boolean {
     for (let index = 0; index < this.#width; index++)
       if (this.#creditable[entry * this.#width + index]! > 0) return true;
@@ -125,8 +125,8 @@ export class DomainTally {
   }
 
   /**
-   * The best of the domains that machines which it may be credited with cover alone; 0 if there is none. What else there is
-   * changes nothing: any other domain has less of those, and between these A5 does not ask what is free.
+   * The best domain in which creditable machines alone cover the gang; 0 if there is none. Unassigned machines cannot
+   * change it: any other domain has less creditable coverage, and between these A5 ignores them (docs/adr/0037).
    */
   bestCoveredByCreditable(): number {
     let best = -1;
@@ -161,7 +161,7 @@ export class DomainTally {
     }
   }
 
-  /** Whether a machine of the family has anything that the gang wants. */
+  /** Whether a machine of the family has some of a wanted dimension. */
   #gives(family: number): boolean {
     const { start, dims } = this.#vectors;
     const first = start[this.#aggregate]!;
@@ -221,7 +221,7 @@ export class DomainTally {
       order =
         this.#coverage(a, this.#creditable, 1) - this.#coverage(b, this.#creditable, 1) ||
         this.#coverage(a, this.#own, 1) - this.#coverage(b, this.#own, 1);
-      // It takes nothing free in either, so what is free decides nothing: others change that, and it would never rest.
+      // The gang takes no unassigned machine in either domain. If those decided, other needs could move it back and forth.
       if (order === 0 && this.#coversEntry(a, this.#creditable)) return this.#isSmaller(a, b);
       order ||=
         this.#coverage(b, this.#total, Number.POSITIVE_INFINITY) -

@@ -1,10 +1,11 @@
 /**
- * What gangs that wait counted in their clusters: their own and other creditable machines by domain (A5). Hundreds of
- * gangs may wait for many cycles, in clusters where nothing happens; only what is free is counted again for those.
+ * What waiting gangs counted in their clusters: their own and other creditable machines by domain (A5: the domain that
+ * those cover best wins). Hundreds of gangs may wait for many cycles in clusters where nothing changes; for those only
+ * the unassigned machines are counted again.
  */
 
+import type { ClusterState } from '../cluster-state.ts';
 import { columnF64, widerF64 } from '../columns/columns.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
 import type { DomainTally } from './domain-tally.ts';
 
 export class GangCounts {
@@ -17,7 +18,7 @@ export class GangCounts {
     return need < this.#version.length && this.#version[need] === cluster.version;
   }
 
-  /** Remembers what was counted for the gang so far. */
+  /** Keeps what was counted for the gang so far. */
   keep(need: number, tally: DomainTally): void {
     this.#tallies.set(need, tally.copyTo(this.#tallies.get(need)));
   }
@@ -26,7 +27,7 @@ export class GangCounts {
     tally.copyFrom(this.#tallies.get(need)!);
   }
 
-  /** The gang has what it counted on, until its cluster changes. */
+  /** The gang was credited with these counts; they hold until its cluster changes. */
   confirm(cluster: ClusterState, need: number): void {
     this.#version = widerF64(this.#version, need);
     this.#version[need] = cluster.version;

@@ -1,4 +1,4 @@
-/** The domains that topology keys make (A4, A5), by list of keys; kept, since shapes keep their places in them. */
+/** The domains of spread needs (A4) and gangs (A5), by list of topology keys; kept from cycle to cycle, as shapes are. */
 import type { ProfileTable } from '../../needs/profiles.ts';
 import type { EngineNeeds } from '../demand/engine-needs.ts';
 import { Domains } from '../supply/domains.ts';
@@ -11,7 +11,7 @@ export class GangDomains {
   readonly #fleet: Fleet;
   readonly #attributes: SlotAttributes;
   readonly #byKeys = new Map<string, Domains>();
-  /** The same by profile, thousands of times; void when the ref stands for another profile, with other keys. */
+  /** A cache by profile; an entry is void when the ref names another profile, with other keys. */
   readonly #byProfile: ({ readonly keys: readonly string[]; readonly domains: Domains } | undefined)[] = [];
 
   constructor(profiles: ProfileTable, needs: EngineNeeds, fleet: Fleet, attributes: SlotAttributes) {
@@ -21,7 +21,7 @@ export class GangDomains {
     this.#attributes = attributes;
   }
 
-  /** Families were made anew: what is coarse and what is fine may have changed. */
+  /** Families were rebuilt: which labels are fine may have changed. */
   regroup(): void {
     this.#byKeys.clear();
     this.#byProfile.length = 0;

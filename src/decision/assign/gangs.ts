@@ -1,35 +1,29 @@
 /**
- * Gangs (A5, A6): a need with a Same requirement is served by one domain, or by none. Most gangs sit in one
- * rack with machines of their own that cover them: then nothing else can move them, they are *settled* and
- * cost nothing until one of those machines changes. Those that any machines of their cluster cover, in some
- * domain, are *local*: free machines and other clusters do not move them. The rest *wait*: they weigh every domain
- * in which they have, or could get, machines, in every cycle, and reserve what they will acquire there. What such
- * a gang counted in its cluster is kept for as long as nothing changes there (gang-counts.ts).
+ * Gangs: one domain serves a need with a Same requirement, or none does (A5, A6). The own machines of most gangs cover
+ * them in one rack: such a gang is *settled*; nothing else moves it, and it costs nothing until one of those machines
+ * changes. A gang that other machines of its cluster cover in some domain is *local*: unassigned machines and other
+ * clusters do not move it. The rest *wait*: in every cycle they rank every domain in which they have, or could get,
+ * machines, and reserve what they will acquire there. What such a gang counted in its cluster is kept while nothing
+ * changes there (gang-counts.ts).
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
-import type { ProfileTable } from '../../needs/profiles.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import { columnF64 } from '../columns/columns.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
 import { type EngineNeeds, Mark, ScanPart, subtractCapacity } from '../demand/engine-needs.ts';
-import type { Drains } from '../preempt/drains.ts';
+import type { EngineTables } from '../engine-tables.ts';
+import type { Restrictions } from '../restrictions.ts';
 import type { Domains } from '../supply/domains.ts';
+import type { Drains } from '../supply/drains.ts';
 import type { Families } from '../supply/families.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
-import type { SlotAttributes } from '../supply/slot-attributes.ts';
 import type { Supply } from '../supply/supply.ts';
 import type { Claims } from './claims.ts';
 import { DomainTally } from './domain-tally.ts';
 import { GangCounts } from './gang-counts.ts';
-import { GangDomains } from './gang-domains.ts';
-import { Scan, type ScanContext } from './scan.ts';
-
-/** What a cycle decides about a gang before credit: A7 (parked) and A9 (barred). */
-export interface GangRules {
-  isParked(need: number): boolean;
-  isBarred(need: number): boolean;
-}
+import type { GangDomains } from './gang-domains.ts';
+import { Scan } from './scan.ts';
 
 export class Gangs {
   readonly #fleet: Fleet;
@@ -40,48 +34,40 @@ export class Gangs {
   readonly #claims: Claims;
   readonly #drains: Drains;
   readonly #supply: Supply;
-  readonly #rules: GangRules;
-  readonly domains: GangDomains;
+  readonly #restrictions: Restrictions;
+  readonly #domains: GangDomains;
   readonly #tally: DomainTally;
   readonly #counts = new GangCounts();
   readonly #scan: Scan;
   readonly #candidates: number[] = [];
 
-  constructor(
-    profiles: ProfileTable,
-    needs: EngineNeeds,
-    claims: Claims,
-    drains: Drains,
-    context: ScanContext,
-    rules: GangRules,
-    attributes: SlotAttributes,
-  ) {
-    this.#fleet = context.fleet;
-    this.#families = context.fleet.families;
-    this.#vectors = context.fleet.inventory.shapes.vectors;
-    this.#filters = context.filters;
-    this.#needs = needs;
-    this.#claims = claims;
-    this.#drains = drains;
-    this.#supply = context.supply;
-    this.#rules = rules;
-    this.domains = new GangDomains(profiles, needs, context.fleet, attributes);
-    this.#tally = new DomainTally(this.#vectors, this.#families);
-    this.#scan = new Scan(context);
+  constructor(tables: EngineTables) {
+    this.#fleet = tables.fleet;
+    this.#families = tables.families;
+    this.#vectors = tables.vectors;
+    this.#filters = tables.filters;
+    this.#needs = tables.needs;
+    this.#claims = tables.claims;
+    this.#drains = tables.drains;
+    this.#supply = tables.supply;
+    this.#restrictions = tables.restrictions;
+    this.#domains = tables.domains;
+    this.#tally = new DomainTally(tables.vectors, tables.families);
+    this.#scan = new Scan(tables.scans);
   }
 
   beginCycle(): void {
     this.#supply.beginCycle();
   }
 
-  /** The cluster's needs are about to be made anew. */
+  /** The cluster's needs are about to be rebuilt. */
   forget(cluster: ClusterState): void {
     this.#counts.forget(cluster);
   }
 
   /**
-   * Credits a gang whose own machines cover it in exactly one domain: that domain wins whatever else there
-   * is (A5: it covers, its creditable and own coverage are complete). False: it is not so, nothing was done.
+   * Credits a gang whose own machines cover it in exactly one domain: that domain wins over every other (A5: its
+   * creditable and own coverage are complete). False: the gang is not settled, and nothing was done.
    */
   trySettle(cluster: ClusterState, index: number): boolean {
     const need = cluster.needStart + index;
@@ -90,12 +76,12 @@ export class Gangs {
       this.#claims.beginScan();
       this.#claims.endScan(cluster, index);
       needs.creditCount[need] = 0;
-      needs.setMarks(need, Mark.Satisfiable); // wants nothing, takes nothing
+      needs.setMarks(need, Mark.Satisfiable); // an empty gang takes nothing
       needs.domain[need] = 0;
       return true;
     }
     const filter = this.#filters.get(needs.filter[need]!);
-    const domains = this.domains.ofGang(need);
+    const domains = this.#domains.ofGang(need);
     const tally = this.#tally.begin(needs.aggregate[need]!, domains);
     this.#tallyOwn(cluster, index, filter, domains);
     const domain = tally.onlyDomainCoveredByOwn();
@@ -106,22 +92,22 @@ export class Gangs {
     return true;
   }
 
-  /** Chooses the gang's domain, credits it there, and reserves what it will acquire. */
+  /** Chooses the gang's domain, credits the gang there, and reserves what it will acquire. */
   evaluate(cluster: ClusterState, index: number): void {
     const need = cluster.needStart + index;
     const isAsCounted = this.#counts.isCurrent(cluster, need);
     if (!isAsCounted && this.trySettle(cluster, index)) return;
     if (isAsCounted && this.#needs.has(need, Mark.Local)) return;
-    const isParked = this.#rules.isParked(need);
+    const isParked = this.#restrictions.isParked(need);
     if (isAsCounted && isParked && this.#needs.has(need, Mark.Parked)) return;
     const filter = this.#filters.get(this.#needs.filter[need]!);
-    const domains = this.domains.ofGang(need);
+    const domains = this.#domains.ofGang(need);
     const tally = this.#tally.begin(this.#needs.aggregate[need]!, domains);
     if (isAsCounted) this.#counts.restore(need, tally);
     else if (this.#countInCluster(cluster, index, filter, domains)) return;
     if (!isParked) {
       this.#tallyDraining(need, filter, domains);
-      // A covering domain with creditable machines beats every one without, so the rest is only asked if none covers.
+      // A covering domain with creditable machines beats every one without, so the others count only if none covers.
       const mayEndEarly = domains.matchLevel === MatchLevel.Shape && filter.matchLevel !== MatchLevel.Machine;
       if (!mayEndEarly || !this.#tallyUnassignedWithCreditable(filter, domains))
         this.#tallyUnassigned(filter, domains);
@@ -135,11 +121,11 @@ export class Gangs {
     if (!isAsCredited) this.#credit(cluster, index, filter, domains, domain, satisfiable);
     this.#counts.confirm(cluster, need);
     this.#needs.set(need, Mark.Parked, isParked);
-    if (!isParked && domain !== 0 && !this.#rules.isBarred(need))
+    if (!isParked && domain !== 0 && !this.#restrictions.isBarred(need))
       this.#reserve(need, filter, domains, domain);
   }
 
-  /** Counts what the gang has and may be credited in its cluster; whether that covers it, and it is credited. */
+  /** Counts the gang's own and creditable machines in its cluster. If those cover it, credits it and returns true. */
   #countInCluster(cluster: ClusterState, index: number, filter: Filter, domains: Domains): boolean {
     const need = cluster.needStart + index;
     this.#tallyOwn(cluster, index, filter, domains);
@@ -149,7 +135,7 @@ export class Gangs {
       this.#counts.keep(need, this.#tally);
       return false;
     }
-    // Its creditable coverage is complete: A5 asks for what is free neither here nor elsewhere (docs/adr/0037).
+    // Creditable machines cover it, so unassigned ones decide nothing, here or elsewhere (docs/adr/0037).
     this.#credit(cluster, index, filter, domains, local, true);
     this.#needs.mark(need, Mark.Local);
     this.#counts.drop(need);
@@ -175,7 +161,7 @@ export class Gangs {
     }
   }
 
-  /** The cluster's other machines, but not those that another gang was given. */
+  /** Counts the cluster's other machines, except those assigned to another gang. */
   #tallyOthers(cluster: ClusterState, index: number, filter: Filter, domains: Domains): void {
     const { familyLists } = cluster;
     for (let familyList = 0; familyList < familyLists.count; familyList++) {
@@ -197,7 +183,6 @@ export class Gangs {
     }
   }
 
-  /** Those of earlier needs are passed over in blocks. */
   #tallyList(list: number, family: number, index: number, filter: Filter, domains: Domains): void {
     if (list === 0) return;
     const { keep } = this.#fleet;
@@ -209,13 +194,13 @@ export class Gangs {
     }
   }
 
-  /** Assigned for a gang, this one included: its own are walked apart. */
+  /** Assigned to a gang, this one included: its own machines are counted separately. */
   #assignedToGang(slot: number): boolean {
     const assignment = this.#fleet.assignment[slot]!;
     return assignment !== 0 && this.#fleet.assignments.gang[assignment] !== 0;
   }
 
-  /** Adds the free machines of the domains that have creditable ones; whether one of those covers the gang. */
+  /** Adds the unassigned machines of domains that have creditable ones; returns whether one of those covers the gang. */
   #tallyUnassignedWithCreditable(filter: Filter, domains: Domains): boolean {
     const families = this.#families;
     const tally = this.#tally;
@@ -235,7 +220,7 @@ export class Gangs {
     return covers;
   }
 
-  /** Machines that could be acquired and that no earlier gang reserved, but for domains that have theirs counted. */
+  /** Adds the machines that no earlier gang reserved, except in domains whose unassigned machines are counted already. */
   #tallyUnassigned(filter: Filter, domains: Domains): void {
     const families = this.#families;
     const supply = this.#supply;
@@ -275,7 +260,7 @@ export class Gangs {
     }
   }
 
-  /** A2's walk inside the chosen domain, then A6. */
+  /** Credits as A2 does, inside the chosen domain; then A6 (make before break). */
   #credit(
     cluster: ClusterState,
     index: number,
@@ -376,7 +361,7 @@ export class Gangs {
     return after;
   }
 
-  /** Whether the Configured machines that it was credited cover the whole gang. */
+  /** Whether the Configured machines among its credited ones cover the whole gang. */
   #configuredCover(need: number): boolean {
     const { role, shape, nextClaim } = this.#fleet;
     const { start, length, units } = this.#vectors;
@@ -400,7 +385,7 @@ export class Gangs {
     return this.#scratchUnits;
   }
 
-  /** A6, make before break: the gang's machines elsewhere stay with it until those inside can carry it. */
+  /** A6, make before break: the gang keeps its machines elsewhere until those in the chosen domain cover it. */
   #keepOwnOutside(cluster: ClusterState, index: number, domains: Domains, domain: number): void {
     const { assigned, assignments, role } = this.#fleet;
     const list = assignments.list[this.#needs.assignment[cluster.needStart + index]!]!;
@@ -413,7 +398,7 @@ export class Gangs {
     }
   }
 
-  /** What it will take: A3's walk in its domain for what credit left. */
+  /** Reserves the machines that acquisition will take for it: A3's scan in its domain for what credit left open. */
   #reserve(need: number, filter: Filter, domains: Domains, domain: number): void {
     const needs = this.#needs;
     const aggregate = needs.aggregate[need]!;

@@ -1,27 +1,28 @@
 /**
- * The machines that became available to a cluster's needs since its last credit, as needs ask for them: by family, in the
- * order of a walk. Needs are walked in order, so a machine that an earlier need took is out of reach for all that follow
- * and is struck off by the first that meets it; a machine that is released on the way joins.
+ * The machines that became available to a cluster's needs since its last credit, by family, in scan order. Needs are
+ * scanned in order, so a machine that an earlier need took is out of reach for all later needs, and the first of those
+ * that finds it removes it; a machine that is released during the scan is added.
  *
- * Most needs are covered by their own machines and look at none of this. What concerns those, a machine that is assigned
- * for them, marks them at once.
+ * Most needs are covered by their own machines and read none of this. A newly available machine that is assigned to such
+ * a need marks the need instead.
  */
-import type { ClusterState } from '../demand/cluster-state.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 
-/** So many that joined are put in their places one by one; more are sorted. */
+/** Up to this many new machines are inserted one by one; more are sorted. */
 const INSERTED_MAX = 4;
 
-/** Own machines are told apart by comparing each with each, and by reading all that is fresh for each need. */
+/** Above these, collecting a need's own machines, which compares each with each, costs more than a scan. */
 const FEW_OWN = 32;
 const NEWLY_AVAILABLE_FEW = 512;
 
 interface FamilyNewlyAvailable {
   readonly family: number;
   readonly slots: number[];
-  /** The first so many of `slots` are in order. */
+  /** This many of `slots`, from the first, are in order. */
   sortedCount: number;
 }
 
@@ -31,24 +32,24 @@ export class NewlyAvailable {
   readonly #needs: EngineNeeds;
   readonly #byFamily: (FamilyNewlyAvailable | undefined)[] = [];
   readonly #families: FamilyNewlyAvailable[] = [];
-  /** So many of the cluster's fresh machines are here, or have marked whom they concern. */
+  /** How many of the cluster's newly available machines have marked their needs, and how many are in #families. */
   #seenCount = 0;
   #filedCount = 0;
 
-  constructor(fleet: Fleet, filters: Filters, needs: EngineNeeds) {
+  constructor({ fleet, filters, needs }: EngineTables) {
     this.#fleet = fleet;
     this.#filters = filters;
     this.#needs = needs;
   }
 
-  /** Begins or resumes the walk of a cluster's needs. */
+  /** Begins or resumes the scan of a cluster's needs. */
   open(): void {
     for (const { family } of this.#families) this.#byFamily[family] = undefined;
     this.#families.length = 0;
     this.#seenCount = this.#filedCount = 0;
   }
 
-  /** Before the need at `index` is looked at: machines that joined mark the needs that they are assigned to. */
+  /** Before the scan reaches the need at `index`: marks the needs to which newly available machines are assigned. */
   catchUp(cluster: ClusterState, index: number): void {
     const { newlyAvailable } = cluster;
     if (this.#seenCount === newlyAvailable.length) return;
@@ -67,8 +68,8 @@ export class NewlyAvailable {
   }
 
   /**
-   * At the turn of a need that was marked: whether machines of its own are left for it that it does not have. Those are in
-   * `out`, if they are few among few; a price that moves for a whole offering makes every machine fresh.
+   * At the turn of a marked need: whether own machines are available that it does not have. `out` has them if they are
+   * few; after a price change of a whole offering every machine is newly available, and then `out` stays empty.
    */
   collectOwn(cluster: ClusterState, index: number, out: number[]): boolean {
     const { assignment, claim } = this.#fleet;
@@ -89,8 +90,8 @@ export class NewlyAvailable {
   }
 
   /**
-   * Machines that the need at `index` may take and does not have, into `out`: those that it would meet before `last`
-   * (0: all).
+   * Collects in `out` the machines that the need at `index` may take and does not have, as far as it reaches them before
+   * `last` (0: all).
    */
   collect(cluster: ClusterState, index: number, filter: Filter, last: number, out: number[]): void {
     this.#file(cluster);
@@ -116,13 +117,13 @@ export class NewlyAvailable {
     for (; at < slots.length; at++) {
       const slot = slots[at]!;
       const held = claim[slot]!;
-      // An earlier need has it: gone for all that follow. Or it was released twice, and stands here twice.
+      // An earlier need claims it, so no later one can. Or it was released twice and is listed twice.
       if ((held !== 0 && held <= index) || slot === before) continue;
       before = slot;
       if (last !== 0 && compareAssigned(slot, last) >= 0) break;
       slots[kept++] = slot;
       if (held === index + 1) continue;
-      if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) continue; // X11
+      if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) continue; // X11: a stuck machine satisfies no need
       if (filter.matchLevel !== MatchLevel.Family && !this.#filters.admitsSlot(filter, slot)) continue;
       out.push(slot);
     }
@@ -132,23 +133,7 @@ export class NewlyAvailable {
     }
   }
 
-  /** A fold is credited no machine that is assigned to another live need (docs/adr/0039). */
-  isOthersOwn(fold: number, slot: number): boolean {
-    const { assignment, assignments } = this.#fleet;
-    const own = assignment[slot]!;
-    if (own === 0 || own === this.#needs.assignment[fold] || own === this.#needs.plainAssignment[fold])
-      return false;
-    return assignments.live[own]! > 0;
-  }
-
-  /** Of these machines those that the fold may not be credited. */
-  leaveOut(fold: number, slots: number[]): void {
-    let kept = 0;
-    for (const slot of slots) if (!this.isOthersOwn(fold, slot)) slots[kept++] = slot;
-    slots.length = kept;
-  }
-
-  /** The empty group marks the machines of every fold with its fingerprint. */
+  /** An assignment with the empty group belongs to every fold of its fingerprint. */
   #markFoldsOf(cluster: ClusterState, index: number, assignment: number): void {
     const { plainAssignment } = this.#needs;
     const end = cluster.needStart + cluster.needCount;

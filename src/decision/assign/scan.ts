@@ -1,13 +1,13 @@
 /**
- * A3's walk: orphaned Creating machines (id), then Idle ones (price, id), then Speculative ones (effective
- * cost with the need's penalty, id), over the families that a filter admits, in the whole fleet or in one
- * domain. It merges the heads of the families' ordered lists; the taken machines at the head of a list are
- * skipped once per cycle and not once per need, so that 50,000 needs of one kind cost what they take.
- * Where a domain is finer than a family (one rack), its few machines are collected and sorted instead.
+ * The scan of acquisition (A3): orphaned Creating machines (id), then Idle ones (price, id), then Speculative ones
+ * (effective cost with the need's penalty, id), over the families that a filter admits, in the whole fleet or in one
+ * domain. It merges the heads of the families' ordered lists; taken machines at the head of a list are skipped once per
+ * cycle, not once per need, so that 50,000 needs of one kind cost as much as the machines they take. Where a domain is
+ * finer than a family (one rack), its few machines are collected and sorted instead.
  *
- * Speculative lists are kept per probability, because then price order is cost order for every penalty.
- * (Two prices less than 2 nano-dollars apart may cost the same after rounding; they keep price order.)
- * Where the penalty is infinite every such cost is, and only the id is left to order by.
+ * Each offer list has one probability, because then price order is cost order for every penalty. (Two prices less than
+ * 2 nano-dollars apart may cost the same after rounding; they keep price order.) If the penalty is infinite, every cost
+ * with a probability above zero is infinite, and the id alone decides.
  */
 
 import type { OrderedLists } from '../../inventory/ordered-lists.ts';
@@ -19,7 +19,7 @@ import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Supply } from '../supply/supply.ts';
 
-/** Where the first machine that is not taken stands on each list, as far as known in this cycle. */
+/** The position of the first machine on each list that is not known to be taken in this cycle. */
 class Cursors {
   #at = columnU32(256);
   #cycle = columnU32(256);
@@ -35,7 +35,7 @@ class Cursors {
   }
 }
 
-/** A sorted stretch of candidates: a family's list from a position on, or an array. */
+/** Sorted candidates: a family's list from a position on, or an array. */
 interface Source {
   lists: OrderedLists | null;
   at: number;
@@ -53,7 +53,7 @@ export interface ScanArrays {
   readonly offers: number[];
 }
 
-/** What walks share: tables, and what one cycle remembers for the next walk. */
+/** What scans share: tables, and what one scan leaves for the next in the same cycle. */
 export class ScanContext {
   readonly fleet: Fleet;
   readonly filters: Filters;
@@ -69,7 +69,7 @@ export class ScanContext {
     this.supply = supply;
   }
 
-  /** Offers that may be interrupted, of all families that a filter admits, by id: one sort per cycle. */
+  /** Speculative machines with a probability above zero, of all families that a filter admits, by id: one sort per cycle. */
   infiniteOffers(filter: Filter): number[] {
     if (this.#infiniteCycle !== this.supply.cycle) this.#infinite.clear();
     this.#infiniteCycle = this.supply.cycle;
@@ -95,7 +95,7 @@ export class ScanContext {
     return slots.sort((a, b) => idRank[a]! - idRank[b]!);
   }
 
-  /** Every machine that a filter admits and that may be acquired, by domain; for domains finer than families. */
+  /** Every open machine that a filter admits, by domain; for domains finer than families. */
   collectByDomain(filter: Filter, domains: Domains): Map<number, ScanArrays> {
     const byDomain = new Map<number, ScanArrays>();
     const put = (slot: number, domain: number): void => {
@@ -156,7 +156,7 @@ export class Scan {
   readonly #context: ScanContext;
   #filter!: Filter;
   #penaltyUsd = 0;
-  /** need + 1 of a gang, which may not take what another gang reserved; 0 for any other need. */
+  /** need + 1 of a gang, which must not take what another gang reserved; 0 for any other need. */
   #gang = 0;
   #domains: Domains | null = null;
   #domain = 0;
@@ -170,7 +170,7 @@ export class Scan {
     this.#context = context;
   }
 
-  /** Begins a walk. `domains` null: the whole fleet. `arrays`: over these, collected before. */
+  /** Begins a scan. `domains` null: of the whole fleet. `arrays`: of these machines, collected before. */
   open(
     filter: Filter,
     penaltyBucket: number,
@@ -202,7 +202,7 @@ export class Scan {
     }
     const source = this.#sources[this.#best]!;
     if (this.#context.supply.takenBy[source.slot] === 0) return source.slot;
-    this.skip(); // another need's walk took it meanwhile
+    this.skip(); // another scan took it meanwhile
     return this.peek();
   }
 
@@ -211,13 +211,13 @@ export class Scan {
     return this.#sources[this.#best]!.costUsd;
   }
 
-  /** Goes past the head. */
+  /** Moves past the head. */
   skip(): void {
     this.#advance(this.#best);
     this.#best = -1;
   }
 
-  /** Goes past every machine of the head's family on its list: it has nothing of what is wanted. */
+  /** Moves past every machine of the head's family on its list: the family has no dimension that remains. */
   skipFamily(): void {
     if (this.#sources[this.#best]!.lists === null) this.#advance(this.#best);
     else this.#dropSource(this.#best);
@@ -332,7 +332,7 @@ export class Scan {
     this.#settle(this.#sourceCount - 1);
   }
 
-  /** Brings a source to its next machine that may be taken, beginning with the one it stands on. */
+  /** Moves a source to its next machine that may be taken, starting with the current one. */
   #settle(index: number): void {
     const source = this.#sources[index]!;
     const { lists, slots } = source;

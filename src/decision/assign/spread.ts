@@ -1,13 +1,13 @@
 /**
- * Spread (A4): machines one by one, each in a domain that is not ahead of the emptiest one by more than the
- * skew allows. The counts of a need go on into phase 2, where drains and victims are counted in.
+ * Spread (A4): a need takes machines one by one, each in a domain that is not ahead of the emptiest one by more than the
+ * skew allows. Phase 2 continues with the same counts, and adds drains and victims to them.
  */
 
 import type { Profile } from '../../needs/profiles.ts';
 import { WhenUnsatisfiable } from '../../needs/requirements.ts';
 import type { Domains } from '../supply/domains.ts';
 
-/** The first constraint that binds, in the normal order of the profile; Same wins over spread. */
+/** The first DO_NOT_SCHEDULE constraint, in the profile's order; null for a gang, because Same wins over spread. */
 export function bindingSpread(profile: Profile): { key: string; skew: number } | null {
   if (profile.sameKeys.length > 0) return null;
   for (const { topologyKey, maxSkew, whenUnsatisfiable } of profile.spread) {
@@ -20,9 +20,9 @@ export function bindingSpread(profile: Profile): { key: string; skew: number } |
 export class Spreading {
   readonly domains: Domains;
   readonly #skew: number;
-  /** Machines of the need by domain; a domain that takes part in the minimum has an entry, if only 0. */
+  /** Machines of the need by domain, for all domains that count for the minimum, those with none included. */
   readonly #counts = new Map<number, number>();
-  /** Domains with machines of the need that take no part in the minimum. */
+  /** The same for domains that do not count for the minimum. */
   readonly #outside = new Map<number, number>();
 
   constructor(domains: Domains, skew: number) {
@@ -30,7 +30,7 @@ export class Spreading {
     this.#skew = skew;
   }
 
-  /** The domain takes part in the minimum: a matching machine is credited, or free, there. */
+  /** The domain counts for the minimum: a matching machine there is credited or unassigned. */
   open(domain: number): void {
     if (domain === 0 || this.#counts.has(domain)) return;
     this.#counts.set(domain, this.#outside.get(domain) ?? 0);
@@ -44,7 +44,7 @@ export class Spreading {
     counts.set(domain, (counts.get(domain) ?? 0) + 1);
   }
 
-  /** Freed for the need: it counts as one of its machines, and its domain takes part in the minimum. */
+  /** The machine drains for the need: it counts as one of its machines, and its domain for the minimum. */
   countSlot(slot: number): void {
     const domain = this.domains.ofSlot(slot);
     this.open(domain);

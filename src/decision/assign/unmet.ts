@@ -1,12 +1,13 @@
 /**
- * The needs that credit did not satisfy, in A3's order, and what the rest of the cycle does for each. Made
- * anew in every cycle; a need with nothing missing has no entry and costs nothing.
+ * The needs that credit did not satisfy, in A3's order (priority, penalties, then as N4), and what the rest of the cycle
+ * does for each. Filled again in every cycle; a covered need has no entry and costs nothing.
  *
- *   by entry   need                          u32
- *              rest        f64 × width       what phase 1 leaves, then …
- *              missing     f64 × width       … what phase 2 leaves
- *              acquired, bootstraps, provisions, victims   u32
- *              gangsHeld   f64               of a fold, after phase 1: whole gangs that have their room
+ *   by entry   need                    u32
+ *              rest                    f64 × width   what phase 1 leaves uncovered, then …
+ *              missing                 f64 × width   … what phase 2 leaves
+ *              acquired, bootstraps,   u32           counts of machines
+ *              provisions, victims
+ *              gangsHeld               f64           of a fold, after phase 1: whole gangs that fit its machines
  */
 import type { VectorTable } from '../../base/vectors.ts';
 import { columnF64, columnU32, widerF64, widerU32 } from '../columns/columns.ts';
@@ -24,7 +25,7 @@ export class UnmetNeeds {
   provisions = columnU32(256);
   victims = columnU32(256);
   gangsHeld = columnF64(256);
-  /** A4's counts of the needs that have such a constraint. */
+  /** By entry: the counts by domain of a need with a spread constraint (A4). */
   readonly spreading = new Map<number, Spreading>();
 
   /** Begins a cycle with these needs, already in order. */
@@ -51,7 +52,7 @@ export class UnmetNeeds {
     }
   }
 
-  /** How many dimensions remain of the entry's demand. */
+  /** How many dimensions of the demand remain. */
   static left(units: Float64Array, row: number, vectors: VectorTable, aggregate: number): number {
     let left = 0;
     const count = vectors.length[aggregate]!;

@@ -1,5 +1,5 @@
-/** Clusters whose walk waits for the turn of a gang, in order N4 of those gangs: a heap. */
-import type { ClusterState } from '../demand/cluster-state.ts';
+/** Clusters whose scan waits for the turn of a gang: a heap in order N4 of those gangs (priority, arrival, cluster). */
+import type { ClusterState } from '../cluster-state.ts';
 import type { ServingOrder } from '../demand/serving-order.ts';
 
 export class WaitingGangs {
@@ -37,7 +37,7 @@ export class WaitingGangs {
     this.#clusters[at] = cluster;
   }
 
-  /** Takes the first one out; its cluster. */
+  /** Removes the first gang; returns its cluster. */
   pop(): ClusterState {
     const { compare } = this.#order;
     const heap = this.#needs;

@@ -1,13 +1,13 @@
 /**
- * Columns: typed arrays by slot, need or assignment, and how they grow: a copy of twice the length when an index lies beyond the
- * end.
+ * Columns: typed arrays by slot, need or assignment. A column grows by a copy of twice the length when an index lies
+ * beyond its end.
  *
- * Large ones are over a SharedArrayBuffer, although no other thread reads them: V8 counts an ArrayBuffer's bytes against
- * its heap and begins a full collection for every 64 MB, and a first cycle makes some 200 MB of columns. Shared memory is
- * not counted. What an engine leaves behind is therefore freed with the next collection and brings none about.
+ * Large columns use a SharedArrayBuffer, although no other thread reads them: V8 counts the bytes of an ArrayBuffer
+ * against its heap and starts a full collection for every 64 MB, and a first cycle allocates some 200 MB of columns.
+ * It does not count shared memory. The columns of a closed engine are freed by the next collection and cause none.
  */
 
-/** Below this they are not what a collection begins for. */
+/** Smaller columns add too little to start a collection. */
 const SHARED_FROM_BYTES = 65_536;
 
 function bufferOf(bytes: number): ArrayBufferLike {

@@ -1,11 +1,11 @@
 /**
- * A list of slots that a cycle fills and empties. A first cycle puts every machine on some of them: as arrays of the heap
- * they would be copied by each of its collections, and afterwards they would lie there for as few as a cycle brings.
+ * A list of slots that a cycle fills and empties. A first cycle puts every machine on some of these lists: as heap arrays
+ * they would be copied by each collection, and would keep their size for the few slots of later cycles.
  */
 import { columnU32, widerU32 } from './columns.ts';
 
 const SLOTS_AT_START = 64;
-/** Room for more is given back when the list is emptied. */
+/** A longer list gives its memory back when it is emptied. */
 const SLOTS_KEPT_MAX = 65_536;
 
 export class SlotList {

@@ -1,4 +1,4 @@
-/** Sorts a list that mostly has two or three slots: for those the runtime's sort takes longer to begin than to sort. */
+/** Sorts lists that mostly have two or three slots, for which Array.sort takes longer to start than to sort. */
 
 const FEW_MAX = 8;
 

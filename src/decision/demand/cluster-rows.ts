@@ -1,14 +1,14 @@
 /**
- * The rows of a roll-up as the engine holds them: which assignment each has, and which fold each could join (A1).
- * Most rows of a cluster are small gangs that fold; those get no assignment of their own until a machine carries it
- * or a count needs it, because making one for each would be most of the cost of reading a roll-up.
+ * The rows of a roll-up as the engine holds them: the assignment of each, and the fold that each could join (A1: equal
+ * gangs that each fit one machine). Most rows of a cluster are small gangs that fold; they get no assignment of their own
+ * until a machine carries it or a count needs it, because one for each would be most of the cost of reading a roll-up.
  */
-import type { StringTable } from '../../base/string-table.ts';
 import type { VectorTable } from '../../base/vectors.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
+import type { ClusterState } from '../cluster-state.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import type { Filter, Filters } from '../supply/filters.ts';
 import type { Fleet } from '../supply/fleet.ts';
-import type { ClusterState } from './cluster-state.ts';
 import { FoldGroups } from './fold-groups.ts';
 import { FoldNames } from './fold-names.ts';
 import type { FoldQueries } from './fold-queries.ts';
@@ -26,27 +26,27 @@ export class ClusterRows {
   /** Groups of the cluster that is being read, by remaining profile and aggregate. */
   readonly #groupOf = new GroupIndex();
   readonly #groups = new FoldGroups();
-  /** By group of that cluster: profile, min_unit and filter of its last row; the next one mostly has the same. */
+  /** By group of that cluster: profile, min_unit and filter of its last row; the next row mostly has the same. */
   readonly #lastProfile: number[] = [];
   readonly #lastMinUnit: number[] = [];
   readonly #lastFit: Filter[] = [];
 
-  constructor(
-    needTable: NeedTable,
-    groups: StringTable,
-    fleet: Fleet,
-    filters: Filters,
-    foldQueries: FoldQueries,
-  ) {
+  constructor({
+    inventory,
+    needTable,
+    fleet,
+    filters,
+    foldQueries,
+  }: Pick<EngineTables, 'inventory' | 'needTable' | 'fleet' | 'filters' | 'foldQueries'>) {
     this.#foldQueries = foldQueries;
     this.#needTable = needTable;
-    this.#vectors = fleet.inventory.shapes.vectors;
-    this.#foldNames = new FoldNames(groups, this.#vectors);
+    this.#vectors = inventory.shapes.vectors;
+    this.#foldNames = new FoldNames(inventory.tables.groups, this.#vectors);
     this.#fleet = fleet;
     this.#filters = filters;
   }
 
-  /** Takes over the cluster's rows from the need table; what it had before is let go. */
+  /** Reads the cluster's rows from the need table and releases what the rows before held. */
   read(cluster: ClusterState): void {
     const { assignments } = this.#fleet;
     const { rowAssignment: oldAssignments, rowFit: oldFits, groups: oldGroups } = cluster;
@@ -57,7 +57,7 @@ export class ClusterRows {
     for (let group = 0; group < oldGroups.count; group++) assignments.fold[oldGroups.assignment(group)] = 0;
     cluster.rowCount = count;
     cluster.readVersion = table.versionOf(cluster.ref);
-    // In one buffer: each has a price of its own, and a fleet has thousands of clusters.
+    // One buffer: every typed array costs memory besides its content, and a fleet has thousands of clusters.
     const words = new Uint32Array(4 * count + Math.ceil(count / 4));
     cluster.rowAssignment = words.subarray(0, count);
     cluster.rowGroup = words.subarray(count, 2 * count);
@@ -85,14 +85,14 @@ export class ClusterRows {
     }
     this.#gatherGroupRows(cluster);
     this.#releaseRows(oldAssignments, oldFits, oldGroups);
-    this.#fleet.families.unassignedVersion++; // which Creating machines A1 counts as free depends on the rows, too
+    this.#fleet.families.unassignedVersion++; // which Creating machines A1 counts as unassigned depends on the rows, too
     cluster.stale = true;
     cluster.wasRead = true;
     cluster.foldsTouched = true;
     cluster.touched = true;
   }
 
-  /** Lets go of all that the cluster's rows hold. */
+  /** Releases all that the cluster's rows hold. */
   forget(cluster: ClusterState): void {
     this.#releaseRows(cluster.rowAssignment, cluster.rowFit, cluster.groups);
     cluster.rowCount = 0;
@@ -102,7 +102,7 @@ export class ClusterRows {
     this.#foldQueries.endAll(cluster);
   }
 
-  /** The assignment of a row, made if it has none yet. */
+  /** The assignment of a row; created if it has none. */
   assignmentOf(cluster: ClusterState, row: number): number {
     if (cluster.rowAssignment[row] !== 0) return cluster.rowAssignment[row]!;
     const table = this.#needTable;
@@ -113,7 +113,7 @@ export class ClusterRows {
     return assignment;
   }
 
-  /** Assignments that machines or drains brought since the last cycle: rows that had none may be theirs. */
+  /** Gives assignments that are new with machines or drains to the rows of the same name. */
   linkNewAssignments(): void {
     const { assignments, newAssignments, clusters } = this.#fleet;
     for (let index = 0; index < newAssignments.count; index++) {
@@ -169,7 +169,7 @@ export class ClusterRows {
     }
   }
 
-  /** Sorts the rows that may fold by group, by counting: within a group they stay in order. */
+  /** Sorts the rows that may fold by group with a counting sort, which keeps their order within a group. */
   #gatherGroupRows(cluster: ClusterState): void {
     const groups = this.#groups;
     cluster.groupRows = new Uint32Array(groups.layOut());
@@ -180,7 +180,7 @@ export class ClusterRows {
     cluster.groups = groups.copy();
   }
 
-  /** The fold group of a row, made if it is the first one. */
+  /** The fold group of a row; created if it has none. */
   #joinGroup(cluster: ClusterState, row: number, tableRow: number): number {
     const table = this.#needTable;
     const groups = this.#groups;
@@ -188,7 +188,7 @@ export class ClusterRows {
     const minUnit = table.minUnit[tableRow]!;
     const profile = table.profile[tableRow]!;
     const remaining = table.profiles.withoutSame(profile);
-    // Rows of one profile follow each other (N4), so the group is mostly that of the row before.
+    // Order N4 (priority, arrival, fingerprint) puts rows of one profile together: mostly the group of the row before.
     let group = groups.count - 1;
     if (group < 0 || groups.profile(group) !== remaining || groups.aggregate(group) !== aggregate) {
       group = this.#groupOf.find(groups, remaining, aggregate);
@@ -206,7 +206,7 @@ export class ClusterRows {
     return group;
   }
 
-  /** The machine must hold aggregate and min_unit; mostly the gang is the larger of the two already. */
+  /** The machine must hold aggregate and min_unit; mostly the aggregate covers min_unit already. */
   #fitOf(profile: number, aggregate: number, minUnit: number): Filter {
     if (this.#vectors.covers(aggregate, minUnit)) return this.#filters.intern(profile, aggregate);
     const both = this.#vectors.max(aggregate, minUnit);

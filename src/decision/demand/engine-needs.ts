@@ -1,35 +1,37 @@
 /**
- * Normalised needs as columns: what phase 1 walks. A cluster's needs are one slice in order N4; each is a
- * plain need, a gang (Same) or a fold of gangs that each fit one machine (A1).
+ * The needs that phase 1 scans, as columns. A cluster's needs are one slice in order N4 (priority, arrival, fingerprint,
+ * group); each is a plain need, a gang (Same) or a fold of gangs that each fit one machine (A1).
  *
- *   by need   cluster       u32   ref
- *             kind          u8    NeedKind
- *             marks         u16   Mark bits; `mark` and `setMarks` write them
- *             watched       1 bit whether a mark makes credit look at it: a cluster's walk meets those alone
- *             profile       u32   ref; of a fold: without its Same requirements
- *             filter        u32   id (filters.ts)
- *             aggregate     u32   vector ref; the demand is `multiplier` times this
- *             multiplier    u32   gangs in the fold; 1 for any other
- *             firstRow      u32   its row in the cluster's slice of the need table; of a fold: the first member's
- *             assignment         u32   of its machines
- *             plainAssignmentu32   a fold's second assignment (the reference assigns folds the empty group)
- *             priority      i32
- *             interruptionPenalty, reclamationPenalty   u8   buckets
- *             arrivalMs     f64
- *             firstClaim    u32   slot; the ring goes on in the fleet's nextClaim
- *             claimCount    u32   machines on its ring
- *             creditCount   u32   those that count for it; A6 lets a gang hold more
- *             ownCount      u32   those of them that the first parts of the walk took: assigned to it
- *             ownFamily     u32   a family of the same capacity as all these, 0 = there are none; MIXED: not all are alike, or
- *                                 it could do without some
- *             lastTaken     u32   slot that credit took last, with its part of the walk in lastPart
- *             lastPart      u8    WalkPart
- *             domain        u32   chosen domain of a gang (domains.ts); 0 = none
- *             remaining     f64 × width   demand not covered, by wanted dimension in the vector's order
- *             afterOwn      f64 × width   the same after its own machines, if those are MIXED and it had to look at others
+ *   by need   cluster              u32           ref
+ *             kind                 u8            NeedKind
+ *             marks                u16           Mark bits; `mark` and `setMarks` write them
+ *             watched              1 bit         whether a mark makes credit look at the need: a scan visits those alone
+ *             profile              u32           ref; of a fold: without its Same requirements
+ *             filter               u32           id (filters.ts)
+ *             aggregate            u32           vector ref; the demand is `multiplier` times this
+ *             multiplier           u32           gangs in the fold; 1 for any other need
+ *             firstRow             u32           its row in the cluster's slice of the need table; of a fold: the first
+ *                                                member's
+ *             assignment           u32           of its machines
+ *             plainAssignment      u32           a fold's second assignment: the reference gives folds the empty group
+ *             priority             i32
+ *             interruptionPenalty  u8            bucket
+ *             reclamationPenalty   u8            bucket
+ *             arrivalMs            f64
+ *             firstClaim           u32           slot; the claim list continues in the fleet's nextClaim
+ *             claimCount           u32           machines on its claim list
+ *             creditCount          u32           those that count for it; a gang may hold more (A6: make before break)
+ *             ownCount             u32           those of them that are assigned to it
+ *             ownFamily            u32           a family with the capacity of all its own machines; 0 = it has none;
+ *                                                MIXED = capacities differ, or it does not need all of them
+ *             lastTaken            u32           slot that credit took last, in the part of the scan that …
+ *             lastPart             u8            … this says: ScanPart
+ *             domain               u32           chosen domain of a gang (domains.ts); 0 = none
+ *             remaining            f64 × width   uncovered demand, by wanted dimension in the vector's order
+ *             afterOwn             f64 × width   the same after its own machines, if those are MIXED and do not suffice
  *
- * Credit counts down in `walked`, one row for all needs, and keeps what remains only if something does: of most needs
- * nothing ever remains, and pages that were never written take no memory.
+ * Credit counts down in `scanned`, one row for all needs, and writes `remaining` only if it differs: most needs are
+ * always covered, and pages that are never written take no memory.
  *
  * Slices come in multiples of 32 needs and are reused.
  */
@@ -56,29 +58,29 @@ export const Mark = {
   Dirty: 1,
   /** Something remains after credit. */
   Deficit: 2,
-  /** A gang that its own machines do not cover in exactly one domain: it chooses anew whenever anything changed that may move it. */
+  /** A gang that its own machines do not cover in exactly one domain: it chooses again when a change may move it. */
   Unsettled: 4,
   /** A gang whose chosen domain can hold all of it. */
   Satisfiable: 8,
-  /** A gang that credit alone serves, for now (A7). */
+  /** A gang that credit alone serves for now (A7: no domain could hold it for eight cycles). */
   Parked: 16,
-  /** Its walk passed over a machine that it may take, and that had nothing of what remained then. */
-  Passed: 64,
-  /** Lost a machine that was not assigned to it, or one of its own that are counted: it is credited again from where it stopped. */
-  Lost: 128,
-  /** A machine that is assigned to it became available to others, and perhaps to it. */
-  OwnNewlyAvailable: 256,
-  /** Has a machine that is not assigned to it: one that it meets earlier would do as well. */
-  Foreign: 512,
-  /** An unsettled gang that its cluster's machines cover in exactly one domain: nothing outside of its cluster moves it. */
-  Local: 1_024,
+  /** Its scan passed over a machine that it may take but that had none of the remaining dimensions. */
+  Passed: 32,
+  /** Lost a machine of another assignment, or an own one that counts by number: credit resumes where it stopped. */
+  Lost: 64,
+  /** A machine that is assigned to it became available, perhaps to it. */
+  OwnNewlyAvailable: 128,
+  /** Claims a machine that is not assigned to it: an earlier one in the scan would replace it. */
+  Foreign: 256,
+  /** An unsettled gang that machines of its cluster cover in some domain: nothing outside its cluster moves it (docs/adr/0037). */
+  Local: 512,
 } as const;
 
-/** A need without any of these has what it wants, and nothing of that changed: a settled gang, or a need with machines of its own. */
+/** A need without any of these is covered and unchanged: a settled gang, or a need with machines of its own. */
 const WATCHED =
   Mark.Dirty | Mark.Deficit | Mark.Lost | Mark.OwnNewlyAvailable | Mark.Foreign | Mark.Unsettled;
 
-/** The parts of A2's walk, in order. */
+/** The parts of a credit scan, in order (A2: first the need's own machines, then the cluster's others). */
 export const ScanPart = {
   OwnConfigured: 0,
   OwnConfiguring: 1,
@@ -87,11 +89,11 @@ export const ScanPart = {
   Configuring: 4,
 } as const;
 
-/** Of a need whose own machines do not count by their number alone. */
+/** `ownFamily` of a need whose own machines do not count by number alone. */
 export const MIXED = 0xffff_ffff;
 
 const NEEDS_AT_START = 64;
-/** A cluster has about 130 needs after folding; less than a tenth of the room is left empty. Whole words of bits. */
+/** A cluster has about 130 needs after folding, so less than a tenth of a slice stays empty. One word of `watched`. */
 export const SLICE_STEP = 32;
 const WORD_SHIFT = 5;
 const WORD_BITS = 1 << WORD_SHIFT;
@@ -126,7 +128,7 @@ export class EngineNeeds {
   /** What remains of the demand of the need that is being credited. */
   #scanned = new Float64Array(4);
   readonly #freeSlices: number[][] = [];
-  #limit = SLICE_STEP; // no need is 0, and each slice begins a word of bits
+  #limit = SLICE_STEP; // no need is 0, and each slice starts a word of `watched`
 
   /** Every need is below this. */
   get limit(): number {
@@ -138,7 +140,7 @@ export class EngineNeeds {
     this.#widen(this.#limit + count);
   }
 
-  /** First need of a slice for `count` needs; give it back with the same count. */
+  /** First need of a slice for `count` needs; return it with the same count. */
   takeSlice(count: number): number {
     if (count === 0) return 0;
     const sizeClass = sizeClassOf(count);
@@ -196,7 +198,7 @@ export class EngineNeeds {
     else this.#watched[word]! &= ~(1 << need);
   }
 
-  /** The first need from this one on that credit may have to look at; `end` if there is none before that. */
+  /** The first watched need from this one on; `end` if there is none before that. */
   nextWatched(need: number, end: number): number {
     for (let from = need; from < end; from = (from | (WORD_BITS - 1)) + 1) {
       const bits = this.#watched[from >>> WORD_SHIFT]! >>> from;
@@ -205,7 +207,7 @@ export class EngineNeeds {
     return end;
   }
 
-  /** Begins a walk for the whole demand; returns the number of wanted dimensions. */
+  /** Begins a scan for the whole demand; returns the number of wanted dimensions. */
   beginScan(need: number, vectors: VectorTable): number {
     const { start, length, units } = vectors;
     const aggregate = this.aggregate[need]!;
@@ -216,7 +218,7 @@ export class EngineNeeds {
     return count;
   }
 
-  /** Ends it: what remains is the need's. */
+  /** Ends the scan: writes the remaining demand. */
   endScan(need: number, vectors: VectorTable): void {
     const row = need * this.width;
     const count = vectors.length[this.aggregate[need]!]!;
@@ -226,14 +228,14 @@ export class EngineNeeds {
     }
   }
 
-  /** Remembers what remains after the need's own machines … */
+  /** Saves what remains after the need's own machines … */
   saveAfterOwn(need: number, vectors: VectorTable): void {
     const row = need * this.width;
     const count = vectors.length[this.aggregate[need]!]!;
     for (let index = 0; index < count; index++) this.afterOwn[row + index] = this.#scanned[index]!;
   }
 
-  /** … and goes back to it; returns the number of dimensions that remain. */
+  /** … and continues from there; returns the number of dimensions that remain. */
   resumeAfterOwn(need: number, families: Families, vectors: VectorTable): number {
     const family = this.ownFamily[need]!;
     if (family !== MIXED) return this.#afterAlike(need, this.ownCount[need]!, families, family, vectors);
@@ -247,7 +249,7 @@ export class EngineNeeds {
     return left;
   }
 
-  /** Whether so many machines of this family are all taken by a need that takes them first. */
+  /** Whether the need takes all of `machineCount` machines of this family if it takes them first. */
   wants(
     need: number,
     machineCount: number,
@@ -259,7 +261,7 @@ export class EngineNeeds {
     return left > 0 && this.subtract(need, families, family, vectors) >= 0;
   }
 
-  /** What remains after so many machines of one family, each of which was taken. */
+  /** Sets what remains after the need took `machineCount` machines of one family. */
   #afterAlike(
     need: number,
     machineCount: number,
@@ -287,14 +289,14 @@ export class EngineNeeds {
   }
 
   /**
-   * The taking rule (A2): if a machine of this family has some of a dimension that remains, its capacity is
-   * subtracted, never below zero. Returns how many dimensions remain then, or -1 if it had nothing to give.
+   * The taking rule (A2): if a machine of this family has some of a dimension that remains, subtracts its capacity,
+   * never below zero. Returns how many dimensions remain then, or -1 if the machine has none of them.
    */
   subtract(need: number, families: Families, family: number, vectors: VectorTable): number {
     return this.subtractFrom(this.#scanned, 0, need, families, family, vectors);
   }
 
-  /** The same on any row of remaining units that is laid out as the need's aggregate. A fold counts whole gangs (docs/adr/0040). */
+  /** The same on any row of units laid out as the need's aggregate. A fold counts whole gangs (docs/adr/0040). */
   subtractFrom(
     remaining: Float64Array,
     row: number,
@@ -348,7 +350,7 @@ export class EngineNeeds {
   }
 }
 
-/** The taking rule on any row of remaining units that is laid out as `aggregate`. */
+/** The taking rule on any row of units laid out as `aggregate`. */
 export function subtractCapacity(
   remaining: Float64Array,
   row: number,

@@ -1,16 +1,16 @@
 /**
- * The fold groups of one cluster as words: the Same needs that fold into one plain need when each fits one machine (A1). A
- * fleet of 500,000 machines has 126,000 groups; as objects they were a fifth of the live heap.
+ * The fold groups of one cluster, seven numbers each: gangs that fold into one plain need while each fits one machine
+ * (A1). A fleet of 500,000 machines has 126,000 groups; as objects they were a fifth of the live heap.
  *
- *   by group   profile       without its Same requirements
- *              aggregate     vector ref
- *              assignment         of the fold
- *              plainAssignmentof the same with the empty group (how the reference assigns)
- *              rowsStart     its rows, in order N4: a stretch of the cluster's `groupRows`
- *              rowsEnd
- *              firstFolded   the first row that folds; -1 = none
+ *   by group   profile           without its Same requirements
+ *              aggregate         vector ref
+ *              assignment        of the fold
+ *              plainAssignment   the same with the empty group, which the reference gives to folds
+ *              rowsStart         its rows, by priority and arrival (N4): a range of the cluster's `groupRows` …
+ *              rowsEnd           … up to here
+ *              firstFolded       the first row that folds; -1 = none
  */
-const WORDS = 7;
+const FIELDS = 7;
 const AGGREGATE = 1;
 const ASSIGNMENT = 2;
 const PLAIN_ASSIGNMENT = 3;
@@ -21,12 +21,12 @@ const GROUPS_AT_START = 64;
 const NOTHING = new Int32Array(0);
 
 export class FoldGroups {
-  #words: Int32Array;
+  #fields: Int32Array;
   #count = 0;
 
-  constructor(words: Int32Array = NOTHING) {
-    this.#words = words;
-    this.#count = words.length / WORDS;
+  constructor(fields: Int32Array = NOTHING) {
+    this.#fields = fields;
+    this.#count = fields.length / FIELDS;
   }
 
   get count(): number {
@@ -34,52 +34,52 @@ export class FoldGroups {
   }
 
   profile(group: number): number {
-    return this.#words[group * WORDS]!;
+    return this.#fields[group * FIELDS]!;
   }
 
   aggregate(group: number): number {
-    return this.#words[group * WORDS + AGGREGATE]!;
+    return this.#fields[group * FIELDS + AGGREGATE]!;
   }
 
   assignment(group: number): number {
-    return this.#words[group * WORDS + ASSIGNMENT]!;
+    return this.#fields[group * FIELDS + ASSIGNMENT]!;
   }
 
   plainAssignment(group: number): number {
-    return this.#words[group * WORDS + PLAIN_ASSIGNMENT]!;
+    return this.#fields[group * FIELDS + PLAIN_ASSIGNMENT]!;
   }
 
   rowsStart(group: number): number {
-    return this.#words[group * WORDS + ROWS_START]!;
+    return this.#fields[group * FIELDS + ROWS_START]!;
   }
 
   rowsEnd(group: number): number {
-    return this.#words[group * WORDS + ROWS_END]!;
+    return this.#fields[group * FIELDS + ROWS_END]!;
   }
 
   firstFolded(group: number): number {
-    return this.#words[group * WORDS + FIRST_FOLDED]!;
+    return this.#fields[group * FIELDS + FIRST_FOLDED]!;
   }
 
   setFirstFolded(group: number, row: number): void {
-    this.#words[group * WORDS + FIRST_FOLDED] = row;
+    this.#fields[group * FIELDS + FIRST_FOLDED] = row;
   }
 
-  /** One more group, without rows; its index. */
+  /** Adds a group without rows; returns its index. */
   add(profile: number, aggregate: number, assignment: number, plainAssignment: number): number {
     const group = this.#count++;
-    const at = group * WORDS;
-    if (at === this.#words.length) {
-      const wider = new Int32Array(Math.max(2 * at, GROUPS_AT_START * WORDS));
-      wider.set(this.#words);
-      this.#words = wider;
+    const at = group * FIELDS;
+    if (at === this.#fields.length) {
+      const wider = new Int32Array(Math.max(2 * at, GROUPS_AT_START * FIELDS));
+      wider.set(this.#fields);
+      this.#fields = wider;
     }
-    this.#words[at] = profile;
-    this.#words[at + AGGREGATE] = aggregate;
-    this.#words[at + ASSIGNMENT] = assignment;
-    this.#words[at + PLAIN_ASSIGNMENT] = plainAssignment;
-    this.#words[at + ROWS_START] = this.#words[at + ROWS_END] = 0;
-    this.#words[at + FIRST_FOLDED] = -1;
+    this.#fields[at] = profile;
+    this.#fields[at + AGGREGATE] = aggregate;
+    this.#fields[at + ASSIGNMENT] = assignment;
+    this.#fields[at + PLAIN_ASSIGNMENT] = plainAssignment;
+    this.#fields[at + ROWS_START] = this.#fields[at + ROWS_END] = 0;
+    this.#fields[at + FIRST_FOLDED] = -1;
     return group;
   }
 
@@ -88,27 +88,27 @@ export class FoldGroups {
   }
 
   addRow(group: number): void {
-    this.#words[group * WORDS + ROWS_END]!++;
+    this.#fields[group * FIELDS + ROWS_END]!++;
   }
 
-  /** After the rows of each were counted: where the stretch of each begins; returns where the last one ends. */
+  /** Once the rows of each group are counted: sets where each range starts; returns where the last one ends. */
   layOut(): number {
     let end = 0;
-    for (let at = 0; at < this.#count * WORDS; at += WORDS) {
-      const rowCount = this.#words[at + ROWS_END]!;
-      this.#words[at + ROWS_START] = this.#words[at + ROWS_END] = end;
+    for (let at = 0; at < this.#count * FIELDS; at += FIELDS) {
+      const rowCount = this.#fields[at + ROWS_END]!;
+      this.#fields[at + ROWS_START] = this.#fields[at + ROWS_END] = end;
       end += rowCount;
     }
     return end;
   }
 
-  /** The next place in its stretch. */
+  /** The next place in the group's range. */
   nextPlace(group: number): number {
-    return this.#words[group * WORDS + ROWS_END]!++;
+    return this.#fields[group * FIELDS + ROWS_END]!++;
   }
 
-  /** A copy that takes no more room than it needs. */
+  /** A copy without spare room. */
   copy(): FoldGroups {
-    return new FoldGroups(this.#words.slice(0, this.#count * WORDS));
+    return new FoldGroups(this.#fields.slice(0, this.#count * FIELDS));
   }
 }

@@ -1,4 +1,4 @@
-/** Names of folds (A1): `fold:` and the canonical aggregate of one gang, put into words once per aggregate. */
+/** The groups of folds (A1): `fold:` and the canonical aggregate of one gang, formatted once per aggregate. */
 import { formatAmounts } from '../../base/quantity.ts';
 import type { StringTable } from '../../base/string-table.ts';
 import type { VectorTable } from '../../base/vectors.ts';
@@ -6,7 +6,7 @@ import type { VectorTable } from '../../base/vectors.ts';
 export class FoldNames {
   readonly #groups: StringTable;
   readonly #vectors: VectorTable;
-  /** By aggregate: the group's ref, which this table holds while somebody uses the name. */
+  /** By aggregate: the group's ref, to which this table holds a reference while the name has users. */
   readonly #byAggregate = new Map<number, { readonly group: number; users: number }>();
 
   constructor(groups: StringTable, vectors: VectorTable) {
@@ -14,7 +14,7 @@ export class FoldNames {
     this.#vectors = vectors;
   }
 
-  /** Ref of the group; give it back with `release`. */
+  /** Ref of the group; call `release` when done. */
   use(aggregate: number): number {
     const known = this.#byAggregate.get(aggregate);
     if (known !== undefined) {
@@ -22,7 +22,7 @@ export class FoldNames {
       return known.group;
     }
     const group = this.#groups.intern(`fold:${formatAmounts(this.#vectors.amountsOf(aggregate))}`);
-    this.#vectors.retain(aggregate); // so that its ref keeps its meaning
+    this.#vectors.retain(aggregate); // keeps the ref from being reused
     this.#byAggregate.set(aggregate, { group, users: 1 });
     return group;
   }

@@ -1,28 +1,28 @@
 /**
- * What fold groups ask of the free machines (A1), because their own do not hold all of their gangs: how many of mine would
- * you hold? Under churn many groups ask, in every cycle, and many the same: a question is a filter and a gang's
- * aggregate, and only if its answer moved is anybody who asked it looked at.
+ * Fold groups whose own machines do not hold all of their gangs ask how many gangs the unassigned machines hold (A1: a gang
+ * folds while a machine exists for it). Under churn many groups ask in every cycle, and many ask the same: a query is a
+ * filter and a gang's aggregate, and its groups are decided again only when its answer changed.
  */
 
+import type { ClusterState } from '../cluster-state.ts';
 import type { Filter } from '../supply/filters.ts';
-import type { ClusterState } from './cluster-state.ts';
 
-/** One group that asks. */
+/** One group that asks a query. */
 export interface FoldQuerier {
   readonly cluster: ClusterState;
   readonly group: number;
   readonly query: FoldQuery;
-  /** For how many gangs, and how many of them the free machines held. */
+  /** For how many gangs it asked, and how many of them the unassigned machines held. */
   readonly wanted: number;
   readonly answer: number;
 }
 
 export interface FoldQuery {
-  /** Null: rows of the group ask with several filters; always looked at. */
+  /** Null: rows of the group have several filters; the group is then always decided again. */
   readonly fit: Filter | null;
   readonly aggregate: number;
   readonly queriers: Set<FoldQuerier>;
-  /** What was answered last: gangs on all free machines; NaN = askers were told different things. */
+  /** The last answer: gangs on all unassigned machines; NaN = its groups got different answers. */
   gangs: number;
 }
 
@@ -36,7 +36,7 @@ export class FoldQueries {
     return this.#queries.values();
   }
 
-  /** The group asks this from now on, and was told that there is room for so many gangs. */
+  /** The group asks this from now on; the answer was that `gangs` gangs fit. */
   ask(
     cluster: ClusterState,
     group: number,
@@ -55,7 +55,7 @@ export class FoldQueries {
     const querier = { cluster, group, query, wanted, answer: Math.min(wanted, gangs) };
     query.queriers.add(querier);
     cluster.openQueries.set(group, querier);
-    if (before !== undefined) this.#leave(before); // last: a question that goes on keeps its place while all are looked at
+    if (before !== undefined) this.#leave(before); // last, so that a query that continues keeps its place during an iteration
   }
 
   end(cluster: ClusterState, group: number): void {
@@ -65,7 +65,7 @@ export class FoldQueries {
     this.#leave(querier);
   }
 
-  /** The cluster's groups are others from now on. */
+  /** The cluster's groups are about to be replaced. */
   endAll(cluster: ClusterState): void {
     for (const querier of cluster.openQueries.values()) this.#leave(querier);
     cluster.openQueries.clear();

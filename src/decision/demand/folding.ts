@@ -1,13 +1,14 @@
 /**
- * Folding (A1): a gang that fits one machine whole needs no co-location; equal ones fold into one plain need, as
- * long as machines exist that hold them. Which rows fold is asked again only when a machine that was assigned to
- * one of them changed, or, where the own machines do not suffice, when the free machines did.
+ * Folding (A1): a gang that fits one machine whole needs no co-location; equal ones fold into one plain need, as long as
+ * machines exist that hold them. The engine decides again which rows fold only when a machine assigned to one of them
+ * changed or, where their own machines do not suffice, when the unassigned machines changed.
  */
 
+import type { ClusterState } from '../cluster-state.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import type { Families } from '../supply/families.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import type { Fleet } from '../supply/fleet.ts';
-import type { ClusterState } from './cluster-state.ts';
 import type { FoldGroups } from './fold-groups.ts';
 import type { FoldQueries } from './fold-queries.ts';
 
@@ -18,14 +19,14 @@ export class Folding {
   readonly #foldQueries: FoldQueries;
   #unassignedAsked = -1;
 
-  constructor(fleet: Fleet, filters: Filters, foldQueries: FoldQueries) {
+  constructor({ fleet, filters, foldQueries }: EngineTables) {
     this.#foldQueries = foldQueries;
     this.#fleet = fleet;
     this.#families = fleet.families;
     this.#filters = filters;
   }
 
-  /** Asks A1 again where something that it looks at changed; marks clusters whose answer did. */
+  /** Decides the touched groups again, and marks clusters whose answer changed as stale. */
   refold(touched: Iterable<ClusterState>): void {
     for (const cluster of touched) {
       if (cluster.foldsTouched) {
@@ -38,7 +39,7 @@ export class Folding {
     }
   }
 
-  /** The same for groups that depend on the free machines; the clusters whose answer changed. */
+  /** The same for groups that depend on unassigned machines; appends the clusters whose answer changed. */
   refoldByUnassigned(changed: ClusterState[]): void {
     if (this.#unassignedAsked === this.#families.unassignedVersion) return;
     this.#unassignedAsked = this.#families.unassignedVersion;
@@ -58,13 +59,13 @@ export class Folding {
     }
   }
 
-  /** Decides which rows of the group fold, and whether that depends on the free machines. */
+  /** Decides which rows of the group fold, and whether that depends on unassigned machines. */
   #refoldGroup(cluster: ClusterState, group: number): void {
     const { held, rowCount } = this.#fleet.assignments;
     const { groups, groupRows, rowFit, rowFolds, rowAssignment } = cluster;
     const aggregate = groups.aggregate(group);
     const rowsEnd = groups.rowsEnd(group);
-    // A row that has the fold's name itself: the two could not be told apart by their machines (docs/adr/0040).
+    // A row has the fold's own name, so their machines would be indistinguishable: nothing folds (docs/adr/0040).
     const isNameTaken = rowCount[groups.assignment(group)]! > 0;
     let differs = false;
     let foldedCount = 0;
@@ -78,7 +79,7 @@ export class Folding {
       const row = groupRows[position]!;
       let folds = false;
       if (!isNameTaken && held[rowAssignment[row]!] === 0) {
-        // It has no machines of its own (nor an assignment, mostly), which would make it a gang.
+        // With machines of its own it would stay a gang.
         const fit = this.#filters.get(rowFit[row]!);
         if (fit !== fitOfOwn) {
           if (fitOfOwn !== undefined) fitsDiffer = true;
@@ -118,7 +119,7 @@ export class Folding {
     const { rowCount } = this.#fleet.assignments;
     const plainAssignment = groups.plainAssignment(group);
     const own = this.#gangsOnAssigned(groups, group, groups.assignment(group), fit);
-    // Where a row has the empty group itself, machines with that assignment are its own.
+    // If a row itself has the empty group, machines with that assignment are the row's.
     return rowCount[plainAssignment]! > 0
       ? own
       : own + this.#gangsOnAssigned(groups, group, plainAssignment, fit);
@@ -145,7 +146,7 @@ export class Folding {
     return fit.matchLevel === MatchLevel.Family || this.#filters.admitsSlot(fit, slot);
   }
 
-  /** The fold took a machine without the Same key, as it may: it has it, whatever else is free (docs/adr/0040). */
+  /** A fold may take a machine that lacks the Same key; the machine then keeps its gangs folded (docs/adr/0040). */
   #admitsWithoutSame(groups: FoldGroups, group: number, fit: Filter, slot: number): boolean {
     const ofFold = this.#filters.intern(groups.profile(group), fit.minUnit);
     const admits = this.#admits(ofFold, slot);
@@ -153,7 +154,7 @@ export class Folding {
     return admits;
   }
 
-  /** Whole gangs that fit into all free machines; asked by many clusters, so kept while those stay. */
+  /** Whole gangs that the unassigned machines hold; many clusters ask, so the filter caches the answer. */
   #gangsOnUnassigned(fit: Filter, aggregate: number): number {
     if (fit.gangsAt === this.#families.unassignedVersion && fit.gangsOf === aggregate) return fit.gangs;
     let gangs = 0;

@@ -1,8 +1,8 @@
 /**
  * The fold groups of the cluster that is being read, by remaining profile and aggregate: open addressing in one array that
- * every cluster uses anew, so that 776,000 rows ask for their group without a map of numbers that are pairs.
+ * all clusters reuse, so that 776,000 rows find their group without a map from pairs.
  *
- *   places   u32   base + index of the group: what is below the base is of an earlier cluster, so nothing is cleared between
+ *   places   u32   base + index of the group; a value below the base is of an earlier cluster, so nothing is cleared
  */
 
 import { columnU32 } from '../columns/columns.ts';
@@ -15,7 +15,7 @@ export class GroupIndex {
   #base = 0;
   #added = 0;
 
-  /** Begins with a cluster of so many rows, and so of no more groups. */
+  /** Starts a cluster with `rowCount` rows, and so at most as many groups. */
   open(rowCount: number): void {
     this.#base += this.#added + 1;
     this.#added = 0;
@@ -27,7 +27,7 @@ export class GroupIndex {
     this.#base = 1;
   }
 
-  /** Index of the group in `groups`; if there is none, the next one to be added, which the caller then adds. */
+  /** Index of the group in `groups`; if there is none, the next index, at which the caller then adds it. */
   find(groups: FoldGroups, profile: number, aggregate: number): number {
     const places = this.#places;
     const mask = places.length - 1;

@@ -1,20 +1,21 @@
 /**
- * Normalisation: from the rows of a roll-up, and the answer which of them fold (folding.ts), to the needs that
- * phase 1 walks, in order N4.
+ * Normalisation: turns the rows of a roll-up, and the answer which of them fold (folding.ts), into the needs that phase 1
+ * scans, in order N4 (priority, arrival, fingerprint, group).
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
 import type { Claims } from '../assign/claims.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import { columnF64, columnU32, widerF64 } from '../columns/columns.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import type { Filter, Filters } from '../supply/filters.ts';
 import type { Fleet } from '../supply/fleet.ts';
 import type { ClusterRows } from './cluster-rows.ts';
-import type { ClusterState } from './cluster-state.ts';
 import { type EngineNeeds, Mark, NeedKind } from './engine-needs.ts';
 import { type NeedKey, noKey, type ServingOrder } from './serving-order.ts';
 
-/** Reused: comparing two needs makes no objects. */
+/** Reused, so that a comparison allocates nothing. */
 const ROW_KEY = noKey();
 const FOLD_KEY_A = noKey();
 const FOLD_KEY_B = noKey();
@@ -31,22 +32,14 @@ export class Normaliser {
   readonly #rows: ClusterRows;
   readonly #claims: Claims;
   #successorOf = columnU32(256);
-  /** By fold group of the cluster that is being built: the earliest arrival of those that fold. */
+  /** By fold group of the cluster that is being built: the earliest arrival of its folding members. */
   #foldArrivalMs = columnF64(64);
-  /** Of the row written before, within one build: the next one mostly asks for the same. */
+  /** The filter of the previous row of this build: the next row mostly has the same. */
   #lastFilter: Filter | null = null;
 
-  constructor(
-    needTable: NeedTable,
-    fleet: Fleet,
-    filters: Filters,
-    needs: EngineNeeds,
-    order: ServingOrder,
-    rows: ClusterRows,
-    claims: Claims,
-  ) {
+  constructor({ needTable, vectors, fleet, filters, needs, order, rows, claims }: EngineTables) {
     this.#needTable = needTable;
-    this.#vectors = fleet.inventory.shapes.vectors;
+    this.#vectors = vectors;
     this.#fleet = fleet;
     this.#filters = filters;
     this.#needs = needs;
@@ -56,8 +49,8 @@ export class Normaliser {
   }
 
   /**
-   * Makes the cluster's normalised needs anew. One that was there before keeps its machines, and is credited again
-   * only if it asks for something else; what the others had is news for those that stay.
+   * Rebuilds the cluster's needs. A need that existed before keeps its machines, and is credited again only if its
+   * demand changed; machines of the needs that are gone become newly available to the others.
    */
   build(cluster: ClusterState): void {
     const needs = this.#needs;
@@ -79,34 +72,34 @@ export class Normaliser {
     for (let need = oldStart; need < oldStart + oldCount; need++) {
       const successor = this.#successorOf[need - oldStart]!;
       if (successor !== 0) this.#claims.handOver(need, successor, need - oldStart, successor - start);
-      this.#letGo(need);
+      this.#release(need);
     }
     needs.giveSlice(oldStart, oldCount);
     cluster.needStart = start;
     cluster.needCount = count;
     for (let need = start; need < start + count; need++) {
       this.#linkRows(cluster, need);
-      // Which machines are assigned to another live need may have changed: a fold that looks at others' walks again.
+      // Which machines belong to another live need may have changed, so a fold that claims or lacks others scans again.
       if (needs.kind[need] === NeedKind.Fold && needs.has(need, LOOKS_AT_OTHERS))
         needs.mark(need, Mark.Dirty);
     }
     this.#lastFilter = null;
-    if (oldCount === 0) cluster.newlyAvailable.length = 0; // all needs are new and look at everything
+    if (oldCount === 0) cluster.newlyAvailable.length = 0; // all needs are new and scan everything
     cluster.stale = cluster.wasRead = false;
     cluster.touched = true;
   }
 
-  /** Lets go of what the cluster's needs hold; no claim is left. */
+  /** Releases what the cluster's needs hold; their claims must have been released. */
   drop(cluster: ClusterState): void {
     for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++)
-      this.#letGo(need);
+      this.#release(need);
     this.#needs.giveSlice(cluster.needStart, cluster.needCount);
     cluster.needCount = 0;
   }
 
   /**
-   * After a cluster's rows were read and before any fold is asked: needs that are neither a row nor a fold of rows any
-   * more are no longer live, so that A1 counts the machines that are made for them as free at once.
+   * Runs after the cluster's rows are read and before folds are decided: needs that are neither a row nor a possible
+   * fold any more stop being live, so that A1 (folding) counts the machines created for them as unassigned at once.
    */
   retire(cluster: ClusterState): void {
     const { assignment, plainAssignment } = this.#needs;
@@ -114,14 +107,14 @@ export class Normaliser {
     for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
       const own = assignment[need]!;
       const plain = plainAssignment[need]!;
-      if (rowCount[own] === 0 && folds[own] === 0) this.#letGoOfAssignment(need);
-      if (plain !== 0 && rowCount[plain] === 0 && folds[plain] === 0) this.#letGoOfPlainAssignment(need);
+      if (rowCount[own] === 0 && folds[own] === 0) this.#releaseAssignment(need);
+      if (plain !== 0 && rowCount[plain] === 0 && folds[plain] === 0) this.#releasePlainAssignment(need);
     }
   }
 
   /**
-   * By old need: the new need of the same name, 0 = none. Only those that follow each other as before inherit: then a
-   * machine that was out of a need's reach still is, or is released and so announced.
+   * By old need: the new need of the same name, 0 = none. Only needs that kept their order succeed: then a machine that
+   * was out of a need's reach still is, or was released and so announced.
    */
   #findSuccessors(oldStart: number, oldCount: number, start: number, count: number): void {
     const needs = this.#needs;
@@ -139,16 +132,16 @@ export class Normaliser {
     }
   }
 
-  #letGo(need: number): void {
+  #release(need: number): void {
     const needs = this.#needs;
     this.#filters.release(this.#filters.get(needs.filter[need]!));
     this.#vectors.release(needs.aggregate[need]!);
     this.#needTable.profiles.release(needs.profile[need]!);
-    if (needs.assignment[need] !== 0) this.#letGoOfAssignment(need);
-    if (needs.plainAssignment[need] !== 0) this.#letGoOfPlainAssignment(need);
+    if (needs.assignment[need] !== 0) this.#releaseAssignment(need);
+    if (needs.plainAssignment[need] !== 0) this.#releasePlainAssignment(need);
   }
 
-  #letGoOfAssignment(need: number): void {
+  #releaseAssignment(need: number): void {
     const { assignments } = this.#fleet;
     const assignment = this.#needs.assignment[need]!;
     this.#needs.assignment[need] = 0;
@@ -158,7 +151,7 @@ export class Normaliser {
     assignments.release(assignment);
   }
 
-  #letGoOfPlainAssignment(need: number): void {
+  #releasePlainAssignment(need: number): void {
     const assignment = this.#needs.plainAssignment[need]!;
     this.#needs.plainAssignment[need] = 0;
     this.#changeLive(assignment, -1);
@@ -171,7 +164,7 @@ export class Normaliser {
     if (live[assignment] === (by === 1 ? 1 : 0)) this.#fleet.liveChanged(assignment);
   }
 
-  /** Rows come in order N4; folds have another fingerprint and group, and are merged in at their places. */
+  /** Rows are in order N4; folds have another fingerprint and group, and are merged in at their places. */
   #writeInOrder(cluster: ClusterState): void {
     const folds: number[] = [];
     this.#foldArrivalMs = widerF64(this.#foldArrivalMs, cluster.groups.count);
@@ -187,7 +180,7 @@ export class Normaliser {
     const start = this.#needTable.sliceStart(cluster.ref);
     let next = cluster.needStart;
     let fold = 0;
-    let settledProfile = 0; // rows of this profile and arrival come before the next fold, whatever their group
+    let settledProfile = 0; // rows of this profile and arrival precede the next fold, whatever their group
     let settledMs = 0;
     for (let row = 0; row < cluster.rowCount; row++) {
       if (cluster.rowFolds[row] === 1) continue;
@@ -226,7 +219,7 @@ export class Normaliser {
     this.#needs.arrivalMs[need] = table.arrivalMs[tableRow]!;
   }
 
-  /** The fold's min_unit is the greatest of one gang and its members' min_units; its arrival the earliest. */
+  /** The fold's min_unit is the maximum of one gang's aggregate and its members' min_units; its arrival the earliest. */
   #writeFold(cluster: ClusterState, need: number, group: number): void {
     const { groups } = cluster;
     const table = this.#needTable;
@@ -248,7 +241,7 @@ export class Normaliser {
     const filter = this.#filters.intern(profile, minUnit);
     this.#vectors.release(minUnit);
     const plainAssignment = groups.plainAssignment(group);
-    const isAnothers = this.#fleet.assignments.rowCount[plainAssignment]! > 0; // a row has the empty group itself (docs/adr/0040)
+    const isAnothers = this.#fleet.assignments.rowCount[plainAssignment]! > 0; // a row itself has the empty group (docs/adr/0040)
     this.#write(
       cluster,
       need,

@@ -1,16 +1,17 @@
 /**
- * A roll-up that asks for other amounts of the same: the usual one. Rows of the need table say in which version they
- * changed, so the engine looks at those only and changes their needs in place, instead of reading all rows, writing all
- * needs anew and handing every machine over.
+ * The usual roll-up changes amounts only. Rows of the need table carry the version in which they changed, so the engine
+ * reads those alone and changes their needs in place, instead of reading all rows, rebuilding all needs and handing over
+ * every machine.
  *
- * Exact if there are as many rows as before and each changed one is a plain need that stood in the same place, with the same
- * profile and arrival: then all the others, which are in order and did not change, are where they were.
+ * Exact if the number of rows is the same and each changed row is a plain need at the same place, with the same profile
+ * and arrival: then all other rows, which are in order and unchanged, are at their places too.
  */
 import type { VectorTable } from '../../base/vectors.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
+import type { ClusterState } from '../cluster-state.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import type { AssignmentTable } from '../supply/assignments.ts';
 import type { Filters } from '../supply/filters.ts';
-import type { ClusterState } from './cluster-state.ts';
 import { type EngineNeeds, Mark } from './engine-needs.ts';
 
 export class RowChanges {
@@ -21,13 +22,7 @@ export class RowChanges {
   readonly #needs: EngineNeeds;
   readonly #changed: number[] = [];
 
-  constructor(
-    needTable: NeedTable,
-    vectors: VectorTable,
-    filters: Filters,
-    assignments: AssignmentTable,
-    needs: EngineNeeds,
-  ) {
+  constructor({ needTable, vectors, filters, assignments, needs }: EngineTables) {
     this.#needTable = needTable;
     this.#vectors = vectors;
     this.#filters = filters;
@@ -35,10 +30,10 @@ export class RowChanges {
     this.#needs = needs;
   }
 
-  /** Whether the cluster's rows could be taken over this way; if not, nothing happened, and they must be read. */
+  /** Applies the changes in place if possible; false: nothing was changed, and all rows must be read. */
   apply(cluster: ClusterState): boolean {
     const table = this.#needTable;
-    // Needs that are about to be made anew are not there to be changed.
+    // Needs that are about to be rebuilt cannot be changed in place.
     if (cluster.stale || cluster.readVersion < 0) return false;
     if (table.sliceCount(cluster.ref) !== cluster.rowCount) return false;
     const start = table.sliceStart(cluster.ref);

@@ -1,11 +1,15 @@
-/** The orders in which needs are served. Both are total: ids, fingerprints and groups settle every tie. */
+/**
+ * The orders in which the engine serves needs: N4 for credit (priority, arrival) and A3 for acquisition (priority,
+ * penalties, then as N4). Both are total: cluster id, fingerprint and group settle every tie.
+ */
 import type { StringTable } from '../../base/string-table.ts';
 import type { ProfileTable } from '../../needs/profiles.ts';
+import type { ClusterState } from '../cluster-state.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import type { AssignmentTable } from '../supply/assignments.ts';
-import type { ClusterState } from './cluster-state.ts';
 import type { EngineNeeds } from './engine-needs.ts';
 
-/** What order N4 looks at within one cluster. */
+/** What order N4 compares within one cluster. */
 export interface NeedKey {
   priority: number;
   arrivalMs: number;
@@ -25,21 +29,20 @@ export class ServingOrder {
   readonly #profiles: ProfileTable;
   #fingerprintRanks: Uint32Array = new Uint32Array(0);
 
-  constructor(
-    needs: EngineNeeds,
-    assignments: AssignmentTable,
-    clusters: readonly (ClusterState | undefined)[],
-    groups: StringTable,
-    profiles: ProfileTable,
-  ) {
+  constructor({
+    inventory,
+    needTable,
+    fleet,
+    needs,
+  }: Pick<EngineTables, 'inventory' | 'needTable' | 'fleet' | 'needs'>) {
     this.#needs = needs;
-    this.#assignments = assignments;
-    this.#clusters = clusters;
-    this.#groups = groups;
-    this.#profiles = profiles;
+    this.#assignments = fleet.assignments;
+    this.#clusters = fleet.clusters;
+    this.#groups = inventory.tables.groups;
+    this.#profiles = needTable.profiles;
   }
 
-  /** Before a cycle's first compare: profiles may have come and gone. */
+  /** Before the first comparison of a cycle: profiles may have changed. */
   refresh(): void {
     this.#fingerprintRanks = this.#profiles.fingerprintRanks();
   }
@@ -51,7 +54,7 @@ export class ServingOrder {
     return this.#byArrival(a, b);
   };
 
-  /** N4 of two needs of one cluster that have no columns yet. */
+  /** N4 for two needs of one cluster that are not in the columns yet. */
   compareKeys(a: NeedKey, b: NeedKey): number {
     if (a.priority !== b.priority) return a.priority > b.priority ? -1 : 1;
     if (a.arrivalMs !== b.arrivalMs) return a.arrivalMs - b.arrivalMs;

@@ -1,59 +1,54 @@
 /**
- * P6: machines that drain already count as freed, so that a deficit causes its victims once, however long they drain and
- * in whatever order they end. Two passes: first every need with a deficit counts what drains for it, as far as that helps;
- * then what no owner counts (the owner is met, gone, barred or parked, or there never was one) is a pool that deficits
- * count from in their order. A drain that its owner no longer needs is therefore the next one's, and no victim is chosen
- * while it is there (docs/adr/0036). All of it is made anew in every cycle that leaves a deficit.
+ * Draining credit (P6): machines that drain already count as freed, so that a deficit causes its victims once, however
+ * long they drain and in whatever order they end. Two passes: first every need with a deficit counts the machines that
+ * drain for it, as far as they help. The machines that no owner counts (the owner is met, gone, barred or parked, or
+ * unknown) form a pool, from which the remaining deficits count in their order. So a drain that its owner no longer needs
+ * serves the next need, and no victim is chosen in its place (docs/adr/0036). Every cycle with a deficit counts again.
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
-import type { GangRules, Gangs } from '../assign/gangs.ts';
+import type { GangDomains } from '../assign/gang-domains.ts';
 import type { Spreading } from '../assign/spread.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
 import { sortFew } from '../columns/sort-few.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
+import type { EngineTables } from '../engine-tables.ts';
+import type { Restrictions } from '../restrictions.ts';
 import type { Domains } from '../supply/domains.ts';
+import type { Drains } from '../supply/drains.ts';
 import { type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
-import type { Drains } from './drains.ts';
 
 export class DrainingCredit {
   readonly #fleet: Fleet;
   readonly #filters: Filters;
   readonly #vectors: VectorTable;
   readonly #needs: EngineNeeds;
-  readonly #gangs: Gangs;
+  readonly #domains: GangDomains;
   readonly #drains: Drains;
-  readonly #rules: GangRules;
-  /** Counted by its owner in this cycle. */
+  readonly #restrictions: Restrictions;
+  /** Machines that their owners count in this cycle. */
   readonly #counted = new Set<number>();
-  /** What no owner counts, by id; shrinks as deficits count from it. */
+  /** Machines that no owner counts, by id; shrinks as deficits count from it. */
   readonly #pool: number[] = [];
   #isPoolMade = false;
 
-  constructor(
-    fleet: Fleet,
-    filters: Filters,
-    needs: EngineNeeds,
-    gangs: Gangs,
-    drains: Drains,
-    rules: GangRules,
-  ) {
+  constructor({ fleet, filters, vectors, needs, domains, drains, restrictions }: EngineTables) {
     this.#fleet = fleet;
     this.#filters = filters;
-    this.#vectors = fleet.inventory.shapes.vectors;
+    this.#vectors = vectors;
     this.#needs = needs;
-    this.#gangs = gangs;
+    this.#domains = domains;
     this.#drains = drains;
-    this.#rules = rules;
+    this.#restrictions = restrictions;
   }
 
-  /** Whether phase 2 does nothing for the need: what is freed goes to others meanwhile, as Idle machines do (A7, A9). */
+  /** Whether phase 2 skips the need because it is parked (A7) or barred (A9): freed machines then serve other needs. */
   isBarred(need: number): boolean {
-    return this.#needs.has(need, Mark.Parked) || this.#rules.isBarred(need);
+    return this.#needs.has(need, Mark.Parked) || this.#restrictions.isBarred(need);
   }
 
-  /** Begins phase 2: what is missing is what phase 1 left, less what drains for the need itself. */
+  /** Begins phase 2: `missing` is what phase 1 left open, less what drains for the need itself. */
   countOwn(unmet: UnmetNeeds): void {
     const { width, missing, rest } = unmet;
     missing.set(rest.subarray(0, unmet.count * width));
@@ -86,7 +81,7 @@ export class DrainingCredit {
     }
   }
 
-  /** The need's turn at what no owner counts. Returns the dimensions that it still lacks. */
+  /** The need's turn to count from the pool. Returns how many dimensions it still lacks. */
   countPool(unmet: UnmetNeeds, entry: number): number {
     let left = this.#left(unmet, entry);
     if (left > 0 && !this.#isPoolMade) this.#makePool();
@@ -108,7 +103,7 @@ export class DrainingCredit {
       pool.splice(place, 1);
       if (spreading === undefined) continue;
       spreading.countSlot(slot);
-      place = 0; // each one changes which domains may follow
+      place = 0; // each machine changes which domains the spread allows next
     }
     return left;
   }
@@ -126,12 +121,12 @@ export class DrainingCredit {
     sortFew(this.#pool, this.#byId);
   }
 
-  /** X11: not one that is stuck. */
+  /** X11: a stuck machine counts no longer. */
   #isDraining(slot: number): boolean {
     return this.#fleet.role[slot] === Role.Draining && !this.#fleet.isStuck(slot);
   }
 
-  /** It matches, covers min_unit and, for a gang, stands in the chosen domain. */
+  /** The machine matches, covers min_unit and, for a gang, is in the chosen domain. */
   #isOfUse(need: number, domains: Domains | null, slot: number): boolean {
     if (domains !== null) {
       const domain = this.#needs.domain[need]!;
@@ -144,7 +139,7 @@ export class DrainingCredit {
   }
 
   #domainsOf(need: number): Domains | null {
-    return this.#needs.kind[need] === NeedKind.Gang ? this.#gangs.domains.ofGang(need) : null;
+    return this.#needs.kind[need] === NeedKind.Gang ? this.#domains.ofGang(need) : null;
   }
 
   #left(unmet: UnmetNeeds, entry: number): number {
@@ -158,7 +153,7 @@ export class DrainingCredit {
   };
 }
 
-/** Takes the machine's capacity off what the entry is missing; the dimensions left, or −1 if it has none that is missing. */
+/** Subtracts the machine's capacity from what the entry is missing; the dimensions left, or -1 if the machine has none of them. */
 export function subtractSlot(
   unmet: UnmetNeeds,
   entry: number,

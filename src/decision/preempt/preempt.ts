@@ -1,24 +1,25 @@
 /**
- * Phase 2 (P1–P4): frees machines for the deficits that phase 1 left and that nothing drains for (draining-credit.ts). Configured
- * machines are kept in buckets of equal (claimed or not, priority, penalties), by family, in id order; a bucket has one
- * score for a preemptor, so the best victims are found by ranking a few dozen buckets and reading the heads of lists.
- * The buckets follow the claims, but not at once: machines that change hands in every cycle would move in every cycle, and
- * most cycles preempt nothing. They are up to date before the first victim is chosen.
+ * Phase 2 (P1–P4) drains machines of lower priority for the deficits that phase 1 left and that no drain covers yet
+ * (draining-credit.ts). Configured machines are in buckets of equal (claimed or not, priority, penalties), by family, in
+ * id order; a bucket has one score for a preemptor, so ranking a few dozen buckets and reading the heads of their lists
+ * finds the best victims. The buckets follow the claims with a delay: machines whose claim changes in every cycle would
+ * move in every cycle, and most cycles preempt nothing. They are up to date before the first victim is chosen.
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
 import { BUCKET_DOLLARS, PENALTY_BUCKET_COUNT } from '../../machine/penalty.ts';
-import { ActionKind, type ActionList } from '../actions.ts';
-import { actionNeed } from '../assign/acquire.ts';
-import type { Gangs } from '../assign/gangs.ts';
+import { ActionKind, type ActionList, actionNeed } from '../actions.ts';
+import type { GangDomains } from '../assign/gang-domains.ts';
 import type { Spreading } from '../assign/spread.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
 import { columnU8 } from '../columns/columns.ts';
 import { type EngineNeeds, NeedKind } from '../demand/engine-needs.ts';
+import type { EngineTables } from '../engine-tables.ts';
+import type { Restrictions } from '../restrictions.ts';
 import type { Domains } from '../supply/domains.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
-import { type DrainingCredit, subtractSlot } from './draining-credit.ts';
+import { DrainingCredit, subtractSlot } from './draining-credit.ts';
 
 export interface PreemptionWeights {
   readonly gap: number;
@@ -34,7 +35,7 @@ export const DEFAULT_WEIGHTS: PreemptionWeights = {
   reclamation: 0.1,
 };
 
-/** About a quarter of a millisecond. */
+/** Takes about a quarter of a millisecond. */
 const SETTLED_PER_CYCLE = 64;
 const DRAIN_SECONDS = 30;
 const PENALTY_FLOOR_USD = 0.01;
@@ -59,9 +60,9 @@ export class Preemption {
   readonly #filters: Filters;
   readonly #vectors: VectorTable;
   readonly #needs: EngineNeeds;
-  readonly #gangs: Gangs;
+  readonly #domains: GangDomains;
+  readonly #restrictions: Restrictions;
   readonly #drainingCredit: DrainingCredit;
-  readonly #isPastGate: (cluster: number) => boolean;
   readonly #weights: PreemptionWeights;
   readonly #buckets = new Map<number, Bucket>();
   /** Ranks by tier and the preemptor's priority, for this cycle. */
@@ -70,31 +71,23 @@ export class Preemption {
   readonly #isVictim: Uint8Array;
   readonly #victims: number[] = [];
 
-  constructor(
-    fleet: Fleet,
-    filters: Filters,
-    needs: EngineNeeds,
-    gangs: Gangs,
-    drainingCredit: DrainingCredit,
-    isPastGate: (cluster: number) => boolean,
-    weights: PreemptionWeights = DEFAULT_WEIGHTS,
-  ) {
-    this.#fleet = fleet;
-    this.#filters = filters;
-    this.#vectors = fleet.inventory.shapes.vectors;
-    this.#needs = needs;
-    this.#gangs = gangs;
-    this.#drainingCredit = drainingCredit;
-    this.#isPastGate = isPastGate;
+  constructor(tables: EngineTables, weights: PreemptionWeights = DEFAULT_WEIGHTS) {
+    this.#fleet = tables.fleet;
+    this.#filters = tables.filters;
+    this.#vectors = tables.vectors;
+    this.#needs = tables.needs;
+    this.#domains = tables.domains;
+    this.#restrictions = tables.restrictions;
+    this.#drainingCredit = new DrainingCredit(tables);
     this.#weights = weights;
-    this.#isVictim = columnU8(fleet.role.length);
+    this.#isVictim = columnU8(tables.fleet.role.length);
   }
 
   isVictim(slot: number): boolean {
     return this.#isVictim[slot] === 1;
   }
 
-  /** Families were made anew: the buckets' lists are empty, and begin again. */
+  /** Families are about to be rebuilt: drops the buckets, whose lists are empty. */
   regroup(): void {
     for (const bucket of this.#buckets.values())
       for (const list of bucket.lists.values()) this.#fleet.byId.drop(list);
@@ -102,15 +95,15 @@ export class Preemption {
   }
 
   /**
-   * Begins a cycle after credit. Machines that changed hands are moved to their buckets when somebody wants a victim; until
-   * then a few in each cycle, so that this stays little. Not in one that `tookOverMuch`: after a start the first decision
-   * is waited for, and the second has time.
+   * Begins a cycle after credit. Machines whose claim changed move to their buckets when a need looks for a victim; until
+   * then a few do in each cycle, so that few are left when it matters. None do if a large part of the fleet changed:
+   * after a start the shard waits for the first decision, and later cycles have time.
    */
-  beginCycle(tookOverMuch: boolean): void {
+  beginCycle(largePartChanged: boolean): void {
     for (const slot of this.#victims) this.#isVictim[slot] = 0;
     this.#victims.length = 0;
     this.#ranks.clear();
-    if (!tookOverMuch) this.#settleBuckets(SETTLED_PER_CYCLE);
+    if (!largePartChanged) this.#settleBuckets(SETTLED_PER_CYCLE);
   }
 
   #settleBuckets(countMax: number): void {
@@ -140,14 +133,14 @@ export class Preemption {
     let left = wanted;
     if (spreading === undefined) left = this.#sweep(unmet, entry, left, undefined);
     else {
-      // Each victim changes which domains may follow, so each begins again with the best.
+      // Each victim changes which domains the spread allows, so each sweep starts again with the best.
       for (let count = -1; left > 0 && count !== this.#victims.length; ) {
         count = this.#victims.length;
         left = this.#sweep(unmet, entry, left, spreading);
       }
     }
     if (before !== null && left > 0) {
-      // A gang is not worth a victim that does not complete it.
+      // P1: a gang preempts only if its victims complete it.
       for (const slot of this.#victims.splice(first)) this.#isVictim[slot] = 0;
       unmet.missing.set(before, row);
       return;
@@ -158,7 +151,7 @@ export class Preemption {
 
   #emit(need: number, first: number, actions: ActionList): void {
     const { cluster } = this.#fleet;
-    const served = actionNeed(this.#needs, this.#fleet, need);
+    const served = actionNeed(this.#needs, this.#fleet.assignments, need);
     for (let index = first; index < this.#victims.length; index++) {
       const slot = this.#victims[index]!;
       const gap = this.#needs.priority[need]! - this.#priorityOf(slot);
@@ -166,18 +159,18 @@ export class Preemption {
     }
   }
 
-  /** Goes through the candidates, best first; with a spread it stops after one. Returns the dimensions left. */
+  /** Takes victims, best first; with a spread, one. Returns the dimensions left. */
   #sweep(unmet: UnmetNeeds, entry: number, wanted: number, spreading: Spreading | undefined): number {
     const need = unmet.need[entry]!;
     const filter = this.#filters.get(this.#needs.filter[need]!);
     const isGang = this.#needs.kind[need] === NeedKind.Gang;
-    const domains = isGang ? this.#gangs.domains.ofGang(need) : null;
+    const domains = isGang ? this.#domains.ofGang(need) : null;
     let left = wanted;
     for (const isClaimed of [false, true]) {
       for (const rank of this.#ranked(isClaimed, this.#needs.priority[need]!)) {
         const merge = this.#openRank(rank, filter);
         for (let slot = this.#next(merge); slot !== 0; slot = this.#next(merge)) {
-          if (!isClaimed && !this.#isPastGate(this.#fleet.cluster[slot]!)) continue;
+          if (!isClaimed && !this.#restrictions.isPastGate(this.#fleet.cluster[slot]!)) continue;
           if (!this.#isWanted(need, filter, domains, spreading, slot)) continue;
           const after = subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot);
           if (after < 0) continue;
@@ -205,7 +198,7 @@ export class Preemption {
     return spreading === undefined || spreading.allows(spreading.domains.ofSlot(slot));
   }
 
-  /** Buckets of a tier that this priority may take from, best score first. */
+  /** Buckets of a tier that this priority may take from, best score first (P2: gap, drain time, penalties). */
   #ranked(isClaimed: boolean, priority: number): Rank[] {
     const key = `${isClaimed}${priority}`;
     const known = this.#ranks.get(key);
@@ -257,7 +250,7 @@ export class Preemption {
     return positions;
   }
 
-  /** The smallest id at the heads, which moves on; 0 at the end. */
+  /** The smallest id at the heads, and advances that head; 0 at the end. */
   #next(positions: number[]): number {
     const { byId, inventory } = this.#fleet;
     const { idRank } = inventory.columns;
@@ -285,7 +278,7 @@ export class Preemption {
 
   readonly #place = (slot: number): void => {
     const { byId, role, shape, families } = this.#fleet;
-    if (role[slot] === Role.Creating && this.#fleet.isOrphan(slot)) return; // on the orphans' list
+    if (role[slot] === Role.Creating && this.#fleet.isOrphan(slot)) return; // it is on the orphans' list
     if (role[slot] !== Role.Configured || this.#fleet.inBackoff(slot)) {
       byId.remove(slot);
       return;

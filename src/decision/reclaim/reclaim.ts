@@ -1,13 +1,14 @@
 /**
- * Phase 3 (R1, R3): what nobody claims goes back. A Configured machine without a claim is drained; a machine
- * that has been Idle for longer than its hold is released. Idle machines wait in a heap by the time since
- * when they are Idle, so that a quiet cycle looks at the first one and no more.
+ * Phase 3: drains Configured machines that no need claims (R1), and deletes machines that have been Idle for longer than
+ * their hold (R3). Idle machines wait in a heap, the longest Idle first, so that a quiet cycle reads one entry.
  */
 import { TimeHeap } from '../../base/time-heap.ts';
 import { CapacityType, isReleasable } from '../../machine/capacity-type.ts';
 import { ActionKind, type ActionList } from '../actions.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
+import type { ClusterState } from '../cluster-state.ts';
+import type { EngineTables } from '../engine-tables.ts';
 import type { Preemption } from '../preempt/preempt.ts';
+import type { Restrictions } from '../restrictions.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Supply } from '../supply/supply.ts';
 
@@ -21,34 +22,29 @@ export interface IdleHolds {
 export class Reclamation {
   readonly #fleet: Fleet;
   readonly #supply: Supply;
+  readonly #restrictions: Restrictions;
   readonly #preemption: Preemption;
-  readonly #isPastGate: (cluster: number) => boolean;
-  /** Slots by the time since when they are Idle, the longest first. */
+  /** By capacity type: Idle slots, the longest Idle first. */
   readonly #waiting = new Map<number, TimeHeap>([
     [CapacityType.OnDemand, new TimeHeap()],
     [CapacityType.Spot, new TimeHeap()],
   ]);
-  /** Machines whose hold is over, as long as they stay Idle: released by their action, kept by a need's. */
+  /** Idle machines whose hold is over. They stay here until their Delete, or a need's action, is enqueued. */
   readonly #overdue = new Set<number>();
   readonly #found: number[] = [];
 
-  constructor(
-    fleet: Fleet,
-    supply: Supply,
-    preemption: Preemption,
-    isPastGate: (cluster: number) => boolean,
-  ) {
+  constructor({ fleet, supply, restrictions }: EngineTables, preemption: Preemption) {
     this.#fleet = fleet;
     this.#supply = supply;
+    this.#restrictions = restrictions;
     this.#preemption = preemption;
-    this.#isPastGate = isPastGate;
   }
 
-  /** R1, by cluster id, then in keep order. The cap (R2) is a rail and comes after the decision. */
+  /** R1: emits Reclaims by cluster id, then in keep order. The rails cap them after the decision (R2). */
   reclaim(clusters: readonly ClusterState[], actions: ActionList): void {
     for (const cluster of clusters) {
-      if (cluster.configuredCount === cluster.claimedConfiguredCount || !this.#isPastGate(cluster.ref))
-        continue;
+      if (cluster.configuredCount === cluster.claimedConfiguredCount) continue;
+      if (!this.#restrictions.isPastGate(cluster.ref)) continue;
       const found = this.#found;
       found.length = 0;
       this.#collectUnclaimed(cluster, found);
@@ -72,7 +68,7 @@ export class Reclamation {
     }
   }
 
-  /** R3, by id. */
+  /** R3: emits Deletes by id. */
   release(nowMs: number, holds: IdleHolds, actions: ActionList): void {
     this.#queueNewlyIdle();
     this.#ripen(CapacityType.OnDemand, nowMs - holds.onDemandMs);
@@ -104,7 +100,7 @@ export class Reclamation {
     newlyIdle.clear();
   }
 
-  /** Moves machines that have been Idle since before `untilMs` to the overdue ones; stale entries show there. */
+  /** Moves machines that have been Idle since before `untilMs` to the overdue ones; `release` drops stale entries. */
   #ripen(capacityType: number, untilMs: number): void {
     const heap = this.#waiting.get(capacityType)!;
     while (heap.firstTimeMs < untilMs) this.#overdue.add(heap.pop());

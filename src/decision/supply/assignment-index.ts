@@ -1,15 +1,15 @@
 /**
- * Assignments by what they stand for. Every cluster has a table of its own, all of them in one array: a cycle reads machines and
- * rows cluster by cluster, so that what it looks up stays in the nearest cache. One table for a whole fleet was a miss for
- * each of its 870,000 look-ups, a tenth of a first cycle.
+ * Finds the assignment of a triple. Every cluster has its own hash table, all of them in one array: a cycle reads machines
+ * and rows cluster by cluster, so its look-ups stay in the nearest cache. One table for the whole fleet missed the cache
+ * in each of 870,000 look-ups, a tenth of a first cycle.
  *
- *   by cluster   start   u32   first word of its table; 0 = it has none, and finds nothing in place 0
- *                mask    u32   places of its table, a power of two, less one
- *                used    u32   assignments in it: at most half of its places
- *   by place     tag << 24 | assignment   u32   open addressing, linear probing; 0 = empty. What an assignment stands for is in the columns
- *                                    of its table; the tag, eight bits of the hash, spares nearly every look there in vain
+ *   by cluster   start                    u32   first place of its table; 0 = no table (place 0 is always empty)
+ *                mask                     u32   places of its table, a power of two, minus one
+ *                used                     u32   assignments in it: at most half of its places
+ *   by place     tag << 24 | assignment   u32   open addressing, linear probing; 0 = empty. The tag, eight bits of the
+ *                                               hash, avoids nearly every vain read of the assignment's columns
  *
- * A table that is full moves to one of twice its size; the room that it leaves is given to the next one of that size.
+ * A full table moves to one of twice its size; the next table of the old size reuses its places.
  */
 import { assert } from '../../base/assert.ts';
 import { columnU32, widerU32 } from '../columns/columns.ts';
@@ -20,7 +20,7 @@ const ASSIGNMENT_BITS = 24;
 const ASSIGNMENT_MASK = (1 << ASSIGNMENT_BITS) - 1;
 const PLACES_AT_LEAST = 8;
 
-/** What assignments stand for, by assignment. */
+/** The names of assignments, within a cluster. */
 export interface AssignmentNames {
   readonly fingerprint: Uint32Array;
   readonly group: Uint32Array;
@@ -33,14 +33,14 @@ export class AssignmentIndex {
   readonly #used = columnU32(CLUSTER_REFS);
   #places = columnU32(64);
   #end = 1;
-  /** By number of places: tables that nobody uses. */
+  /** Unused tables, by number of places. */
   readonly #free = new Map<number, number[]>();
 
   constructor(names: AssignmentNames) {
     this.#names = names;
   }
 
-  /** Makes room for so many assignments at once. */
+  /** Makes room for `count` assignments at once. */
   reserve(count: number): void {
     this.#places = widerU32(this.#places, 2 * count);
   }
@@ -62,7 +62,7 @@ export class AssignmentIndex {
     }
   }
 
-  /** Adds an assignment that is not there yet, and whose names say what it stands for. */
+  /** Adds a new assignment, whose names are written already. */
   add(cluster: number, assignment: number): void {
     assert(assignment > 0 && assignment <= ASSIGNMENT_MASK, 'assignments are numbers of 24 bits');
     const room = this.#start[cluster] === 0 ? 0 : this.#mask[cluster]! + 1;
@@ -70,7 +70,7 @@ export class AssignmentIndex {
     this.#put(this.#start[cluster]!, this.#mask[cluster]!, assignment);
   }
 
-  /** Closes the hole by moving later members of the run back: no tombstones, so probes stay short. */
+  /** Moves later entries of the run back into the hole: without tombstones, probes stay short. */
   remove(cluster: number, assignment: number): void {
     const places = this.#places;
     const start = this.#start[cluster]!;
@@ -114,7 +114,7 @@ export class AssignmentIndex {
     this.#mask[cluster] = count - 1;
   }
 
-  /** An empty table of so many places. */
+  /** An empty table of `count` places. */
   #take(count: number): number {
     const free = this.#free.get(count)?.pop();
     if (free !== undefined) return free;

@@ -1,31 +1,29 @@
 /**
- * Assignments: who a machine was taken for, as one number. An assignment is the triple (cluster, fingerprint,
- * group) of a need; machines carry the assignment of the need that they were bound or created for, needs carry
- * their own, so "the machines of this very need" is one list and "is it mine" one compare.
+ * Assignments: the need that a machine was bound or created for, as one number. An assignment is the triple (cluster,
+ * fingerprint, group); machines carry the assignment of their need and needs carry their own, so the machines of a need
+ * are one list, and whether a machine is a need's own is one comparison.
  *
- *   by assignment   cluster, fingerprint, group  u32   refs into the string tables; fingerprint and group are held by
- *                                                 a reference each, so that they keep their meaning (the engine
- *                                                 forgets a cluster before its ref stands for another one)
- *              references                   u32   needs and machines that carry it; 0 = free
- *              list                         u32   list of its machines in keep order; 0 = none yet
- *              held                         u32   machines Creating, Configuring, Configured or draining for it
- *              folds                        u32   folds that rows of its cluster could join, whose machines it marks
- *              fold                         u32   fold group that looks at its machines, as index in its cluster + 1
- *              live                         u32   needs of this cycle whose own machines it marks
- *              carriers                     u32   those of them whose very assignment it is (a fold has two)
- *              carrier                      u32   one of these, as index in its cluster + 1; 0 = none
- *              rowCount                     u32   rows of roll-ups that carry it (one, but for fingerprints alike)
- *              gang                         u32   the gang that carries it, as index in its cluster + 1; 0 = none
- *              unmetCount, parkCount        u32   ordinary cycles that A8 and A7 counted, which hold if …
- *              unmetFor, parkFor            u32   … this is the cycle for which they were counted last; 0 = never. Few are
- *                                                 ever written: pages of zeros take no memory
- *   by group   assignmentsOf                u32   assignments with that group: most groups of a roll-up have none
- *   index                                         by triple (assignment-index.ts)
+ *   by assignment   cluster                u32   ref; the engine drops a cluster before its ref is reused
+ *                   fingerprint, group     u32   refs; each assignment holds a reference, so they keep their meaning
+ *                   references             u32   needs and machines that carry it; 0 = unused number
+ *                   list                   u32   list of its machines in keep order; 0 = none yet
+ *                   held                   u32   machines Creating, Configuring, Configured or draining for it
+ *                   folds                  u32   possible folds of its cluster's rows whose machines carry it
+ *                   fold                   u32   fold group that depends on its machines, as index in its cluster + 1
+ *                   live                   u32   needs of this cycle whose own machines carry it
+ *                   carriers               u32   those of them whose first assignment it is (a fold has two)
+ *                   carrier                u32   one of these, as index in its cluster + 1; 0 = none
+ *                   rowCount               u32   rows of roll-ups that have it (one, unless fingerprints are alike)
+ *                   gang                   u32   the gang that carries it, as index in its cluster + 1; 0 = none
+ *                   unmetCount, parkCount  u32   ordinary cycles unmet (A8) and without a domain (A7), valid if …
+ *                   unmetFor, parkFor      u32   … this is the cycle they were counted for; 0 = never. Few are ever
+ *                                                written, and pages of zeros take no memory
+ *   by group          assignmentsOf          u32   assignments with that group: most groups of a roll-up have none
+ *   index                                          by triple (assignment-index.ts)
  */
 import { fail } from '../../base/assert.ts';
 import type { StringTable } from '../../base/string-table.ts';
 import { columnU32, widerU32 } from '../columns/columns.ts';
-import type { CountColumns } from '../verdicts/result.ts';
 import { AssignmentIndex } from './assignment-index.ts';
 
 const ASSIGNMENTS_AT_START = 64;
@@ -36,6 +34,18 @@ export interface AssignmentCounts {
   readonly unmetFor: number;
   readonly parkCount: number;
   readonly parkFor: number;
+}
+
+/** Assignments with counts that the next cycle continues, as columns. */
+export interface CountColumns {
+  readonly assignment: Uint32Array;
+  readonly cluster: Uint32Array;
+  readonly fingerprint: Uint32Array;
+  readonly group: Uint32Array;
+  readonly unmetCount: Uint32Array;
+  readonly parkCount: Uint32Array;
+  readonly unmetFor: Uint32Array;
+  readonly parkFor: Uint32Array;
 }
 
 /** The same by name, as of the last cycle. */
@@ -71,7 +81,7 @@ export class AssignmentTable {
   #assignmentsOf = columnU32(ASSIGNMENTS_AT_START);
   readonly #index = new AssignmentIndex(this);
   #free: number[] = [];
-  /** The one that was asked for last. */
+  /** The one that was interned last. */
   #last = 0;
   #limit = 1;
   #liveCount = 0;
@@ -95,14 +105,14 @@ export class AssignmentTable {
     return this.#index.find(cluster, fingerprint, group);
   }
 
-  /** Whether any assignment has this group: no look-up, and mostly enough to know that there is none. */
+  /** Whether any assignment has this group; a mostly sufficient answer without a look-up. */
   isGroupAssigned(group: number): boolean {
     return group < this.#assignmentsOf.length && this.#assignmentsOf[group]! > 0;
   }
 
   /** The assignment of the triple, with one more reference. */
   intern(cluster: number, fingerprint: number, group: number): number {
-    const last = this.#last; // the machines of a need mostly come together
+    const last = this.#last; // machines of one need mostly arrive together
     if (
       this.fingerprint[last] === fingerprint &&
       this.group[last] === group &&
@@ -144,7 +154,7 @@ export class AssignmentTable {
     return assignment;
   }
 
-  /** Counts that another engine had, by triple: an assignment that is made here starts with its own. */
+  /** Counts from another engine, by triple: a new assignment starts with its count from here. */
   countsBefore: ReadonlyMap<string, AssignmentCounts> | null = null;
 
   /** The same by refs of these tables. */
@@ -180,13 +190,13 @@ export class AssignmentTable {
     return counts;
   }
 
-  /** Its need is gone: should it come back, A7 and A8 count from nothing. */
+  /** Its need is gone: if it returns, A7 (parking) and A8 (cycles unmet) count from zero. */
   forgetCounts(assignment: number): void {
     if (this.unmetFor[assignment] !== NEVER) this.unmetFor[assignment] = NEVER;
     if (this.parkFor[assignment] !== NEVER) this.parkFor[assignment] = NEVER;
   }
 
-  /** Makes room for this many at once: a first cycle brings a million. */
+  /** Makes room for this many assignments at once: a first cycle brings a million. */
   reserve(count: number): void {
     if (count > this.cluster.length) this.#widen(count);
     this.#index.reserve(count);
@@ -196,11 +206,11 @@ export class AssignmentTable {
     this.references[assignment]!++;
   }
 
-  /** Gives a reference back; with the last one goes the assignment (its machines are off its list by then). */
+  /** Releases a reference; the last one frees the assignment, whose list must be empty by then. */
   release(assignment: number): void {
     if (this.references[assignment] === 0) fail(`assignment ${assignment} is not in use`);
     if (--this.references[assignment]! > 0) return;
-    if (this.list[assignment] !== 0) fail(`assignment ${assignment} is given back with machines on its list`);
+    if (this.list[assignment] !== 0) fail(`assignment ${assignment} is released with machines on its list`);
     this.#index.remove(this.cluster[assignment]!, assignment);
     this.#assignmentsOf[this.group[assignment]!]!--;
     this.#fingerprints.release(this.fingerprint[assignment]!);
@@ -216,7 +226,7 @@ export class AssignmentTable {
     this.#liveCount--;
   }
 
-  /** An assignment in words, good across engines and processes. */
+  /** An assignment as text, valid across engines and processes. */
   static nameOf(cluster: string, fingerprint: string, group: string): string {
     return JSON.stringify([cluster, fingerprint, group]);
   }

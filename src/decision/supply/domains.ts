@@ -1,7 +1,7 @@
 /**
- * Domains: the places that a topology key, or several, divides the fleet into (A4, A5). A domain is the
- * tuple of values of the keys; machines that lack one of them are in no domain (0). Where every key is a
- * fact of the family all machines of a family are in one domain, and whole families can be counted at once.
+ * Domains: the parts that one topology key, or several, divide the fleet into, for spread (A4) and gangs (A5). A domain
+ * is the tuple of the keys' values; a machine that lacks one of them is in no domain (0). Where every key is a fact of
+ * the family, all machines of a family share a domain and can be counted at once.
  */
 
 import { compareBytewise } from '../../base/dimensions.ts';
@@ -23,7 +23,7 @@ export class Domains {
   readonly #attributes: SlotAttributes;
   #ofShape = columnU32(256);
   #ofFamily = columnU32(64);
-  /** By domain, where `look` is Shape: its shapes. */
+  /** By domain, at MatchLevel.Shape: its shapes. */
   readonly #shapesIn: number[][] = [[]];
   readonly #byText = new Map<string, number>();
   readonly #values: (readonly string[])[] = [[]];
@@ -41,12 +41,11 @@ export class Domains {
       families.shapesOf(family).forEach(this.admitShape, this);
   }
 
-  /** The shapes of a domain; only where `look` is Shape. */
+  /** The shapes of a domain; only at MatchLevel.Shape. */
   shapesIn(domain: number): readonly number[] {
     return this.#shapesIn[domain]!;
   }
 
-  /** A new shape has its place from the start. */
   admitShape(shape: number): void {
     if (this.matchLevel === MatchLevel.Shape) this.#shapesIn[this.ofShape(shape)]!.push(shape);
   }
@@ -68,7 +67,7 @@ export class Domains {
     return stored - NOWHERE;
   }
 
-  /** Only where `look` is Family. */
+  /** Only at MatchLevel.Family. */
   ofFamily(family: number): number {
     this.#ofFamily = widerU32(this.#ofFamily, family);
     let stored = this.#ofFamily[family]!;
@@ -95,7 +94,7 @@ export class Domains {
     return this.#values[domain]!.join(',');
   }
 
-  /** Of all domains, by number, as JSON; domains only ever come. */
+  /** The texts of all domains, by number, as JSON; domains are only ever added. */
   textsJson(): string {
     if (this.#texts.count !== this.#values.length) {
       const json = JSON.stringify(this.#values.map((values) => values.join(',')));

@@ -1,19 +1,18 @@
 /**
- * Families: shapes that no plain requirement can tell apart. A fleet in racks of 40 has a shape per rack,
- * twelve thousand of them; taken without their *fine* labels (those with many values: racks, blocks) they
- * are a few hundred families, so a requirement is matched a few hundred times and an ordered list is kept
- * per family, not per rack. Which fine labels a machine has still belongs to its family; their values do
- * not. A requirement on a fine value is checked per shape (filters.ts).
+ * Families: shapes that differ only in their *fine* labels, those with many values, such as racks. A fleet in racks of 40
+ * has twelve thousand shapes, one per rack, but only a few hundred families, so a requirement is matched a few hundred
+ * times and an ordered list exists per family, not per rack. Which fine labels a machine has is a fact of its family;
+ * their values are not. A requirement on a fine value is checked per shape (filters.ts).
  *
- *   by shape    familyOf      u32   0 = not known
- *               machinesIn    u32   machines of any state
- *               freeIn        u32   Idle and Speculative machines
- *               openIn        u32   those, and orphaned Creating ones, that are not in back-off
- *               openPosition  u32   position + 1 among its family's shapes with openIn > 0
- *   by family   machines, free, open   u32   the sums of the above
- *               capacity      f64 × stride   units by dimension
+ *   by shape    familyOf                     u32            0 = unknown
+ *               machinesIn                   u32            machines of any state
+ *               unassignedIn                 u32            Idle and Speculative machines
+ *               openIn                       u32            those, and orphaned Creating ones, that are not in back-off
+ *               openPosition                 u32            position + 1 among its family's shapes with openIn > 0
+ *   by family   machines, unassigned, open   u32            the sums of the above
+ *               capacity                     f64 × stride   units by dimension
  *
- * A family number is never given to another family while the grouping lasts; `regroup` starts anew.
+ * A family number keeps its meaning until `regroup`.
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
@@ -34,7 +33,7 @@ export class Families {
   readonly #vectors: VectorTable;
   readonly #coarseValuesMax: number;
   readonly #byKey = new Map<string, number>();
-  /** Values seen of each label that is not fine (yet), with the number of shapes that have them. */
+  /** The values of each label that is not fine, with the number of shapes that have them. */
   readonly #valuesOf = new Map<string, Map<string, number>>();
   readonly fineKeys = new Set<string>();
   familyOf = columnU32(1024);
@@ -53,7 +52,7 @@ export class Families {
   readonly #shapesOf: number[][] = [];
   readonly #openShapesOf: number[][] = [];
   #count = 0;
-  /** Bumped when a count that A1 looks at changed. */
+  /** Increases when a count changes that decides which gangs fold (A1). */
   unassignedVersion = 0;
 
   constructor(shapes: ShapeTable, vectors: VectorTable, coarseValuesMax: number = COARSE_VALUES_MAX) {
@@ -71,7 +70,7 @@ export class Families {
     return this.#sample[family]!;
   }
 
-  /** Whether machines of the two have the same capacity. */
+  /** Whether machines of the two families have the same capacity. */
   areAlike(familyA: number, familyB: number): boolean {
     return familyA === familyB || this.#sample[familyA]!.capacity === this.#sample[familyB]!.capacity;
   }
@@ -80,12 +79,12 @@ export class Families {
     return this.#shapesOf[family]!;
   }
 
-  /** Shapes of the family that have machines to acquire. */
+  /** Shapes of the family that have open machines. */
   openShapesOf(family: number): readonly number[] {
     return this.#openShapesOf[family]!;
   }
 
-  /** Reads the labels of a new shape; true if one of them turned fine, and all must be grouped anew. */
+  /** Reads the labels of a new shape; true if one of them turned fine, so that all shapes must be regrouped. */
   countLabels(shape: number): boolean {
     let turned = false;
     for (const [key, value] of this.#shapes.get(shape).labels) {
@@ -105,7 +104,7 @@ export class Families {
     return turned;
   }
 
-  /** Puts a shape whose labels were counted into its family; the engine holds the shape from here on. */
+  /** Puts a shape whose labels were counted into its family, and holds a reference to it. */
   admit(ref: number): number {
     const shape = this.#shapes.get(ref);
     const key = this.#keyOf(shape);
@@ -133,7 +132,7 @@ export class Families {
     return family;
   }
 
-  /** Lets go of a shape that has no machine left. */
+  /** Releases a shape that has no machine left. */
   dismiss(ref: number): void {
     const family = this.familyOf[ref]!;
     const shapes = this.#shapesOf[family]!;
@@ -149,7 +148,7 @@ export class Families {
     this.#shapes.release(ref);
   }
 
-  /** Forgets every family and lets go of every shape; no machine is attached. What is fine stays fine. */
+  /** Forgets every family and releases every shape; no machine may be attached. Fine labels stay fine. */
   regroup(): void {
     for (let family = 1; family <= this.#count; family++) {
       for (const shape of [...this.#shapesOf[family]!]) {
@@ -194,7 +193,7 @@ export class Families {
     return dim < this.stride ? this.capacity[family * this.stride + dim]! : 0;
   }
 
-  /** Whole gangs of this aggregate that fit on one machine of the family; all of them if it is zero. */
+  /** Whole gangs of this aggregate that fit on one machine of the family; infinitely many if the aggregate is empty. */
   gangsPerMachine(family: number, aggregate: number): number {
     const { start, length, dims, units } = this.#vectors;
     const end = start[aggregate]! + length[aggregate]!;
@@ -206,7 +205,7 @@ export class Families {
     return gangs;
   }
 
-  /** Makes room for new dimensions, so that `capacity` may be indexed by any dimension below `count`. */
+  /** Makes room for new dimensions, so that `capacity` has a column for every dimension. */
   fitDimensions(): void {
     const needed = this.#vectors.dimensions.count;
     if (needed <= this.stride) return;
@@ -226,7 +225,7 @@ export class Families {
       this.capacity[row + dims[entry]!] = units[entry]!;
   }
 
-  /** Lengths keep the parts apart, whatever they contain. Labels come in one order, as in the shape's key. */
+  /** Lengths separate the parts, whatever they contain. Labels are in a fixed order, as in the shape's key. */
   #keyOf(shape: Shape): string {
     const { instanceType, zone, capacityType, capacity } = shape;
     let text = `${capacityType} ${capacity} ${instanceType.length} ${instanceType}${zone.length} ${zone}`;
@@ -239,7 +238,7 @@ export class Families {
   }
 }
 
-/** The label is there and its value differs from shape to shape within the family. */
+/** The family's machines have the label, with values that differ from shape to shape. */
 export const FINE = Symbol('fine');
 
 /** The attribute of a family as a requirement sees it. */
@@ -251,7 +250,7 @@ export function familyAttribute(
   const sample = families.sampleOf(family);
   const value = attributeOf(sample, key);
   if (value === undefined || !families.fineKeys.has(key)) return value;
-  // Zone and instance type are facts of the family wherever they are set; only labels can be fine.
+  // Zone and instance type are facts of the family where they are set; only labels can be fine.
   return sample.labels.get(key) === value && !isFact(sample, key) ? FINE : value;
 }
 

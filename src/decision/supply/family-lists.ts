@@ -1,53 +1,54 @@
 /**
- * The bound machines of one cluster, as lists in keep order: a lane for each family that it has machines of. A fleet of
- * 500,000 machines has 110,000 lanes, so they are words, not objects.
+ * The family lists of one cluster: its bound machines in keep order, by family. A fleet of 500,000 machines has 110,000
+ * family lists, so they are numbers in an array, not objects.
  *
- *   by lane     family, configured, configuring   u32 × 3   the latter two as list ids; 0 = none
- *   by family   lane + 1                          u32       0 = none
+ *   by family list   family                    u32
+ *                    configured, configuring   u32   list ids (keep-lists.ts); 0 = none
+ *   by family        family list + 1           u32   0 = none
  */
-const WORDS = 3;
+const FIELDS = 3;
 const CONFIGURED = 1;
 const CONFIGURING = 2;
 const FAMILY_LISTS_AT_START = 16;
 
 export class FamilyLists {
   count = 0;
-  #words = new Uint32Array(0);
+  #fields = new Uint32Array(0);
   #familyListOf = new Uint32Array(0);
 
   family(familyList: number): number {
-    return this.#words[familyList * WORDS]!;
+    return this.#fields[familyList * FIELDS]!;
   }
 
   configured(familyList: number): number {
-    return this.#words[familyList * WORDS + CONFIGURED]!;
+    return this.#fields[familyList * FIELDS + CONFIGURED]!;
   }
 
   configuring(familyList: number): number {
-    return this.#words[familyList * WORDS + CONFIGURING]!;
+    return this.#fields[familyList * FIELDS + CONFIGURING]!;
   }
 
   setConfigured(familyList: number, list: number): void {
-    this.#words[familyList * WORDS + CONFIGURED] = list;
+    this.#fields[familyList * FIELDS + CONFIGURED] = list;
   }
 
   setConfiguring(familyList: number, list: number): void {
-    this.#words[familyList * WORDS + CONFIGURING] = list;
+    this.#fields[familyList * FIELDS + CONFIGURING] = list;
   }
 
-  /** The lane of a family, made if there is none yet. */
+  /** The family list of a family; created if there is none. */
   of(family: number): number {
     const known = this.#familyListOf[family];
     if (known !== undefined && known !== 0) return known - 1;
     const familyList = this.count++;
-    if (familyList * WORDS === this.#words.length) this.#widen();
+    if (familyList * FIELDS === this.#fields.length) this.#widen();
     if (family >= this.#familyListOf.length) {
       const wider = new Uint32Array(Math.max(family + 1, 2 * this.#familyListOf.length));
       wider.set(this.#familyListOf);
       this.#familyListOf = wider;
     }
-    this.#words[familyList * WORDS] = family;
-    this.#words[familyList * WORDS + CONFIGURED] = this.#words[familyList * WORDS + CONFIGURING] = 0;
+    this.#fields[familyList * FIELDS] = family;
+    this.#fields[familyList * FIELDS + CONFIGURED] = this.#fields[familyList * FIELDS + CONFIGURING] = 0;
     this.#familyListOf[family] = familyList + 1;
     return familyList;
   }
@@ -58,8 +59,8 @@ export class FamilyLists {
   }
 
   #widen(): void {
-    const wider = new Uint32Array(Math.max(2 * this.#words.length, FAMILY_LISTS_AT_START * WORDS));
-    wider.set(this.#words);
-    this.#words = wider;
+    const wider = new Uint32Array(Math.max(2 * this.#fields.length, FAMILY_LISTS_AT_START * FIELDS));
+    wider.set(this.#fields);
+    this.#fields = wider;
   }
 }

@@ -1,9 +1,8 @@
 /**
- * Filters: which machines a need may take at all. A filter is a requirement set together with a min_unit,
- * interned and counted, because thousands of needs ask for the same thing; the answer per family is kept
- * in one byte. Where a requirement names a value of a fine label (one rack of thousands) the family can
- * only say "perhaps", and the shape is asked, once; where it names a label of the single machine (its host
- * name), the machine.
+ * Filters: which machines a need may take at all. A filter is a requirement set together with a min_unit, interned and
+ * reference-counted, because thousands of needs share it; the answer per family is one byte. If a requirement names a
+ * value of a fine label (one rack of thousands), the family answers only "perhaps" and the filter checks the shape, once;
+ * if it names a label of the single machine (its host name), the filter checks the machine.
  */
 import type { Inventory } from '../../inventory/inventory.ts';
 import { attributeOf } from '../../inventory/shapes.ts';
@@ -13,7 +12,7 @@ import { columnU32, widerU8 } from '../columns/columns.ts';
 import { type Families, FINE, familyAttribute } from './families.ts';
 import type { SlotAttributes } from './slot-attributes.ts';
 
-/** How far a filter has to look before it knows. */
+/** How closely a filter must look: the family decides, the shape decides, or the machine's own labels decide. */
 export const MatchLevel = { Family: 0, Shape: 1, Machine: 2 } as const;
 export type MatchLevel = (typeof MatchLevel)[keyof typeof MatchLevel];
 
@@ -24,21 +23,21 @@ export interface Filter {
   /** Small and dense, for columns; reused after the last reference is gone. */
   readonly id: number;
   readonly requirementSet: number;
-  /** A profile with this requirement set, held so that the set stays what it is. */
+  /** A profile with this requirement set; the reference keeps the set's number from being reused. */
   readonly profile: number;
   readonly minUnit: number;
   readonly requirements: readonly Requirement[];
   matchLevel: MatchLevel;
-  /** By family: 1 = its machines match (perhaps, if `look` is further) and cover min_unit. */
+  /** By family: 1 = its machines match (perhaps, beyond MatchLevel.Family) and cover min_unit. */
   eligible: Uint8Array;
   /** The eligible families. */
   readonly families: number[];
-  /** Families looked at so far; later ones are new. */
+  /** The highest family that was checked; later ones are new. */
   familiesSeen: number;
-  /** By shape, for `look` ≥ Shape: 0 not asked, 1 matches (perhaps), 2 does not. */
+  /** By shape, beyond MatchLevel.Family: 0 not checked, 1 matches (perhaps), 2 does not. */
   shapeAnswer: Uint8Array;
   references: number;
-  /** A1: whole gangs of `gangsOf` that fit into the free machines, as of `gangsAt` of freeVersion. */
+  /** A1 (folding): whole gangs of aggregate `gangsOf` that the unassigned machines hold, as of unassignedVersion `gangsAt`. */
   gangsOf: number;
   gangsAt: number;
   gangs: number;
@@ -51,12 +50,12 @@ export class Filters {
   readonly #attributes: SlotAttributes;
   /** By requirement set, then by min_unit. */
   readonly #bySet: (Map<number, Filter> | undefined)[] = [];
-  /** By requirement set, while it has filters: what families answered. */
+  /** By requirement set, while it has filters: the answer of each family. */
   readonly #answers: (Uint8Array | undefined)[] = [];
   readonly #beyondFamily = new Set<Filter>();
   readonly #byId: (Filter | undefined)[] = [undefined];
   readonly #freeIds: number[] = [];
-  /** Ids of filters asked for lately, by a hash of what they are. */
+  /** Ids of recently interned filters, by hash. */
   readonly #memo = columnU32(2 ** (32 - MEMO_SHIFT));
 
   constructor(inventory: Inventory, profiles: ProfileTable, families: Families, attributes: SlotAttributes) {
@@ -105,7 +104,7 @@ export class Filters {
     if (--filter.references > 0) return;
     const ofSet = this.#bySet[filter.requirementSet]!;
     ofSet.delete(filter.minUnit);
-    if (ofSet.size === 0) this.#answers[filter.requirementSet] = undefined; // the ref may come back as another set
+    if (ofSet.size === 0) this.#answers[filter.requirementSet] = undefined; // the number may be reused for another set
     this.#byId[filter.id] = undefined;
     this.#freeIds.push(filter.id);
     this.#beyondFamily.delete(filter);
@@ -113,7 +112,7 @@ export class Filters {
     this.#inventory.shapes.vectors.release(filter.minUnit);
   }
 
-  /** Looks at the families that came since the last time. */
+  /** Checks the families that are new since the last time. */
   refresh(filter: Filter): void {
     const families = this.#families;
     if (filter.familiesSeen === families.count) return;
@@ -132,7 +131,7 @@ export class Filters {
     for (const filter of this.#byId) if (filter !== undefined) this.refresh(filter);
   }
 
-  /** Whether a machine of an eligible family really matches; for filters that look further than that. */
+  /** Whether a machine of an eligible family really matches; for filters beyond MatchLevel.Family. */
   admitsSlot(filter: Filter, slot: number): boolean {
     if (!this.admitsShape(filter, this.#inventory.columns.shape[slot]!)) return false;
     if (filter.matchLevel !== MatchLevel.Machine) return true;
@@ -141,7 +140,7 @@ export class Filters {
     );
   }
 
-  /** The same for a shape; `look` Machine: whether the shape leaves it possible. */
+  /** The same for a shape; at MatchLevel.Machine: whether one of its machines may match. */
   admitsShape(filter: Filter, shape: number): boolean {
     if (filter.eligible[this.#families.familyOf[shape]!] !== 1) return false;
     if (filter.matchLevel === MatchLevel.Family) return true;
@@ -160,7 +159,7 @@ export class Filters {
     return answer === 1;
   }
 
-  /** Families were made anew: every filter looks again. */
+  /** Families were rebuilt: every filter checks them again. */
   regroup(): void {
     this.#beyondFamily.clear();
     this.#answers.length = 0;
@@ -175,7 +174,7 @@ export class Filters {
     }
   }
 
-  /** A shape is gone: its number may come back as another one. */
+  /** A shape is gone: its number may be reused. */
   forgetShape(shape: number): void {
     for (const filter of this.#beyondFamily) {
       if (shape < filter.shapeAnswer.length) filter.shapeAnswer[shape] = 0;
@@ -216,7 +215,7 @@ export class Filters {
     return matchLevel;
   }
 
-  /** The same for every min_unit, so it is asked once per requirement set: 0 not asked, 1 yes, 2 no. */
+  /** The same for every min_unit, so checked once per requirement set: 0 not checked, 1 yes, 2 no. */
   #mayMatch(requirementSet: number, requirements: readonly Requirement[], family: number): boolean {
     let answers = this.#answers[requirementSet];
     if (answers === undefined || answers.length <= family) {

@@ -1,20 +1,20 @@
 /**
- * The fleet as the decision sees it: each machine in the role that it counts as (X1: an enqueued action
- * counts as what it will be), on the ordered lists that the phases walk. Kept from cycle to cycle; a
- * changed machine is taken off its lists (`detach`) and put on its new ones (`attach`), so that a cycle
- * costs what changed.
+ * The fleet as the engine sees it: each machine in its role (X1: an enqueued action counts as what it will be), on the
+ * ordered lists that the phases scan. The lists persist from cycle to cycle; a changed machine leaves its lists
+ * (`detach`) and joins its new ones (`attach`), so the cost of a cycle depends on what changed.
  *
- *   by slot   role        u8    Role
- *             shape       u32   as last attached
- *             assignment       u32   who it was taken for (assignments.ts); 0 = nobody known
- *             cluster     u16   cluster that it is bound to or made for; 0 = none
- *             claim       u32   need that credit gave it to, as index in its cluster + 1; 0 = unclaimed
- *             nextClaim, previousClaim   u32   the claims of one need, as a ring of slots; 0 = end
+ *   by slot   role          u8    Role
+ *             shape         u32   as last attached
+ *             assignment    u32   the need that it was bound or created for (assignments.ts); 0 = unknown
+ *             cluster       u16   the cluster that it is bound to or created for; 0 = none
+ *             claim         u32   the need that credit gave it to, as index in its cluster + 1; 0 = unclaimed
+ *             nextClaim,    u32   the claim list of one need, linked through its slots; 0 = end
+ *             previousClaim
  *
- *   lists     byPrice    Idle machines per family; Speculative ones per family and probability (price, id)
- *             keep       Configured, and Configuring, per cluster and family (price, penalty desc, id)
- *             assigned    machines per assignment: Configured, Configuring, Creating, each in keep order
- *             byId       orphaned Creating machines per family; victims per bucket and family (preempt.ts)
+ *   lists     byPrice       Idle machines per family; Speculative ones per family and probability (price, id)
+ *             keep          Configured, and Configuring, per cluster and family (price, penalty desc, id)
+ *             assigned      machines per assignment: Configured, Configuring, Creating, each in keep order
+ *             byId          orphaned Creating machines per family; victims per bucket and family (preempt.ts)
  */
 
 import { Flag, Intent } from '../../inventory/intent.ts';
@@ -23,13 +23,13 @@ import { OrderedLists } from '../../inventory/ordered-lists.ts';
 import { isReleasable } from '../../machine/capacity-type.ts';
 import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
 import { MachineState } from '../../machine/state.ts';
+import { ClusterState } from '../cluster-state.ts';
 import { columnF64, columnU8, columnU16, columnU32, widerF64, widerU32 } from '../columns/columns.ts';
 import { SlotList } from '../columns/slot-list.ts';
-import { ClusterState } from '../demand/cluster-state.ts';
-import { VictimQueue } from '../preempt/victim-queue.ts';
 import type { AssignmentTable } from './assignments.ts';
 import type { Families } from './families.ts';
 import { KeepLists } from './keep-lists.ts';
+import { VictimQueue } from './victim-queue.ts';
 
 export const Role = {
   None: 0,
@@ -39,7 +39,7 @@ export const Role = {
   Configuring: 4,
   Configured: 5,
   Draining: 6,
-  Other: 7, // Deleting, Failed: exists, and counts for nobody
+  Other: 7, // Deleting, Failed: exists, and satisfies no need
 } as const;
 export type Role = (typeof Role)[keyof typeof Role];
 
@@ -75,28 +75,28 @@ export class Fleet {
   readonly keep: KeepLists;
   readonly assigned: OrderedLists;
   readonly byId: OrderedLists;
-  /** Keep order (A2): price asc, assigned reclamation penalty desc, id asc. */
+  /** Keep order, in which credit takes machines (A2): price asc, assigned reclamation penalty desc, id asc. */
   readonly compareKeep: (a: number, b: number) => number;
   /** Order of a need's own machines: Configured, Configuring, Creating, each in keep order. */
   readonly compareAssigned: (a: number, b: number) => number;
   /** By family: list ids; 0 = none. */
   idleList = columnU32(64);
   orphanList = columnU32(64);
-  /** Speculative machines by family and probability: the offer lists of a family, and the facts of each. */
+  /** The offer lists of each family: Speculative machines of one probability. */
   readonly offersOf: number[][] = [];
   offerProbability = columnF64(64);
   offerList = columnU32(64);
   #offerCount = 0;
   readonly clusters: (ClusterState | undefined)[] = [];
-  /** Assignments that machines brought: a row may be waiting for one (normalise.ts). */
+  /** Assignments that are new with their machines: rows without an assignment may have these (cluster-rows.ts). */
   readonly newAssignments = new SlotList();
-  /** Idle machines that R3 may release, as they came: read by reclaim.ts. */
+  /** Idle machines that R3 may release once their hold is over, in the order of their arrival: reclaim.ts reads them. */
   readonly newlyIdle = new SlotList();
-  /** Machines whose victim bucket may have changed: read by preempt.ts. */
+  /** Machines whose victim bucket may have changed: preempt.ts reads them. */
   readonly victims: VictimQueue;
-  /** By slot: which machine it held when it was attached. */
+  /** By slot: the generation of the machine that was attached; slots are reused. */
   readonly #generation: Uint32Array;
-  /** By slot: 1 = an orphan that counts as open (its flags may have changed since). */
+  /** By slot: 1 = an orphan that was counted as open; its back-off may have changed since. */
   readonly #openOrphans: Uint8Array;
 
   constructor(inventory: Inventory, families: Families, assignments: AssignmentTable) {
@@ -152,14 +152,14 @@ export class Fleet {
     return (this.inventory.columns.flags[slot]! & Flag.Backoff) !== 0;
   }
 
-  /** A Creating machine that was made for no need of this cycle: whoever comes first counts it (A3). */
+  /** A Creating machine that was created for no need of this cycle: needs acquire it before Idle machines (A3). */
   isOrphan(slot: number): boolean {
     if (this.role[slot] !== Role.Creating) return false;
     const assignment = this.assignment[slot]!;
     return assignment === 0 || this.assignments.live[assignment] === 0;
   }
 
-  /** The same as A1 sees it, which asks before it is known which folds live: made for none that could. */
+  /** The same for A1 (folding), which asks before it is known which folds exist: created for no possible fold either. */
   isSurelyOrphan(slot: number): boolean {
     const assignment = this.assignment[slot]!;
     return (
@@ -186,7 +186,7 @@ export class Fleet {
     else if (role !== Role.Other) this.#attachBound(slot, role);
   }
 
-  /** Takes a machine off everything that it was on; its claim must have been released. */
+  /** Takes a machine off all its lists; its claim must have been released. */
   detach(slot: number): void {
     const role = this.role[slot]!;
     if (role === Role.None) return;
@@ -199,7 +199,7 @@ export class Fleet {
         this.families.changeOpen(shape, -1);
       }
     } else if (role !== Role.Other) this.#detachBound(slot, role);
-    // Its place among the victims may well stay; not if another machine has its slot now, whose id sorts elsewhere.
+    // It keeps its place among the victims, unless the slot holds another machine now, whose id sorts elsewhere.
     if (this.byId.listOf(slot) !== 0 && !this.inventory.isCurrent(slot, this.#generation[slot]!))
       this.byId.remove(slot);
     this.families.machinesIn[shape]!--;
@@ -209,7 +209,7 @@ export class Fleet {
     this.cluster[slot] = 0;
   }
 
-  /** Drops the lists per family, all empty; families are made anew. */
+  /** Families are about to be rebuilt: drops the lists per family, which are empty. */
   regroup(): void {
     for (const list of [...this.idleList, ...this.offerList]) if (list !== 0) this.byPrice.drop(list);
     for (const list of this.orphanList) if (list !== 0) this.byId.drop(list);
@@ -231,7 +231,7 @@ export class Fleet {
     }
   }
 
-  /** The last live need of an assignment went, or its first one came: its Creating machines change sides. */
+  /** An assignment lost its last live need or got its first: its Creating machines become orphans or stop being so. */
   liveChanged(assignment: number): void {
     const isLive = this.assignments.live[assignment]! > 0;
     const list = this.assignments.list[assignment]!;
@@ -259,7 +259,7 @@ export class Fleet {
     }
   }
 
-  /** Visits the machines of a shape that may be acquired. */
+  /** Visits the machines of a shape that needs may acquire. */
   forEachOpen(shape: number, visit: (slot: number) => void): void {
     this.forEachUnassigned(shape, (slot) => {
       if (!this.inBackoff(slot)) visit(slot);
@@ -371,16 +371,16 @@ export class Fleet {
   #touchFolds(state: ClusterState, assignment: number): void {
     const fold = this.assignments.fold[assignment]!;
     if (fold !== 0) state.touchedGroups.push(fold - 1);
-    // The empty group marks the machines of every fold with its fingerprint.
+    // An assignment with the empty group belongs to every fold of its fingerprint.
     if (this.assignments.folds[assignment]! > 0 && this.assignments.group[assignment] === 0)
       state.foldsTouched = true;
   }
 
-  /** Tells the cluster's needs that a machine is there that was not, or is another one now. */
+  /** Announces a new or changed machine to the cluster's needs. */
   #announce(slot: number, state: ClusterState, assignment: number): void {
     state.touched = true;
     if (assignment !== 0) this.#touchFolds(state, assignment);
-    if (state.needCount > 0) state.newlyAvailable.push(slot); // needs that come look at everything
+    if (state.needCount > 0) state.newlyAvailable.push(slot); // new needs scan everything anyway
   }
 
   #joinOrphans(slot: number): void {
@@ -388,7 +388,7 @@ export class Fleet {
     const family = this.families.familyOf[shape]!;
     this.orphanList = widerU32(this.orphanList, family);
     if (this.orphanList[family] === 0) this.orphanList[family] = this.byId.create();
-    this.byId.remove(slot); // it may have been a victim's place
+    this.byId.remove(slot); // it may still be on a victims' list
     this.byId.add(this.orphanList[family]!, slot);
     this.families.unassignedVersion++;
     if (this.inBackoff(slot)) return;

@@ -1,19 +1,19 @@
 /**
- * A cluster's machines in keep order (A2), one list per family and state, that know whom their machines count for. A need
- * looks for the first machine that nobody has or only a later need; in a settled cluster almost all belong to earlier ones,
- * so that going through them one by one was most of a cycle. Here they stand in blocks, and each block has a bound: none
- * of its machines counts for a need later than that. A walk skips whole blocks and reads the one it stops in.
+ * A cluster's machines in keep order (A2: price, penalty, id), one list per family and state. The lists know the claims:
+ * a need looks for the first machine that is unclaimed or claimed by a later need, and in a settled cluster earlier needs
+ * claim almost all, so reading them one by one was most of a cycle. The machines stand in blocks with a bound: no machine
+ * of the block has a later claim. A scan skips whole blocks and reads only the one it stops in.
  *
- *   by list     first, last       u32   blocks, 0 = none; of a free list id: first = the next free one
- *               directory         array of blocks in order; only while there are two or more
- *   by block    items             u32 × 16   slots
- *               count             u8
- *               latest            u32   no claim in it is greater, an unclaimed machine being UNCLAIMED; may be too high
+ *   by list     first, last            u32        blocks, 0 = none; of a free list id: first = the next free one
+ *               directory              array      of the blocks, in order; only while there are two or more
+ *   by block    items                  u32 × 16   slots
+ *               count                  u8
+ *               latest                 u32        the bound: no claim is greater; an unclaimed machine has UNCLAIMED
  *               list, next, previous   u32
- *   by slot     blockOf           u32   0 = in no list
+ *   by slot     blockOf                u32        0 = in no list
  *
- * The bound rises at once when a machine is released or joins, and falls only when a walk has read the whole block in
- * vain: taking a machine costs nothing here. A position is block × 16 + index, good until the next `add` or `remove`.
+ * The bound rises at once when a machine is released or added, and falls only when a scan has read the whole block in
+ * vain, so taking a machine costs nothing here. A position is block × 16 + index, valid until the next `add` or `remove`.
  */
 import { assert } from '../../base/assert.ts';
 import { columnU8, columnU32, widerU8, widerU32 } from '../columns/columns.ts';
@@ -21,7 +21,7 @@ import { columnU8, columnU32, widerU8, widerU32 } from '../columns/columns.ts';
 const BLOCK_SHIFT = 4;
 const BLOCK_ITEMS = 1 << BLOCK_SHIFT;
 const INDEX_MASK = BLOCK_ITEMS - 1;
-/** Blocks of together no more than this are joined when one of them runs nearly empty. */
+/** A sparse block joins a neighbour if both together have no more items than this. */
 const JOINED_MAX = 12;
 const SPARSE_MAX = 4;
 /** The bound of a block with an unclaimed machine; above every claim. */
@@ -46,7 +46,7 @@ export class KeepLists {
   #blockLimit = 1;
   #freeBlock = 0;
 
-  /** `claim` by slot: a greater number is a later need, 0 is nobody. */
+  /** `claim` by slot: a greater number is a later need, 0 is unclaimed. */
   constructor(slotsMax: number, compare: (slotA: number, slotB: number) => number, claim: Uint32Array) {
     this.#blockOf = columnU32(slotsMax);
     this.#compare = compare;
@@ -66,7 +66,7 @@ export class KeepLists {
     return list;
   }
 
-  /** Gives back the id of a list that has no machines. */
+  /** Frees the id of an empty list. */
   drop(list: number): void {
     assert(this.#blockCount[list] === 0, 'a list is dropped when its machines are gone');
     this.#first[list] = this.#freeList;
@@ -95,7 +95,7 @@ export class KeepLists {
     if (own !== 0 && this.#listOf[own] === list) return this.next(this.#positionIn(own, slot));
     const last = this.#last[list]!;
     if (last === 0 || this.#compare(this.#lastOf(last), slot) <= 0) return 0;
-    // Families have prices of their own, so mostly all of a list comes before a machine of another one, or all after it.
+    // Families differ in price, so a whole list mostly comes before or after a machine of another family.
     const first = this.first(list);
     if (this.#compare(this.#items[first]!, slot) > 0) return first;
     const block = this.#blockFor(list, slot);
@@ -110,7 +110,7 @@ export class KeepLists {
       : this.#next[block]! << BLOCK_SHIFT;
   }
 
-  /** The first position, from this one on, whose machine is unclaimed or counts for `claim` or later; 0 = none. */
+  /** The first position, from this one on, whose machine is unclaimed or claimed by `claim` or later; 0 = none. */
   seek(position: number, claim: number): number {
     if (position === 0) return 0;
     const claims = this.#claim;
@@ -141,13 +141,13 @@ export class KeepLists {
     return this.seek(position, UNCLAIMED);
   }
 
-  /** The machine is nobody's now. */
+  /** The machine is unclaimed now. */
   released(slot: number): void {
     const block = this.#blockOf[slot]!;
     if (block !== 0) this.#latest[block] = UNCLAIMED;
   }
 
-  /** The machine counts for the same need, which has another number now. */
+  /** The same need claims the machine, but has another number now. */
   renumbered(slot: number): void {
     const block = this.#blockOf[slot]!;
     if (block !== 0 && this.#claim[slot]! > this.#latest[block]!) this.#latest[block] = this.#claim[slot]!;
@@ -176,7 +176,7 @@ export class KeepLists {
     this.#latest[block] = held === 0 ? UNCLAIMED : Math.max(held, this.#latest[block]!);
   }
 
-  /** Takes a slot out of whichever list it is in; nothing happens if it is in none. */
+  /** Takes a slot out of its list; no effect if it is in none. */
   remove(slot: number): void {
     const block = this.#blockOf[slot]!;
     if (block === 0) return;
@@ -200,7 +200,7 @@ export class KeepLists {
     return this.#items[(block << BLOCK_SHIFT) + this.#count[block]! - 1]!;
   }
 
-  /** The first block whose last slot does not come before this one; there is one. */
+  /** The first block whose last slot does not come before this one; the caller knows that there is one. */
   #blockFor(list: number, slot: number): number {
     const directory = this.#directories[list];
     if (directory === undefined) return this.#first[list]!;
@@ -214,7 +214,7 @@ export class KeepLists {
     return directory[low]!;
   }
 
-  /** Halves a full block; the half that the slot belongs to. */
+  /** Halves a full block; returns the half that the slot belongs to. */
   #split(list: number, block: number, slot: number): number {
     const upper = this.#addBlock(list, block);
     const half = BLOCK_ITEMS / 2;
@@ -236,7 +236,7 @@ export class KeepLists {
     this.#removeBlock(from);
   }
 
-  /** Puts the items of a block between two indexes at the end of another one. */
+  /** Appends the items of a block between two indexes to another block. */
   #moveAll(from: number, fromIndex: number, endIndex: number, into: number): void {
     const items = this.#items;
     let target = (into << BLOCK_SHIFT) + this.#count[into]!;
@@ -249,7 +249,7 @@ export class KeepLists {
     this.#latest[into] = Math.max(this.#latest[into]!, this.#latest[from]!);
   }
 
-  /** An empty block behind `after`, or the first one if that is 0. */
+  /** Adds an empty block behind `after`; 0 = as the first. */
   #addBlock(list: number, after: number): number {
     let block = this.#freeBlock;
     if (block !== 0) this.#freeBlock = this.#next[block]!;

@@ -1,10 +1,10 @@
-/** Attributes of single machines (V4): those of the shape, and the labels that are a machine's own. */
+/** Attributes of single machines (V4: instance type and zone, else labels): the shape's, and the machine's own labels. */
 import type { Inventory } from '../../inventory/inventory.ts';
 import { attributeOf } from '../../inventory/shapes.ts';
 
 export class SlotAttributes {
   readonly #inventory: Inventory;
-  /** Labels that every machine has a value of its own for, which shapes leave out. */
+  /** Labels whose value is different on every machine, such as the host name; shapes leave them out. */
   readonly ownKeys: ReadonlySet<string>;
 
   constructor(inventory: Inventory) {

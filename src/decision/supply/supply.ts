@@ -1,11 +1,11 @@
 /**
- * What can be acquired in this cycle, and who has it: machines that a need took (A3), and machines that a
- * gang reserved at its turn in credit (A5), which no other gang acquires. Both are forgotten with the cycle.
+ * Which unassigned machines this cycle has given away: those that a need took (A3: acquisition), and those that a gang
+ * reserved in its domain during credit (A5), which no other gang acquires. Both last for one cycle.
  *
- *   by slot     takenBy      u32   need + 1; 0 = free to take
- *               reservedBy   u32   need + 1 of a gang; 0 = not reserved
- *   by shape    reservedIn, takenIn         u32
- *   by family   reserved, taken             u32
+ *   by slot     takenBy               u32   need + 1; 0 = not taken
+ *               reservedBy            u32   need + 1 of a gang; 0 = not reserved
+ *   by shape    reservedIn, takenIn   u32
+ *   by family   reserved, taken       u32
  */
 import { columnU32, widerU32 } from '../columns/columns.ts';
 import { SlotList } from '../columns/slot-list.ts';
@@ -21,7 +21,7 @@ export class Supply {
   takenIn = columnU32(256);
   reserved = columnU32(64);
   taken = columnU32(64);
-  /** Counts cycles: what was remembered in another cycle is void. */
+  /** Counts cycles; a value that carries another number is void. */
   cycle = 1;
 
   constructor(fleet: Fleet) {

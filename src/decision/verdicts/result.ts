@@ -1,35 +1,18 @@
 /**
- * The outcome of a cycle as the columns that hold it, and what no table says beside them (P6, the counts of A7 and A8):
- * for a comparison with another engine, elsewhere, that decided the same cycle from scratch (shard/check). These are
- * views and short lists; they hold until the engine decides again.
+ * The outcome of a cycle as the columns that hold it, and the state that no table holds: drains (P6), and the counts of
+ * parking (A7) and cycles unmet (A8). The shard compares it with an engine in another thread that decides the same cycle
+ * from scratch (shard/check). These are views and short lists, valid until the engine decides again.
  */
 import type { Pieces } from '../../base/image.ts';
 import type { InventoryTables } from '../../inventory/tables.ts';
 import type { ActionList } from '../actions.ts';
-import type { Gangs } from '../assign/gangs.ts';
-import type { UnmetNeeds } from '../assign/unmet.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
-import type { EngineNeeds } from '../demand/engine-needs.ts';
-import type { Drains } from '../preempt/drains.ts';
-import type { AssignmentTable } from '../supply/assignments.ts';
-import type { Fleet } from '../supply/fleet.ts';
-import type { Supply } from '../supply/supply.ts';
+import type { ClusterState } from '../cluster-state.ts';
+import type { EngineTables } from '../engine-tables.ts';
+import type { AssignmentTable, CountColumns } from '../supply/assignments.ts';
 import type { Verdicts } from './verdicts.ts';
 
-/** Assignments with a count that the next cycle goes on from. */
-export interface CountColumns {
-  readonly assignment: Uint32Array;
-  readonly cluster: Uint32Array;
-  readonly fingerprint: Uint32Array;
-  readonly group: Uint32Array;
-  readonly unmetCount: Uint32Array;
-  readonly parkCount: Uint32Array;
-  readonly unmetFor: Uint32Array;
-  readonly parkFor: Uint32Array;
-}
-
 export interface EngineMemory {
-  /** The last one decided. */
+  /** The last cycle decided. */
   readonly cycle: number;
   readonly counts: CountColumns;
   readonly drains: {
@@ -49,7 +32,7 @@ export interface EngineResult {
     readonly cluster: Uint16Array;
     readonly takenBy: Uint32Array;
   };
-  /** By normalised need. */
+  /** By need. */
   readonly needs: {
     readonly assignment: Uint32Array;
     readonly kind: Uint8Array;
@@ -65,7 +48,7 @@ export interface EngineResult {
     readonly group: Uint32Array;
   };
   readonly counts: CountColumns;
-  /** Clusters with rows, and their rows one cluster after the other. */
+  /** Clusters with rows, and the rows of one cluster after the other. */
   readonly clusters: {
     readonly ref: Uint32Array;
     readonly rowCount: Uint32Array;
@@ -103,13 +86,13 @@ export type ActionColumns = Pick<
   | 'graceSeconds'
 >;
 
-export function memoryOf(cycle: number, assignments: AssignmentTable, drains: Drains): EngineMemory {
+export function memoryOf({ cycle, assignments, drains }: EngineTables): EngineMemory {
   const draining = [...drains];
   const column = (of: (pair: readonly [slot: number, assignment: number]) => number) =>
     Uint32Array.from(draining, of);
   return {
-    cycle,
-    counts: countsSince(cycle, assignments),
+    cycle: cycle.number,
+    counts: countsSince(cycle.number, assignments),
     drains: {
       slot: column(([slot]) => slot),
       cluster: column(([, assignment]) => assignments.cluster[assignment]!),
@@ -120,14 +103,14 @@ export function memoryOf(cycle: number, assignments: AssignmentTable, drains: Dr
 }
 
 /**
- * Keeps the refs of a memory from meaning something else while the engine decides: what a need that goes leaves behind
- * may be given out again in the same cycle. Gives what ends that.
+ * Holds references to the refs of a memory while the engine decides: without them the refs of a withdrawn need could be
+ * reused in the same cycle. Returns the function that releases them.
  */
 export function holdMemory({ counts, drains }: EngineMemory, tables: InventoryTables): () => void {
   const held: (readonly [cluster: number, fingerprint: number, group: number])[] = [];
   for (const { cluster, fingerprint, group } of [counts, drains]) {
     for (let index = 0; index < cluster.length; index++) {
-      if (tables.clusters.referenceCount(cluster[index]!) === 0) continue; // its demand is about to go, too
+      if (tables.clusters.referenceCount(cluster[index]!) === 0) continue; // the cluster is gone, and its demand goes in the next cycle
       tables.clusters.retain(cluster[index]!);
       tables.fingerprints.retain(fingerprint[index]!);
       tables.groups.retain(group[index]!);
@@ -139,7 +122,7 @@ export function holdMemory({ counts, drains }: EngineMemory, tables: InventoryTa
   };
 }
 
-/** Counts that were made in this cycle or later: older ones are void in the next. */
+/** The counts that hold after this cycle; older ones are void. */
 export function countsSince(cycle: number, assignments: AssignmentTable): CountColumns {
   const { unmetFor, parkFor, references, limit } = assignments;
   const found: number[] = [];
@@ -160,25 +143,13 @@ export function countsSince(cycle: number, assignments: AssignmentTable): CountC
   };
 }
 
-export interface ResultParts {
-  readonly fleet: Fleet;
-  readonly supply: Supply;
-  readonly needs: EngineNeeds;
-  readonly unmet: UnmetNeeds;
-  readonly verdicts: Verdicts;
-  readonly gangs: Gangs;
-  readonly actions: ActionList;
-}
-
-export function resultOf(parts: ResultParts): EngineResult {
-  const { fleet, supply, needs, unmet } = parts;
-  const { cycle, isOrdinary, reasons } = parts.verdicts;
-  const { slotLimit } = fleet.inventory.columns;
-  const { assignments } = fleet;
+export function resultOf(tables: EngineTables, verdicts: Verdicts, actions: ActionList): EngineResult {
+  const { cycle, inventory, assignments, fleet, supply, needs, unmet, domains } = tables;
+  const { slotLimit } = inventory.columns;
   const entries = unmet.count;
   return {
-    cycle,
-    isOrdinary,
+    cycle: cycle.number,
+    isOrdinary: cycle.isOrdinary,
     claims: {
       claim: fleet.claim.subarray(0, slotLimit),
       cluster: fleet.cluster.subarray(0, slotLimit),
@@ -197,7 +168,7 @@ export function resultOf(parts: ResultParts): EngineResult {
       fingerprint: assignments.fingerprint.subarray(0, assignments.limit),
       group: assignments.group.subarray(0, assignments.limit),
     },
-    counts: countsSince(cycle - 1, assignments),
+    counts: countsSince(cycle.number - 1, assignments),
     clusters: clusterRows(fleet.clusters),
     unmet: {
       width: unmet.width,
@@ -207,10 +178,10 @@ export function resultOf(parts: ResultParts): EngineResult {
       bootstraps: unmet.bootstraps.subarray(0, entries),
       provisions: unmet.provisions.subarray(0, entries),
       gangsHeld: unmet.gangsHeld.subarray(0, entries),
-      reason: reasons.subarray(0, entries),
+      reason: verdicts.reasons.subarray(0, entries),
     },
-    actions: actionColumns(parts.actions),
-    domainTexts: parts.gangs.domains.texts(),
+    actions: actionColumns(actions),
+    domainTexts: domains.texts(),
   };
 }
 

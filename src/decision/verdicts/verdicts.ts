@@ -1,20 +1,23 @@
 /**
- * What is said of each need after a cycle (A8), and the counts that the next one starts with (A7, A8, P5).
- * Satisfied needs cost nothing: only those that credit did not satisfy are looked at, and a verdict is put
- * into words when somebody asks.
+ * Verdicts (A8): what a cycle says about each need, and the counts that the next cycle continues: parking (A7), cycles
+ * unmet (A8), age of shortfalls (P5). Satisfied needs cost nothing: `record` reads only those that credit did not
+ * satisfy, and a verdict is composed when a reader asks for it.
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
-import type { Gangs } from '../assign/gangs.ts';
+import type { GangDomains } from '../assign/gang-domains.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import { columnU8, columnU32 } from '../columns/columns.ts';
-import type { ClusterState } from '../demand/cluster-state.ts';
+import type { ClusterRows } from '../demand/cluster-rows.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
-import type { Drains } from '../preempt/drains.ts';
+import type { CurrentCycle, EngineTables } from '../engine-tables.ts';
+import type { Restrictions } from '../restrictions.ts';
+import type { Drains } from '../supply/drains.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 
-/** Numbers are the protocol's. */
+/** The numbers of the protocol. */
 export const UnmetReason = {
   None: 0,
   PriorityStarved: 1,
@@ -40,7 +43,7 @@ export interface Verdict {
   readonly reason: UnmetReason;
 }
 
-/** What is still missing after phase 2, summed over clusters. */
+/** The demand of one fingerprint that is still missing after phase 2, summed over clusters. */
 export interface Shortfall {
   readonly fingerprint: number;
   readonly profile: number;
@@ -49,54 +52,34 @@ export interface Shortfall {
   ageCycles: number;
 }
 
-const PARKED_FROM = 8;
-const TRIED_EVERY = 32;
-
-/** A7, with the count of the cycle before. */
-export function isParkedAt(parkCount: number, isOrdinary: boolean): boolean {
-  return parkCount >= PARKED_FROM && !(isOrdinary && parkCount % TRIED_EVERY === 0);
-}
-
 export class Verdicts {
   readonly #fleet: Fleet;
   readonly #filters: Filters;
   readonly #vectors: VectorTable;
   readonly #needs: EngineNeeds;
-  readonly #gangs: Gangs;
+  readonly #cycle: CurrentCycle;
+  readonly #domains: GangDomains;
   readonly #drains: Drains;
   readonly #unmet: UnmetNeeds;
-  readonly #assignmentOfRow: (cluster: ClusterState, row: number) => number;
+  readonly #rows: ClusterRows;
+  readonly #restrictions: Restrictions;
   /** By need: entry + 1 among the unmet ones; valid if that entry names the need. */
   #entryOf = columnU32(256);
   #reason = columnU8(256);
-  #cycle = 0;
-  #isOrdinary = true;
   shortfalls: Shortfall[] = [];
   #ages = new Map<number, number>();
 
-  constructor(
-    fleet: Fleet,
-    filters: Filters,
-    needs: EngineNeeds,
-    gangs: Gangs,
-    drains: Drains,
-    unmet: UnmetNeeds,
-    assignmentOfRow: (cluster: ClusterState, row: number) => number,
-  ) {
-    this.#fleet = fleet;
-    this.#filters = filters;
-    this.#vectors = fleet.inventory.shapes.vectors;
-    this.#needs = needs;
-    this.#gangs = gangs;
-    this.#drains = drains;
-    this.#unmet = unmet;
-    this.#assignmentOfRow = assignmentOfRow;
-  }
-
-  /** Counts of A7 and A8 hold from one cycle to the next; `cycle` is counted by the engine, every cycle. */
-  beginCycle(cycle: number, isOrdinary: boolean): void {
-    this.#cycle = cycle;
-    this.#isOrdinary = isOrdinary;
+  constructor(tables: EngineTables) {
+    this.#cycle = tables.cycle;
+    this.#fleet = tables.fleet;
+    this.#filters = tables.filters;
+    this.#vectors = tables.vectors;
+    this.#needs = tables.needs;
+    this.#domains = tables.domains;
+    this.#drains = tables.drains;
+    this.#unmet = tables.unmet;
+    this.#rows = tables.rows;
+    this.#restrictions = tables.restrictions;
   }
 
   adopt(other: Verdicts): void {
@@ -108,25 +91,8 @@ export class Verdicts {
     return this.#reason;
   }
 
-  /** Of the last cycle. */
-  get cycle(): number {
-    return this.#cycle;
-  }
-
-  get isOrdinary(): boolean {
-    return this.#isOrdinary;
-  }
-
-  /** A7: whether the gang is served by credit alone in this cycle. */
-  isParked(need: number): boolean {
-    const { parkFor, parkCount } = this.#fleet.assignments;
-    const assignment = this.#needs.assignment[need]!;
-    if (parkFor[assignment] !== this.#cycle) return false;
-    return isParkedAt(parkCount[assignment]!, this.#isOrdinary);
-  }
-
   /** After the phases: reasons and counts of the needs that were not satisfied by credit. */
-  record(clusterOf: (ref: number) => ClusterState): void {
+  record(): void {
     const unmet = this.#unmet;
     if (this.#entryOf.length < this.#needs.limit) this.#entryOf = columnU32(2 * this.#needs.limit);
     if (this.#reason.length < unmet.count) this.#reason = columnU8(2 * unmet.count);
@@ -137,7 +103,7 @@ export class Verdicts {
       this.#reason[entry] = isSatisfied ? UnmetReason.None : this.#reasonOf(entry);
       if (this.#needs.kind[need] === NeedKind.Fold) {
         this.#unmet.gangsHeld[entry] = this.#gangsHeld(entry);
-        this.#countMembers(clusterOf(this.#needs.cluster[need]!), entry);
+        this.#countMembers(this.#fleet.clusterState(this.#needs.cluster[need]!), entry);
       } else if (!isSatisfied) {
         this.#count(this.#needs.assignment[need]!);
         if (this.#needs.kind[need] === NeedKind.Gang) this.#countParking(entry);
@@ -158,7 +124,7 @@ export class Verdicts {
     const satisfied =
       entry < 0 || (isFold ? memberIndex < this.#unmet.gangsHeld[entry]! : this.#isSatisfied(entry));
     const parkedCycles =
-      this.#fleet.assignments.parkFor[assignment] === this.#cycle + 1
+      this.#fleet.assignments.parkFor[assignment] === this.#cycle.number + 1
         ? this.#fleet.assignments.parkCount[assignment]!
         : 0;
     return {
@@ -167,17 +133,17 @@ export class Verdicts {
       claimed: isFirst ? needs.creditCount[need]! + acquired : 0,
       bootstraps: isFirst && entry >= 0 ? this.#unmet.bootstraps[entry]! : 0,
       provisions: isFirst && entry >= 0 ? this.#unmet.provisions[entry]! : 0,
-      domain: isGang ? this.#gangs.domains.ofGang(need).textOf(needs.domain[need]!) : '',
+      domain: isGang ? this.#domains.ofGang(need).textOf(needs.domain[need]!) : '',
       satisfiable: !isGang || needs.has(need, Mark.Satisfiable),
-      parked: isGang && (satisfied ? this.isParked(need) : needs.has(need, Mark.Parked)),
+      parked: isGang && (satisfied ? this.#restrictions.isParked(need) : needs.has(need, Mark.Parked)),
       parkedCycles: isGang ? parkedCycles : 0,
       cyclesUnmet: satisfied ? 0 : this.cyclesUnmet(assignment),
       reason: satisfied ? UnmetReason.None : (this.#reason[entry]! as UnmetReason),
     };
   }
 
-  /** The rows that are not satisfied: plain needs and gangs as a whole, of folds the members that found no room. */
-  unmetRows(clusterOf: (ref: number) => ClusterState, visit: (cluster: number, row: number) => void): void {
+  /** Visits the rows that are not satisfied: of a fold, the members that its machines do not hold. */
+  unmetRows(visit: (cluster: number, row: number) => void): void {
     const { need: needOf, gangsHeld, count } = this.#unmet;
     const { kind, firstRow, cluster: clusterRef } = this.#needs;
     for (let entry = 0; entry < count; entry++) {
@@ -188,7 +154,7 @@ export class Verdicts {
         visit(ref, firstRow[need]!);
         continue;
       }
-      const { rowNeed, rowCount } = clusterOf(ref);
+      const { rowNeed, rowCount } = this.#fleet.clusterState(ref);
       let place = 0;
       for (let row = firstRow[need]!; row < rowCount; row++) {
         if (rowNeed[row] === need && place++ >= gangsHeld[entry]!) visit(ref, row);
@@ -198,13 +164,13 @@ export class Verdicts {
 
   cyclesUnmet(assignment: number): number {
     const { unmetFor, unmetCount } = this.#fleet.assignments;
-    return unmetFor[assignment] === this.#cycle + 1 ? unmetCount[assignment]! : 0;
+    return unmetFor[assignment] === this.#cycle.number + 1 ? unmetCount[assignment]! : 0;
   }
 
-  /** A7's count after this cycle. */
+  /** A7: ordinary cycles in a row without a domain, after this cycle. */
   parkingCount(assignment: number): number {
     const { parkFor, parkCount } = this.#fleet.assignments;
-    return parkFor[assignment] === this.#cycle + 1 ? parkCount[assignment]! : 0;
+    return parkFor[assignment] === this.#cycle.number + 1 ? parkCount[assignment]! : 0;
   }
 
   #entryFor(need: number): number {
@@ -218,7 +184,7 @@ export class Verdicts {
     return UnmetNeeds.left(rest, entry * width, this.#vectors, aggregate) === 0;
   }
 
-  /** Of a fold, which lacks whole gangs or nothing. */
+  /** Of a fold: it lacks whole gangs or nothing, so one dimension tells how many it holds. */
   #gangsHeld(entry: number): number {
     const { rest, width, need: needOf } = this.#unmet;
     const need = needOf[entry]!;
@@ -239,36 +205,40 @@ export class Verdicts {
     return Object.fromEntries(deficit); // a resource may be called __proto__
   }
 
-  /** Members of a fold that its machines do not hold, in order N4: the last ones. */
+  /** Counts the members of a fold that its machines do not hold: the last ones by priority and arrival (N4). */
   #countMembers(cluster: ClusterState, entry: number): void {
     const need = this.#unmet.need[entry]!;
     let place = 0;
     for (let row = this.#needs.firstRow[need]!; row < cluster.rowCount; row++) {
       if (cluster.rowNeed[row] !== need) continue;
-      if (place++ >= this.#unmet.gangsHeld[entry]!) this.#count(this.#assignmentOfRow(cluster, row));
+      if (place++ >= this.#unmet.gangsHeld[entry]!) this.#count(this.#rows.assignmentOf(cluster, row));
     }
   }
 
   #count(assignment: number): void {
     const { unmetFor, unmetCount } = this.#fleet.assignments;
-    const before = unmetFor[assignment] === this.#cycle ? unmetCount[assignment]! : 0;
-    unmetCount[assignment] = before + (this.#isOrdinary ? 1 : 0);
-    unmetFor[assignment] = this.#cycle + 1;
+    const before = unmetFor[assignment] === this.#cycle.number ? unmetCount[assignment]! : 0;
+    unmetCount[assignment] = before + (this.#cycle.isOrdinary ? 1 : 0);
+    unmetFor[assignment] = this.#cycle.number + 1;
   }
 
   #countParking(entry: number): void {
     const need = this.#unmet.need[entry]!;
-    if (this.#needs.has(need, Mark.Satisfiable) || this.#unmet.acquired[entry]! > 0 || this.#isComing(need))
+    if (
+      this.#needs.has(need, Mark.Satisfiable) ||
+      this.#unmet.acquired[entry]! > 0 ||
+      this.#awaitsMachines(need)
+    )
       return;
     const { parkFor, parkCount } = this.#fleet.assignments;
     const assignment = this.#needs.assignment[need]!;
-    const before = parkFor[assignment] === this.#cycle ? parkCount[assignment]! : 0;
-    parkCount[assignment] = before + (this.#isOrdinary ? 1 : 0);
-    parkFor[assignment] = this.#cycle + 1;
+    const before = parkFor[assignment] === this.#cycle.number ? parkCount[assignment]! : 0;
+    parkCount[assignment] = before + (this.#cycle.isOrdinary ? 1 : 0);
+    parkFor[assignment] = this.#cycle.number + 1;
   }
 
-  /** Something is enqueued, Creating or draining for the gang. */
-  #isComing(need: number): boolean {
+  /** Whether a machine is enqueued, Creating or draining for the gang. */
+  #awaitsMachines(need: number): boolean {
     const { assigned, assignments, role } = this.#fleet;
     const assignment = this.#needs.assignment[need]!;
     const list = assignments.list[assignment]!;
@@ -327,7 +297,7 @@ export class Verdicts {
       const fingerprint = this.#fleet.assignments.fingerprint[this.#needs.assignment[need]!]!;
       let shortfall = byFingerprint.get(fingerprint);
       if (shortfall === undefined) {
-        const age = (this.#ages.get(fingerprint) ?? 0) + (this.#isOrdinary ? 1 : 0);
+        const age = (this.#ages.get(fingerprint) ?? 0) + (this.#cycle.isOrdinary ? 1 : 0);
         const profile = this.#needs.profile[need]!;
         const priority = this.#needs.priority[need]!;
         shortfall = { fingerprint, profile, priority, missing: new Map(), ageCycles: age };

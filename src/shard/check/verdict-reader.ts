@@ -6,8 +6,8 @@ import { joined } from '../../base/image.ts';
 import type { VectorTable } from '../../base/vectors.ts';
 import { UnmetNeeds } from '../../decision/assign/unmet.ts';
 import { Mark, NeedKind } from '../../decision/demand/engine-needs.ts';
+import { isParkedAt } from '../../decision/restrictions.ts';
 import type { EngineResult } from '../../decision/verdicts/result.ts';
-import { isParkedAt } from '../../decision/verdicts/verdicts.ts';
 
 /** A verdict in numbers. */
 export interface VerdictFacts {

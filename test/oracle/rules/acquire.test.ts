@@ -22,7 +22,7 @@ import {
 } from './worlds.ts';
 
 describe.each(subjects)('$name', ({ decideWith }) => {
-  it('A3: an Idle machine is preferred to a cheaper Speculative one; the one is bootstrapped, the other provisioned', () => {
+  it('A3: prefers an Idle machine to a cheaper Speculative one; bootstraps the one, provisions the other', () => {
     const fleet = [speculative('m-1', { price: 0.1 }), idle('m-2', { price: 9, probability: 1 })];
     const wide = need({ aggregate: cpus(8), interruptionPenalty: PenaltyBucket.Pinned });
     const narrow = decideWith(world(fleet, [cluster('alpha', [need()])]));
@@ -33,7 +33,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(verdictOf(result, 'alpha', wide)).toMatchObject({ claimed: 2, bootstraps: 1, provisions: 1 });
   });
 
-  it('A3: Idle machines go by price, then id, whatever their probability', () => {
+  it('A3: takes Idle machines by price, then id, whatever their interruption probability', () => {
     const fleet = [idle('m-2'), idle('m-10'), idle('m-3', { price: 0.5, probability: 1 })];
     const result = decideWith(
       world(fleet, [cluster('alpha', [need({ aggregate: cpus(12), interruptionPenalty: 20 })])]),
@@ -41,7 +41,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Bootstrap m-3', 'Bootstrap m-10', 'Bootstrap m-2']);
   });
 
-  it('A3: Speculative machines go by effective cost with the need’s interruption penalty, then id', () => {
+  it('A3: takes Speculative machines by effective cost with the need’s interruption penalty, then id', () => {
     const fleet = [
       speculative('m-1', { price: 1, probability: 0.5 }),
       speculative('m-3', { price: 2 }),
@@ -57,7 +57,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(order(0)[0]).toBe('Provision m-1');
   });
 
-  it('A3: under an infinite penalty certain machines go first by price (M6), risky ones tie and go by id', () => {
+  it('A3: under an infinite penalty takes machines that cannot be interrupted first, by price (M6), then the others by id', () => {
     const fleet = [
       speculative('m-1', { price: 5, probability: 0.1 }),
       speculative('m-0', { price: 7, probability: 0.5 }),
@@ -68,7 +68,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Provision m-9', 'Provision m-0', 'Provision m-1']);
   });
 
-  it('A3: needs compete by priority, interruption bucket, reclamation bucket, then arrival, cluster, fingerprint, group', () => {
+  it('A3: serves needs by priority, interruption bucket, reclamation bucket, then arrival, cluster, fingerprint, group', () => {
     const plain = need();
     const rivals: [ReturnType<typeof need>, ReturnType<typeof need>][] = [
       [need({ priority: 101 }), need({ interruptionPenalty: 9, reclamationPenalty: 9, arrivalMs: 0 })],
@@ -76,7 +76,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       [need({ reclamationPenalty: 9 }), need({ arrivalMs: 0 })],
       [need({ group: 'z', arrivalMs: NOW_MS - 1 }), plain],
       [need({ group: 'a' }), need({ group: 'b' })],
-      // The bucket's number, not its dollars.
+      // The order uses the bucket's number, not its dollars.
       [need({ interruptionPenalty: PenaltyBucket.Zero }), need({ arrivalMs: 0 })],
     ];
     for (const [winner, loser] of rivals) {
@@ -85,7 +85,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     }
   });
 
-  it('A3: where everything is equal the smaller cluster id wins', () => {
+  it('A3: serves the smaller cluster id first if all else is equal', () => {
     const result = decideWith(world([idle('m-1')], [cluster('beta', [need()]), cluster('alpha', [need()])]));
     expect(result.actions).toEqual([
       {
@@ -101,7 +101,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ]);
   });
 
-  it('A3: credit comes before any acquisition: a late need keeps its machine while an urgent one starves', () => {
+  it('A3: credits all needs before any acquires: a late need keeps its machine while an urgent one starves', () => {
     const urgent = need({ priority: 1_000, aggregate: cpus(8) });
     const late = need({ priority: 1, group: 'late' });
     const fleet = [configured('m-1', assignmentFor('beta', late)), idle('m-2')];
@@ -110,7 +110,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(result, keyOf('alpha', urgent))).toEqual(['m-2']);
   });
 
-  it('A3: Creating machines assigned to no live need are claimed first, by id, without an action', () => {
+  it('A3: claims Creating machines that are assigned to no live need first, by id, without an action', () => {
     const web = need({ aggregate: cpus(12) });
     const gone = assignmentFor('alpha', need({ group: 'gone' }));
     const fleet = [
@@ -126,7 +126,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect([...one.claims.keys()]).toEqual(['m-20']);
   });
 
-  it('A3: an enqueued machine whose need is gone is an orphan too; one whose need lives is not', () => {
+  it('A3: an enqueued machine is an orphan if its need is gone, and not while its need exists', () => {
     const web = need();
     const other = need({ group: 'other', priority: 1, aggregate: {} });
     const orphan = idle('m-1', {
@@ -140,7 +140,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(decideWith(world([taken], [cluster('alpha', [web, other])])).claims.size).toBe(0);
   });
 
-  it('A9: machines in back-off are not acquired: the next best is', () => {
+  it('A9: acquires the next best machine instead of one in back-off', () => {
     const fleet = [
       idle('m-1', { backoff: true }),
       speculative('m-2', { price: 0.1, backoff: true }),
@@ -149,7 +149,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(decideWith(world(fleet, [cluster('alpha', [need()])])))).toEqual(['Provision m-3']);
   });
 
-  it('A9: a cluster without a session and a need in back-off keep what they have and get nothing new', () => {
+  it('A9: a cluster without a session and a need in back-off keep their machines and get no new ones', () => {
     const web = need({ aggregate: cpus(8), priority: 1_000 });
     const victim = need({ priority: 1 });
     const fleet = [
@@ -172,14 +172,14 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     }
   });
 
-  it('A9: the session of one cluster is no other cluster’s business', () => {
+  it('A9: a cluster without a session does not affect another cluster', () => {
     const result = decideWith(
       world([idle('m-1')], [cluster('alpha', [need()], { hasSession: false }), cluster('beta', [need()])]),
     );
     expect(result.claims.get('m-1')).toBe(keyOf('beta', need()));
   });
 
-  it('A9: a gang that may not acquire reserves nothing, so that a later gang finds the rack free', () => {
+  it('A9: a barred gang reserves nothing, so a later gang can use the rack', () => {
     const first = gang('job-1', 8, { priority: 200 });
     const second = gang('job-2', 8);
     const fleet = [idle('m-1'), idle('m-2')];
@@ -190,7 +190,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(verdictOf(result, 'alpha', first)).toMatchObject({ satisfiable: true, domain: 'rack-1' });
   });
 
-  it('A9: what is in back-off still makes a domain of A4, so that spread does not pile up elsewhere meanwhile', () => {
+  it('A9: machines in back-off still form a domain of A4, so a spread need does not pile up elsewhere', () => {
     const web = need({ aggregate: cpus(8), spread: [spreadOver(RACK)] });
     const fleet = [idle('m-1'), idle('m-2'), idle('m-3', { labels: { rack: 'rack-2' }, backoff: true })];
     const result = decideWith(world(fleet, [cluster('alpha', [web])]));

@@ -25,7 +25,7 @@ import {
 } from './worlds.ts';
 
 describe.each(subjects)('$name', ({ decideWith }) => {
-  it('A0: one machine that fits many needs serves the first of them alone, slack and all', () => {
+  it('A0: a machine that fits many needs serves the first one alone, slack included', () => {
     const first = need({ aggregate: cpus(1), priority: 20 });
     const second = need({ aggregate: cpus(1), priority: 10 });
     const result = decideWith(world([idle('m-1')], [cluster('alpha', [second, first])]));
@@ -37,24 +37,24 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     });
   });
 
-  it('A0: ids compare bytewise, so that gpu-10 goes before gpu-2', () => {
+  it('A0: compares ids bytewise: gpu-10 comes before gpu-2', () => {
     const result = decideWith(world([idle('gpu-2'), idle('gpu-10')], [cluster('alpha', [need()])]));
     expect(did(result)).toEqual(['Bootstrap gpu-10']);
   });
 
-  it('A0: ids compare by UTF-8 bytes, so that U+FFFD goes before U+10000', () => {
+  it('A0: compares ids by UTF-8 bytes: U+FFFD comes before U+10000', () => {
     const result = decideWith(world([idle('m-\u{10000}'), idle('m-\u{fffd}')], [cluster('alpha', [need()])]));
     expect(did(result)).toEqual(['Bootstrap m-\u{fffd}']);
   });
 
-  it('A2: an empty fleet and no demand decide nothing', () => {
+  it('A2: decides no action for an empty fleet without demand', () => {
     const result = decideWith(world([], []));
     expect(result.actions).toEqual([]);
     expect(result.verdicts).toEqual([]);
     expect(decideWith(world([], [cluster('alpha', [])])).actions).toEqual([]);
   });
 
-  it('A2: zero demand is satisfied, claims nothing and leaves what it had to R1', () => {
+  it('A2: a need for nothing is satisfied, claims no machine and leaves its machines to R1', () => {
     for (const aggregate of [{}, { cpu: 0 }]) {
       const nothing = need({ aggregate });
       const result = decideWith(
@@ -65,7 +65,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     }
   });
 
-  it('A2: demand larger than the fleet takes all of it and reports the rest', () => {
+  it('A2: a need larger than the fleet takes all of it and reports the rest as its deficit', () => {
     const large = need({ aggregate: cpus(20) });
     const fleet = [configured('m-1', boundTo('alpha')), idle('m-2'), speculative('m-3')];
     const result = decideWith(world(fleet, [cluster('alpha', [large])]));
@@ -79,7 +79,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     });
   });
 
-  it('A2: keeps in the order price asc, assigned reclamation penalty desc, id asc', () => {
+  it('A2: keeps machines in the order price asc, assigned reclamation penalty desc, id asc', () => {
     const two = need({ aggregate: cpus(8) });
     const fleet = [
       configured('m-1', boundTo('alpha'), { price: 2 }),
@@ -92,7 +92,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Reclaim m-2', 'Reclaim m-1']);
   });
 
-  it('A2: an unspecified and a zero penalty are both $0 in keep order, and a pinned one is kept first', () => {
+  it('A2: counts an unspecified and a zero penalty as $0 in keep order, and keeps a pinned machine first', () => {
     const fleet = [
       configured('m-1', boundTo('alpha', { reclamationPenalty: PenaltyBucket.Unspecified })),
       configured('m-2', boundTo('alpha', { reclamationPenalty: PenaltyBucket.Zero })),
@@ -103,7 +103,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Reclaim m-3', 'Reclaim m-4', 'Reclaim m-1', 'Reclaim m-2']);
   });
 
-  it('A2: a need keeps the machine assigned to it when a cheaper one of its cluster is there', () => {
+  it('A2: a need keeps the machine assigned to it although its cluster has a cheaper one', () => {
     const web = need({ group: 'web' });
     const fleet = [
       configured('m-1', boundTo('alpha'), { price: 0.5 }),
@@ -114,7 +114,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Reclaim m-1']);
   });
 
-  it('A2: an assignment of another group, another fingerprint or another cluster is not the need’s own', () => {
+  it('A2: a machine assigned to another group, fingerprint or cluster is not the need’s own', () => {
     const web = need({ group: 'web' });
     const assignment = assignmentFor('alpha', web);
     const fleet = [
@@ -127,7 +127,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(result, keyOf('alpha', web))).toEqual(['m-4']);
   });
 
-  it('A2: walks own Configured, own Configuring, own Creating and enqueued, other Configured, other Configuring', () => {
+  it('A2: scans own Configured, own Configuring, own Creating and enqueued, other Configured, other Configuring', () => {
     const web = need({ group: 'web' });
     const own = assignmentFor('alpha', web);
     const walk = [
@@ -147,7 +147,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     }
   });
 
-  it('A2: takes no machine that does not match, does not cover min_unit, or has nothing that still remains', () => {
+  it('A2: takes no machine that does not match, does not cover min_unit, or has no dimension that still remains', () => {
     const web = need({
       aggregate: { cpu: 4_000, memory: 100 },
       minUnit: { cpu: 2_000 },
@@ -173,7 +173,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(verdictOf(result, 'alpha', web).deficit).toEqual(cpus(4));
   });
 
-  it('A2: needs go in order priority, arrival, cluster, fingerprint, group', () => {
+  it('A2: credits needs in the order priority, arrival, cluster, fingerprint, group', () => {
     const only = [configured('m-1', boundTo('alpha'))];
     const late = need({ group: 'a' });
     const early = need({ group: 'b', arrivalMs: late.arrivalMs - 1 });
@@ -189,7 +189,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(winner(need({ interruptionPenalty: 2 }), byFingerprint)).toBe(keyOf('alpha', byFingerprint));
   });
 
-  it('A2: what is draining, failed, deleting or bound to another cluster counts for nobody', () => {
+  it('A2: credits no machine that is Draining, Failed, Deleting or bound to another cluster', () => {
     const web = need({ group: 'web' });
     const own = assignmentFor('alpha', web);
     const fleet = [
@@ -204,7 +204,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(result.claims.size).toBe(0);
   });
 
-  it('A2: a stuck machine is not counted (X11), so that another one is acquired', () => {
+  it('A2: does not count a stuck machine (X11), so the need acquires another', () => {
     const web = need({ group: 'web' });
     const own = assignmentFor('alpha', web);
     const fleet = [
@@ -217,7 +217,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect([...result.claims.keys()]).toEqual(['m-3']);
   });
 
-  it('A2: matches as V4 says: the zone and the type where set, else the label; an unspecified operator never', () => {
+  it('A2: matches as V4 says: zone and instance type where set, else the label; an unspecified operator never matches', () => {
     const zone = 'topology.kubernetes.io/zone';
     const type = 'node.kubernetes.io/instance-type';
     const fleet = [

@@ -33,7 +33,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   const victimsOf = (needs: WorldNeed[], fleet: WorldMachine[]) => did(decideFor(needs, fleet));
   const victims = ['v-1', 'v-2', 'v-3'].map((id) => configured(id, ofLow));
 
-  it('P4: what neither acquisition nor preemption gives is a shortfall', () => {
+  it('P4: demand that neither acquisition nor preemption covers is a shortfall', () => {
     expect(decideFor([wanting], [idle('m-1', { capacity: cpus(1) }), victims[0]!]).shortfalls[0]).toEqual({
       fingerprint: 'p=1000|ipb=0|rpb=0|reqs=|spr=',
       deficit: cpus(3),
@@ -44,7 +44,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     );
   });
 
-  it('P5: shortfalls are summed per fingerprint over clusters and groups, the highest priority first', () => {
+  it('P5: sums shortfalls per fingerprint over clusters and groups, the highest priority first', () => {
     const gold = need({ requirements: [isIn('tier', 'gold')], aggregate: { cpu: 1_000, memory: 5 } });
     const result = decideWith(
       world(
@@ -66,7 +66,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ]);
   });
 
-  it('P6: a machine that drains for the need counts as freed, whatever it was enqueued or is draining', () => {
+  it('P6: a machine that drains for the need counts as freed, from the enqueue on', () => {
     expect(victimsOf([wanting], victims)).toEqual(['Preempt v-1', 'Preempt v-2']);
     const one = draining('m-1', ofLow, drainFor('alpha', wanting));
     const enqueued = configured('m-2', ofLow, { intent: 'preempt', ...drainFor('alpha', wanting) });
@@ -77,13 +77,13 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(both.shortfalls.map(({ priority }) => priority)).toEqual([10]);
   });
 
-  it('P6: what drains for a need that lacks it, be it a later one, or by a reclaim, frees nothing for this one', () => {
+  it('P6: a machine that drains for another need that lacks it, or by a reclaim, does not count for this one', () => {
     const other = need({ priority: 500, group: 'other' });
     const fleet = [draining('m-1', ofLow, drainFor('alpha', other)), draining('m-2', ofLow), ...victims];
     expect(victimsOf([wanting, other], fleet)).toEqual(['Preempt v-1', 'Preempt v-2']);
   });
 
-  it('P6: three needs, one victim each: when the last one’s is drained first, the first takes it, and nobody else is preempted', () => {
+  it('P6: of three needs with one victim each, the first takes the machine that is drained first, and no further victim follows', () => {
     const [one, two, three] = ['1', '2', '3'].map((group) => need({ priority: 1_000, group })) as [
       WorldNeed,
       WorldNeed,
@@ -94,7 +94,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       draining('m-2', ofLow, drainFor('alpha', two)),
     ];
     expect(victimsOf([one, two, three], [...drains, idle('m-3'), ...victims])).toEqual(['Bootstrap m-3']);
-    // The first need is met, so that its own drain is the third one's; m-2 stays the second one's.
+    // The first need is met, so its drain counts for the third; m-2 still counts for the second.
     const bound = configured('m-3', assignmentFor('alpha', one));
     const later = decideFor([one, two, three], [...drains, bound, ...victims]);
     expect(did(later)).toEqual([]);
@@ -104,7 +104,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(victimsOf([one, two, three, four], [...drains, bound, ...victims])).toEqual(['Preempt v-1']);
   });
 
-  it('P6: of its own it counts what it lacks, by id; the rest counts for the next deficit, once', () => {
+  it('P6: a need counts its own drains by id as far as it lacks them; the rest count for the next deficit, once', () => {
     const second = need({ priority: 500, group: 'second' });
     const third = need({ priority: 400, group: 'third' });
     const fleet = [
@@ -117,7 +117,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(result.actions.map(({ machine, group }) => `${machine} ${group}`)).toEqual(['v-1 third']);
   });
 
-  it('P6: its own that no longer match, or no longer cover min_unit, count for another', () => {
+  it('P6: own drains that no longer match or cover min_unit count for another need', () => {
     const gold = { tier: 'gold' };
     const picky = need({ priority: 2_000, group: 'picky', requirements: [isIn('tier', 'gold')] });
     const large = need({ priority: 2_000, group: 'large', minUnit: cpus(5) });
@@ -136,7 +136,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     }
   });
 
-  it('P6: a need of A9 counts nothing: what drains for it is another’s meanwhile, and its own again afterwards', () => {
+  it('P6: a need barred by A9 counts no drain: its drains count for another need meanwhile, and for it again afterwards', () => {
     const away = need({ priority: 2_000, group: 'away' });
     const fleet = [draining('m-1', ofLow, drainFor('gamma', away)), ...victims];
     const decideWhen = (hasSession: boolean, backoff: boolean) =>
@@ -154,7 +154,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     }
   });
 
-  it('P6: a parked gang counts nothing either', () => {
+  it('P6: a parked gang counts no drain either', () => {
     const job = gang('job-1', 80, { priority: 2_000 });
     const fleet = [
       configured('m-0', assignmentFor('alpha', job)),
@@ -167,7 +167,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(decideWith(world(fleet, clusters)))).toEqual(['Preempt v-1', 'Preempt v-2']);
   });
 
-  it('P6: under A4 what no owner counts is counted only where a machine may be taken, and never without the key', () => {
+  it('P6: a need under A4 counts unowned drains only in domains where it may take a machine, and never without the key', () => {
     const spread = { ...wanting, spread: [spreadOver(RACK)] };
     const held = configured('m-0', assignmentFor('alpha', spread), inRack('rack-1'));
     const next = need({ priority: 500, group: 'next' });
@@ -189,12 +189,12 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       draining('m-1', ofLow, { ...inRack('rack-1'), ...found }),
       configured('v-1', ofLow, inRack('rack-2')),
     ];
-    // rack-2 is empty: m-1 in rack-1 is not for the spread need, but for the next one.
+    // rack-2 is empty, so m-1 in rack-1 counts not for the spread need but for the next one.
     const result = decideFor([uneven, next], inSecond);
     expect(result.actions.map(({ machine, group }) => `${machine} ${group}`)).toEqual(['v-1 ']);
   });
 
-  it('P6: what was found draining after a start, or drains for a need that is gone, counts for the first deficit it fits', () => {
+  it('P6: a machine found draining after a start, or draining for a need that is gone, counts for the first deficit it fits', () => {
     const gone = need({ group: 'gone' });
     for (const facts of [found, drainFor('alpha', gone)]) {
       const first = need({ priority: 2_000, group: 'first' });
@@ -204,7 +204,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     }
   });
 
-  it('P6: a found machine that does not match, cover min_unit or have what is missing goes to the next deficit', () => {
+  it('P6: a found machine that does not match, cover min_unit or have a missing dimension counts for the next deficit', () => {
     const gold = need({
       priority: 3_000,
       group: 'gold',
@@ -217,7 +217,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(victimsOf([gold, large, memory, wanting], fleet)).toEqual(['Preempt v-1']);
   });
 
-  it('P6: its own count before those that were found, which are then left for others', () => {
+  it('P6: a need’s own drains count before found ones, which are then left to others', () => {
     const second = need({ priority: 500, group: 'second' });
     const fleet = [
       draining('m-1', ofLow, { ...drainFor('alpha', wanting), capacity: cpus(8) }),
@@ -227,7 +227,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(victimsOf([wanting, second], fleet)).toEqual([]);
   });
 
-  it('P6: a stuck drain no longer counts (X11)', () => {
+  it('P6: a stuck drain does not count (X11)', () => {
     const fleet = [
       draining('m-1', ofLow, { ...drainFor('alpha', wanting), stuck: true }),
       draining('m-2', ofLow, { ...found, stuck: true }),
@@ -236,7 +236,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(victimsOf([wanting], fleet)).toEqual(['Preempt v-1', 'Preempt v-2']);
   });
 
-  it('P6: for a gang only what drains in its chosen rack counts', () => {
+  it('P6: only drains in its chosen rack count for a gang', () => {
     const job = gang('job-1', 12, { priority: 1_000 });
     const rack = (name: string) => ({ ...inRack(name), ...drainFor('alpha', job) });
     const fleet = [
@@ -258,7 +258,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     );
   });
 
-  it('P6: what drains counts in the racks of A4', () => {
+  it('P6: drains count in the racks of a need under A4', () => {
     const spread = { ...wanting, aggregate: cpus(12), spread: [spreadOver(RACK)] };
     const fleet = [
       idle('m-1', inRack('rack-1')),
@@ -282,7 +282,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(victimsOf([wider], more)).toEqual(['Bootstrap m-1', 'Preempt v-9']);
   });
 
-  it('P6: what drains for a fold counts for the fold', () => {
+  it('P6: a machine that drains for a fold counts for the fold', () => {
     const gangs = [gang('job-1', 4, { priority: 1_000 }), gang('job-2', 4, { priority: 1_000 })];
     const fold = { cluster: 'alpha', fingerprint: foldFingerprint(gangs[0]!), group: 'fold:cpu=4' };
     const rival = need({ priority: 5_000 });

@@ -52,13 +52,13 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(result.actions[0]?.group).toBe('fold:cpu=1500m,memory=8Gi,nvidia.com/gpu=2');
   });
 
-  it('A1: members beyond the whole gangs that fit stay Same needs, the last in order N4 first', () => {
+  it('A1: members beyond the whole gangs that fit stay Same needs, the last ones in order N4', () => {
     const early = [gang('job-1', 2), gang('job-2', 2)];
     const late = gang('job-0', 2, { arrivalMs: NOW_MS + 1 });
     const result = decideWith(world([idle('m-1')], [cluster('alpha', [late, ...early])]));
     expect(claimedBy(result, foldKey('alpha', 2))).toEqual(['m-1']);
     for (const member of early) expect(verdictOf(result, 'alpha', member).satisfied).toBe(true);
-    // It is a Same need: it chose a domain, and lost the machine in it to the fold, which arrived earlier.
+    // As a Same need it chose a domain, and lost the machine there to the fold, which arrived earlier.
     expect(verdictOf(result, 'alpha', late)).toMatchObject({
       satisfied: false,
       domain: 'rack-1',
@@ -67,7 +67,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     });
   });
 
-  it('A1: whole gangs are counted over Idle, Speculative and orphan Creating machines and the fold’s own', () => {
+  it('A1: counts whole gangs over Idle, Speculative and orphan Creating machines and the fold’s own', () => {
     const gangs = ['job-1', 'job-2', 'job-3', 'job-4', 'job-5'].map((group) => gang(group, 4));
     const own = assignmentFor('alpha', gangs[0]!, {
       fingerprint: foldFingerprint(gangs[0]!),
@@ -78,9 +78,9 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       idle('m-2'),
       speculative('m-3'),
       creating('m-4', null),
-      // The fold's own too: "the reference assigns so".
+      // The empty group is the fold's own too: the reference assigns so.
       configured('m-5', { ...own, group: '' }),
-      // Configured for something else: it does not count for folding.
+      // Configured for another need: it does not count for folding.
       configured('m-6', boundTo('alpha'), { labels: {} }),
     ];
     const result = decideWith(world(fleet, [cluster('alpha', gangs)]));
@@ -96,7 +96,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     });
   });
 
-  it('A1: a gang that holds a machine assigned to itself, or that one drains for, does not fold', () => {
+  it('A1: a gang does not fold while a machine is assigned to it or drains for it', () => {
     const job = gang('job-1', 2);
     const free = idle('m-9', { price: 0.1 });
     const own = assignmentFor('alpha', job);
@@ -113,12 +113,12 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     const drains = draining('m-1', boundTo('beta'), drainFor('alpha', job));
     const result = decideWith(world([drains, free], [cluster('alpha', [job])]));
     expect(claimedBy(result, keyOf('alpha', job))).toEqual(['m-9']);
-    // A machine of its own that drains away is not held.
+    // Its own machine that is being drained does not count as held.
     const leaving = decideWith(world([draining('m-1', own), free], [cluster('alpha', [job])]));
     expect(claimedBy(leaving, foldKey('alpha', 2))).toEqual(['m-9']);
   });
 
-  it('A1: a fold is credited none that is assigned to another live need, but what is assigned to nobody', () => {
+  it('A1: a fold is credited bound machines of unknown need, but none that is assigned to another live need', () => {
     const folds = gang('job-1', 4, { arrivalMs: NOW_MS - 1 });
     const holds = gang('job-2', 4);
     const plain = need({ aggregate: cpus(4), priority: 50 }); // with another fingerprint than the fold
@@ -135,7 +135,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual([]);
   });
 
-  it('A1: aggregate and min_unit must both fit the one machine, and it must match', () => {
+  it('A1: a gang folds only if its aggregate and min_unit both fit one machine that matches', () => {
     const fleet = [idle('m-1', { labels: { rack: 'rack-1', tier: 'gold' } }), idle('m-2', { labels: {} })];
     const groupOf = (job: ReturnType<typeof gang>) =>
       decideWith(world(fleet, [cluster('alpha', [job])])).actions.map(({ group }) => group);
@@ -146,7 +146,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(groupOf(gang('job-1', 2, { requirements: [same(RACK, 'rack-9')] }))).toEqual([]);
   });
 
-  it('A1: a gang whose min_unit fits no machine stays a Same need, and has no domain', () => {
+  it('A1: a gang whose min_unit fits no machine stays a Same need and has no domain', () => {
     const job = gang('job-1', 2, { minUnit: cpus(5) });
     const result = decideWith(world([idle('m-1')], [cluster('alpha', [job])]));
     expect(verdictOf(result, 'alpha', job)).toMatchObject({
@@ -157,12 +157,12 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(result.parking).toEqual(new Map([[keyOf('alpha', job), 1]]));
   });
 
-  it('A1: a machine without the Same key makes no gang fold', () => {
+  it('A1: a gang does not fold for a machine without the Same key', () => {
     const result = decideWith(world([idle('m-1', { labels: {} })], [cluster('alpha', [gang('job-1', 2)])]));
     expect(result.actions).toEqual([]);
   });
 
-  it('A1: gangs of another aggregate, profile or cluster fold apart', () => {
+  it('A1: gangs of different aggregate, profile or cluster fold separately', () => {
     const fleet = ['m-1', 'm-2', 'm-3', 'm-4'].map((id) => idle(id));
     const result = decideWith(
       world(fleet, [
@@ -174,7 +174,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(result.claims.size).toBe(4);
   });
 
-  it('A1: several Same keys are all dropped, and gangs with different ones fold together', () => {
+  it('A1: a fold drops all Same keys, and gangs with different keys fold together', () => {
     const wide = gang('job-1', 2, { requirements: [same(RACK), same(ZONE)] });
     const narrow = gang('job-2', 2);
     const result = decideWith(world([idle('m-1')], [cluster('alpha', [wide, narrow])]));
@@ -183,13 +183,13 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(verdictOf(result, 'alpha', narrow).satisfied).toBe(true);
   });
 
-  it('A1: the fold asks for machines that take a whole gang', () => {
+  it('A1: a fold takes only machines that hold a whole gang', () => {
     const fleet = [idle('m-1', { capacity: cpus(1), price: 0.1 }), idle('m-2')];
     const result = decideWith(world(fleet, [cluster('alpha', [gang('job-1', 2)])]));
     expect(did(result)).toEqual(['Bootstrap m-2']);
   });
 
-  it('A1: the fold arrives when the earliest of its members did', () => {
+  it('A1: a fold has the arrival of its earliest member', () => {
     const gangs = [gang('job-1', 4, { arrivalMs: NOW_MS }), gang('job-2', 4, { arrivalMs: NOW_MS - 2 })];
     const rival = need({ group: 'rival', arrivalMs: NOW_MS - 1, aggregate: cpus(8) });
     const fleet = [idle('m-1'), idle('m-2')];
@@ -197,7 +197,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(result, foldKey('alpha', 4))).toEqual(['m-1', 'm-2']);
   });
 
-  it('A1: members are satisfied in order N4 while whole gangs fit; the others lack all they asked for', () => {
+  it('A1: satisfies members in order N4 while whole gangs fit; each other member’s deficit is its whole aggregate', () => {
     const gangs = [gang('job-1', 4), gang('job-2', 4)];
     const urgent = need({ priority: 500 });
     const fleet = [idle('m-1'), idle('m-2')];
@@ -215,7 +215,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ]);
   });
 
-  it('A1 (ours): a fold counts whole gangs: what is left over on two machines is no gang', () => {
+  it('A1 (ours): a fold counts whole gangs: slack on two machines does not add up to a gang', () => {
     const gangs = [gang('job-1', 2), gang('job-2', 2), gang('job-3', 2)];
     const fleet = ['m-1', 'm-2', 'm-3', 'm-4'].map((id) => idle(id, { capacity: cpus(3) }));
     const result = decideWith(world(fleet, [cluster('alpha', gangs)]));
@@ -224,7 +224,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(gangs.map((one) => verdictOf(result, 'alpha', one).satisfied)).toEqual([true, true, true]);
   });
 
-  it('A1 (ours): gangs do not fold where a need has the name of their fold itself', () => {
+  it('A1 (ours): gangs do not fold if a need has the name of their fold', () => {
     const jobs = [gang('job-1', 2), gang('job-2', 2)];
     const plain = need({ group: 'fold:cpu=2' });
     const fleet = ['m-1', 'm-2', 'm-3'].map((id) => idle(id));
@@ -250,7 +250,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(result.shortfalls).toMatchObject([{ deficit: cpus(2) }]);
   });
 
-  it('A1: the machines of the fold are its own before they are any other need’s', () => {
+  it('A1: a fold’s own machines count for it before any other need', () => {
     const job = gang('job-1', 4);
     const fold = assignmentFor('alpha', job, { fingerprint: foldFingerprint(job), group: 'fold:cpu=4' });
     const fleet = [
@@ -262,7 +262,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(result, foldKey('alpha', 4))).toEqual(['m-2']);
   });
 
-  it('A1: a gang that wants nothing is satisfied, folded or not', () => {
+  it('A1: a gang that wants nothing is satisfied, whether it folds or not', () => {
     for (const fleet of [[], [idle('m-1', inRack('rack-1'))]]) {
       const nothing = gang('job-1', 0);
       const result = decideWith(world(fleet, [cluster('alpha', [nothing])]));

@@ -32,7 +32,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   const against = (wanting: WorldNeed, fleet: WorldMachine[]) =>
     decideWith(world(fleet, [cluster('alpha', [wanting]), cluster('beta', [low], { hasSession: false })]));
 
-  it('P1: takes claimed machines of strictly lower priority only', () => {
+  it('P1: takes only claimed machines of strictly lower priority', () => {
     const fleet = [configured('m-1', ofLow)];
     expect(did(against(need({ priority: 11 }), fleet))).toEqual(['Preempt m-1']);
     expect(did(against(need({ priority: 10 }), fleet))).toEqual([]);
@@ -54,7 +54,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     });
   });
 
-  it('P1: machines that no need claims go first, even of higher assigned priority', () => {
+  it('P1: takes unclaimed machines first, even of higher assigned priority', () => {
     const fleet = [configured('m-1', ofLow), configured('m-9', boundTo('gamma', { priority: 5_000 }))];
     const result = decideWith(
       world(fleet, [
@@ -64,11 +64,11 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       ]),
     );
     expect(did(result)).toEqual(['Preempt m-9']);
-    // gap = 1,000 − 5,000: it may be negative.
+    // The gap is 1,000 − 5,000: it may be negative.
     expect(result.actions[0]?.graceSeconds).toBe(600);
   });
 
-  it('P1: an unclaimed machine of a cluster that has not reported is not touched (N6)', () => {
+  it('P1: leaves unclaimed machines of a cluster that has not reported (N6)', () => {
     const fleet = [configured('m-1', boundTo('gamma')), configured('m-2', boundTo('nobody'))];
     const result = decideWith(
       world(fleet, [cluster('alpha', [urgent()]), cluster('gamma', [], { reported: false })]),
@@ -85,7 +85,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(result.actions).toEqual([]);
   });
 
-  it('P1: only Configured machines that match, cover min_unit and have what is missing, none in back-off', () => {
+  it('P1: takes only Configured machines that match, cover min_unit and have a missing dimension, none in back-off', () => {
     const gold = { labels: { tier: 'gold' } };
     const wanting = urgent({
       aggregate: { cpu: 4_000, memory: 100 },
@@ -105,7 +105,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(against(wanting, fleet))).toEqual(['Preempt m-6', 'Preempt m-8']);
   });
 
-  it('P1: only what acquisition left missing, and needs in the order of A3', () => {
+  it('P1: covers only what acquisition left missing, with needs in the order of A3', () => {
     const wanting = urgent({ aggregate: cpus(8) });
     const fleet = [idle('m-1'), configured('m-2', ofLow), configured('m-3', ofLow)];
     expect(did(against(wanting, fleet))).toEqual(['Bootstrap m-1', 'Preempt m-2']);
@@ -122,7 +122,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ).toEqual(['m-2 p=1000|ipb=9', 'm-3 p=1000|ipb=0']);
   });
 
-  it('P1: a victim is used once', () => {
+  it('P1: uses a victim once per cycle', () => {
     const fleet = [configured('m-1', ofLow)];
     const needs = [urgent({ group: 'a' }), urgent({ group: 'b' })];
     const result = decideWith(
@@ -132,7 +132,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(result.shortfalls).toMatchObject([{ deficit: cpus(4), priority: 1_000 }, { priority: 10 }]);
   });
 
-  it('P1: a gang may preempt a lower gang of its own cluster, whose machines credit does not give it', () => {
+  it('P1: a gang may preempt a gang of lower priority in its own cluster, whose machines it is not credited', () => {
     const higher = gang('job-1', 8, { priority: 1_000 });
     const lower = gang('job-2', 8, { priority: 10 });
     const fleet = [idle('m-1'), configured('m-2', assignmentFor('alpha', lower))];
@@ -142,7 +142,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(result.actions[1]).toMatchObject({ cluster: 'alpha', forCluster: 'alpha', group: 'job-1' });
   });
 
-  it('P1: a gang preempts only inside its rack, and only if that covers it', () => {
+  it('P1: a gang preempts only in its rack, and only if the victims complete it', () => {
     const job = gang('job-1', 12, { priority: 1_000 });
     const inside = (...ids: string[]) => ids.map((id) => configured(id, ofLow, inRack('rack-1')));
     const outside = configured('m-9', ofLow, inRack('rack-2'));
@@ -153,11 +153,11 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       'Preempt m-3',
     ]);
     expect(did(against(job, [free, ...inside('m-2'), outside]))).toEqual(['Bootstrap m-1']);
-    // Without a domain of its own it has nowhere to preempt.
+    // A gang without a domain preempts nothing.
     expect(did(against(job, inside('m-2', 'm-3', 'm-4')))).toEqual([]);
   });
 
-  it('P1: what a gang tried and gave back is there for the next need', () => {
+  it('P1: the next need may take victims that a gang tried and gave back', () => {
     const job = gang('job-1', 12, { priority: 2_000 });
     const fleet = [idle('m-1'), configured('m-2', ofLow)];
     const result = decideWith(
@@ -169,7 +169,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ]);
   });
 
-  it('P1: a need under A4 preempts only where A4 would let it take a machine, victims counted in', () => {
+  it('P1: a need under A4 preempts only in domains where it may take a machine, victims included in the counts', () => {
     const wanting = urgent({ aggregate: cpus(20), spread: [spreadOver(RACK)] });
     const fleet = [
       idle('m-1', inRack('rack-1')),
@@ -180,12 +180,12 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ];
     // One in each rack; m-3 makes two in rack-1, and with one in rack-2 that is all that a skew of 1 allows.
     expect(did(against(wanting, fleet))).toEqual(['Bootstrap m-1', 'Bootstrap m-2', 'Preempt m-3']);
-    // m-6 evens the racks out, which lets rack-1 take another: the best allowed machine first, each time.
+    // m-6 evens the racks, so rack-1 may take another: each time the best allowed machine.
     const even = [...fleet, configured('m-6', { ...ofLow, interruptionPenalty: 9 }, inRack('rack-2'))];
     expect(did(against(wanting, even)).slice(2)).toEqual(['Preempt m-3', 'Preempt m-6', 'Preempt m-4']);
   });
 
-  it('P1: a rack that has nothing but victims does not hold the others back until it gives one', () => {
+  it('P1: a rack with only victims does not limit the other racks until it gives one', () => {
     const wanting = urgent({ aggregate: cpus(16), spread: [spreadOver(RACK)] });
     const fleet = [
       idle('m-1', inRack('rack-1')),
@@ -193,7 +193,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       configured('m-3', ofLow, inRack('rack-2')),
       configured('m-4', ofLow, inRack('rack-1')),
     ];
-    // Only rack-1 has anything credited, Idle or Speculative, so that it is its own minimum; rack-2 joins with m-3.
+    // Only rack-1 has credited, Idle or Speculative machines, so it is its own minimum; rack-2 joins with m-3.
     expect(did(against(wanting, fleet))).toEqual(['Bootstrap m-1', 'Preempt m-2', 'Preempt m-3']);
   });
 
@@ -204,7 +204,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       action.slice(8),
     );
 
-  it('P2: the lower the penalties of the assignment, the sooner; ties by id', () => {
+  it('P2: takes machines with lower assigned penalties sooner; ties by id', () => {
     // 0.1 / 4 and 0.1 / 0.5 and 0.1 / 0.01 for one penalty, 10 for the other one.
     expect(order(scored({ interruptionPenalty: 5 }, { interruptionPenalty: 2 }, {}))).toEqual([
       'm-3',
@@ -217,11 +217,11 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       'm-1',
     ]);
     expect(order(scored({ interruptionPenalty: 5 }, { reclamationPenalty: 5 }))).toEqual(['m-1', 'm-2']);
-    // $0 is floored at $0.01, as an unspecified one is.
+    // $0 and an unspecified penalty are floored at $0.01.
     expect(order(scored({ interruptionPenalty: 1 }, { interruptionPenalty: 0 }))).toEqual(['m-1', 'm-2']);
   });
 
-  it('P2: an infinite penalty adds nothing to the score, but does not save the machine', () => {
+  it('P2: an infinite penalty adds nothing to the score, but does not exempt the machine', () => {
     const { Pinned, Largest } = PenaltyBucket;
     const fleet = scored(
       { interruptionPenalty: Pinned, reclamationPenalty: Pinned },
@@ -231,7 +231,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(order(fleet)).toEqual(['m-3', 'm-1', 'm-2']);
   });
 
-  it('P2: the gap in priority outweighs the penalties', () => {
+  it('P2: the priority gap outweighs the penalties', () => {
     const high = need({ priority: 100, aggregate: cpus(4) });
     const fleet = [
       configured('m-1', assignmentFor('gamma', high)),
@@ -247,7 +247,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Preempt m-2']);
   });
 
-  it('P2: an unclaimed machine without an assignment of a need counts as priority 0 and penalties 0', () => {
+  it('P2: an unclaimed machine without an assigned need counts with priority 0 and penalties 0', () => {
     const fleet = [configured('m-1', boundTo('gamma', { priority: 1 })), configured('m-2', boundTo('gamma'))];
     const result = decideWith(
       world(fleet, [cluster('alpha', [urgent()]), cluster('gamma', [])], { ordinary: false }),
@@ -274,12 +274,12 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     });
   }
 
-  it('P3: the gap runs to the need that claims the victim, not to its assignment', () => {
+  it('P3: measures the gap to the need that claims the victim, not to its assignment', () => {
     const result = against(need({ priority: 600_000 }), [configured('m-1', { ...ofLow, priority: 599_999 })]);
     expect(result.actions[0]?.graceSeconds).toBe(30);
   });
 
-  it('P4: preemption only frees: the victim stays claimed by whom it served, and the need stays unsatisfied', () => {
+  it('P4: preemption only frees: the victim stays claimed by its need, and the preemptor stays unsatisfied', () => {
     const wanting = urgent();
     const result = against(wanting, [configured('m-1', ofLow)]);
     expect(claimedBy(result, keyOf('beta', low))).toEqual(['m-1']);

@@ -23,7 +23,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   const spot = { capacityType: CapacityType.Spot };
   const idleFor = (ms: number, facts = {}) => ({ stateSinceMs: NOW_MS - ms, ...facts });
 
-  it('R1: what nobody claims is reclaimed with ten minutes of grace', () => {
+  it('R1: reclaims unclaimed machines with ten minutes of grace', () => {
     const result = decideWith(world([configured('m-1', boundTo('alpha'))], [cluster('alpha', [])]));
     expect(result.actions).toEqual([
       {
@@ -39,7 +39,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ]);
   });
 
-  it('R1: by cluster id, then price asc, reclamation penalty desc, id asc', () => {
+  it('R1: reclaims by cluster id, then price asc, reclamation penalty desc, id asc', () => {
     const fleet = [
       configured('m-1', boundTo('beta')),
       configured('m-2', boundTo('alpha'), { price: 2 }),
@@ -51,24 +51,24 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Reclaim m-4', 'Reclaim m-10', 'Reclaim m-3', 'Reclaim m-2', 'Reclaim m-1']);
   });
 
-  it('R1: every one of them: the cap is not the decision’s', () => {
+  it('R1: decides all reclaims: the rails cap them later', () => {
     const fleet = Array.from({ length: 40 }, (_, index) => configured(`m-${index}`, boundTo('alpha')));
     expect(decideWith(world(fleet, [cluster('alpha', [])])).actions).toHaveLength(40);
   });
 
-  it('R1: nothing of a cluster that has not reported since the start (N6), or that is not known', () => {
+  it('R1: reclaims nothing from a cluster that has not reported since the start (N6) or is unknown', () => {
     const fleet = [configured('m-1', boundTo('alpha')), configured('m-2', boundTo('nobody'))];
     expect(decideWith(world(fleet, [cluster('alpha', [], { reported: false })])).actions).toEqual([]);
   });
 
-  it('R1: a cluster without a session is reclaimed from as any other', () => {
+  it('R1: reclaims from a cluster without a session as from any other', () => {
     const result = decideWith(
       world([configured('m-1', boundTo('alpha'))], [cluster('alpha', [], { hasSession: false })]),
     );
     expect(did(result)).toEqual(['Reclaim m-1']);
   });
 
-  it('R1: only Configured ones, none in back-off, none that is already leaving, none that phase 2 took', () => {
+  it('R1: reclaims only Configured machines, none in back-off, already draining or taken by phase 2', () => {
     const fleet = [
       configuring('m-1', boundTo('beta')),
       draining('m-2', boundTo('beta')),
@@ -81,7 +81,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Preempt m-5', 'Reclaim m-6']);
   });
 
-  it('R1: a woken cycle emits no Reclaim, but everything else (C1)', () => {
+  it('R1: a woken cycle emits every kind of action except Reclaim (C1)', () => {
     const fleet = [
       configured('m-1', boundTo('alpha')),
       idle('m-2', { ...spot, ...idleFor(60_001), capacity: cpus(1) }),
@@ -91,7 +91,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(decideWith(world(fleet, demand)))).toEqual(['Reclaim m-1', 'Delete m-2']);
   });
 
-  it('R3: a machine Idle for longer than its hold is deleted: on-demand 10 min, spot 1 min, to the millisecond', () => {
+  it('R3: deletes a machine Idle for longer than its hold: on-demand 10 min, spot 1 min, to the millisecond', () => {
     const onDemand = { capacityType: CapacityType.OnDemand };
     const fleet = [
       idle('m-1', { ...onDemand, ...idleFor(600_000) }),
@@ -113,18 +113,18 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     });
   });
 
-  it('R3: the holds are settings', () => {
+  it('R3: takes the holds from the settings', () => {
     const fleet = [idle('m-1', { ...spot, ...idleFor(5_001) })];
     expect(did(decideWith(world(fleet, [], { holdSpotMs: 5_000 })))).toEqual(['Delete m-1']);
   });
 
-  it('R3: bare metal, reserved and unspecified are never deleted', () => {
+  it('R3: never deletes bare metal, reserved or unspecified machines', () => {
     const types = [CapacityType.BareMetal, CapacityType.Reserved, CapacityType.Unspecified];
     const fleet = types.map((capacityType) => idle(`m-${capacityType}`, { capacityType, ...idleFor(9e9) }));
     expect(decideWith(world(fleet, [])).actions).toEqual([]);
   });
 
-  it('R3: emitted by id; nothing claimed, enqueued, in back-off or in another state', () => {
+  it('R3: deletes by id, and no machine that is claimed, enqueued, in back-off or in another state', () => {
     const old = { ...spot, ...idleFor(9e9) };
     const fleet = [
       idle('m-2', old),
@@ -138,22 +138,22 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Bootstrap m-0', 'Delete m-10', 'Delete m-2']);
   });
 
-  it('R3: a machine that a gang only reserved is not claimed, and goes', () => {
+  it('R3: deletes a machine that a gang only reserved', () => {
     const old = { ...spot, ...idleFor(9e9) };
     const job = gang('job-1', 8);
     const urgent = need({ priority: 500 });
-    // The plain need takes one of the two; the gang then fills what is left of its rack.
+    // The plain need takes one of the two; the gang then takes the rest of its rack.
     const result = decideWith(world([idle('m-1', old), idle('m-2', old)], [cluster('alpha', [job, urgent])]));
     expect(result.claims.get('m-2')).toBe(keyOf('alpha', job));
     expect(did(result)).toEqual(['Bootstrap m-1', 'Bootstrap m-2']);
-    // A cluster that lost its session claims nothing: its rack is released.
+    // A cluster that lost its session acquires nothing, so its rack is released.
     const away = decideWith(
       world([idle('m-1', old), idle('m-2', old)], [cluster('alpha', [job], { hasSession: false })]),
     );
     expect(did(away)).toEqual(['Delete m-1', 'Delete m-2']);
   });
 
-  it('R4: actions come in the order of the phases, each with its reason', () => {
+  it('R4: orders actions by phase, each with its reason', () => {
     const low = need({ priority: 1, group: 'low' });
     const fleet = [
       configured('m-1', boundTo('gamma')),

@@ -35,7 +35,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   const job = gang('job-1', 8);
   const own = assignmentFor('alpha', job);
 
-  it('A5: a rack that covers the gang beats one that does not, though the gang has its own machine there', () => {
+  it('A5: a rack that covers the gang beats one that does not, even if the gang has a machine of its own there', () => {
     const fleet = [
       configured('m-1', own, inRack('rack-1')),
       idle('m-2', { ...inRack('rack-2'), price: 9 }),
@@ -65,19 +65,19 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(domainOf([...inOne('rack-2', 4, 4), ...inOne('rack-10', 4, 4)])).toBe('rack-10');
   });
 
-  it('A5: ratios beyond what is wanted count in the smaller total, but not in coverage', () => {
+  it('A5: ratios above 1 count in the total, but not in coverage', () => {
     const mixed = gang('job-1', 8, { aggregate: { cpu: 8_000, memory: 100 } });
     const fleet = [
       idle('m-1', { ...inRack('rack-1'), capacity: { cpu: 8_000, memory: 500 } }),
       idle('m-2', { ...inRack('rack-2'), capacity: { cpu: 12_000, memory: 100 } }),
-      // Holds a machine of its own elsewhere, so that it does not fold.
+      // A machine of its own elsewhere keeps the gang from folding.
       configured('m-3', assignmentFor('alpha', mixed), { labels: {} }),
     ];
     // rack-1: 1 + 5 = 6; rack-2: 1.5 + 1 = 2.5.
     expect(domainOf(fleet, mixed)).toBe('rack-2');
   });
 
-  it('A5: among racks that do not cover, the gang’s own decide, then the total, then what is creditable', () => {
+  it('A5: among racks that do not cover, the gang’s own machines decide, then the total, then creditable machines', () => {
     const large = gang('job-1', 16);
     const mine = assignmentFor('alpha', large);
     const free = (id: string, rack: string) => idle(id, inRack(rack));
@@ -97,12 +97,12 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     const bound = configured('m-1', boundTo('alpha'), inRack('rack-2'));
     expect(domainOf([bound, free('m-2', 'rack-1')], large)).toBe('rack-2');
     expect(domainOf([free('m-1', 'rack-2'), free('m-2', 'rack-10')], large)).toBe('rack-10');
-    // Equal totals: more machines.
+    // With equal totals more machines win.
     const halves = ['m-3', 'm-4'].map((id) => idle(id, { ...inRack('rack-2'), capacity: cpus(2) }));
     expect(domainOf([free('m-2', 'rack-1'), ...halves], large)).toBe('rack-2');
   });
 
-  it('A5: a gang larger than any rack fills the best one and takes nothing elsewhere', () => {
+  it('A5: a gang larger than any rack fills the best one and takes no machine elsewhere', () => {
     const large = gang('job-1', 16);
     const fleet = [idle('m-1'), idle('m-2'), idle('m-3', inRack('rack-2')), idle('m-4', { labels: {} })];
     const result = decideWith(world(fleet, [cluster('alpha', [large])]));
@@ -115,7 +115,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     });
   });
 
-  it('A5: what drains for the gang counts in its rack, so that it waits there', () => {
+  it('A5: a machine that drains for the gang counts in its rack, so the gang waits there', () => {
     const fleet = [
       draining('m-1', boundTo('beta'), { ...inRack('rack-2'), ...drainFor('alpha', job) }),
       idle('m-2', inRack('rack-2')),
@@ -126,7 +126,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Bootstrap m-2']);
   });
 
-  it('A5: what drains for the gang but no longer fits it does not count in a rack', () => {
+  it('A5: a machine that drains for the gang but no longer fits it does not count', () => {
     const picky = gang('job-1', 8, { minUnit: cpus(3) });
     const fleet = [
       idle('m-1', { ...inRack('rack-1'), capacity: cpus(6) }),
@@ -141,7 +141,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(domainOf(fleet, picky)).toBe('rack-2');
   });
 
-  it('A5: a gang that goes first by penalty fills its rack around what an earlier one reserved there', () => {
+  it('A5: a gang that acquires first by penalty leaves what an earlier gang reserved in its rack', () => {
     const first = gang('job-1', 8);
     const dear = gang('job-2', 12, { interruptionPenalty: 9, arrivalMs: NOW_MS + 1 });
     const fleet = [idle('m-1'), idle('m-2'), idle('m-3', { price: 9 })];
@@ -150,7 +150,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(result, keyOf('alpha', first))).toEqual(['m-1', 'm-2']);
   });
 
-  it('A5: what an earlier gang will take, of whatever cluster, a later one does not count on', () => {
+  it('A5: a later gang does not count what an earlier gang of any cluster will take', () => {
     const first = gang('job-1', 8);
     const later = gang('job-1', 8, { arrivalMs: NOW_MS + 1 });
     const fleet = ['m-1', 'm-2', 'm-3', 'm-4'].map((id, index) =>
@@ -161,7 +161,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(result, keyOf('alpha', later))).toEqual(['m-3', 'm-4']);
   });
 
-  it('A5: reservation follows order N4 though acquisition goes by penalty, and no other gang takes what is reserved', () => {
+  it('A5: gangs reserve in order N4 although they acquire by penalty, and no other gang takes a reserved machine', () => {
     const first = gang('job-1', 8);
     const dear = gang('job-2', 8, { interruptionPenalty: 9, arrivalMs: NOW_MS + 1 });
     const fleet = [idle('m-1'), idle('m-2')];
@@ -170,7 +170,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(verdictOf(result, 'alpha', dear)).toMatchObject({ satisfied: false, domain: '', claimed: 0 });
   });
 
-  it('A5: a gang reserves the cheapest of its rack and leaves the rest to the next gang', () => {
+  it('A5: a gang reserves the cheapest machines of its rack and leaves the rest to the next gang', () => {
     const first = gang('job-1', 8, { priority: 200 });
     const second = gang('job-2', 8);
     const fleet = [
@@ -184,7 +184,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(result, keyOf('alpha', second))).toEqual(['m-1', 'm-2']);
   });
 
-  it('A5: a plain need may acquire what a gang has reserved', () => {
+  it('A5: a plain need may acquire a machine that a gang reserved', () => {
     const urgent = need({ priority: 500 });
     const result = decideWith(world([idle('m-1'), idle('m-2')], [cluster('alpha', [job, urgent])]));
     expect(result.claims.get('m-1')).toBe(keyOf('alpha', urgent));
@@ -195,7 +195,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     });
   });
 
-  it('A5: a machine assigned to another live gang is not creditable, one assigned to a gang that is gone is', () => {
+  it('A5: a machine assigned to another live gang is not creditable; one assigned to a gang that is gone is', () => {
     const other = gang('job-2', 8, { priority: 50 });
     const fleet = [configured('m-1', assignmentFor('alpha', other)), configured('m-2', own)];
     const both = decideWith(world(fleet, [cluster('alpha', [job, other])]));
@@ -205,7 +205,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(alone, keyOf('alpha', job))).toEqual(['m-1', 'm-2']);
   });
 
-  it('A5: with two Same keys the domain is the tuple of values by key', () => {
+  it('A5: with two Same keys the domain is the tuple of their values', () => {
     const both = gang('job-1', 8, { requirements: [same(ZONE), same(RACK)] });
     const fleet = [
       idle('m-1', { zone: 'zone-1', ...inRack('rack-1') }),
@@ -218,7 +218,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(verdictOf(result, 'alpha', both).domain).toBe('rack-2,zone-2');
   });
 
-  it('A5: Same with values keeps to those values; a machine without the key is in no domain', () => {
+  it('A5: Same with values allows only those values; a machine without the key is in no domain', () => {
     const picky = gang('job-1', 8, { requirements: [same(RACK, 'rack-2', 'rack-3')] });
     const fleet = [
       idle('m-1'),
@@ -239,7 +239,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ]);
   });
 
-  it('A5: machines in back-off are not acquirable, so that their rack does not cover', () => {
+  it('A5: machines in back-off are not acquirable and do not make their rack cover the gang', () => {
     const fleet = [
       idle('m-1'),
       idle('m-2', { backoff: true }),
@@ -251,12 +251,12 @@ describe.each(subjects)('$name', ({ decideWith }) => {
 
   it('A6: a gang that moves keeps its old machines until the new ones are Configured', () => {
     const old = configured('m-1', own, inRack('rack-1'));
-    const fresh = ['m-2', 'm-3'];
-    const free = [old, ...fresh.map((id) => idle(id, inRack('rack-2')))];
+    const newOnes = ['m-2', 'm-3'];
+    const free = [old, ...newOnes.map((id) => idle(id, inRack('rack-2')))];
     const moving = decideWith(world(free, [cluster('alpha', [job])]));
     expect(did(moving)).toEqual(['Bootstrap m-2', 'Bootstrap m-3']);
     expect(claimedBy(moving, keyOf('alpha', job))).toEqual(['m-1', 'm-2', 'm-3']);
-    // It counts for nothing.
+    // The old machine does not count.
     expect(verdictOf(moving, 'alpha', job)).toMatchObject({ satisfied: true, claimed: 2 });
 
     const arriving = [
@@ -266,11 +266,11 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ];
     expect(did(decideWith(world(arriving, [cluster('alpha', [job])])))).toEqual([]);
 
-    const arrived = [old, ...fresh.map((id) => configured(id, own, inRack('rack-2')))];
+    const arrived = [old, ...newOnes.map((id) => configured(id, own, inRack('rack-2')))];
     expect(did(decideWith(world(arrived, [cluster('alpha', [job])])))).toEqual(['Reclaim m-1']);
   });
 
-  it('A6: while no rack covers the gang, its own machines outside the best one are left to R1', () => {
+  it('A6: while no rack covers the gang, its own machines outside the best rack are left to R1', () => {
     const large = gang('job-1', 16);
     const mine = assignmentFor('alpha', large);
     const fleet = [
@@ -282,7 +282,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Reclaim m-1']);
   });
 
-  it('A6: what a moving gang still holds outside is not credited to a later need, and has the gang’s priority', () => {
+  it('A6: machines that a moving gang still holds outside are not credited to a later need and have the gang’s priority', () => {
     const later = need({ priority: 50, group: 'later' });
     const higher = need({ priority: 101, group: 'higher', aggregate: cpus(4) });
     const fleet = [

@@ -21,12 +21,12 @@ import {
   ZONE,
 } from './worlds.ts';
 
-/** A need for so many machines, one rack never more than `skew` ahead of another. */
+/** A need for `machineCount` machines, with no rack more than `skew` ahead of another. */
 const spreadNeed = (machineCount: number, skew = 1) =>
   need({ aggregate: cpus(4 * machineCount), spread: [spreadOver(RACK, skew)] });
 
 describe.each(subjects)('$name', ({ decideWith }) => {
-  it('A4: takes machines one by one from the racks that are behind, and an exhausted rack holds the others back', () => {
+  it('A4: takes machines one by one from the racks that are behind; an exhausted rack limits the others', () => {
     const fleet = [
       idle('m-1', inRack('rack-1')),
       idle('m-2', inRack('rack-1')),
@@ -45,14 +45,14 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ]);
   });
 
-  it('A4: at equal price the smaller domain goes first, though its machine has the greater id', () => {
+  it('A4: at equal price takes from the smaller domain first, although its machine has the greater id', () => {
     const fleet = [idle('m-1', inRack('rack-2')), idle('m-9', inRack('rack-10'))];
     expect(did(decideWith(world(fleet, [cluster('alpha', [spreadNeed(1)])])))).toEqual(['Bootstrap m-9']);
     const offers = [speculative('m-1', inRack('rack-2')), speculative('m-9', inRack('rack-10'))];
     expect(did(decideWith(world(offers, [cluster('alpha', [spreadNeed(1)])])))).toEqual(['Provision m-9']);
   });
 
-  it('A4: credited machines count, so that the next one goes to the other rack, dear as it is', () => {
+  it('A4: counts credited machines, so the next one comes from the other rack although it costs more', () => {
     const fleet = [
       configured('m-1', boundTo('alpha'), inRack('rack-1')),
       idle('m-2', inRack('rack-1')),
@@ -63,19 +63,19 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(result, keyOf('alpha', web))).toEqual(['m-1', 'm-3']);
   });
 
-  it('A4: a rack in which the need only has credited machines takes part in the minimum', () => {
+  it('A4: a rack with only credited machines of the need counts for the minimum', () => {
     const fleet = [
       configured('m-0', boundTo('alpha'), inRack('rack-3')),
       ...['m-1', 'm-2', 'm-3'].map((id) => idle(id, inRack('rack-1'))),
     ];
-    // One in rack-3, so that rack-1 may have two and no more.
+    // The need has one machine in rack-3, so rack-1 may have two.
     expect(did(decideWith(world(fleet, [cluster('alpha', [spreadNeed(4)])])))).toEqual([
       'Bootstrap m-1',
       'Bootstrap m-2',
     ]);
   });
 
-  it('A4: another need’s machines in a rack do not count', () => {
+  it('A4: does not count another need’s machines in a rack', () => {
     const other = need({ priority: 500 });
     const fleet = [
       configured('m-1', boundTo('alpha'), inRack('rack-1')),
@@ -86,7 +86,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(did(result)).toEqual(['Bootstrap m-2']);
   });
 
-  it('A4: credit is not bound by spread: what the need has, it keeps', () => {
+  it('A4: spread does not limit credit: the need keeps its machines', () => {
     const fleet = ['m-1', 'm-2', 'm-3'].map((id) => configured(id, boundTo('alpha'), inRack('rack-1')));
     const result = decideWith(
       world([...fleet, idle('m-4', inRack('rack-2'))], [cluster('alpha', [spreadNeed(3)])]),
@@ -95,7 +95,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(result.claims.size).toBe(3);
   });
 
-  it('A4: Idle heads go before Speculative ones, but only in racks that may take one', () => {
+  it('A4: takes Idle heads before Speculative ones, but only in racks that may take one', () => {
     const fleet = [
       idle('m-1', inRack('rack-1')),
       idle('m-2', inRack('rack-1')),
@@ -109,7 +109,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ]);
   });
 
-  it('A4: orphan Creating machines go before the Idle head, by id', () => {
+  it('A4: takes orphan Creating machines before the Idle head, by id', () => {
     const fleet = [
       idle('m-1', inRack('rack-1')),
       creating('m-3', null, { ...inRack('rack-2'), price: 1 }),
@@ -121,13 +121,13 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(result, keyOf('alpha', web))).toEqual(['m-1', 'm-20']);
   });
 
-  it('A4: machines without the key do not qualify', () => {
+  it('A4: takes no machine without the key', () => {
     const fleet = [idle('m-1', { labels: {} }), idle('m-2', inRack('rack-1'))];
     const result = decideWith(world(fleet, [cluster('alpha', [spreadNeed(2)])]));
     expect(did(result)).toEqual(['Bootstrap m-2']);
   });
 
-  it('A4: a rack in which no machine matches and covers min_unit does not hold the others back', () => {
+  it('A4: a rack in which no machine matches and covers min_unit does not limit the others', () => {
     const fleet = [
       idle('m-1', inRack('rack-1')),
       idle('m-2', inRack('rack-1')),
@@ -140,7 +140,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ]);
   });
 
-  it('A4: a rack whose machines an earlier need has taken does not hold the others back', () => {
+  it('A4: a rack whose machines an earlier need took does not limit the others', () => {
     const urgent = need({ priority: 500 });
     const fleet = [
       idle('m-1', { ...inRack('rack-2'), price: 0.5 }),
@@ -167,7 +167,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     ]);
   });
 
-  it('A4: the first DO_NOT_SCHEDULE constraint, by key, is the one that counts', () => {
+  it('A4: applies the first DO_NOT_SCHEDULE constraint, by key', () => {
     const fleet = [
       idle('m-1', { zone: 'zone-1', ...inRack('rack-1') }),
       idle('m-2', { zone: 'zone-1', ...inRack('rack-2') }),

@@ -30,7 +30,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
   const key = keyOf('alpha', job);
   const own = assignmentFor('alpha', job);
 
-  /** A cycle for one gang with so many parked cycles behind it. */
+  /** A cycle for one gang with this parking count. */
   const parkedFor = (count: number, fleet: WorldMachine[], ordinary = true) =>
     decideWith(
       world(fleet, [cluster('alpha', [job])], {
@@ -40,7 +40,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     );
   const nothing: WorldMachine[] = [];
 
-  it('A7: counts ordinary cycles in which no rack covers the gang and nothing happens for it', () => {
+  it('A7: counts ordinary cycles in which no rack covers the gang and no machine comes for it', () => {
     expect(parkedFor(0, nothing).parking).toEqual(new Map([[key, 1]]));
     expect(parkedFor(7, nothing).parking).toEqual(new Map([[key, 8]]));
     expect(parkedFor(40, nothing).parking).toEqual(new Map([[key, 41]]));
@@ -48,7 +48,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(parkedFor(0, nothing, false).parking).toEqual(new Map());
   });
 
-  it('A7: parks at 8: credit only; below 8 the gang still fills what there is', () => {
+  it('A7: parks at 8: credit only; below 8 the gang still acquires', () => {
     const fleet = [configured('m-1', own), idle('m-2', { capacity: cpus(1) })];
     const still = parkedFor(7, fleet);
     expect(did(still)).toEqual(['Bootstrap m-2']);
@@ -66,7 +66,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(parked.parking).toEqual(new Map([[key, 9]]));
   });
 
-  it('A7: a parked gang sees no free rack, however good, until a count of 32, 64 … in an ordinary cycle', () => {
+  it('A7: a parked gang ignores unassigned machines until a count of 32, 64 … in an ordinary cycle', () => {
     const fleet = [idle('m-1'), idle('m-2')];
     expect(did(parkedFor(31, fleet))).toEqual([]);
     expect(did(parkedFor(32, fleet, false))).toEqual([]);
@@ -79,7 +79,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(parkedFor(64, nothing).parking).toEqual(new Map([[key, 65]]));
   });
 
-  it('A7: a parked gang whose own machines cover it is satisfied and forgotten', () => {
+  it('A7: a parked gang whose own machines cover it is satisfied, and its count is forgotten', () => {
     const fleet = [configured('m-1', own), configured('m-2', own)];
     const result = parkedFor(20, fleet);
     expect(verdictOf(result, 'alpha', job)).toMatchObject({ satisfied: true, parked: true });
@@ -112,7 +112,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(claimedBy(result, keyOf('alpha', second))).toEqual(['m-1', 'm-2']);
   });
 
-  it('A7: a parked gang preempts nothing, though victims in its rack would cover it', () => {
+  it('A7: a parked gang preempts nothing, although victims in its rack would cover it', () => {
     const fleet = [configured('m-0', own), configured('m-1', boundTo('beta'))];
     const decided = (count: number) =>
       did(
@@ -127,7 +127,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(decided(8)).toEqual([]);
   });
 
-  it('A7: what is enqueued, Creating or draining for the gang resets the count, in a woken cycle too', () => {
+  it('A7: a machine enqueued, Creating or draining for the gang resets the count, in a woken cycle too', () => {
     const coming = [
       creating('m-1', own),
       speculative('m-1', { intent: 'provision', assignment: own }),
@@ -137,12 +137,12 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       expect(parkedFor(5, [one]).parking).toEqual(new Map());
       expect(parkedFor(20, [one], false).parking).toEqual(new Map());
     }
-    // A machine that it has, and one that drains for somebody else, change nothing.
+    // A machine that it has, and one that drains for another need, change nothing.
     expect(parkedFor(5, [configured('m-1', own)]).parking).toEqual(new Map([[key, 6]]));
     expect(parkedFor(5, [draining('m-1', boundTo('beta'))]).parking).toEqual(new Map([[key, 6]]));
   });
 
-  it('A7: a gang that could be covered but was outbid is not counted; a need without Same never is', () => {
+  it('A7: does not count a gang that a rack could cover, nor a need without Same', () => {
     const urgent = need({ priority: 500, aggregate: cpus(8) });
     const outbid = decideWith(
       world([idle('m-1'), idle('m-2')], [cluster('alpha', [job, urgent])], { parking: new Map([[key, 5]]) }),
@@ -152,7 +152,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(decideWith(world([], [cluster('alpha', [need()])])).parking).toEqual(new Map());
   });
 
-  it('A7: the count of a need that is gone is forgotten, each gang has its own', () => {
+  it('A7: forgets the count of a need that is gone; each gang has its own count', () => {
     const other = gang('job-2', 8);
     const result = decideWith(
       world([], [cluster('alpha', [other])], {
@@ -165,7 +165,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(result.parking).toEqual(new Map([[keyOf('alpha', other), 3]]));
   });
 
-  it('A8: counts the cycles unmet; a woken cycle forgets but does not count', () => {
+  it('A8: counts the cycles unmet; a woken cycle resets but does not count', () => {
     const web = need();
     const webKey = keyOf('alpha', web);
     const unmet = (fleet: WorldMachine[], ordinary: boolean) =>
@@ -177,7 +177,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(decideWith(world([], [], { unmet: new Map([[webKey, 3]]) })).unmet).toEqual(new Map());
   });
 
-  it('A8: a satisfied need gives no reason; verdicts come in order N4', () => {
+  it('A8: gives no reason for a satisfied need, and verdicts in order N4', () => {
     const needs = [need({ group: 'b' }), need({ group: 'a' }), need({ priority: 200 })];
     const fleet = ['m-1', 'm-2', 'm-3'].map((id) => idle(id));
     const result = decideWith(world(fleet, [cluster('alpha', needs)]));
@@ -192,14 +192,14 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     }
   });
 
-  it('A8: TOPOLOGY_UNSATISFIABLE comes before everything: no rack covers, or there is none', () => {
+  it('A8: TOPOLOGY_UNSATISFIABLE first: no rack covers the gang, or there is no rack', () => {
     const reason = (fleet: WorldMachine[]) =>
       verdictOf(decideWith(world(fleet, [cluster('alpha', [job])])), 'alpha', job).reason;
     expect(reason([])).toBe(UnmetReason.TopologyUnsatisfiable);
     expect(reason([idle('m-1'), idle('m-2', inRack('rack-2'))])).toBe(UnmetReason.TopologyUnsatisfiable);
   });
 
-  it('A8: NO_MATCHING_SUPPLY when no machine in any state matches and covers min_unit', () => {
+  it('A8: NO_MATCHING_SUPPLY if no machine in any state matches and covers min_unit', () => {
     const gold = need({ requirements: [isIn('tier', 'gold')], minUnit: cpus(2) });
     const labels = { tier: 'gold' };
     const reason = (fleet: WorldMachine[]) =>
@@ -212,7 +212,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(reason([idle('m-1', { labels, backoff: true })])).toBe(UnmetReason.PriorityStarved);
   });
 
-  it('A8: PREEMPTION_EXHAUSTED when phase 2 took victims but too few, PRIORITY_STARVED when it took none or enough', () => {
+  it('A8: PREEMPTION_EXHAUSTED if phase 2 took too few victims, PRIORITY_STARVED if it took none or enough', () => {
     const victim = need({ priority: 10 });
     const reason = (aggregate: Record<string, number>, priority: number) => {
       const web = need({ aggregate, priority });
@@ -225,7 +225,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
     expect(reason(cpus(8), 10)).toBe(UnmetReason.PriorityStarved);
   });
 
-  it('A8: the residual deficit is what phase 1 left, before any preemption, zeros left out', () => {
+  it('A8: the residual deficit is what phase 1 left, before any preemption, without zeros', () => {
     const web = need({ aggregate: { cpu: 6_000, memory: 100 } });
     const fleet = [
       idle('m-1', { capacity: { cpu: 4_000, memory: 200 } }),

@@ -1,6 +1,6 @@
 /**
- * Hand-made worlds: what a test does not mention is harmless. A machine is 4 cpu of bare metal (never released) at $1 in
- * `rack-1` of `zone-1`; a need wants 4 cpu at priority 100; a cluster has reported and has a session.
+ * Hand-made worlds with harmless defaults. A machine is 4 cpu of bare metal (never released) at $1 in `rack-1` of
+ * `zone-1`; a need wants 4 cpu at priority 100; a cluster has reported and has a session.
  */
 import { CapacityType } from '../../../src/machine/capacity-type.ts';
 import { MachineState } from '../../../src/machine/state.ts';
@@ -93,7 +93,7 @@ export const spreadOver = (key: string, maxSkew = 1): Spread => ({
   whenUnsatisfiable: WhenUnsatisfiable.DoNotSchedule,
 });
 
-/** A need that must lie in one rack. */
+/** A need whose machines must share a rack. */
 export function gang(group: string, cpuCount: number, facts: Partial<WorldNeed> = {}): WorldNeed {
   return need({ group, aggregate: cpus(cpuCount), requirements: [same(RACK)], ...facts });
 }
@@ -131,7 +131,7 @@ export function assignmentFor(clusterId: string, of: WorldNeed, facts: Partial<A
   };
 }
 
-/** The assignment of a machine whose need is not known: bound to the cluster, and nothing else. */
+/** The assignment of a machine that is bound to the cluster, but whose need is unknown. */
 export function boundTo(clusterId: string, facts: Partial<Assignment> = {}): Assignment {
   return {
     cluster: clusterId,
@@ -144,14 +144,14 @@ export function boundTo(clusterId: string, facts: Partial<Assignment> = {}): Ass
   };
 }
 
-/** What P6 remembers of a preemption. */
+/** P6: the need that a machine drains for. */
 export function drainFor(clusterId: string, of: WorldNeed) {
   return { drainFor: { cluster: clusterId, fingerprint: fingerprintOf(of), group: of.group } };
 }
 
 export const keyOf = (clusterId: string, of: WorldNeed) => needKey(clusterId, of.group, fingerprintOf(of));
 
-/** The fingerprint that the fold of this gang has. */
+/** The fingerprint of the fold that this gang joins. */
 export const foldFingerprint = (of: WorldNeed) =>
   fingerprintOf({ ...of, requirements: withoutSame(of.requirements) });
 

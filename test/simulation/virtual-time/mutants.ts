@@ -25,6 +25,7 @@ const SLOTS = 'shard/execute/fair-slots.js';
 const RAILS = 'shard/cycle/rails.js';
 const SHARD = 'shard/shard.js';
 const ENGINE = 'decision/engine.js';
+const RESTRICTIONS = 'decision/restrictions.js';
 const FREED = 'decision/preempt/draining-credit.js';
 
 export const MUTANTS: readonly Mutant[] = [
@@ -215,9 +216,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     why: 'N6: machines are reclaimed before their cluster has reported',
-    file: ENGINE,
-    find: 'const isPastGate = (cluster) => needs.hasReported(cluster);',
-    replace: 'const isPastGate = () => true;',
+    file: RESTRICTIONS,
+    find: 'return this.#needTable.hasReported(cluster);',
+    replace: 'return true;',
     profile: 'restarts',
     isQuick: true,
   },
@@ -230,7 +231,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     why: 'A9: machines are bound for clusters without a session',
-    file: ENGINE,
+    file: RESTRICTIONS,
     find: 'if (!this.#options.hasSession(ref))\n            return true;',
     replace: '',
     profile: 'restarts',

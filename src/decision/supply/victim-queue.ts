@@ -1,19 +1,17 @@
 /**
- * Machines whose place among the victims may have changed: they wait until somebody wants a victim, or until it is their
- * turn. Each waits once, however often it changed hands meanwhile.
+ * Machines whose victim bucket may have changed. They wait until preemption looks for a victim, or until their turn: a
+ * few are placed in each cycle. A machine waits once, however often its claim changed.
  */
 
 import type { Inventory } from '../../inventory/inventory.ts';
 import { columnU8 } from '../columns/columns.ts';
 import { SlotList } from '../columns/slot-list.ts';
-
-/** From an eighth of the fleet on it is cheaper to go through all ids, because sorted input is only appended. */
-const MANY_DIVISOR = 8;
+import { isLargePart } from './large-part.ts';
 
 export class VictimQueue {
   readonly #inventory: Inventory;
   readonly #waiting = new SlotList();
-  /** Those before this one were visited. */
+  /** The waiting machines before this index were visited. */
   #head = 0;
   readonly #isWaiting: Uint8Array;
 
@@ -28,14 +26,14 @@ export class VictimQueue {
     this.#waiting.push(slot);
   }
 
-  /** Visits the longest waiting ones, at most so many; if much of the fleet waits, all of it, in id order. */
+  /** Visits the `countMax` machines that wait longest; if a large part of the fleet waits, all of them, in id order. */
   take(countMax: number, visit: (slot: number) => void): void {
     const waiting = this.#waiting;
     let end = Math.min(waiting.count, this.#head + countMax);
-    if ((waiting.count - this.#head) * MANY_DIVISOR > this.#inventory.count) {
+    if (isLargePart(waiting.count - this.#head, this.#inventory.count)) {
       const { slotsById } = this.#inventory;
       for (let place = 0; place < slotsById.length; place++) this.#visit(slotsById[place]!, visit);
-      end = waiting.count; // those that are gone by now
+      end = waiting.count; // the rest left the inventory
     }
     for (; this.#head < end; this.#head++) this.#visit(waiting.slots[this.#head]!, visit);
     if (this.#head * 2 < waiting.count) return;

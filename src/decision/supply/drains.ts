@@ -1,10 +1,11 @@
 /**
- * Machines that drain for somebody (P6): for the need that they were preempted for, or found Draining after a start and
- * for nobody known. Who counts them is decided in every cycle (draining-credit.ts). Few at a time: maps, not columns.
+ * Draining machines that needs may count (P6: a deficit causes its victims once): those preempted for a need, and those
+ * that the first listing found Draining, whose need is unknown. Every cycle decides which need counts which
+ * (preempt/draining-credit.ts). There are few at a time: maps, not columns.
  */
 import type { StringTable } from '../../base/string-table.ts';
 import { sortFew } from '../columns/sort-few.ts';
-import type { AssignmentTable } from '../supply/assignments.ts';
+import type { AssignmentTable } from './assignments.ts';
 
 const NONE: readonly number[] = [];
 
@@ -13,7 +14,7 @@ export class Drains {
   readonly #clusters: StringTable;
   readonly #assignmentOf = new Map<number, number>();
   readonly #slotsOf = new Map<number, number[]>();
-  /** Draining machines that nobody is known to have asked for. */
+  /** Machines found Draining after a start: no need is known for them. */
   readonly found = new Set<number>();
 
   constructor(assignments: AssignmentTable, clusters: StringTable) {
@@ -26,7 +27,7 @@ export class Drains {
     this.end(slot);
     const assignment = this.#assignments.intern(cluster, fingerprint, group);
     this.#assignments.held[assignment]!++;
-    this.#clusters.retain(cluster); // it may outlive the cluster's demand and machines
+    this.#clusters.retain(cluster); // the drain may outlast the cluster's demand and machines
     this.#assignmentOf.set(slot, assignment);
     const slots = this.#slotsOf.get(assignment);
     if (slots === undefined) this.#slotsOf.set(assignment, [slot]);
@@ -34,7 +35,7 @@ export class Drains {
     return assignment;
   }
 
-  /** It drains no more. */
+  /** The machine no longer drains. */
   end(slot: number): void {
     this.found.delete(slot);
     const assignment = this.#assignmentOf.get(slot);
@@ -48,7 +49,7 @@ export class Drains {
     this.#assignments.release(assignment);
   }
 
-  /** 0 = for nobody known. */
+  /** 0 = no need is known. */
   assignmentOf(slot: number): number {
     return this.#assignmentOf.get(slot) ?? 0;
   }
@@ -57,7 +58,7 @@ export class Drains {
     return this.#slotsOf.get(assignment) ?? NONE;
   }
 
-  /** The same in this order, which the list keeps. */
+  /** The same, sorted; the list stays in this order. */
   sortedFor(assignment: number, compare: (slotA: number, slotB: number) => number): readonly number[] {
     const slots = this.#slotsOf.get(assignment);
     if (slots === undefined) return NONE;
@@ -69,7 +70,7 @@ export class Drains {
     return this.#assignmentOf.size === 0 && this.found.size === 0;
   }
 
-  /** All of them, each once. */
+  /** All draining machines, each once. */
   *slots(): IterableIterator<number> {
     yield* this.#assignmentOf.keys();
     for (const slot of this.found) if (!this.#assignmentOf.has(slot)) yield slot;

@@ -1,0 +1,34 @@
+/**
+ * Which machines a fold may be credited: none that is assigned to another live need (docs/adr/0039). Folds come and go
+ * with the unassigned machines; a fold that took other needs' machines would make those needs bind more, and then give
+ * the machines back.
+ */
+import type { EngineNeeds } from '../demand/engine-needs.ts';
+import type { EngineTables } from '../engine-tables.ts';
+import type { Fleet } from '../supply/fleet.ts';
+
+export class FoldCredit {
+  readonly #fleet: Fleet;
+  readonly #needs: EngineNeeds;
+
+  constructor({ fleet, needs }: EngineTables) {
+    this.#fleet = fleet;
+    this.#needs = needs;
+  }
+
+  /** Whether the machine is assigned to a live need other than the fold. */
+  isAssignedElsewhere(fold: number, slot: number): boolean {
+    const { assignment, assignments } = this.#fleet;
+    const own = assignment[slot]!;
+    if (own === 0 || own === this.#needs.assignment[fold] || own === this.#needs.plainAssignment[fold])
+      return false;
+    return assignments.live[own]! > 0;
+  }
+
+  /** Removes from `slots` the machines that the fold may not be credited. */
+  removeOthers(fold: number, slots: number[]): void {
+    let kept = 0;
+    for (const slot of slots) if (!this.isAssignedElsewhere(fold, slot)) slots[kept++] = slot;
+    slots.length = kept;
+  }
+}

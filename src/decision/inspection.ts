@@ -1,0 +1,124 @@
+/**
+ * What the shard asks an engine between two cycles: verdicts, claims, drains. Reads only, and answers as of the last
+ * cycle. Names of needs are refs into the inventory's tables.
+ */
+import { type EngineNeeds, NeedKind } from './demand/engine-needs.ts';
+import type { EngineTables } from './engine-tables.ts';
+import type { AssignmentTable } from './supply/assignments.ts';
+import type { Drains } from './supply/drains.ts';
+import type { Fleet } from './supply/fleet.ts';
+import type { Supply } from './supply/supply.ts';
+import type { Shortfall, Verdict, Verdicts } from './verdicts/verdicts.ts';
+
+/** A need by its name. */
+export interface NeedRefs {
+  readonly cluster: number;
+  readonly fingerprint: number;
+  readonly group: number;
+}
+
+export class Inspection {
+  readonly #assignments: AssignmentTable;
+  readonly #fleet: Fleet;
+  readonly #supply: Supply;
+  readonly #needs: EngineNeeds;
+  readonly #drains: Drains;
+  readonly #verdicts: Verdicts;
+
+  constructor({ assignments, fleet, supply, needs, drains }: EngineTables, verdicts: Verdicts) {
+    this.#assignments = assignments;
+    this.#fleet = fleet;
+    this.#supply = supply;
+    this.#needs = needs;
+    this.#drains = drains;
+    this.#verdicts = verdicts;
+  }
+
+  get shortfalls(): readonly Shortfall[] {
+    return this.#verdicts.shortfalls;
+  }
+
+  /** The verdict on a row of the cluster's slice in the need table. */
+  verdict(cluster: number, row: number): Verdict {
+    const state = this.#fleet.clusters[cluster]!;
+    const need = state.rowNeed[row]!;
+    let member = 0;
+    if (this.#needs.kind[need] === NeedKind.Fold) {
+      for (let before = 0; before < row; before++) if (state.rowNeed[before] === need) member++;
+    }
+    return this.#verdicts.verdictOf(state, row, member);
+  }
+
+  /** The verdicts on all rows of a cluster, in order and in one pass: rows of the roll-up that the last cycle read. */
+  verdictsOf(cluster: number, visit: (row: number, verdict: Verdict) => void): void {
+    const state = this.#fleet.clusters[cluster];
+    if (state === undefined) return;
+    const membersSeen = new Uint32Array(state.needCount); // by need: rows before this one
+    for (let row = 0; row < state.rowCount; row++) {
+      const member = membersSeen[state.rowNeed[row]! - state.needStart]!++;
+      visit(row, this.#verdicts.verdictOf(state, row, member));
+    }
+  }
+
+  /** The rows that the last cycle did not satisfy, in no order; costs as much as there are, not as the fleet is large. */
+  unmetRows(visit: (cluster: number, row: number) => void): void {
+    this.#verdicts.unmetRows(visit);
+  }
+
+  /**
+   * X2 (an action starts only while its need exists): whether the last cycle had a need, a row or a fold, of this name.
+   * A row that folds counts as itself while a machine carries its assignment, as the machine of a queued action does.
+   */
+  isLiveNeed(cluster: number, fingerprint: number, group: number): boolean {
+    const assignment = this.#assignments.find(cluster, fingerprint, group);
+    return (
+      assignment !== 0 &&
+      (this.#assignments.carriers[assignment]! > 0 || this.#assignments.rowCount[assignment]! > 0)
+    );
+  }
+
+  /** A7: for how many ordinary cycles in a row no domain could hold the row's gang. */
+  parkingCount(cluster: number, row: number): number {
+    return this.#verdicts.parkingCount(this.#fleet.clusters[cluster]!.rowAssignment[row]!);
+  }
+
+  /** The need that claims a machine in this cycle; null if none does. */
+  claimOf(slot: number): NeedRefs | null {
+    let need = this.#supply.takenBy[slot]! - 1;
+    const claim = this.#fleet.claim[slot]!;
+    if (need < 0 && claim !== 0)
+      need = this.#fleet.clusterState(this.#fleet.cluster[slot]!).needStart + claim - 1;
+    return need < 0 ? null : this.#nameOf(this.#needs.assignment[need]!);
+  }
+
+  /** The need that serves a row: its own name, or that of its fold. */
+  servedAs(cluster: number, row: number): NeedRefs {
+    return this.#nameOf(this.#needs.assignment[this.#fleet.clusters[cluster]!.rowNeed[row]!]!);
+  }
+
+  /** The cluster's Configured machines. X1: an enqueued reclaim or preemption counts as Draining already. */
+  configuredCount(cluster: number): number {
+    return this.#fleet.clusters[cluster]?.configuredCount ?? 0;
+  }
+
+  /** The need that a machine was preempted for and that counts it (P6); null if none is known. */
+  drainOf(slot: number): NeedRefs | null {
+    const assignment = this.#drains.assignmentOf(slot);
+    return assignment === 0 ? null : this.#nameOf(assignment);
+  }
+
+  /** The machines that drain for a need. */
+  drainsFor(cluster: number, fingerprint: number, group: number): readonly number[] {
+    const assignment = this.#assignments.find(cluster, fingerprint, group);
+    return assignment === 0 ? [] : this.#drains.slotsFor(assignment);
+  }
+
+  #nameOf(assignment: number): NeedRefs {
+    const { cluster, fingerprint, group } = this.#assignments;
+    return {
+      cluster: cluster[assignment]!,
+      fingerprint: fingerprint[assignment]!,
+      group: group[assignment]!,
+    };
+  }
+}
