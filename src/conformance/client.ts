@@ -7,7 +7,7 @@ import * as grpc from '@grpc/grpc-js';
 import type { TransitionAck } from '../wire/protocol.generated.ts';
 import { rawCapacityProviderService, capacityProviderService as service } from '../wire/services.ts';
 import { FAILED_PRECONDITION, INTERNAL, OK } from './codes.ts';
-import { Listing } from './listing.ts';
+import { MachineListView } from './machine-list-view.ts';
 import type { Sightings } from './sightings.ts';
 import type { Snapshot, TextMap } from './snapshot.ts';
 import { describeToken, FenceModel, type Token } from './token.ts';
@@ -22,7 +22,7 @@ export type Reply<Value> =
 export type AckReply = Reply<TransitionAck>;
 
 /** What Configure is told. */
-export interface Binding {
+export interface ConfigureParameters {
   readonly cluster: string;
   readonly shardMetadata: TextMap;
 }
@@ -39,7 +39,7 @@ export interface MutatingCall {
   readonly machineId: string;
   readonly token: Token;
   /** For Configure only. */
-  readonly binding?: Binding;
+  readonly binding?: ConfigureParameters;
   /** Sent together with others to the same machine: nobody can say in which order they arrive. */
   readonly isRacing?: boolean;
 }
@@ -112,13 +112,13 @@ export class ProviderClient {
     return reply;
   }
 
-  async list(query: ListQuery = {}): Promise<Reply<Listing>> {
+  async list(query: ListQuery = {}): Promise<Reply<MachineListView>> {
     const reply = await this.#unary(rawCapacityProviderService.List, query);
     this.#sightings.sawReply('List', reply.code);
     if (reply.code === FAILED_PRECONDITION) this.#sightings.sawUnexplainedRefusal('List');
     if (!reply.ok) return reply;
     try {
-      const listing = new Listing(reply.value);
+      const listing = new MachineListView(reply.value);
       this.#sightings.sawListing(listing, query);
       return { ok: true, code: OK, value: listing };
     } catch (error) {

@@ -9,7 +9,7 @@ export const INTERNAL = status.INTERNAL;
 export const UNIMPLEMENTED = status.UNIMPLEMENTED;
 
 /** The provider did not answer at all, which says nothing about the sentence under test. */
-export function isSilence(code: number): boolean {
+export function isUnanswered(code: number): boolean {
   return code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED;
 }
 

@@ -4,7 +4,7 @@
  * only offers before, and others only if it was told so.
  */
 import { MachineState, STATE_COUNT } from '../machine/state.ts';
-import type { Listing } from './listing.ts';
+import type { MachineListView } from './machine-list-view.ts';
 
 export class Custody {
   /** By machine id, as first listed. */
@@ -17,7 +17,7 @@ export class Custody {
     this.#mayDeleteFound = mayDeleteFound;
   }
 
-  takeCensus({ ids, states }: Listing): void {
+  takeCensus({ ids, states }: MachineListView): void {
     for (const [row, id] of ids.entries()) this.#originalStates.set(id, states[row]!);
   }
 

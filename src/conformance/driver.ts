@@ -4,10 +4,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CheckFailedError, must, skip } from './check.ts';
-import type { AckReply, Binding, ListQuery, MutatingMethod, ProviderClient } from './client.ts';
+import type { AckReply, ConfigureParameters, ListQuery, MutatingMethod, ProviderClient } from './client.ts';
 import { codeName, UNIMPLEMENTED } from './codes.ts';
 import type { Custody } from './custody.ts';
-import type { Listing } from './listing.ts';
+import type { MachineListView } from './machine-list-view.ts';
 import type { Settings } from './settings.ts';
 import type { Sightings } from './sightings.ts';
 import { quote, type Snapshot, shorten, stateName } from './snapshot.ts';
@@ -17,7 +17,7 @@ import { FencedShard, type Token } from './token.ts';
 export interface CallOptions {
   /** A fresh one of the suite's own shard if left out. */
   readonly token?: Token;
-  readonly binding?: Binding;
+  readonly binding?: ConfigureParameters;
   readonly isRacing?: boolean;
 }
 
@@ -57,7 +57,7 @@ export class Driver {
   }
 
   /** A token newer than all before it, of a shard that nobody else is. */
-  freshToken(): Token {
+  nextToken(): Token {
     return this.#own.token(this.#settings.epoch, ++this.#sequence);
   }
 
@@ -78,7 +78,7 @@ export class Driver {
       );
     }
     this.#custody.touch(machineId);
-    const token = options.token ?? this.freshToken();
+    const token = options.token ?? this.nextToken();
     return this.#client.mutate({ ...options, method, machineId, token });
   }
 
@@ -159,7 +159,7 @@ export class Driver {
     });
   }
 
-  async list(query: ListQuery = {}): Promise<Listing> {
+  async list(query: ListQuery = {}): Promise<MachineListView> {
     const reply = await this.#client.list(query);
     if (reply.ok) return reply.value;
     throw new CheckFailedError({

@@ -1,7 +1,7 @@
 /** What checks ask of an answer, in the words of a report. */
 import { CheckFailedError, must, skip } from './check.ts';
-import type { AckReply, Binding, Reply } from './client.ts';
-import { codeName, FAILED_PRECONDITION, isSilence, UNIMPLEMENTED } from './codes.ts';
+import type { AckReply, ConfigureParameters, Reply } from './client.ts';
+import { codeName, FAILED_PRECONDITION, isUnanswered, UNIMPLEMENTED } from './codes.ts';
 import { describeMap, findDifference, quote, type Snapshot, sameMap, shorten } from './snapshot.ts';
 
 export function describeReply(reply: Reply<unknown>): string {
@@ -10,7 +10,7 @@ export function describeReply(reply: Reply<unknown>): string {
 
 /** A provider that falls silent has not said anything about the sentence, so the check cannot pass. */
 export function requireAnswer(reply: Reply<unknown>, call: string): void {
-  must(!isSilence(reply.code), {
+  must(!isUnanswered(reply.code), {
     expected: `an answer to ${call}`,
     came: describeReply(reply),
     change: 'answer every call within its deadline, with a status if it cannot be done',
@@ -76,7 +76,7 @@ export function requireUnchanged(before: Snapshot, after: Snapshot, by: string):
   });
 }
 
-export function requireEcho(machine: Snapshot, binding: Binding, where: string): void {
+export function requireEcho(machine: Snapshot, binding: ConfigureParameters, where: string): void {
   const change =
     'store cluster_id and shard_metadata as they came and send them back unread: no trimming, parsing, sorting out or re-encoding';
   must(machine.cluster === binding.cluster, {

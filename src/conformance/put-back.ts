@@ -7,8 +7,8 @@ import { CheckFailedError, CheckSkippedError } from './check.ts';
 import type { MutatingMethod } from './client.ts';
 import type { Custody } from './custody.ts';
 import type { Driver } from './driver.ts';
+import type { MachinePool } from './machine-pool.ts';
 import { ABSENT_TOKEN } from './token.ts';
-import type { Yard } from './yard.ts';
 
 const S = MachineState;
 
@@ -20,7 +20,7 @@ export interface Stray {
 }
 
 /** The next call on the way home; from a state that is not here no call leads anywhere. */
-const WAY_HOME: Readonly<Record<number, Readonly<Record<number, MutatingMethod>>>> = {
+const RETURN_CALLS: Readonly<Record<number, Readonly<Record<number, MutatingMethod>>>> = {
   [S.Speculative]: { [S.Configured]: 'Drain', [S.Idle]: 'Delete' },
   [S.Idle]: { [S.Configured]: 'Drain', [S.Speculative]: 'Create' },
 };
@@ -38,11 +38,11 @@ export async function putBack(driver: Driver, custody: Custody): Promise<Stray[]
 }
 
 /** For a provider that answers no more: what is known to be elsewhere than it was found. */
-export function leftBehind(yard: Yard, custody: Custody): Stray[] {
+export function leftBehind(pool: MachinePool, custody: Custody): Stray[] {
   const strays: Stray[] = [];
   for (const id of custody.touchedIds) {
     const foundIn = custody.originalState(id)!;
-    const leftIn = yard.restingState(id);
+    const leftIn = pool.restingState(id);
     if (leftIn !== foundIn) strays.push({ id, foundIn, leftIn, why: 'the provider answers no more' });
   }
   return strays;
@@ -56,7 +56,7 @@ async function putOneBack(driver: Driver, id: string, foundIn: number): Promise<
     if (typeof state === 'string') return { id, foundIn, leftIn, why: state };
     leftIn = state;
     if (state === foundIn) return null;
-    const method = WAY_HOME[foundIn]?.[state];
+    const method = RETURN_CALLS[foundIn]?.[state];
     if (method === undefined) break;
     const passed = await attempt(() => driver.perform(method, id));
     if (typeof passed !== 'string') continue;

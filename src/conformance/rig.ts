@@ -1,11 +1,11 @@
 /** Everything that a check may use; made once per run. */
-import type { Binding, ProviderClient } from './client.ts';
+import type { ConfigureParameters, ProviderClient } from './client.ts';
 import type { Custody } from './custody.ts';
 import type { Driver } from './driver.ts';
+import type { MachinePool } from './machine-pool.ts';
 import type { Stray } from './put-back.ts';
 import type { Settings } from './settings.ts';
 import type { Sightings } from './sightings.ts';
-import type { Yard } from './yard.ts';
 
 export interface Rig {
   readonly settings: Settings;
@@ -13,7 +13,7 @@ export interface Rig {
   readonly client: ProviderClient;
   /** Calls that must succeed, and transitions to their end. */
   readonly driver: Driver;
-  readonly yard: Yard;
+  readonly pool: MachinePool;
   readonly custody: Custody;
   readonly sightings: Sightings;
   /** Machines that could not be put back; filled before the closing checks run. */
@@ -24,7 +24,7 @@ export interface Rig {
  * What machines are configured with unless a check says otherwise. Each value is one that a provider which
  * trims, normalises, parses or re-encodes would give back changed.
  */
-export const USUAL_BINDING: Binding = {
+export const USUAL_BINDING: ConfigureParameters = {
   cluster: 'conformance.cluster_A:1/blue@test',
   shardMetadata: {
     'bigfleet.lucy.sh/assigned-priority': '-0042',

@@ -5,16 +5,16 @@
  */
 import { type Check, CheckFailedError, CheckSkippedError, type Finding } from './check.ts';
 import { ProviderClient } from './client.ts';
-import { codeName, isSilence, UNIMPLEMENTED } from './codes.ts';
+import { codeName, isUnanswered, UNIMPLEMENTED } from './codes.ts';
 import { Custody } from './custody.ts';
 import { Driver } from './driver.ts';
 import { TargetUnreachableError } from './errors.ts';
+import { MachinePool } from './machine-pool.ts';
 import { leftBehind, putBack } from './put-back.ts';
 import { type Rig, USUAL_BINDING } from './rig.ts';
 import type { Settings } from './settings.ts';
 import { Sightings } from './sightings.ts';
 import { CHECKS, CLOSING_CHECKS } from './suite.ts';
-import { Yard } from './yard.ts';
 
 export type CheckResult = {
   readonly id: string;
@@ -41,7 +41,7 @@ export interface Report {
 /** Longer, and a mistyped address would look like a slow one. */
 const CONNECT_TIMEOUT_MS_MAX = 10_000;
 /** So many calls in a row without an answer: the provider is gone. */
-const SILENT_REPLIES_MAX = 3;
+const UNANSWERED_CALLS_MAX = 3;
 
 export interface RunHooks {
   /** Called as each result comes in. */
@@ -57,8 +57,8 @@ export async function runConformance(settings: Settings, hooks: RunHooks = {}): 
   try {
     const custody = new Custody(settings.allowDelete);
     const driver = new Driver(client, custody, sightings, settings);
-    const yard = new Yard(driver, custody, settings, USUAL_BINDING);
-    const rig: Rig = { settings, client, driver, yard, custody, sightings, strays: [] };
+    const pool = new MachinePool(driver, custody, settings, USUAL_BINDING);
+    const rig: Rig = { settings, client, driver, pool, custody, sightings, strays: [] };
     await takeCensus(rig);
     const results = await runChecks(rig, hooks);
     return {
@@ -67,7 +67,7 @@ export async function runConformance(settings: Settings, hooks: RunHooks = {}): 
       durationMs: Date.now() - startedAtMs,
       machineCount: custody.machineCount,
       touchedCount: custody.touchedIds.size,
-      isComplete: hooks.signal?.aborted !== true && !isGone(rig),
+      isComplete: hooks.signal?.aborted !== true && !hasStoppedAnswering(rig),
       results,
     };
   } finally {
@@ -75,7 +75,7 @@ export async function runConformance(settings: Settings, hooks: RunHooks = {}): 
   }
 }
 
-async function takeCensus({ settings, client, custody, yard }: Rig): Promise<void> {
+async function takeCensus({ settings, client, custody, pool }: Rig): Promise<void> {
   const { target } = settings;
   try {
     await client.connect(Math.min(settings.callTimeoutMs, CONNECT_TIMEOUT_MS_MAX));
@@ -85,8 +85,8 @@ async function takeCensus({ settings, client, custody, yard }: Rig): Promise<voi
   const reply = await client.list();
   if (reply.ok) {
     custody.takeCensus(reply.value);
-    yard.stock(reply.value);
-  } else if (isSilence(reply.code)) {
+    pool.stock(reply.value);
+  } else if (isUnanswered(reply.code)) {
     throw new TargetUnreachableError(target, `List was not answered (${codeName(reply.code)})`);
   } else if (reply.code === UNIMPLEMENTED) {
     throw new TargetUnreachableError(target, 'it does not serve bigfleet.v1alpha1.CapacityProvider/List');
@@ -102,13 +102,15 @@ async function runChecks(rig: Rig, hooks: RunHooks): Promise<CheckResult[]> {
   const wanted = (check: Check) => isWanted(check, rig.settings.only);
   try {
     for (const check of CHECKS.filter(wanted)) {
-      if (isGone(rig)) add(skipped(check, 'the provider answers no more'));
+      if (hasStoppedAnswering(rig)) add(skipped(check, 'the provider answers no more'));
       else if (hooks.signal?.aborted === true) add(skipped(check, 'the run was stopped'));
       else add(await runCheck(check, rig));
-      if (!isGone(rig)) await rig.yard.settle();
+      if (!hasStoppedAnswering(rig)) await rig.pool.settle();
     }
   } finally {
-    const strays = isGone(rig) ? leftBehind(rig.yard, rig.custody) : await putBack(rig.driver, rig.custody);
+    const strays = hasStoppedAnswering(rig)
+      ? leftBehind(rig.pool, rig.custody)
+      : await putBack(rig.driver, rig.custody);
     rig.strays.push(...strays);
   }
   for (const check of CLOSING_CHECKS.filter(wanted)) add(await runCheck(check, rig));
@@ -116,8 +118,8 @@ async function runChecks(rig: Rig, hooks: RunHooks): Promise<CheckResult[]> {
 }
 
 /** Not asked again then: each further question would cost a whole deadline. */
-function isGone({ sightings }: Rig): boolean {
-  return sightings.silentReplies >= SILENT_REPLIES_MAX;
+function hasStoppedAnswering({ sightings }: Rig): boolean {
+  return sightings.unansweredCalls >= UNANSWERED_CALLS_MAX;
 }
 
 async function runCheck(check: Check, rig: Rig): Promise<CheckResult> {

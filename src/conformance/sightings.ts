@@ -5,8 +5,8 @@
  * Memory is bounded: counts per code, and a few examples per broken rule.
  */
 import type { ListQuery, MethodName, MutatingMethod } from './client.ts';
-import { isSilence } from './codes.ts';
-import type { Listing } from './listing.ts';
+import { isUnanswered } from './codes.ts';
+import type { MachineListView } from './machine-list-view.ts';
 import { SHAPE_RULES } from './shape-rules.ts';
 import { quote, type Snapshot, shorten } from './snapshot.ts';
 
@@ -32,13 +32,13 @@ export class Sightings {
   readonly tombstoneIds = new Set<string>();
   readonly ackStyles: AckStyle[] = [];
   readonly #codeCounts = new Map<MethodName, Map<number, number>>();
-  #latestFullListing: Listing | undefined;
+  #latestFullListing: MachineListView | undefined;
   machineCount = 0;
   /** Calls in a row, up to now, that were not answered at all. */
-  silentReplies = 0;
+  unansweredCalls = 0;
 
   sawReply(method: MethodName, code: number): void {
-    this.silentReplies = isSilence(code) ? this.silentReplies + 1 : 0;
+    this.unansweredCalls = isUnanswered(code) ? this.unansweredCalls + 1 : 0;
     let counts = this.#codeCounts.get(method);
     if (counts === undefined) {
       counts = new Map();
@@ -83,7 +83,7 @@ export class Sightings {
   }
 
   /** Throws what the decoder throws if a machine in it is malformed. */
-  sawListing(listing: Listing, query: ListQuery): void {
+  sawListing(listing: MachineListView, query: ListQuery): void {
     const known = this.#latestFullListing;
     for (let row = 0; row < listing.machineCount; row++) {
       const knownRow = known === undefined ? -1 : known.rowOf(listing.ids[row]!);
@@ -97,7 +97,7 @@ export class Sightings {
     if (listing.deletedIds.length > 0) this.#sawTombstones(listing, hasCursor);
   }
 
-  #sawTombstones(listing: Listing, hasCursor: boolean): void {
+  #sawTombstones(listing: MachineListView, hasCursor: boolean): void {
     if (!hasCursor) add(this.badTombstones, `deleted_ids in a listing without since_revision`);
     for (const id of listing.deletedIds) {
       if (id === '') add(this.badTombstones, 'an empty id in deleted_ids');

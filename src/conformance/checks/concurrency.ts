@@ -1,7 +1,7 @@
 /** Many calls at once: a shard keeps hundreds in flight. */
 import { MachineState } from '../../machine/state.ts';
 import { type Check, CheckFailedError, must, skip } from '../check.ts';
-import type { Binding } from '../client.ts';
+import type { ConfigureParameters } from '../client.ts';
 import { codeName, FAILED_PRECONDITION, NOT_FOUND, UNIMPLEMENTED } from '../codes.ts';
 import { describeReply, requireAnswer, requireEcho, requireUnchanged } from '../expect.ts';
 import type { Rig } from '../rig.ts';
@@ -48,8 +48,8 @@ export const CONCURRENCY_CHECKS: readonly Check[] = [
   {
     id: 'concurrency/one-operation',
     contract: `${PARALLEL_CALLS} repeats of one call at once are one operation.`,
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       const before = await driver.get(id);
       const operationIds = await configureTogether(driver, id, () => binding);
       must(operationIds.accepted === PARALLEL_CALLS && operationIds.distinct.size === 1, {
@@ -64,9 +64,9 @@ export const CONCURRENCY_CHECKS: readonly Check[] = [
   {
     id: 'concurrency/one-winner',
     contract: `Of ${PARALLEL_CALLS} different Configure calls at once one takes effect, whole.`,
-    async run({ driver, yard }) {
-      const id = await yard.idle();
-      const bindings: Binding[] = Array.from({ length: PARALLEL_CALLS }, (_, index) => ({
+    async run({ driver, pool }) {
+      const id = await pool.idle();
+      const bindings: ConfigureParameters[] = Array.from({ length: PARALLEL_CALLS }, (_, index) => ({
         cluster: `conformance-rival-${index}`,
         shardMetadata: { rival: String(index) },
       }));
@@ -96,7 +96,7 @@ export const CONCURRENCY_CHECKS: readonly Check[] = [
 async function configureTogether(
   driver: Rig['driver'],
   id: string,
-  bindingOf: (index: number) => Binding,
+  bindingOf: (index: number) => ConfigureParameters,
 ): Promise<{ accepted: number; distinct: Set<string> }> {
   const replies = await Promise.all(
     Array.from({ length: PARALLEL_CALLS }, (_, index) =>

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { MachineState } from '../../machine/state.ts';
 import { type Check, CheckFailedError, must, skip } from '../check.ts';
-import type { Listing } from '../listing.ts';
+import type { MachineListView } from '../machine-list-view.ts';
 import { type Rig, USUAL_BINDING } from '../rig.ts';
 import { findDifference, quote, type Snapshot, shorten, stateName } from '../snapshot.ts';
 
@@ -38,8 +38,8 @@ export const CURSOR_CHECKS: readonly Check[] = [
   {
     id: 'cursor/only-changes',
     contract: 'A listing after a cursor shows what changed after it, and nothing else.',
-    async run({ driver, yard }) {
-      const id = await yard.idle();
+    async run({ driver, pool }) {
+      const id = await pool.idle();
       const full = await listWithCursor(driver);
       await driver.perform('Configure', id, { binding: USUAL_BINDING });
       const delta = await driver.list({ sinceRevision: full.revision });
@@ -59,8 +59,8 @@ export const CURSOR_CHECKS: readonly Check[] = [
   {
     id: 'cursor/sees-changes',
     contract: 'A change after the cursor is in the next listing, as the machine is then.',
-    async run({ driver, yard }) {
-      const id = await yard.idle();
+    async run({ driver, pool }) {
+      const id = await pool.idle();
       const { revision } = await listWithCursor(driver);
       const { end } = await driver.perform('Configure', id, { binding: USUAL_BINDING });
       requireListed(await driver.list({ sinceRevision: revision }), end, 'the listing after Configure');
@@ -70,8 +70,8 @@ export const CURSOR_CHECKS: readonly Check[] = [
   {
     id: 'cursor/advances',
     contract: 'The revision advances with every change.',
-    async run({ driver, yard }) {
-      const { id } = await yard.configured();
+    async run({ driver, pool }) {
+      const { id } = await pool.configured();
       const before = await listWithCursor(driver);
       await driver.perform('Drain', id);
       const after = await driver.list({ sinceRevision: before.revision });
@@ -86,8 +86,8 @@ export const CURSOR_CHECKS: readonly Check[] = [
   {
     id: 'cursor/strict',
     contract: 'since_revision is strict: what a listing has shown, the listing after its revision does not.',
-    async run({ driver, yard }) {
-      const id = await yard.idle();
+    async run({ driver, pool }) {
+      const id = await pool.idle();
       const full = await listWithCursor(driver);
       const { end } = await driver.perform('Configure', id, { binding: USUAL_BINDING });
       const first = await driver.list({ sinceRevision: full.revision });
@@ -105,8 +105,8 @@ export const CURSOR_CHECKS: readonly Check[] = [
   {
     id: 'cursor/end-of-transition',
     contract: 'The end of an asynchronous operation is a change of its own, after the ack.',
-    async run({ driver, yard }) {
-      const { id } = await yard.configured();
+    async run({ driver, pool }) {
+      const { id } = await pool.configured();
       const begun = await driver.begin('Drain', id);
       const listing = await listWithCursor(driver);
       const { end } = await driver.finish(begun);
@@ -119,8 +119,8 @@ export const CURSOR_CHECKS: readonly Check[] = [
   {
     id: 'cursor/used-twice',
     contract: 'A cursor may be used again: an answer may have been lost, and the change is still after it.',
-    async run({ driver, yard }) {
-      const id = await yard.idle();
+    async run({ driver, pool }) {
+      const id = await pool.idle();
       const { revision } = await listWithCursor(driver);
       const { end } = await driver.perform('Configure', id, { binding: USUAL_BINDING });
       for (const time of ['first', 'second']) {
@@ -135,8 +135,8 @@ export const CURSOR_CHECKS: readonly Check[] = [
     contract: 'All listings after a cursor, one after the other, add up to the full listing.',
     async run(rig) {
       const replica = new Replica(await listWithCursor(rig.driver));
-      const { id } = await rig.yard.configured();
-      const other = await rig.yard.idle();
+      const { id } = await rig.pool.configured();
+      const other = await rig.pool.idle();
       const catchUp = async () => replica.apply(await rig.driver.list({ sinceRevision: replica.revision }));
       await catchUp();
       const draining = await rig.driver.begin('Drain', id);
@@ -156,23 +156,23 @@ export const CURSOR_CHECKS: readonly Check[] = [
 
 /** What a shard would know that only ever lists what changed. */
 class Replica {
-  readonly #full: Listing;
+  readonly #full: MachineListView;
   readonly #changed = new Map<string, Snapshot | undefined>();
   revision: Uint8Array;
 
-  constructor(full: Listing) {
+  constructor(full: MachineListView) {
     this.#full = full;
     this.revision = full.revision;
   }
 
-  apply(delta: Listing): void {
+  apply(delta: MachineListView): void {
     for (const id of delta.deletedIds) this.#changed.set(id, undefined);
     for (let row = 0; row < delta.machineCount; row++) this.#changed.set(delta.ids[row]!, delta.machine(row));
     this.revision = delta.revision;
   }
 
   /** Whether nothing was heard of it since the beginning, and the listing says the same to the byte. */
-  isUntouched(listing: Listing, row: number): boolean {
+  isUntouched(listing: MachineListView, row: number): boolean {
     const id = listing.ids[row]!;
     const fullRow = this.#full.rowOf(id);
     return !this.#changed.has(id) && fullRow >= 0 && listing.hasSameBytes(row, this.#full, fullRow);
@@ -183,19 +183,19 @@ class Replica {
   }
 }
 
-async function listWithCursor(driver: Rig['driver']): Promise<Listing> {
+async function listWithCursor(driver: Rig['driver']): Promise<MachineListView> {
   const full = await driver.list();
   if (full.revision.length === 0) skip('the provider sends no revision: it has no cursors');
   return full;
 }
 
-function skipIfCursorsAreIgnored(full: Listing, delta: Listing): void {
+function skipIfCursorsAreIgnored(full: MachineListView, delta: MachineListView): void {
   if (full.machineCount > 1 && delta.machineCount >= full.machineCount) {
     skip('the provider answers its own cursor with everything, as one without cursors does');
   }
 }
 
-function requireListed(listing: Listing, wanted: Snapshot, where: string): void {
+function requireListed(listing: MachineListView, wanted: Snapshot, where: string): void {
   const listed = listing.find(wanted.id);
   const change =
     'give every change, also the end of an asynchronous one, a newer revision than any before it';
@@ -214,7 +214,7 @@ function requireListed(listing: Listing, wanted: Snapshot, where: string): void 
 }
 
 /** Others may move machines meanwhile: a difference counts only if Get, asked last, confirms it. */
-async function requireReplica({ driver }: Rig, replica: Replica, full: Listing): Promise<void> {
+async function requireReplica({ driver }: Rig, replica: Replica, full: MachineListView): Promise<void> {
   for (const [row, id] of full.ids.entries()) {
     if (replica.isUntouched(full, row)) continue;
     const kept = replica.find(id);

@@ -4,7 +4,7 @@
  */
 import { MachineState } from '../../machine/state.ts';
 import { type Check, skip } from '../check.ts';
-import type { Binding } from '../client.ts';
+import type { ConfigureParameters } from '../client.ts';
 import { requireEcho, requireUnbound } from '../expect.ts';
 import { USUAL_BINDING } from '../rig.ts';
 import { stateName } from '../snapshot.ts';
@@ -16,7 +16,7 @@ const MANY_KEYS = 64;
 /** The longest cluster id there is. */
 const CLUSTER_BYTES_MAX = 253;
 
-const LONG_BINDING: Binding = {
+const LONG_BINDING: ConfigureParameters = {
   cluster: 'c'.repeat(CLUSTER_BYTES_MAX),
   shardMetadata: Object.fromEntries([
     ...Array.from({ length: MANY_KEYS }, (_, index) => [
@@ -27,7 +27,7 @@ const LONG_BINDING: Binding = {
   ]),
 };
 
-const MALFORMED_BINDING: Binding = {
+const MALFORMED_BINDING: ConfigureParameters = {
   cluster: 'conformance-malformed',
   shardMetadata: {
     'bigfleet.lucy.sh/assigned-priority': 'not a number',
@@ -37,15 +37,15 @@ const MALFORMED_BINDING: Binding = {
   },
 };
 
-const SMALL_BINDING: Binding = { cluster: 'conformance-small', shardMetadata: { only: 'this' } };
-const BARE_BINDING: Binding = { cluster: 'conformance-bare', shardMetadata: {} };
+const SMALL_BINDING: ConfigureParameters = { cluster: 'conformance-small', shardMetadata: { only: 'this' } };
+const BARE_BINDING: ConfigureParameters = { cluster: 'conformance-bare', shardMetadata: {} };
 
 export const ECHO_CHECKS: readonly Check[] = [
   {
     id: 'echo/configure-ack',
     contract: 'The ack of Configure, and every reading until the end, shows cluster and shard_metadata.',
-    async run({ driver, yard }) {
-      const id = await yard.idle();
+    async run({ driver, pool }) {
+      const id = await pool.idle();
       const { seen } = await driver.perform('Configure', id, { binding: USUAL_BINDING });
       requireEcho(seen[0]!, USUAL_BINDING, `the ack of Configure (${stateName(seen[0]!.state)})`);
       for (const machine of seen)
@@ -56,8 +56,8 @@ export const ECHO_CHECKS: readonly Check[] = [
   {
     id: 'echo/get',
     contract: 'Get echoes cluster and shard_metadata of a bound machine byte for byte.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       requireEcho(await driver.get(id), binding, 'Get');
       return undefined;
     },
@@ -65,8 +65,8 @@ export const ECHO_CHECKS: readonly Check[] = [
   {
     id: 'echo/list',
     contract: 'List echoes cluster and shard_metadata of a bound machine byte for byte.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       requireEcho(await driver.getListed(id, S.Configured), binding, 'List');
       return undefined;
     },
@@ -74,9 +74,9 @@ export const ECHO_CHECKS: readonly Check[] = [
   {
     id: 'echo/own-machine',
     contract: 'Each machine echoes its own binding.',
-    async run({ driver, yard }) {
-      const first = await yard.configured();
-      const second = await yard.idle();
+    async run({ driver, pool }) {
+      const first = await pool.configured();
+      const second = await pool.idle();
       await driver.perform('Configure', second, { binding: SMALL_BINDING });
       requireEcho(await driver.get(first.id), first.binding, 'Get, after another machine was configured');
       requireEcho(await driver.get(second), SMALL_BINDING, 'Get of the other machine');
@@ -89,8 +89,8 @@ export const ECHO_CHECKS: readonly Check[] = [
     id: 'echo/draining',
     contract:
       'A DRAINING machine still shows cluster and shard_metadata, in the ack of Drain, in Get and in List.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       const begun = await driver.begin('Drain', id);
       const isSeen = begun.machine.state === S.Draining;
       if (isSeen) {
@@ -108,8 +108,8 @@ export const ECHO_CHECKS: readonly Check[] = [
   {
     id: 'echo/cleared',
     contract: 'cluster and shard_metadata are cleared together when a Drain ends in IDLE.',
-    async run({ driver, yard }) {
-      const { id } = await yard.configured();
+    async run({ driver, pool }) {
+      const { id } = await pool.configured();
       const { seen, end } = await driver.perform('Drain', id);
       for (const machine of seen) if (machine.state === S.Idle) requireUnbound(machine, 'an IDLE machine');
       requireUnbound(end, 'Get after the drain');
@@ -120,8 +120,8 @@ export const ECHO_CHECKS: readonly Check[] = [
   {
     id: 'echo/replaced',
     contract: 'Configure stores its own shard_metadata whole: nothing of an earlier binding is left.',
-    async run({ driver, yard }) {
-      const { id } = await yard.configured();
+    async run({ driver, pool }) {
+      const { id } = await pool.configured();
       await driver.perform('Drain', id);
       const { end } = await driver.perform('Configure', id, { binding: SMALL_BINDING });
       requireEcho(end, SMALL_BINDING, 'a machine that is configured anew');
@@ -138,12 +138,12 @@ export const ECHO_CHECKS: readonly Check[] = [
   ),
 ];
 
-function boundAs(id: string, contract: string, binding: Binding): Check {
+function boundAs(id: string, contract: string, binding: ConfigureParameters): Check {
   return {
     id,
     contract,
-    async run({ driver, yard }) {
-      const machineId = await yard.idle();
+    async run({ driver, pool }) {
+      const machineId = await pool.idle();
       const { end } = await driver.perform('Configure', machineId, { binding });
       requireEcho(end, binding, 'Get');
       requireEcho(await driver.getListed(machineId, S.Configured), binding, 'List');

@@ -92,8 +92,8 @@ function failedCheck(method: MutatingMethod): Check {
   return {
     id: `errors/${method}-failed`.toLowerCase(),
     contract: `FAILED is terminal for mutations: ${method} is refused and changes nothing.`,
-    async run({ driver, yard }) {
-      const id = yard.failed();
+    async run({ driver, pool }) {
+      const id = pool.failed();
       const before = await driver.get(id);
       if (before.state !== S.Failed) skip('the FAILED machine has been repaired meanwhile');
       const reply = await driver.send(method, id, { binding });
@@ -163,15 +163,15 @@ export const UNKNOWN_AND_EMPTY_CHECKS: readonly Check[] = [
   ...MUTATING_METHODS.map(emptyIdCheck),
 ];
 
-const anOffer = ({ yard }: Rig) => yard.speculative();
-const anIdleOne = ({ yard }: Rig) => yard.idle();
-const aBoundOne = async ({ yard }: Rig) => (await yard.configured()).id;
+const anOffer = ({ pool }: Rig) => pool.speculative();
+const anIdleOne = ({ pool }: Rig) => pool.idle();
+const aBoundOne = async ({ pool }: Rig) => (await pool.configured()).id;
 
 export const SPECULATIVE_MISFIT_CHECKS: readonly Check[] = [
   misfitCheck('Configure', S.Speculative, anOffer),
   misfitCheck('Drain', S.Speculative, anOffer),
   alreadyThereCheck('Delete', anOffer),
-  inTransitCheck('Drain', 'Create', ({ yard }) => yard.speculative({ willBeCreated: true })),
+  inTransitCheck('Drain', 'Create', ({ pool }) => pool.speculative({ willBeCreated: true })),
 ];
 
 export const IDLE_MISFIT_CHECKS: readonly Check[] = [
@@ -181,14 +181,14 @@ export const IDLE_MISFIT_CHECKS: readonly Check[] = [
 
 export const BOUND_MISFIT_CHECKS: readonly Check[] = [
   misfitCheck('Create', S.Configured, aBoundOne),
-  misfitCheck('Delete', S.Configured, async ({ yard }) => (await yard.configured({ isDeletable: true })).id),
+  misfitCheck('Delete', S.Configured, async ({ pool }) => (await pool.configured({ isDeletable: true })).id),
   inTransitCheck('Create', 'Configure', anIdleOne),
-  inTransitCheck('Delete', 'Configure', ({ yard }) => yard.idle({ isDeletable: true })),
+  inTransitCheck('Delete', 'Configure', ({ pool }) => pool.idle({ isDeletable: true })),
 ];
 
 export const DELETING_MISFIT_CHECKS: readonly Check[] = [
-  inTransitCheck('Drain', 'Delete', ({ yard }) => yard.idle({ isDeletable: true })),
-  inTransitCheck('Configure', 'Delete', ({ yard }) => yard.idle({ isDeletable: true })),
+  inTransitCheck('Drain', 'Delete', ({ pool }) => pool.idle({ isDeletable: true })),
+  inTransitCheck('Configure', 'Delete', ({ pool }) => pool.idle({ isDeletable: true })),
 ];
 
 export const FAILED_CHECKS: readonly Check[] = MUTATING_METHODS.map(failedCheck);

@@ -19,15 +19,15 @@ import { ABSENT_TOKEN } from '../token.ts';
 const EPOCH = 5;
 const SEQUENCE = 10;
 
-export const FENCED_CREATE_CHECK = fencedCheck('Create', 'Drain', ({ yard }) => yard.speculative());
-export const FENCED_CONFIGURE_CHECK = fencedCheck('Configure', 'Drain', ({ yard }) => yard.idle());
+export const FENCED_CREATE_CHECK = fencedCheck('Create', 'Drain', ({ pool }) => pool.speculative());
+export const FENCED_CONFIGURE_CHECK = fencedCheck('Configure', 'Drain', ({ pool }) => pool.idle());
 export const FENCED_DRAIN_CHECK = fencedCheck(
   'Drain',
   'Configure',
-  async ({ yard }) => (await yard.configured()).id,
+  async ({ pool }) => (await pool.configured()).id,
 );
-export const FENCED_DELETE_CHECK = fencedCheck('Delete', 'Drain', ({ yard }) =>
-  yard.idle({ isDeletable: true }),
+export const FENCED_DELETE_CHECK = fencedCheck('Delete', 'Drain', ({ pool }) =>
+  pool.idle({ isDeletable: true }),
 );
 
 /**
@@ -103,8 +103,8 @@ export const FENCING_BYPASS_CHECKS: readonly Check[] = [
   {
     id: 'fencing/absent-token',
     contract: 'An absent token (empty shard_id, 0, 0) bypasses the fence, as often as it comes.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       await driver.send('Configure', id, { token: driver.newShard().token(EPOCH, SEQUENCE), binding });
       for (const time of ['first', 'second']) {
         requirePassed(
@@ -119,8 +119,8 @@ export const FENCING_BYPASS_CHECKS: readonly Check[] = [
   {
     id: 'fencing/absent-token-keeps-marks',
     contract: 'A call without a token leaves the marks of all shards where they were.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       const shard = driver.newShard();
       const token = shard.token(EPOCH, SEQUENCE);
       requirePassed(await driver.send('Configure', id, { token, binding }), 'a first contact', 'accept it');
@@ -136,8 +136,8 @@ export const FENCING_BYPASS_CHECKS: readonly Check[] = [
   {
     id: 'fencing/race',
     contract: 'Of calls that arrive together with one and the same token exactly one passes.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       const token = driver.newShard().token(EPOCH, SEQUENCE);
       const replies = await Promise.all(
         Array.from({ length: PARALLEL_CALLS }, () =>

@@ -5,9 +5,9 @@
 import type { Check } from '../check.ts';
 import type { AckReply } from '../client.ts';
 import { requireFenced, requirePassed } from '../expect.ts';
+import type { ConfiguredMachine } from '../machine-pool.ts';
 import type { Rig } from '../rig.ts';
 import { describeToken, type FencedShard, type Token } from '../token.ts';
-import type { ConfiguredMachine } from '../yard.ts';
 
 /** Where the marks of these checks stand: high enough to have older epochs and sequences below. */
 const EPOCH = 5;
@@ -54,7 +54,7 @@ function fenceCheck(
     id,
     contract,
     async run(rig) {
-      const machine = await rig.yard.configured();
+      const machine = await rig.pool.configured();
       await run(new Prober(rig, machine), rig.driver.newShard(), rig);
       return undefined;
     },
@@ -139,7 +139,7 @@ export const FENCING_CHECKS: readonly Check[] = [
     await probe.isFenced(shard.token(2n ** 60n, 2), 'of the epoch before');
   }),
   fenceCheck('fencing/per-machine', 'Marks are kept per machine.', async (probe, shard, rig) => {
-    const other = new Prober(rig, await rig.yard.configured());
+    const other = new Prober(rig, await rig.pool.configured());
     await probe.passes(shard.token(EPOCH, SEQUENCE), MARK_IS_SET);
     await other.passes(shard.token(EPOCH, 1), 'the first contact with another machine');
     await probe.isFenced(shard.token(EPOCH, SEQUENCE), 'the same as before on this machine');
@@ -185,8 +185,8 @@ export const FENCING_CHECKS: readonly Check[] = [
   {
     id: 'fencing/before-idempotency',
     contract: 'The fence comes before idempotency: a repeat with a used token is refused, not recognised.',
-    async run({ driver, yard }) {
-      const id = await yard.idle();
+    async run({ driver, pool }) {
+      const id = await pool.idle();
       const shard = driver.newShard();
       const token = shard.token(EPOCH, SEQUENCE);
       const binding = { cluster: 'conformance-repeat', shardMetadata: { repeat: 'yes' } };

@@ -1,19 +1,19 @@
 /** A call that is sent twice, because the first answer was lost, must be one operation. */
 import { type Check, CheckFailedError, must } from '../check.ts';
-import type { AckReply, Binding, MutatingMethod } from '../client.ts';
+import type { AckReply, ConfigureParameters, MutatingMethod } from '../client.ts';
 import type { Begun } from '../driver.ts';
 import { describeReply, requireEcho, requirePassed, requireUnchanged } from '../expect.ts';
 import { type Rig, USUAL_BINDING } from '../rig.ts';
 import { quote } from '../snapshot.ts';
 
-const OTHER_BINDING: Binding = { cluster: 'conformance-other', shardMetadata: { other: 'yes' } };
+const OTHER_BINDING: ConfigureParameters = { cluster: 'conformance-other', shardMetadata: { other: 'yes' } };
 
-export const CREATE_REPEAT_CHECK = repeatCheck('Create', ({ yard }) =>
-  yard.speculative({ willBeCreated: true }),
+export const CREATE_REPEAT_CHECK = repeatCheck('Create', ({ pool }) =>
+  pool.speculative({ willBeCreated: true }),
 );
-export const CONFIGURE_REPEAT_CHECK = repeatCheck('Configure', ({ yard }) => yard.idle());
-export const DRAIN_REPEAT_CHECK = repeatCheck('Drain', async ({ yard }) => (await yard.configured()).id);
-export const DELETE_REPEAT_CHECK = repeatCheck('Delete', ({ yard }) => yard.idle({ isDeletable: true }));
+export const CONFIGURE_REPEAT_CHECK = repeatCheck('Configure', ({ pool }) => pool.idle());
+export const DRAIN_REPEAT_CHECK = repeatCheck('Drain', async ({ pool }) => (await pool.configured()).id);
+export const DELETE_REPEAT_CHECK = repeatCheck('Delete', ({ pool }) => pool.idle({ isDeletable: true }));
 
 /** Repeats once while the operation may be under way, and once after it has ended. */
 function repeatCheck(method: MutatingMethod, borrow: (rig: Rig) => Promise<string>): Check {
@@ -38,9 +38,9 @@ export const IDEMPOTENCY_CHECKS: readonly Check[] = [
   {
     id: 'idempotency/machines-differ',
     contract: 'The operation belongs to its machine: another machine has another operation_id.',
-    async run({ driver, yard }) {
-      const first = await yard.idle();
-      const second = await yard.idle();
+    async run({ driver, pool }) {
+      const first = await pool.idle();
+      const second = await pool.idle();
       const left = await driver.perform('Configure', first, { binding: USUAL_BINDING });
       const right = await driver.perform('Configure', second, { binding: USUAL_BINDING });
       requireDifferent(left, right);
@@ -50,8 +50,8 @@ export const IDEMPOTENCY_CHECKS: readonly Check[] = [
   {
     id: 'idempotency/other-cluster',
     contract: 'A bound machine stays bound as it is: Configure for another cluster does not move it.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       const before = await driver.get(id);
       const reply = await driver.send('Configure', id, { binding: OTHER_BINDING });
       requirePassed(
@@ -68,8 +68,8 @@ export const IDEMPOTENCY_CHECKS: readonly Check[] = [
   {
     id: 'idempotency/second-round',
     contract: 'Idempotency ends with the operation: after a drain, Configure is a new one and takes effect.',
-    async run({ driver, yard }) {
-      const { id } = await yard.configured();
+    async run({ driver, pool }) {
+      const { id } = await pool.configured();
       await driver.perform('Drain', id);
       const { end } = await driver.perform('Configure', id, { binding: OTHER_BINDING });
       requireEcho(end, OTHER_BINDING, 'the machine after its second Configure');
@@ -82,8 +82,8 @@ export const IDEMPOTENCY_CHECKS: readonly Check[] = [
 export const TARGETS_DIFFER_CHECK: Check = {
   id: 'idempotency/targets-differ',
   contract: 'Calls for different target states on one machine are different operations.',
-  async run({ driver, yard }) {
-    const id = await yard.idle();
+  async run({ driver, pool }) {
+    const id = await pool.idle();
     const configured = await driver.perform('Configure', id, { binding: USUAL_BINDING });
     const drained = await driver.perform('Drain', id);
     requireDifferent(configured, drained);
@@ -95,8 +95,8 @@ export const TARGETS_DIFFER_CHECK: Check = {
 export const ALL_TARGETS_DIFFER_CHECK: Check = {
   id: 'idempotency/delete-differs',
   contract: 'Create, Configure and Delete of one machine are different operations.',
-  async run({ driver, yard }) {
-    const id = await yard.speculative({ willBeCreated: true });
+  async run({ driver, pool }) {
+    const id = await pool.speculative({ willBeCreated: true });
     const created = await driver.perform('Create', id);
     const configured = await driver.perform('Configure', id, { binding: USUAL_BINDING });
     const drained = await driver.perform('Drain', id);

@@ -14,8 +14,8 @@ const STABLE_PAUSE_MS = 25;
 export const CREATE_CHECK: Check = {
   id: 'lifecycle/create',
   contract: 'Create brings a SPECULATIVE machine to IDLE, at once or through CREATING; List and Get show it.',
-  async run({ driver, yard }) {
-    const id = await yard.speculative({ willBeCreated: true });
+  async run({ driver, pool }) {
+    const id = await pool.speculative({ willBeCreated: true });
     const { seen, end } = await driver.perform('Create', id);
     await driver.getListed(id, S.Idle);
     requireUnbound(end, 'a machine that was just created');
@@ -27,8 +27,8 @@ export const CONFIGURE_CHECK: Check = {
   id: 'lifecycle/configure',
   contract:
     'Configure brings an IDLE machine to CONFIGURED, at once or through CONFIGURING; List and Get show it.',
-  async run({ driver, yard }) {
-    const id = await yard.idle();
+  async run({ driver, pool }) {
+    const id = await pool.idle();
     const { seen } = await driver.perform('Configure', id, { binding: USUAL_BINDING });
     await driver.getListed(id, S.Configured);
     return pathOf(seen);
@@ -38,8 +38,8 @@ export const CONFIGURE_CHECK: Check = {
 export const DRAIN_CHECK: Check = {
   id: 'lifecycle/drain',
   contract: 'Drain brings a CONFIGURED machine to IDLE, at once or through DRAINING; List and Get show it.',
-  async run({ driver, yard }) {
-    const { id } = await yard.configured();
+  async run({ driver, pool }) {
+    const { id } = await pool.configured();
     const { seen } = await driver.perform('Drain', id);
     await driver.getListed(id, S.Idle);
     return pathOf(seen);
@@ -50,8 +50,8 @@ export const DELETE_CHECK: Check = {
   id: 'lifecycle/delete',
   contract:
     'Delete brings an IDLE machine to SPECULATIVE, at once or through DELETING; List and Get show it.',
-  async run({ driver, yard }) {
-    const id = await yard.idle({ isDeletable: true });
+  async run({ driver, pool }) {
+    const id = await pool.idle({ isDeletable: true });
     const { seen } = await driver.perform('Delete', id);
     await driver.getListed(id, S.Speculative);
     return pathOf(seen);
@@ -61,8 +61,8 @@ export const DELETE_CHECK: Check = {
 export const STABLE_END_CHECK: Check = {
   id: 'lifecycle/end-is-stable',
   contract: 'A terminal state lasts until the next call.',
-  async run({ driver, yard }) {
-    const id = await yard.idle();
+  async run({ driver, pool }) {
+    const id = await pool.idle();
     await driver.perform('Configure', id, { binding: USUAL_BINDING });
     for (let read = 0; read < STABLE_READS; read++) {
       await sleep(STABLE_PAUSE_MS);

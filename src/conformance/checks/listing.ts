@@ -1,7 +1,7 @@
 /** Reading: List shows everything once, filters as asked, and agrees with Get. */
 import { ALL_STATES } from '../../machine/state.ts';
 import { type Check, CheckFailedError, must, skip } from '../check.ts';
-import type { Listing } from '../listing.ts';
+import type { MachineListView } from '../machine-list-view.ts';
 import type { Rig } from '../rig.ts';
 import { findDifference, quote, type Snapshot, shorten, stateName } from '../snapshot.ts';
 
@@ -151,7 +151,7 @@ async function requireListedAs({ driver }: Rig, ids: readonly string[]): Promise
   }
 }
 
-function requireOnlyStates(listing: Listing, states: readonly number[]): void {
+function requireOnlyStates(listing: MachineListView, states: readonly number[]): void {
   const other = listing.states.findIndex((state) => !states.includes(state));
   must(other < 0, {
     expected: `only ${states.map(stateName).join(' and ')} machines`,
@@ -160,11 +160,11 @@ function requireOnlyStates(listing: Listing, states: readonly number[]): void {
   });
 }
 
-function presentStates({ states }: Listing): number[] {
+function presentStates({ states }: MachineListView): number[] {
   return ALL_STATES.filter((state) => states.includes(state));
 }
 
-function sampleOf(listing: Listing): Snapshot[] {
+function sampleOf(listing: MachineListView): Snapshot[] {
   return ALL_STATES.flatMap((state) =>
     listing
       .rowsInState(state)

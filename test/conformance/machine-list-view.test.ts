@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Listing } from '../../src/conformance/listing.ts';
+import { MachineListView } from '../../src/conformance/machine-list-view.ts';
 import { findDifference } from '../../src/conformance/snapshot.ts';
 import { decode, encode } from '../../src/wire/codec.ts';
 import type { MachineListInit } from '../../src/wire/protocol.generated.ts';
@@ -36,7 +36,7 @@ describe('a listing that decodes on demand', () => {
     fc.assert(
       fc.property(lists, (list) => {
         const bytes = encode('MachineList', list);
-        const listing = new Listing(bytes);
+        const listing = new MachineListView(bytes);
         const whole = decode('MachineList', bytes);
         machineCount += listing.machineCount;
         expect(listing.ids).toEqual(whole.machines.map(({ id }) => id));
@@ -59,7 +59,7 @@ describe('a listing that decodes on demand', () => {
         { id: 'a', state: 5, zone: 'two' },
       ],
     });
-    const listing = new Listing(bytes);
+    const listing = new MachineListView(bytes);
     expect(listing.find('a')?.zone).toBe('one');
     expect(listing.find('c')).toBeUndefined();
     expect(listing.rowsInState(5)).toEqual([1, 2]);
@@ -67,8 +67,12 @@ describe('a listing that decodes on demand', () => {
   });
 
   it('knows equal rows of two listings by their bytes', () => {
-    const before = new Listing(encode('MachineList', { machines: [{ id: 'a' }, { id: 'b', state: 3 }] }));
-    const after = new Listing(encode('MachineList', { machines: [{ id: 'b', state: 4 }, { id: 'a' }] }));
+    const before = new MachineListView(
+      encode('MachineList', { machines: [{ id: 'a' }, { id: 'b', state: 3 }] }),
+    );
+    const after = new MachineListView(
+      encode('MachineList', { machines: [{ id: 'b', state: 4 }, { id: 'a' }] }),
+    );
     expect(after.hasSameBytes(1, before, 0)).toBe(true);
     expect(after.hasSameBytes(0, before, 1)).toBe(false);
   });
@@ -83,7 +87,7 @@ describe('a listing that decodes on demand', () => {
       ...[0xa5, 0x06, 1, 2, 3, 4], // four bytes
     ]);
     for (const bytes of [Buffer.concat([unknown, known]), Buffer.concat([known, unknown])]) {
-      const listing = new Listing(bytes);
+      const listing = new MachineListView(bytes);
       expect([listing.ids, [...listing.states], [...listing.revision]]).toEqual([['a'], [3], [7]]);
     }
   });
@@ -97,7 +101,7 @@ describe('a listing that decodes on demand', () => {
     [[0x0a, 2, 0x0a, 9], 'announced'],
   ] as const) {
     it(`refuses ${Buffer.from(bytes).toString('hex')} and says where`, () => {
-      expect(() => new Listing(Buffer.from(bytes))).toThrow(part);
+      expect(() => new MachineListView(Buffer.from(bytes))).toThrow(part);
     });
   }
 
@@ -108,7 +112,7 @@ describe('a listing that decodes on demand', () => {
         const bytes = encode('MachineList', list);
         const part = bytes.subarray(0, bytes.length === 0 ? 0 : cut % bytes.length);
         try {
-          const listing = new Listing(part);
+          const listing = new MachineListView(part);
           for (let row = 0; row < listing.machineCount; row++) listing.machine(row);
         } catch (error) {
           expect(error).toBeInstanceOf(Error);

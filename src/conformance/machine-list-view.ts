@@ -20,7 +20,7 @@ const LIST_DELETED_IDS = 3;
 const MACHINE_ID = 1;
 const MACHINE_STATE = 2;
 
-export class Listing {
+export class MachineListView {
   readonly byteLength: number;
   readonly revision: Uint8Array;
   readonly deletedIds: readonly string[];
@@ -90,7 +90,7 @@ export class Listing {
   }
 
   /** Whether both rows are the same to the byte: then nothing about them needs to be looked at twice. */
-  hasSameBytes(row: number, other: Listing, otherRow: number): boolean {
+  hasSameBytes(row: number, other: MachineListView, otherRow: number): boolean {
     return this.#encoded(row).equals(other.#encoded(otherRow));
   }
 

@@ -1,5 +1,5 @@
 /**
- * The machines that checks work with. A check asks for a machine in a state; the yard takes one that the
+ * The machines that checks work with. A check asks for a machine in a state; the pool takes one that the
  * suite already uses, or the cheapest free one, and brings it there. So a whole run touches few machines,
  * and a check does not care what the one before it left behind.
  *
@@ -8,11 +8,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMachineState, isTransitional, MachineState } from '../machine/state.ts';
 import { CheckFailedError, skip } from './check.ts';
-import type { Binding } from './client.ts';
+import type { ConfigureParameters } from './client.ts';
 import { UNIMPLEMENTED } from './codes.ts';
 import type { Custody } from './custody.ts';
 import type { Driver } from './driver.ts';
-import type { Listing } from './listing.ts';
+import type { MachineListView } from './machine-list-view.ts';
 import type { Settings } from './settings.ts';
 import { sameMap } from './snapshot.ts';
 
@@ -26,15 +26,15 @@ const SETTLE_POLL_MS = 50;
 
 export interface ConfiguredMachine {
   readonly id: string;
-  readonly binding: Binding;
+  readonly binding: ConfigureParameters;
 }
 
-export class Yard {
+export class MachinePool {
   readonly #driver: Driver;
   readonly #custody: Custody;
   readonly #settings: Settings;
   /** What a machine is configured with unless a check says otherwise. */
-  readonly #usualBinding: Binding;
+  readonly #usualBinding: ConfigureParameters;
   #idleCandidates: string[] = [];
   #speculativeCandidates: string[] = [];
   #failedId: string | undefined;
@@ -43,14 +43,14 @@ export class Yard {
   readonly #lent = new Set<string>();
   #isDeleteSupported: boolean | undefined;
 
-  constructor(driver: Driver, custody: Custody, settings: Settings, usualBinding: Binding) {
+  constructor(driver: Driver, custody: Custody, settings: Settings, usualBinding: ConfigureParameters) {
     this.#driver = driver;
     this.#custody = custody;
     this.#settings = settings;
     this.#usualBinding = usualBinding;
   }
 
-  stock(listing: Listing): void {
+  stock(listing: MachineListView): void {
     this.#idleCandidates = cheapest(listing, S.Idle);
     this.#speculativeCandidates = cheapest(listing, S.Speculative);
     const failedRow = listing.states.indexOf(S.Failed);
@@ -67,7 +67,7 @@ export class Yard {
       await this.#driver.perform('Drain', bound);
       return this.#lend(bound);
     }
-    const found = await this.#findFree(this.#idleCandidates, S.Idle, fits);
+    const found = await this.#findUntouched(this.#idleCandidates, S.Idle, fits);
     if (found !== undefined) return this.#lend(found);
     const offer = await this.#findOffer();
     if (offer === undefined) skip('no IDLE machine is free, and no SPECULATIVE one to make one from');
@@ -82,7 +82,7 @@ export class Yard {
     if (offer === undefined) {
       const spare = this.#findResting(S.Idle, (id) => this.#custody.mayDelete(id));
       const found = this.#settings.allowDelete
-        ? await this.#findFree(this.#idleCandidates, S.Idle, () => true)
+        ? await this.#findUntouched(this.#idleCandidates, S.Idle, () => true)
         : undefined;
       offer = spare ?? found;
       if (offer === undefined) skip('no SPECULATIVE machine is free');
@@ -153,7 +153,7 @@ export class Yard {
   }
 
   /** An untouched candidate that is still as it was listed. */
-  async #findFree(
+  async #findUntouched(
     candidates: readonly string[],
     state: MachineState,
     fits: (id: string) => boolean,
@@ -168,7 +168,7 @@ export class Yard {
   async #findOffer(): Promise<string | undefined> {
     return (
       this.#findResting(S.Speculative, () => true) ??
-      (await this.#findFree(this.#speculativeCandidates, S.Speculative, () => true))
+      (await this.#findUntouched(this.#speculativeCandidates, S.Speculative, () => true))
     );
   }
 
@@ -189,7 +189,7 @@ export class Yard {
 }
 
 /** A run on somebody's account should cost as little as it can. */
-function cheapest(listing: Listing, state: MachineState): string[] {
+function cheapest(listing: MachineListView, state: MachineState): string[] {
   const rows = listing.rowsInState(state).slice(0, COMPARED_MAX);
   const found = rows.map((row) => listing.machine(row));
   found.sort((left, right) => left.pricePerHour - right.pricePerHour);
