@@ -30,8 +30,8 @@ const lists: fc.Arbitrary<MachineListInit> = fc.record({
   deletedIds: fc.array(fc.string(), { maxLength: 3 }),
 });
 
-describe('a listing that decodes on demand', () => {
-  it('says what the whole message says', () => {
+describe('a MachineList that is decoded on demand', () => {
+  it('has the content of the decoded message', () => {
     let machineCount = 0;
     fc.assert(
       fc.property(lists, (list) => {
@@ -51,7 +51,7 @@ describe('a listing that decodes on demand', () => {
     expect(machineCount).toBeGreaterThan(100);
   });
 
-  it('finds machines by id and by state, the first of two with the same id', () => {
+  it('finds machines by id and by state, and the first of two with the same id', () => {
     const bytes = encode('MachineList', {
       machines: [
         { id: 'a', state: 3, zone: 'one' },
@@ -66,7 +66,7 @@ describe('a listing that decodes on demand', () => {
     expect(listing.idsMissingFrom(['a', 'c'])).toEqual(['c']);
   });
 
-  it('knows equal rows of two listings by their bytes', () => {
+  it('recognises equal rows of two listings by their bytes', () => {
     const before = new MachineListView(
       encode('MachineList', { machines: [{ id: 'a' }, { id: 'b', state: 3 }] }),
     );
@@ -77,7 +77,7 @@ describe('a listing that decodes on demand', () => {
     expect(after.hasSameBytes(0, before, 1)).toBe(false);
   });
 
-  it('passes over fields that it does not know, of every wire type', () => {
+  it('skips unknown fields of every wire type', () => {
     const known = encode('MachineList', { machines: [{ id: 'a', state: 3 }], revision: Uint8Array.of(7) });
     const unknown = Buffer.from([
       ...[0xa0, 0x06, 0xff, 0x01], // field 100, a varint
@@ -93,19 +93,19 @@ describe('a listing that decodes on demand', () => {
   });
 
   for (const [bytes, part] of [
-    [[0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f], 'announced'],
+    [[0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f], 'announces'],
     [[0x0a], 'ends within a number'],
     [Array(12).fill(0xff), 'more than 10 bytes'],
     [[0x0f], 'wire type 7'],
     [[0x0b], 'ends within a number'],
-    [[0x0a, 2, 0x0a, 9], 'announced'],
+    [[0x0a, 2, 0x0a, 9], 'announces'],
   ] as const) {
-    it(`refuses ${Buffer.from(bytes).toString('hex')} and says where`, () => {
+    it(`rejects the bytes ${Buffer.from(bytes).toString('hex')} with their position`, () => {
       expect(() => new MachineListView(Buffer.from(bytes))).toThrow(part);
     });
   }
 
-  it('refuses bytes that are cut off, and never hangs on them', () => {
+  it('rejects truncated bytes and never hangs on them', () => {
     let refusedCount = 0;
     fc.assert(
       fc.property(lists, fc.nat(), (list, cut) => {

@@ -1,4 +1,4 @@
-/** A call that is sent twice, because the first answer was lost, must be one operation. */
+/** If an answer is lost, the shard repeats the call. Both calls must be one operation. */
 import { type Check, CheckFailedError, must } from '../check.ts';
 import type { AckReply, ConfigureParameters, MutatingMethod } from '../client.ts';
 import type { Begun } from '../driver.ts';
@@ -15,20 +15,24 @@ export const CONFIGURE_REPEAT_CHECK = repeatCheck('Configure', ({ pool }) => poo
 export const DRAIN_REPEAT_CHECK = repeatCheck('Drain', async ({ pool }) => (await pool.configured()).id);
 export const DELETE_REPEAT_CHECK = repeatCheck('Delete', ({ pool }) => pool.idle({ isDeletable: true }));
 
-/** Repeats once while the operation may be under way, and once after it has ended. */
+/** Repeats the call once while the operation may be in progress, and once after its end. */
 function repeatCheck(method: MutatingMethod, borrow: (rig: Rig) => Promise<string>): Check {
   return {
     id: `idempotency/${method.toLowerCase()}`,
-    contract: `${method} is idempotent on (machine_id, target state): a repeat returns the same operation_id.`,
+    contract: `${method} is idempotent on (machine_id, target state): a repeated call returns the same operation_id.`,
     async run(rig) {
       const { driver } = rig;
       const id = await borrow(rig);
       const binding = USUAL_BINDING;
       const begun = await driver.begin(method, id, { binding });
-      requireSameOperation(begun, await driver.send(method, id, { binding }), 'right after the first');
+      requireSameOperation(begun, await driver.send(method, id, { binding }), 'right after the first call');
       const { end } = await driver.finish(begun);
-      requireSameOperation(begun, await driver.send(method, id, { binding }), 'after it has ended');
-      requireUnchanged(end, await driver.get(id), `a repeat of ${method}`);
+      requireSameOperation(
+        begun,
+        await driver.send(method, id, { binding }),
+        'after the operation has ended',
+      );
+      requireUnchanged(end, await driver.get(id), `a repeated ${method}`);
       return undefined;
     },
   };
@@ -37,7 +41,8 @@ function repeatCheck(method: MutatingMethod, borrow: (rig: Rig) => Promise<strin
 export const IDEMPOTENCY_CHECKS: readonly Check[] = [
   {
     id: 'idempotency/machines-differ',
-    contract: 'The operation belongs to its machine: another machine has another operation_id.',
+    contract:
+      'An operation belongs to one machine: the same call for another machine returns another operation_id.',
     async run({ driver, pool }) {
       const first = await pool.idle();
       const second = await pool.idle();
@@ -49,7 +54,7 @@ export const IDEMPOTENCY_CHECKS: readonly Check[] = [
   },
   {
     id: 'idempotency/other-cluster',
-    contract: 'A bound machine stays bound as it is: Configure for another cluster does not move it.',
+    contract: 'Configure for another cluster does not move a bound machine: the machine keeps its binding.',
     async run({ driver, pool }) {
       const { id, binding } = await pool.configured();
       const before = await driver.get(id);
@@ -57,7 +62,7 @@ export const IDEMPOTENCY_CHECKS: readonly Check[] = [
       requirePassed(
         reply,
         'Configure of a CONFIGURED machine for another cluster',
-        'refuse it with any other code, or answer it as a repeat',
+        'refuse the call with another code, or answer it as a repeat',
       );
       const after = await driver.get(id);
       requireEcho(after, binding, 'Get after Configure for another cluster');
@@ -67,7 +72,8 @@ export const IDEMPOTENCY_CHECKS: readonly Check[] = [
   },
   {
     id: 'idempotency/second-round',
-    contract: 'Idempotency ends with the operation: after a drain, Configure is a new one and takes effect.',
+    contract:
+      'Idempotency ends with the operation: after a drain, Configure is a new operation and takes effect.',
     async run({ driver, pool }) {
       const { id } = await pool.configured();
       await driver.perform('Drain', id);
@@ -81,7 +87,7 @@ export const IDEMPOTENCY_CHECKS: readonly Check[] = [
 
 export const TARGETS_DIFFER_CHECK: Check = {
   id: 'idempotency/targets-differ',
-  contract: 'Calls for different target states on one machine are different operations.',
+  contract: 'Calls for different target states of one machine are different operations.',
   async run({ driver, pool }) {
     const id = await pool.idle();
     const configured = await driver.perform('Configure', id, { binding: USUAL_BINDING });
@@ -91,7 +97,7 @@ export const TARGETS_DIFFER_CHECK: Check = {
   },
 };
 
-/** Create and Drain both end in IDLE, so these two may share an operation_id by the letter. */
+/** Create and Drain both end in IDLE, so by the contract these two may share an operation_id. */
 export const ALL_TARGETS_DIFFER_CHECK: Check = {
   id: 'idempotency/delete-differs',
   contract: 'Create, Configure and Delete of one machine are different operations.',
@@ -114,8 +120,8 @@ export const ALL_TARGETS_DIFFER_CHECK: Check = {
 };
 
 function requireSameOperation(begun: Begun, reply: AckReply, when: string): void {
-  const change = `remember the operation_id per (machine_id, target state) and answer a repeat with it`;
-  const expected = `a repeat of ${begun.method} ${when} to return operation_id ${quote(begun.operationId)}`;
+  const change = 'store the operation_id per (machine_id, target state) and answer a repeated call with it';
+  const expected = `a repeated ${begun.method} ${when} to return operation_id ${quote(begun.operationId)}`;
   if (!reply.ok) throw new CheckFailedError({ expected, came: describeReply(reply), change });
   const { operationId } = reply.value;
   must(operationId === begun.operationId, { expected, came: quote(operationId), change });
@@ -125,6 +131,6 @@ function requireDifferent(left: Begun, right: Begun): void {
   must(left.operationId !== right.operationId, {
     expected: `${left.method} of ${quote(left.machineId)} and ${right.method} of ${quote(right.machineId)} to have different operation_ids`,
     came: `${quote(left.operationId)} for both`,
-    change: 'derive the operation_id from machine and target state, or count operations',
+    change: 'derive the operation_id from machine and target state, or number the operations',
   });
 }

@@ -25,7 +25,7 @@ import type { MachineState } from '../../machine/state.ts';
 import type { StringMap } from './kinds.ts';
 
 /** What Configure was told, kept as it came. */
-export interface Binding {
+export interface StoredBinding {
   readonly cluster: string;
   readonly shardMetadata: StringMap;
 }
@@ -47,7 +47,7 @@ export class Fleet {
   hosted = new Uint8Array(ROWS_AT_START);
   operation = new Uint8Array(ROWS_AT_START);
   readonly ids: string[] = [];
-  readonly bindings: (Binding | null)[] = [];
+  readonly bindings: (StoredBinding | null)[] = [];
   readonly lastErrors = new Map<number, string>();
 
   #older = new Int32Array(ROWS_AT_START);

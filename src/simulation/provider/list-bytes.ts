@@ -6,7 +6,7 @@
 import type { OutgoingMessage } from '../../wire/outgoing-message.ts';
 import { MachineListEncoder, MachineRow, writeMachine } from './encode/encoder.ts';
 import { encodeShape, NO_BYTES, shardMetadataView } from './encode/parts.ts';
-import type { Listing } from './listing.ts';
+import type { SelectedRows } from './listing.ts';
 import { hostRefOf } from './machines.ts';
 import { OwnParts } from './own-parts.ts';
 import { WholeListing } from './whole-listing.ts';
@@ -35,7 +35,7 @@ export class ListBytes {
   }
 
   /** To be sent before anything else happens. */
-  message({ rows, revision, deletedIds }: Listing): OutgoingMessage {
+  message({ rows, revision, deletedIds }: SelectedRows): OutgoingMessage {
     const end = { revision, deletedIds };
     if (rows.length < this.#world.fleet.machineCount) {
       const read = (index: number, into: MachineRow) => {

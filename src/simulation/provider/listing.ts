@@ -10,7 +10,7 @@ import type { Removals } from './removals.ts';
 import type { ListCall } from './requests.ts';
 import type { ProviderSettings } from './settings.ts';
 
-export interface Listing {
+export interface SelectedRows {
   readonly rows: Uint32Array;
   /** Empty: this provider has no cursors. */
   readonly revision: Uint8Array;
@@ -29,7 +29,7 @@ const NO_REVISION = new Uint8Array(0);
 /** Before any change: a listing after it is of everything, in order of change. */
 const BEFORE_ALL = -1;
 
-export function selectListing(source: ListingSource, call: ListCall): Listing {
+export function selectListing(source: ListingSource, call: ListCall): SelectedRows {
   const { fleet } = source;
   const since = recognisedRevision(source, call.sinceRevision);
   const limit = call.maxResults ?? 0;

@@ -14,11 +14,11 @@ import { STATE_NAMES } from '../../machine/state.ts';
 import type { OutgoingMessage } from '../../wire/outgoing-message.ts';
 import type { Machine } from '../../wire/protocol.generated.ts';
 import { Fence, type Token } from './fence.ts';
-import type { Binding } from './fleet.ts';
+import type { StoredBinding } from './fleet.ts';
 import { Ledger, type LedgerEvent, type LedgerResult } from './ledger.ts';
 import { OPERATIONS, type OperationName } from './lifecycle.ts';
 import { ListBytes } from './list-bytes.ts';
-import { type Listing, selectListing } from './listing.ts';
+import { type SelectedRows, selectListing } from './listing.ts';
 import type { SeedMachine } from './machines.ts';
 import {
   type Ack,
@@ -55,7 +55,7 @@ interface Attempt {
   readonly machineId: string;
   readonly token: Token;
   /** Of a Configure. */
-  readonly binding: Binding | null;
+  readonly binding: StoredBinding | null;
   readonly blobBytes: number;
   /** What is wrong with the arguments; '' if nothing. */
   readonly invalidArgument: string;
@@ -166,7 +166,7 @@ export class SimulatedProvider {
     this.world.stop();
   }
 
-  #select(call: ListCall): Answer<Listing> {
+  #select(call: ListCall): Answer<SelectedRows> {
     const limit = call.maxResults ?? 0;
     if (limit < 0) return this.#refuseRead('list', '', 'invalid_argument', `max_results is ${limit}`);
     this.#writeRead('list', 'ok', '');

@@ -7,7 +7,7 @@ import type { Random } from '../../base/random.ts';
 import { isTransitional, MachineState } from '../../machine/state.ts';
 import type { Machine } from '../../wire/protocol.generated.ts';
 import { Agenda } from './agenda.ts';
-import { type Binding, Fleet } from './fleet.ts';
+import { type StoredBinding, Fleet } from './fleet.ts';
 import { KindTable, type StringMap } from './kinds.ts';
 import { drawLatencyMs } from './latency.ts';
 import type { Ledger, LedgerEvent, LedgerResult } from './ledger.ts';
@@ -57,13 +57,13 @@ export class World {
     if (isMaterial(state)) this.#countMaterial(row, 1);
     const behind = operationBehind(state);
     if (behind === null) return;
-    this.#assignment(row, behind);
+    this.#recordOperation(row, behind);
     if (isTransitional(state)) this.#schedule(row, behind, Number.POSITIVE_INFINITY);
   }
 
   /** Begins an operation on a machine that is where it must be; `run` must follow. */
-  begin(row: number, name: OperationName, binding: Binding | null): void {
-    this.#assignment(row, name);
+  begin(row: number, name: OperationName, binding: StoredBinding | null): void {
+    this.#recordOperation(row, name);
     if (binding !== null) this.fleet.bindings[row] = binding;
     this.#move(row, OPERATIONS[name].through);
   }
@@ -154,7 +154,7 @@ export class World {
     else this.#finish(row, '');
   }
 
-  #assignment(row: number, name: OperationName): void {
+  #recordOperation(row: number, name: OperationName): void {
     this.fleet.operation[row] = OPERATIONS[name].number;
     this.fleet.operationNumber[row] = ++this.#operationCount;
   }
