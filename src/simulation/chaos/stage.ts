@@ -114,12 +114,12 @@ export class Stage {
   }
 
   async startShard(...flags: string[]): Promise<void> {
-    const words = [
+    const shardFlags = [
       ...['--provider-addr', `sim=${this.providerProxy.address}`, '--listen', '127.0.0.1:0'],
       ...['--metrics-addr', '127.0.0.1:0', '--data-dir', this.dataDir, '--audit-log', this.auditLog],
       ...[...SHARD_FLAGS, ...this.shardFlags, ...flags],
     ];
-    const program = new Program('shard', words, this.isTampered ? this.#tamperFile : '');
+    const program = new Program('shard', shardFlags, this.isTampered ? this.#tamperFile : '');
     this.shard = program;
     const [, address, http] = /^listening on (\S+) http (\S+)$/.exec(await program.firstLine())!;
     this.shardHttp = http!;
@@ -200,9 +200,10 @@ function wrongWith({ clusterId, nodes }: ClusterView, truth: Truth): string {
   const theirs = truth.nodes.get(clusterId) ?? new Set();
   if (theirs.size !== NODES_PER_CLUSTER)
     return `${clusterId} has ${theirs.size} of ${NODES_PER_CLUSTER} nodes`;
-  const told = nodes.filter(({ state }) => state === MachineState.Configured);
-  const isTold = told.length === theirs.size && told.every(({ machineId }) => theirs.has(machineId));
-  return isTold
+  const reported = nodes.filter(({ state }) => state === MachineState.Configured);
+  const isComplete =
+    reported.length === theirs.size && reported.every(({ machineId }) => theirs.has(machineId));
+  return isComplete
     ? ''
-    : `the operator of ${clusterId} knows ${told.length} nodes, not exactly its own ${theirs.size}`;
+    : `the operator of ${clusterId} knows ${reported.length} nodes, not exactly its own ${theirs.size}`;
 }

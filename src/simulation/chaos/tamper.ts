@@ -23,8 +23,8 @@ const now = () => TrueDate.now() + aheadMs;
 
 const TamperedDate = new Proxy(TrueDate, {
   apply: () => new TrueDate(now()).toString(),
-  construct: (date, words, newTarget) =>
-    Reflect.construct(date, words.length === 0 ? [now()] : words, newTarget),
+  construct: (date, parts, newTarget) =>
+    Reflect.construct(date, parts.length === 0 ? [now()] : parts, newTarget),
   get: (date, key, receiver) => (key === 'now' ? now : Reflect.get(date, key, receiver)),
 });
 

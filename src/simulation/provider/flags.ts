@@ -187,14 +187,14 @@ function operations(flags: Flags): Record<OperationName, Partial<OperationSettin
   };
   function apply<Value>(
     flag: string,
-    words: readonly string[] | undefined,
+    texts: readonly string[] | undefined,
     parse: (flag: string, text: string) => Value,
     field: keyof OperationSettings,
   ) {
-    for (const word of words ?? []) {
-      const at = word.indexOf('=');
-      const value = parse(flag, word.slice(at + 1));
-      const names = at < 0 ? OPERATION_NAMES : [operation(flag, word.slice(0, at))];
+    for (const text of texts ?? []) {
+      const at = text.indexOf('=');
+      const value = parse(flag, text.slice(at + 1));
+      const names = at < 0 ? OPERATION_NAMES : [operation(flag, text.slice(0, at))];
       for (const name of names) settings[name] = { ...settings[name], [field]: value };
     }
   }

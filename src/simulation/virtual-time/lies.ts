@@ -10,7 +10,7 @@ import type { Lie, SimulatedLink } from './provider-port.ts';
 import type { SimulatedWorld } from './world.ts';
 
 const S = MachineState;
-/** Listings in a row that a lie changes. S6 believes a third empty one. */
+/** Listings in a row that a lie changes. S6: after three empty ones in a row the shard believes them. */
 const TIMES_MAX = 2;
 const REPEATED_MS = 300_000;
 
@@ -44,11 +44,11 @@ function changed(
  * S2: the shard believes an impossible state that two observations in a row show, so a repeated lie is not recorded. A
  * process may have been stopped between the two.
  */
-function noteLie({ lies, told }: SimulatedLink, id: string, lie: Lie): void {
-  const before = told?.get(id);
+function noteLie({ lies, latestLies }: SimulatedLink, id: string, lie: Lie): void {
+  const before = latestLies?.get(id);
   const isRepeated = before?.state === lie.state && lie.atMs - before.atMs < REPEATED_MS;
   if (!isRepeated) lies?.set(id, lie);
-  told?.set(id, lie);
+  latestLies?.set(id, lie);
 }
 
 /** A state that cannot follow the machine's present one. */

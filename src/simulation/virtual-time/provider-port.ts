@@ -38,7 +38,7 @@ export interface SimulatedLink {
   /** By machine: an impossible state that one listing has shown, unless the next one repeated it. */
   readonly lies?: Map<string, Lie>;
   /** By machine: the last lie, even if later listings were true. */
-  readonly told?: Map<string, Lie>;
+  readonly latestLies?: Map<string, Lie>;
 }
 
 export interface Lie {

@@ -177,6 +177,7 @@ export class Watch implements Watcher {
     const memory = this.#memory(process);
     this.trace(process, () => `${kind} ${machineId} …`);
     this.#note(() => {
+      // X1: one action per machine at a time. X8: a fenced process sends no calls.
       if (memory.inCall.has(machineId)) throw new Violation(`X1: ${machineId} has two calls in flight`);
       if (memory.isFenced) throw new Violation(`X8: a fenced process sends ${kind} for ${machineId}`);
       // C2: no action before every provider has been listed once.

@@ -112,7 +112,7 @@ export class SimulatedWorld {
       }),
       bend: null,
       lies: new Map(),
-      told: new Map(),
+      latestLies: new Map(),
     }));
     for (const id of options.clusterIds) {
       const cluster = new SimulatedCluster(id, this.time, random.fork());

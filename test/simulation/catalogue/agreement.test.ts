@@ -37,8 +37,8 @@ for (const [name, catalogue] of Object.entries(CATALOGUES)) {
     it('agree on the clusters: each has as many machines as its demand asks for', () => {
       for (let cluster = 0; cluster < demand.clusterCount; cluster++) {
         const wanted = demand.plan(cluster).reduce((count, need) => count + need.places.length, 0);
-        const held = machines.filter((machine) => machine.cluster === demand.clusterId(cluster));
-        expect(held).toHaveLength(wanted);
+        const bound = machines.filter((machine) => machine.cluster === demand.clusterId(cluster));
+        expect(bound).toHaveLength(wanted);
       }
     });
 

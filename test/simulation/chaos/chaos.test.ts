@@ -11,8 +11,8 @@ const MAIN = fileURLToPath(new URL('../../../dist/src/simulation/chaos/main.js',
 const TIMEOUT_MS = 300_000;
 
 async function campaign(...only: string[]): Promise<FaultReport[]> {
-  const words = only.flatMap((text) => ['--only', text]);
-  const child = spawn(process.execPath, [MAIN, '--json', ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const flags = only.flatMap((text) => ['--only', text]);
+  const child = spawn(process.execPath, [MAIN, '--json', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(() => {
     child.kill();
   });
@@ -89,15 +89,15 @@ it('the proxy resets connections, also new ones', async () => {
 it('a half-open connection stays open and carries no data', async () => {
   const { proxy, socket } = await echo();
   proxy.be({ kind: 'silent' });
-  let heard = '';
+  let received = '';
   socket.on('data', (bytes) => {
-    heard += bytes;
+    received += bytes;
   });
   const isClosed = closed(socket);
   socket.write('lost');
   await new Promise((resolve) => setTimeout(resolve, 200));
-  expect([heard, socket.destroyed]).toEqual(['', false]);
+  expect([received, socket.destroyed]).toEqual(['', false]);
   proxy.be({ kind: 'pass' });
   await isClosed;
-  expect(heard).toBe('');
+  expect(received).toBe('');
 });

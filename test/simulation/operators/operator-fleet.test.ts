@@ -55,7 +55,7 @@ describe('a fleet of operators', () => {
     expect(fleet.wantedCount).toBe(49);
   });
 
-  it('shares connections if told to', async () => {
+  it('shares connections if configured', async () => {
     const { fleet, shard } = await rig({}, { connectionCount: 2 });
     await expect.poll(() => fleet.standingCount).toBe(5);
     expect(new Set(shard.streams.map((call) => call.getPeer())).size).toBe(2);

@@ -16,8 +16,8 @@ const HISTORIES_MAX = '120';
 const runsAll = process.env.FLOTILLA_TEST_MUTANTS === 'all';
 
 function simulate(mutant: Mutant): Promise<{ code: number | null; output: string }> {
-  const words = ['--seed', '1', '--histories', HISTORIES_MAX, '--profile', mutant.profile, '--brief'];
-  const child = spawn(process.execPath, ['--import', MUTATE, MAIN, ...words], {
+  const flags = ['--seed', '1', '--histories', HISTORIES_MAX, '--profile', mutant.profile, '--brief'];
+  const child = spawn(process.execPath, ['--import', MUTATE, MAIN, ...flags], {
     env: { ...process.env, FLOTILLA_MUTANT: JSON.stringify(mutant) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
