@@ -1,28 +1,28 @@
 /**
- * The smallest operator: one cluster that asks for machines, hands out what makes a machine a node of it, and prints what it
- * is told. A real one adds up the pods that wait for a place, answers with the kubelet's bootstrap configuration, and writes Node
- * objects; what it says on the wire is this. docs/getting-started.md runs it.
+ * The smallest operator: one cluster that asks for machines, answers bootstrap requests, and prints what the shard reports. A
+ * real operator adds up its pending pods, answers with the kubelet's bootstrap configuration and creates Node objects; on the
+ * wire it does the same. docs/getting-started.md runs it.
  *
- * It needs @grpc/grpc-js, @grpc/proto-loader and the folder proto/ of this repository, and nothing else from here.
+ * It needs only @grpc/grpc-js, @grpc/proto-loader and the folder proto/ of this repository.
  */
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type ClientDuplexStream, credentials, loadPackageDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 
-/** A roll-up is repeated: the shard takes what is new in it, and a lost one is made up for. */
+/** The operator repeats its roll-up, so that a lost one does no harm. The shard decodes only changed rows. */
 const ROLLUP_EVERY_MS = 10_000;
 const RECONNECT_AFTER_MS = 1_000;
 
 export interface OperatorOptions {
   readonly shard: string;
   readonly clusterId: string;
-  /** Cores that the cluster wants, in machines that have at least `coresEach`. */
+  /** Cores that the cluster needs, in machines with at least `coresEach`. */
   readonly cores: number;
   readonly coresEach: number;
   readonly print: (line: string) => void;
 }
 
-/** What the shard says; one of them is set. It also sends hints of available capacity, which nobody has to heed. */
+/** One field is set. The shard also sends hints of available capacity, which an operator may ignore. */
 interface ShardMessage {
   readonly ack?: { readonly echo: string; readonly shard_epoch: string };
   readonly bootstrap_request?: { readonly request_id: string };
@@ -40,7 +40,7 @@ interface ShardMessage {
 
 type Session = ClientDuplexStream<object, ShardMessage>;
 
-/** Returns what ends it. */
+/** Returns a function that ends the operator. */
 export function runMinimalOperator(options: OperatorOptions): () => void {
   const { clusterId, print } = options;
   const client = clientOf(options.shard);
@@ -51,13 +51,13 @@ export function runMinimalOperator(options: OperatorOptions): () => void {
   const connect = () => {
     session = client.Session();
     session.on('data', (message: ShardMessage) => answer(message));
-    session.on('error', () => {}); // what went wrong is in the status
+    session.on('error', () => {}); // the status event has the reason
     session.on('status', ({ details }: { readonly details: string }) => {
       if (isClosed) return;
-      print(`the session ended: ${details}`);
+      print(`session ended: ${details}`);
       setTimeout(connect, RECONNECT_AFTER_MS);
     });
-    session.write({ hello: { cluster_id: clusterId } }); // always the first word
+    session.write({ hello: { cluster_id: clusterId } }); // must be the first frame
     rollUp();
   };
   const answer = (message: ShardMessage) => {
@@ -67,7 +67,7 @@ export function runMinimalOperator(options: OperatorOptions): () => void {
       session.write({ bootstrap_response: { request_id, user_data, ttl_seconds: 600 } });
     } else if (message.reclaim_instruction !== undefined) {
       const { instruction_id, nodes, grace_period_seconds } = message.reclaim_instruction;
-      print(`give back ${nodes.join(', ')} within ${grace_period_seconds} s`);
+      print(`drain ${nodes.join(', ')} within ${grace_period_seconds} s`);
       session.write({ reclaim_ack: { instruction_id, nodes_started: nodes.length } });
     } else if (message.node_state_update !== undefined) {
       const { machine_id, state, last_error } = message.node_state_update;
@@ -87,7 +87,7 @@ export function runMinimalOperator(options: OperatorOptions): () => void {
   };
 }
 
-/** The whole demand of the cluster, every time: what is no longer in it is no longer wanted. */
+/** The complete demand of the cluster: the shard takes back machines for rows that are missing. */
 function needOf({ cores, coresEach }: OperatorOptions): object {
   return {
     requirements: [{ key: 'topology.kubernetes.io/zone', operator: 'OPERATOR_EXISTS' }],

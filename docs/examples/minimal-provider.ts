@@ -1,9 +1,9 @@
 /**
- * The smallest provider that keeps the contract: six machines in memory, asynchronous acks, no cursors. A real one
- * calls a cloud or a rack controller where this one starts a timer, and keeps `machines` and `marks` where they
- * outlive its process. docs/writing-a-provider.md explains each step; `flotilla conformance` checks all of them.
+ * The smallest provider that keeps the contract: six machines in memory, asynchronous acks, no cursors. A real
+ * provider calls a cloud or a rack controller where this one starts a timer, and stores `machines` and `marks` so
+ * that they survive a restart. docs/writing-a-provider.md explains each step; `flotilla conformance` checks them.
  *
- * It needs @grpc/grpc-js, @grpc/proto-loader and the folder proto/ of this repository, and nothing else from here.
+ * It needs only @grpc/grpc-js, @grpc/proto-loader and the folder proto/ of this repository.
  */
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -27,7 +27,7 @@ const State = {
   Deleting: 7,
 } as const;
 
-/** As on the wire (`keepCase`); what is left out is the default. */
+/** Field names as on the wire (`keepCase`). Fields that are missing here have their default. */
 interface Machine {
   readonly id: string;
   state: number;
@@ -42,7 +42,7 @@ interface Machine {
   shard_metadata: Readonly<Record<string, string>>;
 }
 
-/** int64 arrives as text (`longs: String`): a double cannot tell 2^53 from 2^53 + 1. */
+/** int64 arrives as text (`longs: String`): a double cannot distinguish 2^53 from 2^53 + 1. */
 interface Mutation {
   readonly machine_id: string;
   readonly shard_id: string;
@@ -84,9 +84,9 @@ class Refusal extends Error {
 
 export class MinimalProvider {
   readonly #machines = new Map<string, Machine>();
-  /** By shard and machine: the newest token seen. Must outlive the process. */
+  /** By shard and machine: the newest token accepted. Must survive a restart. */
   readonly #marks = new Map<string, { readonly epoch: bigint; readonly sequence: bigint }>();
-  /** By machine: the last operation, so that a repeat is recognised. */
+  /** By machine: the last operation, to recognise a repeated call. */
   readonly #operations = new Map<string, { readonly move: Move; readonly id: string }>();
   readonly #workMs: number;
 
@@ -117,7 +117,7 @@ export class MinimalProvider {
   }
 
   configure(request: Configuration) {
-    // The binding is shown from the first moment: it is all that a restarted shard knows of this call.
+    // Store the binding at once: a restarted shard learns of this call only from it.
     const bind = (machine: Machine) => {
       machine.cluster = request.cluster_id;
       machine.shard_metadata = request.shard_metadata;
@@ -142,28 +142,28 @@ export class MinimalProvider {
     return this.#find(id);
   }
 
-  /** Without cursors: `since_revision` is ignored, and no revision is given. */
+  /** Without cursors: ignores `since_revision` and returns no revision. */
   list({ states, max_results }: { readonly states: readonly number[]; readonly max_results: number }) {
     const all = [...this.#machines.values()];
     const wanted = states.length === 0 ? all : all.filter(({ state }) => states.includes(state));
     return { machines: max_results > 0 ? wanted.slice(0, max_results) : wanted };
   }
 
-  /** One order for all four calls: fence, existence, repeat, state. */
+  /** All four calls check in this order: fence, existence, repeat, state. */
   #begin(
     request: Mutation,
     move: Move,
     atEnd: (machine: Machine) => void,
     atOnce: (machine: Machine) => void = () => {},
   ) {
-    if (request.machine_id === '') throw new Refusal(status.INVALID_ARGUMENT, 'a machine has an id');
+    if (request.machine_id === '') throw new Refusal(status.INVALID_ARGUMENT, 'machine_id is empty');
     this.#admit(request);
     const machine = this.#find(request.machine_id);
     const last = this.#operations.get(machine.id);
     const isUnderWayOrDone = machine.state === move.through || machine.state === move.to;
     if (last?.move === move && isUnderWayOrDone) return { operation_id: last.id, machine };
     if (machine.state !== move.from) {
-      // Any code but FAILED_PRECONDITION, which means the fence and nothing else.
+      // Any code but FAILED_PRECONDITION, which means a stale token and nothing else.
       throw new Refusal(status.ABORTED, `${machine.id} cannot ${move.name} in state ${machine.state}`);
     }
     const id = randomUUID();
@@ -177,21 +177,22 @@ export class MinimalProvider {
     return { operation_id: id, machine: { ...machine } };
   }
 
-  /** A token must be strictly newer than the newest seen, and becomes it, whatever becomes of the call. */
+  /** A token must be strictly newer than the mark. It then becomes the mark, even if the call fails later. */
   #admit({ machine_id, shard_id, shard_epoch, sequence_number }: Mutation): void {
     const epoch = BigInt(shard_epoch);
     const sequence = BigInt(sequence_number);
-    if (shard_id === '' && epoch === 0n && sequence === 0n) return; // a person with a tool, not a shard
+    if (shard_id === '' && epoch === 0n && sequence === 0n) return; // no token: a person with a tool, not a shard
     const key = JSON.stringify([shard_id, machine_id]);
     const mark = this.#marks.get(key);
     const isNewer =
       mark === undefined || epoch > mark.epoch || (epoch === mark.epoch && sequence > mark.sequence);
-    if (!isNewer) throw new Refusal(status.FAILED_PRECONDITION, `seen (${mark.epoch}, ${mark.sequence})`);
+    if (!isNewer)
+      throw new Refusal(status.FAILED_PRECONDITION, `not newer than (${mark.epoch}, ${mark.sequence})`);
     this.#marks.set(key, { epoch, sequence });
   }
 
   #find(id: string): Machine {
-    if (id === '') throw new Refusal(status.INVALID_ARGUMENT, 'a machine has an id');
+    if (id === '') throw new Refusal(status.INVALID_ARGUMENT, 'id is empty');
     const machine = this.#machines.get(id);
     if (machine === undefined) throw new Refusal(status.NOT_FOUND, `there is no machine ${id}`);
     return machine;
@@ -202,7 +203,7 @@ function hostOf(id: string) {
   return { provider: 'minimal', ref: `host-of-${id}` };
 }
 
-/** Resolves when calls are answered. */
+/** Resolves when the server accepts calls. */
 export async function serveMinimalProvider(address: string, workMs = 200) {
   const provider = new MinimalProvider(workMs);
   const protos = new URL(import.meta.url.endsWith('.ts') ? '../../proto' : '../../../proto', import.meta.url);
@@ -214,7 +215,7 @@ export async function serveMinimalProvider(address: string, workMs = 200) {
   });
   const { service } = (loadPackageDefinition(loaded) as unknown as LoadedPackages).bigfleet.v1alpha1
     .CapacityProvider;
-  // A listing of half a million machines is far above the usual 4 MB.
+  // A listing of half a million machines far exceeds the default limit of 4 MB.
   const server = new Server({ 'grpc.max_send_message_length': -1 });
   server.addService(service, {
     Create: unary((request: Mutation) => provider.create(request)),

@@ -1,27 +1,30 @@
 /**
- * A check is data (a stable id and the sentence of the contract that it tests) and one function that
- * talks to a provider. It ends in one of three ways: it returns (passed, with a note if there is
- * something to say), it throws CheckFailedError (the provider breaks the sentence), or it throws
- * CheckSkippedError (the provider may lawfully not offer what the check needs).
+ * A check is data (a stable id and the rule of the contract that it tests) and one function that calls a
+ * provider. A check ends in one of three ways: it returns (passed, perhaps with a note), it throws
+ * CheckFailedError (the provider breaks the rule), or it throws CheckSkippedError (the provider does not
+ * offer what the check needs, and the contract allows that).
  *
- * A failure carries three texts, because the reader is the author of somebody else's provider: what the
- * contract expects, what came instead, and what to change.
+ * The reader of a failure wrote the provider and does not know this code. So a failure carries three texts:
+ * what the contract expects, what the provider did, and what to change.
  */
 import { ShardError } from '../base/errors.ts';
 import type { Rig } from './rig.ts';
 
 export interface Check {
-  /** `area/what`: never renamed, so that reports of two releases can be compared. */
+  /** `area/what`. An id never changes, so that reports of two releases can be compared. */
   readonly id: string;
-  /** The sentence of the contract, in our words. */
+  /** The rule of the contract, as one sentence. */
   readonly contract: string;
-  /** May return a note for the report: what was looked at, how much of it. */
+  /** May return a note for the report: what the check examined, and how much of it. */
   run(rig: Rig): Promise<string | undefined>;
 }
 
+/** The field names are part of the JSON report. */
 export interface Finding {
   readonly expected: string;
+  /** What the provider did. */
   readonly came: string;
+  /** How to fix the provider, as an instruction. */
   readonly change: string;
 }
 
@@ -31,7 +34,7 @@ export class CheckFailedError extends ShardError {
   readonly finding: Finding;
 
   constructor(finding: Finding) {
-    super(`Expected ${finding.expected}. Came: ${finding.came}. To change: ${finding.change}.`);
+    super(`Expected: ${finding.expected}. Actual: ${finding.came}. Fix: ${finding.change}.`);
     this.finding = finding;
   }
 }
@@ -47,7 +50,7 @@ export class CheckSkippedError extends ShardError {
   }
 }
 
-/** Fails the check unless it holds. */
+/** Fails the check unless `holds` is true. */
 export function must(holds: boolean, finding: Finding): asserts holds {
   if (!holds) throw new CheckFailedError(finding);
 }

@@ -1,13 +1,13 @@
 /**
- * The six calls of a provider as the suite makes them: every answer is a value, a refusal as much as a
- * success, because most checks are about refusals. Each call and each machine that comes back is also
- * shown to the sightings, so that rules about all snapshots are checked on all snapshots.
+ * The six calls of a provider. Every answer is a value, refusals too, because most checks are about
+ * refusals. The client also shows every reply and every returned machine to the sightings: some rules hold
+ * for all answers of a run.
  */
 import * as grpc from '@grpc/grpc-js';
 import type { TransitionAck } from '../wire/protocol.generated.ts';
 import { rawCapacityProviderService, capacityProviderService as service } from '../wire/services.ts';
 import { FAILED_PRECONDITION, INTERNAL, OK } from './codes.ts';
-import { Listing } from './listing.ts';
+import { MachineListView } from './machine-list-view.ts';
 import type { Sightings } from './sightings.ts';
 import type { Snapshot, TextMap } from './snapshot.ts';
 import { describeToken, FenceModel, type Token } from './token.ts';
@@ -21,8 +21,8 @@ export type Reply<Value> =
 
 export type AckReply = Reply<TransitionAck>;
 
-/** What Configure is told. */
-export interface Binding {
+/** The part of a Configure call that a provider must store and return unchanged. */
+export interface ConfigureParameters {
   readonly cluster: string;
   readonly shardMetadata: TextMap;
 }
@@ -39,8 +39,8 @@ export interface MutatingCall {
   readonly machineId: string;
   readonly token: Token;
   /** For Configure only. */
-  readonly binding?: Binding;
-  /** Sent together with others to the same machine: nobody can say in which order they arrive. */
+  readonly binding?: ConfigureParameters;
+  /** Sent at once with other calls for the same machine, so their order of arrival is unknown. */
   readonly isRacing?: boolean;
 }
 
@@ -51,11 +51,11 @@ interface UnaryMethod<Request, Response> {
 }
 
 const MEBIBYTE = 1 << 20;
-/** 4 MiB would refuse a listing of some 8,000 machines. -1 is grpc-js's word for no limit. */
+/** The default of 4 MiB refuses a listing of some 8,000 machines. -1 means no limit in grpc-js. */
 const NO_LIMIT = -1;
-/** Not zero: a provider that takes the grace literally should not be told to kill. */
+/** Not zero: a provider may take a grace of zero as an order to kill. */
 const DRAIN_GRACE_SECONDS = 1;
-/** Opaque to the provider; its bytes are no valid UTF-8, as a compressed blob's would be. */
+/** Opaque to the provider. Its bytes are not valid UTF-8, like those of a compressed blob. */
 const BOOTSTRAP_BLOB = Uint8Array.of(0x00, 0xff, 0xfe, 0x80, 0x0a, 0x0d, 0x1f, 0x8b);
 
 export class ProviderClient {
@@ -71,12 +71,12 @@ export class ProviderClient {
       'grpc.max_receive_message_length': NO_LIMIT,
       'grpc.max_send_message_length': NO_LIMIT,
       'grpc-node.flow_control_window': 16 * MEBIBYTE,
-      // One connection per run: two runs in one process must not share a channel that one of them closes.
+      // Two runs in one process must not share a channel: the first to end would close it for the other.
       'grpc.use_local_subchannel_pool': 1,
     });
   }
 
-  /** Resolves when the target accepts connections; rejects when it does not in time. */
+  /** Resolves when the target accepts connections; rejects when the time is over. */
   connect(withinMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#channel.waitForReady(Date.now() + withinMs, (error) => {
@@ -112,13 +112,13 @@ export class ProviderClient {
     return reply;
   }
 
-  async list(query: ListQuery = {}): Promise<Reply<Listing>> {
+  async list(query: ListQuery = {}): Promise<Reply<MachineListView>> {
     const reply = await this.#unary(rawCapacityProviderService.List, query);
     this.#sightings.sawReply('List', reply.code);
     if (reply.code === FAILED_PRECONDITION) this.#sightings.sawUnexplainedRefusal('List');
     if (!reply.ok) return reply;
     try {
-      const listing = new Listing(reply.value);
+      const listing = new MachineListView(reply.value);
       this.#sightings.sawListing(listing, query);
       return { ok: true, code: OK, value: listing };
     } catch (error) {
@@ -172,8 +172,8 @@ export class ProviderClient {
 }
 
 /**
- * Adds shard_epoch and sequence_number, which have neighbouring field numbers in every request, to the
- * encoded rest: the codec has numbers for int64, exact to 2^53 only.
+ * Appends shard_epoch and sequence_number to the encoded request. The codec represents int64 as a number,
+ * exact only to 2^53. In every request the sequence's field number follows the epoch's.
  */
 function withToken<Request, Response>(
   method: UnaryMethod<Request, Response>,
@@ -187,7 +187,7 @@ function withToken<Request, Response>(
   };
 }
 
-/** Field numbers up to 15 fit their tag into one byte, whose wire type 0 says that a varint follows. */
+/** The tag of a field number up to 15 is one byte; wire type 0 announces a varint. */
 function int64Field(fieldNumber: number, value: bigint): number[] {
   const bytes = [fieldNumber << 3];
   let left = BigInt.asUintN(64, value);

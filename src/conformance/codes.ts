@@ -1,4 +1,4 @@
-/** gRPC status codes by name, as the contract and people call them. */
+/** gRPC status codes by name. */
 import { status } from '@grpc/grpc-js';
 
 export const OK = status.OK;
@@ -8,8 +8,8 @@ export const INVALID_ARGUMENT = status.INVALID_ARGUMENT;
 export const INTERNAL = status.INTERNAL;
 export const UNIMPLEMENTED = status.UNIMPLEMENTED;
 
-/** The provider did not answer at all, which says nothing about the sentence under test. */
-export function isSilence(code: number): boolean {
+/** The provider did not answer at all, so the rule under test is neither kept nor broken. */
+export function isUnanswered(code: number): boolean {
   return code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Who answers for which machine. The fleet may be somebody's production, so the suite remembers how it
- * found every machine, which ones it has named in a call, and which ones it may delete: those that were
- * only offers before, and others only if it was told so.
+ * The suite's record of the fleet, which may be in production use: the state in which each machine was
+ * found, the machines that the suite has called, and those that it may delete. It may delete machines that
+ * were SPECULATIVE at the start; others only with --allow-delete.
  */
 import { MachineState, STATE_COUNT } from '../machine/state.ts';
-import type { Listing } from './listing.ts';
+import type { MachineListView } from './machine-list-view.ts';
 
 export class Custody {
   /** By machine id, as first listed. */
@@ -17,7 +17,7 @@ export class Custody {
     this.#mayDeleteFound = mayDeleteFound;
   }
 
-  takeCensus({ ids, states }: Listing): void {
+  takeCensus({ ids, states }: MachineListView): void {
     for (const [row, id] of ids.entries()) this.#originalStates.set(id, states[row]!);
   }
 
@@ -35,7 +35,7 @@ export class Custody {
   }
 
   touch(machineId: string): void {
-    if (!this.#originalStates.has(machineId)) return; // invented ids are nobody's
+    if (!this.#originalStates.has(machineId)) return; // an id that the suite invented
     this.#touched.add(machineId);
     this.#unsettled.add(machineId);
   }
@@ -44,14 +44,14 @@ export class Custody {
     return this.#touched;
   }
 
-  /** Machines named in a call since the last time this was asked. */
+  /** Machines called since the last time this was asked. */
   takeUnsettled(): string[] {
     const ids = [...this.#unsettled];
     this.#unsettled.clear();
     return ids;
   }
 
-  /** A machine that was an offer when we came is whatever it is now by our doing. */
+  /** A machine that was SPECULATIVE at the start was created by the suite, so the suite may delete it. */
   mayDelete(machineId: string): boolean {
     const original = this.#originalStates.get(machineId);
     return this.#mayDeleteFound || original === undefined || original === MachineState.Speculative;

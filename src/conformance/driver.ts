@@ -1,13 +1,13 @@
 /**
- * Drives machines through their lifecycle: sends a call, looks at the ack, and follows the machine with
- * Get until it arrives, whether the provider finishes at once or minutes later. Every wait is bounded.
+ * Drives machines through their lifecycle: sends a call, checks the ack, and polls the machine with Get
+ * until the transition ends, at once or minutes later. Every wait is bounded.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CheckFailedError, must, skip } from './check.ts';
-import type { AckReply, Binding, ListQuery, MutatingMethod, ProviderClient } from './client.ts';
+import type { AckReply, ConfigureParameters, ListQuery, MutatingMethod, ProviderClient } from './client.ts';
 import { codeName, UNIMPLEMENTED } from './codes.ts';
 import type { Custody } from './custody.ts';
-import type { Listing } from './listing.ts';
+import type { MachineListView } from './machine-list-view.ts';
 import type { Settings } from './settings.ts';
 import type { Sightings } from './sightings.ts';
 import { quote, type Snapshot, shorten, stateName } from './snapshot.ts';
@@ -15,9 +15,9 @@ import { STEPS } from './steps.ts';
 import { FencedShard, type Token } from './token.ts';
 
 export interface CallOptions {
-  /** A fresh one of the suite's own shard if left out. */
+  /** Default: the next token of the suite's own shard. */
   readonly token?: Token;
-  readonly binding?: Binding;
+  readonly binding?: ConfigureParameters;
   readonly isRacing?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface Begun {
 }
 
 export interface Passage extends Begun {
-  /** Every sighting on the way, the ack's first. */
+  /** Every snapshot seen during the transition, the ack's first. */
   readonly seen: readonly Snapshot[];
   readonly end: Snapshot;
 }
@@ -56,12 +56,12 @@ export class Driver {
     this.#own = new FencedShard(settings.shardId);
   }
 
-  /** A token newer than all before it, of a shard that nobody else is. */
-  freshToken(): Token {
+  /** A token of the suite's own shard, newer than all before it. */
+  nextToken(): Token {
     return this.#own.token(this.#settings.epoch, ++this.#sequence);
   }
 
-  /** A shard that this provider has never heard of; the epoch keeps two runs apart. */
+  /** A shard id that this provider has never seen; the epoch keeps two runs apart. */
   newShard(): FencedShard {
     return new FencedShard(`${this.#settings.shardId}/${this.#settings.epoch}/${++this.#shardCount}`);
   }
@@ -74,11 +74,11 @@ export class Driver {
   send(method: MutatingMethod, machineId: string, options: CallOptions = {}): Promise<AckReply> {
     if (method === 'Delete' && !this.#custody.mayDelete(machineId)) {
       skip(
-        `machine ${quote(machineId)} was not made by this suite; --allow-delete lets it delete found machines`,
+        `the suite did not create machine ${quote(machineId)}; use --allow-delete to let it delete machines that it found`,
       );
     }
     this.#custody.touch(machineId);
-    const token = options.token ?? this.freshToken();
+    const token = options.token ?? this.nextToken();
     return this.#client.mutate({ ...options, method, machineId, token });
   }
 
@@ -89,21 +89,22 @@ export class Driver {
     if (!reply.ok) {
       if (reply.code === UNIMPLEMENTED) skip(`the provider does not support ${method} (UNIMPLEMENTED)`);
       throw new CheckFailedError({
-        expected: `${method} of a machine that is ${stateName(STEPS[method].from)} to be acknowledged`,
+        expected: `an ack for ${method} of a machine that is ${stateName(STEPS[method].from)}`,
         came: `${codeName(reply.code)}: ${shorten(quote(reply.detail))}`,
-        change: `accept ${method} in this state and show the machine as ${outlook}`,
+        change: `accept ${method} in this state and return the machine as ${outlook}`,
       });
     }
     const { operationId, machine } = reply.value;
     must(machine !== null, {
       expected: `the ack of ${method} to carry the machine`,
       came: 'an ack without a machine',
-      change: 'set TransitionAck.machine to the machine as it is after the call',
+      change:
+        'set TransitionAck.machine to the machine as it is after the call; the shard applies this record',
     });
     must(machine.state === through || machine.state === to, {
       expected: `the ack of ${method} to show the machine as ${outlook}`,
       came: stateName(machine.state),
-      change: `answer with the machine as it is after the call was accepted, not as it was before`,
+      change: 'return the machine as it is after the call, not as it was before',
     });
     this.#sightings.sawAck(method, machine.state === to);
     if (operationId === '') {
@@ -112,7 +113,7 @@ export class Driver {
     return { method, machineId, operationId, machine };
   }
 
-  /** Waits until the transition has ended where it should. */
+  /** Waits until the machine is in the state that the call leads to. */
   async finish(begun: Begun): Promise<Passage> {
     const { through, to } = STEPS[begun.method];
     const seen: Snapshot[] = [begun.machine];
@@ -122,25 +123,25 @@ export class Driver {
       must(Date.now() < deadlineMs, {
         expected: `${begun.method} to end in ${stateName(to)} within ${this.#settings.transitionTimeoutMs} ms`,
         came: `Get still shows ${stateName(latest.state)}`,
-        change: 'finish the operation, or give the suite more time with --timeout',
+        change: 'finish the operation; if it is only slow, give the suite more time with --timeout',
       });
       await sleep(pauseMs);
       pauseMs = Math.min(pauseMs * 2, POLL_LONGEST_MS);
       latest = await this.get(begun.machineId);
       seen.push(latest);
       must(latest.state === through || latest.state === to, {
-        expected: `${begun.method} to lead through ${stateName(through)} to ${stateName(to)}`,
+        expected: `${begun.method} to move the machine through ${stateName(through)} to ${stateName(to)}`,
         came: `Get shows ${stateName(latest.state)}${latest.lastError === '' ? '' : `: ${shorten(quote(latest.lastError))}`}`,
-        change: `move the machine only from ${stateName(through)} to ${stateName(to)}; see why it ended elsewhere`,
+        change: `find out why the machine left ${stateName(through)} for another state than ${stateName(to)}`,
       });
     }
-    // Acked at the end already: what Get says must agree.
+    // The ack already showed the terminal state: Get must agree.
     if (seen.length === 1) seen.push(await this.get(begun.machineId));
     const end = seen.at(-1)!;
     must(end.state === to, {
-      expected: `Get to show ${stateName(to)} after ${begun.method} was acknowledged with it`,
+      expected: `Get to show ${stateName(to)}, as the ack of ${begun.method} did`,
       came: stateName(end.state),
-      change: 'make the change visible to reads before the call is acknowledged',
+      change: 'make the change visible to reads before you acknowledge the call',
     });
     return { ...begun, seen, end };
   }
@@ -153,29 +154,29 @@ export class Driver {
     const reply = await this.#client.get(machineId);
     if (reply.ok) return reply.value;
     throw new CheckFailedError({
-      expected: `Get of machine ${quote(machineId)} to answer`,
+      expected: `Get to return machine ${quote(machineId)}`,
       came: `${codeName(reply.code)}: ${shorten(quote(reply.detail))}`,
-      change: 'answer Get for every machine that List shows, whatever its state; reads are never fenced',
+      change: 'answer Get for every machine that List shows, in any state; never fence reads',
     });
   }
 
-  async list(query: ListQuery = {}): Promise<Listing> {
+  async list(query: ListQuery = {}): Promise<MachineListView> {
     const reply = await this.#client.list(query);
     if (reply.ok) return reply.value;
     throw new CheckFailedError({
-      expected: 'List to answer',
+      expected: 'List to return the machines',
       came: `${codeName(reply.code)}: ${shorten(quote(reply.detail))}`,
-      change: 'answer List always, in one response without a size limit; reads are never fenced',
+      change: 'answer List at any time, in one response without a size limit; never fence reads',
     });
   }
 
-  /** The machine as a listing shows it: the terminal state must be seen through List as through Get. */
+  /** The machine as List shows it: List must agree with Get on the terminal state. */
   async getListed(machineId: string, state: number): Promise<Snapshot> {
     const listed = (await this.list({ states: [state] })).find(machineId);
     must(listed !== undefined && listed.state === state, {
       expected: `List to show machine ${quote(machineId)} as ${stateName(state)}, as Get does`,
-      came: listed === undefined ? 'it is not listed' : stateName(listed.state),
-      change: 'serve List and Get from the same state, without a cache in between',
+      came: listed === undefined ? 'the machine is not listed' : stateName(listed.state),
+      change: 'answer List and Get from the same records, without a cache in between',
     });
     return listed;
   }

@@ -1,4 +1,4 @@
-/** Why a run cannot begin. */
+/** Reasons why a run cannot begin. */
 import { ShardError } from '../base/errors.ts';
 
 export class TargetUnreachableError extends ShardError {
@@ -6,6 +6,8 @@ export class TargetUnreachableError extends ShardError {
   readonly next = 'refuse-to-start';
 
   constructor(target: string, why: string) {
-    super(`No provider answers at ${target}: ${why}. No check was run; see --target.`);
+    super(
+      `No provider answers at ${target}: ${why}. The suite ran no check. Correct --target and try again.`,
+    );
   }
 }

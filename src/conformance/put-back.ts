@@ -1,14 +1,14 @@
 /**
- * Leaves the fleet as it was found: every machine that the suite named in a call goes back to the state in
- * which it was first listed. What does not work is reported by name, so that a person can finish it.
+ * Returns every machine that the suite called to the state in which it was first listed. A machine that
+ * cannot be returned is reported by name, so that a person can finish the work.
  */
 import { MachineState } from '../machine/state.ts';
 import { CheckFailedError, CheckSkippedError } from './check.ts';
 import type { MutatingMethod } from './client.ts';
 import type { Custody } from './custody.ts';
 import type { Driver } from './driver.ts';
+import type { MachinePool } from './machine-pool.ts';
 import { ABSENT_TOKEN } from './token.ts';
-import type { Yard } from './yard.ts';
 
 const S = MachineState;
 
@@ -19,8 +19,8 @@ export interface Stray {
   readonly why: string;
 }
 
-/** The next call on the way home; from a state that is not here no call leads anywhere. */
-const WAY_HOME: Readonly<Record<number, Readonly<Record<number, MutatingMethod>>>> = {
+/** By original state, then by present state: the next call. From other states no call leads back. */
+const RETURN_CALLS: Readonly<Record<number, Readonly<Record<number, MutatingMethod>>>> = {
   [S.Speculative]: { [S.Configured]: 'Drain', [S.Idle]: 'Delete' },
   [S.Idle]: { [S.Configured]: 'Drain', [S.Speculative]: 'Create' },
 };
@@ -37,31 +37,31 @@ export async function putBack(driver: Driver, custody: Custody): Promise<Stray[]
   return strays;
 }
 
-/** For a provider that answers no more: what is known to be elsewhere than it was found. */
-export function leftBehind(yard: Yard, custody: Custody): Stray[] {
+/** For a provider that no longer answers: the machines whose last known state is not the original one. */
+export function leftBehind(pool: MachinePool, custody: Custody): Stray[] {
   const strays: Stray[] = [];
   for (const id of custody.touchedIds) {
     const foundIn = custody.originalState(id)!;
-    const leftIn = yard.restingState(id);
-    if (leftIn !== foundIn) strays.push({ id, foundIn, leftIn, why: 'the provider answers no more' });
+    const leftIn = pool.restingState(id);
+    if (leftIn !== foundIn) strays.push({ id, foundIn, leftIn, why: 'the provider no longer answers' });
   }
   return strays;
 }
 
 async function putOneBack(driver: Driver, id: string, foundIn: number): Promise<Stray | null> {
   let leftIn = 0;
-  let why = 'no lifecycle call leads back from there';
+  let why = 'no lifecycle call leads back from this state';
   for (let call = 0; call <= CALLS_MAX; call++) {
     const state = await attempt(async () => (await driver.get(id)).state);
     if (typeof state === 'string') return { id, foundIn, leftIn, why: state };
     leftIn = state;
     if (state === foundIn) return null;
-    const method = WAY_HOME[foundIn]?.[state];
+    const method = RETURN_CALLS[foundIn]?.[state];
     if (method === undefined) break;
     const passed = await attempt(() => driver.perform(method, id));
     if (typeof passed !== 'string') continue;
     why = passed;
-    // A provider whose fence is broken may refuse our shard for good; without a token it must not.
+    // A provider with a broken fence may refuse every token of this shard; a call without one bypasses it.
     await attempt(() => driver.perform(method, id, { token: ABSENT_TOKEN }));
   }
   return { id, foundIn, leftIn, why };

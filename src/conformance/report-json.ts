@@ -1,4 +1,4 @@
-/** The report for programs. Fields are only ever added; check ids are stable. */
+/** The report for programs. Field names and check ids never change; fields may be added. */
 import { totalsOf } from './report-text.ts';
 import type { Report } from './run.ts';
 

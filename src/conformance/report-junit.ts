@@ -38,8 +38,8 @@ function caseXml(result: CheckResult): string {
       return `${head}><skipped message="${escapeXml(result.reason)}"/></testcase>`;
     case 'failed': {
       const { expected, came, change } = result.finding;
-      const text = `contract: ${result.contract}\nexpected: ${expected}\ncame: ${came}\nchange: ${change}`;
-      return `${head}><failure message="${escapeXml(`expected ${expected}; came ${came}`)}">${escapeXml(text)}</failure></testcase>`;
+      const text = `contract: ${result.contract}\nexpected: ${expected}\nactual: ${came}\nfix: ${change}`;
+      return `${head}><failure message="${escapeXml(`expected: ${expected}; actual: ${came}`)}">${escapeXml(text)}</failure></testcase>`;
     }
   }
 }
@@ -61,7 +61,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '\n': '&#10;',
 };
 
-/** A provider's words are in these texts: what XML cannot carry becomes the replacement character. */
+/** The texts quote the provider. Characters that XML cannot carry become the replacement character. */
 export function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')

@@ -1,4 +1,4 @@
-/** The report for people: one line per check, and the three texts of a finding under each failure. */
+/** The report for people: one line per check; under a failure the rule and the three texts of the finding. */
 import type { CheckResult, Report } from './run.ts';
 
 const MARKS = { passed: 'pass', failed: 'FAIL', skipped: 'skip' } as const;
@@ -27,8 +27,8 @@ export function resultText(result: CheckResult): string {
         head,
         `        contract  ${result.contract}`,
         `        expected  ${result.finding.expected}`,
-        `        came      ${result.finding.came}`,
-        `        change    ${result.finding.change}`,
+        `        actual    ${result.finding.came}`,
+        `        fix       ${result.finding.change}`,
       ].join('\n');
   }
 }
@@ -37,9 +37,9 @@ export function summaryText(report: Report): string {
   const { passed, failed, skipped } = totalsOf(report.results);
   const seconds = (report.durationMs / 1_000).toFixed(1);
   const verdict =
-    failed > 0 ? 'does not conform' : report.isComplete ? 'conforms' : 'was not judged to the end';
+    failed > 0 ? 'does not conform' : report.isComplete ? 'conforms' : 'was not checked completely';
   return [
     `${report.target} ${verdict}: ${passed} passed, ${failed} failed, ${skipped} skipped in ${seconds} s.`,
-    `${report.machineCount} machines listed, ${report.touchedCount} used.`,
+    `The provider lists ${report.machineCount} machines; the suite used ${report.touchedCount} of them.`,
   ].join('\n');
 }

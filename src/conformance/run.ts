@@ -1,20 +1,20 @@
 /**
- * Runs the suite: connects, takes the census, runs check after check, puts every machine back, and judges
- * what was seen in passing. A run always ends: every wait in it has a limit, and a provider that falls
- * silent is not asked for the rest.
+ * Runs the suite: connects, records the state of every machine, runs the checks one by one, puts every
+ * machine back, and then judges the rules that hold for all answers. A run always ends: every wait has a
+ * limit, and once the provider stops answering the suite skips the remaining checks.
  */
 import { type Check, CheckFailedError, CheckSkippedError, type Finding } from './check.ts';
 import { ProviderClient } from './client.ts';
-import { codeName, isSilence, UNIMPLEMENTED } from './codes.ts';
+import { codeName, isUnanswered, UNIMPLEMENTED } from './codes.ts';
 import { Custody } from './custody.ts';
 import { Driver } from './driver.ts';
 import { TargetUnreachableError } from './errors.ts';
+import { MachinePool } from './machine-pool.ts';
 import { leftBehind, putBack } from './put-back.ts';
 import { type Rig, USUAL_BINDING } from './rig.ts';
 import type { Settings } from './settings.ts';
 import { Sightings } from './sightings.ts';
 import { CHECKS, CLOSING_CHECKS } from './suite.ts';
-import { Yard } from './yard.ts';
 
 export type CheckResult = {
   readonly id: string;
@@ -31,22 +31,22 @@ export interface Report {
   readonly startedAtMs: number;
   readonly durationMs: number;
   readonly machineCount: number;
-  /** Machines that the suite named in a call. */
+  /** Machines that the suite called. */
   readonly touchedCount: number;
-  /** False: stopped, or the provider fell silent, so that nothing is known about the rest. */
+  /** False: the run was stopped or the provider stopped answering, so some checks did not run. */
   readonly isComplete: boolean;
   readonly results: readonly CheckResult[];
 }
 
-/** Longer, and a mistyped address would look like a slow one. */
+/** With a longer wait, a mistyped address would look like a slow provider. */
 const CONNECT_TIMEOUT_MS_MAX = 10_000;
-/** So many calls in a row without an answer: the provider is gone. */
-const SILENT_REPLIES_MAX = 3;
+/** After this many unanswered calls in a row the provider is taken to be gone. */
+const UNANSWERED_CALLS_MAX = 3;
 
 export interface RunHooks {
-  /** Called as each result comes in. */
+  /** Called after each check. */
   onResult?(result: CheckResult): void;
-  /** Aborted: no further check begins, and the machines are put back. */
+  /** When it is aborted, no further check begins and the suite puts the machines back. */
   readonly signal?: AbortSignal;
 }
 
@@ -57,8 +57,8 @@ export async function runConformance(settings: Settings, hooks: RunHooks = {}): 
   try {
     const custody = new Custody(settings.allowDelete);
     const driver = new Driver(client, custody, sightings, settings);
-    const yard = new Yard(driver, custody, settings, USUAL_BINDING);
-    const rig: Rig = { settings, client, driver, yard, custody, sightings, strays: [] };
+    const pool = new MachinePool(driver, custody, settings, USUAL_BINDING);
+    const rig: Rig = { settings, client, driver, pool, custody, sightings, strays: [] };
     await takeCensus(rig);
     const results = await runChecks(rig, hooks);
     return {
@@ -67,7 +67,7 @@ export async function runConformance(settings: Settings, hooks: RunHooks = {}): 
       durationMs: Date.now() - startedAtMs,
       machineCount: custody.machineCount,
       touchedCount: custody.touchedIds.size,
-      isComplete: hooks.signal?.aborted !== true && !isGone(rig),
+      isComplete: hooks.signal?.aborted !== true && !hasStoppedAnswering(rig),
       results,
     };
   } finally {
@@ -75,21 +75,24 @@ export async function runConformance(settings: Settings, hooks: RunHooks = {}): 
   }
 }
 
-async function takeCensus({ settings, client, custody, yard }: Rig): Promise<void> {
+async function takeCensus({ settings, client, custody, pool }: Rig): Promise<void> {
   const { target } = settings;
   try {
     await client.connect(Math.min(settings.callTimeoutMs, CONNECT_TIMEOUT_MS_MAX));
   } catch {
-    throw new TargetUnreachableError(target, 'nothing there speaks gRPC without TLS');
+    throw new TargetUnreachableError(target, 'no plaintext gRPC server accepts connections there');
   }
   const reply = await client.list();
   if (reply.ok) {
     custody.takeCensus(reply.value);
-    yard.stock(reply.value);
-  } else if (isSilence(reply.code)) {
-    throw new TargetUnreachableError(target, `List was not answered (${codeName(reply.code)})`);
+    pool.stock(reply.value);
+  } else if (isUnanswered(reply.code)) {
+    throw new TargetUnreachableError(target, `List got no answer (${codeName(reply.code)})`);
   } else if (reply.code === UNIMPLEMENTED) {
-    throw new TargetUnreachableError(target, 'it does not serve bigfleet.v1alpha1.CapacityProvider/List');
+    throw new TargetUnreachableError(
+      target,
+      'the server does not serve bigfleet.v1alpha1.CapacityProvider/List',
+    );
   }
 }
 
@@ -102,22 +105,24 @@ async function runChecks(rig: Rig, hooks: RunHooks): Promise<CheckResult[]> {
   const wanted = (check: Check) => isWanted(check, rig.settings.only);
   try {
     for (const check of CHECKS.filter(wanted)) {
-      if (isGone(rig)) add(skipped(check, 'the provider answers no more'));
+      if (hasStoppedAnswering(rig)) add(skipped(check, 'the provider no longer answers'));
       else if (hooks.signal?.aborted === true) add(skipped(check, 'the run was stopped'));
       else add(await runCheck(check, rig));
-      if (!isGone(rig)) await rig.yard.settle();
+      if (!hasStoppedAnswering(rig)) await rig.pool.settle();
     }
   } finally {
-    const strays = isGone(rig) ? leftBehind(rig.yard, rig.custody) : await putBack(rig.driver, rig.custody);
+    const strays = hasStoppedAnswering(rig)
+      ? leftBehind(rig.pool, rig.custody)
+      : await putBack(rig.driver, rig.custody);
     rig.strays.push(...strays);
   }
   for (const check of CLOSING_CHECKS.filter(wanted)) add(await runCheck(check, rig));
   return results;
 }
 
-/** Not asked again then: each further question would cost a whole deadline. */
-function isGone({ sightings }: Rig): boolean {
-  return sightings.silentReplies >= SILENT_REPLIES_MAX;
+/** Each further call would cost a whole deadline. */
+function hasStoppedAnswering({ sightings }: Rig): boolean {
+  return sightings.unansweredCalls >= UNANSWERED_CALLS_MAX;
 }
 
 async function runCheck(check: Check, rig: Rig): Promise<CheckResult> {

@@ -1,4 +1,4 @@
-/** What a run is told. */
+/** The settings of a run. */
 export const STYLES = ['auto', 'sync', 'async'] as const;
 export type Style = (typeof STYLES)[number];
 
@@ -11,19 +11,19 @@ export interface Settings {
   readonly callTimeoutMs: number;
   /** sync: every ack shows the terminal state; async: the transitional one; auto: either. */
   readonly style: Style;
-  /** The suite's own shard: no living shard may have this id. */
+  /** The suite's own shard id. No running shard may have it. */
   readonly shardId: string;
-  /** Newer than in every run before with the same shard id. */
+  /** Greater than in every earlier run with the same shard id. */
   readonly epoch: number;
-  /** May the suite delete Idle machines that it found? It creates them again. */
+  /** Whether the suite may delete Idle machines that it found. It creates them again. */
   readonly allowDelete: boolean;
-  /** Check ids or areas; empty: all. */
+  /** Check ids or areas. Empty means all checks. */
   readonly only: readonly string[];
 }
 
-/** Calls in flight at once in the checks about concurrency. */
+/** Concurrent calls in the checks about concurrency. */
 export const PARALLEL_CALLS = 100;
 
 export const DEFAULT_TRANSITION_TIMEOUT_MS = 60_000;
-/** A shard's own deadline for a call. */
+/** The same as a shard's deadline for a call. */
 export const DEFAULT_CALL_TIMEOUT_MS = 30_000;

@@ -1,6 +1,6 @@
 /**
- * What must hold of every machine that a provider shows, in whichever answer. A shard refuses a record
- * that breaks one of these and keeps the last good one, so a provider that breaks them is not seen.
+ * Rules for every machine record, in whichever answer it comes. A shard rejects a record that breaks one of
+ * them and keeps the last good record, so it never sees what such a provider reports.
  */
 import { isCapacityType } from '../machine/capacity-type.ts';
 import { isMachineState, MachineState } from '../machine/state.ts';
@@ -12,7 +12,7 @@ export interface ShapeRule {
   readonly contract: string;
   readonly expected: string;
   readonly change: string;
-  /** What is wrong with the machine; null if nothing is. Called for every machine of every listing. */
+  /** What is wrong with the machine, or null. Called for every machine of every listing. */
   violation(machine: Snapshot): string | null;
 }
 
@@ -34,21 +34,21 @@ const QUANTITY = /^\+?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+|[numkMGTPE]|[KMGTPE]i)?
 export const SHAPE_RULES: readonly ShapeRule[] = [
   {
     id: 'shape/id',
-    contract: 'A machine has an id, and no two machines share one.',
+    contract: 'Every machine has an id, and no two machines share one.',
     expected: 'an id on every machine, unique within a listing',
-    change: 'give every machine an id of its own that stays the same for its life',
+    change: 'give every machine an id of its own that never changes; a shard rejects records without one',
     violation: (machine) => (machine.id === '' ? 'a machine with an empty id' : null),
   },
   {
     id: 'shape/state',
     contract: 'A machine is in one of the eight states, never in MACHINE_STATE_UNSPECIFIED.',
     expected: 'a state from 1 (SPECULATIVE) to 8 (FAILED)',
-    change: 'map every state of your own to one of the eight; unset reads as UNSPECIFIED',
+    change: 'map every state of your backend to one of the eight; an unset state reads as UNSPECIFIED',
     violation: (machine) => (isMachineState(machine.state) ? null : `state ${machine.state}`),
   },
   {
     id: 'shape/capacity-type',
-    contract: 'A capacity type is one of the five of the protocol.',
+    contract: 'A capacity type is one of the five values of the protocol.',
     expected: 'a capacity_type from 0 to 4',
     change: 'send BARE_METAL, RESERVED, ON_DEMAND or SPOT, or leave it unset',
     violation: (machine) =>
@@ -56,17 +56,17 @@ export const SHAPE_RULES: readonly ShapeRule[] = [
   },
   {
     id: 'shape/price',
-    contract: 'A price is a number of dollars per hour, not negative, not NaN and not infinite.',
-    expected: 'price_per_hour ≥ 0 and finite',
-    change: 'send 0 for capacity that costs nothing, and never a computed NaN or infinity',
+    contract: 'A price is in dollars per hour, finite and not negative.',
+    expected: 'a finite price_per_hour ≥ 0',
+    change: 'send 0 for capacity that costs nothing, and check computed prices for NaN and infinity',
     violation: ({ pricePerHour: price }) =>
       price >= 0 && price < Number.POSITIVE_INFINITY ? null : `price_per_hour ${price}`,
   },
   {
     id: 'shape/interruption-probability',
-    contract: 'An interruption probability lies in [0, 1].',
-    expected: 'interruption_probability in [0, 1]',
-    change: 'send a probability, not a percentage; 0 for machines that are never taken away',
+    contract: 'An interruption probability is between 0 and 1.',
+    expected: 'interruption_probability between 0 and 1',
+    change: 'send a probability, not a percentage; send 0 for machines that are never interrupted',
     violation: ({ interruptionProbability: probability }) =>
       probability >= 0 && probability <= 1 ? null : `interruption_probability ${probability}`,
   },
@@ -74,8 +74,9 @@ export const SHAPE_RULES: readonly ShapeRule[] = [
     id: 'shape/host',
     contract:
       'SPECULATIVE and CREATING machines have no host; IDLE, CONFIGURING, CONFIGURED, DRAINING and DELETING ones have one.',
-    expected: 'a host exactly while something exists',
-    change: 'set host when CREATING ends and clear it when DELETING ends',
+    expected: 'a host exactly while the machine exists',
+    change:
+      'set host when CREATING ends and clear it when DELETING ends; operators match a node to its machine by host.ref',
     violation: (machine) => {
       const hasHost = machine.host !== null && (machine.host.ref !== '' || machine.host.provider !== '');
       if (MUST_HAVE_HOST.has(machine.state) && !hasHost) return `${stateName(machine.state)} without a host`;
@@ -85,7 +86,7 @@ export const SHAPE_RULES: readonly ShapeRule[] = [
   },
   {
     id: 'shape/cluster',
-    contract: 'CONFIGURED and DRAINING machines show their cluster; unbound ones show none.',
+    contract: 'CONFIGURED and DRAINING machines show their cluster; unbound machines show none.',
     expected: 'a cluster exactly while the machine is bound',
     change: 'store cluster_id with Configure, show it until the drain ends, then clear it',
     violation: ({ state, cluster }) => {
@@ -98,7 +99,7 @@ export const SHAPE_RULES: readonly ShapeRule[] = [
   },
   {
     id: 'shape/metadata-of-unbound',
-    contract: 'A machine that is not bound carries no shard_metadata.',
+    contract: 'An unbound machine carries no shard_metadata.',
     expected: 'no shard_metadata on SPECULATIVE, CREATING, IDLE and DELETING machines',
     change: 'clear shard_metadata in the same step as cluster',
     violation: ({ state, shardMetadata }) =>
@@ -108,9 +109,9 @@ export const SHAPE_RULES: readonly ShapeRule[] = [
   },
   {
     id: 'shape/last-error',
-    contract: 'A FAILED machine says why in last_error.',
-    expected: 'a text in last_error of every FAILED machine',
-    change: 'keep the reason when a machine fails and show it',
+    contract: 'A FAILED machine gives the reason in last_error.',
+    expected: 'a reason in last_error of every FAILED machine',
+    change: 'store the reason when a machine fails and return it; operators see this text',
     violation: ({ state, lastError }) =>
       state === S.Failed && lastError === '' ? 'FAILED without last_error' : null,
   },
@@ -118,16 +119,16 @@ export const SHAPE_RULES: readonly ShapeRule[] = [
     id: 'shape/quantities',
     contract: 'Resources are Kubernetes quantities by resource name.',
     expected: 'quantities such as 96, 500m, 768Gi or 1e3 under a resource name',
-    change: 'render every amount as a Kubernetes quantity, without units of your own or blanks',
+    change: 'write every amount as a Kubernetes quantity, without blanks and without other units',
     violation: (machine) =>
       findBadQuantity('resources', machine.resources?.resources) ??
       findBadQuantity('allocatable', machine.allocatable?.resources),
   },
   {
     id: 'shape/allocatable',
-    contract: 'allocatable unset means: use resources.',
-    expected: 'allocatable either unset or with amounts in it',
-    change: 'leave the field out when you do not know it; an empty one reads as a machine without capacity',
+    contract: 'If allocatable is unset, resources is the capacity; allocatable is never set and empty.',
+    expected: 'allocatable either unset or with at least one amount',
+    change: 'leave allocatable unset if you do not know it; an empty one means a machine without capacity',
     violation: ({ resources, allocatable }) =>
       allocatable !== null &&
       Object.keys(allocatable.resources).length === 0 &&
@@ -137,9 +138,9 @@ export const SHAPE_RULES: readonly ShapeRule[] = [
   },
   {
     id: 'shape/labels',
-    contract: 'Labels are keys and values; no key is empty.',
+    contract: 'Every label has a key.',
     expected: 'a key on every label',
-    change: 'drop labels without a key',
+    change: 'leave out labels without a key',
     violation: ({ labels }) =>
       Object.hasOwn(labels, '') ? `a label without a key: ${quote(labels['']!)}` : null,
   },

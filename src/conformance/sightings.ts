@@ -1,12 +1,12 @@
 /**
- * What was seen in passing. Some sentences are about every answer ("on every snapshot", "and nothing else
- * on this service"), so they are watched during the whole run and judged at its end.
+ * Evidence from all answers of a run. Some rules hold for every answer ("on every snapshot", "and nothing
+ * else on this service"); the suite collects violations during the whole run and judges them at the end.
  *
  * Memory is bounded: counts per code, and a few examples per broken rule.
  */
 import type { ListQuery, MethodName, MutatingMethod } from './client.ts';
-import { isSilence } from './codes.ts';
-import type { Listing } from './listing.ts';
+import { isUnanswered } from './codes.ts';
+import type { MachineListView } from './machine-list-view.ts';
 import { SHAPE_RULES } from './shape-rules.ts';
 import { quote, type Snapshot, shorten } from './snapshot.ts';
 
@@ -21,24 +21,24 @@ export interface AckStyle {
 }
 
 const EXAMPLES_MAX = 3;
-/** More would only repeat: a provider sends tombstones rightly or it does not. */
+/** Enough: a provider that sends wrong tombstones does so systematically. */
 const TOMBSTONES_MAX = 100;
 
 export class Sightings {
-  /** By the rule's id. */
+  /** By rule id. */
   readonly violations = new Map<string, Violations>();
   readonly unexplainedRefusals: Violations = { count: 0, examples: [] };
   readonly badTombstones: Violations = { count: 0, examples: [] };
   readonly tombstoneIds = new Set<string>();
   readonly ackStyles: AckStyle[] = [];
   readonly #codeCounts = new Map<MethodName, Map<number, number>>();
-  #latestFullListing: Listing | undefined;
+  #latestFullListing: MachineListView | undefined;
   machineCount = 0;
-  /** Calls in a row, up to now, that were not answered at all. */
-  silentReplies = 0;
+  /** Latest calls in a row that got no answer. */
+  unansweredCalls = 0;
 
   sawReply(method: MethodName, code: number): void {
-    this.silentReplies = isSilence(code) ? this.silentReplies + 1 : 0;
+    this.unansweredCalls = isUnanswered(code) ? this.unansweredCalls + 1 : 0;
     let counts = this.#codeCounts.get(method);
     if (counts === undefined) {
       counts = new Map();
@@ -51,12 +51,12 @@ export class Sightings {
     return this.#codeCounts.get(method)?.get(code) ?? 0;
   }
 
-  /** The first ack of a transition, not of a repeat. */
+  /** For the first ack of a transition, not for acks of repeats. */
   sawAck(method: MutatingMethod, isTerminal: boolean): void {
     this.ackStyles.push({ method, isTerminal });
   }
 
-  /** `askedId`: whose answer it is; a listing is about all. */
+  /** `askedId`: the machine that was asked for; undefined for a listing. */
   sawMachine(where: string, machine: Snapshot, askedId?: string): void {
     this.machineCount++;
     if (askedId !== undefined && machine.id !== askedId) {
@@ -82,12 +82,12 @@ export class Sightings {
     add(this.unexplainedRefusals, example);
   }
 
-  /** Throws what the decoder throws if a machine in it is malformed. */
-  sawListing(listing: Listing, query: ListQuery): void {
+  /** Throws the decoder's error if a machine is malformed. */
+  sawListing(listing: MachineListView, query: ListQuery): void {
     const known = this.#latestFullListing;
     for (let row = 0; row < listing.machineCount; row++) {
       const knownRow = known === undefined ? -1 : known.rowOf(listing.ids[row]!);
-      // Seen in the same bytes before, so judged before: a large fleet is looked at once, then its changes.
+      // Equal bytes were judged before. So a large fleet is judged once, and later only its changes.
       if (knownRow >= 0 && listing.hasSameBytes(row, known!, knownRow)) this.machineCount++;
       else this.sawMachine('List', listing.machine(row));
     }
@@ -97,11 +97,12 @@ export class Sightings {
     if (listing.deletedIds.length > 0) this.#sawTombstones(listing, hasCursor);
   }
 
-  #sawTombstones(listing: Listing, hasCursor: boolean): void {
-    if (!hasCursor) add(this.badTombstones, `deleted_ids in a listing without since_revision`);
+  #sawTombstones(listing: MachineListView, hasCursor: boolean): void {
+    if (!hasCursor) add(this.badTombstones, 'deleted_ids in a listing without since_revision');
     for (const id of listing.deletedIds) {
       if (id === '') add(this.badTombstones, 'an empty id in deleted_ids');
-      if (listing.rowOf(id) >= 0) add(this.badTombstones, `${quote(id)} both in machines and in deleted_ids`);
+      if (listing.rowOf(id) >= 0)
+        add(this.badTombstones, `${quote(id)} is both in machines and in deleted_ids`);
       if (this.tombstoneIds.size < TOMBSTONES_MAX) this.tombstoneIds.add(id);
     }
   }

@@ -1,13 +1,13 @@
 /**
- * A machine as a provider showed it once. Plain and complete, so that two sightings (ack against Get,
- * Get against List, before against after) are compared field by field, with the field named.
+ * A machine as one answer showed it. Checks compare two snapshots (ack and Get, Get and List, before and
+ * after) field by field and name the field that differs.
  */
 import { isMachineState, STATE_NAMES } from '../machine/state.ts';
 import type { Machine } from '../wire/protocol.generated.ts';
 
 export type TextMap = Readonly<Record<string, string>>;
 
-/** The decoded message itself: a listing may hold half a million of them, so none is copied. */
+/** The decoded message itself: copying half a million of them would double the memory. */
 export type Snapshot = Machine;
 
 export interface Difference {
@@ -16,7 +16,7 @@ export interface Difference {
   readonly right: string;
 }
 
-/** The field's name on the wire, and its value as text that is equal exactly when the values are. */
+/** Name of the field on the wire, and its value as text. Equal texts mean equal values, and vice versa. */
 const FIELDS: readonly (readonly [string, (snapshot: Snapshot) => string])[] = [
   ['id', (s) => quote(s.id)],
   ['state', (s) => stateName(s.state)],
@@ -51,21 +51,21 @@ export function stateName(state: number): string {
   return isMachineState(state) ? STATE_NAMES[state].toUpperCase() : `unknown state (${state})`;
 }
 
-/** Entries by key: the order of map entries on the wire means nothing, and some servers shuffle it. */
+/** Sorted by key: the order of map entries on the wire has no meaning, and some servers shuffle it. */
 export function describeMap(map: TextMap | null): string {
   if (map === null) return 'unset';
   const keys = Object.keys(map).sort();
   return `{${keys.map((key) => `${quote(key)}: ${quote(map[key]!)}`).join(', ')}}`;
 }
 
-/** JSON quoting shows what a terminal would hide: control characters, trailing blanks. */
+/** JSON quoting shows control characters and trailing blanks, which a terminal hides. */
 export function quote(text: string): string {
   return JSON.stringify(text);
 }
 
 const SHOWN_CHARS_MAX = 160;
 
-/** Cuts a value for a report; a provider's text may be megabytes. */
+/** A provider's text may have megabytes. */
 export function shorten(text: string, charsMax = SHOWN_CHARS_MAX): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax)}… (${text.length} characters)`;
 }

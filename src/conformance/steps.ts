@@ -1,4 +1,4 @@
-/** The four lifecycle calls as a table: where a machine must be, what it passes through, where it ends. */
+/** The four lifecycle calls: required state, transitional state, terminal state. */
 import { MachineState } from '../machine/state.ts';
 import type { MutatingMethod } from './client.ts';
 

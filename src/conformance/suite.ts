@@ -1,7 +1,7 @@
 /**
- * All checks, in the order in which they run. The order saves transitions, nothing else: reads first, then
- * what an offer is needed for, then Idle, then bound machines, deletions last. Each check borrows its
- * own machines, so it can also run alone.
+ * All checks, in the order in which they run: reads, then checks on SPECULATIVE machines, on IDLE machines,
+ * on bound machines, and deletions last. The order only saves transitions. Each check borrows its own
+ * machines, so it can also run alone.
  */
 import type { Check } from './check.ts';
 import { CLOSING_CHECKS } from './checks/closing.ts';
@@ -75,5 +75,5 @@ export const CHECKS: readonly Check[] = [
   ALL_TARGETS_DIFFER_CHECK,
 ];
 
-/** Run after the machines were put back. */
+/** These run after the machines were put back. */
 export { CLOSING_CHECKS };

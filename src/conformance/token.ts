@@ -1,7 +1,7 @@
 /**
- * Fencing tokens, and the fence as the contract describes it. The suite predicts with this model whether
- * a call must be refused, so that it notices a FAILED_PRECONDITION which no stale token explains.
- * bigint: both numbers are int64 on the wire, and a provider has to compare all 64 bits.
+ * Fencing tokens, and a model of the fence that the contract describes. With the model the suite knows
+ * whether a call must be refused, and notices a FAILED_PRECONDITION that no stale token explains. Both
+ * numbers are int64 on the wire and a provider must compare all 64 bits, hence bigint.
  */
 export interface Token {
   readonly shardId: string;
@@ -9,7 +9,7 @@ export interface Token {
   readonly sequence: bigint;
 }
 
-/** Bypasses every fence. */
+/** Bypasses the fence. */
 export const ABSENT_TOKEN: Token = { shardId: '', epoch: 0n, sequence: 0n };
 
 export function isAbsent(token: Token): boolean {
@@ -24,7 +24,7 @@ export function describeToken(token: Token): string {
   return isAbsent(token) ? 'no token' : `token (epoch ${token.epoch}, sequence ${token.sequence})`;
 }
 
-/** One shard as providers see it: an id, and the tokens that it sends. */
+/** A shard as a provider sees it: an id and tokens. */
 export class FencedShard {
   readonly shardId: string;
 
@@ -37,12 +37,12 @@ export class FencedShard {
   }
 }
 
-/** The highest token sent per (shard, machine): what a right provider has as its marks. */
+/** The marks of a conforming provider: the highest token per (shard, machine). */
 export class FenceModel {
   /** shard id → machine id → mark. Bounded by the calls of one run. */
   readonly #marks = new Map<string, Map<string, Token>>();
 
-  /** Says whether the call passes; a token that passes advances the mark whatever becomes of the call. */
+  /** Returns whether the call passes. A token that passes advances the mark even if the call then fails. */
   admit(machineId: string, token: Token): boolean {
     if (isAbsent(token)) return true;
     let marks = this.#marks.get(token.shardId);

@@ -1,6 +1,6 @@
 /**
- * Walks the fields of an encoded message without decoding it: what a listing needs to find its machines.
- * Bounds are checked at every step, so that cut or corrupt bytes end in an error and never in a hang.
+ * Steps through the fields of an encoded message without decoding it, to find the machines of a listing.
+ * Every step checks the bounds, so truncated or corrupt bytes cause an error and never a hang.
  */
 import { ShardError } from '../base/errors.ts';
 
@@ -9,7 +9,7 @@ export class MalformedMessageError extends ShardError {
   readonly next = 'reject-input';
 
   constructor(offset: number, what: string) {
-    super(`The message is malformed at byte ${offset}: ${what}. The whole answer was refused.`);
+    super(`The message is malformed at byte ${offset}: ${what}. The suite rejected the whole answer.`);
   }
 }
 
@@ -32,7 +32,7 @@ export class WireReader {
     return this.offset < this.end;
   }
 
-  /** The lowest 32 bits: enough for tags, lengths and enum numbers. */
+  /** The lowest 32 bits, enough for tags, lengths and enum numbers. */
   uint32(): number {
     let value = 0;
     for (let count = 0; count < VARINT_BYTES_MAX; count++) {
@@ -44,7 +44,7 @@ export class WireReader {
     throw new MalformedMessageError(this.offset, 'a number of more than 10 bytes');
   }
 
-  /** Passes a length-delimited field and returns where it began; it ends at `offset`. */
+  /** Skips a length-delimited field and returns its start; its end is then `offset`. */
   passBytes(): number {
     const byteLength = this.uint32();
     const start = this.offset;
@@ -71,7 +71,7 @@ export class WireReader {
       case WireType.Fixed32:
         this.#pass(4);
         break;
-      case WireType.GroupStart: // what is in a group are tagged fields, and nothing here has their numbers
+      case WireType.GroupStart: // fields within a group are not fields of this message
         this.#skipGroup();
         break;
       default:
@@ -79,7 +79,7 @@ export class WireReader {
     }
   }
 
-  /** Counts instead of calling itself: bytes from outside must not choose the depth of our stack. */
+  /** Counts the depth instead of recursing: input must not decide the depth of the stack. */
   #skipGroup(): void {
     for (let depth = 1; depth > 0; ) {
       const wireType = this.uint32() & 7;
@@ -93,7 +93,7 @@ export class WireReader {
     if (byteLength > this.end - this.offset) {
       throw new MalformedMessageError(
         this.offset,
-        `${byteLength} bytes announced, ${this.end - this.offset} left`,
+        `it announces ${byteLength} bytes, but ${this.end - this.offset} are left`,
       );
     }
     this.offset += byteLength;

@@ -24,7 +24,7 @@ async function command(...argv: string[]): Promise<Ended> {
   return { exitCode, out: out.join(''), error: error.join('') };
 }
 
-/** One line, and no stack of ours in it. */
+/** One line on stderr, without a stack trace. */
 function expectOneClearLine({ exitCode, out, error }: Ended, part: string): void {
   expect(exitCode).toBe(2);
   expect(out).toBe('');
@@ -48,7 +48,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-describe('flotilla conformance, used wrongly', () => {
+describe('flotilla conformance with wrong flags', () => {
   for (const [argv, part] of [
     [[], '--target HOST:PORT is missing'],
     [['--target', 'nowhere'], 'must be HOST:PORT'],
@@ -61,12 +61,12 @@ describe('flotilla conformance, used wrongly', () => {
     [['--target', '127.0.0.1:1', '--verbose'], '--verbose'],
     [['127.0.0.1:1'], '127.0.0.1:1'],
   ] as const) {
-    it(`says what is wrong with ${JSON.stringify(argv.join(' '))}, in one line`, async () => {
+    it(`explains the mistake in ${JSON.stringify(argv.join(' '))} in one line`, async () => {
       expectOneClearLine(await command(...argv), part);
     });
   }
 
-  it('prints its help and every check on request', async () => {
+  it('prints its help with --help and every check with --list', async () => {
     const help = await command('--help');
     expect(help).toMatchObject({ exitCode: 0, error: '' });
     expect(help.out).toContain('--allow-delete');
@@ -75,13 +75,13 @@ describe('flotilla conformance, used wrongly', () => {
   });
 });
 
-describe('flotilla conformance, where no provider is', () => {
-  it('says that nothing listens', async () => {
+describe('flotilla conformance without a provider at the target', () => {
+  it('reports a target where nothing listens', async () => {
     const ended = await command('--target', '127.0.0.1:1', '--call-timeout', '300ms');
     expectOneClearLine(ended, 'No provider answers at 127.0.0.1:1');
   });
 
-  it('says that something else listens', async () => {
+  it('reports a target that does not speak gRPC', async () => {
     const sockets = new Set<Socket>();
     const garbage: Server = createServer((socket) => {
       sockets.add(socket);
@@ -96,7 +96,7 @@ describe('flotilla conformance, where no provider is', () => {
     expectOneClearLine(ended, 'No provider answers at');
   });
 
-  it('says that another gRPC service listens', async () => {
+  it('reports a target that serves another gRPC service', async () => {
     const server = new grpc.Server();
     const port = await new Promise<number>((resolve, reject) =>
       server.bindAsync('127.0.0.1:0', grpc.ServerCredentials.createInsecure(), (error, bound) =>
@@ -109,8 +109,8 @@ describe('flotilla conformance, where no provider is', () => {
   });
 });
 
-describe('flotilla conformance, against a provider', () => {
-  it('exits with 0 when nothing failed, and writes the same result as text, JSON and JUnit', async () => {
+describe('flotilla conformance with a provider', () => {
+  it('exits with 0 when no check failed, and writes the same result as text, JSON and JUnit', async () => {
     const jsonPath = join(directory, 'report.json');
     const junitPath = join(directory, 'report.xml');
     const flags = ['--only', 'lifecycle', '--only', 'population', '--timeout', '5s', '--style', 'sync'];
@@ -124,7 +124,7 @@ describe('flotilla conformance, against a provider', () => {
       junitPath,
     );
     expect(ended).toMatchObject({ exitCode: 0, error: '' });
-    expect(ended.out).toContain('pass  lifecycle/create  (seen as IDLE)');
+    expect(ended.out).toContain('pass  lifecycle/create  (states seen: IDLE)');
     expect(ended.out).toMatch(/conforms: 10 passed, 0 failed, 0 skipped/);
 
     const json = JSON.parse(readFileSync(jsonPath, 'utf8'));
@@ -135,7 +135,7 @@ describe('flotilla conformance, against a provider', () => {
     expect(junit.match(/<testcase /g)).toHaveLength(10);
   });
 
-  it('exits with 1 when a check failed, and says what was expected, what came and what to change', async () => {
+  it('exits with 1 when a check failed, and prints the rule, the expectation, the answer and the fix', async () => {
     const wrong = withGet(callsOf(provider), (machine) => ({ ...machine, zone: `not ${machine.zone}` }));
     const bent = await serveProvider(wrong, '127.0.0.1:0', { closeGraceMs: 10 });
     const junitPath = join(directory, 'failed.xml');
@@ -150,15 +150,15 @@ describe('flotilla conformance, against a provider', () => {
     await bent.close();
     expect(ended.exitCode).toBe(1);
     expect(ended.out).toContain('FAIL  list/get-equals-list');
-    expect(ended.out).toMatch(/contract {2}Get and List show the same machine/);
+    expect(ended.out).toMatch(/contract {2}Get and List return the same record/);
     expect(ended.out).toMatch(/expected {2}List and Get to agree/);
-    expect(ended.out).toMatch(/came {6}zone is "zone-a" in List and "not zone-a" in Get/);
-    expect(ended.out).toMatch(/change {4}build both answers/);
+    expect(ended.out).toMatch(/actual {4}zone is "zone-a" in List and "not zone-a" in Get/);
+    expect(ended.out).toMatch(/fix {7}build both answers/);
     expect(ended.out).toContain('does not conform: 0 passed, 1 failed');
     expect(readFileSync(junitPath, 'utf8')).toContain('&quot;not zone-a&quot; in Get');
   });
 
-  it('uses the shard id that it is given', async () => {
+  it('uses the shard id of --shard-id', async () => {
     await command('--target', served.address, '--only', 'lifecycle/configure', '--shard-id', 'my-shard');
     const tokens = provider.ledger
       .entries()
@@ -166,7 +166,7 @@ describe('flotilla conformance, against a provider', () => {
     expect(tokens).toContain('my-shard');
   });
 
-  it('exits with 2 when it is stopped before the end, with the machines back in place', async () => {
+  it('exits with 2 when a signal stops it, after putting the machines back', async () => {
     const createdBefore = provider.ledger.count('create', 'started');
     const running = command('--target', served.address);
     await expect.poll(() => provider.ledger.count('create', 'started')).toBeGreaterThan(createdBefore);
@@ -174,12 +174,12 @@ describe('flotilla conformance, against a provider', () => {
     const ended = await running;
     expect(ended.exitCode).toBe(2);
     expect(ended.error).toContain('putting the machines back');
-    expect(ended.out).toContain('was not judged to the end');
+    expect(ended.out).toContain('was not checked completely');
     expect(ended.out).toContain('pass  population/put-back');
     expect(process.listenerCount('SIGINT')).toBe(0);
   });
 
-  it('says when a report cannot be written', async () => {
+  it('reports a report file that it cannot write', async () => {
     const path = join(directory, 'missing', 'report.json');
     const ended = await command('--target', served.address, '--only', 'list', '--json', path);
     expect(ended.exitCode).toBe(2);

@@ -34,8 +34,8 @@ function reasonFor(report: Report, id: string): string {
   return result?.outcome === 'skipped' ? result.reason : `${id} was ${result?.outcome}`;
 }
 
-describe('the suite against a right provider', () => {
-  it('passes one that finishes at once, skipping only what cannot be seen there', async () => {
+describe('the suite with a conforming provider', () => {
+  it('passes a synchronous provider and skips only the checks that need transitional states', async () => {
     provider = newProvider(SYNCHRONOUS);
     const before = statesOf(provider);
     const report = await judge(provider, { style: 'sync', allowDelete: true });
@@ -55,11 +55,11 @@ describe('the suite against a right provider', () => {
     expect(statesOf(provider)).toEqual(before);
     for (const id of ['bound-0', 'bound-1', 'bound-2']) {
       const mutations = provider.ledger.entries(id).filter(({ event }) => event !== 'get');
-      expect(mutations).toEqual([]); // bound to somebody else
+      expect(mutations).toEqual([]); // another client's machines
     }
   });
 
-  it('passes one that takes its time, and then sees every transitional state', async () => {
+  it('passes an asynchronous provider and sees every transitional state', async () => {
     provider = newProvider(ASYNCHRONOUS);
     const before = statesOf(provider);
     const calls = endsWhenRead(callsOf(provider), provider);
@@ -69,7 +69,7 @@ describe('the suite against a right provider', () => {
     expect(statesOf(provider)).toEqual(before);
   });
 
-  it('passes one whose operations end by the clock', async () => {
+  it('passes a provider whose operations end after random delays', async () => {
     provider = newProvider(SLOW);
     const before = statesOf(provider);
     const report = await judge(provider, {
@@ -79,7 +79,7 @@ describe('the suite against a right provider', () => {
     expect(statesOf(provider)).toEqual(before);
   });
 
-  it('passes one without cursors, and says why it skips them', async () => {
+  it('passes a provider without cursors and gives the reason for skipping the cursor checks', async () => {
     provider = newProvider({ cursors: false });
     const report = await judge(provider, { only: ['cursor'] });
     expect(resultsWith(report, 'failed')).toEqual([]);
@@ -87,7 +87,7 @@ describe('the suite against a right provider', () => {
     expect(reasonFor(report, 'cursor/strict')).toContain('no revision');
   });
 
-  it('passes one that gives revisions but answers every cursor with everything', async () => {
+  it('passes a provider that sends revisions but answers every cursor with all machines', async () => {
     provider = newProvider();
     const forgetful = withList(callsOf(provider), (listing, call) => {
       const everything = provider.list();
@@ -95,13 +95,13 @@ describe('the suite against a right provider', () => {
     });
     const report = await judge(forgetful, { only: ['cursor'] });
     expect(resultsWith(report, 'failed')).toEqual([]);
-    expect(reasonFor(report, 'cursor/strict')).toContain('with everything');
+    expect(reasonFor(report, 'cursor/strict')).toContain('with all machines');
   });
 
-  it('passes one that names removed machines in deleted_ids', async () => {
+  it('passes a provider that names removed machines in deleted_ids', async () => {
     provider = newProvider();
     const losing = withList(callsOf(provider), (listing, call) => {
-      if (hasCursor(call)) provider.world.remove('bound-0'); // shown from the next listing on
+      if (hasCursor(call)) provider.world.remove('bound-0'); // takes effect in the next listing
       return listing;
     });
     const report = await judge(losing, { only: ['cursor/used-twice', 'cursor/tombstones'] });
@@ -109,16 +109,16 @@ describe('the suite against a right provider', () => {
     expect(resultsWith(report, 'passed')).toContain('cursor/tombstones');
   });
 
-  it('creates nothing where Delete is not supported, because it could not be put back', async () => {
+  it('creates no machine if Delete is not supported, because it could not put the machine back', async () => {
     provider = newProvider({ unsupported: ['delete'] }, { ...USUAL_POPULATION, idle: 2 });
     const report = await judge(provider, { only: ['lifecycle', 'errors', 'population'] });
     expect(resultsWith(report, 'failed')).toEqual([]);
-    expect(reasonFor(report, 'lifecycle/create')).toContain('could not be put back');
+    expect(reasonFor(report, 'lifecycle/create')).toContain('could not put back');
     expect(resultsWith(report, 'passed')).toContain('lifecycle/configure');
     expect(provider.ledger.count('create', 'started')).toBe(0);
   });
 
-  it('works with Idle machines alone, and does not delete those it found', async () => {
+  it('works with Idle machines alone and deletes none of the machines that it found', async () => {
     provider = newProvider(SYNCHRONOUS, { ...USUAL_POPULATION, speculative: 0 });
     const report = await judge(provider, { only: ['lifecycle', 'errors', 'idempotency', 'population'] });
     expect(resultsWith(report, 'failed')).toEqual([]);
@@ -128,7 +128,7 @@ describe('the suite against a right provider', () => {
     expect(provider.ledger.count('delete', 'started')).toBe(0);
   });
 
-  it('deletes found machines when it may, and creates them again', async () => {
+  it('deletes found machines with --allow-delete and creates them again', async () => {
     provider = newProvider(SYNCHRONOUS, { ...USUAL_POPULATION, speculative: 0 });
     const before = statesOf(provider);
     const only = ['lifecycle', 'errors', 'idempotency', 'population'];
@@ -139,7 +139,7 @@ describe('the suite against a right provider', () => {
     expect(statesOf(provider)).toEqual(before);
   });
 
-  it('works with offers alone', async () => {
+  it('works with Speculative machines alone', async () => {
     provider = newProvider(SYNCHRONOUS, { speculative: 4, idle: 0, failed: 0, configured: 0 });
     const report = await judge(provider, { only: ['lifecycle', 'fencing', 'population'] });
     expect(resultsWith(report, 'failed')).toEqual([]);
@@ -152,14 +152,14 @@ describe('the suite against a right provider', () => {
     ]);
   });
 
-  it('has nothing to complain about where there is no machine at all', async () => {
+  it('fails no check if the provider has no machine at all', async () => {
     provider = newProvider(SYNCHRONOUS, { speculative: 0, idle: 0, failed: 0, configured: 0 });
     const report = await judge(provider);
     expect(resultsWith(report, 'failed')).toEqual([]);
     expect(reasonFor(report, 'lifecycle/configure')).toContain('no IDLE machine');
   });
 
-  it('finds the same provider right twice under one shard id, because its epoch is newer', async () => {
+  it('passes the same provider twice under one shard id, because the second epoch is newer', async () => {
     provider = newProvider();
     for (const epoch of [1_000, 2_000]) {
       const report = await judge(provider, { epoch, only: ['lifecycle', 'fencing/per-shard'] });
@@ -168,7 +168,7 @@ describe('the suite against a right provider', () => {
   });
 });
 
-describe('a run that is cut short', () => {
+describe('an interrupted run', () => {
   it('puts the machines back when it is stopped', async () => {
     provider = newProvider(SLOW);
     const before = statesOf(provider);
@@ -190,7 +190,7 @@ describe('a run that is cut short', () => {
     expect(statesOf(provider)).toEqual(before);
   });
 
-  it('ends soon when the provider falls silent, and names the machines that it could not put back', async () => {
+  it('ends soon when the provider stops answering, and names the machines that it could not put back', async () => {
     provider = newProvider();
     const served = await serveProvider(provider, '127.0.0.1:0', { closeGraceMs: 1 });
     let closing: Promise<void> | undefined;
@@ -201,7 +201,7 @@ describe('a run that is cut short', () => {
     });
     await closing;
     expect(report.isComplete).toBe(false);
-    expect(reasonFor(report, 'lifecycle/delete')).toBe('the provider answers no more');
+    expect(reasonFor(report, 'lifecycle/delete')).toBe('the provider no longer answers');
     const stray = report.results.find(({ id }) => id === 'population/put-back');
     expect(stray?.outcome === 'failed' ? stray.finding.came : '').toContain('SPECULATIVE → ');
   });

@@ -4,7 +4,7 @@ import { callsOf } from './mutants/bend.ts';
 import { MUTANTS } from './mutants.ts';
 import { ASYNCHRONOUS, endsWhenRead, judge, newProvider, resultsWith } from './subject.ts';
 
-describe('a provider that breaks one sentence of the contract', () => {
+describe('a provider that breaks one rule of the contract', () => {
   for (const mutant of MUTANTS) {
     it(`is caught by ${mutant.breaks}: ${mutant.name}`, async () => {
       const provider = newProvider(mutant.settings, mutant.population);
@@ -19,7 +19,7 @@ describe('a provider that breaks one sentence of the contract', () => {
     });
   }
 
-  it('exists for every check of the suite', () => {
+  it('exists as a mutant for every check of the suite', () => {
     const broken = new Set(MUTANTS.map((mutant) => mutant.breaks));
     const unbroken = [...CHECKS, ...CLOSING_CHECKS].map(({ id }) => id).filter((id) => !broken.has(id));
     expect(unbroken).toEqual([]);

@@ -1,4 +1,4 @@
-/** Providers that break the contract in one way each, and the check that must say so. */
+/** Providers that break the contract in one way each, and the check that must fail. */
 import type { Mutant } from './mutants/bend.ts';
 import { ECHO_MUTANTS } from './mutants/echo.ts';
 import { ERROR_MUTANTS } from './mutants/errors.ts';

@@ -9,17 +9,17 @@ import { FencedShard, FenceModel, isNewer } from '../../src/conformance/token.ts
 const ALL_CHECKS = [...CHECKS, ...CLOSING_CHECKS];
 
 describe('the list of checks', () => {
-  it('has every id once, as area/what', () => {
+  it('has every id once, in the form area/what', () => {
     const ids = ALL_CHECKS.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) expect(id).toMatch(/^[a-z]+\/[a-z0-9-]+$/);
   });
 
-  it('gives each check a sentence of the contract', () => {
+  it('gives each check a rule of the contract as one sentence', () => {
     for (const { contract } of ALL_CHECKS) expect(contract).toMatch(/^.{20,}\.$/);
   });
 
-  it('is in the documentation, whole and with the same sentences', () => {
+  it('is documented completely and with the same sentences', () => {
     const page = readFileSync(new URL('../../docs/conformance.md', import.meta.url), 'utf8');
     const rows = ALL_CHECKS.map(({ id, contract }) => `| \`${id}\` | ${contract} |`);
     expect(rows.filter((row) => !page.includes(row))).toEqual([]);
@@ -31,12 +31,12 @@ const strangeCharacters = fc.constantFrom(
   '\u0000',
   '\u001f',
   '\ufffe',
-  '\ud800', // half a pair
+  '\ud800', // half a surrogate pair
   '\u{1f6a2}',
 );
 
 describe('the JUnit report', () => {
-  it('carries any text of a provider without breaking the document', () => {
+  it('stays well-formed whatever text a provider returns', () => {
     let strangeCount = 0;
     fc.assert(
       fc.property(fc.string({ unit: strangeCharacters }), (text) => {
@@ -52,7 +52,7 @@ describe('the JUnit report', () => {
     expect(strangeCount).toBeGreaterThan(20);
   });
 
-  it('keeps ordinary text as it is read back', () => {
+  it('preserves ordinary text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         const read = escapeXml(text)
@@ -66,7 +66,7 @@ describe('the JUnit report', () => {
     );
   });
 
-  it('has one suite per area with its own counts', () => {
+  it('has one suite per area, each with its own counts', () => {
     const about = { contract: 'A sentence.', durationMs: 1_500 };
     const report: Report = {
       target: '127.0.0.1:1',
@@ -90,12 +90,12 @@ describe('the JUnit report', () => {
     );
     expect(xml).toContain('<skipped message="no &quot;cursor&quot;"/>');
     expect(xml).toContain(
-      '<failure message="expected x; came y">contract: A sentence.&#10;expected: x&#10;came: y&#10;change: z</failure>',
+      '<failure message="expected: x; actual: y">contract: A sentence.&#10;expected: x&#10;actual: y&#10;fix: z</failure>',
     );
   });
 });
 
-describe('the fence as the suite predicts it', () => {
+describe('the model of the fence', () => {
   it('admits exactly the tokens that are newer than all admitted before, per shard and machine', () => {
     const calls = fc.array(
       fc.record({

@@ -4,7 +4,7 @@ import { SHAPE_RULES } from '../../src/conformance/shape-rules.ts';
 import { findInvalid } from '../../src/machine/machine.ts';
 import { decode, encode } from '../../src/wire/codec.ts';
 
-/** The rules that a shard's own check knows, too. */
+/** The rules that the shard itself checks, too. */
 const INVARIANTS = new Set([
   'shape/id',
   'shape/state',
@@ -15,8 +15,8 @@ const INVARIANTS = new Set([
   'shape/last-error',
 ]);
 
-describe('the shape of a machine', () => {
-  it('M3: is wrong to the suite exactly when a shard would refuse the record', () => {
+describe('the shape rules', () => {
+  it('M3: find a machine invalid exactly when a shard would reject the record', () => {
     const machines = fc.record({
       id: fc.constantFrom('m', 'm', 'm', ''),
       state: fc.integer({ min: 0, max: 9 }),
@@ -50,7 +50,7 @@ describe('the shape of a machine', () => {
   });
 });
 
-describe('the shape of quantities', () => {
+describe('the rule for quantities', () => {
   const rule = SHAPE_RULES.find(({ id }) => id === 'shape/quantities')!;
   const isRight = (quantity: string) =>
     rule.violation({ resources: { resources: { cpu: quantity } }, allocatable: null } as never) === null;
@@ -76,7 +76,7 @@ describe('the shape of quantities', () => {
     }
   });
 
-  it('V3: refuses what is none', () => {
+  it('V3: rejects texts that are not Kubernetes quantities', () => {
     for (const quantity of [
       '',
       ' 1',

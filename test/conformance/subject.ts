@@ -1,4 +1,4 @@
-/** Providers for the suite to judge: the simulated one behind real gRPC, right or bent by a mutation. */
+/** Providers that the suite judges: the simulated one behind real gRPC, as it is or with a mutation. */
 
 import { type CheckResult, type Report, runConformance } from '../../src/conformance/run.ts';
 import type { Settings } from '../../src/conformance/settings.ts';
@@ -24,24 +24,24 @@ export interface Population {
   readonly speculative: number;
   readonly idle: number;
   readonly failed: number;
-  /** Bound to somebody else: the suite must leave them alone. */
+  /** Bound by another client: the suite must not call them. */
   readonly configured: number;
 }
 
 export const USUAL_POPULATION: Population = { speculative: 6, idle: 4, failed: 1, configured: 3 };
 
 export const SYNCHRONOUS: ProviderSettingsChange = {};
-/** Asynchronous by the clock: as in the field, and as uncertain. */
+/** Operations end after random delays, as with a real provider. */
 export const SLOW: ProviderSettingsChange = {
   operations: everyOperation({ latency: { meanMs: 15, p99Ms: 40 } }),
 };
-/** Asynchronous by reading: operations end only when `endsWhenRead` says so, however slow the test is. */
+/** Operations end only when `endsWhenRead` ends them, however slow the test is. */
 export const ASYNCHRONOUS: ProviderSettingsChange = { operations: everyOperation({ hangProbability: 1 }) };
 
-/** Gets of a machine in a transitional state before it arrives. */
+/** Gets that show the transitional state before the operation ends. */
 const READS_UNTIL_END = 1;
 
-/** Ends an operation at the second Get of its machine; nothing here depends on time. */
+/** Ends an operation at the second Get of its machine, so that no test depends on time. */
 export function endsWhenRead(calls: ProviderCalls, provider: SimulatedProvider): ProviderCalls {
   const readCounts = new Map<string, number>();
   return {
@@ -72,7 +72,7 @@ export function newProvider(
   add('offer', population.speculative, { state: S.Speculative });
   add('idle', population.idle, { state: S.Idle });
   add('failed', population.failed, { state: S.Failed, lastError: 'the power supply is on fire' });
-  const binding = { cluster: 'somebody', shardMetadata: { theirs: 'yes' } };
+  const binding = { cluster: 'another-client', shardMetadata: { theirs: 'yes' } };
   add('bound', population.configured, { state: S.Configured, ...binding });
   return provider;
 }

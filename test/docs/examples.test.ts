@@ -47,6 +47,6 @@ describe('docs/examples', () => {
       () => ended(second.lines, ' IDLE'),
       ({ length }) => length === 2,
     );
-    expect(second.lines.filter((line) => line.startsWith('give back '))).toHaveLength(2);
+    expect(second.lines.filter((line) => line.startsWith('drain '))).toHaveLength(2);
   });
 });

@@ -1,7 +1,7 @@
-/** Many calls at once: a shard keeps hundreds in flight. */
+/** Concurrent calls: a shard keeps hundreds in flight. */
 import { MachineState } from '../../machine/state.ts';
 import { type Check, CheckFailedError, must, skip } from '../check.ts';
-import type { Binding } from '../client.ts';
+import type { ConfigureParameters } from '../client.ts';
 import { codeName, FAILED_PRECONDITION, NOT_FOUND, UNIMPLEMENTED } from '../codes.ts';
 import { describeReply, requireAnswer, requireEcho, requireUnchanged } from '../expect.ts';
 import type { Rig } from '../rig.ts';
@@ -12,7 +12,7 @@ import { ABSENT_TOKEN } from '../token.ts';
 export const CONCURRENCY_CHECKS: readonly Check[] = [
   {
     id: 'concurrency/reads',
-    contract: `${PARALLEL_CALLS} reads at once are answered, each with its own machine.`,
+    contract: `${PARALLEL_CALLS} concurrent reads are answered, each with its own machine.`,
     async run({ client, driver }) {
       const listed = (await driver.list({ maxResults: PARALLEL_CALLS })).ids;
       if (listed.length === 0) skip('the provider lists no machine');
@@ -22,7 +22,7 @@ export const CONCURRENCY_CHECKS: readonly Check[] = [
         must(reply.ok && reply.value.id === ids[index], {
           expected: `machine ${quote(ids[index]!)}`,
           came: reply.ok ? `machine ${quote(reply.value.id)}` : describeReply(reply),
-          change: 'keep nothing of a request in shared variables, and lift limits on concurrent streams',
+          change: 'keep no part of a request in shared variables, and lift limits on concurrent streams',
         });
       }
       return undefined;
@@ -30,7 +30,7 @@ export const CONCURRENCY_CHECKS: readonly Check[] = [
   },
   {
     id: 'concurrency/unknown-machines',
-    contract: `${PARALLEL_CALLS} refusals at once come each with their own code.`,
+    contract: `${PARALLEL_CALLS} concurrent calls that must fail are each refused with the right code.`,
     async run({ driver }) {
       const replies = await Promise.all(
         Array.from({ length: PARALLEL_CALLS }, () => driver.send('Create', driver.unknownId())),
@@ -39,7 +39,7 @@ export const CONCURRENCY_CHECKS: readonly Check[] = [
         must(reply.code === NOT_FOUND || reply.code === UNIMPLEMENTED, {
           expected: codeName(NOT_FOUND),
           came: describeReply(reply),
-          change: 'refuse under load as you refuse alone',
+          change: 'return the same code under load as for a single call',
         });
       }
       return undefined;
@@ -47,34 +47,34 @@ export const CONCURRENCY_CHECKS: readonly Check[] = [
   },
   {
     id: 'concurrency/one-operation',
-    contract: `${PARALLEL_CALLS} repeats of one call at once are one operation.`,
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    contract: `${PARALLEL_CALLS} concurrent repeats of one call are one operation.`,
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       const before = await driver.get(id);
       const operationIds = await configureTogether(driver, id, () => binding);
       must(operationIds.accepted === PARALLEL_CALLS && operationIds.distinct.size === 1, {
         expected: `${PARALLEL_CALLS} acks with one operation_id`,
         came: `${operationIds.accepted} acks with ${operationIds.distinct.size} operation_ids`,
-        change: 'look an operation up and start it in one step, under one lock',
+        change: 'look the operation up and start it under one lock',
       });
-      requireUnchanged(before, await driver.get(id), 'repeats at the same time');
+      requireUnchanged(before, await driver.get(id), 'concurrent repeats of a call');
       return undefined;
     },
   },
   {
     id: 'concurrency/one-winner',
-    contract: `Of ${PARALLEL_CALLS} different Configure calls at once one takes effect, whole.`,
-    async run({ driver, yard }) {
-      const id = await yard.idle();
-      const bindings: Binding[] = Array.from({ length: PARALLEL_CALLS }, (_, index) => ({
+    contract: `Of ${PARALLEL_CALLS} concurrent and different Configure calls, one takes effect completely.`,
+    async run({ driver, pool }) {
+      const id = await pool.idle();
+      const bindings: ConfigureParameters[] = Array.from({ length: PARALLEL_CALLS }, (_, index) => ({
         cluster: `conformance-rival-${index}`,
         shardMetadata: { rival: String(index) },
       }));
       const { distinct } = await configureTogether(driver, id, (index) => bindings[index]!);
       must(distinct.size === 1, {
-        expected: 'one operation among all acks',
+        expected: 'the same operation_id in all acks',
         came: `${distinct.size} operation_ids`,
-        change: 'look at the state and change it in one step, under one lock',
+        change: 'check the state and change it under one lock',
       });
       const machine = await driver.get(id);
       const winner = bindings.find((binding) => binding.cluster === machine.cluster);
@@ -82,21 +82,21 @@ export const CONCURRENCY_CHECKS: readonly Check[] = [
         throw new CheckFailedError({
           expected: 'the binding of one of the calls',
           came: `${stateName(machine.state)} with cluster ${quote(machine.cluster)}`,
-          change: 'store cluster and shard_metadata before the call is acknowledged',
+          change: 'store cluster and shard_metadata before you acknowledge the call',
         });
       }
-      requireEcho(machine, winner, 'Get after the race: both parts from the same call');
+      requireEcho(machine, winner, 'Get after the race (cluster and shard_metadata of one call)');
       await settleBound(driver, id);
       return undefined;
     },
   },
 ];
 
-/** Without tokens, so that the fence does not pick the winner. */
+/** Without tokens: otherwise the fence would pick the winner. */
 async function configureTogether(
   driver: Rig['driver'],
   id: string,
-  bindingOf: (index: number) => Binding,
+  bindingOf: (index: number) => ConfigureParameters,
 ): Promise<{ accepted: number; distinct: Set<string> }> {
   const replies = await Promise.all(
     Array.from({ length: PARALLEL_CALLS }, (_, index) =>
@@ -106,11 +106,11 @@ async function configureTogether(
   const distinct = new Set<string>();
   let accepted = 0;
   for (const reply of replies) {
-    requireAnswer(reply, 'one of many Configure calls');
+    requireAnswer(reply, `each of ${PARALLEL_CALLS} concurrent Configure calls`);
     must(reply.code !== FAILED_PRECONDITION, {
       expected: 'calls without a token to bypass the fence',
       came: describeReply(reply),
-      change: 'keep FAILED_PRECONDITION for stale tokens',
+      change: 'use FAILED_PRECONDITION for stale tokens only',
     });
     if (!reply.ok) continue;
     accepted++;
@@ -119,14 +119,14 @@ async function configureTogether(
   return { accepted, distinct };
 }
 
-/** The race may have ended in CONFIGURING; a repeat of nothing waits for its end. */
+/** The machine may still be CONFIGURING after the race: waits for the end without another call. */
 async function settleBound(driver: Rig['driver'], id: string): Promise<void> {
   const machine = await driver.get(id);
   const begun = { method: 'Configure', machineId: id, operationId: '', machine } as const;
   const { end } = await driver.finish(begun);
   must(end.state === MachineState.Configured, {
-    expected: 'the race to end in CONFIGURED',
+    expected: 'the machine to be CONFIGURED after the race',
     came: stateName(end.state),
-    change: 'let one operation run to its end',
+    change: 'let the one accepted operation run to its end',
   });
 }

@@ -1,10 +1,10 @@
 /**
- * The binding comes back as it was given. A restarted shard has nothing but these echoes to know which
- * machine serves what, so a provider that loses or edits one costs a cluster its machines.
+ * The provider returns a binding as Configure sent it. A restarted shard knows only from these echoes which
+ * machine serves which need, so a provider that loses or edits one costs a cluster its machines.
  */
 import { MachineState } from '../../machine/state.ts';
 import { type Check, skip } from '../check.ts';
-import type { Binding } from '../client.ts';
+import type { ConfigureParameters } from '../client.ts';
 import { requireEcho, requireUnbound } from '../expect.ts';
 import { USUAL_BINDING } from '../rig.ts';
 import { stateName } from '../snapshot.ts';
@@ -13,10 +13,10 @@ const S = MachineState;
 
 const LONG_VALUE_CHARS = 4_096;
 const MANY_KEYS = 64;
-/** The longest cluster id there is. */
+/** O1: a cluster id has 1 to 253 bytes. */
 const CLUSTER_BYTES_MAX = 253;
 
-const LONG_BINDING: Binding = {
+const LONG_BINDING: ConfigureParameters = {
   cluster: 'c'.repeat(CLUSTER_BYTES_MAX),
   shardMetadata: Object.fromEntries([
     ...Array.from({ length: MANY_KEYS }, (_, index) => [
@@ -27,7 +27,7 @@ const LONG_BINDING: Binding = {
   ]),
 };
 
-const MALFORMED_BINDING: Binding = {
+const MALFORMED_BINDING: ConfigureParameters = {
   cluster: 'conformance-malformed',
   shardMetadata: {
     'bigfleet.lucy.sh/assigned-priority': 'not a number',
@@ -37,15 +37,16 @@ const MALFORMED_BINDING: Binding = {
   },
 };
 
-const SMALL_BINDING: Binding = { cluster: 'conformance-small', shardMetadata: { only: 'this' } };
-const BARE_BINDING: Binding = { cluster: 'conformance-bare', shardMetadata: {} };
+const SMALL_BINDING: ConfigureParameters = { cluster: 'conformance-small', shardMetadata: { only: 'this' } };
+const BARE_BINDING: ConfigureParameters = { cluster: 'conformance-bare', shardMetadata: {} };
 
 export const ECHO_CHECKS: readonly Check[] = [
   {
     id: 'echo/configure-ack',
-    contract: 'The ack of Configure, and every reading until the end, shows cluster and shard_metadata.',
-    async run({ driver, yard }) {
-      const id = await yard.idle();
+    contract:
+      'The ack of Configure, and every read until the operation ends, shows cluster and shard_metadata.',
+    async run({ driver, pool }) {
+      const id = await pool.idle();
       const { seen } = await driver.perform('Configure', id, { binding: USUAL_BINDING });
       requireEcho(seen[0]!, USUAL_BINDING, `the ack of Configure (${stateName(seen[0]!.state)})`);
       for (const machine of seen)
@@ -55,42 +56,42 @@ export const ECHO_CHECKS: readonly Check[] = [
   },
   {
     id: 'echo/get',
-    contract: 'Get echoes cluster and shard_metadata of a bound machine byte for byte.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    contract: 'Get returns cluster and shard_metadata of a bound machine byte for byte.',
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       requireEcho(await driver.get(id), binding, 'Get');
       return undefined;
     },
   },
   {
     id: 'echo/list',
-    contract: 'List echoes cluster and shard_metadata of a bound machine byte for byte.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    contract: 'List returns cluster and shard_metadata of a bound machine byte for byte.',
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       requireEcho(await driver.getListed(id, S.Configured), binding, 'List');
       return undefined;
     },
   },
   {
     id: 'echo/own-machine',
-    contract: 'Each machine echoes its own binding.',
-    async run({ driver, yard }) {
-      const first = await yard.configured();
-      const second = await yard.idle();
+    contract: 'Each machine shows its own cluster and shard_metadata.',
+    async run({ driver, pool }) {
+      const first = await pool.configured();
+      const second = await pool.idle();
       await driver.perform('Configure', second, { binding: SMALL_BINDING });
-      requireEcho(await driver.get(first.id), first.binding, 'Get, after another machine was configured');
+      requireEcho(await driver.get(first.id), first.binding, 'Get after another machine was configured');
       requireEcho(await driver.get(second), SMALL_BINDING, 'Get of the other machine');
       await driver.perform('Drain', second);
-      requireEcho(await driver.get(first.id), first.binding, 'Get, after another machine was drained');
+      requireEcho(await driver.get(first.id), first.binding, 'Get after another machine was drained');
       return undefined;
     },
   },
   {
     id: 'echo/draining',
     contract:
-      'A DRAINING machine still shows cluster and shard_metadata, in the ack of Drain, in Get and in List.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+      'A DRAINING machine still shows cluster and shard_metadata: in the ack of Drain, in Get and in List.',
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       const begun = await driver.begin('Drain', id);
       const isSeen = begun.machine.state === S.Draining;
       if (isSeen) {
@@ -101,15 +102,15 @@ export const ECHO_CHECKS: readonly Check[] = [
       for (const machine of seen) {
         if (machine.state === S.Draining) requireEcho(machine, binding, 'a DRAINING machine');
       }
-      if (!isSeen) skip('the provider drains at once: no DRAINING machine was seen');
+      if (!isSeen) skip('the provider drains at once, so no answer showed a DRAINING machine');
       return undefined;
     },
   },
   {
     id: 'echo/cleared',
-    contract: 'cluster and shard_metadata are cleared together when a Drain ends in IDLE.',
-    async run({ driver, yard }) {
-      const { id } = await yard.configured();
+    contract: 'The provider clears cluster and shard_metadata together when a drain ends in IDLE.',
+    async run({ driver, pool }) {
+      const { id } = await pool.configured();
       const { seen, end } = await driver.perform('Drain', id);
       for (const machine of seen) if (machine.state === S.Idle) requireUnbound(machine, 'an IDLE machine');
       requireUnbound(end, 'Get after the drain');
@@ -119,31 +120,31 @@ export const ECHO_CHECKS: readonly Check[] = [
   },
   {
     id: 'echo/replaced',
-    contract: 'Configure stores its own shard_metadata whole: nothing of an earlier binding is left.',
-    async run({ driver, yard }) {
-      const { id } = await yard.configured();
+    contract: 'Configure replaces shard_metadata completely: no key of an earlier binding remains.',
+    async run({ driver, pool }) {
+      const { id } = await pool.configured();
       await driver.perform('Drain', id);
       const { end } = await driver.perform('Configure', id, { binding: SMALL_BINDING });
-      requireEcho(end, SMALL_BINDING, 'a machine that is configured anew');
+      requireEcho(end, SMALL_BINDING, 'a machine that was configured, drained and configured again');
       await driver.perform('Drain', id);
       return undefined;
     },
   },
-  boundAs('echo/no-metadata', 'A binding without shard_metadata shows none.', BARE_BINDING),
-  boundAs('echo/long', 'Long clusters, long values and many keys come back whole.', LONG_BINDING),
+  boundAs('echo/no-metadata', 'A machine configured without shard_metadata shows none.', BARE_BINDING),
+  boundAs('echo/long', 'Long cluster ids, long values and many keys come back complete.', LONG_BINDING),
   boundAs(
     'echo/not-interpreted',
-    'Providers never interpret shard_metadata: what a shard could not read is kept like anything else.',
+    'A provider never interprets shard_metadata: it keeps values that no shard could parse like any others.',
     MALFORMED_BINDING,
   ),
 ];
 
-function boundAs(id: string, contract: string, binding: Binding): Check {
+function boundAs(id: string, contract: string, binding: ConfigureParameters): Check {
   return {
     id,
     contract,
-    async run({ driver, yard }) {
-      const machineId = await yard.idle();
+    async run({ driver, pool }) {
+      const machineId = await pool.idle();
       const { end } = await driver.perform('Configure', machineId, { binding });
       requireEcho(end, binding, 'Get');
       requireEcho(await driver.getListed(machineId, S.Configured), binding, 'List');

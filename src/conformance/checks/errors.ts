@@ -1,4 +1,4 @@
-/** Refusals: which code says what, and that a refused call leaves no trace. */
+/** Refusals: the right code for each reason, and no change by a refused call. */
 import { MachineState } from '../../machine/state.ts';
 import { type Check, skip } from '../check.ts';
 import type { MutatingMethod } from '../client.ts';
@@ -19,7 +19,7 @@ import { MUTATING_METHODS, STEPS } from '../steps.ts';
 const S = MachineState;
 const binding = USUAL_BINDING;
 
-/** A call that does not fit a stable state. */
+/** A call that a stable state does not allow. */
 function misfitCheck(
   method: MutatingMethod,
   state: MachineState,
@@ -27,7 +27,7 @@ function misfitCheck(
 ): Check {
   return {
     id: `errors/${method}-${stateName(state)}`.toLowerCase(),
-    contract: `${method} does not fit ${stateName(state)}: it is refused with any code but FAILED_PRECONDITION, and changes nothing.`,
+    contract: `${method} is not allowed in ${stateName(state)}: the provider refuses it with any code but FAILED_PRECONDITION and changes nothing.`,
     async run(rig) {
       const id = await borrow(rig);
       const before = await rig.driver.get(id);
@@ -40,14 +40,14 @@ function misfitCheck(
 }
 
 /**
- * A call whose target state the machine has already. By idempotency it may be acknowledged, by its
- * starting state refused; both are lawful, a change is not.
+ * A call whose target state the machine already has. The contract allows an ack (idempotency) and a refusal
+ * (wrong starting state), but no change.
  */
 function alreadyThereCheck(method: MutatingMethod, borrow: (rig: Rig) => Promise<string>): Check {
   const { to } = STEPS[method];
   return {
     id: `errors/${method}-${stateName(to)}`.toLowerCase(),
-    contract: `${method} of a machine that is ${stateName(to)} already changes nothing.`,
+    contract: `${method} of a machine that is already ${stateName(to)} changes nothing.`,
     async run(rig) {
       const id = await borrow(rig);
       const before = await rig.driver.get(id);
@@ -61,8 +61,8 @@ function alreadyThereCheck(method: MutatingMethod, borrow: (rig: Rig) => Promise
 }
 
 /**
- * A call that fits neither the transitional state nor the one after it, so that it does not matter whether
- * the transition has ended in between.
+ * A call that neither the transitional state nor the one after it allows, so the result does not depend on
+ * whether the transition has already ended.
  */
 function inTransitCheck(
   method: MutatingMethod,
@@ -72,13 +72,13 @@ function inTransitCheck(
   const { through } = STEPS[during];
   return {
     id: `errors/${method}-${stateName(through)}`.toLowerCase(),
-    contract: `${method} does not fit ${stateName(through)}: it is refused, and ${during} goes on to its end.`,
+    contract: `${method} is not allowed in ${stateName(through)}: the provider refuses it, and ${during} runs to its end.`,
     async run(rig) {
       const id = await borrow(rig);
       const begun: Begun = await rig.driver.begin(during, id, { binding });
       if (begun.machine.state !== through) {
         await rig.driver.finish(begun);
-        skip(`the provider finishes ${during} at once: no ${stateName(through)} machine was seen`);
+        skip(`the provider finishes ${during} at once, so no answer showed a ${stateName(through)} machine`);
       }
       const reply = await rig.driver.send(method, id, { binding });
       await rig.driver.finish(begun);
@@ -91,11 +91,11 @@ function inTransitCheck(
 function failedCheck(method: MutatingMethod): Check {
   return {
     id: `errors/${method}-failed`.toLowerCase(),
-    contract: `FAILED is terminal for mutations: ${method} is refused and changes nothing.`,
-    async run({ driver, yard }) {
-      const id = yard.failed();
+    contract: `FAILED is terminal: the provider refuses ${method} and changes nothing.`,
+    async run({ driver, pool }) {
+      const id = pool.failed();
       const before = await driver.get(id);
-      if (before.state !== S.Failed) skip('the FAILED machine has been repaired meanwhile');
+      if (before.state !== S.Failed) skip('the FAILED machine was repaired meanwhile');
       const reply = await driver.send(method, id, { binding });
       requireRefused(reply, `${method} of a FAILED machine`);
       requireUnchanged(before, await driver.get(id), `${method} of a FAILED machine`);
@@ -107,11 +107,16 @@ function failedCheck(method: MutatingMethod): Check {
 function unknownMachineCheck(method: MutatingMethod): Check {
   return {
     id: `errors/unknown-${method}`.toLowerCase(),
-    contract: `${method} of an unknown machine is NOT_FOUND.`,
+    contract: `${method} of an unknown machine returns NOT_FOUND.`,
     async run({ driver }) {
       const reply = await driver.send(method, driver.unknownId(), { binding });
       skipIfUnsupported(reply, method);
-      requireCode(reply, NOT_FOUND, `${method} of an unknown machine`, 'say NOT_FOUND and nothing else');
+      requireCode(
+        reply,
+        NOT_FOUND,
+        `${method} of an unknown machine`,
+        'return NOT_FOUND for an id that no machine has',
+      );
       return undefined;
     },
   };
@@ -120,7 +125,7 @@ function unknownMachineCheck(method: MutatingMethod): Check {
 function emptyIdCheck(method: MutatingMethod): Check {
   return {
     id: `errors/empty-id-${method}`.toLowerCase(),
-    contract: `${method} without a machine id is INVALID_ARGUMENT.`,
+    contract: `${method} without a machine id returns INVALID_ARGUMENT.`,
     async run({ driver }) {
       const reply = await driver.send(method, '', { binding });
       skipIfUnsupported(reply, method);
@@ -128,7 +133,7 @@ function emptyIdCheck(method: MutatingMethod): Check {
         reply,
         INVALID_ARGUMENT,
         `${method} with an empty id`,
-        'check the id before you look it up',
+        'check that the id is not empty before you look it up',
       );
       return undefined;
     },
@@ -138,14 +143,14 @@ function emptyIdCheck(method: MutatingMethod): Check {
 export const UNKNOWN_AND_EMPTY_CHECKS: readonly Check[] = [
   {
     id: 'errors/unknown-get',
-    contract: 'Get of an unknown machine is NOT_FOUND.',
+    contract: 'Get of an unknown machine returns NOT_FOUND.',
     async run({ client, driver }) {
       const reply = await client.get(driver.unknownId());
       requireCode(
         reply,
         NOT_FOUND,
         'Get of an unknown machine',
-        'say NOT_FOUND; an empty Machine reads as one',
+        'return NOT_FOUND; a shard takes an empty Machine for a real one',
       );
       return undefined;
     },
@@ -153,25 +158,30 @@ export const UNKNOWN_AND_EMPTY_CHECKS: readonly Check[] = [
   ...MUTATING_METHODS.map(unknownMachineCheck),
   {
     id: 'errors/empty-id-get',
-    contract: 'Get without an id is INVALID_ARGUMENT.',
+    contract: 'Get without an id returns INVALID_ARGUMENT.',
     async run({ client }) {
       const reply = await client.get('');
-      requireCode(reply, INVALID_ARGUMENT, 'Get with an empty id', 'check the id before you look it up');
+      requireCode(
+        reply,
+        INVALID_ARGUMENT,
+        'Get with an empty id',
+        'check that the id is not empty before you look it up',
+      );
       return undefined;
     },
   },
   ...MUTATING_METHODS.map(emptyIdCheck),
 ];
 
-const anOffer = ({ yard }: Rig) => yard.speculative();
-const anIdleOne = ({ yard }: Rig) => yard.idle();
-const aBoundOne = async ({ yard }: Rig) => (await yard.configured()).id;
+const anOffer = ({ pool }: Rig) => pool.speculative();
+const anIdleOne = ({ pool }: Rig) => pool.idle();
+const aBoundOne = async ({ pool }: Rig) => (await pool.configured()).id;
 
 export const SPECULATIVE_MISFIT_CHECKS: readonly Check[] = [
   misfitCheck('Configure', S.Speculative, anOffer),
   misfitCheck('Drain', S.Speculative, anOffer),
   alreadyThereCheck('Delete', anOffer),
-  inTransitCheck('Drain', 'Create', ({ yard }) => yard.speculative({ willBeCreated: true })),
+  inTransitCheck('Drain', 'Create', ({ pool }) => pool.speculative({ willBeCreated: true })),
 ];
 
 export const IDLE_MISFIT_CHECKS: readonly Check[] = [
@@ -181,14 +191,14 @@ export const IDLE_MISFIT_CHECKS: readonly Check[] = [
 
 export const BOUND_MISFIT_CHECKS: readonly Check[] = [
   misfitCheck('Create', S.Configured, aBoundOne),
-  misfitCheck('Delete', S.Configured, async ({ yard }) => (await yard.configured({ isDeletable: true })).id),
+  misfitCheck('Delete', S.Configured, async ({ pool }) => (await pool.configured({ isDeletable: true })).id),
   inTransitCheck('Create', 'Configure', anIdleOne),
-  inTransitCheck('Delete', 'Configure', ({ yard }) => yard.idle({ isDeletable: true })),
+  inTransitCheck('Delete', 'Configure', ({ pool }) => pool.idle({ isDeletable: true })),
 ];
 
 export const DELETING_MISFIT_CHECKS: readonly Check[] = [
-  inTransitCheck('Drain', 'Delete', ({ yard }) => yard.idle({ isDeletable: true })),
-  inTransitCheck('Configure', 'Delete', ({ yard }) => yard.idle({ isDeletable: true })),
+  inTransitCheck('Drain', 'Delete', ({ pool }) => pool.idle({ isDeletable: true })),
+  inTransitCheck('Configure', 'Delete', ({ pool }) => pool.idle({ isDeletable: true })),
 ];
 
 export const FAILED_CHECKS: readonly Check[] = MUTATING_METHODS.map(failedCheck);

@@ -1,4 +1,4 @@
-/** What the fence covers (all four calls, unknown machines), what it does not (absent tokens), and that a refused call does nothing. */
+/** The fence covers all four calls and unknown machines, not calls without a token; a refused call changes nothing. */
 import { type Check, must } from '../check.ts';
 import type { MutatingMethod } from '../client.ts';
 import { FAILED_PRECONDITION, NOT_FOUND } from '../codes.ts';
@@ -19,20 +19,20 @@ import { ABSENT_TOKEN } from '../token.ts';
 const EPOCH = 5;
 const SEQUENCE = 10;
 
-export const FENCED_CREATE_CHECK = fencedCheck('Create', 'Drain', ({ yard }) => yard.speculative());
-export const FENCED_CONFIGURE_CHECK = fencedCheck('Configure', 'Drain', ({ yard }) => yard.idle());
+export const FENCED_CREATE_CHECK = fencedCheck('Create', 'Drain', ({ pool }) => pool.speculative());
+export const FENCED_CONFIGURE_CHECK = fencedCheck('Configure', 'Drain', ({ pool }) => pool.idle());
 export const FENCED_DRAIN_CHECK = fencedCheck(
   'Drain',
   'Configure',
-  async ({ yard }) => (await yard.configured()).id,
+  async ({ pool }) => (await pool.configured()).id,
 );
-export const FENCED_DELETE_CHECK = fencedCheck('Delete', 'Drain', ({ yard }) =>
-  yard.idle({ isDeletable: true }),
+export const FENCED_DELETE_CHECK = fencedCheck('Delete', 'Drain', ({ pool }) =>
+  pool.idle({ isDeletable: true }),
 );
 
 /**
- * The stale call is one that would take effect at once if it were let through. The mark is set by a call
- * that has nothing to do in this state.
+ * `method` would take effect if the fence let the stale call through. `idleCall` sets the mark: it has no
+ * effect in this state.
  */
 function fencedCheck(
   method: MutatingMethod,
@@ -41,7 +41,7 @@ function fencedCheck(
 ): Check {
   return {
     id: `fencing/${method.toLowerCase()}`,
-    contract: `A stale ${method} is refused, and nothing of it is applied.`,
+    contract: `The provider refuses a stale ${method} and changes nothing.`,
     async run(rig) {
       const { driver } = rig;
       const id = await borrow(rig);
@@ -51,8 +51,8 @@ function fencedCheck(
       const mark = { token: shard.token(EPOCH, SEQUENCE), binding };
       requirePassed(
         await driver.send(idleCall, id, mark),
-        `${idleCall} of a ${stateName(before.state)} machine with a first token`,
-        'refuse what does not fit the state with another code, and let repeats pass',
+        `${idleCall} of a ${stateName(before.state)} machine with the shard's first token`,
+        'refuse a call that the state does not allow with another code, and accept repeats',
       );
       for (const token of [shard.token(EPOCH, SEQUENCE), shard.token(EPOCH - 1, SEQUENCE + 1)]) {
         const reply = await driver.send(method, id, { token, binding });
@@ -69,7 +69,7 @@ export const FENCING_UNKNOWN_CHECKS: readonly Check[] = [
   {
     id: 'fencing/before-existence',
     contract:
-      'The fence comes before existence: a stale call about an unknown machine is FAILED_PRECONDITION.',
+      'The provider checks the token before it looks the machine up: a stale call for an unknown machine returns FAILED_PRECONDITION.',
     async run({ driver }) {
       const id = driver.unknownId();
       const shard = driver.newShard();
@@ -78,21 +78,21 @@ export const FENCING_UNKNOWN_CHECKS: readonly Check[] = [
       requireCode(
         first,
         NOT_FOUND,
-        'Create of an unknown machine with a first token',
-        'accept the first contact, then say that there is no such machine',
+        "Create of an unknown machine with the shard's first token",
+        'accept the first token of a shard, then return NOT_FOUND because the machine does not exist',
       );
       for (const sequence of [SEQUENCE, SEQUENCE - 1]) {
         requireFenced(
           await driver.send('Create', id, { token: shard.token(EPOCH, sequence) }),
           'a stale Create of an unknown machine',
-          'check the token before you look the machine up, and keep marks for ids that you do not know, too',
+          'check the token before you look the machine up, and keep marks for unknown ids, too',
         );
       }
       requireCode(
         await driver.send('Create', id, { token: shard.token(EPOCH, SEQUENCE + 1) }),
         NOT_FOUND,
         'Create of an unknown machine with a newer token',
-        'let newer tokens through',
+        'accept newer tokens, then return NOT_FOUND',
       );
       return undefined;
     },
@@ -102,9 +102,9 @@ export const FENCING_UNKNOWN_CHECKS: readonly Check[] = [
 export const FENCING_BYPASS_CHECKS: readonly Check[] = [
   {
     id: 'fencing/absent-token',
-    contract: 'An absent token (empty shard_id, 0, 0) bypasses the fence, as often as it comes.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    contract: 'A call with an absent token (empty shard_id, 0, 0) bypasses the fence every time.',
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       await driver.send('Configure', id, { token: driver.newShard().token(EPOCH, SEQUENCE), binding });
       for (const time of ['first', 'second']) {
         requirePassed(
@@ -118,26 +118,30 @@ export const FENCING_BYPASS_CHECKS: readonly Check[] = [
   },
   {
     id: 'fencing/absent-token-keeps-marks',
-    contract: 'A call without a token leaves the marks of all shards where they were.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    contract: 'A call without a token changes no mark of any shard.',
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       const shard = driver.newShard();
       const token = shard.token(EPOCH, SEQUENCE);
-      requirePassed(await driver.send('Configure', id, { token, binding }), 'a first contact', 'accept it');
+      requirePassed(
+        await driver.send('Configure', id, { token, binding }),
+        'the first call of a shard for this machine',
+        'accept the first token of a shard for a machine',
+      );
       await driver.send('Configure', id, { token: ABSENT_TOKEN, binding });
       requireFenced(
         await driver.send('Configure', id, { token, binding }),
-        'a used token, after a call without one',
-        'leave the marks alone when a call carries no token',
+        'a call with a used token, after a call without a token',
+        'leave the marks unchanged when a call carries no token',
       );
       return undefined;
     },
   },
   {
     id: 'fencing/race',
-    contract: 'Of calls that arrive together with one and the same token exactly one passes.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    contract: 'Of concurrent calls with the same token, exactly one passes the fence.',
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       const token = driver.newShard().token(EPOCH, SEQUENCE);
       const replies = await Promise.all(
         Array.from({ length: PARALLEL_CALLS }, () =>
@@ -147,9 +151,9 @@ export const FENCING_BYPASS_CHECKS: readonly Check[] = [
       const passed = replies.filter((reply) => reply.ok);
       const other = replies.find((reply) => !reply.ok && reply.code !== FAILED_PRECONDITION);
       must(passed.length === 1 && other === undefined, {
-        expected: `1 of ${PARALLEL_CALLS} calls with the same token to pass, all others FAILED_PRECONDITION`,
-        came: other === undefined ? `${passed.length} passed` : describeReply(other),
-        change: 'compare the token and advance the mark in one step, under one lock',
+        expected: `1 of ${PARALLEL_CALLS} calls with the same token to pass, and FAILED_PRECONDITION for all others`,
+        came: other === undefined ? `${passed.length} calls passed` : describeReply(other),
+        change: 'compare the token and advance the mark under one lock',
       });
       return undefined;
     },

@@ -1,34 +1,38 @@
-/** A call that is sent twice, because the first answer was lost, must be one operation. */
+/** If an answer is lost, the shard repeats the call. Both calls must be one operation. */
 import { type Check, CheckFailedError, must } from '../check.ts';
-import type { AckReply, Binding, MutatingMethod } from '../client.ts';
+import type { AckReply, ConfigureParameters, MutatingMethod } from '../client.ts';
 import type { Begun } from '../driver.ts';
 import { describeReply, requireEcho, requirePassed, requireUnchanged } from '../expect.ts';
 import { type Rig, USUAL_BINDING } from '../rig.ts';
 import { quote } from '../snapshot.ts';
 
-const OTHER_BINDING: Binding = { cluster: 'conformance-other', shardMetadata: { other: 'yes' } };
+const OTHER_BINDING: ConfigureParameters = { cluster: 'conformance-other', shardMetadata: { other: 'yes' } };
 
-export const CREATE_REPEAT_CHECK = repeatCheck('Create', ({ yard }) =>
-  yard.speculative({ willBeCreated: true }),
+export const CREATE_REPEAT_CHECK = repeatCheck('Create', ({ pool }) =>
+  pool.speculative({ willBeCreated: true }),
 );
-export const CONFIGURE_REPEAT_CHECK = repeatCheck('Configure', ({ yard }) => yard.idle());
-export const DRAIN_REPEAT_CHECK = repeatCheck('Drain', async ({ yard }) => (await yard.configured()).id);
-export const DELETE_REPEAT_CHECK = repeatCheck('Delete', ({ yard }) => yard.idle({ isDeletable: true }));
+export const CONFIGURE_REPEAT_CHECK = repeatCheck('Configure', ({ pool }) => pool.idle());
+export const DRAIN_REPEAT_CHECK = repeatCheck('Drain', async ({ pool }) => (await pool.configured()).id);
+export const DELETE_REPEAT_CHECK = repeatCheck('Delete', ({ pool }) => pool.idle({ isDeletable: true }));
 
-/** Repeats once while the operation may be under way, and once after it has ended. */
+/** Repeats the call once while the operation may be in progress, and once after its end. */
 function repeatCheck(method: MutatingMethod, borrow: (rig: Rig) => Promise<string>): Check {
   return {
     id: `idempotency/${method.toLowerCase()}`,
-    contract: `${method} is idempotent on (machine_id, target state): a repeat returns the same operation_id.`,
+    contract: `${method} is idempotent on (machine_id, target state): a repeated call returns the same operation_id.`,
     async run(rig) {
       const { driver } = rig;
       const id = await borrow(rig);
       const binding = USUAL_BINDING;
       const begun = await driver.begin(method, id, { binding });
-      requireSameOperation(begun, await driver.send(method, id, { binding }), 'right after the first');
+      requireSameOperation(begun, await driver.send(method, id, { binding }), 'right after the first call');
       const { end } = await driver.finish(begun);
-      requireSameOperation(begun, await driver.send(method, id, { binding }), 'after it has ended');
-      requireUnchanged(end, await driver.get(id), `a repeat of ${method}`);
+      requireSameOperation(
+        begun,
+        await driver.send(method, id, { binding }),
+        'after the operation has ended',
+      );
+      requireUnchanged(end, await driver.get(id), `a repeated ${method}`);
       return undefined;
     },
   };
@@ -37,10 +41,11 @@ function repeatCheck(method: MutatingMethod, borrow: (rig: Rig) => Promise<strin
 export const IDEMPOTENCY_CHECKS: readonly Check[] = [
   {
     id: 'idempotency/machines-differ',
-    contract: 'The operation belongs to its machine: another machine has another operation_id.',
-    async run({ driver, yard }) {
-      const first = await yard.idle();
-      const second = await yard.idle();
+    contract:
+      'An operation belongs to one machine: the same call for another machine returns another operation_id.',
+    async run({ driver, pool }) {
+      const first = await pool.idle();
+      const second = await pool.idle();
       const left = await driver.perform('Configure', first, { binding: USUAL_BINDING });
       const right = await driver.perform('Configure', second, { binding: USUAL_BINDING });
       requireDifferent(left, right);
@@ -49,15 +54,15 @@ export const IDEMPOTENCY_CHECKS: readonly Check[] = [
   },
   {
     id: 'idempotency/other-cluster',
-    contract: 'A bound machine stays bound as it is: Configure for another cluster does not move it.',
-    async run({ driver, yard }) {
-      const { id, binding } = await yard.configured();
+    contract: 'Configure for another cluster does not move a bound machine: the machine keeps its binding.',
+    async run({ driver, pool }) {
+      const { id, binding } = await pool.configured();
       const before = await driver.get(id);
       const reply = await driver.send('Configure', id, { binding: OTHER_BINDING });
       requirePassed(
         reply,
         'Configure of a CONFIGURED machine for another cluster',
-        'refuse it with any other code, or answer it as a repeat',
+        'refuse the call with another code, or answer it as a repeat',
       );
       const after = await driver.get(id);
       requireEcho(after, binding, 'Get after Configure for another cluster');
@@ -67,9 +72,10 @@ export const IDEMPOTENCY_CHECKS: readonly Check[] = [
   },
   {
     id: 'idempotency/second-round',
-    contract: 'Idempotency ends with the operation: after a drain, Configure is a new one and takes effect.',
-    async run({ driver, yard }) {
-      const { id } = await yard.configured();
+    contract:
+      'Idempotency ends with the operation: after a drain, Configure is a new operation and takes effect.',
+    async run({ driver, pool }) {
+      const { id } = await pool.configured();
       await driver.perform('Drain', id);
       const { end } = await driver.perform('Configure', id, { binding: OTHER_BINDING });
       requireEcho(end, OTHER_BINDING, 'the machine after its second Configure');
@@ -81,9 +87,9 @@ export const IDEMPOTENCY_CHECKS: readonly Check[] = [
 
 export const TARGETS_DIFFER_CHECK: Check = {
   id: 'idempotency/targets-differ',
-  contract: 'Calls for different target states on one machine are different operations.',
-  async run({ driver, yard }) {
-    const id = await yard.idle();
+  contract: 'Calls for different target states of one machine are different operations.',
+  async run({ driver, pool }) {
+    const id = await pool.idle();
     const configured = await driver.perform('Configure', id, { binding: USUAL_BINDING });
     const drained = await driver.perform('Drain', id);
     requireDifferent(configured, drained);
@@ -91,12 +97,12 @@ export const TARGETS_DIFFER_CHECK: Check = {
   },
 };
 
-/** Create and Drain both end in IDLE, so these two may share an operation_id by the letter. */
+/** Create and Drain both end in IDLE, so by the contract these two may share an operation_id. */
 export const ALL_TARGETS_DIFFER_CHECK: Check = {
   id: 'idempotency/delete-differs',
   contract: 'Create, Configure and Delete of one machine are different operations.',
-  async run({ driver, yard }) {
-    const id = await yard.speculative({ willBeCreated: true });
+  async run({ driver, pool }) {
+    const id = await pool.speculative({ willBeCreated: true });
     const created = await driver.perform('Create', id);
     const configured = await driver.perform('Configure', id, { binding: USUAL_BINDING });
     const drained = await driver.perform('Drain', id);
@@ -114,8 +120,8 @@ export const ALL_TARGETS_DIFFER_CHECK: Check = {
 };
 
 function requireSameOperation(begun: Begun, reply: AckReply, when: string): void {
-  const change = `remember the operation_id per (machine_id, target state) and answer a repeat with it`;
-  const expected = `a repeat of ${begun.method} ${when} to return operation_id ${quote(begun.operationId)}`;
+  const change = 'store the operation_id per (machine_id, target state) and answer a repeated call with it';
+  const expected = `a repeated ${begun.method} ${when} to return operation_id ${quote(begun.operationId)}`;
   if (!reply.ok) throw new CheckFailedError({ expected, came: describeReply(reply), change });
   const { operationId } = reply.value;
   must(operationId === begun.operationId, { expected, came: quote(operationId), change });
@@ -125,6 +131,6 @@ function requireDifferent(left: Begun, right: Begun): void {
   must(left.operationId !== right.operationId, {
     expected: `${left.method} of ${quote(left.machineId)} and ${right.method} of ${quote(right.machineId)} to have different operation_ids`,
     came: `${quote(left.operationId)} for both`,
-    change: 'derive the operation_id from machine and target state, or count operations',
+    change: 'derive the operation_id from machine and target state, or number the operations',
   });
 }

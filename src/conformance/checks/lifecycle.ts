@@ -1,4 +1,4 @@
-/** Each lifecycle call does its one thing, at once or later, and what it did stays done. */
+/** Each lifecycle call moves a machine to its terminal state, at once or later, and the machine stays there. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MachineState } from '../../machine/state.ts';
 import { type Check, must } from '../check.ts';
@@ -13,9 +13,9 @@ const STABLE_PAUSE_MS = 25;
 
 export const CREATE_CHECK: Check = {
   id: 'lifecycle/create',
-  contract: 'Create brings a SPECULATIVE machine to IDLE, at once or through CREATING; List and Get show it.',
-  async run({ driver, yard }) {
-    const id = await yard.speculative({ willBeCreated: true });
+  contract: 'Create moves a SPECULATIVE machine to IDLE, at once or through CREATING; List and Get show it.',
+  async run({ driver, pool }) {
+    const id = await pool.speculative({ willBeCreated: true });
     const { seen, end } = await driver.perform('Create', id);
     await driver.getListed(id, S.Idle);
     requireUnbound(end, 'a machine that was just created');
@@ -26,9 +26,9 @@ export const CREATE_CHECK: Check = {
 export const CONFIGURE_CHECK: Check = {
   id: 'lifecycle/configure',
   contract:
-    'Configure brings an IDLE machine to CONFIGURED, at once or through CONFIGURING; List and Get show it.',
-  async run({ driver, yard }) {
-    const id = await yard.idle();
+    'Configure moves an IDLE machine to CONFIGURED, at once or through CONFIGURING; List and Get show it.',
+  async run({ driver, pool }) {
+    const id = await pool.idle();
     const { seen } = await driver.perform('Configure', id, { binding: USUAL_BINDING });
     await driver.getListed(id, S.Configured);
     return pathOf(seen);
@@ -37,9 +37,9 @@ export const CONFIGURE_CHECK: Check = {
 
 export const DRAIN_CHECK: Check = {
   id: 'lifecycle/drain',
-  contract: 'Drain brings a CONFIGURED machine to IDLE, at once or through DRAINING; List and Get show it.',
-  async run({ driver, yard }) {
-    const { id } = await yard.configured();
+  contract: 'Drain moves a CONFIGURED machine to IDLE, at once or through DRAINING; List and Get show it.',
+  async run({ driver, pool }) {
+    const { id } = await pool.configured();
     const { seen } = await driver.perform('Drain', id);
     await driver.getListed(id, S.Idle);
     return pathOf(seen);
@@ -48,10 +48,9 @@ export const DRAIN_CHECK: Check = {
 
 export const DELETE_CHECK: Check = {
   id: 'lifecycle/delete',
-  contract:
-    'Delete brings an IDLE machine to SPECULATIVE, at once or through DELETING; List and Get show it.',
-  async run({ driver, yard }) {
-    const id = await yard.idle({ isDeletable: true });
+  contract: 'Delete moves an IDLE machine to SPECULATIVE, at once or through DELETING; List and Get show it.',
+  async run({ driver, pool }) {
+    const id = await pool.idle({ isDeletable: true });
     const { seen } = await driver.perform('Delete', id);
     await driver.getListed(id, S.Speculative);
     return pathOf(seen);
@@ -60,9 +59,9 @@ export const DELETE_CHECK: Check = {
 
 export const STABLE_END_CHECK: Check = {
   id: 'lifecycle/end-is-stable',
-  contract: 'A terminal state lasts until the next call.',
-  async run({ driver, yard }) {
-    const id = await yard.idle();
+  contract: 'A machine stays in its terminal state until the next call.',
+  async run({ driver, pool }) {
+    const id = await pool.idle();
     await driver.perform('Configure', id, { binding: USUAL_BINDING });
     for (let read = 0; read < STABLE_READS; read++) {
       await sleep(STABLE_PAUSE_MS);
@@ -70,9 +69,9 @@ export const STABLE_END_CHECK: Check = {
       must(machine.state === S.Configured, {
         expected: 'the machine to stay CONFIGURED',
         came: stateName(machine.state),
-        change: 'show the terminal state only when nothing is left to do, and keep it',
+        change: 'show the terminal state only when the operation is complete, and then keep it',
       });
-      requireEcho(machine, USUAL_BINDING, 'a machine that nobody has called since');
+      requireEcho(machine, USUAL_BINDING, 'a CONFIGURED machine without further calls');
     }
     return undefined;
   },
@@ -81,5 +80,5 @@ export const STABLE_END_CHECK: Check = {
 function pathOf(seen: readonly { readonly state: number }[]): string {
   const states: string[] = [];
   for (const { state } of seen) if (states.at(-1) !== stateName(state)) states.push(stateName(state));
-  return `seen as ${states.join(' → ')}`;
+  return `states seen: ${states.join(' → ')}`;
 }

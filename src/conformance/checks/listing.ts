@@ -1,44 +1,44 @@
-/** Reading: List shows everything once, filters as asked, and agrees with Get. */
+/** Reads: List returns every machine once, applies the filter, and agrees with Get. */
 import { ALL_STATES } from '../../machine/state.ts';
 import { type Check, CheckFailedError, must, skip } from '../check.ts';
-import type { Listing } from '../listing.ts';
+import type { MachineListView } from '../machine-list-view.ts';
 import type { Rig } from '../rig.ts';
 import { findDifference, quote, type Snapshot, shorten, stateName } from '../snapshot.ts';
 
-/** Gets per state: enough to see a systematic difference, few enough for a fleet of any size. */
+/** Machines per state that are compared: enough for a systematic difference, few for a fleet of any size. */
 const SAMPLES_PER_STATE = 10;
-/** From here on a listing is larger than the 4 MiB that gRPC libraries allow unless told otherwise. */
+/** A listing of this many machines exceeds 4 MiB, the default limit of gRPC libraries. */
 const SCALE_MACHINES_MIN = 10_000;
 
 export const LISTING_CHECKS: readonly Check[] = [
   {
     id: 'list/answers',
-    contract: 'List without a filter shows every machine in one response.',
+    contract: 'List without a filter returns every machine in one response.',
     async run({ driver, custody }) {
       const first = await driver.list();
       const second = await driver.list();
       const absent = second.idsMissingFrom(first.ids);
-      // Machines come and go; one that was there before and after was left out.
+      // Machines may be removed meanwhile. One that a third listing has again was left out.
       const third = absent.length === 0 ? second : await driver.list();
       const leftOut = absent.filter((id) => third.rowOf(id) >= 0);
       must(leftOut.length === 0, {
-        expected: 'every listing to show every machine',
-        came: `${leftOut.length} left out of the second of three listings, such as ${quote(leftOut[0] ?? '')}`,
-        change: 'list all machines every time; a machine that is missing for a moment counts as removed',
+        expected: 'every machine in every listing',
+        came: `${leftOut.length} machines left out of the second of three listings, such as ${quote(leftOut[0] ?? '')}`,
+        change: 'return all machines every time; a shard removes a machine that one full listing leaves out',
       });
       return `${second.machineCount} machines (${custody.machineCount} when the run began)`;
     },
   },
   {
     id: 'list/unique-ids',
-    contract: 'A listing shows each machine once.',
+    contract: 'A listing contains each machine once.',
     async run({ driver }) {
       const seen = new Set<string>();
       for (const id of (await driver.list()).ids) {
         must(!seen.has(id), {
           expected: 'every id once in a listing',
-          came: `${quote(id)} twice`,
-          change: 'join what you keep about a machine into one record before you list it',
+          came: `machine ${quote(id)} twice`,
+          change: 'merge all data of a machine into one record before you list it',
         });
         seen.add(id);
       }
@@ -47,7 +47,7 @@ export const LISTING_CHECKS: readonly Check[] = [
   },
   {
     id: 'list/get-equals-list',
-    contract: 'Get and List show the same machine in the same way.',
+    contract: 'Get and List return the same record for a machine.',
     async run(rig) {
       const sample = sampleOf(await rig.driver.list());
       if (sample.length === 0) skip('the provider lists no machine');
@@ -61,7 +61,7 @@ export const LISTING_CHECKS: readonly Check[] = [
   },
   {
     id: 'list/state-filter',
-    contract: 'ListFilter.states gives the machines in these states, and no others.',
+    contract: 'ListFilter.states selects the machines in these states and no others.',
     async run({ driver }) {
       const all = await driver.list();
       for (const state of ALL_STATES) {
@@ -69,11 +69,11 @@ export const LISTING_CHECKS: readonly Check[] = [
         requireOnlyStates(filtered, [state]);
         const missing = filtered.idsMissingFrom(all.rowsInState(state).map((row) => all.ids[row]!));
         for (const id of missing.slice(0, SAMPLES_PER_STATE)) {
-          // It may have moved between the two listings; if Get shows it where it was, it was left out.
+          // It may have moved between the two listings. If Get still shows the state, it was left out.
           must((await driver.get(id)).state !== state, {
             expected: `every ${stateName(state)} machine in List(states: [${stateName(state)}])`,
             came: `${missing.length} missing, such as ${quote(id)}`,
-            change: 'filter by the state that you show in the record',
+            change: 'filter by the same state that the record shows',
           });
         }
       }
@@ -82,7 +82,7 @@ export const LISTING_CHECKS: readonly Check[] = [
   },
   {
     id: 'list/several-states',
-    contract: 'Several states in ListFilter.states give the machines in any of them.',
+    contract: 'ListFilter.states with several states selects the machines in any of them.',
     async run({ driver }) {
       const [first, second] = presentStates(await driver.list());
       if (first === undefined || second === undefined) skip('all machines are in one state');
@@ -90,25 +90,25 @@ export const LISTING_CHECKS: readonly Check[] = [
       requireOnlyStates(both, [first, second]);
       const found = presentStates(both);
       must(found.includes(first) && found.includes(second), {
-        expected: `${stateName(first)} and ${stateName(second)} machines when both are asked for`,
-        came: found.map(stateName).join(', ') || 'no machine',
-        change: 'read all entries of states, packed or not, and join them with or',
+        expected: `${stateName(first)} and ${stateName(second)} machines for a filter with both states`,
+        came: `machines in: ${found.map(stateName).join(', ') || 'no state'}`,
+        change: 'read all entries of states, packed or not, and return a machine that matches any of them',
       });
       return undefined;
     },
   },
   {
     id: 'list/max-results',
-    contract: 'ListFilter.max_results bounds the machines of the response; 0 means no bound.',
+    contract: 'ListFilter.max_results limits the number of machines in the response; 0 means no limit.',
     async run({ driver }) {
       const { machineCount } = await driver.list();
-      if (machineCount < 2) skip('a bound shows nothing on fewer than two machines');
+      if (machineCount < 2) skip('a limit cannot be tested with fewer than two machines');
       for (const maxResults of [1, machineCount - 1]) {
         const bounded = (await driver.list({ maxResults })).machineCount;
         must(bounded <= maxResults && bounded > 0, {
           expected: `1 to ${maxResults} machines for max_results ${maxResults}`,
-          came: `${bounded}`,
-          change: 'stop after max_results machines',
+          came: `${bounded} machines`,
+          change: 'return at least one and at most max_results machines',
         });
       }
       return undefined;
@@ -124,18 +124,19 @@ export const LISTING_CHECKS: readonly Check[] = [
         throw new CheckFailedError({
           expected: `one response with all ${custody.machineCount} machines`,
           came: shorten(reply.detail),
-          change: 'lift the message-size limits of your server (500,000 machines are over 100 MB)',
+          change:
+            'lift the message size limits of your server (a listing of 500,000 machines exceeds 100 MB)',
         });
       }
       const tookMs = performance.now() - startedMs;
       const { machineCount, byteLength } = reply.value;
       const size = `${machineCount} machines, ${(byteLength / 1e6).toFixed(1)} MB, ${tookMs.toFixed(0)} ms`;
-      return machineCount < SCALE_MACHINES_MIN ? `${size}; a small fleet proves little` : size;
+      return machineCount < SCALE_MACHINES_MIN ? `${size}; a fleet this small proves little` : size;
     },
   },
 ];
 
-/** A difference counts only if a second listing and a Get after it show it too: machines do move. */
+/** Machines may change meanwhile: a difference counts only if a second List and a Get show it again. */
 async function requireListedAs({ driver }: Rig, ids: readonly string[]): Promise<void> {
   const relisted = await driver.list();
   for (const id of ids) {
@@ -151,20 +152,21 @@ async function requireListedAs({ driver }: Rig, ids: readonly string[]): Promise
   }
 }
 
-function requireOnlyStates(listing: Listing, states: readonly number[]): void {
+function requireOnlyStates(listing: MachineListView, states: readonly number[]): void {
   const other = listing.states.findIndex((state) => !states.includes(state));
   must(other < 0, {
     expected: `only ${states.map(stateName).join(' and ')} machines`,
-    came: other < 0 ? '' : `${quote(listing.ids[other]!)}, which is ${stateName(listing.states[other]!)}`,
-    change: 'apply ListFilter.states to every machine of the answer',
+    came:
+      other < 0 ? '' : `machine ${quote(listing.ids[other]!)}, which is ${stateName(listing.states[other]!)}`,
+    change: 'apply ListFilter.states to every machine of the response',
   });
 }
 
-function presentStates({ states }: Listing): number[] {
+function presentStates({ states }: MachineListView): number[] {
   return ALL_STATES.filter((state) => states.includes(state));
 }
 
-function sampleOf(listing: Listing): Snapshot[] {
+function sampleOf(listing: MachineListView): Snapshot[] {
   return ALL_STATES.flatMap((state) =>
     listing
       .rowsInState(state)

@@ -1,12 +1,13 @@
 /**
- * Who asks for machines: six kinds of workload with the shapes that their demand takes. Each form has a
- * weight, because the same database comes as a small pair and as a rack-wide cluster:
+ * Six kinds of workload and the forms of their demand. Each form has a weight, because the same database
+ * exists as a small pair and as a rack-wide cluster:
  *
+ *   form       meaning
  *   plain      machines anywhere, no group
- *   small      a co-located gang that fits one machine; hundreds per cluster, and they fold
- *   spanning   a co-located gang of several machines in one rack
+ *   small      a gang that fits one machine; a cluster has hundreds, and they fold
+ *   spanning   a gang of several machines in one rack
  *
- * Together a cluster of 250 machines asks in about 388 rows, four fifths of them gangs smaller than a machine.
+ * A cluster of 250 machines has about 388 rows, four fifths of them gangs smaller than a machine.
  */
 import { CapacityType } from '../../machine/capacity-type.ts';
 import { bucketOfDollars, type PenaltyBucket } from '../../machine/penalty.ts';
@@ -16,12 +17,12 @@ export interface Archetype {
   readonly typeNames: readonly string[];
   readonly capacityTypes: readonly CapacityType[];
   readonly priority: number;
-  /** Lowest and highest bucket; both penalties are drawn from the range. */
+  /** Lowest and highest bucket; both penalties are drawn from this range. */
   readonly penalties: readonly [PenaltyBucket, PenaltyBucket];
   readonly weights: { readonly plain: number; readonly small: number; readonly spanning: number };
-  /** Machines of a spanning gang, both ends included. */
+  /** Smallest and largest number of machines of a spanning gang. */
   readonly gangMachines: readonly [number, number];
-  /** Plain needs of more than one machine that must lie evenly over the zones. */
+  /** Share of the plain needs of several machines that must spread evenly over the zones. */
   readonly spreadShare: number;
 }
 

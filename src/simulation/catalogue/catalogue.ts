@@ -1,10 +1,11 @@
 /**
- * The made-up worlds that there are. A catalogue says what machines can be had and what a cluster of some size
- * asks for; a fleet (fleet.ts) and a demand (steady-demand.ts) are drawn from it with a seed. Benchmarks, the
- * simulated provider and the simulated operators draw from the same one, so that their parts fit together.
+ * Simulated worlds. A catalogue defines the machine types and the demand of a cluster of a given size; a seed
+ * then gives a fleet (fleet.ts) and its demand (steady-demand.ts). Benchmarks, the simulated provider and the
+ * simulated operators use the same catalogues, so that fleets and demand match.
  *
- *   realistic   ten machine types in three zones and racks of forty, six kinds of work
- *   small       one machine type in one zone, two kinds of work: for reading by eye
+ *   catalogue   content
+ *   realistic   ten machine types in three zones and racks of forty, six kinds of workload
+ *   small       one machine type in one zone, two kinds of workload, easy to read
  */
 import type { Random } from '../../base/random.ts';
 import type { CapacityType } from '../../machine/capacity-type.ts';
@@ -26,11 +27,11 @@ export interface CatalogueParts {
   /** By zone. */
   readonly zonePriceFactors: readonly number[];
   readonly types: readonly MachineType[];
-  /** The demand that this many machines just cover. */
+  /** Demand that exactly this many machines cover. */
   readonly planCluster: (random: Random, clusterId: string, machineCount: number) => PlannedNeed[];
 }
 
-/** One way to get a machine. */
+/** A machine type with one capacity type in one zone. */
 export interface Pool {
   readonly type: MachineType;
   readonly offer: Offer;
@@ -39,7 +40,7 @@ export interface Pool {
 
 export class Catalogue {
   readonly parts: CatalogueParts;
-  /** Every way to get a machine. */
+  /** Every combination of machine type, offer and zone. */
   readonly pools: readonly Pool[];
   readonly #poolIndexes: ReadonlyMap<string, number>;
 

@@ -1,11 +1,10 @@
 /**
- * The demand of one cluster that a given number of machines just covers: which rows it sends, and which
- * machines each of its needs holds. Drawn from the archetypes until the machines are used up; the rows are
- * then brought to their number by adding or dropping small gangs where a machine still has room for one.
+ * The demand of one cluster that exactly a given number of machines covers: its rows, and the machines of each
+ * need. Needs are drawn from the archetypes until all machines are used; then small gangs are added or dropped,
+ * where their machines allow it, until the number of rows is right.
  *
- * Every need is exact: its scarce dimension wants more than one machine less than it holds, and no more
- * than all of them. So nothing is missing, nothing is in excess, and a decision over the steady fleet has
- * nothing to do.
+ * Every need is exact: in its scarce dimension its machines cover it, and one machine fewer would not. So no need
+ * lacks a machine or has one too many, and a decision over the steady fleet has nothing to do.
  */
 import { AssertionError } from '../../base/assert.ts';
 import type { Random } from '../../base/random.ts';
@@ -16,7 +15,7 @@ import { ARCHETYPES, type Archetype } from './archetypes.ts';
 import { MACHINE_TYPES, type MachineType, ZONES } from './hardware.ts';
 import { type DrawnProfile, drawProfile, foldProfile } from './profile.ts';
 
-/** One machine that a need holds, before it has a rack and an id. */
+/** One machine of a need, before it has a rack and an id. */
 export interface Place {
   readonly type: MachineType;
   readonly capacityType: CapacityType;
@@ -26,30 +25,30 @@ export interface Place {
 export interface PlannedNeed {
   readonly form: Form;
   readonly profile: DrawnProfile;
-  /** Of one row. A folded need has as many equal rows as it has groups. */
+  /** Aggregate of one row. A folded need has one row per group, all equal. */
   readonly aggregate: ResourceAmounts;
   readonly minUnit: ResourceAmounts;
   /** One per row; '' for a plain need. */
   readonly groups: string[];
   readonly places: readonly Place[];
-  /** Gangs that one machine carries; 1 where that means nothing. */
+  /** Gangs that fit one machine; 1 for other forms. */
   readonly gangsPerMachine: number;
 }
 
 export type Form = 'plain' | 'small' | 'spanning';
 
-/** Rows and bound machines of a cluster of 250 machines, of which 97 % are bound. */
+/** A cluster of 250 machines, of which 97 % are bound, has 388 rows. */
 const ROWS_PER_BOUND_MACHINE = 388 / 242.5;
-/** Shares of the bound machines and of the rows, as found in a mixed fleet: most rows are small gangs. */
+/** Shares of the bound machines and of the rows in a mixed fleet, where most rows are small gangs. */
 const SPANNING_MACHINE_SHARE = 0.3;
 const PLAIN_ROW_SHARE = 0.175;
 const PLAIN_MACHINE_SHARE_MAX = 0.5;
-/** How many machines a plain need and a fold hold: mostly one. */
+/** Machines of a plain need and of a fold, with their weights. */
 const PLAIN_SIZES = [1, 2, 3] as const;
 const PLAIN_SIZE_WEIGHTS = [86, 10, 4] as const;
 const FOLD_SIZE_WEIGHTS = [35, 40, 25] as const;
 const PARTS_WEIGHTS = [35, 40, 25] as const;
-/** A profile that was drawn twice is drawn again; there are hundreds for each archetype. */
+/** Limit on draws of a new profile. Each archetype has hundreds. */
 const DRAWS_MAX = 1_000;
 
 const TYPE_BY_NAME = new Map(MACHINE_TYPES.map((type) => [type.name, type]));
@@ -88,7 +87,7 @@ class ClusterPlan {
       const type = this.#pickType(archetype);
       const profile = drawProfile(this.#random, archetype, type, { colocated: true, spread: false });
       const aggregate = filled(type, size - this.#random.below(4) / 8);
-      // A training process takes a machine whole; a database one half.
+      // A training process takes most of a machine, a database process half.
       const minUnit = filled(type, archetype.name === 'training' ? 0.875 : 0.5);
       this.#add('spanning', profile, aggregate, minUnit, 1, this.#places(profile, type, size, false), 1);
     }
@@ -119,14 +118,14 @@ class ClusterPlan {
     }
   }
 
-  /** Uses up every machine that is left. */
+  /** Uses all remaining machines. */
   addSmall(): void {
     while (this.#machinesLeft > 0) {
       const archetype = this.#pickArchetype('small');
       const type = this.#pickType(archetype, (candidate) => candidate.gangsPerMachine.length > 0);
       const parts = this.#pickParts(type);
       const size = Math.min(this.#machinesLeft, 1 + this.#random.weighted(FOLD_SIZE_WEIGHTS));
-      // Two folds are one if their gangs want the same under the same profile.
+      // Gangs with the same aggregate and profile would join one fold.
       const profile = this.#drawNew(`small ${type.name} ${parts}`, () =>
         drawProfile(this.#random, archetype, type, { colocated: true, spread: false }),
       );
@@ -145,7 +144,7 @@ class ClusterPlan {
     }
   }
 
-  /** Adds or drops small gangs, one by one, never so many that a fold would need more or fewer machines. */
+  /** Adds or drops single small gangs without changing the number of machines of any fold. */
   trimRows(rowCount: number): void {
     let surplus = this.planned.reduce((count, need) => count + need.groups.length, 0) - rowCount;
     const folds = this.#random.shuffle(this.planned.filter((need) => need.form === 'small'));
@@ -198,7 +197,7 @@ class ClusterPlan {
     return type.gangsPerMachine[this.#random.weighted(weights)]!;
   }
 
-  /** A profile that this cluster does not have yet in this use: equal rows would merge into one need. */
+  /** A profile that is new in this cluster for this use: equal rows would merge into one need. */
   #drawNew(use: string, draw: () => DrawnProfile): DrawnProfile {
     for (let attempt = 0; attempt < DRAWS_MAX; attempt++) {
       const profile = draw();
@@ -207,7 +206,7 @@ class ClusterPlan {
       this.#known.add(key);
       return profile;
     }
-    throw new AssertionError(`cluster ${this.#clusterId} has every profile there is for ${use}`);
+    throw new AssertionError(`cluster ${this.#clusterId} already has every possible profile for ${use}`);
   }
 
   #places(profile: DrawnProfile, type: MachineType, count: number, spread: boolean): Place[] {
@@ -223,9 +222,9 @@ class ClusterPlan {
 }
 
 /**
- * The amounts that fill this many machines of a type in its scarce dimension, and four fifths of that in
- * the others: real workloads never fit in all dimensions at once. Devices are whole, memory is in Mi, and
- * storage is not asked for.
+ * The amounts that fill this many machines of a type in its scarce dimension, and four fifths of them in the
+ * others: real workloads never fill all dimensions at once. Devices are whole numbers, memory is whole Mi, and
+ * storage is left out.
  */
 export function filled(type: MachineType, machines: number): ResourceAmounts {
   const amounts: Record<string, number> = {};

@@ -1,4 +1,4 @@
-/** A fleet while it is being put together: machines in the order in which needs claim them. */
+/** A fleet under construction: machines in the order of the needs that they serve. */
 import type { Random } from '../../base/random.ts';
 import type { Assignment } from '../../machine/machine.ts';
 import { MachineState } from '../../machine/state.ts';
@@ -19,9 +19,9 @@ export class FleetDraft {
   readonly #room: RackRoom;
   readonly #fingerprints = new Map<string, string>();
   readonly #machinesByPool: Uint32Array;
-  /** Of the machines that serve no cluster; the others are offers that nobody has taken up. */
+  /** Share of the unbound machines that are Idle; the others are Speculative. */
   readonly #idleShare: number;
-  /** Of the demanded machines: how many are in place. */
+  /** Share of the demanded machines that are bound. */
   readonly #placedShare: number;
   #rowCount = 0;
   #demandedCount = 0;
@@ -44,8 +44,8 @@ export class FleetDraft {
   }
 
   /**
-   * Gives every need of a cluster its machines, a gang all in one rack. Needs whose turn to be in place has
-   * not come get theirs as well, in the same racks, but nobody has bound them yet.
+   * Adds the machines of every need of a cluster, those of a gang in one rack. Needs beyond the placed share get
+   * their machines, too, but unbound.
    */
   bind(cluster: number, needs: readonly PlannedNeed[], random: Random): void {
     for (const need of needs) {
@@ -64,17 +64,17 @@ export class FleetDraft {
     }
   }
 
-  /** Fills up with machines that serve nobody, of every pool in proportion to its use. */
+  /** Adds the remaining machines, unbound, in proportion to the use of each pool. */
   addUnbound(random: Random): void {
     const weights = Array.from(this.#machinesByPool);
     while (this.#rowCount < this.state.length) {
-      // The state is drawn before the pool: the order of draws is part of the fleet.
+      // The state must be drawn before the pool: another order would change every fleet.
       const state = this.#unboundState(random);
       this.#push(state, this.#room.take(random.weighted(weights), 1), NO_CLUSTER, 0);
     }
   }
 
-  /** Rows by rack, those of one rack in the order in which they came. */
+  /** Rows by rack; those of one rack in insertion order. */
   inRackOrder(): Uint32Array {
     const start = new Uint32Array(this.#room.poolByRack.length + 1);
     for (const rack of this.rack) start[rack + 1]!++;
@@ -88,7 +88,7 @@ export class FleetDraft {
     return this.#room.poolByRack.map((pool, rack) => describeRack(this.#catalogue, rack, pool));
   }
 
-  /** Whole needs, spread evenly: never more than the share of what was demanded so far, give or take a need. */
+  /** Decides for whole needs, spread evenly, so that the placed share of the demand so far is met within one need. */
   #isPlaced(machineCount: number): boolean {
     this.#demandedCount += machineCount;
     const placed = this.#placedCount + machineCount / 2;
@@ -99,7 +99,7 @@ export class FleetDraft {
 
   #assignment(need: PlannedNeed): number {
     const assignment = assignmentOf(need);
-    // Equal texts become one string: a hundred thousand assignments share some thousand fingerprints.
+    // Equal texts become one string: a hundred thousand assignments share some thousands of fingerprints.
     const fingerprint = this.#fingerprints.get(assignment.fingerprint) ?? assignment.fingerprint;
     this.#fingerprints.set(fingerprint, fingerprint);
     return this.assignments.push({ ...assignment, fingerprint }) - 1;

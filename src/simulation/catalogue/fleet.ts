@@ -1,17 +1,17 @@
 /**
- * A steady fleet: N machines and the demand that they just cover. The same seed gives the same fleet on
- * every machine. Machines are kept as columns and become records when asked for, so that half a million
- * of them cost tens of megabytes and a reader pays only for those it reads:
+ * A steady fleet: N machines and the demand that they exactly cover. The same seed always gives the same fleet.
+ * Machines are stored as columns and become records on request, so that half a million of them take tens of
+ * megabytes:
  *
- *   column        bytes   meaning
- *   priceFactor   8       f64, what churn has multiplied the price with, 1 at first
- *   rack          4       u32, index of the rack, which fixes type, zone and capacity type
+ *   column        bytes   unit, meaning
+ *   priceFactor   8       f64, factor by which churn has changed the price, 1 at first
+ *   rack          4       u32, index of the rack, which determines type, zone and capacity type
  *   cluster       4       i32, index of the cluster that the machine serves, -1 = none
- *   assignment    4       u32, index in the list of assignments, meaningful with a cluster
- *   state         1       MachineState; moves with churn
+ *   assignment    4       u32, index in the list of assignments, valid only with a cluster
+ *   state         1       u8, MachineState; changes with churn
  *
- * Rows are in rack order, as a provider would list them: the machines of a cluster lie all over the fleet,
- * and a benchmark does not profit from a neighbourhood that nobody has in earnest.
+ * Rows are in rack order, as a provider would list them. So the machines of a cluster are scattered over the
+ * fleet, and a benchmark does not profit from an unrealistic locality.
  */
 import { assert } from '../../base/assert.ts';
 import { Random } from '../../base/random.ts';
@@ -24,13 +24,13 @@ import type { Rack } from './racks.ts';
 import type { Rollup } from './rollup.ts';
 import { DEMAND_SHARE, type DemandFigures, SteadyDemand } from './steady-demand.ts';
 
-/** Of the machines that serve no cluster. */
+/** Share of the unbound machines that are Idle. */
 export const IDLE_SHARE_OF_UNBOUND = 0.4;
 
 export interface FleetFigures extends Omit<DemandFigures, 'machineCount'> {
-  /** Of all machines: those in place, at most what is demanded. Default: all that is demanded. */
+  /** Share of all machines that are Configured, at most the demanded share. Default: the demanded share. */
   readonly configuredShare?: number;
-  /** Of the machines that serve no cluster: Idle ones; the others are offers. */
+  /** Share of the unbound machines that are Idle; the others are Speculative. */
   readonly idleShareOfUnbound?: number;
 }
 
@@ -46,7 +46,7 @@ export class SteadyFleet {
   readonly #racks: readonly Rack[];
 
   constructor(machineCount: number, seed = 1, figures: FleetFigures = {}) {
-    assert(machineCount >= 0, 'a fleet has no fewer than no machines');
+    assert(machineCount >= 0, 'the number of machines is negative');
     const random = new Random(seed);
     this.machineCount = machineCount;
     this.demand = new SteadyDemand({ ...figures, machineCount }, random);
@@ -72,7 +72,7 @@ export class SteadyFleet {
     return this.demand.clusterCount;
   }
 
-  /** Every machine, in the order of a listing. */
+  /** All machines in listing order. */
   *machines(): Generator<Machine> {
     for (let row = 0; row < this.machineCount; row++) yield this.machineAt(row);
   }
@@ -102,7 +102,7 @@ export class SteadyFleet {
     };
   }
 
-  /** Fixed for life: names the rack, as ids of real machines often do. */
+  /** Names the rack, as ids of real machines often do, and never changes. */
   idAt(row: number): string {
     const { type, name } = this.#racks[this.rack[row]!]!;
     return `${type.name}-${name}-${String(row).padStart(7, '0')}`;
@@ -129,7 +129,7 @@ export class SteadyFleet {
   }
 }
 
-/** Hundredths of a cent: what price lists use, and short on the wire. */
+/** To hundredths of a cent, as in price lists; such numbers are short on the wire. */
 function roundPrice(usd: number): number {
   return Math.round(usd * 10_000) / 10_000;
 }

@@ -1,7 +1,7 @@
 /**
- * What the catalogue's providers sell: machine types, where they stand, how they are paid for and what they
- * cost. The figures are made up, their proportions are not: a training machine costs two hundred times a
- * small one, spot costs a third of on-demand and is taken back now and then, and bare metal comes in racks.
+ * Machine types of the realistic catalogue, with their zones, capacity types and prices. The figures are
+ * invented, but their proportions are realistic: a training machine costs two hundred times a small one, spot
+ * costs a third of on-demand and is sometimes interrupted, and bare metal comes in racks.
  */
 import { CapacityType } from '../../machine/capacity-type.ts';
 import type { ResourceAmounts } from '../../machine/machine.ts';
@@ -9,7 +9,7 @@ import type { ResourceAmounts } from '../../machine/machine.ts';
 export const ZONES = ['eu-north-1a', 'eu-north-1b', 'eu-north-1c'] as const;
 export const REGION = 'eu-north-1';
 
-/** Machines a rack holds: forty one-unit servers with their switches. */
+/** A rack has forty one-unit servers and their switches. */
 export const RACK_MACHINES_MAX = 40;
 
 export const INSTANCE_TYPE_KEY = 'node.kubernetes.io/instance-type';
@@ -20,13 +20,13 @@ export const FAMILY_KEY = 'fleet.example.com/family';
 export const ACCELERATOR_KEY = 'fleet.example.com/accelerator';
 export const NETWORK_KEY = 'fleet.example.com/network';
 
-/** How one machine type can be had. */
+/** One capacity type of a machine type. */
 export interface Offer {
   readonly capacityType: CapacityType;
   readonly pricePerHourUsd: number;
   /** Per hour. */
   readonly interruptionProbability: number;
-  /** Share among the type's machines. */
+  /** Relative share of the type's machines. */
   readonly weight: number;
 }
 
@@ -37,7 +37,7 @@ export interface MachineType {
   readonly capacity: ResourceAmounts;
   /** The dimension that fills first on this type. */
   readonly scarce: string;
-  /** Into how many equal parts gangs smaller than a machine divide the scarce dimension. */
+  /** Numbers of equal parts into which small gangs divide the scarce dimension. */
   readonly gangsPerMachine: readonly number[];
   readonly offers: readonly Offer[];
   readonly labels: Readonly<Record<string, string>>;
@@ -143,5 +143,5 @@ export const MACHINE_TYPES: readonly MachineType[] = [
   plainType('realtime-48', 'realtime', 48, 192, 800, [bareMetal(1.6, 8), reserved(2.4, 2)]),
 ];
 
-/** Zones differ a little in price. */
+/** Prices differ a little between zones. */
 export const ZONE_PRICE_FACTORS: readonly number[] = [1, 1.03, 0.98];

@@ -1,7 +1,7 @@
 /**
- * What the catalogue's workloads require of a machine. Profiles vary as they do in a mixed fleet: some are
- * tied to a zone, some to a way of payment, some keep off accelerators; so a cluster has about a hundred
- * distinct profiles, and the fleet some hundred distinct requirement sets.
+ * Requirements of the catalogue's workloads. Profiles vary as in a mixed fleet: some require a zone, some a
+ * capacity type, some no accelerator. So a cluster has about a hundred distinct profiles, and the fleet some
+ * hundred distinct requirement sets.
  */
 import type { Random } from '../../base/random.ts';
 import { CAPACITY_TYPE_NAMES, type CapacityType } from '../../machine/capacity-type.ts';
@@ -25,14 +25,14 @@ import {
 } from './hardware.ts';
 
 export interface DrawnProfile extends ProfileParts {
-  /** What the requirements allow, for whoever gives the need its machines. */
+  /** Capacity types that the requirements allow. */
   readonly capacityTypes: readonly CapacityType[];
-  /** Index of the only zone, null if any will do. */
+  /** Index of the required zone; null: any zone. */
   readonly zone: number | null;
 }
 
 const ONE_ZONE_SHARE = 0.6;
-/** How many take a machine however it is paid for; the others name the two steadiest ways. */
+/** Share of the profiles that accept every capacity type; the others require one of the two steadiest. */
 const ANY_PAYMENT_SHARE = 0.6;
 
 export function drawProfile(

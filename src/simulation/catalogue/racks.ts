@@ -1,7 +1,7 @@
 /**
- * Racks of forty machines. A rack holds one type, paid for in one way, in one zone: that triple is its
- * *pool*, and everything about a machine but its state and binding follows from its rack. Clusters share
- * racks, as they do where one provider serves many.
+ * Racks of forty machines. A rack has one machine type, one capacity type and one zone; this triple is its
+ * *pool*. The rack determines everything about a machine but its state and binding. Clusters share racks, as
+ * they do when one provider serves many.
  */
 import { Random } from '../../base/random.ts';
 import { CAPACITY_TYPE_NAMES, CapacityType } from '../../machine/capacity-type.ts';
@@ -40,7 +40,7 @@ export function describeRack({ parts, pools }: Catalogue, rack: number, pool: nu
   };
 }
 
-/** Where there is room. A gang needs its places in one rack, so a rack too full for it waits for singles. */
+/** Allocates places in racks. A gang needs all its places in one rack; a rack too full for it takes single machines. */
 export class RackRoom {
   /** Pool of each rack. */
   readonly poolByRack: number[] = [];
@@ -51,7 +51,7 @@ export class RackRoom {
     this.#openByPool = Array.from({ length: poolCount }, () => []);
   }
 
-  /** The rack that takes `count` machines of the pool together: the oldest with room, else a new one. */
+  /** A rack with room for `count` machines of the pool: the oldest one, or else a new one. */
   take(pool: number, count: number): number {
     const open = this.#openByPool[pool]!;
     let at = open.findIndex((rack) => this.#filled[rack]! + count <= RACK_MACHINES_MAX);

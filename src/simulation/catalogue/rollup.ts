@@ -1,4 +1,4 @@
-/** What a planned need looks like from outside: rows of a roll-up, and the assignment on its machines. */
+/** Roll-up rows of a planned need, and the assignment of its machines. */
 import { formatAmounts, formatQuantity } from '../../base/quantity.ts';
 import type { Assignment, ResourceAmounts } from '../../machine/machine.ts';
 import { fingerprintOf } from '../../needs/requirements.ts';
@@ -31,7 +31,7 @@ function quantities(amounts: ResourceAmounts): Record<string, string> {
   );
 }
 
-/** Small gangs have no machines of their own: these carry the assignment of the fold that the gangs join. */
+/** The machines of small gangs carry the assignment of the fold that the gangs join. */
 export function assignmentOf(need: PlannedNeed): Assignment {
   const isFold = need.form === 'small';
   const { priority, interruptionPenalty, reclamationPenalty } = need.profile;

@@ -1,4 +1,4 @@
-/** The small world: one machine type in one zone, a batch and a service need per cluster. */
+/** The small catalogue: one machine type in one zone, a batch and a service need per cluster. */
 import type { Random } from '../../base/random.ts';
 import { CapacityType } from '../../machine/capacity-type.ts';
 import { bucketOfDollars } from '../../machine/penalty.ts';
@@ -23,7 +23,7 @@ export const SMALL_TYPE: MachineType = {
   labels: {},
 };
 
-/** Three quarters batch, the rest a service; each wants its machines whole. */
+/** Three quarters of the machines for batch, the others for a service. */
 export function planSmallCluster(_random: Random, _clusterId: string, machineCount: number): PlannedNeed[] {
   const batchCount = Math.ceil(machineCount * 0.75);
   return [planned(100, batchCount), planned(1_000, machineCount - batchCount)].filter(

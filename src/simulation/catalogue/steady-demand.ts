@@ -1,8 +1,8 @@
 /**
- * What the clusters of a steady fleet ask for. A cluster's demand follows from the seed, its number and its
- * share of the machines, and from nothing else: a simulated operator draws it without the fleet, and it fits
- * the machines that a simulated provider of the same figures has. Plans are drawn again whenever they are
- * asked for: 776,000 rows as objects would be the largest thing in the process.
+ * The demand of the clusters of a steady fleet. Seed, cluster number and share of the machines alone determine a
+ * cluster's demand. So a simulated operator draws it without the fleet, and it matches the machines of a
+ * simulated provider with the same figures. Plans are drawn again on each request: 776,000 rows as objects
+ * would dominate the memory of the process.
  */
 import { assert } from '../../base/assert.ts';
 import { Random } from '../../base/random.ts';
@@ -11,9 +11,9 @@ import type { PlannedNeed } from './demand.ts';
 import { type Rollup, rowsOf } from './rollup.ts';
 
 export const MACHINES_PER_CLUSTER = 250;
-/** Of all machines: what the clusters ask for together. The rest is room to move. */
+/** Share of all machines that the clusters ask for together. The rest leaves room for changes. */
 export const DEMAND_SHARE = 0.97;
-/** Distinct profiles run out in a cluster of twice this size. */
+/** A cluster of twice this size would run out of distinct profiles. */
 export const MACHINES_PER_CLUSTER_MAX = 5_000;
 
 export interface DemandFigures {
@@ -34,7 +34,7 @@ export class SteadyDemand {
   readonly catalogue: Catalogue;
   readonly #clusterSeeds: Uint32Array;
 
-  /** Draws one number per cluster from `random`, and no more. */
+  /** Draws exactly one number per cluster from `random`. */
   constructor(figures: DemandFigures, random: Random) {
     this.clusterCount = figures.clusterCount ?? defaultClusterCount(figures.machineCount);
     assert(this.clusterCount >= 1, 'a demand has at least one cluster');
@@ -56,7 +56,7 @@ export class SteadyDemand {
     return { clusterId: this.clusterId(cluster), rows: this.plan(cluster).flatMap(rowsOf) };
   }
 
-  /** What lies behind the roll-up: the needs with the machines that each holds. */
+  /** The needs behind the roll-up, each with its machines. */
   plan(cluster: number): PlannedNeed[] {
     const before = Math.floor((this.wantedCount * cluster) / this.clusterCount);
     const after = Math.floor((this.wantedCount * (cluster + 1)) / this.clusterCount);

@@ -1,4 +1,4 @@
-/** Runs faults one after the other, each on a stage of its own, and says of each what was seen and whether it held. */
+/** Runs each fault on its own stage and reports what was observed and whether every promise held. */
 import type { Fault } from './faults.ts';
 import { pause } from './programs.ts';
 import { type AuditLine, doubleBinding, Stage } from './stage.ts';
@@ -6,20 +6,20 @@ import { type AuditLine, doubleBinding, Stage } from './stage.ts';
 export interface FaultReport {
   readonly name: string;
   readonly observed: string;
-  /** From the end of the fault until everybody had what it wanted; null if that never came. */
+  /** From the end of the fault until every cluster had its nodes and all parts agreed; null if that never happened. */
   readonly recoveryMs: number | null;
   readonly machinesLost: number | null;
   readonly doubleBindings: number;
-  /** Reclaims and preemptions, though demand never shrank. */
+  /** Reclaims and preemptions, although demand never shrank. */
   readonly reclaims: number;
-  /** What did not hold; ''. */
+  /** The broken promise, or ''. */
   readonly violation: string;
 }
 
-/** A burst has begun when so many bootstraps were asked for. */
+/** A burst has begun after this many bootstrap requests. */
 const BURST_BOOTSTRAPS = 6;
 const BURST_MS_MAX = 60_000;
-/** After the recovery nothing moves any more for this long. */
+/** After the recovery the stage must stay settled for this long. */
 const STILL_MS = 1_500;
 
 export async function runFault(fault: Fault): Promise<FaultReport> {
@@ -45,7 +45,8 @@ export async function runFault(fault: Fault): Promise<FaultReport> {
   const double = doubleBinding(await stage.views());
   const reclaims = takenIn(stage);
   violation ||= double;
-  if (reclaims > 0) violation ||= `${reclaims} machines were taken although demand never shrank`;
+  if (reclaims > 0)
+    violation ||= `the shard took ${reclaims} machines from clusters although demand never shrank`;
   try {
     return {
       name: fault.name,
@@ -67,14 +68,14 @@ async function burst(stage: Stage): Promise<void> {
   const asked = async () =>
     (await stage.views()).reduce((sum, { bootstrapCount }) => sum + bootstrapCount, 0);
   while ((await asked()) < BURST_BOOTSTRAPS) {
-    if (performance.now() > untilMs) throw new Error('no bootstrap was asked for');
+    if (performance.now() > untilMs) throw new Error('the shard requested too few bootstraps');
     await pause(10);
   }
 }
 
 /**
- * Machines that were taken from somebody. Not among them: one whose Configure was never answered, while its need was given
- * another; if the call was carried out after all, one of the two is too many.
+ * Machines that the shard took from clusters. A machine whose Configure got no answer does not count: its need got another
+ * machine, and if the provider carried the call out after all, the shard rightly reclaims one of the two.
  */
 function takenIn(stage: Stage): number {
   const taken = (path: string) => {
@@ -87,7 +88,7 @@ function takenIn(stage: Stage): number {
         kind === 'Preempt' || (kind === 'Reclaim' && !open.has(machine));
       return lines.filter(isTaking).length;
     } catch {
-      return 0; // never started, or its last line was cut off by a kill
+      return 0; // the process never started, or a kill cut off its last line
     }
   };
   return [stage.auditLog, ...stage.formerAuditLogs].reduce((sum, path) => sum + taken(path), 0);

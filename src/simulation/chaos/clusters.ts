@@ -1,6 +1,6 @@
 /**
- * The clusters of a stage, whose demand never changes: here, or in a process of their own (operators-program.ts) that can be
- * killed. Either way somebody asks them what they were told.
+ * The clusters of a stage, whose demand never changes. They run in this process, or in one that can be killed
+ * (operators-program.ts). A view is the state of the nodes as the shard reported it to a cluster.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ export const NODES_PER_CLUSTER = 30;
 const CLUSTERS = ['red', 'green', 'blue'] as const;
 const PROGRAM = fileURLToPath(new URL('./operators-program.js', import.meta.url));
 
-/** What one cluster knows. */
+/** The nodes of one cluster, as reported to it. */
 export interface ClusterView {
   readonly clusterId: string;
   readonly bootstrapCount: number;
@@ -48,7 +48,7 @@ export function viewsOf(operators: readonly SimulatedOperator[]): ClusterView[] 
   }));
 }
 
-/** For so many machines of whatever kind; each need is one machine large. */
+/** One row per machine, of any kind; each need fits one machine. */
 function rows(count: number): RollupRow[] {
   return Array.from({ length: count }, (_, index) => ({
     requirements: [{ key: 'topology.kubernetes.io/zone', operator: Operator.Exists, values: [] }],
@@ -70,7 +70,7 @@ export class OperatorsProgram {
     this.#child = child;
   }
 
-  /** Resolves when its sessions stand and its demand is sent. */
+  /** Resolves when the sessions are open and the demand is sent. */
   static async start(address: string): Promise<OperatorsProgram> {
     const child = fork(PROGRAM, [address], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     const program = new OperatorsProgram(child);
@@ -78,7 +78,7 @@ export class OperatorsProgram {
     return program;
   }
 
-  /** What they know; nothing, if the process is gone. */
+  /** Empty if the process has ended. */
   async views(): Promise<ClusterView[]> {
     const child = this.#child;
     if (!child.connected) return [];
@@ -89,12 +89,12 @@ export class OperatorsProgram {
     try {
       return await Promise.race([answer, gone]);
     } finally {
-      for (const promise of [answer, gone]) promise.catch(() => {}); // the other one is given up
+      for (const promise of [answer, gone]) promise.catch(() => {}); // aborting rejects the other one
       ended.abort();
     }
   }
 
-  /** As by kill -9. */
+  /** Like kill -9. */
   async kill(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = once(this.#child, 'exit');

@@ -1,4 +1,4 @@
-/** The faults of the campaign: each is injected into a stage of its own, and says what was seen while it lasted. */
+/** The faults of the campaign. Each is injected into its own stage and returns what was observed meanwhile. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,23 +10,23 @@ import type { ProviderHandle, Stage } from './stage.ts';
 
 export interface Fault {
   readonly name: string;
-  /** As soon as there is demand, in the middle of the first burst of bindings, or when everything rests. */
+  /** After the first roll-ups, during the first burst of bindings, or when the stage has settled. */
   readonly when: 'demand' | 'burst' | 'rest';
-  /** The provider, if it is not the usual one. */
+  /** Default: the simulated provider in its own process. */
   readonly provider?: () => Promise<ProviderHandle>;
-  /** Before anything is started. */
+  /** Called before any process starts. */
   readonly prepare?: (stage: Stage) => void;
-  /** When everything stands and nobody has asked for anything. */
+  /** Called when all processes run, before the clusters send demand. */
   readonly beforeDemand?: (stage: Stage) => void;
-  /** Ends when the fault does; tells what was seen. */
+  /** Resolves at the end of the fault with what was observed. */
   readonly inject: (stage: Stage) => Promise<string>;
-  /** After the recovery: what is wrong; ''. */
+  /** Called after the recovery. Returns a violation, or ''. */
   readonly check?: (stage: Stage) => Promise<string>;
-  /** Always undone, even if something failed. */
+  /** Always called at the end, also after a failure. */
   readonly clean?: (stage: Stage) => void;
 }
 
-/** Between shard and provider, or between operators and shard. */
+/** A network fault between shard and provider, or between operators and shard. */
 function onTheWire(name: string, side: 'providerProxy' | 'operatorProxy', mode: ProxyMode): Fault {
   return {
     name,
@@ -43,7 +43,7 @@ function onTheWire(name: string, side: 'providerProxy' | 'operatorProxy', mode: 
 
 const MOUNT_BYTES = '64k';
 
-/** A file system of its own that can be filled or made read-only. Needs the rights to mount. */
+/** Mounts a small file system that can be filled or made read-only. Needs the right to mount. */
 function mountSmall(stage: Stage): void {
   const folder = join(stage.folder, 'small');
   mkdirSync(folder);
@@ -79,7 +79,7 @@ export const FAULTS: readonly Fault[] = [
     provider: lyingProvider,
     inject: async () => {
       await pause(4 * FAULT_MS);
-      return 'rows twice, half of them missing, broken, of long ago, states that flap, empty listings';
+      return 'listings with repeated, missing, invalid and old rows, flapping states, empty listings';
     },
   },
   {
@@ -92,14 +92,14 @@ export const FAULTS: readonly Fault[] = [
         try {
           writeFileSync(ballast, Buffer.alloc(bytes), { flag: 'a' });
         } catch {
-          // Full for a piece of this size: a smaller one follows.
+          // No room for a piece of this size: try a smaller one.
         }
       }
       await pause(FAULT_MS);
       const { isRunning } = stage.shard;
       rmSync(ballast);
       if (!isRunning) throw new Error('the shard ended');
-      return 'the shard goes on';
+      return 'the shard keeps running';
     },
     clean: unmount,
   },
@@ -117,7 +117,7 @@ export const FAULTS: readonly Fault[] = [
       remount(stage, 'rw');
       await stage.startShard();
       if (refusal === '') throw new Error('a shard started without a new epoch');
-      return 'no new epoch, no start; with one it starts';
+      return 'the shard refuses to start without a new epoch, and starts once it can write one';
     },
     clean: unmount,
   },

@@ -1,4 +1,4 @@
-/** A provider behind real gRPC whose listings lie now and then; its calls and reads are those of an honest one. */
+/** A provider behind real gRPC, some of whose listings are wrong. Its other answers are correct. */
 import { Random } from '../../base/random.ts';
 import { MachineState } from '../../machine/state.ts';
 import type { Machine } from '../../wire/protocol.generated.ts';
@@ -9,12 +9,12 @@ import { type ProviderCalls, serveProvider } from '../provider/server.ts';
 import { everyOperation } from '../provider/settings.ts';
 import { MACHINES, type ProviderHandle } from './stage.ts';
 
-/** Six kinds, twice each and a few more. */
+/** Each of the six kinds occurs at least twice. */
 const LIE_KINDS = 6;
 const LIES_MAX = 16;
 const IDLE_SHARE = 0.4;
 
-/** `old`: what it said at the beginning. */
+/** `old`: the first listing. */
 function bent(listing: MachineListing, kind: number, old: MachineListing, random: Random): MachineListing {
   const { machines } = listing;
   const some = (share: number, change: (machine: Machine) => Machine) => ({
@@ -41,7 +41,7 @@ function bent(listing: MachineListing, kind: number, old: MachineListing, random
   }
 }
 
-/** Serves it twice: for the shard, and honestly for whoever wants to know the truth. */
+/** Serves the provider twice: with wrong listings for the shard, and with correct ones for the checks. */
 export async function lyingProvider(): Promise<ProviderHandle> {
   const random = new Random(3);
   const provider = new SimulatedProvider({

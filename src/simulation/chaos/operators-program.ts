@@ -1,4 +1,4 @@
-/** The clusters of a stage as a process of its own: connects, asks for its nodes, and says what it was told when asked. */
+/** The clusters of a stage as a process: connects, sends its demand, and answers each message with its views. */
 import { askForNodes, connectClusters, viewsOf } from './clusters.ts';
 
 const operators = await connectClusters(process.argv[2]!);

@@ -1,4 +1,4 @@
-/** Faults of whole processes: what is killed, stopped, replaced and woken; threads that end; clocks that jump. */
+/** Faults of processes: killed, stopped, replaced and woken ones, ended threads, clocks that jump. */
 import { join } from 'node:path';
 import type { Fault } from './faults.ts';
 import { pause } from './programs.ts';
@@ -16,15 +16,15 @@ interface Clusters {
   readonly clusters: readonly { readonly session: { readonly connected: boolean } | null }[];
 }
 
-/** As by kill -9, and another process after it. */
+/** Kills the shard (-9) and starts another process. */
 export async function restart(stage: Stage): Promise<string> {
   await stage.shard.kill();
   await stage.startShard();
-  return 'a new process, one epoch later';
+  return 'a new process with the next epoch';
 }
 
-/** I2, N6: a process that nobody has reported to does nothing; and one that knows everything does nothing either. */
-async function restartUnheard(stage: Stage): Promise<string> {
+/** N6: a new process reclaims nothing before the clusters have reported. I2: a restart itself causes no action. */
+async function restartWithoutReports(stage: Stage): Promise<string> {
   await stage.shard.kill();
   stage.operatorProxy.be({ kind: 'reset' });
   const before = stage.audited().length;
@@ -32,11 +32,11 @@ async function restartUnheard(stage: Stage): Promise<string> {
   await pause(FAULT_MS);
   const actions = stage.audited().length - before;
   stage.operatorProxy.be({ kind: 'pass' });
-  if (actions > 0) throw new Error(`${actions} actions before anybody had reported`);
-  return 'no action while nobody reported';
+  if (actions > 0) throw new Error(`the shard began ${actions} actions before any cluster had reported`);
+  return 'no action until the clusters reported';
 }
 
-/** A second process with the same name takes over while the first stands still; the operators follow it. */
+/** A second process with the same shard id takes over while the first is stopped; the operators follow it. */
 async function replaceStopped(stage: Stage): Promise<{ wake: () => void; http: string; auditLog: string }> {
   const { shard: former, shardHttp: http, auditLog } = stage;
   former.signal('SIGSTOP');
@@ -50,19 +50,19 @@ async function replaceStopped(stage: Stage): Promise<{ wake: () => void; http: s
   return { wake: () => former.signal('SIGCONT'), http, auditLog };
 }
 
-/** The first goes on before or after the second has done everything: with nothing left to do it is in nobody's way. */
+/** Wakes the first process before or after the second has finished. If it has nothing left to do, it makes no call. */
 async function replaceAndWake(stage: Stage): Promise<string> {
   const { wake, http } = await replaceStopped(stage);
   await pause(FAULT_MS);
   wake();
   await pause(FAULT_MS);
   const ready = await fetch(`${http}readyz`);
-  return `the former is ${ready.status === 503 ? 'fenced' : 'idle: it has touched nothing that the new one has'}`;
+  return `the old process is ${ready.status === 503 ? 'fenced' : 'idle and has changed no machine of the new one'}`;
 }
 
 /**
- * X8: the first is stopped with creates waiting for a free slot. The second has created those very machines, because both
- * choose the cheapest; so the first thing that the first does when it goes on is a call with an old epoch.
+ * X8: a fenced process stops executing. The first process is stopped while creates wait for a slot. The second one creates
+ * the same machines, because both choose the cheapest; so the first call of the woken process has an old epoch.
  */
 async function replaceAndFence(stage: Stage): Promise<string> {
   await creatingAndWaiting(stage);
@@ -73,39 +73,40 @@ async function replaceAndFence(stage: Stage): Promise<string> {
   wake();
   let reason = '';
   while (!reason.includes('fenced')) {
-    if (performance.now() - wokenMs > FENCED_MS_MAX) throw new Error(`the former is not fenced: ${reason}`);
+    if (performance.now() - wokenMs > FENCED_MS_MAX)
+      throw new Error(`the old process is not fenced: ${reason}`);
     await pause(50);
     const ready = await fetch(`${http}readyz`);
     reason = ready.status === 503 ? await ready.text() : '';
   }
   const fencedMs = performance.now() - wokenMs;
   const health = await fetch(`${http}healthz`);
-  if (health.status !== 200) throw new Error(`a fenced process is alive, and /healthz says ${health.status}`);
-  await pause(500); // the audit log is written behind
+  if (health.status !== 200) throw new Error(`/healthz of a fenced process is ${health.status}, not 200`);
+  await pause(500); // the audit log is written with a delay
   const done = stage.audited(auditLog).length;
   await pause(FAULT_MS);
   const more = stage.audited(auditLog).length - done;
-  if (more > 0) throw new Error(`${more} actions by a fenced process`);
+  if (more > 0) throw new Error(`a fenced process began ${more} actions`);
   const lines = stage.formers[0]!.lines.filter((line) => line.includes('fenced'));
-  if (lines.length === 0) throw new Error('a fenced process does not say so');
+  if (lines.length === 0) throw new Error('the log of a fenced process does not say that it is fenced');
   const { clusters } = (await (await fetch(`${http}api/v1/clusters`)).json()) as Clusters;
   const connected = clusters.filter(({ session }) => session?.connected === true).length;
-  if (connected > 0) throw new Error(`a fenced process has ${connected} sessions`);
-  return `fenced ${(fencedMs / 1000).toFixed(1)} s after it went on: unready, logged, no session, no further action`;
+  if (connected > 0) throw new Error(`a fenced process still has ${connected} sessions`);
+  return `fenced ${(fencedMs / 1000).toFixed(1)} s after it was woken: unready, logged, no session, no further action`;
 }
 
-/** Until creates are under way, and more of them wait for a slot. */
+/** Waits until creates are in flight and more wait for a slot. */
 async function creatingAndWaiting(stage: Stage): Promise<void> {
   const untilMs = performance.now() + FENCED_MS_MAX;
   for (;;) {
     const { queue } = (await (await fetch(`${stage.shardHttp}api/v1/status`)).json()) as Status;
     if (queue.inFlight > 0 && queue.queued > 0) return;
-    if (performance.now() > untilMs) throw new Error('nothing waits for a slot');
+    if (performance.now() > untilMs) throw new Error('no action waits for a slot');
     await pause(10);
   }
 }
 
-/** Worker threads end, all of them, again and again. */
+/** Ends all worker threads three times. */
 async function endThreads(stage: Stage): Promise<string> {
   for (let time = 1; time <= 3; time++) {
     stage.tamper({ clockAheadMs: 0, threadEndings: time });
@@ -113,33 +114,33 @@ async function endThreads(stage: Stage): Promise<string> {
   }
   const metrics = await (await fetch(`${stage.shardHttp}metrics`)).text();
   const restarts = Number(/^flotilla_worker_restarts_total\S* (\d+)/m.exec(metrics)?.[1] ?? 0);
-  if (restarts === 0) throw new Error('no thread was replaced');
-  return `${restarts} threads replaced, the process went on`;
+  if (restarts === 0) throw new Error('the shard replaced no thread');
+  return `the shard replaced ${restarts} threads and kept running`;
 }
 
-/** R3, X12: holds, back-offs and deadlines are spans of time, whatever the clock says. */
+/** Idle holds (R3), back-offs (X12) and deadlines are durations and must not depend on the wall clock. */
 async function jump(stage: Stage): Promise<string> {
   for (const hours of [1, -1, 0]) {
     stage.tamper({ clockAheadMs: hours * HOUR_MS, threadEndings: 0 });
     await pause(FAULT_MS / 2);
   }
-  return 'an hour forth, two back, one forth';
+  return 'the clock moved forward one hour, back two, forward one';
 }
 
 async function jumpInBurst(stage: Stage): Promise<string> {
-  const words = await jump(stage);
+  const moves = await jump(stage);
   const aheadMs = Date.now() + HOUR_MS / 2;
   const ahead = stage.audited().filter(({ time }) => Date.parse(time) > aheadMs).length;
-  if (ahead === 0) throw new Error('no action is dated by the clock that jumped: it did not jump');
-  return `${words}; ${ahead} actions dated an hour ahead`;
+  if (ahead === 0) throw new Error('no action has a time of the moved clock: it did not move');
+  return `${moves}; ${ahead} actions are dated an hour ahead`;
 }
 
 async function jumpAtRest(stage: Stage): Promise<string> {
   const before = stage.audited().length;
-  const words = await jump(stage);
+  const moves = await jump(stage);
   const actions = stage.audited().length - before;
-  if (actions > 0) throw new Error(`${actions} actions because the clock jumped`);
-  return `${words}: no action`;
+  if (actions > 0) throw new Error(`the shard began ${actions} actions because the clock jumped`);
+  return `${moves}: no action`;
 }
 
 function tampered(stage: Stage): void {
@@ -149,7 +150,7 @@ function tampered(stage: Stage): void {
 
 export const PROCESS_FAULTS: readonly Fault[] = [
   { name: 'shard killed (-9) in a burst', when: 'burst', inject: restart },
-  { name: 'shard killed (-9) at rest, operators away', when: 'rest', inject: restartUnheard },
+  { name: 'shard killed (-9) at rest, operators away', when: 'rest', inject: restartWithoutReports },
   {
     name: 'shard killed (-9) five times in a burst',
     when: 'burst',
@@ -168,7 +169,7 @@ export const PROCESS_FAULTS: readonly Fault[] = [
       shard.signal('SIGSTOP');
       await pause(FAULT_MS);
       shard.signal('SIGCONT');
-      return 'stood still';
+      return 'no progress while stopped';
     },
   },
   { name: 'shard replaced while stopped, then woken', when: 'burst', inject: replaceAndWake },
@@ -203,7 +204,7 @@ export const PROCESS_FAULTS: readonly Fault[] = [
       await stage.providerProgram!.kill();
       await pause(FAULT_MS / 2);
       await stage.startProvider();
-      return 'every machine is as at its first start';
+      return 'every machine is in its initial state again';
     },
   },
   {
@@ -217,7 +218,7 @@ export const PROCESS_FAULTS: readonly Fault[] = [
       await pause(FAULT_MS);
       const health = await fetch(`${stage.shardHttp}healthz`);
       await stage.startOperators();
-      return `/healthz ${health.status} meanwhile; told of every node again`;
+      return `/healthz ${health.status} meanwhile; the shard reports every node again`;
     },
   },
   {

@@ -1,4 +1,4 @@
-/** The real programs as processes of their own, ended with whoever started them. */
+/** The real programs as child processes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -11,12 +11,12 @@ const LINES_KEPT = 200;
 export class Program {
   readonly command: string;
   readonly exited: Promise<number | null>;
-  /** What it said last, both streams. */
+  /** The last lines of stdout and stderr. */
   readonly lines: string[] = [];
   readonly #child: ChildProcess;
   readonly #firstLine: Promise<string>;
 
-  /** `tamperFile`: says what happens to its clock and its threads (tamper.ts). */
+  /** `tamperFile` controls its clock and its threads (tamper.ts). */
   constructor(command: string, flags: readonly string[], tamperFile = '') {
     this.command = command;
     const loaded = tamperFile === '' ? [] : ['--import', TAMPER];
@@ -35,7 +35,7 @@ export class Program {
         reject(new Error(`flotilla ${command} ended with ${code}: ${this.lines.slice(-3).join(' / ')}`)),
       );
     });
-    this.#firstLine.catch(() => {}); // whoever waits for it hears of it
+    this.#firstLine.catch(() => {}); // a caller of firstLine() still gets the error
     createInterface(child.stderr).on('line', (line) => this.#keep(line));
   }
 
@@ -53,7 +53,7 @@ export class Program {
 
   async kill(): Promise<void> {
     if (!this.isRunning) return;
-    this.#child.kill('SIGKILL'); // also ends a stopped one
+    this.#child.kill('SIGKILL'); // also ends a stopped process
     await this.exited;
   }
 

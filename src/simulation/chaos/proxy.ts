@@ -1,19 +1,19 @@
 /**
- * A TCP proxy on loopback that stands between two processes and fails as networks do: connections that are reset, that
- * stay open and carry nothing (half-open), that are slow, or narrow. What it does can change while it runs.
+ * A TCP proxy on loopback between two processes that fails as networks do: it resets connections, keeps them open without
+ * carrying data (half-open), or makes them slow or narrow. Its mode can change at any time.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 export type ProxyMode =
   | { readonly kind: 'pass' }
-  /** Every connection is reset, new ones at once. */
+  /** Resets every connection, also new ones. */
   | { readonly kind: 'reset' }
-  /** Connections stand, and nothing gets through: neither data nor an end. */
+  /** Connections stay open, but carry neither data nor an end. */
   | { readonly kind: 'silent' }
-  /** Every piece of data arrives this much later, in order. */
+  /** All data arrives this much later, in order. */
   | { readonly kind: 'slow'; readonly delayMs: number }
-  /** Each direction of a connection carries so much. */
+  /** Limits each direction of a connection. */
   | { readonly kind: 'narrow'; readonly bytesPerSecond: number };
 
 const PASS: ProxyMode = { kind: 'pass' };
@@ -40,12 +40,12 @@ export class FaultyProxy {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Where new connections lead from now on. */
-  leadTo(target: string): void {
+  /** Sets the target of new connections. */
+  connectTo(target: string): void {
     this.#target = addressOf(target);
   }
 
-  /** `silent` ends with a reset: nobody knows what the connections missed. */
+  /** Leaving `silent` resets all connections, because they have lost data. */
   be(mode: ProxyMode): void {
     if (mode.kind === 'reset' || this.#mode.kind === 'silent') this.#resetAll();
     this.#mode = mode;
@@ -70,7 +70,7 @@ export class FaultyProxy {
     ] as const) {
       this.#sockets.add(socket);
       socket.setNoDelay(true);
-      socket.on('error', () => {}); // its end follows
+      socket.on('error', () => {}); // 'close' follows
       socket.on('close', () => {
         this.#sockets.delete(socket);
         if (this.#mode.kind !== 'silent') other.destroy();
@@ -81,24 +81,24 @@ export class FaultyProxy {
   }
 
   #carry(from: Socket, to: Socket): void {
-    let freeAtMs = 0;
+    let writableAtMs = 0;
     from.on('data', (piece: Buffer) => {
       const mode = this.#mode;
       if (mode.kind === 'silent') return;
       const nowMs = performance.now();
-      if (mode.kind === 'slow') freeAtMs = Math.max(freeAtMs, nowMs + mode.delayMs);
+      if (mode.kind === 'slow') writableAtMs = Math.max(writableAtMs, nowMs + mode.delayMs);
       if (mode.kind === 'narrow') {
-        freeAtMs = Math.max(freeAtMs, nowMs) + (1000 * piece.length) / mode.bytesPerSecond;
+        writableAtMs = Math.max(writableAtMs, nowMs) + (1000 * piece.length) / mode.bytesPerSecond;
       }
-      if (freeAtMs <= nowMs) {
+      if (writableAtMs <= nowMs) {
         to.write(piece);
         return;
       }
-      if (mode.kind === 'narrow') from.pause(); // what is not read yet waits at its sender
+      if (mode.kind === 'narrow') from.pause(); // unread data waits at the sender
       setTimeout(() => {
         if (!to.destroyed) to.write(piece);
         from.resume();
-      }, freeAtMs - nowMs);
+      }, writableAtMs - nowMs);
     });
     from.on('end', () => {
       if (this.#mode.kind !== 'silent') to.end();

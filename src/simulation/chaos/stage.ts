@@ -1,7 +1,7 @@
 /**
- * A stage for one fault: a provider and a shard as processes, three clusters whose demand never changes, and a proxy on
- * either side of the shard. Because demand does not change, it is known what must come out: every cluster has as many
- * nodes as it asked for, no machine is the node of two, none is lost, and nothing was reclaimed that somebody wanted.
+ * A stage for one fault: a provider and a shard as processes, three clusters with constant demand, and a proxy on either side
+ * of the shard. Because demand is constant, the result is known: every cluster has the nodes that it asked for, no machine is
+ * the node of two clusters, none is lost, and the shard reclaims none.
  */
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,10 +30,10 @@ const SHARD_FLAGS = [
   ...['--keepalive-timeout', '3s', '--workers', '1', '--max-machines', '4096'],
 ];
 
-/** Where a provider listens, whatever it is. */
+/** A running provider. */
 export interface ProviderHandle {
   readonly address: string;
-  /** Where it tells the truth, if that is elsewhere. */
+  /** Address with correct answers, if `address` gives wrong ones. */
   readonly truthAddress?: string;
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export interface AuditLine {
 }
 
 export class Stage {
-  /** In this process, unless they have one of their own. */
+  /** Operators in this process; empty if they run in their own. */
   operators: readonly SimulatedOperator[] = [];
   operatorsProgram: OperatorsProgram | null = null;
   hasOperatorsApart = false;
@@ -58,19 +58,19 @@ export class Stage {
   shard!: Program;
   shardHttp = '';
   providerProgram: Program | null = null;
-  /** Processes that were replaced and may still live. */
+  /** Replaced processes, which may still run. */
   readonly formers: Program[] = [];
   readonly formerAuditLogs: string[] = [];
   dataDir = join(this.folder, 'data');
   auditLog = join(this.folder, 'audit.log');
-  /** Of machines at the start. */
+  /** Share of the machines that start Idle. */
   idleShare = 0.4;
-  /** Beside the usual ones, for every shard. */
+  /** Additional flags of every shard process. */
   shardFlags: readonly string[] = [];
   isTampered = false;
   readonly #tamperFile = join(this.folder, 'tamper.json');
 
-  /** Everything stands, and demand is about to be sent. */
+  /** Starts all processes and connects the clusters, without demand. */
   async open(provider: ProviderHandle | null = null): Promise<void> {
     if (provider === null) await this.startProvider();
     else this.provider = provider;
@@ -80,7 +80,7 @@ export class Stage {
     if (!this.hasOperatorsApart) this.operators = await connectClusters(this.operatorProxy.address);
   }
 
-  /** From now on, and it never changes. */
+  /** Lets the clusters send their demand, which never changes. */
   async demand(): Promise<void> {
     if (this.hasOperatorsApart) await this.startOperators();
     else askForNodes(this.operators);
@@ -90,18 +90,18 @@ export class Stage {
     this.operatorsProgram = await OperatorsProgram.start(this.operatorProxy.address);
   }
 
-  /** What each cluster knows; none while there are no operators. */
+  /** The view of each cluster; empty while no operators run. */
   async views(): Promise<ClusterView[]> {
     return this.hasOperatorsApart ? ((await this.operatorsProgram?.views()) ?? []) : viewsOf(this.operators);
   }
 
-  /** What happens to the clock and the threads of shards, if the stage is for that. */
+  /** Controls the clock and the threads of shard processes that were started with `isTampered`. */
   tamper(how: Tampering): void {
     writeFileSync(`${this.#tamperFile}.new`, JSON.stringify(how));
     renameSync(`${this.#tamperFile}.new`, this.#tamperFile);
   }
 
-  /** At the address that it had, if it had one. */
+  /** A restarted provider keeps its address. */
   async startProvider(): Promise<void> {
     const listen = this.providerProgram === null ? '127.0.0.1:0' : this.provider.address;
     const program = new Program('provider', [
@@ -114,19 +114,19 @@ export class Stage {
   }
 
   async startShard(...flags: string[]): Promise<void> {
-    const words = [
+    const shardFlags = [
       ...['--provider-addr', `sim=${this.providerProxy.address}`, '--listen', '127.0.0.1:0'],
       ...['--metrics-addr', '127.0.0.1:0', '--data-dir', this.dataDir, '--audit-log', this.auditLog],
       ...[...SHARD_FLAGS, ...this.shardFlags, ...flags],
     ];
-    const program = new Program('shard', words, this.isTampered ? this.#tamperFile : '');
+    const program = new Program('shard', shardFlags, this.isTampered ? this.#tamperFile : '');
     this.shard = program;
     const [, address, http] = /^listening on (\S+) http (\S+)$/.exec(await program.firstLine())!;
     this.shardHttp = http!;
-    this.operatorProxy.leadTo(address!);
+    this.operatorProxy.connectTo(address!);
   }
 
-  /** Waits until everybody has what it wants and everybody says the same; how long it took, ms. */
+  /** Waits until every cluster has its nodes and all parts agree. Returns how long that took, in ms. */
   async settle(): Promise<number> {
     const beganMs = performance.now();
     let wrong = '';
@@ -135,10 +135,10 @@ export class Stage {
       if (wrong === '') return performance.now() - beganMs;
       await pause(POLL_MS);
     }
-    throw new Error(`not settled after ${SETTLE_MS_MAX} ms: ${wrong}`);
+    throw new Error(`the stage has not settled after ${SETTLE_MS_MAX} ms: ${wrong}`);
   }
 
-  /** Lines of an audit log: the last shard's, unless another one is named. */
+  /** Lines of an audit log; default: that of the current shard. */
   audited(path = this.auditLog): AuditLine[] {
     return readFileSync(path, 'utf8')
       .split('\n')
@@ -156,22 +156,23 @@ export class Stage {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** What is not as it must be in the end; ''. */
+  /** What differs from the settled state, or ''. */
   async #look(): Promise<string> {
     const truth = await truthOf(this.provider.truthAddress ?? this.provider.address).catch(
       (error: Error) => error.message,
     );
     if (typeof truth === 'string') return truth;
-    if (truth.machineCount !== MACHINES) return `${truth.machineCount} machines of ${MACHINES}`;
-    if (truth.restless > 0) return `${truth.restless} machines do not rest`;
+    if (truth.machineCount !== MACHINES)
+      return `the provider has ${truth.machineCount} of ${MACHINES} machines`;
+    if (truth.restless > 0) return `${truth.restless} machines are transitional or Failed`;
     const views = await this.views();
-    if (views.length === 0) return 'there are no operators';
+    if (views.length === 0) return 'no operators run';
     for (const view of views) {
       const wrong = wrongWith(view, truth);
       if (wrong !== '') return wrong;
     }
     const known = await this.#known();
-    return known === MACHINES ? '' : `the shard knows ${known} machines`;
+    return known === MACHINES ? '' : `the shard has ${known} of ${MACHINES} machines`;
   }
 
   async #known(): Promise<number> {
@@ -181,7 +182,7 @@ export class Stage {
   }
 }
 
-/** A machine that two clusters have as a node at once, by what each was told; ''. */
+/** A machine that is a node of two clusters at once, by their views, or ''. */
 export function doubleBinding(views: readonly ClusterView[]): string {
   const owner = new Map<string, string>();
   for (const { clusterId, nodes } of views) {
@@ -197,8 +198,12 @@ export function doubleBinding(views: readonly ClusterView[]): string {
 
 function wrongWith({ clusterId, nodes }: ClusterView, truth: Truth): string {
   const theirs = truth.nodes.get(clusterId) ?? new Set();
-  if (theirs.size !== NODES_PER_CLUSTER) return `${clusterId} has ${theirs.size} nodes`;
-  const told = nodes.filter(({ state }) => state === MachineState.Configured);
-  const isTold = told.length === theirs.size && told.every(({ machineId }) => theirs.has(machineId));
-  return isTold ? '' : `${clusterId} was told of ${told.length} nodes`;
+  if (theirs.size !== NODES_PER_CLUSTER)
+    return `${clusterId} has ${theirs.size} of ${NODES_PER_CLUSTER} nodes`;
+  const reported = nodes.filter(({ state }) => state === MachineState.Configured);
+  const isComplete =
+    reported.length === theirs.size && reported.every(({ machineId }) => theirs.has(machineId));
+  return isComplete
+    ? ''
+    : `the operator of ${clusterId} knows ${reported.length} nodes, not exactly its own ${theirs.size}`;
 }

@@ -1,16 +1,16 @@
 /**
- * Loaded before a program (`--import`), in each of its threads: moves the wall clock and ends worker threads when a file says
- * so. A clock cannot be set for one process alone without rights over the machine, and a thread has no signal of its own; the
- * program itself is the one that runs in earnest, and knows nothing of this.
+ * A preload (`--import`) in each thread of a program that moves the wall clock and ends worker threads, controlled by a file.
+ * Setting the clock of one process needs rights over the whole machine, and threads have no signals. The program itself is
+ * unchanged.
  */
 import { readFileSync } from 'node:fs';
 import { isMainThread, type Worker } from 'node:worker_threads';
 
-/** What is done to the program, in the file that CHAOS_TAMPER_FILE names. */
+/** Content of the file that CHAOS_TAMPER_FILE names. */
 export interface Tampering {
-  /** By so much `Date` is ahead of the time. */
+  /** How far `Date` is ahead of the real time. */
   readonly clockAheadMs: number;
-  /** Worker threads are ended each time this grows. */
+  /** All worker threads are ended each time this grows. */
   readonly threadEndings: number;
 }
 
@@ -23,8 +23,8 @@ const now = () => TrueDate.now() + aheadMs;
 
 const TamperedDate = new Proxy(TrueDate, {
   apply: () => new TrueDate(now()).toString(),
-  construct: (date, words, newTarget) =>
-    Reflect.construct(date, words.length === 0 ? [now()] : words, newTarget),
+  construct: (date, parts, newTarget) =>
+    Reflect.construct(date, parts.length === 0 ? [now()] : parts, newTarget),
   get: (date, key, receiver) => (key === 'now' ? now : Reflect.get(date, key, receiver)),
 });
 
@@ -48,7 +48,7 @@ function tamper(path: string): void {
   setInterval(look, LOOK_EVERY_MS).unref();
 }
 
-/** null: not there yet, or just being written. */
+/** null: the file does not exist yet or is being written. */
 function read(path: string): Tampering | null {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));

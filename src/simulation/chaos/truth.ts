@@ -1,4 +1,4 @@
-/** What a provider itself says of its machines, asked directly and not through whatever stands between it and the shard. */
+/** The machines as the provider lists them, requested directly and not through the proxy. */
 
 import { machineAt } from '../../listing/decode/rows.ts';
 import { MachineState } from '../../machine/state.ts';
@@ -8,9 +8,9 @@ import { ProviderReader } from '../../provider/client/reader.ts';
 
 export interface Truth {
   readonly machineCount: number;
-  /** By cluster: the machines that are its Configured nodes. */
+  /** By cluster: its Configured machines. */
   readonly nodes: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Machines that are on their way to somewhere, or Failed. */
+  /** Machines that are transitional or Failed. */
   readonly restless: number;
 }
 
@@ -18,7 +18,7 @@ export async function truthOf(address: string): Promise<Truth> {
   const client = new ProviderClient({ name: 'truth', address }, FencingTokens.create('truth', 1));
   try {
     const outcome = await new ProviderReader(client).list();
-    if (outcome.kind !== 'listed') throw new Error(`the provider does not list: ${outcome.detail}`);
+    if (outcome.kind !== 'listed') throw new Error(`the provider could not be listed: ${outcome.detail}`);
     const { batch } = outcome;
     const nodes = new Map<string, Set<string>>();
     let restless = 0;

@@ -1,31 +1,31 @@
 /**
- * Binding latency, as a cluster can see it. Nobody tells an operator which node serves which need, so it is
- * counted: the n-th machine of a type that a cluster is short of is given the n-th node of that type that
- * becomes Configured. A ticket is one machine that is asked for and not there:
+ * Binding latency as a cluster can measure it. The shard does not tell an operator which node serves which
+ * need, so the operator counts: the n-th node of a type that becomes Configured is matched with the n-th
+ * machine of that type that the cluster lacks. A ticket stands for one machine that the cluster lacks:
  *
- *   asked      opened when the roll-up that first asks for it is sent
- *   lost       opened when a node that is still asked for stops being Configured (failed, preempted)
- *   withdrawn  the roll-up no longer asks for it: the newest ticket goes, unmeasured
+ *   asked      opened when the operator sends the first roll-up that asks for the machine
+ *   lost       opened when a node that the roll-up still asks for stops being Configured (failed, preempted)
+ *   withdrawn  the roll-up no longer asks for the machine: the newest ticket is dropped without a latency
  *
- * A node closes the oldest ticket of its type. It is a binding, and its latency counts, only if it was bound
- * just now: it was seen Configuring on this stream, or a blob for its type was handed out that no other node has
- * accounted for. Otherwise it is a node that was there before (the resync after Hello), and closes the ticket as
- * *found*. The first in, first out order keeps sums exact; a single latency may be another machine's.
+ * A node closes the oldest ticket of its type. It counts as a binding, with a latency, only if the shard bound
+ * it just now: the operator saw it Configuring on this stream, or handed out a blob for its type that no other
+ * node has used. Otherwise the node was bound before (the resync after Hello shows it) and closes the ticket
+ * as *found*. First in, first out keeps the sums exact; a single latency may be that of another machine.
  *
- * Until the resync is over nobody knows which of the tickets of the first roll-up are for nodes that are there. So
- * bindings wait until then, and are given their tickets when those of found nodes are gone.
+ * Until the resync is over, the operator cannot know which tickets of the first roll-up are for nodes that are
+ * already bound. So bindings wait until then and get the tickets that found nodes have left.
  */
 import { LatencyHistogram } from './latency-histogram.ts';
 
 /** Shared by all clusters. */
 export class BindTotals {
-  /** Of tickets that a roll-up opened: since the start, and since whoever reports last cleared it. */
+  /** Latency of tickets that a roll-up opened: since the start, and since the last report. */
   readonly asked = new LatencyHistogram();
   readonly askedLately = new LatencyHistogram();
   readonly lost = new LatencyHistogram();
   found = 0;
   withdrawn = 0;
-  /** Bindings that nobody was waiting for: another zone or payment than a spare machine had, or a late one. */
+  /** Bindings without a ticket: the shard needed another zone or capacity type, or the demand had changed. */
   extra = 0;
 
   get bindCount(): number {
@@ -36,11 +36,11 @@ export class BindTotals {
 interface TypeTickets {
   /** When each was opened, oldest first. */
   readonly openedMs: number[];
-  /** Beside it. */
+  /** Parallel to `openedMs`. */
   readonly isLoss: boolean[];
-  /** When bindings happened that wait for the end of the resync, oldest first. */
+  /** Times of the bindings that wait for the end of the resync, oldest first. */
   waitingBindsMs: number[];
-  /** Blobs handed out that no node has accounted for. */
+  /** Blobs handed out that no node has used yet. */
   blobs: number;
   wanted: number;
   configured: number;
@@ -75,7 +75,7 @@ export class BindTickets {
     return oldest;
   }
 
-  /** A new stream: blobs of the one before may have gone nowhere, and there will be a resync. */
+  /** A new stream begins: blobs of the old one may be lost, and a resync follows. */
   onStream(): void {
     this.settle();
     this.#isSettled = false;
@@ -105,7 +105,10 @@ export class BindTickets {
     if (tickets !== undefined) tickets.blobs++;
   }
 
-  /** A node of the type became Configured; whether it was seen Configuring on this stream. Whether it was bound now. */
+  /**
+   * A node of the type became Configured. `wasConfiguring`: this stream showed it Configuring before. Returns
+   * whether the node counts as a binding.
+   */
   onConfigured(type: number, wasConfiguring: boolean, nowMs: number): boolean {
     const tickets = this.#types[type];
     if (tickets === undefined) return wasConfiguring;
@@ -137,7 +140,7 @@ export class BindTickets {
     const latencyMs = boundMs - tickets.openedMs.shift()!;
     const isLoss = tickets.isLoss.shift()!;
     if (latencyMs < 0)
-      this.#totals.extra++; // the one that it was bound for had been there all the time
+      this.#totals.extra++; // the remaining ticket is younger than the binding
     else if (isLoss) this.#totals.lost.add(latencyMs);
     else {
       this.#totals.asked.add(latencyMs);
@@ -145,7 +148,7 @@ export class BindTickets {
     }
   }
 
-  /** As many tickets as machines are missing. */
+  /** Opens or drops tickets until there is one for each missing machine. */
   #adjust(tickets: TypeTickets, nowMs: number, isLoss: boolean): void {
     const missing = Math.max(0, tickets.wanted - tickets.configured);
     while (openCount(tickets) < missing) {
@@ -160,7 +163,7 @@ export class BindTickets {
   }
 }
 
-/** Tickets less the bindings that have yet to be given one. */
+/** Tickets without a waiting binding. */
 function openCount({ openedMs, waitingBindsMs }: TypeTickets): number {
   return openedMs.length - waitingBindsMs.length;
 }

@@ -1,6 +1,6 @@
 /**
- * A burst: for a while some clusters want many machines of one type at the highest priority, more than are
- * free. Part of them has to come from lower priorities, by preemption.
+ * A burst: for a while some clusters need many machines of one type at the highest priority, more than are
+ * unassigned. The shard must preempt lower priorities for some of them.
  */
 
 import { Operator } from '../../needs/requirements.ts';
@@ -10,7 +10,7 @@ import type { EncodedParts } from './encoded-parts.ts';
 import { LiveNeed } from './live-need.ts';
 
 export const BURST_PRIORITY = 1_000_000;
-/** Above every bucket of the plans, so that a burst is never one of their needs. */
+/** Above every bucket of the plans, so that a burst never merges with one of their needs. */
 const BURST_BUCKET = 26;
 
 export function burstNeed(

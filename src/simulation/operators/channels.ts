@@ -1,6 +1,6 @@
 /**
- * Connections to a shard. Real clusters have one each, with a certificate that names the cluster; where only
- * the load matters, a few connections can carry the streams of many clusters.
+ * Connections to a shard. Each real cluster has its own, with a certificate that names the cluster. For load
+ * tests, a few connections can carry the streams of many clusters.
  */
 import { type ChannelOptions, Client, type ClientDuplexStream } from '@grpc/grpc-js';
 import { systemClock } from '../../base/clock.ts';
@@ -8,22 +8,22 @@ import { ClientCredentials } from '../../tls/client-credentials.ts';
 import type { TlsFiles } from '../../tls/files.ts';
 import { shardService } from '../../wire/services.ts';
 
-/** Frames are bytes in both directions: rows are encoded before (frames.ts), updates read by hand (node-reader.ts). */
+/** Bytes in both directions: frames.ts encodes the rows, node-reader.ts reads the updates. */
 export type SessionStream = ClientDuplexStream<Buffer, Buffer>;
 
 export interface ChannelSettings {
   /** `host:port`. */
   readonly address: string;
-  /** `{cluster}` in a path stands for the cluster's id; undefined: plaintext. */
+  /** `{cluster}` in a path is replaced with the cluster's id. Undefined: plaintext. */
   readonly tls: TlsFiles | undefined;
-  /** Connections that all clusters share; 0: one each. */
+  /** Number of connections that the clusters share; 0: one for each cluster. */
   readonly connectionCount: number;
 }
 
-/** A dead shard is noticed within 50 s. Not sooner: two thousand sessions and a shard may share one busy machine. */
+/** Detects a dead shard within 50 s. Not sooner: two thousand sessions and a shard may share one busy host. */
 const KEEPALIVE_TIME_MS = 30_000;
 const KEEPALIVE_TIMEOUT_MS = 20_000;
-/** Pauses between attempts are the session's (session.ts): the library's own only must not be longer. */
+/** session.ts pauses between attempts; the library's own pauses only must not be longer. */
 const RECONNECT_BACKOFF_MS = 100;
 const RECONNECT_BACKOFF_MS_MAX = 1_000;
 
@@ -36,14 +36,14 @@ const OPTIONS: ChannelOptions = {
   'grpc.enable_retries': 0,
   'grpc.service_config_disable_resolution': 1,
   'grpc.enable_http_proxy': 0,
-  'grpc.use_local_subchannel_pool': 1, // a client is a connection, and closing closes
+  'grpc.use_local_subchannel_pool': 1, // each client has its own connection and closes it
 };
 
 const asIs = (bytes: Buffer): Buffer => bytes;
 
 interface Connection {
   readonly credentials: ClientCredentials;
-  /** What the client was made with. */
+  /** The credentials of the present client. */
   used: ReturnType<ClientCredentials['current']>;
   client: Client;
 }
@@ -57,8 +57,8 @@ export class ShardChannels {
   }
 
   /**
-   * A new stream of a cluster, on its connection. Nothing has been sent yet. Throws UnusableCertificateError if
-   * there never was a certificate that could be used.
+   * Opens a stream of a cluster on its connection, without sending anything. Throws UnusableCertificateError
+   * if no certificate has been usable so far.
    */
   open(clusterId: string, clusterNumber: number): SessionStream {
     const { path } = shardService.Session;
@@ -77,7 +77,7 @@ export class ShardChannels {
     const credentials = known?.credentials ?? new ClientCredentials(this.#filesOf(clusterId), systemClock);
     const used = credentials.current();
     if (known?.used === used) return known.client;
-    known?.client.close(); // streams that are open on it go on
+    known?.client.close(); // its open streams continue
     const client = new Client(address, used, OPTIONS);
     this.#connections.set(name, { credentials, used, client });
     return client;

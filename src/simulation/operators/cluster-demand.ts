@@ -1,14 +1,15 @@
 /**
- * A cluster's demand as it changes: jobs end and their like begin, needs grow, shrink, go and come back. Every
- * change is undone by a later one, so that after hours the demand is still about the planned one, which fits
- * the fleet (docs/adr/0012).
+ * The changing demand of a cluster: jobs end and similar ones begin, needs grow, shrink, go and come back. A
+ * later change reverts each change, so that after hours the demand is still close to the plan, which fits the
+ * fleet (docs/adr/0012).
  *
- * What a change asks of the shard:
- *   a small gang under a new name      nothing: the fold that it joins is as large as before
- *   more or fewer small gangs          a machine more or less, when the fold's last one fills or empties
- *   a plain need grows or shrinks      a machine more or less
- *   a plain need is replaced           its machines go over to the need that replaces it
- *   a spanning gang is replaced        likewise; one that is withdrawn frees its machines until it comes back
+ *   change                           effect on the shard
+ *   a small gang gets a new name     none: its fold is as large as before
+ *   more or fewer small gangs        one machine more or less, when the fold's last one fills or empties
+ *   a plain need grows or shrinks    one machine more or less
+ *   a plain need is replaced         the new need takes over its machines
+ *   a spanning gang is replaced      the same
+ *   a spanning gang is withdrawn     its machines are unassigned until it comes back
  */
 import type { ByteWriter } from '../../base/byte-writer.ts';
 import type { Random } from '../../base/random.ts';
@@ -19,11 +20,11 @@ import type { EncodedParts } from './encoded-parts.ts';
 import type { DemandSource } from './frames.ts';
 import { LiveNeed } from './live-need.ts';
 
-/** Of the small gangs that change: under a new name; the others become more or fewer. */
+/** Share of the changes of small gangs that give a new name; the others change the number of gangs. */
 const RENAMED_SHARE = 0.6;
-/** Of the spanning gangs that change: replaced; the others are withdrawn for a while. */
+/** Share of the changes of spanning gangs that replace one; the others withdraw one for a while. */
 const GANG_REPLACED_SHARE = 0.9;
-/** Jobs of the plan are numbered from 0; those that begin later from here. */
+/** Numbers of jobs that begin later; jobs of the plan are numbered from 0. */
 const NEW_JOB_NUMBER = 100_000;
 
 export class ClusterDemand implements DemandSource {
@@ -35,7 +36,7 @@ export class ClusterDemand implements DemandSource {
   readonly #types: readonly MachineType[];
   readonly #parts: EncodedParts;
   readonly #needs: LiveNeed[];
-  /** The need of every row of the plan: drawn from, so that a need changes as often as it has rows. */
+  /** The need of every row of the plan. Drawing a row makes needs change in proportion to their rows. */
   readonly #needOfRow: Uint16Array;
   #bursts: LiveNeed[] = [];
   #isShrunk = false;
@@ -62,7 +63,7 @@ export class ClusterDemand implements DemandSource {
     return count;
   }
 
-  /** Changes this share of the rows; a fraction of a row is a chance. */
+  /** Changes this share of the rows; a fraction of a row is rounded at random. */
   churn(rowShare: number): void {
     const rows = this.#needOfRow;
     const changes = Math.floor(rows.length * rowShare + this.#random.unit());
@@ -72,7 +73,7 @@ export class ClusterDemand implements DemandSource {
     if (changes > 0) this.#recount();
   }
 
-  /** A need of the highest priority for this many machines of a type, until `endBurst`. */
+  /** Adds a need of the highest priority for this many machines of a type, until `endBurst`. */
   beginBurst(type: number, machineCount: number): void {
     this.#bursts.push(burstNeed(this.#types[type]!, type, machineCount, this.#parts));
     this.#recount();
@@ -83,7 +84,7 @@ export class ClusterDemand implements DemandSource {
     this.#recount();
   }
 
-  /** Every second need is withdrawn until it is told otherwise. */
+  /** True withdraws every second need; false restores them. */
   shrink(isShrunk: boolean): void {
     this.#isShrunk = isShrunk;
     this.#recount();

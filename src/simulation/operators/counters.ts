@@ -1,13 +1,13 @@
-/** What operators did and saw. One object for one operator, or shared by two thousand. */
+/** Counters of one operator, or of two thousand that share the object. */
 export class OperatorCounters {
   sessionsOpened = 0;
-  /** Streams that ended, by gRPC status, whether they were ever greeted or not. */
+  /** Ended streams by gRPC status, with and without an ack of Hello. */
   readonly endedByStatus = new Map<number, number>();
-  /** Of the stream that ended last. */
+  /** How the last stream ended. */
   lastEnding = '';
   rollupsSent = 0;
   rollupsAcked = 0;
-  /** Not sent when due, because the one before was still on its way. */
+  /** Roll-ups that were due while the previous one was still being sent. */
   rollupsHeldBack = 0;
   rowsSent = 0;
   bytesSent = 0;
@@ -16,7 +16,7 @@ export class OperatorCounters {
   bootstrapErrors = 0;
   bootstrapSilences = 0;
   reclaimInstructions = 0;
-  /** Of them those for a need of higher priority. */
+  /** Reclaim instructions for a need of higher priority. */
   preemptions = 0;
   reclaimedNodes = 0;
   nodeUpdates = 0;

@@ -1,6 +1,6 @@
 /**
- * What happens to the demand of many clusters at once: bursts of high priority on one machine type, and
- * clusters that shrink to half for a while (an outage, a night).
+ * Changes of demand in many clusters at once: bursts of high priority on one machine type, and clusters that
+ * shrink to half for a while (an outage, a night).
  */
 import type { Random } from '../../base/random.ts';
 import { ARCHETYPES } from '../catalogue/archetypes.ts';
@@ -16,20 +16,20 @@ export interface Spell {
 }
 
 export interface WeatherSettings {
-  /** Of the machines of one type, drawn anew each time; spread over clusters at random. */
+  /** Share of the machines of one random type, spread over random clusters. */
   readonly burst: Spell;
-  /** Of the clusters. */
+  /** Share of the clusters. */
   readonly shrink: Spell;
 }
 
-/** Machines that a burst asks for in one cluster. */
+/** Limit on the machines that a burst asks for in one cluster. */
 const BURST_CLUSTER_MACHINES_MAX = 20;
 
 export class DemandWeather {
   readonly #clusters: readonly FleetCluster[];
   readonly #settings: WeatherSettings;
   readonly #random: Random;
-  /** Types that somebody of lower priority holds. */
+  /** Types that needs of lower priority use. */
   readonly #types: readonly number[];
   readonly #timers = new Set<NodeJS.Timeout>();
 
@@ -58,7 +58,7 @@ export class DemandWeather {
     this.#timers.clear();
   }
 
-  /** The demand changes now; roll-ups say so when they are due. */
+  /** Changes the demand now; operators report it with their next roll-ups. */
   burst(): void {
     const { share, lengthMs } = this.#settings.burst;
     const type = this.#random.pick(this.#types);

@@ -1,12 +1,13 @@
 /**
- * Parts of roll-up rows as bytes, encoded once for all clusters. A row of a roll-up is put together from
+ * Parts of roll-up rows, encoded once for all clusters. A row of a roll-up consists of
  *
- *   fixed     requirements, spread, priority, min_unit    what never changes in a need
- *   amounts   aggregate_resources                         changes when a need grows
- *   buckets   the two penalties                           two bytes each, written with the row
- *   group     the job's name                              written with the row
+ *   part      fields                                      encoded
+ *   fixed     requirements, spread, priority, min_unit    once: they never change in a need
+ *   amounts   aggregate_resources                         once per size of a need
+ *   buckets   the two penalties                           with the row, two bytes each
+ *   group     the job's name                              with the row
  *
- * 776,000 rows of 2,000 clusters are some ten thousand distinct parts.
+ * 776,000 rows of 2,000 clusters have some ten thousand distinct parts.
  */
 import { formatQuantity } from '../../base/quantity.ts';
 import type { ResourceAmounts } from '../../machine/machine.ts';

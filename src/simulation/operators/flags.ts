@@ -1,4 +1,4 @@
-/** The command line of `flotilla operators`: from words to settings, with one clear line for each mistake. */
+/** Parses the flags of `flotilla operators`. Each mistake gives a one-line error. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { durationMs, share, UsageError, wholeNumber } from '../../base/flag-words.ts';
 import type { TlsFiles } from '../../tls/files.ts';
@@ -14,7 +14,7 @@ export interface OperatorsFlags {
   /** null: until a signal. */
   readonly durationMs: number | null;
   readonly reportEveryMs: number;
-  /** Without any session after this long there is no point in going on. */
+  /** The command ends with an error if no session is open after this long. */
   readonly giveUpMs: number;
   readonly json: boolean;
 }
@@ -53,62 +53,65 @@ const OPTIONS = {
 
 export const HELP = `Usage: flotilla operators [options]
 
-Runs simulated clusters that ask a shard for machines, each with a session of its own.
+Runs simulated clusters that ask a shard for machines. Each cluster has its own session.
 
-  --shard HOST:PORT            where the shard takes sessions (127.0.0.1:7780)
-  --connections N              shared by all clusters; 0 gives each its own (0). Flotilla takes 64 clusters on one
-  --insecure                   speak beyond loopback without TLS
+  --shard HOST:PORT            address on which the shard accepts sessions (127.0.0.1:7780)
+  --connections N              connections that the clusters share; 0 gives each cluster its own (0). Flotilla
+                               accepts 64 clusters on one connection
+  --insecure                   allow an address beyond loopback without TLS
   --tls-cert, --tls-key, --tls-ca FILE   mutual TLS: all three or none; {cluster} in a path is the cluster's id
 
 The clusters
-  --clusters N                 cluster-0000, cluster-0001, … (10)
-  --machines N                 of the whole fleet (${MACHINES_PER_CLUSTER} for each cluster); the clusters ask for 97 % of them
-  --machines-per-cluster N     the same for each cluster
+  --clusters N                 number of clusters: cluster-0000, cluster-0001, … (10)
+  --machines N                 machines of the whole fleet (${MACHINES_PER_CLUSTER} per cluster); the clusters ask for 97 % of them
+  --machines-per-cluster N     machines per cluster, instead of --machines
   --catalogue NAME             ${Object.keys(CATALOGUES).join(' or ')} (realistic)
-  --seed N                     the same seed, the same demand (1). A provider with the same --machines, --clusters,
-                               --catalogue and --seed has just the machines that are asked for
-  --ramp DURATION              all are connected after this long (5s)
+  --seed N                     the same seed gives the same demand (1). A provider with the same --machines,
+                               --clusters, --catalogue and --seed has exactly the machines that the clusters ask for
+  --ramp DURATION              time over which the clusters connect (5s)
 
 Demand
-  --rollup-interval DURATION   every cluster sends its whole demand this often, give or take a tenth (10s)
-  --churn SHARE                of the rows that are replaced, added or removed with each roll-up, such as 1% (0)
-  --burst SHARE                of the machines of one type, wanted beside the rest at the highest priority (0); above
-                               3% somebody has to be preempted
-  --burst-every, --burst-length DURATION     (3m, 1m)
-  --shrink SHARE               of the clusters, that withdraw every second need for a while (0)
-  --shrink-every, --shrink-length DURATION   (5m, 2m)
+  --rollup-interval DURATION   time between two roll-ups of a cluster, plus or minus a tenth (10s)
+  --churn SHARE                share of the rows that each roll-up replaces, adds or removes, such as 1% (0)
+  --burst SHARE                share of the machines of one type that a burst asks for at the highest priority (0);
+                               above 3% the shard must preempt
+  --burst-every, --burst-length DURATION     time between two bursts, and length of one (3m, 1m)
+  --shrink SHARE               share of the clusters that withdraw every second need for a while (0)
+  --shrink-every, --shrink-length DURATION   time between two such periods, and length of one (5m, 2m)
 
 Bootstrap blobs
-  --bootstrap-delay TIME       before a request is answered: 200ms, or 100ms-2s for any time between (0ms)
-  --bootstrap-errors SHARE     answered with an error (0)
-  --bootstrap-silence SHARE    never answered (0)
-  --bootstrap-bytes N          of a blob (4096)
+  --bootstrap-delay TIME       time until an operator answers a request: 200ms, or 100ms-2s for a random time (0ms)
+  --bootstrap-errors SHARE     share of the requests that operators answer with an error (0)
+  --bootstrap-silence SHARE    share of the requests that operators never answer (0)
+  --bootstrap-bytes N          size of a blob (4096)
 
 Output
-  --duration DURATION          end after this long (never); a signal ends it at any time
-  --report-every DURATION      between two lines of progress (10s)
-  --give-up DURATION           end with an error if no session stands after this long (1m)
-  --json                       one JSON object a line: connected, progress …, summary
-  --help                       print this and stop
+  --duration DURATION          end after this long (never); a signal ends the command at any time
+  --report-every DURATION      time between two lines of progress (10s)
+  --give-up DURATION           end with an error if no session is open after this long (1m)
+  --json                       print one JSON object per line: connected, progress …, summary
+  --help                       print this help and exit
 
-The first line is "connected N clusters to HOST:PORT", when all sessions stand.
+The first line is "connected N clusters to HOST:PORT", printed when all sessions are open.
 
 Examples:
   flotilla operators --clusters 40 --churn 1%
   flotilla operators --clusters 2000 --machines 500000 --churn 1% --burst 5% --bootstrap-delay 50ms-500ms
   flotilla operators --shard shard.example:7780 --clusters 1 --tls-cert {cluster}.pem --tls-key {cluster}.key --tls-ca ca.pem
 
-Exit code: 0 ended by a signal or --duration, 1 no session could be opened, 2 wrong usage.
+Exit code: 0 after a signal or --duration, 1 if no session could be opened, 2 for wrong usage.
 `;
 
-/** As many as the shard numbers. */
+/** The shard's own limit. */
 const CLUSTERS_MAX = 65_534;
 
 export function parseOperatorsFlags(argv: readonly string[]): OperatorsFlags {
   const flags = read(argv);
   const catalogue = CATALOGUES[flags.catalogue];
   if (catalogue === undefined) {
-    throw new UsageError(`--catalogue is ${Object.keys(CATALOGUES).join(' or ')}, not ${flags.catalogue}`);
+    throw new UsageError(
+      `--catalogue must be ${Object.keys(CATALOGUES).join(' or ')}, not "${flags.catalogue}"`,
+    );
   }
   const tls = tlsOf(flags['tls-cert'], flags['tls-key'], flags['tls-ca']);
   checkShard(flags.shard, tls !== undefined || flags.insecure === true);
@@ -145,7 +148,7 @@ function read(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: false }).values;
   } catch (error) {
-    // Node's own text says which word it does not know, then how to quote it: the first sentence is enough.
+    // Node names the unknown option first and then explains quoting; the first sentence is enough.
     throw new UsageError((error as Error).message.split('. ')[0]!);
   }
 }
@@ -156,7 +159,7 @@ function sizeOf(flags: Flags): Pick<FleetSettings, 'clusterCount' | 'machineCoun
   const clusterCount = wholeNumber('clusters', flags.clusters, 1, CLUSTERS_MAX);
   const perCluster = flags['machines-per-cluster'];
   if (perCluster !== undefined && flags.machines !== undefined) {
-    throw new UsageError('--machines and --machines-per-cluster say the same thing: give one of them');
+    throw new UsageError('--machines and --machines-per-cluster exclude each other: give one of them');
   }
   const machineCount =
     flags.machines === undefined
@@ -199,7 +202,7 @@ function positiveMs(flag: string, text: string): number {
 function tlsOf(certificatePath = '', privateKeyPath = '', caPath = ''): TlsFiles | undefined {
   if (certificatePath === '' && privateKeyPath === '' && caPath === '') return undefined;
   if (certificatePath === '' || privateKeyPath === '' || caPath === '') {
-    throw new UsageError('--tls-cert, --tls-key and --tls-ca belong together: give all three or none');
+    throw new UsageError('--tls-cert, --tls-key and --tls-ca are needed together: give all three or none');
   }
   return { certificatePath, privateKeyPath, caPath };
 }
@@ -209,5 +212,7 @@ const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+$/;
 function checkShard(address: string, mayBeRemote: boolean): void {
   if (!/^[^\s/]+:\d{1,5}$/.test(address)) throw new UsageError(`--shard is HOST:PORT, not "${address}"`);
   if (LOOPBACK.test(address) || mayBeRemote) return;
-  throw new UsageError(`--shard ${address} is beyond loopback: give TLS files, or --insecure for plaintext`);
+  throw new UsageError(
+    `--shard ${address} is beyond loopback: give the three TLS files, or --insecure for plaintext`,
+  );
 }

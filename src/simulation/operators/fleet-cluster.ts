@@ -12,7 +12,7 @@ import { NodeBook, type NodeTotals } from './node-book.ts';
 import { OperatorSession, type SessionSink } from './session.ts';
 import type { BootstrapAnswer, OperatorBehaviour, ReconnectSettings } from './settings.ts';
 
-/** What all clusters of a process share. */
+/** Shared by all clusters of a process. */
 export interface FleetShare {
   readonly typeIndexes: ReadonlyMap<string, number>;
   readonly binds: BindTotals;
@@ -26,7 +26,7 @@ export interface FleetShare {
   readonly onSessionChange: () => void;
 }
 
-/** So many roll-up intervals without news of the resync, and it is taken to be over. */
+/** After this many roll-up intervals without a resynced node, the resync counts as over. */
 const QUIET_INTERVALS = 2;
 
 export class FleetCluster {
@@ -58,7 +58,7 @@ export class FleetCluster {
     });
   }
 
-  /** Whether the session stands and its resync is over. */
+  /** Whether the session is open and its resync is over. */
   get isSettled(): boolean {
     return this.session.isStanding && this.#book.isSettled;
   }
@@ -73,7 +73,7 @@ export class FleetCluster {
       },
       onEnded: () => this.#share.onSessionChange(),
       onRollupDue: () => {
-        // The first one is the plan itself: a shard that finds it in place has nothing to do.
+        // The first roll-up is the plan itself: if its machines are already bound, the shard has nothing to do.
         if (this.#hasSent) this.demand.churn(this.#share.churnShare);
         this.#hasSent = true;
       },
@@ -84,7 +84,7 @@ export class FleetCluster {
       },
       onRollupAcked: () => {
         const nowMs = Date.now();
-        // With several under way nobody knows which one this is.
+        // With several roll-ups in flight, the ack does not say which one it is for.
         if (this.#unackedCount === 1) this.#share.acks.add(nowMs - this.#lastSentMs);
         this.#unackedCount = Math.max(0, this.#unackedCount - 1);
         this.#book.onRollupAcked(nowMs);
@@ -97,7 +97,7 @@ export class FleetCluster {
     };
   }
 
-  /** Of the catalogue's needs each names one instance type. */
+  /** Every need of the catalogue names one instance type. */
   #onAnswered({ requirements }: BootstrapRequest, { times, error }: BootstrapAnswer): void {
     if (times === 0 || error !== '') return;
     const named = requirements.find(({ key }) => key === INSTANCE_TYPE_KEY)?.values[0];
@@ -105,7 +105,7 @@ export class FleetCluster {
     if (type !== undefined) this.tickets.onBlob(type);
   }
 
-  /** A node goes by its machine's id where the shard knows no other name. */
+  /** The shard uses the machine's id as node name if it knows no other. */
   #startedCount({ nodes }: ReclaimInstruction, counters: OperatorCounters): number {
     counters.reclaimedNodes += nodes.length;
     return nodes.filter((name) => {

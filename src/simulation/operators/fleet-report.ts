@@ -1,4 +1,4 @@
-/** What a fleet of operators has seen so far: as figures for programs, as a line or a page for people. */
+/** The report of a fleet of operators: figures for programs, a progress line and a summary for people. */
 import { status } from '@grpc/grpc-js';
 import { MachineState } from '../../machine/state.ts';
 import type { LatencySummary } from './latency-histogram.ts';
@@ -10,7 +10,7 @@ export interface FleetReport {
   readonly elapsedSeconds: number;
   readonly sessions: {
     readonly standing: number;
-    /** Of them those whose resync is over: latencies of bindings are known from then on. */
+    /** Open sessions whose resync is over: from then on their binding latencies are known. */
     readonly settled: number;
     readonly wanted: number;
     readonly opened: number;
@@ -39,11 +39,11 @@ export interface FleetReport {
   readonly binds: {
     readonly count: number;
     readonly perSecond: number;
-    /** From the first roll-up that asked to the node Configured; see bind-tickets.ts. */
+    /** From the first roll-up that asked for the machine until its node is Configured; see bind-tickets.ts. */
     readonly latencyMs: LatencySummary;
-    /** The same since the report before this one. */
+    /** The same since the previous report. */
     readonly latelyMs: LatencySummary;
-    /** From the loss of a node that was still wanted to the one in its place. */
+    /** From the loss of a node that the cluster still asks for until its replacement is Configured. */
     readonly replacementMs: LatencySummary;
     readonly extra: number;
     readonly withdrawn: number;
@@ -62,7 +62,7 @@ export interface FleetReport {
   readonly process: { readonly cpuSeconds: number; readonly residentMegabytes: number };
 }
 
-/** Makes reports; each one says what was new since the last in `latelyMs`. */
+/** Makes reports. The `latelyMs` of each covers the time since the one before. */
 export class FleetReporter {
   readonly #fleet: OperatorFleet;
   readonly #startedMs = Date.now();
@@ -146,7 +146,7 @@ export class FleetReporter {
   }
 }
 
-/** One line every now and then. */
+/** One line of progress. */
 export function progressLine(now: FleetReport, before: FleetReport | null): string {
   const seconds = now.elapsedSeconds - (before?.elapsedSeconds ?? 0);
   const rate = (of: (report: FleetReport) => number) =>
@@ -159,15 +159,17 @@ export function progressLine(now: FleetReport, before: FleetReport | null): stri
     `${rate(({ rollups }) => rollups.sent).toFixed(0)} roll-ups/s (${grouped(rate(({ rollups }) => rollups.rows))} rows/s)`,
     `nodes ${grouped(nodes.configured)} of ${grouped(nodes.wanted)}`,
     `binds ${grouped(binds.count)} (${rate((report) => report.binds.count).toFixed(1)}/s)`,
-    count === 0 ? 'none lately' : `lately p50 ${spanOf(p50Ms)} p90 ${spanOf(p90Ms)} p99 ${spanOf(p99Ms)}`,
+    count === 0
+      ? 'latency: no new bind'
+      : `latency p50 ${spanOf(p50Ms)} p90 ${spanOf(p90Ms)} p99 ${spanOf(p99Ms)}`,
     binds.waiting === 0
-      ? 'nobody waits'
-      : `${grouped(binds.waiting)} wait, the oldest ${spanOf(binds.oldestWaitingMs)}`,
+      ? 'missing 0'
+      : `missing ${grouped(binds.waiting)} (the oldest for ${spanOf(binds.oldestWaitingMs)})`,
     `reclaims ${grouped(reclaims.nodes)} (${grouped(reclaims.preemptions)} by preemption)`,
   ].join('  ');
 }
 
-/** At the end. */
+/** The summary at the end of a run. */
 export function summaryText(report: FleetReport): string {
   const { sessions, rollups, nodes, binds, bootstraps, reclaims } = report;
   const ended = Object.entries(sessions.ended).map(([name, count]) => `${count} ${name}`);
@@ -179,22 +181,23 @@ export function summaryText(report: FleetReport): string {
     ['sessions', `${sessions.opened} opened, ended: ${ended.join(', ') || 'none'}`],
     [
       'roll-ups',
-      `${grouped(rollups.sent)} sent (${grouped(rollups.rows)} rows, ${grouped(rollups.bytes / 1e6)} MB), ${grouped(rollups.acked)} acked, ${grouped(rollups.heldBack)} held back; ack after ${latency(rollups.ackMs)}`,
+      `${grouped(rollups.sent)} sent (${grouped(rollups.rows)} rows, ${grouped(rollups.bytes / 1e6)} MB), ${grouped(rollups.acked)} acked, ${grouped(rollups.heldBack)} postponed; ack latency of ${latency(rollups.ackMs)}`,
     ],
     [
       'nodes',
-      `${grouped(nodes.configured)} Configured of ${grouped(nodes.wanted)} wanted; ${grouped(nodes.found)} were there before; ${grouped(nodes.updates)} updates`,
+      `${grouped(nodes.configured)} Configured of ${grouped(nodes.wanted)} wanted; ${grouped(nodes.found)} were already bound at the start of a session; ${grouped(nodes.updates)} updates`,
     ],
     ['bindings', `${grouped(binds.count)}, ${binds.perSecond.toFixed(1)} per second`],
-    ['  asked for', latency(binds.latencyMs)],
-    ['  in place of a loss', latency(binds.replacementMs)],
+    ['  for new demand', latency(binds.latencyMs)],
+    ['  to replace a loss', latency(binds.replacementMs)],
+    ['  without demand', `${grouped(binds.extra)}`],
     [
-      '  otherwise',
-      `${grouped(binds.extra)} nobody waited for; ${grouped(binds.withdrawn)} machines no longer wanted before they came; ${grouped(binds.waiting)} still missing`,
+      'machines',
+      `${grouped(binds.waiting)} still missing; ${grouped(binds.withdrawn)} withdrawn from the demand before they were bound`,
     ],
     [
       'bootstraps',
-      `${grouped(bootstraps.requests)} asked, ${grouped(bootstraps.answers)} answered, ${grouped(bootstraps.errors)} with an error, ${grouped(bootstraps.silences)} never`,
+      `${grouped(bootstraps.requests)} requested, ${grouped(bootstraps.answers)} answered with a blob, ${grouped(bootstraps.errors)} with an error, ${grouped(bootstraps.silences)} not answered`,
     ],
     ['reclaims', `${grouped(reclaims.nodes)} nodes, ${grouped(reclaims.preemptions)} by preemption`],
     [

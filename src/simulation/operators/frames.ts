@@ -1,6 +1,7 @@
 /**
- * What an operator writes. A roll-up of 388 rows is about 100 KB and is sent again every few seconds, changed
- * or not, so it is put together from bytes that were encoded before; all other frames are small and rare.
+ * Frames that an operator sends. It sends a roll-up of 388 rows, about 100 KB, every few seconds whether it
+ * changed or not, so the roll-up is assembled from parts that were encoded before. All other frames are
+ * small and rare.
  *
  *   OperatorMessage.rollup (field 2)  = cluster_id (1), timestamp_unix_nanos (2), needs (3) …
  */
@@ -11,14 +12,14 @@ import type { BootstrapBlobResponseInit, CapacityNeedInit } from '../../wire/pro
 
 export const PROTOCOL_VERSION = 'v1alpha1';
 
-/** A cluster's demand, ready to be sent. */
+/** A cluster's demand. */
 export interface DemandSource {
   readonly rowCount: number;
   /** Appends every row as a `needs` field of ClusterCapacityNeeds: `openRow`, its fields, `closeRow`. */
   writeRows(writer: ByteWriter): void;
 }
 
-/** A row has 128 to 16,383 bytes, a roll-up 16 KB to 2 MB: other lengths are right too, and a little slower. */
+/** For a row of 128 to 16,383 bytes and a roll-up of 16 KB to 2 MB. Other sizes also work, a little slower. */
 const ROW_LENGTH_BYTES = 2;
 const ROLLUP_LENGTH_BYTES = 3;
 const ROW_BYTES_GUESS = 320;
@@ -36,14 +37,14 @@ export function helloFrame(clusterId: string): Buffer {
   return encode('OperatorMessage', { hello: { clusterId, protocolVersion: PROTOCOL_VERSION } });
 }
 
-/** Roll-ups under way at one time; beyond that a writer is made anew. 64 × 128 KB = 8 MB. */
+/** Writers kept for reuse: 64 × 128 KB = 8 MB. */
 const IDLE_WRITERS_MAX = 64;
 const idleWriters: ByteWriter[] = [];
 
-/** Bytes that stay as they are until `release` says that the network has taken them. */
+/** The bytes stay valid until the caller calls `release`, after the network has taken them. */
 export interface RollupFrame {
   readonly bytes: Buffer;
-  /** Buffers of 100 KB, made and dropped 200 times a second, cost more in garbage collection than in writing. */
+  /** Lets the buffer be reused: 200 new buffers of 100 KB per second cost more in garbage collection than in writing. */
   release(): void;
 }
 
@@ -74,7 +75,7 @@ export function reclaimAckFrame(instructionId: string, nodesStarted: number): Bu
   return encode('OperatorMessage', { reclaimAck: { instructionId, nodesStarted } });
 }
 
-/** A row as the message that stands for it. */
+/** A row as its message. */
 export function needOf(row: RollupRow): CapacityNeedInit {
   return {
     requirements: row.requirements,
@@ -88,7 +89,7 @@ export function needOf(row: RollupRow): CapacityNeedInit {
   };
 }
 
-/** Rows given one by one. A row that was there before is not encoded again, if it is the same object. */
+/** Demand from separate rows. A row object that is set again is not encoded again. */
 export class RowDemand implements DemandSource {
   #known = new Map<RollupRow, Uint8Array>();
   #rows: readonly RollupRow[] = [];

@@ -1,6 +1,6 @@
 /**
- * Latencies in buckets that grow by 2 %: any number of samples in 8 KB, percentiles right to 2 %. Exact lists
- * would grow for as long as a demo runs.
+ * Latencies in buckets that grow by 2 %: any number of samples in 8 KB, percentiles exact to 2 %. Lists of
+ * samples would grow for as long as a demo runs.
  */
 const GROWTH = Math.log(1.02);
 /** A day: ln(86,400,000) / ln(1.02). */
@@ -26,7 +26,7 @@ export class LatencyHistogram {
     this.#maxMs = Math.max(this.#maxMs, latencyMs);
   }
 
-  /** The smallest bound that at least this share of the samples do not exceed; 0 without samples. */
+  /** The smallest bucket bound that at least this share of the samples does not exceed; 0 without samples. */
   percentileMs(percent: number): number {
     const wanted = (this.count * percent) / 100;
     let seen = 0;

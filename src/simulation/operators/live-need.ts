@@ -1,7 +1,7 @@
 /**
- * One need of a cluster as it is now, beside what it is in the steady plan. It knows how many machines it
- * takes, because the plan is exact (src/simulation/catalogue/demand.ts): one machine more in its scarce dimension is one
- * machine more, and a fold of small gangs takes as many as its gangs fill.
+ * The present and the planned state of one need of a cluster. The number of machines that it takes is known,
+ * because the plan is exact (src/simulation/catalogue/demand.ts): adding one machine's worth of the scarce
+ * dimension adds one machine, and a fold of small gangs takes as many machines as its gangs fill.
  */
 import type { ByteWriter } from '../../base/byte-writer.ts';
 import type { ResourceAmounts } from '../../machine/machine.ts';
@@ -11,7 +11,7 @@ import type { MachineType } from '../catalogue/hardware.ts';
 import type { EncodedParts } from './encoded-parts.ts';
 import { closeRow, openRow } from './frames.ts';
 
-/** Above every bucket of the catalogue's plans, so that a replaced need is never one that is there already. */
+/** Above every bucket of the plans, so that a replaced need never merges with another need. */
 const REPLACED_BUCKET = 21;
 
 export class LiveNeed {
@@ -68,7 +68,7 @@ export class LiveNeed {
     return this.#machines > 0 ? 1 : 0;
   }
 
-  /** Of a plain need or a spanning gang; 0 withdraws it. */
+  /** For a plain need or a spanning gang; 0 withdraws it. */
   setMachines(count: number): void {
     this.#machines = count;
     if (count === 0) return;
@@ -80,12 +80,12 @@ export class LiveNeed {
     this.#amounts = this.#parts.amounts(sign === 0 ? this.#steadyAmounts : Object.fromEntries(amounts));
   }
 
-  /** The same work under another profile: to the shard one need ends and another begins. */
+  /** The same amounts under another profile: for the shard one need ends and another begins. */
   replace(variant: number): void {
     this.#buckets = [REPLACED_BUCKET + (variant % 6), REPLACED_BUCKET + (Math.floor(variant / 6) % 6)];
   }
 
-  /** Back to the plan; gangs keep the names that they have now. */
+  /** Returns to the plan; gangs keep their present names. */
   restore(): void {
     this.#buckets = this.#steadyBuckets;
     if (this.form !== 'small') this.setMachines(this.steadyMachines);

@@ -1,14 +1,14 @@
 /**
- * The nodes of one of many clusters: half a million in a process, so a node is a map entry with a number:
+ * The nodes of one of many clusters. A process has half a million, so a node is a map entry with a number:
  *
  *   bits 0–3    state
- *   bits 4–11   type, index in the catalogue; 255 = none of its types
- *   bits 12–27  number of the stream on which it was last heard of
+ *   bits 4–11   type, index in the catalogue; 255 = not in the catalogue
+ *   bits 12–27  number of the stream that last reported the node
  *
- * Nodes that left the cluster are dropped. After a new Hello the shard tells of every node that is bound; it does
- * not say when it is through. That is taken to be when two roll-ups were acked and for some time no node turned up
- * that was neither known on this stream nor bound on it. What was not mentioned until then is gone: a restarted
- * shard does not know what left.
+ * Nodes that left the cluster are dropped. After a new Hello the shard reports every bound node, but not the
+ * end of this resync. The book takes it to be over when the shard has acked two roll-ups and for some time
+ * reported no node that was neither known nor bound on this stream. It then drops all nodes that the shard
+ * has not reported: a restarted shard does not know which nodes left.
  */
 import { isMachineState, MachineState, STATE_COUNT } from '../../machine/state.ts';
 import type { BindTickets } from './bind-tickets.ts';
@@ -19,9 +19,9 @@ const NO_TYPE = 255;
 const STREAM_MASK = 0xffff;
 
 export class NodeTotals {
-  /** Nodes of all clusters; entry 0 takes what was no node before and means nothing. */
+  /** Nodes of all clusters. Entry 0 absorbs the decrements for new nodes and has no meaning. */
   readonly byState = new Float64Array(STATE_COUNT);
-  /** Dropped, because a new session no longer mentioned them. */
+  /** Nodes dropped because a new session no longer reported them. */
   forgotten = 0;
 }
 
@@ -36,7 +36,7 @@ export class NodeBook {
   #stream = 0;
   #ackCount = 0;
   #isSettled = false;
-  /** When the resync last showed a node, or when the stream began. */
+  /** When the resync last reported a node, or when the stream began. */
   #lastResyncMs = 0;
 
   constructor(

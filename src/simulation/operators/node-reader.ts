@@ -1,7 +1,7 @@
 /**
- * Reads what two thousand operators want to know of a node: which machine, in which state, of which type. A
- * resync brings half a million updates at once; as messages with their maps they would take seconds and a
- * gigabyte. Unknown fields are skipped. What is not understood here is left to the ordinary decoder.
+ * Reads the machine id, state and instance type from a node update. A resync of two thousand operators brings
+ * half a million updates at once; as decoded messages they would take seconds and a gigabyte. The reader
+ * skips unknown fields and leaves other frames to the ordinary decoder.
  */
 import { INSTANCE_TYPE_KEY } from '../catalogue/hardware.ts';
 
@@ -9,8 +9,8 @@ import { INSTANCE_TYPE_KEY } from '../catalogue/hardware.ts';
 export const ShardFrame = { Ack: 1, BootstrapRequest: 2, Reclaim: 3, NodeState: 4, Capacity: 5 } as const;
 
 /**
- * The field of ShardMessage that a frame consists of, and 0 if it is not exactly one field: such a frame is for
- * the ordinary decoder.
+ * The only field of ShardMessage in a frame, or 0 if the frame does not have exactly one: such a frame is for the
+ * ordinary decoder.
  */
 export function onlyFieldOf(frame: Uint8Array): number {
   if (frame.length < 2 || (frame[0]! & 7) !== LENGTH_DELIMITED) return 0;
@@ -30,7 +30,7 @@ export class NodeSighting {
   /** '' if the node has no such label. */
   instanceType = '';
 
-  /** Of a frame whose only field is a NodeStateUpdate. False: it is malformed. */
+  /** For a frame whose only field is a NodeStateUpdate. Returns false if it is malformed. */
   read(frame: Buffer): boolean {
     this.machineId = '';
     this.clusterId = '';
@@ -57,7 +57,7 @@ export class NodeSighting {
     return !fields.isBroken && this.machineId !== '';
   }
 
-  /** A map entry: key (1) and value (2), each at most once and in this order, as every encoder writes them. */
+  /** A map entry with key (1) and value (2) in this order, as every encoder writes it. */
   #readLabel(frame: Buffer, start: number, end: number): void {
     const keyEnd = start + 2 + INSTANCE_TYPE_BYTES.length;
     if (frame[start] !== 0x0a || frame[start + 1] !== INSTANCE_TYPE_BYTES.length) return;
@@ -87,7 +87,7 @@ class Cursor {
     this.isBroken = false;
   }
 
-  /** Values above 2^32 lose their upper bits; no length and no state has any. */
+  /** Values above 2^32 lose their upper bits; lengths and states are smaller. */
   varint(): number {
     let value = 0;
     for (let shift = 0; shift < 70; shift += 7) {

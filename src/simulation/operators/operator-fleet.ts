@@ -1,7 +1,7 @@
 /**
- * Many operators in one process: every cluster of a catalogue's demand with a session of its own, changing
- * demand, and bursts and shrinkage now and then. Clusters are made and connected one after the other over the
- * ramp, so that the shard and we are not busy with all of them at once.
+ * Many operators in one process: each cluster of a catalogue's demand has its own session and changing demand;
+ * some clusters burst or shrink at times. The clusters connect one after the other during the ramp, so that
+ * neither the shard nor this process handles all of them at once.
  */
 import { Random } from '../../base/random.ts';
 import type { TlsFiles } from '../../tls/files.ts';
@@ -22,14 +22,14 @@ export interface FleetSettings {
   /** `host:port` of the shard. */
   readonly address: string;
   readonly tls: TlsFiles | undefined;
-  /** Connections that all clusters share; 0: one each. */
+  /** Number of connections that the clusters share; 0: one for each cluster. */
   readonly connectionCount: number;
   readonly catalogue: Catalogue;
   readonly clusterCount: number;
-  /** Of the whole fleet, as the provider has it: the clusters ask for 97 % of them. */
+  /** Machines of the provider's whole fleet; the clusters ask for 97 % of them. */
   readonly machineCount: number;
   readonly seed: number;
-  /** Of a cluster's rows, replaced, added or removed with each roll-up. */
+  /** Share of a cluster's rows that each roll-up replaces, adds or removes. */
   readonly churnShare: number;
   readonly rampMs: number;
   readonly weather: WeatherSettings;
@@ -37,7 +37,7 @@ export interface FleetSettings {
   readonly reconnect: ReconnectSettings;
 }
 
-/** Between two batches of clusters that are made and connected. */
+/** Time between two batches of new clusters. */
 const RAMP_STEP_MS = 20;
 
 export class OperatorFleet {
@@ -47,7 +47,7 @@ export class OperatorFleet {
   readonly counters = new OperatorCounters();
   readonly acks = new LatencyHistogram();
   readonly clusters: FleetCluster[] = [];
-  /** Called whenever a session begins or ends to stand. */
+  /** Called whenever a session opens or ends. */
   onSessionChange: () => void = () => {};
   readonly #channels: ShardChannels;
   readonly #demand: SteadyDemand;
@@ -63,7 +63,7 @@ export class OperatorFleet {
     const { address, tls, connectionCount, catalogue, seed } = settings;
     this.#channels = new ShardChannels({ address, tls, connectionCount });
     this.#demand = new SteadyDemand(settings, new Random(seed));
-    // Its own numbers: churn must not depend on how many clusters there are.
+    // A separate seed: churn must not depend on the number of clusters.
     this.#random = new Random(seed + 1);
     const { types } = catalogue.parts;
     this.#share = {

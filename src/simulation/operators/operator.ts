@@ -1,6 +1,5 @@
 /**
- * One cluster's operator, for tests and small tools: connect, say what the cluster needs, wait until its nodes
- * are there.
+ * The operator of one cluster, for tests and small tools: connect, set the demand, wait for the nodes.
  *
  *   const operator = new SimulatedOperator({ address, clusterId: 'blue' });
  *   await operator.connect();
@@ -8,8 +7,8 @@
  *   const node = await operator.waitForNode(({ state }) => state === MachineState.Configured);
  *   await operator.close();
  *
- * What goes wrong on purpose is set with `behave` (late, silent, failing or repeated bootstrap answers) and the
- * methods of the same names as their trouble: pauseReading, breakOff, send.
+ * `behave` causes trouble with bootstrap answers (late, missing, failing, repeated); pauseReading, breakOff and
+ * send cause other trouble.
  */
 import { Random } from '../../base/random.ts';
 import { MachineState } from '../../machine/state.ts';
@@ -45,7 +44,7 @@ export interface SimulatedOperatorOptions {
   readonly behaviour?: Partial<OperatorBehaviour>;
   readonly reconnect?: Partial<ReconnectSettings>;
   readonly seed?: number;
-  /** Default: Hello. null sends nothing by itself. */
+  /** Default: Hello. null: the operator sends no first frame. */
   readonly firstFrame?: Buffer | null;
 }
 
@@ -54,17 +53,17 @@ const WAIT_MS = 30_000;
 export class SimulatedOperator {
   readonly clusterId: string;
   readonly counters = new OperatorCounters();
-  /** The newest update of every machine, by machine id; machines that left the cluster stay with their last one. */
+  /** The newest update by machine id. A machine that left the cluster keeps its last update here. */
   readonly nodes = new Map<string, NodeStateUpdate>();
-  /** Every update in the order in which it came. */
+  /** Every update in order of arrival. */
   readonly nodeHistory: NodeStateUpdate[] = [];
   /** The newest hint of every profile, by supersedes key. */
   readonly capacityHints = new Map<string, AvailableCapacityUpdate>();
   readonly bootstrapRequests: BootstrapRequest[] = [];
   readonly reclaims: ReclaimInstruction[] = [];
-  /** Statuses with which streams ended, in order. */
+  /** Statuses of the ended streams, in order. */
   readonly endings: { readonly status: number; readonly details: string }[] = [];
-  /** From the last ack of a Hello. */
+  /** From the latest ack of Hello. */
   shardEpoch = 0;
   coordinatorTerm = 0;
   readonly #channels: ShardChannels;
@@ -96,7 +95,7 @@ export class SimulatedOperator {
     return this.#session.isStanding;
   }
 
-  /** Resolves when the shard has greeted us. With reconnecting off, a stream that ends first rejects. */
+  /** Resolves when the shard has acked Hello. If reconnecting is off, it rejects when the stream ends first. */
   async connect(timeoutMs = WAIT_MS): Promise<void> {
     const endedBefore = this.endings.length;
     this.#session.start();
@@ -106,13 +105,13 @@ export class SimulatedOperator {
     throw new SessionEndedError(this.clusterId, status, details);
   }
 
-  /** The cluster's whole demand from now on; sent at once. Rows are told apart by identity: change by replacing. */
+  /** Sets the cluster's whole demand and sends it. Rows are compared by identity: replace a row to change it. */
   setDemand(rows: readonly RollupRow[]): void {
     this.#demand.set(rows);
     this.#session.sendRollup();
   }
 
-  /** The same demand once more. */
+  /** Sends the same demand again. */
   repeatDemand(): void {
     this.#session.sendRollup();
   }
@@ -121,7 +120,7 @@ export class SimulatedOperator {
     this.#session.behaviour = { ...this.#session.behaviour, ...change };
   }
 
-  /** Any frame, also one that no operator should send. */
+  /** Sends any frame, also an invalid one. */
   send(message: OperatorMessageInit): void {
     this.#session.send(message);
   }
@@ -134,7 +133,7 @@ export class SimulatedOperator {
     this.#session.resumeReading();
   }
 
-  /** As a crash would; a new session follows if reconnecting is on. */
+  /** Ends the stream as a crash would. A new session follows if reconnecting is on. */
   breakOff(): void {
     this.#session.breakOff();
   }
@@ -143,14 +142,14 @@ export class SimulatedOperator {
     return [...this.nodes.values()].filter((node) => node.state === state);
   }
 
-  /** The first node, known already or yet to come, whose newest update fits. */
+  /** The first node whose newest update fits; waits for it if necessary. */
   async waitForNode(fits: (node: NodeStateUpdate) => boolean, timeoutMs = WAIT_MS): Promise<NodeStateUpdate> {
     const found = () => [...this.nodes.values()].find(fits);
     await this.waitFor('a node', () => found() !== undefined, timeoutMs);
     return found()!;
   }
 
-  /** Looked at again after everything that happens on the session. */
+  /** Checks the condition now and after every event on the session. */
   waitFor(what: string, isSo: () => boolean, timeoutMs = WAIT_MS): Promise<void> {
     if (isSo()) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -225,7 +224,7 @@ export class SimulatedOperator {
       onReclaim: (instruction) => {
         this.reclaims.push(instruction);
         this.#changed();
-        const { Configured, Draining } = MachineState; // the drain may be announced before its reason is
+        const { Configured, Draining } = MachineState; // the Draining update may arrive before the instruction
         const known = [...this.nodesIn(Configured), ...this.nodesIn(Draining)];
         return instruction.nodes.filter((name) => known.some(({ nodeName }) => nodeName === name)).length;
       },

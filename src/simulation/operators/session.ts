@@ -1,7 +1,8 @@
 /**
- * The operator's end of one session, kept up for as long as it is wanted: Hello, roll-ups at their interval,
- * answers to what the shard asks, and a new stream after a pause when one ends. It keeps no nodes and decides
- * no demand: both are handed in, because one operator in a test and two thousand in a process keep them differently.
+ * The operator's side of one session: it sends Hello and periodic roll-ups, answers the shard's requests, and
+ * opens a new stream after a pause when one ends. Nodes and demand live elsewhere, because one operator in a
+ * test and two thousand in a process store them differently. A session *stands* while its stream is open and
+ * the shard has acked Hello.
  *
  *   idle ──start──▶ opening ──ack of Hello──▶ standing ──stream ends──▶ waiting ──pause──▶ opening …
  */
@@ -20,22 +21,22 @@ import { bootstrapFrame, type DemandSource, helloFrame, reclaimAckFrame, rollupF
 import { onlyFieldOf, ShardFrame } from './node-reader.ts';
 import type { BootstrapAnswer, OperatorBehaviour, ReconnectSettings } from './settings.ts';
 
-/** Who is told what happens on a session. */
+/** Receives the events of a session. */
 export interface SessionSink {
-  /** A stream was greeted. */
+  /** The shard acked Hello. */
   onStanding(ack: Acknowledgement): void;
   onEnded(status: number, details: string): void;
-  /** Before a roll-up is put together: the last moment to change the demand. */
+  /** Called before a roll-up is encoded: the last chance to change the demand. */
   onRollupDue(): void;
   onRollupSent(nowMs: number): void;
   onRollupAcked(): void;
-  /** A ShardMessage with nothing but a NodeStateUpdate in it. False: it is malformed. */
+  /** A ShardMessage whose only field is a NodeStateUpdate. Returns false if it is malformed. */
   onNodeFrame(frame: Buffer): boolean;
   onCapacityFrame(frame: Buffer): void;
   onBootstrapRequest(request: BootstrapRequest): void;
-  /** Also when the answer is silence. */
+  /** Also called when the operator deliberately sends no answer. */
   onBootstrapAnswered(request: BootstrapRequest, answer: BootstrapAnswer): void;
-  /** How many of the named nodes begin to drain. */
+  /** Returns how many of the named nodes begin to drain. */
   onReclaim(instruction: ReclaimInstruction): number;
 }
 
@@ -48,11 +49,11 @@ export interface SessionOptions {
   readonly behaviour: OperatorBehaviour;
   readonly reconnect: ReconnectSettings;
   readonly random: Random;
-  /** Default: Hello. null sends nothing by itself. */
+  /** Default: Hello. null: the session sends no first frame. */
   readonly firstFrame?: Buffer | null;
 }
 
-/** How long a stream that we have ended may take to end on the other side. */
+/** How long the shard may take to end a stream that the operator has ended. */
 const CLOSE_GRACE_MS = 500;
 
 export class OperatorSession {
@@ -80,10 +81,10 @@ export class OperatorSession {
     if (this.#stream === null && !this.#isClosed) this.#open();
   }
 
-  /** Sends the demand now instead of at the end of the interval; latest wins if one is still on its way. */
+  /** Sends the demand now instead of at the end of the interval. While one is being sent, only the latest waits. */
   sendRollup(): void {
     const stream = this.#stream;
-    if (stream === null || !this.#isStanding) return; // the next session begins with one
+    if (stream === null || !this.#isStanding) return; // the next session begins with a roll-up
     if (stream.writableLength > 0) {
       if (!this.#isRollupDue) this.#options.counters.rollupsHeldBack++;
       this.#isRollupDue = true;
@@ -100,12 +101,12 @@ export class OperatorSession {
     sink.onRollupSent(nowMs);
   }
 
-  /** Any frame, also one that no operator should send. */
+  /** Sends any frame, also an invalid one. */
   send(message: OperatorMessageInit): void {
     this.#write(encode('OperatorMessage', message));
   }
 
-  /** A slow reader: frames stay in the stream's buffers, and then in the shard's. */
+  /** Simulates a slow reader: frames fill the stream's buffers, and then the shard's. */
   pauseReading(): void {
     this.#stream?.pause();
   }
@@ -114,12 +115,12 @@ export class OperatorSession {
     this.#stream?.resume();
   }
 
-  /** Breaks the stream off as a crash would; a new one follows if reconnecting is on. */
+  /** Ends the stream as a crash would. A new one follows if reconnecting is on. */
   breakOff(): void {
     this.#stream?.cancel();
   }
 
-  /** Ends for good. Resolves when the stream is over on both sides, or was cut after a moment. */
+  /** Ends for good. Resolves when the stream has ended on both sides; cancels it after a grace time. */
   close(): Promise<void> {
     this.#isClosed = true;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -145,7 +146,7 @@ export class OperatorSession {
     stream.on('data', (frame: Buffer) => {
       if (stream === this.#stream) this.#receive(frame);
     });
-    stream.on('error', () => {}); // the status says it as well, and always
+    stream.on('error', () => {}); // the status event always follows with the same reason
     const helloTimer = this.#after(reconnect.helloTimeoutMs, () => {
       if (!this.#isStanding) stream.cancel();
     });
@@ -209,7 +210,7 @@ export class OperatorSession {
   #scheduleRollup(): void {
     const { rollupIntervalMs, rollupJitter } = this.behaviour;
     const { random } = this.#options;
-    // The second roll-up comes at any time within the interval: sessions that began together drift apart at once.
+    // A random time within the interval for the second roll-up spreads sessions that began together.
     const factor = this.#isFirstRollup ? random.unit() : 1 + rollupJitter * (2 * random.unit() - 1);
     this.#isFirstRollup = false;
     this.#rollupTimer = this.#after(rollupIntervalMs * factor, () => {
@@ -229,7 +230,7 @@ export class OperatorSession {
     } else if (answer.delayMs === 0) this.#sendBlob(request, answer);
     else {
       const stream = this.#stream;
-      // An answer counts only on the session that was asked.
+      // The shard accepts an answer only on the session that it asked.
       this.#after(answer.delayMs, () => stream === this.#stream && this.#sendBlob(request, answer));
     }
   }
@@ -241,7 +242,7 @@ export class OperatorSession {
     return {
       delayMs: min + random.unit() * (max - min),
       times: random.chance(bootstrapSilenceProbability) ? 0 : 1,
-      error: random.chance(bootstrapErrorProbability) ? 'no join token could be made' : '',
+      error: random.chance(bootstrapErrorProbability) ? 'the cluster could not create a join token' : '',
     };
   }
 
@@ -269,7 +270,7 @@ export class OperatorSession {
     this.#write(reclaimAckFrame(instruction.instructionId, startedCount));
   }
 
-  /** `onTaken` is called when nobody needs the bytes any more; never, if the stream is gone. */
+  /** `onTaken` is called when the stream has taken the bytes; never if the stream has ended. */
   #write(frame: Buffer, onTaken = () => {}): void {
     const stream = this.#stream;
     if (stream === null || stream.writableEnded || stream.destroyed) return;
@@ -304,13 +305,13 @@ function decoded(frame: Buffer) {
   }
 }
 
-/** What a machine of this cluster would be started with: the cluster's own, and of the size that was asked for. */
+/** User data of the given size that names the cluster. */
 export function userDataOf(clusterId: string, bytes: number): Buffer {
   const text = `#cloud-config\n# joins ${clusterId}\n`;
   return Buffer.from(text.padEnd(bytes, '#'));
 }
 
-/** Statuses that another attempt will not change: the caller should hear of them. */
+/** Statuses that a retry will not change. */
 export const REFUSALS: readonly number[] = [
   status.INVALID_ARGUMENT,
   status.PERMISSION_DENIED,

@@ -1,8 +1,8 @@
-/** What a simulated operator is like. The defaults are the best operator there could be: a test names only its trouble. */
+/** Behaviour of a simulated operator. The defaults describe a perfect one, so that a test names only its trouble. */
 import { ShardError } from '../../base/errors.ts';
 import type { BootstrapRequest } from '../../wire/protocol.generated.ts';
 
-/** A span of time that is drawn evenly from. */
+/** A delay drawn uniformly between the two. */
 export interface DelayMs {
   readonly min: number;
   readonly max: number;
@@ -11,9 +11,9 @@ export interface DelayMs {
 /** How one bootstrap request is answered. */
 export interface BootstrapAnswer {
   readonly delayMs: number;
-  /** How often the answer is sent: 0 is silence, 2 a repeated one. */
+  /** How often the operator sends the answer: 0 never, 2 twice. */
   readonly times: number;
-  /** '' answers with a blob. */
+  /** '' means a blob. */
   readonly error: string;
 }
 
@@ -26,20 +26,20 @@ export interface OperatorBehaviour {
   readonly blobTtlSeconds: number;
   readonly blobBytes: number;
   readonly acknowledgesReclaims: boolean;
-  /** Between two roll-ups; 0: only when told to. */
+  /** Time between two roll-ups; 0: only on request. */
   readonly rollupIntervalMs: number;
-  /** Each interval is longer or shorter by up to this share, so that clusters do not march in step. */
+  /** Each interval is longer or shorter by up to this share, so that clusters do not synchronise. */
   readonly rollupJitter: number;
 }
 
 export interface ReconnectSettings {
   readonly isEnabled: boolean;
-  /** The first pause; each further one is twice as long until a session stands. */
+  /** The first pause; each further one is twice as long until a session is open. */
   readonly initialMs: number;
   readonly maxMs: number;
-  /** Each pause is shorter by up to this share, drawn at random. */
+  /** Each pause is shorter by a random share up to this. */
   readonly jitter: number;
-  /** A shard that takes the stream and never answers Hello is given up after this long. */
+  /** The operator cancels a stream on which the shard has not acked Hello after this long. */
   readonly helloTimeoutMs: number;
 }
 
@@ -70,8 +70,8 @@ export class SessionEndedError extends ShardError {
 
   constructor(clusterId: string, status: number, details: string) {
     super(
-      `The session of cluster ${clusterId} was ended with status ${status}: ${details}. ` +
-        'It is not opened again unless asked to; the shard keeps the demand it had.',
+      `The session of cluster ${clusterId} ended with status ${status}: ${details}. ` +
+        'The operator does not reconnect by itself; the shard keeps the last demand.',
     );
     this.status = status;
   }
@@ -83,7 +83,7 @@ export class WaitedTooLongError extends ShardError {
 
   constructor(clusterId: string, what: string, waitedMs: number, seen: string) {
     super(
-      `Cluster ${clusterId} waited ${waitedMs} ms for ${what}, in vain. Last seen: ${seen}. The session goes on.`,
+      `Cluster ${clusterId} waited ${waitedMs} ms for ${what} without success. Last seen: ${seen}. The session stays open.`,
     );
   }
 }

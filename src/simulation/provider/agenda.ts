@@ -1,12 +1,13 @@
 /**
- * What a provider still has to finish, by due time: a binary heap in typed arrays behind one timer. With
- * a timer per machine a fleet-wide drain would be half a million timer objects; here it is 24 bytes each.
+ * Operations that the provider has yet to finish, by due time: a binary heap in typed arrays behind one
+ * timer. With a timer per machine, a fleet-wide drain would need half a million timer objects; an entry here
+ * has 24 bytes.
  *
- *   heap entry   bytes   meaning
- *   dueMs        8       f64, when it happens
- *   order        8       f64, order of asking: equal due times keep it, so that a seed replays exactly
+ *   heap entry   bytes   unit, meaning
+ *   dueMs        8       f64, when the operation ends
+ *   order        8       f64, order of insertion; it decides between equal due times, so a seed replays exactly
  *   row          4       i32, machine row
- *   step         4       u32, the row's step when it was asked for; the row moved on since: nothing happens
+ *   step         4       u32, the row's step at insertion; if the row has another step by then, the entry is void
  */
 import type { Timers } from './timers.ts';
 
@@ -40,7 +41,7 @@ export class Agenda {
     const order = this.#nextOrder++;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      if (this.#dueMs[parent]! <= dueMs) break; // equal: the parent was asked for earlier
+      if (this.#dueMs[parent]! <= dueMs) break; // equal: the parent was inserted earlier
       this.#copy(parent, at);
       at = parent;
     }
@@ -63,7 +64,7 @@ export class Agenda {
 
   #fire(): void {
     this.#timerDueMs = Number.POSITIVE_INFINITY;
-    // A real timer may wake a fraction of a millisecond early; what is not due yet waits for the next.
+    // A real timer may fire a fraction of a millisecond early; entries that are not due wait for the next.
     const nowMs = this.#timers.nowMs();
     while (this.#entryCount > 0 && this.#dueMs[0]! <= nowMs) {
       const row = this.#row[0]!;

@@ -1,13 +1,13 @@
 /**
- * Revisions as the wire has them: opaque bytes to everybody else.
+ * Cursors on the wire. Clients must treat them as opaque bytes.
  *
- *   offset  bytes  meaning
+ *   offset  bytes  unit, meaning
  *   0       4      "flt1"
- *   4       4      u32 little-endian, the provider's incarnation: its memory of removals ends with it
+ *   4       4      u32 little-endian, the provider's incarnation; a new one has no record of earlier removals
  *   8       8      f64 little-endian, revision
  *
- * Whatever does not look like one of ours, or is from another incarnation or from the future, is not
- * recognised, and the listing is then of everything.
+ * The provider does not recognise bytes of another form, of another incarnation or with a future revision,
+ * and answers them with all machines.
  */
 const MAGIC = 0x31746c66;
 const CURSOR_BYTES = 16;
@@ -21,7 +21,7 @@ export function encodeCursor(incarnation: number, revision: number): Uint8Array 
   return bytes;
 }
 
-/** The revision that the cursor stands for; null if it is not one that this provider could have given. */
+/** The revision of the cursor; null if this provider cannot have issued it. */
 export function decodeCursor(bytes: Uint8Array, incarnation: number, newestRevision: number): number | null {
   if (bytes.byteLength !== CURSOR_BYTES) return null;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

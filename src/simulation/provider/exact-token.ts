@@ -1,9 +1,9 @@
 /**
  * Reads int64 fields of a request with all their bits. Decoded messages carry int64 as number, exact only to
- * 2^53, while a fence has to tell apart any two tokens. Runs on bytes that already decoded without error.
+ * 2^53, but a fence must distinguish any two tokens. The bytes must already have decoded without error.
  */
 
-/** The last value of each wanted field (protobuf: the last one wins), 0n where there is none. */
+/** The last value of each wanted field (in protobuf the last one wins), or 0n. */
 export function readInt64Fields(bytes: Uint8Array, fieldNumbers: readonly number[]): bigint[] {
   const values = fieldNumbers.map(() => 0n);
   let at = 0;
@@ -31,14 +31,14 @@ export function readInt64Fields(bytes: Uint8Array, fieldNumbers: readonly number
         at += 8;
         break;
       case 2: {
-        const length = Number(varint()); // moves `at` itself, so it must not stand to the right of `at +=`
+        const length = Number(varint()); // varint() advances `at`, so it must not be the operand of `at +=`
         at += length;
         break;
       }
       case 5:
         at += 4;
         break;
-      default: // groups: their content is tagged fields, which are walked like any other
+      default: // groups: the fields within them are read like any others
         break;
     }
   }

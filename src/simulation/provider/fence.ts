@@ -1,10 +1,10 @@
 /**
- * The fence: per (shard, machine) the newest token seen. A shard process that was replaced may still have
- * calls on the way; whatever arrives with an older token is refused, so that it can break nothing.
+ * The fence keeps a mark per (shard, machine): the newest token accepted. A shard process that was replaced
+ * may still have calls in flight; the fence refuses every call with an older token.
  *
- * A token that passes advances the mark whatever becomes of its call. So marks also arise for machines
- * that do not exist; those are remembered up to a limit, oldest forgotten first, because ids can be
- * invented without end.
+ * A token that passes advances the mark even if its call then fails. So machines that do not exist get
+ * marks, too. Clients can invent ids without limit, so the number of these marks is limited, and the fence
+ * forgets the oldest first.
  */
 
 /** bigint: both are int64 on the wire, and the fence compares all 64 bits. */
@@ -19,17 +19,17 @@ interface Mark {
   sequence: bigint;
 }
 
-/** 100,000 × about 150 bytes = 15 MB for ids that name nothing. */
-const STRANGER_MARKS_MAX = 100_000;
+/** 100,000 × about 150 bytes = 15 MB for ids that no machine has. */
+const UNKNOWN_ID_MARKS_MAX = 100_000;
 
 export class Fence {
   readonly #marksByShard = new Map<string, Map<string, Mark>>();
   /** By shard and machine id as one text; insertion order is age. */
-  readonly #strangerMarks = new Map<string, Mark>();
+  readonly #unknownIdMarks = new Map<string, Mark>();
 
-  /** True if the token may pass, and then it is the new mark. `exists`: whether the machine does. */
+  /** Returns whether the token passes; then it is the new mark. `exists`: whether the machine exists. */
   admit(token: Token, machineId: string, exists: boolean): boolean {
-    // No token at all: a person with a tool, not a shard.
+    // A call without a token comes from a person with a tool, not from a shard.
     if (token.shardId === '' && token.epoch === 0n && token.sequence === 0n) return true;
     const mark = this.#find(token.shardId, machineId);
     if (mark === undefined) {
@@ -44,7 +44,7 @@ export class Fence {
     return true;
   }
 
-  /** The newest token seen, for the words of a refusal. */
+  /** The newest token accepted, for the text of a refusal. */
   markOf(shardId: string, machineId: string): { epoch: bigint; sequence: bigint } | undefined {
     const mark = this.#find(shardId, machineId);
     return mark === undefined ? undefined : { ...mark };
@@ -53,17 +53,17 @@ export class Fence {
   #find(shardId: string, machineId: string): Mark | undefined {
     return (
       this.#marksByShard.get(shardId)?.get(machineId) ??
-      this.#strangerMarks.get(strangerKey(shardId, machineId))
+      this.#unknownIdMarks.get(unknownIdKey(shardId, machineId))
     );
   }
 
   #remember(token: Token, machineId: string, exists: boolean): void {
     const mark = { epoch: token.epoch, sequence: token.sequence };
     if (!exists) {
-      this.#strangerMarks.set(strangerKey(token.shardId, machineId), mark);
-      if (this.#strangerMarks.size > STRANGER_MARKS_MAX) {
-        for (const oldest of this.#strangerMarks.keys()) {
-          this.#strangerMarks.delete(oldest);
+      this.#unknownIdMarks.set(unknownIdKey(token.shardId, machineId), mark);
+      if (this.#unknownIdMarks.size > UNKNOWN_ID_MARKS_MAX) {
+        for (const oldest of this.#unknownIdMarks.keys()) {
+          this.#unknownIdMarks.delete(oldest);
           break;
         }
       }
@@ -79,6 +79,6 @@ export class Fence {
 }
 
 /** The length keeps ('a', 'bc') and ('ab', 'c') apart. */
-function strangerKey(shardId: string, machineId: string): string {
+function unknownIdKey(shardId: string, machineId: string): string {
   return `${shardId.length}:${shardId}${machineId}`;
 }

@@ -1,4 +1,4 @@
-/** The command line of `flotilla provider`: from words to settings, with one clear line for each mistake. */
+/** Parses the flags of `flotilla provider`. Each mistake gives a one-line error. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { durationMs, rate, share, UsageError, wholeNumber } from '../../base/flag-words.ts';
 import { CATALOGUES } from '../catalogue/catalogue.ts';
@@ -20,7 +20,7 @@ export interface ProviderFlags {
   readonly catalogue: string;
   readonly plan: FleetPlan;
   readonly settings: ProviderSettingsChange;
-  /** Null: operations are answered at once, whenever they finish. */
+  /** Null: the provider answers at once, even if the operation finishes later. */
   readonly answerAfter: Latency | null;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string } | null;
 }
@@ -58,57 +58,57 @@ const OPTIONS = {
 
 export const HELP = `Usage: flotilla provider [options]
 
-Serves a simulated fleet as a capacity provider, over gRPC, until a signal ends it.
+Serves a simulated fleet as a capacity provider over gRPC until it receives SIGINT or SIGTERM.
 
-  --listen HOST:PORT           where to listen; port 0 takes a free one (127.0.0.1:7790)
-  --insecure                   listen beyond loopback without TLS
+  --listen HOST:PORT           address to listen on; port 0 selects an unused port (127.0.0.1:7790)
+  --insecure                   allow an address beyond loopback without TLS
   --tls-cert, --tls-key, --tls-ca FILE   mutual TLS: all three or none
-  --name NAME                  in every host reference (simulated)
-  --seed N                     the same seed, the same fleet and the same chances (1)
-  --help                       print this and stop
+  --name NAME                  provider name in every host reference (simulated)
+  --seed N                     the same seed gives the same fleet and the same random events (1)
+  --help                       print this help and exit
 
 The fleet
-  --machines N                 how many (${DEFAULT_PLAN.machineCount})
+  --machines N                 number of machines (${DEFAULT_PLAN.machineCount})
   --catalogue NAME             ${Object.keys(CATALOGUES).join(' or ')} (realistic)
-  --configured SHARE           begin as nodes of clusters, 0.9 or 90% (${DEFAULT_PLAN.configuredShare}; at most ${CONFIGURED_SHARE_MAX})
-  --idle SHARE                 begin Idle (${DEFAULT_PLAN.idleShare}, or 40% of what is not configured); the rest are offers
-  --clusters N                 that share the machines (one for every ${DEFAULT_PLAN.machinesPerCluster}); flotilla operators
-                               with the same --clusters, --machines and --seed asks for just these machines
-  --machines-per-cluster N     the same as an average (${DEFAULT_PLAN.machinesPerCluster})
+  --configured SHARE           share of the machines that start as nodes of clusters, 0.9 or 90% (${DEFAULT_PLAN.configuredShare}; at most ${CONFIGURED_SHARE_MAX})
+  --idle SHARE                 share that starts Idle (${DEFAULT_PLAN.idleShare}, or 40% of those not configured); the others start Speculative
+  --clusters N                 number of clusters that share the machines (one for every ${DEFAULT_PLAN.machinesPerCluster}); flotilla operators
+                               with the same --clusters, --machines and --seed asks for exactly these machines
+  --machines-per-cluster N     average machines per cluster, instead of --clusters (${DEFAULT_PLAN.machinesPerCluster})
   --quota TYPE/ZONE/HOW=N      at most N machines of an offering; HOW is bare-metal, reserved, on-demand or spot
 
-Operations (each flag for all of them, or with create=, configure=, drain= or delete= for one)
-  --latency MEAN[/P99]         finish later, such as 2s/10s; without it at once
-  --fail PROBABILITY           end in FAILED
-  --hang PROBABILITY           never end
-  --silence PROBABILITY        carried out, but never answered
-  --unsupported OPERATION      answered with UNIMPLEMENTED
-  --answer-after MEAN[/P99]    the call itself takes this long, as with a provider that answers when it is done (at once)
+Operations (each flag applies to all, or with create=, configure=, drain= or delete= to one)
+  --latency MEAN[/P99]         time until an operation finishes, such as 2s/10s (at once)
+  --fail PROBABILITY           the operation ends in FAILED
+  --hang PROBABILITY           the operation never ends
+  --silence PROBABILITY        the operation is carried out, but the call gets no answer
+  --unsupported OPERATION      the provider answers with UNIMPLEMENTED
+  --answer-after MEAN[/P99]    time until the provider answers a call, as if it answered only when done (at once)
 
 Listings
-  --no-cursors                 every List is of everything
-  --no-deleted-ids             removals are not named
+  --no-cursors                 every List returns all machines
+  --no-deleted-ids             listings do not name removed machines
 
-What happens by itself
-  --interruptions FACTOR       spot machines are lost at FACTOR × their probability per hour (0)
-  --interruption-outcome HOW   ${INTERRUPTION_OUTCOMES.join(', ')} (failed)
-  --vanishing-per-hour SHARE   of all machines (0)
-  --price-changes-per-hour N   of each offering (0)
-  --repair-after DURATION      a FAILED machine becomes an offer again (never)
+Random events
+  --interruptions FACTOR       spot machines are lost at FACTOR × their interruption probability per hour (0)
+  --interruption-outcome HOW   what a lost machine becomes: ${INTERRUPTION_OUTCOMES.join(', ')} (failed)
+  --vanishing-per-hour SHARE   share of all machines that disappear per hour (0)
+  --price-changes-per-hour N   price changes of each offering per hour (0)
+  --repair-after DURATION      time until a FAILED machine is Speculative again (never)
 
 Examples:
   flotilla provider
   flotilla provider --machines 500000 --configured 90% --latency 2s/10s --fail create=0.01 --interruptions 1
   flotilla provider --quota gpu-train-8/eu-north-1a/reserved=4
 
-The first line is "listening on HOST:PORT". Exit code: 0 ended by a signal, 2 wrong usage or an address that is taken.
+The first line is "listening on HOST:PORT". Exit code: 0 after a signal, 2 for wrong usage or an address in use.
 `;
 
 export function parseProviderFlags(argv: readonly string[]): ProviderFlags {
   const flags = read(argv);
   const catalogue = flags.catalogue;
   if (CATALOGUES[catalogue] === undefined) {
-    throw new UsageError(`--catalogue is ${Object.keys(CATALOGUES).join(' or ')}, not ${catalogue}`);
+    throw new UsageError(`--catalogue must be ${Object.keys(CATALOGUES).join(' or ')}, not "${catalogue}"`);
   }
   const seed = flags.seed === undefined ? 1 : wholeNumber('seed', flags.seed, 0);
   const plan = planOf(flags, seed);
@@ -138,14 +138,14 @@ function planOf(flags: Flags, seed: number): FleetPlan {
   const machineCount = wholeNumber('machines', flags.machines ?? DEFAULT_PLAN.machineCount, 0, ROWS_MAX);
   const configuredShare = share('configured', flags.configured ?? DEFAULT_PLAN.configuredShare);
   const idleShare = share('idle', flags.idle ?? defaultIdleShare(configuredShare));
-  if (configuredShare + idleShare > 1) throw new UsageError('--configured and --idle add up to more than 1');
+  if (configuredShare + idleShare > 1) throw new UsageError('--configured plus --idle is more than 1');
   if (configuredShare > CONFIGURED_SHARE_MAX) {
     throw new UsageError(
-      `--configured is at most ${CONFIGURED_SHARE_MAX}, which is what the clusters ask for, not ${configuredShare}`,
+      `--configured is at most ${CONFIGURED_SHARE_MAX}, the share of the machines that the clusters ask for, not ${configuredShare}`,
     );
   }
   if (flags.clusters !== undefined && flags['machines-per-cluster'] !== undefined) {
-    throw new UsageError('--clusters and --machines-per-cluster say the same thing: give one of them');
+    throw new UsageError('--clusters and --machines-per-cluster exclude each other: give one of them');
   }
   const perCluster = wholeNumber(
     'machines-per-cluster',
@@ -157,7 +157,7 @@ function planOf(flags: Flags, seed: number): FleetPlan {
     'clusters',
     flags.clusters ?? Math.max(1, Math.round(machineCount / perCluster)),
     1,
-    65_534, // as many as the shard numbers
+    65_534, // the shard's own limit
   );
   if (machineCount / clusterCount > MACHINES_PER_CLUSTER_MAX) {
     throw new UsageError(
@@ -171,7 +171,7 @@ function read(argv: readonly string[]) {
   try {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: false }).values;
   } catch (error) {
-    // Node's own text says which word it does not know, then how to quote it: the first sentence is enough.
+    // Node names the unknown option first and then explains quoting; the first sentence is enough.
     throw new UsageError((error as Error).message.split('. ')[0]!);
   }
 }
@@ -187,14 +187,14 @@ function operations(flags: Flags): Record<OperationName, Partial<OperationSettin
   };
   function apply<Value>(
     flag: string,
-    words: readonly string[] | undefined,
+    texts: readonly string[] | undefined,
     parse: (flag: string, text: string) => Value,
     field: keyof OperationSettings,
   ) {
-    for (const word of words ?? []) {
-      const at = word.indexOf('=');
-      const value = parse(flag, word.slice(at + 1));
-      const names = at < 0 ? OPERATION_NAMES : [operation(flag, word.slice(0, at))];
+    for (const text of texts ?? []) {
+      const at = text.indexOf('=');
+      const value = parse(flag, text.slice(at + 1));
+      const names = at < 0 ? OPERATION_NAMES : [operation(flag, text.slice(0, at))];
       for (const name of names) settings[name] = { ...settings[name], [field]: value };
     }
   }
@@ -209,7 +209,9 @@ function weather(flags: Flags): Partial<WeatherSettings> {
   const how = flags['interruption-outcome'];
   const outcome = INTERRUPTION_OUTCOMES.find((each) => each === (how ?? 'failed'));
   if (outcome === undefined) {
-    throw new UsageError(`--interruption-outcome is one of ${INTERRUPTION_OUTCOMES.join(', ')}, not ${how}`);
+    throw new UsageError(
+      `--interruption-outcome must be one of ${INTERRUPTION_OUTCOMES.join(', ')}, not "${how}"`,
+    );
   }
   const repairAfter = flags['repair-after'];
   return {
@@ -224,14 +226,14 @@ function weather(flags: Flags): Partial<WeatherSettings> {
 function operation(flag: string, text: string): OperationName {
   const name = OPERATION_NAMES.find((each) => each === text);
   if (name === undefined)
-    throw new UsageError(`--${flag} names ${OPERATION_NAMES.join(', ')}, not "${text}"`);
+    throw new UsageError(`--${flag} takes one of ${OPERATION_NAMES.join(', ')}, not "${text}"`);
   return name;
 }
 
 function latency(flag: string, text: string): Latency {
   const [mean, p99] = text.split('/');
   const meanMs = durationMs(flag, mean!);
-  // Three times the mean: the tail of a service that is in good order.
+  // A healthy service has a p99 of about three times its mean.
   return { meanMs, p99Ms: p99 === undefined ? meanMs * 3 : durationMs(flag, p99) };
 }
 
@@ -239,19 +241,19 @@ function answerAfter(text: string | undefined): Latency | null {
   if (text === undefined) return null;
   const read = latency('answer-after', text);
   if (read.p99Ms >= read.meanMs) return read;
-  throw new UsageError(`--answer-after is MEAN/P99, and the second is not below the first, not "${text}"`);
+  throw new UsageError(`--answer-after is MEAN/P99 with P99 ≥ MEAN, not "${text}"`);
 }
 
 function quota(text: string): [string, number] {
   const match = /^(?<offering>[^/=]+\/[^/=]+\/[^/=]+)=(?<limit>\d+)$/.exec(text);
-  if (match === null) throw new UsageError(`--quota is written TYPE/ZONE/HOW=N, not "${text}"`);
+  if (match === null) throw new UsageError(`--quota has the form TYPE/ZONE/HOW=N, not "${text}"`);
   return [match.groups!.offering!, Number(match.groups!.limit)];
 }
 
 function tlsOf(cert = '', key = '', ca = ''): ProviderFlags['tls'] {
   if (cert === '' && key === '' && ca === '') return null;
   if (cert === '' || key === '' || ca === '') {
-    throw new UsageError('--tls-cert, --tls-key and --tls-ca belong together: give all three or none');
+    throw new UsageError('--tls-cert, --tls-key and --tls-ca are needed together: give all three or none');
   }
   return { cert, key, ca };
 }
@@ -261,5 +263,7 @@ const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+$/;
 function checkListen(listen: string, mayBePublic: boolean): void {
   if (!/:\d{1,5}$/.test(listen)) throw new UsageError(`--listen is HOST:PORT, not "${listen}"`);
   if (LOOPBACK.test(listen) || mayBePublic) return;
-  throw new UsageError(`--listen ${listen} is beyond loopback: give TLS files, or --insecure for plaintext`);
+  throw new UsageError(
+    `--listen ${listen} is beyond loopback: give the three TLS files, or --insecure for plaintext`,
+  );
 }

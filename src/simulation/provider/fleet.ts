@@ -1,36 +1,36 @@
 /**
- * The machines of a simulated provider: columns, not objects, because a provider of 500,000 machines is
- * started for every large test and benchmark and must leave the memory and the time to what is tested.
+ * The machines of a simulated provider, as columns: every large test and benchmark starts a provider of
+ * 500,000 machines, which must leave memory and time to the code under test.
  *
  *   column                    bytes  unit, meaning
  *   pricePerHourUsd           8      f64
  *   interruptionProbability   8      f64, in [0, 1]
  *   changedAt                 8      f64, revision of the last change
- *   operationNumber           8      f64, the last operation's number; its id is made from it
+ *   operationNumber           8      f64, number of the last operation, part of the operation id
  *   kind                      4      u32, KindTable
  *   older, newer              4 + 4  i32, neighbours in the order of changes, -1 = none
- *   step                      4      u32, goes up with every change of state; a completion asked for at
- *                                    another step comes too late and does nothing
+ *   step                      4      u32, grows with every change of state; a completion that was scheduled
+ *                                    at another step is void
  *   incarnation               4      u32, how often the machine was created; part of its host reference
- *   state                     1      u8, MachineState, 0 = free row
- *   hosted                    1      u8, 1 = a host stands behind it
+ *   state                     1      u8, MachineState, 0 = unused row
+ *   hosted                    1      u8, 1 = the machine has a host
  *   operation                 1      u8, OPERATIONS[…].number of the last operation, 0 = none
  *
- * Beside them ids and bindings (strings), and the last errors of the few that have one. The order of
- * changes is a linked list through the rows: a change moves its row to the newest end, and a listing
- * after a cursor walks back from there, so it costs what changed, not what exists.
+ * Ids, bindings and the few last errors are strings beside the columns. A linked list through the rows has
+ * them in order of change: a change moves its row to the newest end, and a listing after a cursor reads
+ * backwards from there, so its cost depends on the number of changes, not of machines.
  */
 import { assert } from '../../base/assert.ts';
 import type { MachineState } from '../../machine/state.ts';
 import type { StringMap } from './kinds.ts';
 
-/** What Configure was told, kept as it came. */
-export interface Binding {
+/** Cluster and metadata of a Configure call, stored unchanged. */
+export interface StoredBinding {
   readonly cluster: string;
   readonly shardMetadata: StringMap;
 }
 
-/** 4 M rows × 55 bytes = 231 MB of columns: eight times the fleet this project is built for. */
+/** 4 M rows × 55 bytes = 231 MB of columns, eight times the fleet that this project is built for. */
 export const ROWS_MAX = 4_194_304;
 const ROWS_AT_START = 1_024;
 const NONE = -1;
@@ -47,7 +47,7 @@ export class Fleet {
   hosted = new Uint8Array(ROWS_AT_START);
   operation = new Uint8Array(ROWS_AT_START);
   readonly ids: string[] = [];
-  readonly bindings: (Binding | null)[] = [];
+  readonly bindings: (StoredBinding | null)[] = [];
   readonly lastErrors = new Map<number, string>();
 
   #older = new Int32Array(ROWS_AT_START);
@@ -55,10 +55,10 @@ export class Fleet {
   #newest = NONE;
   #revision = 0;
   readonly #rowById = new Map<string, number>();
-  readonly #freeRows: number[] = [];
+  readonly #unusedRows: number[] = [];
   #rowEnd = 0;
 
-  /** Goes up by one with every change of any machine. */
+  /** Grows by one with every change of any machine. */
   get revision(): number {
     return this.#revision;
   }
@@ -67,7 +67,7 @@ export class Fleet {
     return this.#rowById.size;
   }
 
-  /** Rows are below this; free ones among them have state 0. */
+  /** All rows are below this; unused ones have state 0. */
   get rowEnd(): number {
     return this.#rowEnd;
   }
@@ -79,7 +79,7 @@ export class Fleet {
 
   insert(id: string, kind: number, state: MachineState): number {
     assert(!this.#rowById.has(id), `machine ${id} exists already`);
-    const row = this.#freeRows.pop() ?? this.#rowEnd++;
+    const row = this.#unusedRows.pop() ?? this.#rowEnd++;
     assert(row < ROWS_MAX, `a simulated provider holds at most ${ROWS_MAX} machines`);
     if (row >= this.state.length) this.#grow();
     this.ids[row] = id;
@@ -91,7 +91,7 @@ export class Fleet {
     this.operation[row] = 0;
     this.operationNumber[row] = 0;
     this.incarnation[row] = 0;
-    this.step[row]!++; // a completion meant for the row's former machine must not find this one
+    this.step[row]!++; // voids completions that were scheduled for the row's former machine
     this.#append(row);
     return row;
   }
@@ -104,18 +104,18 @@ export class Fleet {
     this.lastErrors.delete(row);
     this.state[row] = 0;
     this.step[row]!++;
-    this.#freeRows.push(row);
+    this.#unusedRows.push(row);
     this.#revision++;
   }
 
-  /** A new state, and with it the end of whatever was under way before. */
+  /** Sets a new state, which voids the scheduled completion. */
   move(row: number, state: MachineState): void {
     this.state[row] = state;
     this.step[row]!++;
     this.touch(row);
   }
 
-  /** Something that a listing shows has changed. */
+  /** To be called when a field that listings show has changed. */
   touch(row: number): void {
     this.#unlink(row);
     this.#append(row);
@@ -134,7 +134,7 @@ export class Fleet {
     return rows;
   }
 
-  /** All rows in the order in which they were first filled: the same from one listing to the next. */
+  /** All rows by row number: the same order in every listing. */
   rowsInPlace(): Uint32Array {
     const rows = new Uint32Array(this.machineCount);
     let rowCount = 0;

@@ -1,8 +1,8 @@
 /**
  * Fills a provider from the catalogue: the same machines for the same seed, of the kinds that the clusters of
- * that seed ask for (src/simulation/operators). Machines that begin bound carry what a shard would have written
- * when it bound them, so that one that starts against such a provider finds a fleet at work. The keys are the
- * shard's business: to the provider they are bytes.
+ * that seed ask for (src/simulation/operators). Machines that start bound carry the metadata that a shard
+ * writes when it binds them, so a shard that starts with such a provider finds a working fleet. The provider
+ * does not interpret the metadata.
  */
 import { assert } from '../../base/assert.ts';
 import { formatQuantity } from '../../base/quantity.ts';
@@ -16,7 +16,7 @@ import type { SeedMachine } from './machines.ts';
 
 export interface FleetPlan {
   readonly machineCount: number;
-  /** Shares of all machines that begin Configured and Idle; the rest are offers. */
+  /** Shares of all machines that start Configured and Idle; the others start Speculative. */
   readonly configuredShare: number;
   readonly idleShare: number;
   readonly clusterCount: number;
@@ -30,17 +30,17 @@ export const DEFAULT_PLAN = {
   machinesPerCluster: MACHINES_PER_CLUSTER,
 } as const;
 
-/** What is demanded can be in place, and no more. */
+/** At most the machines that the clusters ask for can start Configured. */
 export const CONFIGURED_SHARE_MAX = DEMAND_SHARE;
 
-/** Whoever asks for a bound fleet gets one with some offers, without having to count the idle ones down. */
+/** A large configured share lowers the idle share, so that some Speculative machines remain. */
 export function defaultIdleShare(configuredShare: number): number {
   return Math.min(DEFAULT_PLAN.idleShare, (1 - configuredShare) * IDLE_SHARE_OF_UNBOUND);
 }
 
 export function* generateMachines(catalogue: Catalogue, plan: FleetPlan): Generator<SeedMachine> {
   const { machineCount, configuredShare, idleShare, clusterCount, seed } = plan;
-  assert(configuredShare + idleShare <= 1, 'the shares of states add up to more than all');
+  assert(configuredShare + idleShare <= 1, 'the shares of configured and idle machines exceed 1');
   const fleet = new SteadyFleet(machineCount, seed, {
     catalogue,
     clusterCount,
@@ -74,7 +74,7 @@ function kindOf(machine: Machine, kinds: Map<StringMap, MachineKind>): MachineKi
   return kind;
 }
 
-/** What the node's own daemons keep for themselves: a core and 4 GiB beyond what can be allocated. */
+/** Reserved for the node's daemons: a core and 4 GiB beyond the allocatable capacity. */
 const DAEMONS: ResourceAmounts = { cpu: 1_000, memory: 4 * 1024 ** 2 };
 
 function withDaemons(capacity: ResourceAmounts): ResourceAmounts {

@@ -1,7 +1,7 @@
 /**
- * What machines have in common. Half a million machines are a few thousand kinds (an instance type in a
- * rack), so labels and quantities are kept once per kind, and a machine is a few columns that point to one.
- * An offering (type, zone, capacity type) is what quotas and prices are about; it has many kinds.
+ * Data that machines share. Half a million machines have a few thousand kinds (an instance type in a rack),
+ * so labels and quantities are stored once per kind, and a machine is a few columns that refer to its kind.
+ * Quotas and prices apply to an offering (type, zone, capacity type), which has many kinds.
  */
 import { CAPACITY_TYPE_NAMES, type CapacityType } from '../../machine/capacity-type.ts';
 
@@ -12,9 +12,9 @@ export interface MachineKind {
   readonly zone: string;
   readonly capacityType: CapacityType;
   readonly labels: StringMap;
-  /** Kubernetes resource name to quantity, as the wire has them. */
+  /** Kubernetes resource name to quantity, as on the wire. */
   readonly resources: StringMap;
-  /** null: not told, so that `resources` counts. */
+  /** null: unset, so `resources` is the capacity. */
   readonly allocatable: StringMap | null;
 }
 
@@ -30,7 +30,7 @@ export class KindTable {
   /** By offering. */
   readonly offeringNames: string[] = [];
   readonly #kindByText = new Map<string, number>();
-  /** Generators hand the same object over again and again: looked up before its text is built. */
+  /** Generators pass the same object many times: found here without building its text. */
   readonly #kindByObject = new WeakMap<MachineKind, number>();
   readonly #offeringByName = new Map<string, number>();
 
@@ -59,7 +59,7 @@ export class KindTable {
   }
 }
 
-/** One text per meaning: map entries sorted, so that the order in which they were written does not matter. */
+/** Map entries are sorted, so equal kinds have equal texts. */
 function textOf(kind: MachineKind): string {
   return JSON.stringify([
     kind.instanceType,
@@ -75,7 +75,7 @@ function sortedEntries(map: StringMap): [string, string][] {
   return Object.entries(map).sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0));
 }
 
-/** The caller may go on changing its object; ours stays. */
+/** The caller may change its object later. */
 function frozenCopy(kind: MachineKind): MachineKind {
   return Object.freeze({
     ...kind,

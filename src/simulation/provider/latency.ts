@@ -1,7 +1,7 @@
 /**
- * How long a provider takes: a log-normal distribution given by its mean and 99th percentile, the two
- * figures that people know of their clouds. Most operations are quicker than the mean, a few far slower,
- * which is what shakes out code that waits for the slowest.
+ * Latency of operations: a log-normal distribution, given by its mean and its 99th percentile, the two
+ * figures that people know of their clouds. Most operations are faster than the mean and a few are far
+ * slower, which reveals code that waits for the slowest.
  */
 import type { Random } from '../../base/random.ts';
 

@@ -1,11 +1,11 @@
 /**
- * The provider's own record of what was asked of it and what came of it: counts for ever, entries for
- * the recent past. Tests and simulations check a shard against this, not against what the shard says of
- * itself. Bootstrap blobs are secrets: only their size is kept.
+ * The provider's own record of calls and events: counts since the start, and the recent entries. Tests and
+ * simulations check a shard against this record, not against the shard's own reports. Bootstrap blobs are
+ * secrets: the ledger keeps only their size.
  */
 import type { Token } from './fence.ts';
 
-/** What was asked, or what happened by itself. */
+/** A call, or an event without a call. */
 export type LedgerEvent =
   | 'create'
   | 'configure'
@@ -20,16 +20,16 @@ export type LedgerEvent =
   | 'repaired';
 
 export type LedgerResult =
-  | 'ok' // a read answered; an event of the weather
+  | 'ok' // a read was answered, or an event happened without a call
   | 'started' // a new operation
-  | 'repeated' // the operation was known: same id, nothing done
+  | 'repeated' // a repeat of a known operation: same id, no effect
   | 'fenced'
   | 'not_found'
   | 'invalid'
   | 'unsupported'
-  | 'unfit' // the machine's state does not allow it
+  | 'unfit' // the machine's state does not allow the call
   | 'over_quota'
-  | 'succeeded' // an operation reached its target
+  | 'succeeded' // an operation reached its target state
   | 'failed'; // … or FAILED
 
 export interface LedgerEntry {
@@ -42,7 +42,7 @@ export interface LedgerEntry {
   readonly operationId: string;
   /** Of mutating calls. */
   readonly token?: Token;
-  /** Of a Configure: for which cluster, and how much it was told. */
+  /** Of a Configure: its cluster and the size of its blob. */
   readonly cluster?: string;
   readonly blobBytes?: number;
 }
@@ -65,7 +65,7 @@ export class Ledger {
     this.#next = (this.#next + 1) % this.#entriesMax;
   }
 
-  /** How often, since the start. Without a result: all results together. */
+  /** Count since the start; without a result, the count of all results. */
   count(event: LedgerEvent, result?: LedgerResult): number {
     if (result !== undefined) return this.#counts.get(`${event} ${result}`) ?? 0;
     let total = 0;
@@ -73,7 +73,7 @@ export class Ledger {
     return total;
   }
 
-  /** The recent past, oldest first; of one machine if an id is given. */
+  /** The recent entries, oldest first; of one machine if an id is given. */
   entries(machineId?: string): LedgerEntry[] {
     const inOrder = [...this.#entries.slice(this.#next), ...this.#entries.slice(0, this.#next)];
     return machineId === undefined ? inOrder : inOrder.filter((entry) => entry.machineId === machineId);

@@ -1,4 +1,4 @@
-/** The four mutating calls as a table: where a machine must be, what it passes through, where it ends. */
+/** The four mutating calls: required state, transitional state, terminal state. */
 import { MachineState } from '../../machine/state.ts';
 
 const S = MachineState;
@@ -7,7 +7,7 @@ export const OPERATION_NAMES = ['create', 'configure', 'drain', 'delete'] as con
 export type OperationName = (typeof OPERATION_NAMES)[number];
 
 export interface OperationSteps {
-  /** Kept in a column; 0 there means that no operation was ever asked of the machine. */
+  /** Stored in a column, where 0 means that the machine has had no operation. */
   readonly number: number;
   readonly from: MachineState;
   readonly through: MachineState;
@@ -21,13 +21,13 @@ export const OPERATIONS: Readonly<Record<OperationName, OperationSteps>> = {
   delete: { number: 4, from: S.Idle, through: S.Deleting, to: S.Speculative },
 };
 
-/** The operation that holds a machine in a transitional state; null for a stable one. */
+/** The operation that is in progress in this transitional state; null for a stable state. */
 export function operationThrough(state: MachineState): OperationName | null {
   for (const name of OPERATION_NAMES) if (OPERATIONS[name].through === state) return name;
   return null;
 }
 
-/** Whether something stands behind the machine: it runs, is paid for, and counts against a quota. */
+/** Whether the machine exists: it runs, is paid for, and counts against a quota. */
 export function isMaterial(state: MachineState): boolean {
   return state !== S.Speculative;
 }

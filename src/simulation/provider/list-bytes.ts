@@ -1,12 +1,12 @@
 /**
- * A listing as a message, straight from the columns. What machines share is encoded once and kept: a kind's part for ever (kinds
- * never change). What a machine says alone is kept for listings of the whole fleet, which come every ten seconds and differ
- * little; a short one is encoded when it is asked for.
+ * A listing as a message, straight from the columns. The part that a kind shares is encoded once and kept,
+ * because kinds never change. The part of a single machine is kept for listings of the whole fleet, which
+ * come every ten seconds and differ little; a short listing is encoded on request.
  */
 import type { OutgoingMessage } from '../../wire/outgoing-message.ts';
 import { MachineListEncoder, MachineRow, writeMachine } from './encode/encoder.ts';
 import { encodeShape, NO_BYTES, shardMetadataView } from './encode/parts.ts';
-import type { Listing } from './listing.ts';
+import type { SelectedRows } from './listing.ts';
 import { hostRefOf } from './machines.ts';
 import { OwnParts } from './own-parts.ts';
 import { WholeListing } from './whole-listing.ts';
@@ -29,13 +29,13 @@ export class ListBytes {
     });
   }
 
-  /** So that the first listing takes no longer than those that follow. */
+  /** Makes the first listing as fast as later ones. */
   prepare(): void {
     this.#own.refresh();
   }
 
-  /** To be sent before anything else happens. */
-  message({ rows, revision, deletedIds }: Listing): OutgoingMessage {
+  /** The message must be sent before a machine changes. */
+  message({ rows, revision, deletedIds }: SelectedRows): OutgoingMessage {
     const end = { revision, deletedIds };
     if (rows.length < this.#world.fleet.machineCount) {
       const read = (index: number, into: MachineRow) => {
@@ -59,7 +59,7 @@ export class ListBytes {
     return bytes;
   }
 
-  /** All but the shape. To be written at once. */
+  /** Fills all fields but the shape. The row must be written before the next one is read. */
   #read(row: number, into: MachineRow): void {
     const { fleet, settings } = this.#world;
     const binding = fleet.bindings[row] ?? null;

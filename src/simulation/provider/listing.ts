@@ -1,8 +1,8 @@
 /**
- * Which machines a List shows: all of them, or those changed since a cursor; filtered by state; cut at a
- * limit. Without a cut, rows come in place, the same order each time, which readers use as a hint. A cut
- * listing goes by order of change and its revision is that of the last machine shown, so that asking
- * again with it continues where this one stopped.
+ * Selects the machines of a List: all of them or those that changed since a cursor, filtered by state, up to
+ * a limit. Without a limit the order is that of the rows, the same each time, which readers use as a hint. A
+ * limited listing is in order of change, and its revision is that of its last machine, so that the next
+ * listing after this revision continues there.
  */
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import type { Fleet } from './fleet.ts';
@@ -10,7 +10,7 @@ import type { Removals } from './removals.ts';
 import type { ListCall } from './requests.ts';
 import type { ProviderSettings } from './settings.ts';
 
-export interface Listing {
+export interface SelectedRows {
   readonly rows: Uint32Array;
   /** Empty: this provider has no cursors. */
   readonly revision: Uint8Array;
@@ -26,10 +26,10 @@ export interface ListingSource {
 
 const NO_REVISION = new Uint8Array(0);
 
-/** Before any change: a listing after it is of everything, in order of change. */
+/** Older than any change: a listing after it has all machines, in order of change. */
 const BEFORE_ALL = -1;
 
-export function selectListing(source: ListingSource, call: ListCall): Listing {
+export function selectListing(source: ListingSource, call: ListCall): SelectedRows {
   const { fleet } = source;
   const since = recognisedRevision(source, call.sinceRevision);
   const limit = call.maxResults ?? 0;
@@ -55,7 +55,7 @@ function recognisedRevision(source: ListingSource, cursor: Uint8Array | undefine
   return isComplete ? revision : null;
 }
 
-/** A machine that is back under its old id is no removal, whichever of the two a reader applies first. */
+/** A machine that exists again under its old id is not a removal, whichever of the two a reader applies first. */
 function removedBetween(source: ListingSource, since: number, upTo: number): string[] {
   return source.removals.between(since, upTo).filter((id) => source.fleet.rowOf(id) < 0);
 }
@@ -63,7 +63,7 @@ function removedBetween(source: ListingSource, since: number, upTo: number): str
 function keepStates(fleet: Fleet, rows: Uint32Array, call: ListCall): Uint32Array {
   const { states } = call;
   if (states === undefined || states.length === 0) return rows;
-  // A state that we do not know matches no machine.
+  // An unknown state matches no machine.
   let mask = 0;
   for (const state of states) if (Number.isInteger(state) && state > 0 && state < 31) mask |= 1 << state;
   let keptCount = 0;

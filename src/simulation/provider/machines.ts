@@ -1,4 +1,4 @@
-/** Machines of the fleet as messages, and the records that a fleet is filled with. */
+/** Machines as messages, and the seed records that fill a fleet. */
 import { ShardError } from '../../base/errors.ts';
 import { findInvalid } from '../../machine/machine.ts';
 import { MachineState } from '../../machine/state.ts';
@@ -8,7 +8,7 @@ import type { KindTable, MachineKind, StringMap } from './kinds.ts';
 
 const S = MachineState;
 
-/** A machine to begin with. Give machines of one kind the same `kind` object: it is interned once. */
+/** A machine of the initial fleet. Machines of one kind should share the `kind` object: it is interned once. */
 export interface SeedMachine {
   readonly id: string;
   readonly kind: MachineKind;
@@ -26,11 +26,11 @@ export class InvalidSeedError extends ShardError {
   readonly next = 'reject-input';
 
   constructor(machineId: string, why: string) {
-    super(`Seed machine ${JSON.stringify(machineId)} was not added: ${why}. The fleet stays as it was.`);
+    super(`Seed machine ${JSON.stringify(machineId)} is invalid: ${why}. The provider did not add it.`);
   }
 }
 
-/** Whether a machine in this state has a host; a Failed one may, and is given one if it was bound. */
+/** Whether a machine in this state must have a host. A Failed one may have one, and has one if it was bound. */
 export function needsHost(state: MachineState): boolean {
   return state !== S.Speculative && state !== S.Creating && state !== S.Failed;
 }
@@ -48,14 +48,14 @@ export function checkSeed(seed: SeedMachine): void {
   if (invalid !== null) throw new InvalidSeedError(seed.id, invalid.message);
 }
 
-/** Where the machine runs: new with every creation, so that two lives of one slot can be told apart. */
+/** Changes with every creation, so that two hosts of one machine id are distinguishable. */
 export function hostRefOf(fleet: Fleet, row: number): string {
   return `${fleet.ids[row]}/${fleet.incarnation[row]}`;
 }
 
 const NO_ENTRIES: StringMap = Object.freeze({});
 
-/** The machine as any answer shows it: a fresh object; maps in it are shared and frozen. */
+/** The machine as a message: a new object whose maps are shared and frozen. */
 export function machineMessage(fleet: Fleet, kinds: KindTable, providerName: string, row: number): Machine {
   const kind = kinds.kinds[fleet.kind[row]!]!;
   const binding = fleet.bindings[row] ?? null;

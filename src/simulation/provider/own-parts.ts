@@ -1,8 +1,8 @@
 /**
- * What each machine says of itself alone, encoded: all of its record but what it shares with its kind. Kept in pages of rows,
- * one block of memory each and in the order of a listing, because half a million small blocks are half a million reads from
- * everywhere: a listing of 500,000 machines took twice as long with them. A page is put together anew when one of its
- * machines has changed; the parts of the others are copied.
+ * The encoded part of each machine's record that it does not share with its kind. The parts are kept in pages
+ * of rows, one block of memory each and in the order of a listing: with half a million small blocks, spread
+ * over the memory, a listing of 500,000 machines took twice as long. When a machine changes, its page is
+ * rebuilt; the parts of the other machines are copied.
  */
 import { ByteWriter } from '../../base/byte-writer.ts';
 import type { Fleet } from './fleet.ts';
@@ -13,10 +13,10 @@ const NO_BYTES = Buffer.alloc(0);
 const NO_ROWS = new Uint32Array(1);
 
 class Page {
-  /** Of the fleet, when it was put together. */
+  /** The fleet's revision when the page was built. */
   revision = -1;
   bytes: Buffer = NO_BYTES;
-  /** Where the part of each row begins, and where the last one ends. */
+  /** The start of each row's part, then the end of the last one. */
   starts = NO_ROWS;
 }
 
@@ -32,13 +32,13 @@ export class OwnParts {
     this.#write = write;
   }
 
-  /** Parts are as the machines are now, until the next one changes. */
+  /** Brings all parts up to date. */
   refresh(): void {
     const { rowEnd, revision } = this.#fleet;
     for (let first = 0; first < rowEnd; first += PAGE_ROWS) {
       const page = this.#pages[first >> PAGE_BITS] ?? new Page();
       this.#pages[first >> PAGE_BITS] = page;
-      if (this.#hasChanged(page, first)) this.#putTogether(page, first);
+      if (this.#hasChanged(page, first)) this.#rebuild(page, first);
       page.revision = revision;
     }
   }
@@ -62,7 +62,7 @@ export class OwnParts {
     return false;
   }
 
-  #putTogether(page: Page, first: number): void {
+  #rebuild(page: Page, first: number): void {
     const { changedAt, state, rowEnd } = this.#fleet;
     const writer = this.#writer;
     const rowCount = Math.min(PAGE_ROWS, rowEnd - first);

@@ -1,24 +1,24 @@
 /**
- * A capacity provider that runs in memory and keeps the whole contract of CapacityProvider: fencing,
- * idempotent operations, stored and echoed bindings, cursors, removals. Tests call it directly, and
- * server.ts puts it behind gRPC unchanged. It shares no code with the shard's side of the contract
- * beyond the states of a machine, so that the two check each other.
+ * A capacity provider in memory that keeps the whole contract of CapacityProvider: fencing, idempotent
+ * operations, stored and echoed bindings, cursors, removals. Tests call it directly, and server.ts puts it
+ * behind gRPC unchanged. It shares only the machine states with the shard's side of the contract, so that
+ * the two check each other.
  *
- * Every mutating call goes through the same gates, in the order the contract gives them:
- *   id → fence → supported at all → machine exists → arguments → repeat → state fits → quota → start
- * A call is a repeat if the machine's last operation was this one and it is under way or has reached its
- * target. A repeated Configure for another cluster is one too: the ack shows the binding that stands.
+ * Every mutating call passes the same checks, in the order of the contract:
+ *   id → fence → operation supported → machine exists → arguments → repeat → state → quota → start
+ * A call is a repeat if the machine's last operation was this one and is in progress or has reached its
+ * target. So is Configure for another cluster: the ack shows the existing binding.
  */
 import { Random } from '../../base/random.ts';
 import { STATE_NAMES } from '../../machine/state.ts';
 import type { OutgoingMessage } from '../../wire/outgoing-message.ts';
 import type { Machine } from '../../wire/protocol.generated.ts';
 import { Fence, type Token } from './fence.ts';
-import type { Binding } from './fleet.ts';
+import type { StoredBinding } from './fleet.ts';
 import { Ledger, type LedgerEvent, type LedgerResult } from './ledger.ts';
 import { OPERATIONS, type OperationName } from './lifecycle.ts';
 import { ListBytes } from './list-bytes.ts';
-import { type Listing, selectListing } from './listing.ts';
+import { type SelectedRows, selectListing } from './listing.ts';
 import type { SeedMachine } from './machines.ts';
 import {
   type Ack,
@@ -41,25 +41,25 @@ import { World } from './world.ts';
 export interface SimulatedProviderOptions {
   readonly settings?: ProviderSettingsChange;
   readonly timers?: Timers;
-  /** Default: from the seed. A process that restarts with its old seed must give another. */
+  /** Default: from the seed. A process that restarts with the same seed must pass another one. */
   readonly incarnation?: number;
-  /** How many recent entries the ledger keeps; counts are kept for ever. */
+  /** How many recent entries the ledger keeps. It keeps all counts. */
   readonly ledgerEntriesMax?: number;
 }
 
 const LEDGER_ENTRIES_MAX = 10_000;
 
-/** A mutating call on its way through the gates. */
+/** A mutating call that is being checked. */
 interface Attempt {
   readonly name: OperationName;
   readonly machineId: string;
   readonly token: Token;
   /** Of a Configure. */
-  readonly binding: Binding | null;
+  readonly binding: StoredBinding | null;
   readonly blobBytes: number;
-  /** What is wrong with the arguments; '' if nothing. */
+  /** The mistake in the arguments, or ''. */
   readonly invalidArgument: string;
-  /** Longest that the operation may take, whatever its latency. */
+  /** Upper limit of the operation's latency. */
   readonly limitMs: number;
 }
 
@@ -72,9 +72,9 @@ export interface MachineListing {
 export class SimulatedProvider {
   readonly settings: ProviderSettings;
   readonly ledger: Ledger;
-  /** What can be done to machines without a call: lose, remove, re-price, finish now. */
+  /** Changes machines without a call: lose, remove, re-price, finish now. */
   readonly world: World;
-  /** Cursors of another incarnation are not recognised: what it knew of removals is gone. */
+  /** The provider does not recognise cursors of another incarnation, because it has no record of its removals. */
   incarnation: number;
   readonly #random: Random;
   readonly #weather: Weather;
@@ -135,18 +135,18 @@ export class SimulatedProvider {
     return ok(this.world.message(row));
   }
 
-  /** For a provider of very many machines, before it is served: its first listing takes no longer than later ones. */
+  /** To be called before a large provider is served: makes its first listing as fast as later ones. */
   prepareListings(): void {
     this.#listBytes.prepare();
   }
 
-  /** A MachineList as the wire has it, for whoever sends it at once: 500,000 machines without an object per machine. */
+  /** A MachineList in wire format, without an object per machine. The caller must send it at once. */
   encodeList(call: ListCall): Answer<OutgoingMessage> {
     const answer = this.#select(call);
     return answer.kind === 'ok' ? ok(this.#listBytes.message(answer.value)) : answer;
   }
 
-  /** The same as messages: for tests and small fleets. */
+  /** The same as objects, for tests and small fleets. */
   list(call: ListCall = {}): Answer<MachineListing> {
     const answer = this.#select(call);
     if (answer.kind !== 'ok') return answer;
@@ -155,18 +155,18 @@ export class SimulatedProvider {
     return ok({ machines, revision, deletedIds });
   }
 
-  /** Its process was started anew over the same machines: cursors given before are not recognised any more. */
+  /** Simulates a restart of the process with the same machines: it no longer recognises earlier cursors. */
   restart(incarnation: number): void {
     this.incarnation = incarnation;
   }
 
-  /** Drops what is still under way and lets no more weather happen; the machines stay as they are. */
+  /** Drops unfinished operations and stops random events; the machines keep their states. */
   close(): void {
     this.#weather.stop();
     this.world.stop();
   }
 
-  #select(call: ListCall): Answer<Listing> {
+  #select(call: ListCall): Answer<SelectedRows> {
     const limit = call.maxResults ?? 0;
     if (limit < 0) return this.#refuseRead('list', '', 'invalid_argument', `max_results is ${limit}`);
     this.#writeRead('list', 'ok', '');
@@ -185,7 +185,7 @@ export class SimulatedProvider {
       return this.#refuse(attempt, 'fenced', 'failed_precondition', this.#staleText(attempt));
     }
     if (this.settings.unsupported.includes(name)) {
-      return this.#refuse(attempt, 'unsupported', 'unimplemented', `this provider has no ${name}`);
+      return this.#refuse(attempt, 'unsupported', 'unimplemented', `this provider does not support ${name}`);
     }
     if (row < 0) {
       return this.#refuse(attempt, 'not_found', 'not_found', `there is no machine ${quoted(machineId)}`);
@@ -270,7 +270,7 @@ function attempt(name: OperationName, call: CreateCall, rest: Partial<Attempt>):
 
 const QUOTED_CHARS_MAX = 128;
 
-/** Ids come from outside and end up in an error text. */
+/** Clients choose the ids, so an error text must quote and shorten them. */
 function quoted(text: string): string {
   return JSON.stringify(text.length <= QUOTED_CHARS_MAX ? text : `${text.slice(0, QUOTED_CHARS_MAX)}…`);
 }

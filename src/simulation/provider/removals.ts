@@ -1,7 +1,7 @@
 /**
- * Removed machines, for `deleted_ids`: in order of removal, each with its revision. Bounded; a cursor
- * older than the oldest removal remembered is no longer recognised, because an answer after it could
- * leave one out.
+ * Removed machines for `deleted_ids`, in order of removal, each with its revision. The number is limited. The
+ * provider does not recognise a cursor older than the oldest removal kept, because the answer could leave a
+ * removal out.
  */
 
 /** 100,000 ids × about 60 bytes = 6 MB. */
@@ -10,14 +10,14 @@ const REMOVALS_MAX = 100_000;
 export class Removals {
   readonly #ids: string[] = [];
   readonly #revisions: number[] = [];
-  /** Everything up to this revision may have been forgotten. */
+  /** Removals up to this revision may have been dropped. */
   #forgottenUpTo = 0;
 
   add(id: string, revision: number): void {
     this.#ids.push(id);
     this.#revisions.push(revision);
     if (this.#ids.length <= REMOVALS_MAX) return;
-    // Half at a time, so that forgetting costs next to nothing per removal.
+    // Dropping half at a time makes the cost per removal negligible.
     const forgottenCount = REMOVALS_MAX / 2;
     this.#forgottenUpTo = this.#revisions[forgottenCount - 1]!;
     this.#ids.splice(0, forgottenCount);

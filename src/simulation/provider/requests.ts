@@ -1,7 +1,7 @@
 /**
- * What is asked of a provider and how it answers, free of gRPC: the state machine runs inside a test as
- * it runs behind a server. Requests have the wire's field names; epoch and sequence may be bigint, because
- * the fence compares all 64 bits and a decoded message rounds above 2^53.
+ * Requests and answers of a provider without gRPC, so that the state machine runs in a test as it does behind
+ * a server. Requests have the field names of the wire. Epoch and sequence may be bigint, because the fence
+ * compares all 64 bits and a decoded message rounds above 2^53.
  */
 import type { Machine } from '../../wire/protocol.generated.ts';
 import type { Token } from './fence.ts';
@@ -9,7 +9,7 @@ import type { StringMap } from './kinds.ts';
 
 interface Fenced {
   readonly machineId: string;
-  /** Left out together: no token. */
+  /** If all three are left out, the call has no token. */
   readonly shardId?: string;
   readonly shardEpoch?: number | bigint;
   readonly sequenceNumber?: number | bigint;
@@ -29,7 +29,7 @@ export interface DrainCall extends Fenced {
 }
 
 export interface ListCall {
-  /** Empty or left out: all. */
+  /** Empty or left out: all states. */
   readonly states?: readonly number[];
   /** 0 or left out: no limit. */
   readonly maxResults?: number;
@@ -41,19 +41,19 @@ export interface Ack {
   readonly machine: Machine;
 }
 
-/** gRPC's status names in our spelling; the server knows their numbers. */
+/** gRPC status names in lower case; server.ts has their numbers. */
 export type RefusalCode =
   | 'not_found'
   | 'invalid_argument'
   | 'unimplemented'
-  | 'failed_precondition' // the fence, and nothing else
-  | 'aborted' // does not fit the machine's state
+  | 'failed_precondition' // only the fence
+  | 'aborted' // not allowed in the machine's state
   | 'resource_exhausted'; // quota
 
 export type Answer<Value> =
   | { readonly kind: 'ok'; readonly value: Value }
   | { readonly kind: 'refused'; readonly code: RefusalCode; readonly detail: string }
-  /** Carried out, but the caller never hears of it. */
+  /** Carried out, but the caller gets no answer. */
   | { readonly kind: 'silent' };
 
 export function tokenOf(call: Fenced): Token {

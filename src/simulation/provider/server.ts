@@ -1,6 +1,6 @@
 /**
- * Puts a provider behind gRPC. The provider's answers go out as they are: this module knows status numbers
- * and bytes, and decides nothing.
+ * Serves a provider over gRPC. This module only maps status codes and bytes: the provider decides every
+ * answer.
  */
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
 import { ShardError } from '../../base/errors.ts';
@@ -21,7 +21,7 @@ import type {
   RefusalCode,
 } from './requests.ts';
 
-/** What can be served: a SimulatedProvider, or anything that answers like one. */
+/** Implemented by SimulatedProvider and by wrappers around it. */
 export interface ProviderCalls {
   create(call: CreateCall): Answer<Ack>;
   configure(call: ConfigureCall): Answer<Ack>;
@@ -29,21 +29,21 @@ export interface ProviderCalls {
   delete(call: DeleteCall): Answer<Ack>;
   get(call: { readonly id: string }): Answer<Machine>;
   list(call: ListCall): Answer<MachineListing>;
-  /** A MachineList that is written as it is sent; taken instead of `list` where there is one. */
+  /** A MachineList that is encoded while it is sent; used instead of `list` if present. */
   encodeList?(call: ListCall): Answer<OutgoingMessage>;
 }
 
 export interface ServeOptions {
   /** Default: plaintext. */
   readonly credentials?: ServerCredentials;
-  /** How long each lifecycle call waits for its answer, whatever it says: a provider that answers when it is done. */
+  /** Delay of every answer to a lifecycle call, as if the provider answered only when done. */
   readonly answerDelayMs?: () => number;
-  /** How long calls under way may go on after `close`. */
+  /** How long calls in progress may continue after `close`. */
   readonly closeGraceMs?: number;
 }
 
 export interface ServedProvider {
-  /** `host:port` with the port that was really bound. */
+  /** `host:port` with the actual port. */
   readonly address: string;
   readonly port: number;
   close(): Promise<void>;
@@ -54,7 +54,9 @@ export class CannotListenError extends ShardError {
   readonly next = 'refuse-to-start';
 
   constructor(address: string, why: string) {
-    super(`The provider cannot listen on ${address}: ${why}. Choose another address with --listen.`);
+    super(
+      `The provider cannot listen on ${address}: ${why}. It did not start. Choose another address with --listen.`,
+    );
   }
 }
 
@@ -67,11 +69,11 @@ const STATUS_NUMBERS: Readonly<Record<RefusalCode, status>> = {
   resource_exhausted: status.RESOURCE_EXHAUSTED,
 };
 
-/** A bootstrap blob of megabytes is cloud-init gone wrong, but not ours to judge. */
+/** Far more than any sensible bootstrap blob. */
 const REQUEST_BYTES_MAX = 16 * 1024 * 1024;
 const CLOSE_GRACE_MS = 1_000;
 
-/** `address` is `host:port`; port 0 takes a free one. */
+/** `address` is `host:port`; port 0 selects an unused port. */
 export async function serveProvider(
   provider: ProviderCalls,
   address: string,
@@ -79,7 +81,7 @@ export async function serveProvider(
 ): Promise<ServedProvider> {
   const server = new Server({
     'grpc.max_receive_message_length': REQUEST_BYTES_MAX,
-    'grpc.max_send_message_length': -1, // a List is far above any sensible default
+    'grpc.max_send_message_length': -1, // a List exceeds the default by far
   });
   server.addService(SERVICE, handlers(provider, options.answerDelayMs ?? null));
   const port = await bind(server, address, options.credentials ?? ServerCredentials.createInsecure());
@@ -90,7 +92,7 @@ export async function serveProvider(
   };
 }
 
-/** Tokens are read exactly: field numbers of shard_epoch and sequence_number. */
+/** With the field numbers of shard_epoch and sequence_number, whose 64 bits are read exactly. */
 const SERVICE = {
   ...rawCapacityProviderService,
   Create: withExactToken(rawCapacityProviderService.Create, [4, 5]),
@@ -108,7 +110,7 @@ function withExactToken<
     ...definition,
     requestDeserialize(bytes: Buffer) {
       const [shardEpoch, sequenceNumber] = readInt64Fields(bytes, fieldNumbers);
-      // Fields of a message may sit on its prototype, so it is built upon, not spread.
+      // Fields of a message may sit on its prototype, where a spread would miss them.
       return Object.assign(Object.create(definition.requestDeserialize(bytes)), {
         shardEpoch,
         sequenceNumber,
@@ -155,7 +157,7 @@ function bind(server: Server, address: string, credentials: ServerCredentials): 
   });
 }
 
-/** Ends although a connection never spoke HTTP/2: the library counts such a one as open for ever. */
+/** The timer is needed: the library counts a connection that never spoke HTTP/2 as open for ever. */
 function shutDown(server: Server, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {

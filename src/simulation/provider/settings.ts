@@ -1,54 +1,53 @@
 /**
- * What a simulated provider is like: how fast, how reliable, how complete. The defaults are the best
- * provider there could be (instant, never failing, with cursors and tombstones), so that a test names
- * only the trouble it is about.
+ * Speed, reliability and features of a simulated provider. The defaults describe a perfect provider (instant,
+ * never failing, with cursors and deleted_ids), so that a test names only the trouble that it is about.
  */
 import { ShardError } from '../../base/errors.ts';
 import { type Latency, P99_TO_MEAN_MAX } from './latency.ts';
 import { OPERATION_NAMES, type OperationName } from './lifecycle.ts';
 
 export interface OperationSettings {
-  /** null: done at once, and the ack shows the terminal state. */
+  /** null: the operation ends at once, and the ack shows the terminal state. */
   readonly latency: Latency | null;
   /** Chance that the operation ends in FAILED. */
   readonly failProbability: number;
-  /** Chance that it never ends: the machine stays in its transitional state. */
+  /** Chance that the operation never ends: the machine stays in its transitional state. */
   readonly hangProbability: number;
-  /** Chance that the call is carried out, but never answered. */
+  /** Chance that the provider carries the call out but never answers it. */
   readonly silenceProbability: number;
 }
 
-/** What becomes of a machine whose capacity is taken away: all three are seen in the field. */
+/** What an interrupted spot machine becomes. Real providers do all three. */
 export const INTERRUPTION_OUTCOMES = ['failed', 'speculative', 'vanished'] as const;
 export type InterruptionOutcome = (typeof INTERRUPTION_OUTCOMES)[number];
 
-/** Things that happen to machines without anybody asking. */
+/** Random events: machines change without a call. */
 export interface WeatherSettings {
-  /** How often chance is consulted. */
+  /** Time between two random draws. */
   readonly intervalMs: number;
   /** A spot machine's interruption probability × this = its interruptions per hour. */
   readonly interruptionsPerHourFactor: number;
   readonly interruptionOutcome: InterruptionOutcome;
-  /** Of all machines, the share that disappears per hour. */
+  /** Share of all machines that disappears per hour. */
   readonly vanishingPerHour: number;
-  /** Price changes per hour of each offering: up to a quarter up or down from its list price. */
+  /** Price changes per hour of each offering, each up to 25 % above or below its list price. */
   readonly priceChangesPerHour: number;
-  /** A FAILED machine is a Speculative slot again after this long; null: never. */
+  /** Time until a FAILED machine is Speculative again; null: never. */
   readonly repairAfterMs: number | null;
 }
 
 export interface ProviderSettings {
-  /** In every host reference. */
+  /** Part of every host reference. */
   readonly name: string;
   readonly seed: number;
   readonly operations: Readonly<Record<OperationName, OperationSettings>>;
-  /** Answered with UNIMPLEMENTED. */
+  /** The provider answers these with UNIMPLEMENTED. */
   readonly unsupported: readonly OperationName[];
   /** Whether List gives a revision and honours since_revision. */
   readonly cursors: boolean;
   /** Whether a List after a cursor names the machines removed since (`deleted_ids`). */
   readonly deletedIds: boolean;
-  /** Most machines that may exist, by offering `type/zone/capacity-type`; others are without limit. */
+  /** Limit on existing machines, by offering `type/zone/capacity-type`; other offerings have none. */
   readonly quotas: Readonly<Record<string, number>>;
   readonly weather: WeatherSettings;
 }
@@ -69,7 +68,7 @@ const CALM: WeatherSettings = {
   repairAfterMs: null,
 };
 
-/** Settings as a caller writes them: only what differs from the defaults. */
+/** Only the settings that differ from the defaults. */
 export interface ProviderSettingsChange extends Partial<Omit<ProviderSettings, 'operations' | 'weather'>> {
   readonly operations?: Partial<Record<OperationName, Partial<OperationSettings>>>;
   readonly weather?: Partial<WeatherSettings>;
@@ -81,12 +80,12 @@ export class InvalidProviderSettingError extends ShardError {
 
   constructor(setting: string, value: unknown, wanted: string) {
     super(
-      `Provider setting ${setting} is ${JSON.stringify(value) ?? String(value)}, but must be ${wanted}. The simulated provider does not start.`,
+      `Provider setting ${setting} is ${JSON.stringify(value) ?? String(value)}, but must be ${wanted}. The simulated provider did not start.`,
     );
   }
 }
 
-/** Fills in the defaults and checks every figure. */
+/** Adds the defaults and checks every value. */
 export function providerSettings(change: ProviderSettingsChange = {}): ProviderSettings {
   const operations = {} as Record<OperationName, OperationSettings>;
   for (const name of OPERATION_NAMES) operations[name] = { ...INSTANT, ...change.operations?.[name] };
@@ -105,7 +104,7 @@ export function providerSettings(change: ProviderSettingsChange = {}): ProviderS
   return settings;
 }
 
-/** Every operation alike: an asynchronous provider in one word. */
+/** The same settings for every operation. */
 export function everyOperation(
   settings: Partial<OperationSettings>,
 ): Record<OperationName, Partial<OperationSettings>> {

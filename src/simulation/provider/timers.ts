@@ -1,19 +1,19 @@
 /**
- * Time for a simulated provider, as an argument: real timers when it serves over gRPC, virtual ones in
- * tests and in a simulator, where an hour of drains passes in a microsecond and always the same way.
+ * Time for a simulated provider: real timers when it serves over gRPC, virtual ones in tests and in the
+ * simulator, where an hour of drains takes microseconds and always runs the same way.
  */
 import { assert } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
 
 export interface Timers extends Clock {
-  /** Runs `run` once, at least `delayMs` from now; the returned function takes it back. */
+  /** Runs `run` once, at least `delayMs` from now. The returned function cancels it. */
   after(delayMs: number, run: () => void): () => void;
 }
 
-/** setTimeout's own limit; a longer delay is cut to it, and whoever wakes early looks at the clock. */
+/** The limit of setTimeout. A longer delay is cut to it, so callers must check the clock when they wake. */
 const DELAY_MS_MAX = 2 ** 31 - 1;
 
-/** Real time. Its timers do not keep a process alive: the server that needs them does. */
+/** Real time. The timers do not keep a process alive; its server does. */
 export const systemTimers: Timers = {
   nowMs: () => Date.now(),
   after(delayMs, run) {
@@ -30,11 +30,11 @@ interface Appointment {
   cancelled: boolean;
 }
 
-/** Time that moves only when told to. Callbacks run in the order of their due times, then of asking. */
+/** Time that moves only with `advance`. Callbacks run in order of due time, then of registration. */
 export class VirtualTimers implements Timers {
   #nowMs: number;
   #nextOrder = 0;
-  /** Sorted by (dueMs, order). Few are ever waiting: users keep one timer for their earliest event. */
+  /** Sorted by (dueMs, order). The list is short: each user keeps one timer, for its earliest event. */
   readonly #waiting: Appointment[] = [];
 
   constructor(startMs = 0) {
@@ -60,7 +60,7 @@ export class VirtualTimers implements Timers {
     };
   }
 
-  /** Moves time on, running what falls due on the way, each at its own moment. */
+  /** Moves time forward and runs every due callback at its own time. */
   advance(byMs: number): void {
     assert(byMs >= 0, `time only moves forward, not by ${byMs} ms`);
     const untilMs = this.#nowMs + byMs;

@@ -1,8 +1,7 @@
 /**
- * What befalls machines by chance: spot capacity is taken back, machines vanish, prices move. Chance is
- * consulted for the fleet as a whole every interval, not for each machine: the number of events is drawn
- * from a Poisson distribution and then machines are picked, so a calm second of 500,000 machines costs
- * three draws.
+ * Random events: spot machines are interrupted, machines vanish, prices change. Every interval draws the
+ * number of events for the whole fleet from a Poisson distribution and then picks the machines, so a second
+ * without events costs three draws for 500,000 machines.
  */
 import type { Random } from '../../base/random.ts';
 import { CapacityType } from '../../machine/capacity-type.ts';
@@ -11,13 +10,13 @@ import type { World } from './world.ts';
 
 const MS_PER_HOUR = 3_600_000;
 
-/** A new price lies within a quarter of the list price. */
+/** A new price differs from the list price by at most a quarter. */
 const PRICE_SWING = 0.25;
 
 export class Weather {
   readonly #world: World;
   readonly #random: Random;
-  /** By offering and kind: prices as first seen, so that moves do not add up over the hours. */
+  /** By offering and kind: the first price, so that changes do not accumulate over hours. */
   readonly #listPrices = new Map<number, Map<number, number>>();
   #cancel: () => void = () => {};
 
@@ -45,7 +44,7 @@ export class Weather {
     const { intervalMs, interruptionsPerHourFactor, vanishingPerHour, priceChangesPerHour } =
       settings.weather;
     const hours = intervalMs / MS_PER_HOUR;
-    // As if every machine had probability 1; picking one then keeps it with its own probability.
+    // Drawn as if every machine had probability 1; each pick is then kept with the machine's own probability.
     this.#times(fleet.machineCount * interruptionsPerHourFactor * hours, () => this.#interruptOne());
     this.#times(fleet.machineCount * vanishingPerHour * hours, () => this.#removeOne());
     this.#times(kinds.offeringNames.length * priceChangesPerHour * hours, () => this.#repriceOne());
@@ -95,7 +94,7 @@ export class Weather {
     return prices;
   }
 
-  /** A machine at random, -1 if the place drawn is free: rows are reused, so few places are. */
+  /** A random machine, or -1 if the drawn row is unused. Rows are reused, so few are. */
   #pickRow(): number {
     const { fleet } = this.#world;
     if (fleet.machineCount === 0) return -1;
@@ -108,7 +107,7 @@ export class Weather {
   }
 }
 
-/** A Poisson draw is the sum of Poisson draws of its parts; e^−500 is still well inside a double. */
+/** A Poisson draw is the sum of Poisson draws of its parts; e^−500 is well within the range of a double. */
 const COUNTED_EXPECTATION_MAX = 500;
 
 /** Knuth's method: how many uniform draws can be multiplied before the product falls below e^−expected. */

@@ -1,4 +1,4 @@
-/** A listing of a whole fleet as a message that is written as it is sent: measured first, then machine by machine into its frame. */
+/** A listing of the whole fleet that is encoded while it is sent: measured first, then written machine by machine into its frame. */
 import { assert } from '../../base/assert.ts';
 import { ByteWriter, varintBytes } from '../../base/byte-writer.ts';
 import type { OutgoingMessage } from '../../wire/outgoing-message.ts';
@@ -11,7 +11,7 @@ export class WholeListing implements OutgoingMessage {
   readonly #shapeOf: (row: number) => Uint8Array;
   readonly #end: Uint8Array;
 
-  /** A record is a machine's own part and its shape, which stay as they are until it is written; `end` comes after all of them. */
+  /** A record is a machine's own part and its shape, which must not change before `copy`. `end` follows the last record. */
   constructor(rows: Uint32Array, own: OwnParts, shapeOf: (row: number) => Uint8Array, end: Uint8Array) {
     this.#rows = rows;
     this.#own = own;
@@ -21,7 +21,7 @@ export class WholeListing implements OutgoingMessage {
   }
 
   copy(into: Buffer, at: number): number {
-    assert(at + this.byteLength <= into.length, 'a listing is copied into memory that is large enough');
+    assert(at + this.byteLength <= into.length, 'the buffer is too small for the listing');
     const own = this.#own;
     const writer = new ByteWriter();
     writer.openIn(into, at);
@@ -33,7 +33,7 @@ export class WholeListing implements OutgoingMessage {
       writer.raw(shape);
     }
     writer.raw(this.#end);
-    assert(writer.at === at + this.byteLength, 'a listing stays as it was measured until it is written');
+    assert(writer.at === at + this.byteLength, 'the listing changed between measuring and writing');
     return this.byteLength;
   }
 

@@ -1,13 +1,12 @@
 /**
- * What happens to machines: operations run and end, capacity is lost, prices move. The provider's calls
- * (provider.ts) ask for some of it, chance (weather.ts) and tests for the rest. Nothing here knows of
- * callers, fences or wires.
+ * The machines and their changes: operations run and end, capacity is lost, prices change. Calls (provider.ts),
+ * random events (weather.ts) and tests cause them. This module does not know callers, fences or the wire.
  */
 import type { Random } from '../../base/random.ts';
 import { isTransitional, MachineState } from '../../machine/state.ts';
 import type { Machine } from '../../wire/protocol.generated.ts';
 import { Agenda } from './agenda.ts';
-import { type Binding, Fleet } from './fleet.ts';
+import { Fleet, type StoredBinding } from './fleet.ts';
 import { KindTable, type StringMap } from './kinds.ts';
 import { drawLatencyMs } from './latency.ts';
 import type { Ledger, LedgerEvent, LedgerResult } from './ledger.ts';
@@ -28,7 +27,7 @@ export class World {
   readonly #ledger: Ledger;
   readonly #random: Random;
   readonly #agenda: Agenda;
-  /** By offering: machines that exist. */
+  /** By offering: the number of machines that exist. */
   readonly #materialCounts: number[] = [];
   #operationCount = 0;
 
@@ -40,10 +39,10 @@ export class World {
     this.#agenda = new Agenda(timers, (row, step) => this.#fallDue(row, step));
   }
 
-  /** Puts a machine into the fleet. One in a transitional state finishes as if just asked for. */
+  /** Adds a machine to the fleet. One in a transitional state finishes as if its operation just began. */
   add(seed: SeedMachine): void {
     checkSeed(seed);
-    if (this.fleet.rowOf(seed.id) >= 0) throw new InvalidSeedError(seed.id, 'there is one with this id');
+    if (this.fleet.rowOf(seed.id) >= 0) throw new InvalidSeedError(seed.id, 'another machine has this id');
     const state = seed.state ?? S.Speculative;
     const row = this.fleet.insert(seed.id, this.kinds.intern(seed.kind), state);
     this.fleet.pricePerHourUsd[row] = seed.pricePerHourUsd;
@@ -57,25 +56,25 @@ export class World {
     if (isMaterial(state)) this.#countMaterial(row, 1);
     const behind = operationBehind(state);
     if (behind === null) return;
-    this.#assignment(row, behind);
+    this.#recordOperation(row, behind);
     if (isTransitional(state)) this.#schedule(row, behind, Number.POSITIVE_INFINITY);
   }
 
-  /** Begins an operation on a machine that is where it must be; `run` must follow. */
-  begin(row: number, name: OperationName, binding: Binding | null): void {
-    this.#assignment(row, name);
+  /** Begins an operation on a machine in the required state; `run` must follow. */
+  begin(row: number, name: OperationName, binding: StoredBinding | null): void {
+    this.#recordOperation(row, name);
     if (binding !== null) this.fleet.bindings[row] = binding;
     this.#move(row, OPERATIONS[name].through);
   }
 
-  /** Lets the operation take its course; an instant one is over on return. */
+  /** Schedules the end of the operation; an instant one has ended on return. */
   run(row: number, name: OperationName, limitMs: number): void {
     const { latency, hangProbability } = this.settings.operations[name];
     if (latency !== null) this.#schedule(row, name, limitMs);
     else if (!this.#random.chance(hangProbability)) this.#finish(row, '');
   }
 
-  /** Ends whatever the machine is doing now: as its target, or FAILED with an error. False: it does nothing. */
+  /** Ends the operation in progress now: in its target state, or in FAILED with an error. False: there is none. */
   finish(machineId: string, error = ''): boolean {
     const row = this.fleet.rowOf(machineId);
     if (row < 0 || !isTransitional(this.stateOf(row))) return false;
@@ -83,7 +82,7 @@ export class World {
     return true;
   }
 
-  /** The machine's capacity is lost: it is FAILED with this error, and keeps its binding. */
+  /** The machine's capacity is lost: it becomes FAILED with this error and keeps its binding. */
   fail(machineId: string, error: string): boolean {
     return this.#force(machineId, 'interrupted', (row) => {
       this.fleet.lastErrors.set(row, error);
@@ -92,7 +91,7 @@ export class World {
     });
   }
 
-  /** The machine is an offer again, whatever it was: a spot slot taken back, a failed one repaired. */
+  /** The machine becomes Speculative from any state: a spot machine is interrupted, a failed one repaired. */
   reset(machineId: string, event: 'interrupted' | 'repaired' = 'interrupted'): boolean {
     return this.#force(machineId, event, (row) => {
       this.fleet.hosted[row] = 0;
@@ -101,7 +100,7 @@ export class World {
     });
   }
 
-  /** The machine is gone; listings no longer show it. */
+  /** The machine no longer exists, and listings no longer show it. */
   remove(machineId: string): boolean {
     return this.#force(machineId, 'vanished', (row) => {
       if (isMaterial(this.stateOf(row))) this.#countMaterial(row, -1);
@@ -143,18 +142,18 @@ export class World {
     return machineMessage(this.fleet, this.kinds, this.settings.name, row);
   }
 
-  /** Drops what is still under way; the machines stay as they are. */
+  /** Drops unfinished operations; the machines keep their states. */
   stop(): void {
     this.#agenda.clear();
   }
 
   #fallDue(row: number, step: number): void {
-    if (this.fleet.step[row] !== step) return; // something else happened to the machine meanwhile
+    if (this.fleet.step[row] !== step) return; // the machine changed meanwhile
     if (this.stateOf(row) === S.Failed) this.reset(this.fleet.ids[row]!, 'repaired');
     else this.#finish(row, '');
   }
 
-  #assignment(row: number, name: OperationName): void {
+  #recordOperation(row: number, name: OperationName): void {
     this.fleet.operation[row] = OPERATIONS[name].number;
     this.fleet.operationNumber[row] = ++this.#operationCount;
   }
@@ -189,7 +188,7 @@ export class World {
     this.#write('finished', fails ? 'failed' : 'succeeded', this.fleet.ids[row]!, this.operationId(row));
   }
 
-  /** Something happens to the machine that nobody asked for: no operation leads to what it is then. */
+  /** A change without a call: no operation leads to the state that follows. */
   #force(machineId: string, event: LedgerEvent, happen: (row: number) => void): boolean {
     const row = this.fleet.rowOf(machineId);
     if (row < 0) return false;
@@ -216,12 +215,12 @@ export class World {
   }
 }
 
-/** Frozen maps are kept as they are, so that half a million machines with the same assignment share one. */
+/** Frozen maps are not copied, so that half a million machines with the same assignment share one. */
 function frozen(map: StringMap = {}): StringMap {
   return Object.isFrozen(map) ? map : Object.freeze({ ...map });
 }
 
-/** The operation that leads to a state: what a machine that begins there is taken to have gone through. */
+/** The operation that leads to a state, for machines that start in it. */
 function operationBehind(state: MachineState): OperationName | null {
   if (state === S.Idle) return 'create';
   if (state === S.Configured) return 'configure';

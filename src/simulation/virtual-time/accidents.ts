@@ -1,4 +1,4 @@
-/** What goes wrong, and what simply happens: each drawn from the seed, each undone or outlived when accidents stop. */
+/** Accidents and ordinary events, drawn from the seed. Each ends by itself or when `calm` is called. */
 import type { Random } from '../../base/random.ts';
 import { GOOD_OPERATOR, type SimulatedCluster } from './clusters.ts';
 import { Violation } from './invariants.ts';
@@ -8,11 +8,11 @@ import type { SimulatedLink } from './provider-port.ts';
 import { drawGarbage, drawMachine, drawRow } from './scenery.ts';
 import type { SimulatedWorld } from './world.ts';
 
-/** Does it, and says what it did. */
+/** Causes the accident and returns a description for the trace. */
 export type Accident = (world: SimulatedWorld, random: Random) => string;
 
 const ROWS_MAX = 5;
-/** A process that stands still for longer loses its sessions: what keepalive allows. */
+/** Keepalive ends the sessions of a process that is stopped for longer. */
 const KEEPALIVE_MS = 30_000;
 const HOUR_MS = 3_600_000;
 
@@ -30,7 +30,9 @@ export const ACCIDENTS = {
   'garbage roll-up': (world, random) => {
     const cluster = anyCluster(world, random);
     if (!world.sendGarbage(cluster, drawGarbage(random)))
-      throw new Violation('V2: a broken roll-up was accepted, or it changed what was accepted before');
+      throw new Violation(
+        'V2: the shard accepted an invalid roll-up, or the roll-up changed accepted demand',
+      );
     return cluster.id;
   },
   'session ends': (world, random) => {
@@ -67,14 +69,14 @@ export const ACCIDENTS = {
     });
     return `${name} for ${forMs} ms`;
   },
-  /** Its process is new: cursors mean nothing any more; with its machines it may have lost what was bound. */
+  /** The new process does not recognise earlier cursors. It may also have lost some machines with their bindings. */
   'provider restarts': (world, random) => {
     const { provider, name } = anyLink(world, random);
     provider.restart(random.uint32());
     const forgets = random.chance(0.2);
     if (!forgets) return name;
     for (const id of machinesOf(provider)) if (random.chance(0.3)) provider.world.reset(id);
-    return `${name}, and has forgotten machines`;
+    return `${name}, which has lost machines`;
   },
   'shard killed': (world, random) => {
     world.killShard();
@@ -94,18 +96,18 @@ export const ACCIDENTS = {
       for (const cluster of world.clusters.values()) world.disconnect(cluster);
     });
     world.time.after(forMs, () => {
-      process.life.goOn();
+      process.life.resume();
       for (const cluster of world.clusters.values()) world.reconnect(cluster);
     });
     return `for ${forMs} ms`;
   },
-  /** Stopped, replaced by another process, and woken up: it does not know that it is not in charge any more. */
+  /** The old process is stopped, replaced and woken: it does not know that another process has taken over. */
   'shard replaced and woken': (world, random) => {
     world.replaceStopped();
     const { former } = world;
     const afterMs = random.below(60_000);
     const forMs = random.between(1_000, 60_000);
-    world.time.after(afterMs, () => former?.life.goOn());
+    world.time.after(afterMs, () => former?.life.resume());
     world.time.after(afterMs + forMs, () => former?.life.end());
     return `woken after ${afterMs} ms, for ${forMs} ms`;
   },
@@ -182,20 +184,20 @@ function machinesOf({ world }: SimulatedLink['provider']): string[] {
   return Array.from(world.fleet.rowsInPlace(), (row) => world.fleet.ids[row]!);
 }
 
-/** '' if there is none. */
+/** '' if the provider has no machine. */
 function anyMachine(provider: SimulatedLink['provider'], random: Random): string {
   const ids = machinesOf(provider);
   return ids.length === 0 ? '' : random.pick(ids);
 }
 
-/** Some rows go, some come, the others stay. */
+/** Removes some rows and adds others. */
 export function changeDemand(world: SimulatedWorld, cluster: SimulatedCluster, random: Random): void {
   const kept = cluster.rows.filter(() => random.chance(0.7)).slice(0, ROWS_MAX);
   const added = Array.from({ length: random.below(3) }, () => drawRow(random));
   world.setDemand(cluster, random.shuffle([...kept, ...added]));
 }
 
-/** From now on nothing goes wrong any more; what is under way ends by itself. */
+/** Ends all faults. Operations in progress end by themselves. */
 export function calm(world: SimulatedWorld): void {
   for (const link of world.links) {
     link.network.faults = QUIET_NETWORK;
@@ -204,7 +206,7 @@ export function calm(world: SimulatedWorld): void {
   }
   world.former?.life.end();
   world.former = null;
-  world.process?.life.goOn();
+  world.process?.life.resume();
   if (world.process === null || world.process.shard.isFenced) {
     world.killShard();
     world.startShard();

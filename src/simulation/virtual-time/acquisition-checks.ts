@@ -1,6 +1,6 @@
 /**
- * Nobody asks for more than it lacks: neither free machines (A2, X1) nor other needs' machines (P6). Needs of a simulation
- * want machines of one type, so this is counting.
+ * No need gets more than it lacks, neither unassigned machines nor the machines of other needs. Every need of a
+ * simulation asks for machines of one type, so the checks only count.
  */
 import { Flag, Intent, isBinding } from '../../inventory/intent.ts';
 import { MachineState } from '../../machine/state.ts';
@@ -13,20 +13,25 @@ const S = MachineState;
 
 type Served = ReadonlyMap<string, ServedNeed>;
 
-/** A2, X1: with what is under way, nobody asks for more than it lacks; and no machine counts twice. */
-export function checkAcquisitions(shard: Shard, served: Served, fresh: readonly number[]): void {
+/**
+ * A2: a need claims machines only until they cover it. X1: an enqueued action counts as its result. So claimed and
+ * coming machines together never exceed the need, and no machine counts twice.
+ */
+export function checkAcquisitions(shard: Shard, served: Served, begunSlots: readonly number[]): void {
   const { inventory, engine } = shard;
   const { columns } = inventory;
   for (const need of served.values()) {
-    // What a gang holds outside of its domain counts for nothing (A6).
-    if (need.isGang ? need.claimedSaid > need.claimed.length : need.claimedSaid !== need.claimed.length)
+    // A0: a machine serves one need. A6: a gang's machines outside its domain do not count.
+    if (
+      need.isGang ? need.claimedReported > need.claimed.length : need.claimedReported !== need.claimed.length
+    )
       throw new Violation(
-        `A0: a need of ${need.clusterId} counts ${need.claimedSaid} machines, ${need.claimed.length} are its own`,
+        `A0: the verdict of a need of ${need.clusterId} reports ${need.claimedReported} machines, but it claims ${need.claimed.length}`,
       );
     if (!need.isGang) checkCount(shard, need, need.claimed);
   }
   const asking = new Map<string, number[]>();
-  for (const slot of fresh) {
+  for (const slot of begunSlots) {
     if (!isBinding(columns.intent[slot]!)) continue;
     const key = assignmentKey(shard, slot);
     asking.set(key, [...(asking.get(key) ?? []), slot]);
@@ -38,13 +43,13 @@ export function checkAcquisitions(shard: Shard, served: Served, fresh: readonly 
     const key = assignmentKey(shard, slot);
     if (!asking.has(key)) continue;
     const claim = engine.claimOf(slot);
-    if (claim !== null && needKey(claim) !== key) continue; // another need of the cluster took it first
+    if (claim !== null && needKey(claim) !== key) continue; // another need of the cluster claims it
     assigned.set(key, [...(assigned.get(key) ?? []), slot]);
   }
   for (const [key, slots] of assigned) {
     const need = served.get(key);
     if (need === undefined) continue;
-    // A gang that moves keeps its old rack until the new one is ready (A6): only where it asks must it be exact.
+    // A6: a gang that moves keeps its old rack until the new one is ready, so only the new rack is counted.
     const racks = new Set(asking.get(key)!.map((slot) => rackOf(shard, slot)));
     for (const rack of need.isGang ? racks : [null]) {
       checkCount(shard, need, rack === null ? slots : slots.filter((slot) => rackOf(shard, slot) === rack));
@@ -52,7 +57,7 @@ export function checkAcquisitions(shard: Shard, served: Served, fresh: readonly 
   }
 }
 
-/** Bound to its need or on the way to it, and not given up. */
+/** Bound or being bound, and not stuck. */
 function isComing(shard: Shard, slot: number): boolean {
   const { columns } = shard.inventory;
   const state = columns.state[slot];
@@ -66,16 +71,19 @@ function checkCount(shard: Shard, need: ServedNeed, slots: readonly number[]): v
   if (slots.length <= need.machinesWanted) return;
   const ids = slots.map((slot) => shard.inventory.idOf(slot)).join(' ');
   throw new Violation(
-    `A2: ${slots.length} machines for a need of ${need.clusterId} that wants ${need.machinesWanted}: ${ids}`,
+    `A2: a need of ${need.clusterId} asks for ${need.machinesWanted} machines and gets ${slots.length}: ${ids}`,
   );
 }
 
-/** P6: what drains counts as freed, however long it takes: for the need that it drains for, and else for the next. */
+/**
+ * P6: a draining machine counts as capacity of the need that it drains for, or else of the next need that can use it,
+ * however long the drain takes. So the shard never preempts more machines than needs lack.
+ */
 export function checkPreemptions(
   shard: Shard,
   memory: Memory,
   served: Served,
-  fresh: readonly number[],
+  begunSlots: readonly number[],
 ): void {
   const { inventory, executor } = shard;
   const { columns } = inventory;
@@ -86,7 +94,7 @@ export function checkPreemptions(
       slot !== 0 && (columns.state[slot] === S.Draining || columns.intent[slot] === Intent.Preempt);
     if (!isDraining || inventory.hasFlag(slot, Flag.Stuck)) memory.drainingFor.delete(id);
   }
-  for (const slot of fresh) {
+  for (const slot of begunSlots) {
     if (columns.intent[slot] !== Intent.Preempt) continue;
     const { needCluster: cluster, needFingerprint: fingerprint, needGroup: group } = executor.actionOn(slot)!;
     const key = needKey({ cluster, fingerprint, group });
@@ -100,15 +108,15 @@ export function checkPreemptions(
     for (const other of memory.drainingFor.values()) if (other === key) draining++;
     if (need.claimed.length + draining > need.machinesWanted)
       throw new Violation(
-        `P6: ${draining} machines drain for a need of ${need.clusterId} that has ${need.claimed.length} of ${need.machinesWanted}`,
+        `P6: ${draining} machines drain for a need of ${need.clusterId} that has ${need.claimed.length} of ${need.machinesWanted} machines`,
       );
     if (!need.isSpread) checkSurplus(shard, memory, served, need);
   }
 }
 
 /**
- * Who asks could use every machine that drains and matches, so each of them is counted already: by the need that it drains
- * for, or by one that is not after the asking one in order. Never are there more than those lack.
+ * The asking need could use every draining machine that matches. So each of them already counts for the need that it
+ * drains for, or for a need that precedes the asking one. Their number never exceeds what these needs lack.
  */
 function checkSurplus(shard: Shard, memory: Memory, served: Served, asking: ServedNeed): void {
   const { inventory } = shard;
@@ -120,13 +128,13 @@ function checkSurplus(shard: Shard, memory: Memory, served: Served, asking: Serv
     ownedBy.set(owner, (ownedBy.get(owner) ?? 0) + 1);
   }
   let lacking = 0;
-  for (const { key, type, priority, machinesWanted, claimedSaid } of served.values()) {
+  for (const { key, type, priority, machinesWanted, claimedReported } of served.values()) {
     if (type !== asking.type) continue;
-    const lack = Math.max(0, machinesWanted - claimedSaid);
+    const lack = Math.max(0, machinesWanted - claimedReported);
     lacking += priority >= asking.priority ? lack : Math.min(lack, ownedBy.get(key) ?? 0);
   }
   if (draining > lacking)
     throw new Violation(
-      `P6: a need of ${asking.clusterId} preempts, ${draining} machines drain for ${lacking} that are lacking`,
+      `P6: a need of ${asking.clusterId} preempts although ${draining} matching machines drain and only ${lacking} are lacking`,
     );
 }

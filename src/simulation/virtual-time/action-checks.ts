@@ -1,4 +1,4 @@
-/** What the shard says of an action must be what its columns say of the machine (X9); and P6's mark on a first listing. */
+/** Checks of single actions and of machines that a first listing shows Draining. */
 import { Flag } from '../../inventory/intent.ts';
 import { MachineState, STATE_NAMES } from '../../machine/state.ts';
 import type { ActionName, ActionOutcome, ActionRecord } from '../../shard/ports/observer.ts';
@@ -15,28 +15,29 @@ const TARGETS: Readonly<Record<ActionName, MachineState>> = {
   Delete: S.Speculative,
 };
 
-/** The provider was never called: the machine is what it was. */
+/** The shard did not call the provider, so the machine is unchanged. */
 const ROLLED_BACK: readonly ActionOutcome[] = ['no_session', 'blob_error', 'blob_timeout', 'rolled_back'];
 
+/** X9: the reported outcome of an action agrees with the state of its machine. */
 export function checkOutcome({ shard }: Process, record: ActionRecord): void {
   const { kind, machineId, clusterId, outcome } = record;
   const { inventory } = shard;
   const slot = inventory.find(machineId);
   if (slot === 0)
-    throw new Violation(`X9: ${kind} ${machineId} ended as ${outcome}, and the machine is not known`);
+    throw new Violation(`X9: ${kind} ${machineId} ended with ${outcome}, but the shard has no such machine`);
   const state = inventory.stateOf(slot);
   const bound = inventory.tables.clusters.get(inventory.columns.cluster[slot]!);
   const expected = ROLLED_BACK.includes(outcome) ? S.Idle : outcome === 'success' ? TARGETS[kind] : state;
-  // A provision whose need was withdrawn meanwhile ends with an Idle machine, and well.
+  // A Provision whose need was withdrawn meanwhile rightly ends with an Idle machine.
   const isUnwanted = kind === 'Provision' && outcome === 'success' && state === S.Idle;
   const isBound = state === S.Configured && outcome === 'success';
   if ((state !== expected && !isUnwanted) || (isBound && bound !== clusterId))
     throw new Violation(
-      `X9: ${kind} ${machineId} ended as ${outcome}, and the machine is ${STATE_NAMES[state]} for '${bound}'`,
+      `X9: ${kind} ${machineId} for '${clusterId}' ended with ${outcome}, but the machine is ${STATE_NAMES[state]} for '${bound}'`,
     );
 }
 
-/** P6: whom they drained for nobody knows any more; they count for the first deficit that they fit. */
+/** P6: a new process marks machines that it finds Draining; they count for the first deficit that they match. */
 export function checkFoundDraining({ shard }: Process, providerName: string): void {
   const { inventory } = shard;
   const { columns } = inventory;
@@ -44,6 +45,8 @@ export function checkFoundDraining({ shard }: Process, providerName: string): vo
   for (let slot = 1; slot < columns.slotLimit; slot++) {
     if (columns.state[slot] !== S.Draining || columns.provider[slot] !== provider) continue;
     if (!inventory.hasFlag(slot, Flag.FoundDraining))
-      throw new Violation(`P6: ${inventory.idOf(slot)} was found Draining, and is not marked`);
+      throw new Violation(
+        `P6: the first listing shows ${inventory.idOf(slot)} Draining, but the shard did not mark it`,
+      );
   }
 }

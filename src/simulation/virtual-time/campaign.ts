@@ -1,17 +1,17 @@
-/** Many histories one after the other: by number, with the profiles in turn, counted and told. */
+/** Runs histories with consecutive seeds and alternating profiles, and adds up their counts. */
 import { type HistoryOptions, type HistoryResult, planOf, runHistory } from './history.ts';
 import { PROFILE_NAMES, type ProfileName } from './profiles.ts';
 import { shrink } from './shrink.ts';
 
 export interface CampaignOptions {
   readonly firstSeed: number;
-  /** Ends with the first of the two. */
+  /** The campaign ends at whichever limit it reaches first. */
   readonly historiesMax: number;
   readonly untilMs: number;
   readonly cycles: number;
-  /** null: all of them in turn. */
+  /** null: all profiles in turn. */
   readonly profile: ProfileName | null;
-  /** Ends at the first violation, and shows it as it is. */
+  /** Ends at the first violation and does not shrink it. */
   readonly isBrief: boolean;
   readonly nowMs: () => number;
   readonly onFailure: (failure: Failure) => void;
@@ -22,10 +22,10 @@ export interface Failure {
   readonly seed: number;
   readonly profile: ProfileName;
   readonly error: Error;
-  /** The last lines before it. */
+  /** The last lines of the trace before the violation. */
   readonly lines: readonly string[];
   readonly accidentsAll: number;
-  /** Numbers of the accidents that are left after shrinking; null if nobody tried. */
+  /** Numbers of the accidents that remain after shrinking; null without shrinking. */
   readonly accidentsLeft: readonly number[] | null;
 }
 
@@ -97,7 +97,7 @@ async function failureOf(
   return { seed, profile, error, lines, accidentsAll: all.length, accidentsLeft };
 }
 
-/** Of a replay: histories that end well are not written down. */
+/** From a replay: a first run writes no trace. */
 async function lastLines(history: HistoryOptions): Promise<readonly string[]> {
   const lines: string[] = [];
   const trace = (line: string) => {

@@ -1,7 +1,7 @@
 /**
- * Clusters and their operators inside a simulation. A cluster lives on while shards come and go: it has demand, believes
- * what it was told of its nodes, answers bootstraps well or badly, and reconnects. What it is told travels in order and
- * with delay; what is under way when a session ends is lost.
+ * Clusters and their operators in the simulator. A cluster outlives shard processes: it has demand, keeps the node states
+ * that a shard reported, answers bootstrap requests well or badly, and reconnects. Frames arrive in order and with delay;
+ * frames in flight are lost when the session ends.
  */
 import type { Random } from '../../base/random.ts';
 import type { MachineState } from '../../machine/state.ts';
@@ -11,7 +11,7 @@ import type { VirtualTime } from './time.ts';
 
 export interface OperatorFaults {
   readonly delayMsMean: number;
-  /** Of a bootstrap request: answered with an error, or not at all. */
+  /** Chance that the operator answers a bootstrap request with an error, or not at all. */
   readonly blobError: number;
   readonly blobSilence: number;
 }
@@ -22,9 +22,9 @@ export class SimulatedCluster {
   readonly id: string;
   faults: OperatorFaults = GOOD_OPERATOR;
   rows: readonly RollupRow[] = [];
-  /** By machine: the state last heard of. A machine that left is not in it. */
+  /** By machine: the last reported state. Machines that left are removed. */
   readonly nodes = new Map<string, MachineState>();
-  /** Number of the session; 0 while away. Everything under way for another number is lost. */
+  /** Number of the session; 0 without one. Frames of a session with another number are lost. */
   session = 0;
   instructions = 0;
   readonly #time: VirtualTime;
@@ -39,7 +39,7 @@ export class SimulatedCluster {
     this.#random = random;
   }
 
-  /** A resync follows: what it does not mention is no longer ours. */
+  /** A resync follows and reports every node that the cluster still has. */
   connect(): number {
     this.session = ++this.#sessions;
     this.#arrivesMs = this.#time.nowMs();
@@ -47,7 +47,7 @@ export class SimulatedCluster {
     return this.session;
   }
 
-  /** A row that is sent again has the digest that it had, as on the wire. */
+  /** A row that is sent again has the same digest, as on the wire. */
   digestsOf(rows: readonly RollupRow[]): Uint32Array {
     const digests = new Uint32Array(2 * rows.length);
     for (const [index, row] of rows.entries()) {
@@ -63,7 +63,7 @@ export class SimulatedCluster {
     this.session = 0;
   }
 
-  /** A frame for the session that is open now; frames arrive in the order in which they were sent. */
+  /** Sends a frame on the present session. Frames arrive in order. */
   send(receive: () => void): void {
     const { session } = this;
     if (session === 0) return;
@@ -73,7 +73,7 @@ export class SimulatedCluster {
     });
   }
 
-  tell(node: NodeState, isOurs: boolean): void {
+  notify(node: NodeState, isOurs: boolean): void {
     this.send(() => {
       if (isOurs) this.nodes.set(node.machineId, node.state);
       else this.nodes.delete(node.machineId);
@@ -95,7 +95,7 @@ export class SimulatedCluster {
       const isError = this.#random.chance(faults.blobError);
       this.#time.after(2 * this.#delayMs(), () => {
         if (this.session !== session) resolve({ kind: 'no_session' });
-        else if (isError) resolve({ kind: 'error', text: 'no bootstrap token (simulated)' });
+        else if (isError) resolve({ kind: 'error', text: 'no join token (simulated)' });
         else resolve({ kind: 'blob', userData: new Uint8Array(8), ttlSeconds: 60 });
       });
     });

@@ -1,19 +1,19 @@
 /**
- * What must hold once accidents have stopped and time has passed: shard, provider and operators tell the same story, and
- * every need has what the fleet can give it, and no more than it needs.
+ * What must hold some time after the last accident: shard, providers and operators agree, and every need has the machines
+ * that the fleet can give it and no more than it asks for.
  */
 import { Flag, Intent } from '../../inventory/intent.ts';
 import { canBeBound, isTransitional, MachineState, STATE_NAMES } from '../../machine/state.ts';
 import { isMatch, type ServedNeed, servedNeeds } from './served-needs.ts';
 import type { SimulatedWorld } from './world.ts';
 
-/** None: converged. */
+/** Empty if the world has converged. */
 export function differences(world: SimulatedWorld): string[] {
   const { process } = world;
-  if (process === null) return ['there is no shard'];
-  if (process.life.isStopped() || process.shard.isFenced) return ['the shard stands still'];
-  // Verdicts are those of the rows that the last cycle read.
-  if (process.shard.needs.dirtyCount > 0) return ['a roll-up waits for its cycle'];
+  if (process === null) return ['no shard process runs'];
+  if (process.life.isStopped() || process.shard.isFenced) return ['the shard process is stopped or fenced'];
+  // The verdicts belong to the rows that the last cycle read.
+  if (process.shard.needs.dirtyCount > 0) return ['a roll-up waits for the next cycle'];
   return [...differencesOfMachines(world), ...differencesOfNodes(world), ...unrest(world), ...wants(world)];
 }
 
@@ -25,27 +25,29 @@ function differencesOfMachines(world: SimulatedWorld): string[] {
     return listed.kind === 'ok' ? listed.value.machines : [];
   });
   if (machines.length !== inventory.count)
-    found.push(`${inventory.count} machines known, ${machines.length} there`);
+    found.push(`the shard has ${inventory.count} machines, the providers have ${machines.length}`);
   for (const machine of machines) {
     const slot = inventory.find(machine.id);
     const say = (text: string) => found.push(`${machine.id} ${text}`);
     if (slot === 0) {
-      say('is not known');
+      say('is missing in the inventory');
       continue;
     }
     const known = inventory.get(slot);
     const isBound = canBeBound(machine.state as MachineState);
     if (known.state !== machine.state) {
-      say(`is ${STATE_NAMES[machine.state as MachineState]}, known as ${STATE_NAMES[known.state]}`);
+      say(
+        `is ${STATE_NAMES[machine.state as MachineState]}, but ${STATE_NAMES[known.state]} in the inventory`,
+      );
     } else if (isBound && known.cluster !== machine.cluster) {
-      say(`is bound to ${machine.cluster}, known as bound to ${known.cluster}`);
+      say(`is bound to ${machine.cluster}, but to ${known.cluster} in the inventory`);
     }
-    if (known.pricePerHourUsd !== machine.pricePerHour) say('has another price');
+    if (known.pricePerHourUsd !== machine.pricePerHour) say('has another price in the inventory');
   }
   return found;
 }
 
-/** Each operator knows exactly the machines that are its own. */
+/** Each operator knows exactly the machines of its cluster. */
 function differencesOfNodes(world: SimulatedWorld): string[] {
   const { inventory } = world.process!.shard;
   const found: string[] = [];
@@ -61,16 +63,17 @@ function differencesOfNodes(world: SimulatedWorld): string[] {
     const { nodes } = world.clusters.get(clusterId)!;
     for (const [machineId, state] of machines) {
       if (nodes.get(machineId) !== state)
-        found.push(`${clusterId} was not told of ${machineId} (${STATE_NAMES[state]})`);
+        found.push(`the operator of ${clusterId} does not know that ${machineId} is ${STATE_NAMES[state]}`);
     }
     for (const machineId of nodes.keys()) {
-      if (!machines.has(machineId)) found.push(`${clusterId} believes in ${machineId}`);
+      if (!machines.has(machineId))
+        found.push(`the operator of ${clusterId} has a node ${machineId} that left the cluster`);
     }
   }
   return found;
 }
 
-/** Nothing is under way, and nothing is left over. */
+/** No action is in flight, and no Configured machine is without a need. */
 function unrest(world: SimulatedWorld): string[] {
   const { shard } = world.process!;
   const { inventory, engine } = shard;
@@ -80,9 +83,9 @@ function unrest(world: SimulatedWorld): string[] {
     if (inventory.columns.state[slot] === 0) continue;
     const id = inventory.idOf(slot);
     const say = (text: string) => found.push(`${id} ${text}`);
-    if (inventory.columns.intent[slot] !== Intent.None) say('has an action under way');
+    if (inventory.columns.intent[slot] !== Intent.None) say('has an action in flight');
     if (inventory.hasFlag(slot, Flag.Backoff) && isBackoffOver(world, slot))
-      say('is left alone, and its back-off is over');
+      say('is still in back-off although its back-off has expired');
     if (isTransitional(state)) say(`is still ${STATE_NAMES[state]}`);
     if (
       state === MachineState.Configured &&
@@ -95,21 +98,21 @@ function unrest(world: SimulatedWorld): string[] {
   return found;
 }
 
-/** Back-offs end with a cycle: one that ended before the last one is late. */
+/** A cycle ends expired back-offs, so one that expired before the last cycle must have ended. */
 function isBackoffOver({ process }: SimulatedWorld, slot: number): boolean {
   const { backoffs, cycle } = process!.shard;
   const untilMs = Math.max(backoffs.ofMachine(slot)?.untilMs ?? 0, backoffs.ofOffering(slot)?.untilMs ?? 0);
   return untilMs < cycle.lastAtMs;
 }
 
-/** Every need has what the fleet can give it, and nothing beyond what covers it. */
+/** Every need has the machines that the fleet can give it, and none beyond those that cover it. */
 function wants(world: SimulatedWorld): string[] {
   const { shard } = world.process!;
   const found: string[] = [];
   const needs = servedNeeds(shard);
   for (const need of needs.values()) {
     const { clusterId, claimed, machinesWanted, isSatisfied } = need;
-    const has = `the need for ${machinesWanted} ${need.type} of ${clusterId} has ${claimed.length}`;
+    const has = `the need of ${clusterId} for ${machinesWanted} ${need.type} has ${claimed.length}`;
     if (claimed.length > machinesWanted) found.push(has);
     if (isSatisfied !== claimed.length >= machinesWanted)
       found.push(`${has} and counts as ${isSatisfied ? 'covered' : 'not covered'}`);
@@ -119,7 +122,7 @@ function wants(world: SimulatedWorld): string[] {
   return found;
 }
 
-/** A machine that a plain need could have: free, or serving a need of lower priority. */
+/** A machine that a plain need could get: unassigned, or serving a need of lower priority. */
 function supplyFor(world: SimulatedWorld, need: ServedNeed, needs: ReadonlyMap<string, ServedNeed>): string {
   const { shard } = world.process!;
   const { columns } = shard.inventory;
@@ -129,7 +132,7 @@ function supplyFor(world: SimulatedWorld, need: ServedNeed, needs: ReadonlyMap<s
     const state = columns.state[slot];
     if (state === 0 || !isMatch(shard, slot, need)) continue;
     const id = shard.inventory.idOf(slot);
-    if (state === MachineState.Idle || state === MachineState.Speculative) return `${id} is free`;
+    if (state === MachineState.Idle || state === MachineState.Speculative) return `${id} is unassigned`;
   }
   for (const other of needs.values()) {
     if (other.priority >= need.priority) continue;

@@ -1,4 +1,4 @@
-/** What no cycle may do, checked on the columns right after it: the plain statement of the rule, and its number. */
+/** Rules for every cycle, checked on the columns right after it. */
 import { Flag, Intent, isBinding } from '../../inventory/intent.ts';
 import { CapacityType } from '../../machine/capacity-type.ts';
 import { MachineState } from '../../machine/state.ts';
@@ -11,101 +11,119 @@ import type { Memory } from './watch.ts';
 import type { Process } from './world.ts';
 
 const S = MachineState;
-/** X12, X5: the shortest back-offs. */
+/** X12: a machine whose call failed is left alone for 30 s or more. X5: so is a need without a blob, for 10 s or more. */
 const MACHINE_BACKOFF_MS = 30_000;
 const NEED_BACKOFF_MS = 10_000;
 
 export function checkCycle(process: Process, memory: Memory, report: CycleReport): void {
   const { shard } = process;
-  const fresh = newActions(shard, memory);
-  checkRails(shard, report, fresh.length);
-  if (shard.reads.parkedCount > memory.underWay.size)
+  const begunSlots = newActions(shard, memory);
+  checkRails(shard, report, begunSlots.length);
+  // S4: the shard defers listed rows only for machines in flight.
+  if (shard.reads.parkedCount > memory.inFlight.size)
     throw new Violation(
-      `S4: rows of ${shard.reads.parkedCount} machines are parked, ${memory.underWay.size} are in flight`,
+      `S4: the shard defers rows of ${shard.reads.parkedCount} machines, but only ${memory.inFlight.size} are in flight`,
     );
-  if (memory.isFenced && fresh.length > 0) throw new Violation('X8: a fenced process begins actions');
+  // X8: a fenced process stops executing and ends its sessions.
+  if (memory.isFenced && begunSlots.length > 0) throw new Violation('X8: a fenced process begins actions');
   if (memory.isFenced && process.operators.ended === '')
     throw new Violation('X8: a fenced process keeps its sessions');
-  for (const slot of fresh) checkAction(process, memory, slot);
-  checkReclaims(process, report, fresh);
+  for (const slot of begunSlots) checkAction(process, memory, slot);
+  checkReclaims(process, report, begunSlots);
   const served = servedNeeds(shard);
-  checkAcquisitions(shard, served, fresh);
-  checkPreemptions(shard, memory, served, fresh);
+  checkAcquisitions(shard, served, begunSlots);
+  checkPreemptions(shard, memory, served, begunSlots);
 }
 
-/** Machines whose action was enqueued by this cycle. */
+/** Slots of the machines for which this cycle enqueued an action. */
 function newActions(shard: Shard, memory: Memory): number[] {
   const { inventory } = shard;
   const { columns } = inventory;
-  const fresh: number[] = [];
+  const begunSlots: number[] = [];
   for (let slot = 1; slot < columns.slotLimit; slot++) {
     if (columns.state[slot] === 0 || columns.intent[slot] === Intent.None) continue;
     const id = inventory.idOf(slot);
-    if (memory.underWay.has(id)) continue;
-    memory.underWay.add(id);
-    fresh.push(slot);
+    if (memory.inFlight.has(id)) continue;
+    memory.inFlight.add(id);
+    begunSlots.push(slot);
   }
-  return fresh;
+  return begunSlots;
 }
 
-/** C3, C4, X3. */
+/**
+ * C3: a cycle has a limit on actions. C4: the kill switch suppresses all of them. X3: actions in flight and in the queue are
+ * limited. X1: every enqueued action shows on its machine.
+ */
 function checkRails(shard: Shard, report: CycleReport, begun: number): void {
   const { settings, rails, executor } = shard;
   const enqueued = Object.values(report.enqueued).reduce((sum, count) => sum + count, 0);
   if (enqueued !== begun)
-    throw new Violation(`X1: ${enqueued} actions enqueued, ${begun} machines carry one`);
-  if (rails.isPaused && begun > 0) throw new Violation(`C4: ${begun} actions while the kill switch is on`);
+    throw new Violation(`X1: the cycle reports ${enqueued} enqueued actions, but ${begun} machines have one`);
+  if (rails.isPaused && begun > 0)
+    throw new Violation(`C4: the cycle begins ${begun} actions while the kill switch is on`);
   if (rails.actionsPerCycleMax > 0 && begun > rails.actionsPerCycleMax)
-    throw new Violation(`C3: ${begun} actions in one cycle`);
+    throw new Violation(`C3: the cycle begins ${begun} actions, the limit is ${rails.actionsPerCycleMax}`);
   if (executor.inFlight > settings.executeConcurrency)
-    throw new Violation(`X3: ${executor.inFlight} actions in flight`);
-  // A provision that goes on to its bootstrap waits again: the bound is for what is taken in.
+    throw new Violation(
+      `X3: ${executor.inFlight} actions are in flight, the limit is ${settings.executeConcurrency}`,
+    );
+  // A Provision queues again before its Bootstrap: the limit applies only when actions are enqueued.
   if (begun > 0 && executor.queueDepth > 2 * settings.executeConcurrency)
-    throw new Violation(`X3: ${executor.queueDepth} actions in the queue`);
+    throw new Violation(
+      `X3: ${executor.queueDepth} actions are in the queue, the limit is ${2 * settings.executeConcurrency}`,
+    );
 }
 
-/** X12, R3, X5, A9. */
+/** No action for a machine in back-off, and none for a need in back-off. A9: none for a cluster without a session. */
 function checkAction(process: Process, memory: Memory, slot: number): void {
   const { inventory } = process.shard;
   const { columns, tables } = inventory;
   const id = inventory.idOf(slot);
   const nowMs = process.life.nowMs();
   if (inventory.hasFlag(slot, Flag.Backoff))
-    throw new Violation(`X12: an action for ${id}, which is in back-off`);
+    throw new Violation(`X12: the cycle begins an action for ${id}, which is in back-off`);
   const failedAtMs = memory.failedAtMs.get(id);
   if (failedAtMs !== undefined && nowMs - failedAtMs >= 0 && nowMs - failedAtMs < MACHINE_BACKOFF_MS)
-    throw new Violation(`X12: an action for ${id}, which failed ${nowMs - failedAtMs} ms ago`);
+    throw new Violation(
+      `X12: the cycle begins an action for ${id}, which failed ${nowMs - failedAtMs} ms ago`,
+    );
   if (columns.intent[slot] === Intent.Delete) checkRelease(process, memory, slot);
   if (!isBinding(columns.intent[slot]!)) return;
   const clusterId = tables.clusters.get(columns.cluster[slot]!);
   const need = `${clusterId}|${tables.fingerprints.get(columns.need[slot]!)}|${tables.groups.get(columns.group[slot]!)}`;
-  if (clusterId === '') throw new Violation(`X1: ${id} is enqueued for nobody`);
+  if (clusterId === '') throw new Violation(`X1: ${id} is being bound without a cluster`);
   if (!process.operators.hasSession(clusterId))
-    throw new Violation(`A9: ${id} for ${clusterId}, which has no session`);
+    throw new Violation(`A9: ${id} is being bound for ${clusterId}, which has no session`);
   const needFailedAtMs = memory.needFailedAtMs.get(need);
   if (needFailedAtMs !== undefined && nowMs - needFailedAtMs >= 0 && nowMs - needFailedAtMs < NEED_BACKOFF_MS)
-    throw new Violation(`X5: ${id} for a need that got no blob ${nowMs - needFailedAtMs} ms ago`);
+    throw new Violation(
+      `X5: ${id} is being bound for a need that got no blob ${nowMs - needFailedAtMs} ms ago`,
+    );
 }
 
-/** R3: after its hold, and never where a machine is paid for anyway. */
+/** R3: the shard deletes an Idle machine after its hold, and only on-demand and spot machines. */
 function checkRelease({ shard, life }: Process, memory: Memory, slot: number): void {
   const { inventory, settings } = shard;
   const id = inventory.idOf(slot);
   const type = inventory.columns.capacityType[slot];
   const isSpot = type === CapacityType.Spot;
   if (!isSpot && type !== CapacityType.OnDemand)
-    throw new Violation(`R3: ${id} is released and paid for anyway`);
+    throw new Violation(`R3: ${id} is released, but is neither on-demand nor spot`);
   const idleMs = life.nowMs() - (memory.idleSinceMs.get(id) ?? Number.NaN);
   const holdMs = isSpot ? settings.idleHoldSpotMs : settings.idleHoldOnDemandMs;
-  if (!(idleMs >= holdMs)) throw new Violation(`R3: ${id} is released after ${idleMs} ms`);
+  if (!(idleMs >= holdMs))
+    throw new Violation(`R3: ${id} is released after ${idleMs} ms, its hold is ${holdMs} ms`);
 }
 
-/** N6, C1, R2. */
-function checkReclaims(process: Process, report: CycleReport, fresh: readonly number[]): void {
+/**
+ * N6: no reclaim before the cluster has reported. C1: no reclaim in a woken cycle. R2: no more reclaims per cluster and cycle
+ * than the cap.
+ */
+function checkReclaims(process: Process, report: CycleReport, begunSlots: readonly number[]): void {
   const { inventory, rails } = process.shard;
   const { columns, tables } = inventory;
   const reclaims = new Map<number, number>();
-  for (const slot of fresh) {
+  for (const slot of begunSlots) {
     if (columns.intent[slot] !== Intent.Reclaim) continue;
     const cluster = columns.cluster[slot]!;
     reclaims.set(cluster, (reclaims.get(cluster) ?? 0) + 1);
@@ -113,19 +131,19 @@ function checkReclaims(process: Process, report: CycleReport, fresh: readonly nu
     if (!process.reported.has(clusterId))
       throw new Violation(`N6: ${inventory.idOf(slot)} is reclaimed before ${clusterId} has reported`);
   }
-  if (!report.isOrdinary && reclaims.size > 0) throw new Violation('C1: a woken cycle reclaims');
+  if (!report.isOrdinary && reclaims.size > 0) throw new Violation('C1: a woken cycle reclaims machines');
   if (rails.reclaimCapFraction === 0) return;
   for (const [cluster, count] of reclaims) {
     let configured = 0;
     for (let slot = 1; slot < columns.slotLimit; slot++) {
       const isOurs = columns.state[slot] === S.Configured && columns.cluster[slot] === cluster;
-      // What an earlier cycle has enqueued counts as what it will be (X1).
-      if (isOurs && (columns.intent[slot] === Intent.None || fresh.includes(slot))) configured++;
+      // X1: an action of an earlier cycle counts as its result.
+      if (isOurs && (columns.intent[slot] === Intent.None || begunSlots.includes(slot))) configured++;
     }
     const most = Math.max(1, Math.floor(rails.reclaimCapFraction * configured + 1e-9));
     if (count > most)
       throw new Violation(
-        `R2: ${count} of ${configured} machines of ${tables.clusters.get(cluster)} reclaimed`,
+        `R2: the cycle reclaims ${count} of ${configured} machines of ${tables.clusters.get(cluster)}, the cap is ${most}`,
       );
   }
 }

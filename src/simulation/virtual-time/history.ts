@@ -1,7 +1,7 @@
 /**
- * One history: a world drawn from a seed, accidents for so many cycles, then calm, and the question whether everybody
- * tells the same story afterwards; and sometimes a restart at rest, which must change nothing. The same seed gives the
- * same history, so a violation is replayed by its number; and some of its accidents can be left out of a replay.
+ * One history: a world drawn from a seed, some cycles with accidents, then calm until shard, providers and operators agree,
+ * and sometimes a restart at rest, which must change nothing. The same seed gives the same history, so the seed replays a
+ * violation; a replay can leave accidents out.
  */
 import { Random } from '../../base/random.ts';
 import { Flag } from '../../inventory/intent.ts';
@@ -20,7 +20,7 @@ export interface HistoryOptions {
   /** Cycles with accidents. */
   readonly cycles: number;
   readonly profile: ProfileName;
-  /** Accidents that happen, by their numbers; all unless given. */
+  /** Numbers of the accidents that happen; default: all. */
   readonly only?: readonly number[];
   readonly trace?: (line: string) => void;
 }
@@ -33,7 +33,7 @@ export interface HistoryResult {
   readonly processes: number;
   readonly fencedProcesses: number;
   readonly outcomes: Readonly<Record<string, number>>;
-  /** Ordinary cycles from the end of accidents until everybody agreed. */
+  /** Ordinary cycles from the last accident until all parts of the world agreed. */
   readonly calmCycles: number;
   /** Whether a restart at rest was tried. */
   readonly isRestartTried: boolean;
@@ -41,16 +41,16 @@ export interface HistoryResult {
 
 const INTERVAL_MS = 10_000;
 /**
- * Back-offs last up to 10 min, drains up to a minute here, and a clock that jumped back an hour makes all of them last
- * that much longer: two hours are enough for anything that ends at all.
+ * Back-offs last up to 10 min and drains up to a minute, and a clock that jumped back an hour makes each last an hour
+ * longer. Two hours are enough for everything that ends at all.
  */
 const CALM_CYCLES_MAX = 720;
-/** Everybody has agreed for this long. */
+/** The world must agree in this many further cycles. */
 const REST_CYCLES = 3;
-/** After a restart at rest: enough for every process to have listed, heard from all clusters and decided. */
+/** Enough for a restarted process to list all providers, receive all roll-ups and decide. */
 const RESTARTED_CYCLES = 6;
 
-/** The accidents that a history would have. */
+/** The accidents of a history. */
 export function planOf({ seed, cycles, profile }: HistoryOptions): PlannedAccident[] {
   return planAccidents(PROFILES[profile], cycles * INTERVAL_MS, new Random(seed).fork());
 }
@@ -63,10 +63,10 @@ export async function runHistory(options: HistoryOptions): Promise<HistoryResult
   const look = () => {
     if (watch.violation !== null) throw watch.violation;
   };
-  const unheard = (error: unknown) => {
+  const onUnhandled = (error: unknown) => {
     watch.violation ??= error as Error;
   };
-  process.on('unhandledRejection', unheard);
+  process.on('unhandledRejection', onUnhandled);
   try {
     world.startShard();
     const accidents = await runAccidents(world, watch, plan, options.only ?? null, look);
@@ -84,7 +84,7 @@ export async function runHistory(options: HistoryOptions): Promise<HistoryResult
       isRestartTried,
     };
   } finally {
-    process.off('unhandledRejection', unheard);
+    process.off('unhandledRejection', onUnhandled);
   }
 }
 
@@ -101,16 +101,16 @@ async function runAccidents(
     if (only !== null && !only.includes(number)) continue;
     await world.time.advance(beganMs + atMs - world.time.nowMs(), look);
     const what = ACCIDENTS[name](world, new Random(seed));
-    watch.say(null, () => `--- ${number} ${name}: ${what}`);
+    watch.trace(null, () => `--- ${number} ${name}: ${what}`);
     happened[name] = (happened[name] ?? 0) + 1;
   }
   return happened;
 }
 
-/** Runs calm cycles until everybody agrees, and some more; how many it took. */
+/** Runs calm cycles until the world agrees and stays so. Returns how many cycles that took. */
 async function settle(world: SimulatedWorld, watch: Watch, look: () => void): Promise<number> {
   calm(world);
-  watch.say(null, () => '--- calm');
+  watch.trace(null, () => '--- calm');
   let agreed = 0;
   let found: string[] = [];
   for (let cycle = 1; cycle <= CALM_CYCLES_MAX; cycle++) {
@@ -119,13 +119,15 @@ async function settle(world: SimulatedWorld, watch: Watch, look: () => void): Pr
     agreed = found.length === 0 ? agreed + 1 : 0;
     if (agreed > REST_CYCLES) return cycle - REST_CYCLES;
   }
-  throw new Violation(`no agreement after ${CALM_CYCLES_MAX} calm cycles: ${found.slice(0, 8).join('; ')}`);
+  throw new Violation(
+    `shard, providers and operators do not agree after ${CALM_CYCLES_MAX} calm cycles: ${found.slice(0, 8).join('; ')}`,
+  );
 }
 
 /**
- * I2: where everybody has what it wants, a restart makes nobody move. Demand is drawn anew for it, because it is not so
- * where a machine serves another need than the one that its provider keeps for it: who comes first among equals is
- * kept nowhere, so those may change hands.
+ * I2: if every need is covered, a restart causes no call. The check first draws new demand, because the rule does not hold
+ * while a machine serves another need than that of its stored assignment: arrival is not stored, so needs of equal priority
+ * may swap machines after a restart.
  */
 async function restartAtRest(
   world: SimulatedWorld,
@@ -138,32 +140,32 @@ async function restartAtRest(
   for (const cluster of world.clusters.values()) world.setDemand(cluster, [drawRow(random)]);
   await settle(world, watch, look);
   const { shard } = world.process!;
-  const isAtHome = [...servedNeeds(shard).values()].every(
+  const hasOwnMachines = [...servedNeeds(shard).values()].every(
     ({ key, claimed, isSatisfied }) =>
       isSatisfied && claimed.every((slot) => assignmentKey(shard, slot) === key),
   );
-  if (!isAtHome || isAnyLeftAlone(shard)) return false;
+  if (!hasOwnMachines || isAnyInBackoff(shard)) return false;
   const before = callsOf(world);
-  watch.say(null, () => '--- restart at rest');
+  watch.trace(null, () => '--- restart at rest');
   world.killShard();
   await world.time.advance(INTERVAL_MS, look);
   world.startShard();
   await world.time.advance(RESTARTED_CYCLES * INTERVAL_MS, look);
   const after = callsOf(world);
   if (before !== after)
-    throw new Violation(`I2: a restart at rest made calls: ${before} before, ${after} after`);
+    throw new Violation(`I2: a restart at rest caused calls: ${before} before, ${after} after`);
   return true;
 }
 
-/** A back-off is not kept over a restart: what was left alone is taken up again. */
-function isAnyLeftAlone({ inventory }: Shard): boolean {
+/** A restart ends back-offs, so the new process would act on these machines. */
+function isAnyInBackoff({ inventory }: Shard): boolean {
   for (let slot = 1; slot < inventory.columns.slotLimit; slot++) {
     if (inventory.columns.state[slot] !== 0 && inventory.hasFlag(slot, Flag.Backoff)) return true;
   }
   return false;
 }
 
-/** Releases of idle machines go on, restart or not. */
+/** Without Delete: releases of idle machines continue with or without a restart. */
 function callsOf(world: SimulatedWorld): string {
   const count = (event: 'create' | 'configure' | 'drain') =>
     world.links.reduce((sum, { provider }) => sum + provider.ledger.count(event), 0);
@@ -188,10 +190,10 @@ function drawWorld(random: Random, profile: ProfileName, watch: Watch): Simulate
     seed: random.uint32(),
     clusterIds: Array.from({ length: random.between(1, 3) }, (_, index) => `cluster-${index}`),
     settings: {
-      // Some histories only: a decision from scratch costs as much as a start.
+      // Only in some histories: a decision from scratch costs as much as a start.
       checkEveryCycles: random.pick([0, 0, 1]),
       isIncremental: random.chance(0.5),
-      // Without tombstones, or after the provider has restarted, only a full listing tells of removals.
+      // Without deleted_ids, or after a restart of the provider, only a full listing reveals removals.
       fullListEveryCycles: random.pick([20, 100]),
       executeConcurrency: random.pick([2, 8, 256]),
       reclaimCapFraction: random.pick([0, 0.05, 0.5]),

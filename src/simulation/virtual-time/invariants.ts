@@ -1,6 +1,5 @@
 /**
- * What must hold at every moment, whatever goes wrong. Each check is the plain statement over plain data, slow and
- * obvious; a violation says what was seen.
+ * Invariants of the inventory. Each check is slow and obvious, and its violation names the values.
  */
 import { Intent } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
@@ -13,7 +12,7 @@ export class Violation extends Error {
   }
 }
 
-/** Rows, ids, indexes and counts tell one story. */
+/** Rows, ids, indexes and counts agree. */
 export function checkInventory(inventory: Inventory): void {
   const { columns, indexes, tables } = inventory;
   const counts = new Uint32Array(STATE_COUNT);
@@ -26,14 +25,16 @@ export function checkInventory(inventory: Inventory): void {
     machines++;
     counts[state]!++;
     const id = inventory.idOf(slot);
-    if (inventory.find(id) !== slot) throw new Violation(`${id} is in slot ${slot} and found elsewhere`);
+    if (inventory.find(id) !== slot)
+      throw new Violation(`${id} is in slot ${slot}, but the id index has another slot`);
     if (!tables.shapes.isHeld(columns.shape[slot]!))
-      throw new Violation(`${id} has a shape that nobody holds`);
+      throw new Violation(`${id} has a shape that the shape table has dropped`);
     add(byShape, `${state}|${columns.shape[slot]}`);
     if (columns.cluster[slot] !== 0) add(byCluster, `${columns.cluster[slot]}|${state}`);
     checkRow(inventory, slot, id);
   }
-  if (machines !== inventory.count) throw new Violation(`${machines} rows, ${inventory.count} machines`);
+  if (machines !== inventory.count)
+    throw new Violation(`${machines} rows are in use, but the count is ${inventory.count}`);
   for (let state = 1; state < STATE_COUNT; state++) {
     if (counts[state] !== indexes.countInState(state)) {
       throw new Violation(
@@ -43,12 +44,13 @@ export function checkInventory(inventory: Inventory): void {
   }
   for (const [key, count] of byShape) {
     const [state, shape] = key.split('|').map(Number) as [number, number];
-    if (indexes.countOfShape(state, shape) !== count) throw new Violation(`the index of shape ${key} is off`);
+    if (indexes.countOfShape(state, shape) !== count)
+      throw new Violation(`the index of state|shape ${key} has a wrong count`);
   }
   for (const [key, count] of byCluster) {
     const [cluster, state] = key.split('|').map(Number) as [number, number];
     if (indexes.countOfCluster(cluster, state) !== count)
-      throw new Violation(`the index of cluster ${key} is off`);
+      throw new Violation(`the index of cluster|state ${key} has a wrong count`);
   }
 }
 
@@ -60,7 +62,7 @@ function checkRow(inventory: Inventory, slot: number, id: string): void {
   if (isBound && !isAssigned && !canBeBound(state))
     throw new Violation(`${id} is ${nameOf(state)} and bound`);
   if ((state === MachineState.Configured || state === MachineState.Draining) && !isBound) {
-    throw new Violation(`${id} is ${nameOf(state)} and bound to nobody`);
+    throw new Violation(`${id} is ${nameOf(state)} without a cluster`);
   }
 }
 

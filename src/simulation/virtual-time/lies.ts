@@ -1,6 +1,6 @@
 /**
- * Providers that say what is not so: rows twice, rows of a minute ago, one wrong row, an empty listing, a foreign
- * machine, a record that breaks the rules. Each lie ends by itself; the shard must come to no harm by it.
+ * Providers with wrong listings: repeated rows, old rows, single wrong rows, empty listings, machines of another provider,
+ * invalid records. Each lie ends by itself and must do no harm.
  */
 import type { Random } from '../../base/random.ts';
 import { canMove, MachineState } from '../../machine/state.ts';
@@ -10,13 +10,13 @@ import type { Lie, SimulatedLink } from './provider-port.ts';
 import type { SimulatedWorld } from './world.ts';
 
 const S = MachineState;
-/** A listing of the answers that are bent. */
+/** Listings in a row that a lie changes. S6: after three empty ones in a row the shard believes them. */
 const TIMES_MAX = 2;
 const REPEATED_MS = 300_000;
 
 type Bend = NonNullable<SimulatedLink['bend']>;
 
-/** Bends so many listings, then tells the truth again. */
+/** Changes the next `times` listings of a random provider. */
 function bendNext(world: SimulatedWorld, random: Random, times: number, bend: Bend): SimulatedLink {
   const link = random.pick(world.links);
   let left = times;
@@ -40,15 +40,18 @@ function changed(
   };
 }
 
-/** The same in two listings in a row is no single lie, and S2 believes it; a process may have stood still between them. */
-function noteLie({ lies, told }: SimulatedLink, id: string, lie: Lie): void {
-  const before = told?.get(id);
+/**
+ * S2: the shard believes an impossible state that two observations in a row show, so a repeated lie is not recorded. A
+ * process may have been stopped between the two.
+ */
+function noteLie({ lies, latestLies }: SimulatedLink, id: string, lie: Lie): void {
+  const before = latestLies?.get(id);
   const isRepeated = before?.state === lie.state && lie.atMs - before.atMs < REPEATED_MS;
   if (!isRepeated) lies?.set(id, lie);
-  told?.set(id, lie);
+  latestLies?.set(id, lie);
 }
 
-/** A state that cannot follow from what the machine is. */
+/** A state that cannot follow the machine's present one. */
 function impossibleAfter(state: number, random: Random): MachineState {
   const states = [S.Speculative, S.Idle, S.Failed].filter(
     (to) => to !== state && !canMove(state as MachineState, to),
@@ -83,7 +86,7 @@ export const LIES = {
     }));
     return name;
   },
-  /** As from a replica that lags: the old machines with the old revision. */
+  /** The old machines with the old revision, as from a lagging replica. */
   'old listing': (world: SimulatedWorld, random: Random) => {
     const link = random.pick(world.links);
     const old = link.provider.list();
@@ -123,7 +126,7 @@ export const LIES = {
     );
     return link.name;
   },
-  /** S1: an id is its first provider's. */
+  /** S1: an id belongs to the provider that listed it first. */
   "another's machines": (world: SimulatedWorld, random: Random) => {
     const foreign = world.links.flatMap(({ provider, name }) => {
       const listed = provider.list();

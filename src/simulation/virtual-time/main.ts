@@ -1,4 +1,4 @@
-/** `npm run sim` and `npm run sim:soak`: histories by number, each replayed by its own. */
+/** `npm run sim` and `npm run sim:soak`: runs histories by seed, and replays one of them. */
 import { parseArgs } from 'node:util';
 import { type CampaignTotals, type Failure, profileOf, runCampaign } from './campaign.ts';
 import { runHistory } from './history.ts';
@@ -6,15 +6,23 @@ import { PROFILE_NAMES, type ProfileName } from './profiles.ts';
 
 const HELP = `Usage: npm run sim -- [options]
 
-  --seed S         the first history's number; the others follow (default: 1; with --minutes: drawn)
-  --histories N    how many (default: 20; with --minutes: as many as there is time for)
-  --minutes M      for so long, with a line of progress every ten seconds
-  --cycles N       cycles with accidents in each (default: 40)
-  --profile P      ${PROFILE_NAMES.join(', ')} (default: in turn, by the history's number)
-  --only N,N,…     of the accidents of --seed these alone; '' for none
-  --trace          print every step of --seed
-  --brief          end at the first violation, without making it smaller
-  --json           the counts as JSON at the end
+Runs the real shard in a simulated world with virtual time. A history is one world, drawn from its seed, with
+accidents and then calm. The simulator checks the shard's rules at every step and prints each violation with
+the command that replays it.
+
+  --seed S         seed of the first history; the following ones use S+1, S+2 … (default: 1; with --minutes:
+                   from the clock)
+  --histories N    number of histories (default: 20; with --minutes: as many as fit)
+  --minutes M      run for M minutes and print a line of progress every ten seconds
+  --cycles N       cycles with accidents in each history (default: 40)
+  --profile P      ${PROFILE_NAMES.join(', ')} (default: in turn, by seed)
+  --only N,N,…     replay history --seed with only these of its accidents; '' for none
+  --trace          replay history --seed and print every step
+  --brief          end at the first violation and do not search for fewer accidents that cause it
+  --json           also print the counts as JSON at the end
+  --help           print this help and exit
+
+Exit code: 0 without violations, 1 with violations, 2 for wrong usage.
 `;
 
 const PROGRESS_MS = 10_000;
@@ -44,7 +52,9 @@ async function main(argv: string[]): Promise<number> {
   const cycles = Number(values.cycles);
   const profile = (values.profile ?? null) as ProfileName | null;
   if (profile !== null && !PROFILE_NAMES.includes(profile)) {
-    process.stderr.write(`There is no profile ${JSON.stringify(profile)}.\n${HELP}`);
+    process.stderr.write(
+      `--profile is ${JSON.stringify(profile)}, but must be one of ${PROFILE_NAMES.join(', ')}.\n${HELP}`,
+    );
     return 2;
   }
   if (values.trace || values.only !== undefined) {
@@ -52,7 +62,7 @@ async function main(argv: string[]): Promise<number> {
     return replay(seed, cycles, profileOf(seed, profile), only, values.trace);
   }
   const beganMs = performance.now();
-  let toldMs = beganMs;
+  let printedMs = beganMs;
   const totals = await runCampaign({
     firstSeed: seed,
     historiesMax: Number(values.histories ?? (isSoak ? Number.MAX_SAFE_INTEGER : 20)),
@@ -63,8 +73,8 @@ async function main(argv: string[]): Promise<number> {
     nowMs: () => performance.now(),
     onFailure: (failure) => print(textOf(failure, cycles)),
     onProgress: (soFar) => {
-      if (performance.now() - toldMs < PROGRESS_MS) return;
-      toldMs = performance.now();
+      if (performance.now() - printedMs < PROGRESS_MS) return;
+      printedMs = performance.now();
       print(`… ${lineOf(soFar, beganMs)}\n`);
     },
   });
@@ -92,7 +102,7 @@ async function replay(
     print(`${JSON.stringify(result, null, 2)}\n`);
     return 0;
   } catch (error) {
-    print(`violated: ${(error as Error).stack}\n`);
+    print(`violation: ${(error as Error).stack}\n`);
     return 1;
   }
 }
@@ -104,7 +114,7 @@ function lineOf(totals: CampaignTotals, beganMs: number): string {
   const perSecond = Math.round(cycles / ((user + system) / 1e6));
   return (
     `${histories} histories, ${cycles} cycles, ${actions} actions, ${accidents} accidents, ${processes} processes in ` +
-    `${wallSeconds.toFixed(0)} s (${perSecond} cycles per CPU second), ${violations} violated`
+    `${wallSeconds.toFixed(0)} s (${perSecond} cycles per CPU second), ${violations} ${violations === 1 ? 'violation' : 'violations'}`
   );
 }
 
@@ -114,7 +124,9 @@ function textOf(
 ): string {
   const left = accidentsLeft === null ? '' : ` --only '${accidentsLeft.join(',')}'`;
   const fewer =
-    accidentsLeft === null ? '' : `${accidentsLeft.length} of ${accidentsAll} accidents are enough for it. `;
+    accidentsLeft === null
+      ? ''
+      : `${accidentsLeft.length} of ${accidentsAll} accidents suffice to cause it. `;
   return (
     `\n=== seed ${seed}, profile ${profile}: ${error.stack ?? error.message}\n${lines.join('\n')}\n` +
     `${fewer}Replay: npm run sim -- --seed ${seed} --cycles ${cycles} --profile ${profile}${left} --trace\n\n`

@@ -1,17 +1,17 @@
 /**
- * A network whose every delay and loss is drawn from the seed. A call may lose its request (it was never made), its
- * answer (it was made, and nobody knows), or meet a peer that is down; all of it shows to the caller as gRPC shows it:
- * unavailable, or nothing until the deadline.
+ * A network whose delays and losses are drawn from the seed. A call may lose its request (the peer never sees it) or its
+ * answer (the peer carried it out), or the peer may be down. The caller sees what gRPC shows: unavailable, or nothing until
+ * the deadline.
  */
 import type { Random } from '../../base/random.ts';
 import type { VirtualTime } from './time.ts';
 
 export interface NetworkFaults {
-  /** Of each way; exponential. */
+  /** Mean delay of each direction, exponentially distributed. */
   readonly delayMsMean: number;
   readonly requestLoss: number;
   readonly answerLoss: number;
-  /** Of the losses: seen at once as a broken connection, and not only at the deadline. */
+  /** Share of the losses that the caller notices soon as a broken connection, and not only at the deadline. */
   readonly noticedShare: number;
 }
 
@@ -22,7 +22,7 @@ export const QUIET_NETWORK: NetworkFaults = {
   noticedShare: 0.5,
 };
 
-/** What the caller sees instead of an answer. */
+/** The caller gets this instead of an answer. */
 export type Undelivered = 'unavailable' | 'timeout';
 
 export class Network {
@@ -36,7 +36,7 @@ export class Network {
     this.#random = random;
   }
 
-  /** Carries a request to the other side and its answer back. `handle` runs on the other side, if it gets there. */
+  /** Delivers a request to the peer and its answer back. `handle` runs at the peer if the request arrives. */
   call<Answer>(withinMs: number, handle: () => Answer | null): Promise<Answer | Undelivered> {
     const { requestLoss, answerLoss } = this.faults;
     return new Promise((resolve) => {
@@ -51,7 +51,7 @@ export class Network {
       }
       this.#time.after(this.delayMs(), () => {
         const answer = handle();
-        if (answer === null) return; // carried out, and never answered
+        if (answer === null) return; // the peer carried the call out and never answers
         if (this.isDown || this.#random.chance(answerLoss)) this.#lose(() => end('unavailable'));
         else this.#time.after(this.delayMs(), () => end(answer));
       });

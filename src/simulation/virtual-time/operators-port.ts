@@ -1,6 +1,6 @@
 /**
- * The operators as one shard process has them: sessions of simulated clusters, and what it remembers for those away. A
- * process that was replaced has sessions that nobody is at the other end of, until it hears that they ended.
+ * The operators of one shard process: sessions with simulated clusters, and updates kept for disconnected ones. A process
+ * that was replaced still has sessions without a peer, until it learns that they ended.
  */
 import type {
   BlobAnswer,
@@ -18,7 +18,7 @@ export class SimulatedOperatorsPort implements OperatorsPort {
   readonly #shard: ShardForOperators;
   /** By cluster: the number of the session that this process has with it. */
   readonly #sessions = new Map<string, number>();
-  /** By cluster and machine: the last word on machines that left while the cluster was away (O4). */
+  /** O4: the last update of each machine that left while its cluster was disconnected, by cluster and machine. */
   readonly #left = new Map<string, Map<string, NodeState>>();
   hints = 0;
   ended = '';
@@ -34,13 +34,13 @@ export class SimulatedOperatorsPort implements OperatorsPort {
     this.#shard.sessionOpened(cluster.id);
     for (const slot of this.#shard.boundSlots(cluster.id)) {
       const node = this.#shard.readNode(slot, cluster.id);
-      if (node !== null) cluster.tell(node, true);
+      if (node !== null) cluster.notify(node, true);
     }
-    for (const node of this.#left.get(cluster.id)?.values() ?? []) cluster.tell(node, false);
+    for (const node of this.#left.get(cluster.id)?.values() ?? []) cluster.notify(node, false);
     this.#left.delete(cluster.id);
   }
 
-  /** The process hears that this session ended. */
+  /** The process learns that this session ended. */
   closed(cluster: SimulatedCluster, session: number): void {
     if (this.#sessions.get(cluster.id) !== session) return;
     this.#sessions.delete(cluster.id);
@@ -65,7 +65,7 @@ export class SimulatedOperatorsPort implements OperatorsPort {
   nodeChanged(clusterId: string, slot: number, machineId: string): void {
     this.#left.get(clusterId)?.delete(machineId);
     const node = this.#shard.readNode(slot, clusterId);
-    if (node !== null) this.#reached(clusterId)?.tell(node, true);
+    if (node !== null) this.#reached(clusterId)?.notify(node, true);
   }
 
   nodeLeft(node: NodeState): void {
@@ -73,7 +73,7 @@ export class SimulatedOperatorsPort implements OperatorsPort {
     if (!this.#clusters.has(clusterId)) return;
     const reached = this.#reached(clusterId);
     if (reached !== null) {
-      reached.tell(node, false);
+      reached.notify(node, false);
       return;
     }
     const left = this.#left.get(clusterId) ?? new Map<string, NodeState>();
@@ -94,7 +94,7 @@ export class SimulatedOperatorsPort implements OperatorsPort {
     }
   }
 
-  /** The cluster at the other end of this process's session with it; null if there is nobody. */
+  /** The cluster, if it is still on its session with this process; else null. */
   #reached(clusterId: string): SimulatedCluster | null {
     const cluster = this.#clusters.get(clusterId);
     if (cluster === undefined || cluster.session === 0) return null;

@@ -1,16 +1,16 @@
-/** Kinds of histories: which accidents happen, and how often. */
+/** Profiles of histories: the accidents and their frequencies. */
 import type { Random } from '../../base/random.ts';
 import { ACCIDENTS, type AccidentName } from './accidents.ts';
 
 export interface Profile {
-  /** Between two accidents. */
+  /** Mean time between two accidents. */
   readonly everyMsMean: number;
-  /** Whether providers fail operations and lose answers of their own accord. */
+  /** Whether providers fail operations and lose answers at random. */
   readonly hasWeakProviders: boolean;
   readonly weights: Partial<Readonly<Record<AccidentName, number>>>;
 }
 
-/** What happens to any fleet on any day. */
+/** Ordinary events of any fleet. */
 const LIFE = {
   'demand changes': 12,
   'price moves': 4,
@@ -69,14 +69,14 @@ export type ProfileName = keyof typeof PROFILES;
 
 export const PROFILE_NAMES = Object.keys(PROFILES) as readonly ProfileName[];
 
-/** One accident of a history: what, when, and the seed of whatever it draws. */
+/** One accident of a history: its name, its time, and the seed for its random choices. */
 export interface PlannedAccident {
   readonly atMs: number;
   readonly name: AccidentName;
   readonly seed: number;
 }
 
-/** All accidents of a history, before it begins: so that some of them can be left out of a replay. */
+/** Plans all accidents before the history begins, so that a replay can leave some out. */
 export function planAccidents(profile: Profile, durationMs: number, random: Random): PlannedAccident[] {
   const names = Object.keys(ACCIDENTS) as AccidentName[];
   const weights = names.map((name) => profile.weights[name] ?? 0);

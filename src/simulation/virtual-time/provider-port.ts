@@ -1,6 +1,6 @@
 /**
- * The shard's providers inside a simulation: simulated providers behind a simulated network, and between them and the
- * shard the real bytes, the real decoder and the real comparison of listings, on one thread.
+ * The shard's providers in the simulator: simulated providers behind a simulated network. Encoding, decoding and comparison of
+ * listings are the real ones, on one thread.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -31,14 +31,14 @@ export interface SimulatedLink {
   readonly name: string;
   readonly provider: SimulatedProvider;
   readonly network: Network;
-  /** What the bytes of a listing become on the way. */
+  /** Changes the bytes of a listing. */
   bendListing?: (bytes: Uint8Array) => Uint8Array;
-  /** What becomes of a listing: a provider that lies, or answers with what it knew a minute ago. */
+  /** Changes the machines of a listing, for a provider that lies or answers with old data. */
   bend?: ((listing: MachineListing, isFull: boolean) => MachineListing) | null;
-  /** By machine: the state that was said of it and cannot be so, said once and since then not again. */
+  /** By machine: an impossible state that one listing has shown, unless the next one repeated it. */
   readonly lies?: Map<string, Lie>;
-  /** By machine: the last lie that was told of it, whatever was said since. */
-  readonly told?: Map<string, Lie>;
+  /** By machine: the last lie, even if later listings were true. */
+  readonly latestLies?: Map<string, Lie>;
 }
 
 export interface Lie {
@@ -51,9 +51,9 @@ export interface PortOptions {
   readonly inventory: SharedInventory;
   readonly shardId: string;
   readonly epoch: number;
-  /** The process's: its deadlines are read from it. */
+  /** The clock of the process, which its deadlines refer to. */
   readonly clock: Clock;
-  /** First listings that are larger come in parts of about so many bytes; all come whole unless given. */
+  /** A larger first listing comes in parts of about this many bytes. Default: no parts. */
   readonly listingPartBytes?: number;
 }
 
@@ -194,7 +194,7 @@ function isUndelivered(answer: unknown): answer is Undelivered {
 }
 
 function undelivered(kind: Undelivered): ProviderAnswer & { kind: Undelivered } {
-  return { kind, detail: `the network (simulated): ${kind}` };
+  return { kind, detail: `simulated network: ${kind}` };
 }
 
 function refusalOf(answer: Exclude<Answer<unknown>, { kind: 'ok' }>) {

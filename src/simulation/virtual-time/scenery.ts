@@ -1,4 +1,4 @@
-/** Small fleets and demands to fit them, drawn from a seed: several types, zones, racks, prices, priorities, gangs. */
+/** Small random fleets and matching demand, with several types, zones, racks, prices, priorities and gangs. */
 import type { Random } from '../../base/random.ts';
 import { CapacityType } from '../../machine/capacity-type.ts';
 import { MachineState } from '../../machine/state.ts';
@@ -32,7 +32,7 @@ const CAPACITY_TYPES = [
 const PRIORITIES = [100, 1_000, 1_000_000] as const;
 const BUCKETS = [0, 1, 4, 9, 20, 27] as const;
 
-/** Machines of one kind share one object, whatever the history: a kind never changes. */
+/** Machines of one kind share one object across histories, because kinds never change. */
 const kinds = new Map<string, MachineKind>();
 
 function kindOf(type: MachineType, zone: string, capacityType: number, rack: number): MachineKind {
@@ -64,12 +64,12 @@ export function drawMachine(random: Random, id: string): SeedMachine {
   };
 }
 
-/** Few, so that rows of one roll-up meet in one need now and then, and needs come back. */
+/** Few groups, so that some rows of a roll-up merge into one need, and needs come back. */
 const GROUPS = ['', 'g0', 'g1', 'g2', 'g3', 'g4', 'g5'] as const;
 
 /**
- * A need for some machines of one type, so that what covers it is a number of machines; now and then spread over
- * zones, or a gang in one rack, of which those that fit one machine fold.
+ * A need for machines of one type, so that a number of machines covers it. Some are spread over zones, some are gangs in one
+ * rack; gangs that fit one machine fold.
  */
 export function drawRow(random: Random): RollupRow {
   const group = random.pick(GROUPS);
@@ -108,7 +108,7 @@ const BROKEN: readonly ((row: RollupRow) => RollupRow)[] = [
   }),
 ];
 
-/** A roll-up with a row that no shard may accept among good ones (V2). */
+/** V2: a shard must reject a whole roll-up for one invalid row. */
 export function drawGarbage(random: Random): RollupRow[] {
   const rows = Array.from({ length: random.between(1, 4) }, () => drawRow(random));
   rows[random.below(rows.length)] = random.pick(BROKEN)(drawRow(random));

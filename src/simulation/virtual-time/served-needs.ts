@@ -1,6 +1,6 @@
 /**
- * Needs as the shard serves them, in plain numbers. Every need of a simulation wants machines of one type, so what
- * covers it is a number of machines, and one machine more than that is one too many.
+ * Needs as the shard serves them, in plain numbers. Every need of a simulation asks for machines of one type, so a number of
+ * machines covers it, and each further machine is one too many.
  */
 import { Flag } from '../../inventory/intent.ts';
 import { Operator, type Requirement } from '../../needs/requirements.ts';
@@ -14,19 +14,19 @@ export interface ServedNeed {
   readonly fingerprint: number;
   readonly group: number;
   readonly priority: number;
-  /** Must stay in one rack. */
+  /** All its machines must share one rack. */
   readonly isGang: boolean;
   readonly isSpread: boolean;
   readonly type: string;
   /** null: any. */
   readonly zone: string | null;
-  /** How many machines of its type cover it. */
+  /** Number of machines that cover the need. */
   machinesWanted: number;
-  /** What the shard says of its rows, taken together. */
+  /** The verdicts of its rows, combined. */
   isSatisfied: boolean;
   isParked: boolean;
-  claimedSaid: number;
-  /** Slots that the shard counts for it. */
+  claimedReported: number;
+  /** Slots that the shard claims for it. */
   readonly claimed: number[];
 }
 
@@ -34,13 +34,13 @@ export function needKey(name: { cluster: number; fingerprint: number; group: num
   return `${name.cluster}|${name.fingerprint}|${name.group}`;
 }
 
-/** The need that the machine is bound for, by its own row. */
+/** The need of the machine's assignment. */
 export function assignmentKey(shard: Shard, slot: number): string {
   const { cluster, need, group } = shard.inventory.columns;
   return needKey({ cluster: cluster[slot]!, fingerprint: need[slot]!, group: group[slot]! });
 }
 
-/** After a cycle, before anything else happens. */
+/** To be called right after a cycle. */
 export function servedNeeds(shard: Shard): Map<string, ServedNeed> {
   const { engine, needs, inventory } = shard;
   const served = new Map<string, ServedNeed>();
@@ -62,13 +62,13 @@ export function servedNeeds(shard: Shard): Map<string, ServedNeed> {
         machinesWanted: 0,
         isSatisfied: true,
         isParked: false,
-        claimedSaid: 0,
+        claimedReported: 0,
         claimed: [],
       };
       need.machinesWanted += machinesFor(shard, needs.aggregate[start + row]!, need.type);
       need.isSatisfied &&= verdict.satisfied;
       need.isParked ||= verdict.parked;
-      need.claimedSaid += verdict.claimed;
+      need.claimedReported += verdict.claimed;
       served.set(key, need);
     });
   }
@@ -96,7 +96,7 @@ export function rackOf(shard: Shard, slot: number): string {
   return shard.inventory.labelsOf(slot)[RACK_KEY] ?? '';
 }
 
-/** Whether the machine is of the type and in the zone that the need asks for, and nothing bars it. */
+/** Whether the machine has the type and zone of the need and is not in back-off. */
 export function isMatch(shard: Shard, slot: number, need: ServedNeed): boolean {
   const { columns, shapes } = shard.inventory;
   const shape = shapes.get(columns.shape[slot]!);

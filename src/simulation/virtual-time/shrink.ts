@@ -1,9 +1,9 @@
 /**
- * Makes a failure small: leaves accidents out of a replay for as long as it still fails. What is left is close to the
- * reason. Half of them at a time first, then quarters, down to one by one, within a number of replays.
+ * Makes a failure small: leaves accidents out of a replay while it still fails. The remaining ones are close to the cause. It
+ * leaves out halves first, then quarters, down to single accidents, within a number of replays.
  */
 
-/** Numbers of accidents, of which `fails` needs some. Returns as few as were found in so many replays. */
+/** Returns the fewest accident numbers with which `fails` is still true, as far as `replaysMax` replays can tell. */
 export async function shrink(
   all: readonly number[],
   fails: (only: readonly number[]) => Promise<boolean>,

@@ -1,10 +1,10 @@
 /**
- * Time that a simulation moves: a heap of appointments, each run at its own moment, with everything that its promises
- * lead to run before the next one. The same appointments in the same order give the same history.
+ * Virtual time: a heap of timers. Each runs at its own time, and all promises that it resolves settle before the next one
+ * runs. The same timers in the same order give the same history.
  *
- * A *life* is the time of one process. When the process is killed its timers never fire again and whatever it still
- * waits for never comes, as it is with a real one. While it is stopped everything waits for it, and it all comes at once
- * when it goes on. Its wall clock may be wrong; its timers are not.
+ * A *life* is the time of one process. When the process is killed, its timers never fire again and its pending answers never
+ * arrive, as with a real process. While it is stopped, timers and answers wait, and all arrive at once when it resumes. Its
+ * wall clock may be wrong; its timers are not.
  */
 import { assert } from '../../base/assert.ts';
 import type { Clock, Scheduler, Timer } from '../../base/clock.ts';
@@ -19,23 +19,23 @@ interface Appointment {
 
 export interface Life extends Clock, Scheduler {
   readonly isOver: () => boolean;
-  /** A promise's answer, if the process lives to see it. */
+  /** Resolves with the answer if the process is still alive. */
   observe<T>(answer: Promise<T>): Promise<T>;
-  /** Something reaches the process: at once, when it goes on, or never. */
+  /** Runs now, when the process resumes, or never if it is dead. */
   receive(run: () => void): void;
   end(): void;
-  /** As by SIGSTOP and SIGCONT. */
+  /** Like SIGSTOP and SIGCONT. */
   stop(): void;
-  goOn(): void;
+  resume(): void;
   readonly isStopped: () => boolean;
-  /** How often it was stopped. */
+  /** How often the process was stopped. */
   readonly stopCount: () => number;
-  /** Moves the wall clock, and nothing else. */
+  /** Moves only the wall clock. */
   jump(byMs: number): void;
   readonly skewMs: () => number;
 }
 
-/** Appointments at one moment: a history has a few hundred at the most. */
+/** Limit on timers at one instant. A history has a few hundred. */
 const STANDING_MAX = 20_000;
 
 export class VirtualTime implements Clock, Scheduler {
@@ -111,7 +111,7 @@ export class VirtualTime implements Clock, Scheduler {
         waiting ??= [];
         stopCount++;
       },
-      goOn: () => {
+      resume: () => {
         const late = waiting ?? [];
         waiting = null;
         for (const run of late) this.after(0, () => receive(run));
@@ -125,7 +125,7 @@ export class VirtualTime implements Clock, Scheduler {
     };
   }
 
-  /** Runs everything that falls due in the next `byMs`; `look` is called after each, and may throw. */
+  /** Runs every timer that is due in the next `byMs`. `look` is called after each and may throw. */
   async advance(byMs: number, look: () => void = () => {}): Promise<void> {
     const untilMs = this.#nowMs + byMs;
     let standing = 0;
@@ -135,7 +135,7 @@ export class VirtualTime implements Clock, Scheduler {
       pop(this.#heap);
       if (next.isCancelled) continue;
       standing = next.dueMs > this.#nowMs ? 0 : standing + 1;
-      assert(standing < STANDING_MAX, 'time passes: something leads to itself without end');
+      assert(standing < STANDING_MAX, 'virtual time does not advance: timers start each other without end');
       this.#nowMs = next.dueMs;
       next.run();
       await settled();
@@ -145,7 +145,7 @@ export class VirtualTime implements Clock, Scheduler {
   }
 }
 
-/** Resolves when every promise that can go on has gone on. */
+/** Resolves when no promise can make progress. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

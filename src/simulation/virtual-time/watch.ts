@@ -1,7 +1,7 @@
 /**
- * Watches every shard process of a history for what it must never do. It looks at what the process sends, at its
- * columns after each cycle and at what it was told, and keeps its own account: none of it is what the shard says of
- * itself. What it finds is kept, because it is called from inside the shard, which must not hear of it.
+ * Checks every shard process of a history. The watch keeps its own record from the calls of the process, its columns after each
+ * cycle and the answers that it received; it does not rely on the shard's own reports. The watch is called from inside the
+ * shard, so it stores a violation instead of throwing it there.
  */
 
 import { Intent, isBinding } from '../../inventory/intent.ts';
@@ -14,25 +14,25 @@ import { checkCycle } from './cycle-checks.ts';
 import { checkInventory, Violation } from './invariants.ts';
 import type { Process, SimulatedWorld, Watcher } from './world.ts';
 
-/** What the watch knows of one process. */
+/** The watch's record of one process. */
 export interface Memory {
-  /** Machines that an action was enqueued for and has not settled. */
-  readonly underWay: Set<string>;
-  /** Machines with a call under way. */
+  /** Machines whose action is enqueued and has not settled. */
+  readonly inFlight: Set<string>;
+  /** Machines with an unanswered call. */
   readonly inCall: Set<string>;
   /** By machine: when its last action failed, by the process's clock. */
   readonly failedAtMs: Map<string, number>;
-  /** By cluster, fingerprint and group: when a bootstrap for the need failed for want of a blob. */
+  /** By cluster, fingerprint and group: when a bootstrap for the need failed because it got no blob. */
   readonly needFailedAtMs: Map<string, number>;
-  /** By machine that drains for a need: the need. */
+  /** By preempted machine: the need that it drains for. */
   readonly drainingFor: Map<string, string>;
   /** By machine: when the process saw it become Idle, by its clock. */
   readonly idleSinceMs: Map<string, number>;
-  /** By machine whose fate a call left open: by when it must have been read. */
+  /** By machine whose call has an open result: the time by which the shard must read it. */
   readonly mustReadByMs: Map<string, { readonly byMs: number; readonly stopCount: number }>;
-  /** By machine: when the process last knew better than a listing, in steps. */
+  /** By machine: the step of its last change that did not come from a listing. */
   readonly changedAt: Map<string, number>;
-  /** By number of the provider: when its last listing was asked for, in steps. */
+  /** By provider index: the step at which the process requested the last listing. */
   readonly listedAt: Map<number, number>;
   /** By provider: empty full listings in a row. */
   readonly emptyInARow: Map<string, number>;
@@ -40,7 +40,7 @@ export interface Memory {
 }
 
 const S = MachineState;
-/** X12: what clears a back-off, whoever brings the news. */
+/** X12: a successful operation ends the machine's back-off, whichever observation shows it. */
 const SUCCESSES = [
   [S.Creating, S.Idle],
   [S.Configuring, S.Configured],
@@ -48,7 +48,7 @@ const SUCCESSES = [
   [S.Deleting, S.Speculative],
 ] as const;
 const LIE_MS = 60_000;
-/** X13: the first read comes after 250 ms, but not before one that is under way has ended, by its deadline at the latest. */
+/** X13: the first follow-up read comes after 250 ms, but not before the end of a read in progress, at its deadline at the latest. */
 const READ_WITHIN_MS = 35_000;
 
 export class Watch implements Watcher {
@@ -60,18 +60,18 @@ export class Watch implements Watcher {
   fencedProcesses = 0;
   readonly outcomes: Record<string, number> = {};
   #steps = 0;
-  /** null: nobody reads it, and nothing is written. */
-  readonly #trace: ((line: string) => void) | null;
+  /** null: no trace. */
+  readonly #write: ((line: string) => void) | null;
   readonly #memories = new Map<Process, Memory>();
 
   constructor(trace: ((line: string) => void) | null) {
-    this.#trace = trace;
+    this.#write = trace;
   }
 
   started(process: Process): void {
     this.processes++;
     this.#memories.set(process, {
-      underWay: new Set(),
+      inFlight: new Set(),
       inCall: new Set(),
       failedAtMs: new Map(),
       needFailedAtMs: new Map(),
@@ -98,12 +98,12 @@ export class Watch implements Watcher {
 
   cycleEnded(process: Process, report: CycleReport): void {
     this.cycles++;
-    this.say(
+    this.trace(
       process,
       () => `cycle ${report.cycle}${report.isOrdinary ? '' : ' (woken)'} ${JSON.stringify(report.enqueued)}`,
     );
     this.#note(() => {
-      if (process.life.isOver()) throw new Violation('a dead shard decides');
+      if (process.life.isOver()) throw new Violation('a shard process that was killed runs a cycle');
       checkCycle(process, this.#memory(process), report);
       this.#checkReads(process);
       if (report.isOrdinary) checkInventory(process.shard.inventory);
@@ -116,8 +116,8 @@ export class Watch implements Watcher {
     this.actions++;
     const name = `${kind}.${outcome}`;
     this.outcomes[name] = (this.outcomes[name] ?? 0) + 1;
-    this.say(process, () => `${kind} ${machineId} for ${clusterId}: ${outcome} ${detail}`);
-    memory.underWay.delete(machineId);
+    this.trace(process, () => `${kind} ${machineId} for ${clusterId}: ${outcome} ${detail}`);
+    memory.inFlight.delete(machineId);
     this.#note(() => checkOutcome(process, record));
     if (outcome === 'timeout' || outcome === 'accepted')
       memory.mustReadByMs.set(machineId, {
@@ -144,7 +144,7 @@ export class Watch implements Watcher {
     this.#memory(process).listedAt.set(provider, ++this.#steps);
   }
 
-  /** S6: an empty listing is believed when three in a row say so. */
+  /** S6: the shard believes empty listings only when three in a row are empty. */
   listingEnded(process: Process, report: ListingReport): void {
     const { emptyInARow } = this.#memory(process);
     const { provider, isFull, failure, listedCount, removedCount } = report;
@@ -154,16 +154,19 @@ export class Watch implements Watcher {
     emptyInARow.set(provider, inARow);
     if (listedCount > 0 || removedCount === 0 || inARow >= 3) return;
     this.#note(() => {
-      throw new Violation(`S6: ${removedCount} machines were removed by empty listing number ${inARow}`);
+      throw new Violation(
+        `S6: the shard removes ${removedCount} machines after ${inARow} empty listings in a row`,
+      );
     });
   }
 
   happened(process: Process, event: ShardEvent): void {
-    this.say(process, () => JSON.stringify(event));
+    this.trace(process, () => JSON.stringify(event));
     this.#note(() => {
-      if (event.kind === 'check_failed') throw new Violation(`a check from scratch failed: ${event.detail}`);
+      if (event.kind === 'check_failed')
+        throw new Violation(`a from-scratch check could not run: ${event.detail}`);
       if (event.kind === 'check_differs')
-        throw new Violation(`from scratch it would be decided otherwise: ${event.examples.join('; ')}`);
+        throw new Violation(`a decision from scratch differs: ${event.examples.join('; ')}`);
     });
   }
 
@@ -172,12 +175,16 @@ export class Watch implements Watcher {
   called(process: Process, call: ProviderCall): void {
     const { kind, machineId } = call;
     const memory = this.#memory(process);
-    this.say(process, () => `${kind} ${machineId} …`);
+    this.trace(process, () => `${kind} ${machineId} …`);
     this.#note(() => {
-      if (memory.inCall.has(machineId)) throw new Violation(`X1: two calls are under way for ${machineId}`);
-      if (memory.isFenced) throw new Violation(`X8: a fenced process calls ${kind} for ${machineId}`);
+      // X1: one action per machine at a time. X8: a fenced process sends no calls.
+      if (memory.inCall.has(machineId)) throw new Violation(`X1: ${machineId} has two calls in flight`);
+      if (memory.isFenced) throw new Violation(`X8: a fenced process sends ${kind} for ${machineId}`);
+      // C2: no action before every provider has been listed once.
       if (process.listed.size < this.world.links.length)
-        throw new Violation(`C2: ${kind} ${machineId} before every provider was listed`);
+        throw new Violation(
+          `C2: the shard sends ${kind} for ${machineId} before it has listed every provider`,
+        );
       this.#checkCall(process, call);
     });
     memory.inCall.add(machineId);
@@ -191,37 +198,42 @@ export class Watch implements Watcher {
     memory.isFenced = true;
   }
 
-  say(process: Process | null, line: () => string): void {
-    if (this.#trace === null) return;
+  trace(process: Process | null, line: () => string): void {
+    if (this.#write === null) return;
     const at = new Date(this.world.time.nowMs()).toISOString().slice(11, 23);
-    this.#trace(`${at} ${process === null ? '' : `#${process.epoch} `}${line()}`);
+    this.#write(`${at} ${process === null ? '' : `#${process.epoch} `}${line()}`);
   }
 
   #memory(process: Process): Memory {
     return this.#memories.get(process)!;
   }
 
-  /** X1, M3, X10: a machine carries its future from the first moment, and the provider is told all of it. */
+  /**
+   * X1: every call belongs to an action on its machine. M3: a machine that is being bound has a cluster and a need. X10: Configure
+   * carries all five values of the assignment.
+   */
   #checkCall(process: Process, { kind, machineId, clusterId, shardMetadata }: ProviderCall): void {
     const { inventory } = process.shard;
     const { columns, tables } = inventory;
     const slot = inventory.find(machineId);
     if (slot === 0 || columns.intent[slot] === Intent.None)
-      throw new Violation(`X1: ${kind} ${machineId} without an action`);
+      throw new Violation(`X1: the shard sends ${kind} for ${machineId}, which has no action`);
     const isForCluster = kind === 'create' || kind === 'configure';
     if (isForCluster !== isBinding(columns.intent[slot]!))
-      throw new Violation(`X1: ${kind} ${machineId} for another action`);
+      throw new Violation(`X1: the shard sends ${kind} for ${machineId}, which has another action`);
     if (!isForCluster) return;
     if (columns.cluster[slot] === 0 || columns.need[slot] === 0)
-      throw new Violation(`M3: ${machineId} is in ${kind} and carries no need`);
+      throw new Violation(`M3: the shard sends ${kind} for ${machineId}, which has no cluster or no need`);
     if (kind !== 'configure') return;
     if (tables.clusters.get(columns.cluster[slot]!) !== clusterId)
-      throw new Violation(`X5: ${machineId} is configured for ${clusterId}, but carries another cluster`);
+      throw new Violation(
+        `X5: the shard configures ${machineId} for ${clusterId}, but the inventory has another cluster`,
+      );
     if (Object.keys(shardMetadata ?? {}).length !== 5)
-      throw new Violation(`X10: ${machineId} is configured without its whole assignment`);
+      throw new Violation(`X10: the shard configures ${machineId} without its complete assignment`);
   }
 
-  /** S2: one wrong row among truthful ones is never taken. */
+  /** S2: a single impossible row never changes a machine. */
   #checkMove(process: Process, { slot, source, from, to }: Readonly<MachineChanged>): void {
     if (from === 0 || to === 0 || from === to || source === 'local') return;
     if (canMove(from as MachineState, to as MachineState)) return;
@@ -235,11 +247,11 @@ export class Watch implements Watcher {
       .entries(id)
       .some(({ event, atMs }) => event !== 'get' && atMs > lie.atMs - 2 * LIE_MS);
     if (isChanged) return;
-    const words = `${STATE_NAMES[from as MachineState]} to ${STATE_NAMES[to as MachineState]}`;
-    throw new Violation(`S2: ${id} was moved from ${words} by one wrong row`);
+    const move = `${STATE_NAMES[from as MachineState]} to ${STATE_NAMES[to as MachineState]}`;
+    throw new Violation(`S2: one wrong row moved ${id} from ${move}`);
   }
 
-  /** S4: what was listed before the machine last changed changes nothing. */
+  /** S4: a listing that is older than the machine's last change does not change the machine. */
   #checkOrder(process: Process, { slot, source, from, to }: Readonly<MachineChanged>): void {
     const { inventory } = process.shard;
     const { changedAt, listedAt } = this.#memory(process);
@@ -249,11 +261,14 @@ export class Watch implements Watcher {
     else if (from !== 0) {
       const askedAt = listedAt.get(inventory.columns.provider[slot]!) ?? 0;
       if ((changedAt.get(id) ?? 0) > askedAt)
-        throw new Violation(`S4: ${id} was changed by a listing that is older than its last change`);
+        throw new Violation(`S4: a listing changed ${id}, but is older than the machine's last change`);
     }
   }
 
-  /** X8, X13: what a call left open is read soon, unless the process stood still or its clock jumped. */
+  /**
+   * X8: the shard follows a call without an answer with reads. X13: so it does with an asynchronous operation. Excused are
+   * fenced processes, and those that were stopped or whose clock jumped.
+   */
   #checkReads(process: Process): void {
     const { mustReadByMs, isFenced } = this.#memory(process);
     const { inventory } = process.shard;
@@ -264,7 +279,7 @@ export class Watch implements Watcher {
         slot !== 0 && isTransitional(inventory.stateOf(slot)) && inventory.columns.intent[slot] === 0;
       const isExcused = isFenced || process.life.skewMs() !== 0 || process.life.stopCount() !== stopCount;
       if (!isOpen || isExcused) mustReadByMs.delete(id);
-      else if (byMs < nowMs) throw new Violation(`X8, X13: ${id} was not read after its call`);
+      else if (byMs < nowMs) throw new Violation(`X8, X13: the shard did not read ${id} after its call`);
     }
   }
 

@@ -1,7 +1,6 @@
 /**
- * A whole world on one thread: providers, clusters, a network between them, and shard processes, which are the real
- * shard. One process is in charge; another may still be there, stopped and woken up again after it was replaced. Every
- * delay and every accident is drawn from the seed.
+ * A world on one thread: simulated providers, clusters and network, and processes of the real shard. One process is current;
+ * another, which was stopped and replaced, may still run. Every delay and every accident is drawn from the seed.
  */
 import { ShardError } from '../../base/errors.ts';
 import { Random } from '../../base/random.ts';
@@ -28,7 +27,7 @@ import { SimulatedOperatorsPort } from './operators-port.ts';
 import { type SimulatedLink, SimulatedProviderPort } from './provider-port.ts';
 import { type Life, VirtualTime } from './time.ts';
 
-/** What watches the world: checks and counts, and changes nothing. */
+/** Checks and counts; changes nothing. */
 export interface Watcher {
   started(process: Process): void;
   cycleEnded(process: Process, report: CycleReport): void;
@@ -36,23 +35,23 @@ export interface Watcher {
   listingEnded(process: Process, report: ListingReport): void;
   machineBound(process: Process, latencyMs: number): void;
   happened(process: Process, event: ShardEvent): void;
-  /** The process sends a call; later, unless it is dead by then, it hears the answer. */
+  /** The process sends a call. `answered` follows if the process is then still alive. */
   called(process: Process, call: ProviderCall): void;
   answered(process: Process, call: ProviderCall, answer: ProviderAnswer): void;
   read(process: Process, machineId: string): void;
-  /** The process asks for a listing, by number of the provider. */
+  /** The process requests a listing of the provider with this index. */
   listed(process: Process, provider: number): void;
 }
 
 export interface WorldOptions {
   readonly seed: number;
   readonly settings?: Partial<ShardSettings>;
-  /** One for each provider; one with the defaults unless given. */
+  /** Settings of each provider; default: one provider with the defaults. */
   readonly providers?: readonly ProviderSettingsChange[];
   readonly clusterIds: readonly string[];
-  /** A roll-up from every connected cluster this often. */
+  /** Time between two roll-ups of a connected cluster. */
   readonly rollupIntervalMs?: number;
-  /** Who makes from-scratch checks (settings.checkEveryCycles); this thread, unless given. */
+  /** Runs from-scratch checks (settings.checkEveryCycles); default: this thread. */
   readonly checker?: CheckPort;
   readonly watcher?: Partial<Watcher>;
 }
@@ -63,9 +62,9 @@ export interface Process {
   readonly shard: Shard;
   readonly operators: SimulatedOperatorsPort;
   readonly life: Life;
-  /** Clusters whose demand it has accepted. */
+  /** Clusters whose demand the process has accepted. */
   readonly reported: Set<string>;
-  /** Providers that it has had a listing of. */
+  /** Providers that the process has listed. */
   readonly listed: Set<number>;
 }
 
@@ -87,9 +86,9 @@ export class SimulatedWorld {
   readonly links: readonly SimulatedLink[];
   readonly clusters = new Map<string, SimulatedCluster>();
   readonly settings: ShardSettings;
-  /** In charge: the one that operators connect to. */
+  /** The current process, to which operators connect. */
   process: Process | null = null;
-  /** Replaced while it was stopped, and not dead. */
+  /** A process that was replaced while it was stopped and is not dead. */
   former: Process | null = null;
   readonly #options: WorldOptions;
   #epoch = 0;
@@ -113,7 +112,7 @@ export class SimulatedWorld {
       }),
       bend: null,
       lies: new Map(),
-      told: new Map(),
+      latestLies: new Map(),
     }));
     for (const id of options.clusterIds) {
       const cluster = new SimulatedCluster(id, this.time, random.fork());
@@ -122,7 +121,7 @@ export class SimulatedWorld {
     }
   }
 
-  /** The first provider, which is the only one in most worlds. */
+  /** The first provider; most worlds have only one. */
   get link(): SimulatedLink {
     return this.links[0]!;
   }
@@ -135,7 +134,7 @@ export class SimulatedWorld {
     return this.link.network;
   }
 
-  /** A new process, with an epoch of its own and no memory of the one before. */
+  /** Starts a new process with a new epoch and empty tables. */
   startShard(): Process {
     const life = this.time.life();
     const tables = createTables({ ...this.settings, guards: true, entriesMin: MACHINES_MAX });
@@ -203,14 +202,14 @@ export class SimulatedWorld {
     return process;
   }
 
-  /** As by kill -9: nothing is finished, nothing is said. */
+  /** Like kill -9: the process finishes nothing and sends nothing. */
   killShard(): void {
     this.process?.life.end();
     this.process = null;
     for (const cluster of this.clusters.values()) cluster.disconnect();
   }
 
-  /** The process stands still, its operators give it up, and another one takes over. It may be woken later. */
+  /** Stops the process, moves its operators to a new one, and keeps it as `former`, which may be woken later. */
   replaceStopped(): void {
     const { process } = this;
     if (process === null) return;
@@ -221,12 +220,12 @@ export class SimulatedWorld {
     this.startShard();
   }
 
-  /** A session ends; its process hears of it when it can. */
+  /** Ends a session; its process learns of it now or when it resumes. */
   disconnect(cluster: SimulatedCluster): void {
     if (this.process !== null) this.#lose(this.process, cluster);
   }
 
-  /** After a moment, as a real one would. */
+  /** Reconnects after a short random time, as a real operator would. */
   reconnect(cluster: SimulatedCluster): void {
     this.time.after(this.random.below(RECONNECT_MS), () => {
       const { process } = this;
@@ -241,7 +240,7 @@ export class SimulatedWorld {
     this.#report(cluster);
   }
 
-  /** V2: a roll-up that must be refused as a whole. Returns whether it was. */
+  /** V2: the shard rejects a roll-up with an invalid row as a whole. Returns whether it did. */
   sendGarbage(cluster: SimulatedCluster, rows: readonly RollupRow[]): boolean {
     const { process } = this;
     if (process === null || cluster.session === 0 || process.life.isStopped()) return true;

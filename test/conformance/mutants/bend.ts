@@ -1,4 +1,4 @@
-/** Ways to bend a right provider: wrappers around its calls that change what goes in or what comes out. */
+/** Wrappers around the calls of a conforming provider that change requests or answers. */
 
 import type { Settings } from '../../../src/conformance/settings.ts';
 import type { MachineListing, SimulatedProvider } from '../../../src/simulation/provider/provider.ts';
@@ -16,7 +16,7 @@ export interface Mutant {
   readonly name: string;
   /** The check that must find it. */
   readonly breaks: string;
-  /** A part of what the finding says came: proof that the check failed for this reason and no other. */
+  /** Part of the finding's `came`: proof that the check failed for this reason and no other. */
   readonly says: string;
   readonly bend: (calls: ProviderCalls, provider: SimulatedProvider) => ProviderCalls;
   readonly settings?: ProviderSettingsChange;
@@ -24,11 +24,11 @@ export interface Mutant {
   readonly run?: Partial<Settings>;
 }
 
-/** A call as it reaches the provider: all fields, the token exact. */
+/** A call as the provider receives it, with all fields and an exact token. */
 export type AnyCall = ConfigureCall;
 export type AckAnswer = Answer<Ack>;
 
-/** The provider's own calls, unbent. */
+/** The provider's own calls, unchanged. */
 export function callsOf(provider: SimulatedProvider): ProviderCalls {
   return {
     create: (call) => provider.create(call),
@@ -93,7 +93,7 @@ export function withList(
   };
 }
 
-/** Changes every snapshot: acks, Get and List alike. */
+/** Changes every snapshot: in acks, in Get and in List. */
 export function withMachines(calls: ProviderCalls, change: (machine: Machine) => Machine): ProviderCalls {
   const acks = withAcks(calls, (ack) => ({ ...ack, machine: change(ack.machine) }));
   return withList(withGet(acks, change), (listing) => ({
@@ -102,7 +102,7 @@ export function withMachines(calls: ProviderCalls, change: (machine: Machine) =>
   }));
 }
 
-/** A call with other fields. Fields of a request may sit on its prototype, so it is built upon. */
+/** A call with changed fields. Fields of a request may sit on its prototype, so a spread would lose them. */
 export function altered(call: AnyCall, change: Partial<AnyCall>): AnyCall {
   return Object.assign(Object.create(call), change);
 }

@@ -22,7 +22,7 @@ export const ECHO_MUTANTS: readonly Mutant[] = [
       withAcks(calls, (ack) => ({ ...ack, machine: { ...ack.machine, shardMetadata: {} } }), ['configure']),
   },
   {
-    name: 'metadata that is not there yet while CONFIGURING',
+    name: 'a CONFIGURING machine without metadata',
     breaks: 'echo/configure-ack',
     says: 'is missing',
     settings: ASYNCHRONOUS,
@@ -32,19 +32,19 @@ export const ECHO_MUTANTS: readonly Mutant[] = [
       ),
   },
   {
-    name: 'values that are trimmed',
+    name: 'trimmed values',
     breaks: 'echo/get',
     says: 'kept at both ends',
     bend: (calls) => withMachines(calls, (machine) => mapValues(machine, (value) => value.trim())),
   },
   {
-    name: 'values that are normalised',
+    name: 'normalised values',
     breaks: 'echo/get',
     says: 'decomposed',
     bend: (calls) => withMachines(calls, (machine) => mapValues(machine, (value) => value.normalize('NFC'))),
   },
   {
-    name: 'empty values that are dropped',
+    name: 'metadata without its empty values',
     breaks: 'echo/get',
     says: 'assigned-group" is missing',
     bend: (calls) =>
@@ -56,7 +56,7 @@ export const ECHO_MUTANTS: readonly Mutant[] = [
       })),
   },
   {
-    name: 'strings that end at a zero byte',
+    name: 'strings cut at a zero byte',
     breaks: 'echo/get',
     says: 'control',
     bend: (calls) => withMachines(calls, (machine) => mapValues(machine, (value) => value.split('\0')[0]!)),
@@ -69,7 +69,7 @@ export const ECHO_MUTANTS: readonly Mutant[] = [
       withMachines(calls, (machine) => ({ ...machine, cluster: machine.cluster.toLowerCase() })),
   },
   {
-    name: 'a listing that leaves the metadata out',
+    name: 'a listing without metadata',
     breaks: 'echo/list',
     says: 'is missing',
     bend: (calls) =>
@@ -79,7 +79,7 @@ export const ECHO_MUTANTS: readonly Mutant[] = [
       })),
   },
   {
-    name: 'one binding for all machines: the last',
+    name: 'the latest binding shown for all machines',
     breaks: 'echo/own-machine',
     says: 'conformance-small',
     bend(calls) {
@@ -100,7 +100,7 @@ export const ECHO_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'a binding that is gone as soon as the drain begins',
+    name: 'a binding cleared when the drain begins',
     breaks: 'echo/draining',
     says: '""',
     settings: ASYNCHRONOUS,
@@ -131,9 +131,9 @@ export const ECHO_MUTANTS: readonly Mutant[] = [
       })),
   },
   {
-    name: 'metadata that is merged with that of the binding before',
+    name: 'metadata merged with that of the earlier binding',
     breaks: 'echo/replaced',
-    says: 'was never sent',
+    says: 'the suite never sent',
     bend(calls) {
       const known = new Map<string, Record<string, string>>();
       return withMutations(
@@ -148,7 +148,7 @@ export const ECHO_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'a key of the provider among the metadata',
+    name: "the provider's own key among the metadata",
     breaks: 'echo/no-metadata',
     says: '"provider/managed"',
     bend: (calls) =>
@@ -160,13 +160,13 @@ export const ECHO_MUTANTS: readonly Mutant[] = [
       ),
   },
   {
-    name: 'values that are cut at 256 characters',
+    name: 'values cut at 256 characters',
     breaks: 'echo/long',
     says: 'assigned-need-fingerprint',
     bend: (calls) => withMachines(calls, (machine) => mapValues(machine, (value) => value.slice(0, 256))),
   },
   {
-    name: 'a provider that reads the metadata and refuses what it does not understand',
+    name: 'a provider that parses the metadata and refuses values that it cannot parse',
     breaks: 'echo/not-interpreted',
     says: 'not a priority',
     bend: (calls) =>

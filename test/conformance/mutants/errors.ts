@@ -6,10 +6,10 @@ import { type Mutant, OPERATIONS, type Operation, withMutations } from './bend.t
 
 const S = MachineState;
 
-/** What a provider that never looks at states does with calls that do not fit: it acknowledges them. */
+/** A provider that never checks states acknowledges calls that the state does not allow. */
 function careless(operation: Operation, state: MachineState, settings: Mutant['settings'] = {}): Mutant {
   return {
-    name: `a ${operation} that is acknowledged for a ${stateName(state)} machine`,
+    name: `an ack for ${operation} of a ${stateName(state)} machine`,
     breaks: `errors/${operation}-${stateName(state).toLowerCase()}`,
     says: 'OK',
     settings,
@@ -28,10 +28,10 @@ function careless(operation: Operation, state: MachineState, settings: Mutant['s
   };
 }
 
-/** A call that does nothing to the state but leaves a trace. */
+/** A call that keeps the state but changes another field. */
 function untidy(operation: Operation, state: MachineState): Mutant {
   return {
-    name: `a ${operation} of a ${stateName(state)} machine that leaves a trace`,
+    name: `a price changed by ${operation} of a ${stateName(state)} machine`,
     breaks: `errors/${operation}-${stateName(state).toLowerCase()}`,
     says: 'price_per_hour was',
     run: { allowDelete: true },
@@ -57,7 +57,7 @@ function wrongCode(
   says: string,
 ): Mutant {
   return {
-    name: `${says} where ${operation} should say ${from}`,
+    name: `${says} where ${operation} should return ${from}`,
     breaks,
     says,
     bend: (calls) =>
@@ -132,7 +132,7 @@ export const ERROR_MUTANTS: readonly Mutant[] = [
     run: { only: ['errors'] },
   },
   {
-    name: 'a Drain that is UNIMPLEMENTED for some machines only',
+    name: 'Drain returns UNIMPLEMENTED for some machines only',
     breaks: 'errors/unimplemented-for-good',
     says: '× OK',
     run: { only: ['errors', 'lifecycle'] },

@@ -1,4 +1,4 @@
-/** The provider's own fence is bypassed (tokens are taken off), and one with a fault put in front. */
+/** Each mutant bypasses the provider's own fence by removing the tokens, and puts a faulty fence in front. */
 import type { Token } from '../../../src/simulation/provider/fence.ts';
 import type { SimulatedProvider } from '../../../src/simulation/provider/provider.ts';
 import { ok, refused, tokenOf } from '../../../src/simulation/provider/requests.ts';
@@ -14,18 +14,18 @@ import {
 } from './bend.ts';
 
 interface FenceFault {
-  /** What a mark belongs to. */
+  /** The key of a mark. */
   readonly key?: (token: Token, machineId: string, operation: Operation) => string;
   /** null: no mark yet. */
   readonly isNewer?: (token: Token, mark: Token | null) => boolean;
   readonly isAbsent?: (token: Token) => boolean;
-  /** Whether the token is kept, given whether it passed and how the call ended. */
+  /** Whether the token becomes the mark, given whether it passed and how the call ended. */
   readonly keeps?: (hasPassed: boolean, answer: AckAnswer) => boolean;
-  /** Calls that go past the fence. */
+  /** Calls that bypass the fence. */
   readonly skips?: (call: AnyCall, operation: Operation, provider: SimulatedProvider) => boolean;
   /** What a call without a token does to the marks. */
   readonly onAbsent?: (marks: Map<string, Token>) => void;
-  /** What a refused call does nevertheless. */
+  /** Side effect of a refused call. */
   readonly onRefusal?: (apply: () => AckAnswer) => void;
   readonly isLate?: boolean;
 }
@@ -86,28 +86,28 @@ const mapMark = (mark: Token | null, change: (token: Token) => Token) =>
   mark === null ? null : change(mark);
 
 export const FENCING_MUTANTS: readonly Mutant[] = [
-  mutant('first-contact', FENCED, 'a fence that knows no first contact', {
+  mutant('first-contact', FENCED, 'a fence that refuses the first token of a shard', {
     isNewer: (token, mark) => (mark === null ? token.epoch > 1n : isRightlyNewer(token, mark)),
   }),
-  mutant('next-sequence', FENCED, 'a fence that wants sequences without gaps', {
+  mutant('next-sequence', FENCED, 'a fence that refuses gaps in the sequence', {
     isNewer: (token, mark) =>
       isRightlyNewer(token, mark) &&
       (mark === null || token.sequence <= mark.sequence + 50n || token.epoch > mark.epoch),
   }),
-  mutant('stale-epoch', PASSED, 'a fence that looks at the sequence only', {
+  mutant('stale-epoch', PASSED, 'a fence that compares only the sequence', {
     isNewer: (token, mark) => mark === null || token.sequence > mark.sequence,
   }),
-  mutant('stale-sequence', PASSED, 'a fence that looks at the epoch only', {
+  mutant('stale-sequence', PASSED, 'a fence that compares only the epoch', {
     isNewer: (token, mark) => mark === null || token.epoch >= mark.epoch,
   }),
-  mutant('equal-token', PASSED, 'a fence that lets equal tokens pass', {
+  mutant('equal-token', PASSED, 'a fence that accepts equal tokens', {
     isNewer: (token, mark) =>
       isRightlyNewer(token, mark) || (token.epoch === mark?.epoch && token.sequence === mark?.sequence),
   }),
-  mutant('new-epoch', FENCED, 'a fence that wants both numbers to grow', {
+  mutant('new-epoch', FENCED, 'a fence that requires both numbers to grow', {
     isNewer: (token, mark) => mark === null || (token.epoch >= mark.epoch && token.sequence > mark.sequence),
   }),
-  mutant('refusal-keeps-mark', PASSED, 'a fence that remembers the last token, not the highest', {
+  mutant('refusal-keeps-mark', PASSED, 'a fence that keeps the last token instead of the highest', {
     keeps: () => true,
   }),
   mutant('beyond-32-bits', FENCED, 'a fence with 32-bit numbers', {
@@ -118,36 +118,38 @@ export const FENCING_MUTANTS: readonly Mutant[] = [
   }),
   mutant('per-machine', FENCED, 'one mark for all machines', { key: (token) => token.shardId }),
   mutant('per-shard', FENCED, 'one mark for all shards', { key: (_token, machineId) => machineId }),
-  mutant('one-mark', PASSED, 'a mark for each kind of call', {
+  mutant('one-mark', PASSED, 'a separate mark for each kind of call', {
     key: (token, machineId, operation) => `${token.shardId}|${machineId}|${operation}`,
   }),
-  mutant('mark-advances-on-failure', PASSED, 'a mark that advances on success only', {
+  mutant('mark-advances-on-failure', PASSED, 'a mark that advances only on success', {
     keeps: (hasPassed, answer) => hasPassed && answer.kind === 'ok',
   }),
-  mutant('before-existence', 'NOT_FOUND', 'a fence behind the look-up', {
+  mutant('before-existence', 'NOT_FOUND', 'a fence after the look-up of the machine', {
     skips: (call, _operation, provider) => provider.world.fleet.rowOf(call.machineId) < 0,
   }),
-  mutant('before-idempotency', PASSED, 'a fence behind the look-up of repeats', {
+  mutant('before-idempotency', PASSED, 'a fence after the look-up of repeats', {
     skips: (call, operation, provider) => {
       const row = provider.world.fleet.rowOf(call.machineId);
       return operation === 'configure' && row >= 0 && provider.world.fleet.bindings[row] !== null;
     },
   }),
-  mutant('absent-token', FENCED, 'a fence for calls without a token, too', { isAbsent: () => false }),
+  mutant('absent-token', FENCED, 'a fence that also applies to calls without a token', {
+    isAbsent: () => false,
+  }),
   mutant('absent-token-keeps-marks', PASSED, 'a call without a token that resets the marks', {
     onAbsent: (marks) => marks.clear(),
   }),
-  mutant('race', 'passed', 'a mark that is written a moment later', { isLate: true }),
+  mutant('race', 'passed', 'a mark written a moment too late', { isLate: true }),
   ...OPERATIONS.map((operation) =>
     mutant(operation, PASSED, `a ${operation} without a fence`, {
       skips: (_call, called) => called === operation,
     }),
   ),
-  mutant('configure', 'state was IDLE', 'a stale call that is refused and done all the same', {
+  mutant('configure', 'state was IDLE', 'a stale call that is refused but takes effect', {
     onRefusal: (apply) => void apply(),
   }),
   {
-    name: 'reads that are refused after a stale call',
+    name: 'reads refused after a stale call',
     breaks: 'fencing/reads',
     says: FENCED,
     bend(calls) {
@@ -167,7 +169,7 @@ export const FENCING_MUTANTS: readonly Mutant[] = [
 
 export const CONCURRENCY_MUTANTS: readonly Mutant[] = [
   {
-    name: 'reads that get mixed up when many come at once',
+    name: 'concurrent reads answered with another machine',
     breaks: 'concurrency/reads',
     says: 'machine "',
     bend(calls, provider) {
@@ -184,13 +186,13 @@ export const CONCURRENCY_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'a provider that gives up under load',
+    name: 'a provider that refuses calls under load',
     breaks: 'concurrency/unknown-machines',
     says: 'RESOURCE_EXHAUSTED',
     bend: (calls) => underLoad(calls, () => refused('resource_exhausted', 'slow down')),
   },
   {
-    name: 'repeats that start again when many come at once',
+    name: 'concurrent repeats that start new operations',
     breaks: 'concurrency/one-operation',
     says: 'operation_ids',
     bend(calls) {
@@ -201,7 +203,7 @@ export const CONCURRENCY_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'a race in which the cluster comes from the first call and the metadata from the last',
+    name: 'a race that stores the cluster of the first call and the metadata of the last',
     breaks: 'concurrency/one-winner',
     says: '"rival" is',
     bend: (calls, provider) =>
@@ -220,7 +222,7 @@ export const CONCURRENCY_MUTANTS: readonly Mutant[] = [
   },
 ];
 
-/** Changes the answer to a call that comes while others are still being answered. */
+/** Changes the answer to a call that arrives while others are still being answered. */
 function underLoad(calls: ProviderCalls, change: (answer: AckAnswer) => AckAnswer): ProviderCalls {
   let atOnce = 0;
   return withMutations(calls, (call, _operation, next) => {

@@ -32,7 +32,7 @@ export const LIFECYCLE_MUTANTS: readonly Mutant[] = [
       withAcks(calls, (ack) => ({ ...ack, machine: null as unknown as Machine }), ['configure']),
   },
   {
-    name: 'an ack that shows the machine as it was before',
+    name: 'an ack that shows the machine before the call',
     breaks: 'lifecycle/drain',
     says: 'CONFIGURED',
     bend: (calls) =>
@@ -46,14 +46,14 @@ export const LIFECYCLE_MUTANTS: readonly Mutant[] = [
     bend: (calls) => calls,
   },
   {
-    name: 'a Delete that is acknowledged and not done',
+    name: 'a Delete that is acknowledged but has no effect',
     breaks: 'lifecycle/delete',
     says: 'IDLE',
     bend: (calls, provider) =>
       withMutations(
         calls,
         ({ machineId }, _operation, next) => {
-          const unknown = next({ machineId: 'nobody', clusterId: '' });
+          const unknown = next({ machineId: 'no-such-machine', clusterId: '' });
           if (provider.world.fleet.rowOf(machineId) < 0) return unknown;
           const machine = { ...machineOf(provider, machineId), state: S.Speculative, host: null };
           return { kind: 'ok', value: { operationId: 'op-delete', machine } };
@@ -62,7 +62,7 @@ export const LIFECYCLE_MUTANTS: readonly Mutant[] = [
       ),
   },
   {
-    name: 'a listing from a cache that forgets what was configured',
+    name: 'a listing from a cache without the configured machines',
     breaks: 'lifecycle/configure',
     says: 'not listed',
     bend: (calls) =>
@@ -72,7 +72,7 @@ export const LIFECYCLE_MUTANTS: readonly Mutant[] = [
       })),
   },
   {
-    name: 'a CONFIGURED machine that falls back to CONFIGURING',
+    name: 'a CONFIGURED machine that returns to CONFIGURING',
     breaks: 'lifecycle/end-is-stable',
     says: 'CONFIGURING',
     run: IMPATIENT,
@@ -84,14 +84,14 @@ export const LIFECYCLE_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'acks at the end, from a provider that is meant to be asynchronous',
+    name: 'terminal acks from a provider that should be asynchronous',
     breaks: 'lifecycle/ack-style',
     says: 'terminal state',
     run: { style: 'async', only: ['lifecycle'] },
     bend: (calls) => calls,
   },
   {
-    name: 'acks in between, from a provider that is meant to be synchronous',
+    name: 'transitional acks from a provider that should be synchronous',
     breaks: 'lifecycle/ack-style',
     says: 'transitional state',
     settings: ASYNCHRONOUS,
@@ -106,7 +106,7 @@ export const LIFECYCLE_MUTANTS: readonly Mutant[] = [
     bend: (calls) => withAcks(calls, (ack) => ({ ...ack, operationId: '' })),
   },
   {
-    name: 'a machine that is renamed when it is configured',
+    name: 'a machine that gets a new id when it is configured',
     breaks: 'lifecycle/same-id',
     says: '"i-0abc"',
     run: { only: ['lifecycle'] },
@@ -128,7 +128,7 @@ export const IDEMPOTENCY_MUTANTS: readonly Mutant[] = [
     }),
   ),
   {
-    name: 'a repeat that is refused because the machine is there already',
+    name: 'a repeat refused because the machine is already configured',
     breaks: 'idempotency/configure',
     says: 'ALREADY_DONE',
     bend(calls) {
@@ -146,7 +146,7 @@ export const IDEMPOTENCY_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'one operation_id per machine, whatever the operation',
+    name: 'one operation_id for all operations of a machine',
     breaks: 'idempotency/targets-differ',
     says: 'for both',
     bend: (calls) => withAcks(calls, (ack, call) => ({ ...ack, operationId: `op-${call.machineId}` })),
@@ -159,7 +159,7 @@ export const IDEMPOTENCY_MUTANTS: readonly Mutant[] = [
       withAcks(calls, (ack, call) => ({ ...ack, operationId: `op-${call.machineId}` }), ['create', 'delete']),
   },
   {
-    name: 'one operation_id per operation, whatever the machine',
+    name: 'one operation_id for all machines of an operation',
     breaks: 'idempotency/machines-differ',
     says: 'for both',
     bend: (calls) => withAcks(calls, (ack, _call, operation) => ({ ...ack, operationId: `op-${operation}` })),

@@ -34,7 +34,7 @@ export const LISTING_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'a machine that is listed twice',
+    name: 'a machine listed twice',
     breaks: 'list/unique-ids',
     says: 'twice',
     bend: (calls) =>
@@ -44,7 +44,7 @@ export const LISTING_MUTANTS: readonly Mutant[] = [
       })),
   },
   {
-    name: 'another price in List than in Get',
+    name: 'a price in List that differs from Get',
     breaks: 'list/get-equals-list',
     says: 'price_per_hour',
     bend: (calls) =>
@@ -54,7 +54,7 @@ export const LISTING_MUTANTS: readonly Mutant[] = [
       })),
   },
   {
-    name: 'a state filter that is ignored',
+    name: 'an ignored state filter',
     breaks: 'list/state-filter',
     says: 'which is',
     bend: (calls) => ({ ...calls, list: (call) => calls.list({ ...queryOf(call), states: [] }) }),
@@ -69,7 +69,7 @@ export const LISTING_MUTANTS: readonly Mutant[] = [
       ),
   },
   {
-    name: 'a state filter that reads its first entry only',
+    name: 'a state filter that reads only its first entry',
     breaks: 'list/several-states',
     says: 'SPECULATIVE',
     bend: (calls) => ({
@@ -78,13 +78,13 @@ export const LISTING_MUTANTS: readonly Mutant[] = [
     }),
   },
   {
-    name: 'max_results that is ignored',
+    name: 'an ignored max_results',
     breaks: 'list/max-results',
     says: '14',
     bend: (calls) => ({ ...calls, list: (call) => calls.list({ ...queryOf(call), maxResults: 0 }) }),
   },
   {
-    name: 'a listing that is too large for its server',
+    name: 'a listing too large for its server',
     breaks: 'list/at-scale',
     says: 'message is too large',
     bend(calls) {
@@ -100,7 +100,7 @@ export const LISTING_MUTANTS: readonly Mutant[] = [
 
 export const CURSOR_MUTANTS: readonly Mutant[] = [
   {
-    name: 'nothing for a cursor that is not recognised',
+    name: 'an empty listing for an unknown cursor',
     breaks: 'cursor/unknown',
     says: '0 of 14',
     bend: (calls) =>
@@ -109,7 +109,7 @@ export const CURSOR_MUTANTS: readonly Mutant[] = [
       ),
   },
   {
-    name: 'nothing for any cursor, from a provider that has none',
+    name: 'an empty listing for any cursor, from a provider without cursors',
     breaks: 'cursor/unknown',
     says: '0 of 14',
     settings: { cursors: false },
@@ -119,7 +119,7 @@ export const CURSOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'a delta with a machine that did not change',
     breaks: 'cursor/only-changes',
-    says: 'which is as it was',
+    says: 'which did not change',
     bend: (calls, provider) =>
       withList(calls, (listing, call) => {
         const extra = provider.get({ id: 'bound-0' });
@@ -134,7 +134,7 @@ export const CURSOR_MUTANTS: readonly Mutant[] = [
     (state) => state === S.Configured,
   ),
   {
-    name: 'a delta that shows the machine as it was',
+    name: 'a delta that shows the machine before its change',
     breaks: 'cursor/sees-changes',
     says: 'IDLE',
     bend: (calls) =>
@@ -148,7 +148,7 @@ export const CURSOR_MUTANTS: readonly Mutant[] = [
   {
     name: 'a revision that never changes',
     breaks: 'cursor/advances',
-    says: 'the same',
+    says: 'the same revision',
     bend(calls) {
       let first: Uint8Array | undefined;
       return withList(calls, (listing) => {
@@ -158,7 +158,7 @@ export const CURSOR_MUTANTS: readonly Mutant[] = [
     },
   },
   {
-    name: 'a cursor that is read as "at or after"',
+    name: 'an inclusive cursor',
     breaks: 'cursor/strict',
     says: 'again, unchanged',
     bend(calls) {
@@ -197,7 +197,7 @@ export const CURSOR_MUTANTS: readonly Mutant[] = [
   },
   forgetful('nothing-lost', 'instead of IDLE', 'deltas without IDLE machines', (state) => state === S.Idle),
   {
-    name: 'a tombstone for a machine that lives',
+    name: 'a tombstone for a machine that exists',
     breaks: 'cursor/tombstones',
     says: 'OK',
     run: { only: ['cursor/used-twice', 'cursor/tombstones'] },
@@ -214,7 +214,7 @@ export const CURSOR_MUTANTS: readonly Mutant[] = [
     bend: (calls) => withList(calls, (listing) => ({ ...listing, deletedIds: ['gone'] })),
   },
   {
-    name: 'a machine among the living and the dead',
+    name: 'a machine both in machines and in deleted_ids',
     breaks: 'cursor/tombstones',
     says: 'both in machines and in deleted_ids',
     run: { only: ['cursor'] },
@@ -227,7 +227,7 @@ export const CURSOR_MUTANTS: readonly Mutant[] = [
 
 export const POPULATION_MUTANTS: readonly Mutant[] = [
   {
-    name: 'a Configure that takes another machine away, too',
+    name: 'a Configure that also removes another machine',
     breaks: 'population/same-counts',
     says: 'IDLE 4 → 3',
     run: { only: ['lifecycle/configure', 'population'] },
@@ -242,7 +242,7 @@ export const POPULATION_MUTANTS: readonly Mutant[] = [
       ),
   },
   {
-    name: 'a Delete that is refused when there is something to delete',
+    name: 'a Delete refused for every Idle machine',
     breaks: 'population/put-back',
     says: 'SPECULATIVE → IDLE',
     run: { only: ['lifecycle/create', 'population'] },
@@ -259,7 +259,7 @@ export const POPULATION_MUTANTS: readonly Mutant[] = [
   },
 ];
 
-/** Fields of a request may sit on its prototype, so they are read one by one. */
+/** Fields of a request may sit on its prototype, where a spread would miss them. */
 function queryOf(call: { states?: readonly number[]; maxResults?: number; sinceRevision?: Uint8Array }) {
   return {
     states: call.states ?? [],

@@ -1,4 +1,4 @@
-/** Records that break one rule each; seen in the first listing already. */
+/** Records that break one rule each, visible in the first listing. */
 import type { Machine } from '../../../src/wire/protocol.generated.ts';
 import { type Mutant, withList, withMachines } from './bend.ts';
 
@@ -32,8 +32,8 @@ export const SHAPE_MUTANTS: readonly Mutant[] = [
       })),
   },
   misshapen('state', 'state 0', 'a machine without a state', 'idle-1', () => ({ state: 0 })),
-  misshapen('state', 'state 17', 'a state of its own', 'idle-1', () => ({ state: 17 })),
-  misshapen('capacity-type', 'capacity_type 9', 'a capacity type of its own', 'idle-1', () => ({
+  misshapen('state', 'state 17', 'an unknown state', 'idle-1', () => ({ state: 17 })),
+  misshapen('capacity-type', 'capacity_type 9', 'an unknown capacity type', 'idle-1', () => ({
     capacityType: 9,
   })),
   misshapen('price', 'price_per_hour NaN', 'a price that is not a number', 'idle-1', () => ({
@@ -43,13 +43,13 @@ export const SHAPE_MUTANTS: readonly Mutant[] = [
   misshapen('price', 'Infinity', 'an infinite price', 'idle-1', () => ({
     pricePerHour: Number.POSITIVE_INFINITY,
   })),
-  misshapen('interruption-probability', '55', 'a percentage for a probability', 'idle-1', () => ({
+  misshapen('interruption-probability', '55', 'a percentage instead of a probability', 'idle-1', () => ({
     interruptionProbability: 55,
   })),
   misshapen('host', 'IDLE without a host', 'an IDLE machine without a host', 'idle-1', () => ({
     host: null,
   })),
-  misshapen('host', 'SPECULATIVE with a host', 'an offer that has a host', 'offer-1', () => ({
+  misshapen('host', 'SPECULATIVE with a host', 'a SPECULATIVE machine with a host', 'offer-1', () => ({
     host: { provider: 'p', ref: 'r' },
   })),
   misshapen(
@@ -73,10 +73,10 @@ export const SHAPE_MUTANTS: readonly Mutant[] = [
       shardMetadata: { a: 'b' },
     }),
   ),
-  misshapen('last-error', 'without last_error', 'a FAILED machine that does not say why', 'failed-0', () => ({
+  misshapen('last-error', 'without last_error', 'a FAILED machine without a reason', 'failed-0', () => ({
     lastError: '',
   })),
-  misshapen('quantities', '64 GB', 'memory in words', 'idle-1', () => ({
+  misshapen('quantities', '64 GB', 'memory in GB', 'idle-1', () => ({
     resources: { resources: { memory: '64 GB' } },
   })),
   misshapen('quantities', '"-1"', 'a negative amount', 'idle-1', () => ({

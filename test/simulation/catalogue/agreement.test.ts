@@ -9,7 +9,7 @@ import { generateMachines } from '../../../src/simulation/provider/generate.ts';
 
 const PREFIX = 'bigfleet.lucy.sh/assigned-';
 
-/** Fingerprints that machines of a cluster may be assigned: those of its rows, and of their folds. */
+/** Fingerprints that assignments of a cluster may have: those of its rows and of their folds. */
 function fingerprintsOf(demand: SteadyDemand, cluster: number): Set<string> {
   const rows = demand.plan(cluster).flatMap(rowsOf);
   return new Set(
@@ -34,15 +34,15 @@ for (const [name, catalogue] of Object.entries(CATALOGUES)) {
     const plan = { ...figures, configuredShare: 0.97, idleShare: 0.01, seed: 9 };
     const machines = [...generateMachines(catalogue, plan)];
 
-    it('mean the same clusters: each has as many machines as its demand wants', () => {
+    it('agree on the clusters: each has as many machines as its demand asks for', () => {
       for (let cluster = 0; cluster < demand.clusterCount; cluster++) {
         const wanted = demand.plan(cluster).reduce((count, need) => count + need.places.length, 0);
-        const held = machines.filter((machine) => machine.cluster === demand.clusterId(cluster));
-        expect(held).toHaveLength(wanted);
+        const bound = machines.filter((machine) => machine.cluster === demand.clusterId(cluster));
+        expect(bound).toHaveLength(wanted);
       }
     });
 
-    it('mean the same needs: every bound machine is assigned to one that its cluster has', () => {
+    it('agree on the needs: every bound machine is assigned to a need of its cluster', () => {
       let boundCount = 0;
       for (let cluster = 0; cluster < demand.clusterCount; cluster++) {
         const known = fingerprintsOf(demand, cluster);
@@ -55,15 +55,15 @@ for (const [name, catalogue] of Object.entries(CATALOGUES)) {
       expect(boundCount).toBe(demand.wantedCount);
     });
 
-    it('draw the demand alike, with a fleet around it and without', () => {
+    it('draw the same demand with and without a fleet', () => {
       const fleet = new SteadyFleet(figures.machineCount, 9, figures);
       expect([...fleet.rollups()]).toEqual([...demand.rollups()]);
     });
   });
 }
 
-describe('a fleet that is only partly in place', () => {
-  it('has whole needs in place, about as many machines as were asked for, and the same kinds as the full one', () => {
+describe('a fleet with a configured share', () => {
+  it('covers whole needs, about as many machines as the share, with the same kinds as the full fleet', () => {
     const fleet = new SteadyFleet(2_000, 1, { configuredShare: 0.5 });
     const bound = [...fleet.machines()].filter(({ cluster }) => cluster !== '');
     expect(Math.abs(bound.length - 1_000)).toBeLessThan(10);
@@ -81,14 +81,14 @@ describe('a fleet that is only partly in place', () => {
     }
   });
 
-  it('can have nobody in place', () => {
+  it('can start without any bound machine', () => {
     const fleet = new SteadyFleet(500, 1, { configuredShare: 0, idleShareOfUnbound: 0 });
     expect([...fleet.machines()].every(({ cluster, host }) => cluster === '' && host === null)).toBe(true);
   });
 });
 
 describe('clusters of any size', () => {
-  it('can be planned up to the limit that the command lines name', () => {
+  it('can be planned up to the limit of the commands', () => {
     for (const seed of [1, 2, 3]) {
       const needs = REALISTIC.parts.planCluster(new Random(seed), 'big', MACHINES_PER_CLUSTER_MAX);
       expect(needs.reduce((count, need) => count + need.places.length, 0)).toBe(MACHINES_PER_CLUSTER_MAX);

@@ -1,4 +1,4 @@
-/** A short version of `npm run chaos`: faults on real processes, and the proxy that makes some of them. */
+/** A short version of `npm run chaos`: faults of real processes, and the proxy that causes some of them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -11,8 +11,8 @@ const MAIN = fileURLToPath(new URL('../../../dist/src/simulation/chaos/main.js',
 const TIMEOUT_MS = 300_000;
 
 async function campaign(...only: string[]): Promise<FaultReport[]> {
-  const words = only.flatMap((text) => ['--only', text]);
-  const child = spawn(process.execPath, [MAIN, '--json', ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const flags = only.flatMap((text) => ['--only', text]);
+  const child = spawn(process.execPath, [MAIN, '--json', ...flags], { stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(() => {
     child.kill();
   });
@@ -25,7 +25,7 @@ async function campaign(...only: string[]): Promise<FaultReport[]> {
 }
 
 it(
-  'killed shards and operators, a fenced one, dead threads, a lying provider: nothing is lost, bound twice or taken without reason',
+  'no machine is lost, bound twice or taken from a cluster after kills, fencing, ended threads and wrong listings',
   async () => {
     const reports = await campaign(
       'shard killed (-9) in a burst',
@@ -43,13 +43,13 @@ it(
   TIMEOUT_MS,
 );
 
-/** Whatever the reason. */
+/** With or without an error. */
 function closed(socket: Socket): Promise<void> {
   socket.on('error', () => {});
   return new Promise((resolve) => socket.on('close', () => resolve()));
 }
 
-/** An echo behind a proxy, and a connection to it. */
+/** An echo server behind a proxy, and a connection to it. */
 async function echo(): Promise<{ proxy: FaultyProxy; socket: Socket }> {
   const server = createServer((peer) => peer.on('error', () => {}).pipe(peer));
   server.listen(0, '127.0.0.1');
@@ -66,7 +66,7 @@ async function echo(): Promise<{ proxy: FaultyProxy; socket: Socket }> {
   return { proxy, socket };
 }
 
-it('the proxy carries what it is given, late if it is slow', async () => {
+it('the proxy forwards data, with a delay in slow mode', async () => {
   const { proxy, socket } = await echo();
   socket.write('now');
   expect(String((await once(socket, 'data'))[0])).toBe('now');
@@ -77,7 +77,7 @@ it('the proxy carries what it is given, late if it is slow', async () => {
   expect(performance.now() - beganMs).toBeGreaterThan(350);
 });
 
-it('the proxy resets connections, also those that come', async () => {
+it('the proxy resets connections, also new ones', async () => {
   const { proxy, socket } = await echo();
   const isClosed = closed(socket);
   proxy.be({ kind: 'reset' });
@@ -86,18 +86,18 @@ it('the proxy resets connections, also those that come', async () => {
   await closed(connect(Number(port), host));
 });
 
-it('a half-open connection stands and carries nothing', async () => {
+it('a half-open connection stays open and carries no data', async () => {
   const { proxy, socket } = await echo();
   proxy.be({ kind: 'silent' });
-  let heard = '';
+  let received = '';
   socket.on('data', (bytes) => {
-    heard += bytes;
+    received += bytes;
   });
   const isClosed = closed(socket);
   socket.write('lost');
   await new Promise((resolve) => setTimeout(resolve, 200));
-  expect([heard, socket.destroyed]).toEqual(['', false]);
+  expect([received, socket.destroyed]).toEqual(['', false]);
   proxy.be({ kind: 'pass' });
   await isClosed;
-  expect(heard).toBe('');
+  expect(received).toBe('');
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BindTickets, BindTotals } from '../../../src/simulation/operators/bind-tickets.ts';
 import { LatencyHistogram } from '../../../src/simulation/operators/latency-histogram.ts';
 
-/** After the resync, unless said otherwise. */
+/** After the resync, unless a test says otherwise. */
 function book() {
   const totals = new BindTotals();
   const tickets = new BindTickets(2, totals);
@@ -14,16 +14,16 @@ function book() {
 const wanted = (...counts: number[]) => Int32Array.from(counts);
 
 describe('binding latency', () => {
-  it('runs from the roll-up that first asked to the node that is Configured', () => {
+  it('runs from the first roll-up that asked until the node is Configured', () => {
     const { totals, tickets } = book();
     tickets.onRollup(wanted(1, 0), 1_000);
-    tickets.onRollup(wanted(1, 0), 11_000); // the same demand again is not a new wish
+    tickets.onRollup(wanted(1, 0), 11_000); // the same demand again opens no ticket
     tickets.onConfigured(0, true, 13_000);
     expect(totals.asked.summary()).toMatchObject({ count: 1, maxMs: 12_000 });
     expect(tickets.openCount).toBe(0);
   });
 
-  it('gives the n-th machine that is missing the n-th node that comes, type by type', () => {
+  it('matches the n-th missing machine with the n-th new node of its type', () => {
     const { totals, tickets } = book();
     tickets.onRollup(wanted(1, 1), 0);
     tickets.onRollup(wanted(3, 1), 1_000);
@@ -33,21 +33,21 @@ describe('binding latency', () => {
     expect(totals.asked.percentileMs(50)).toBeCloseTo(5_000, -2);
     expect(totals.asked.summary().maxMs).toBe(5_000);
     expect(tickets.openCount).toBe(2);
-    expect(tickets.oldestMs()).toBe(0); // the other type's
+    expect(tickets.oldestMs()).toBe(0); // that of the other type
   });
 
-  it('does not count a node that was there before: no blob, and never seen Configuring', () => {
+  it('does not count a node that was bound before: no blob, and never seen Configuring', () => {
     const { totals, tickets } = book();
     tickets.onRollup(wanted(2, 0), 0);
     tickets.onConfigured(0, false, 10);
     expect(totals.asked.count).toBe(0);
     expect(totals.found).toBe(1);
     tickets.onBlob(0);
-    tickets.onConfigured(0, false, 500); // its Configuring was superseded on the way
+    tickets.onConfigured(0, false, 500); // a newer update superseded its Configuring
     expect(totals.asked.summary()).toMatchObject({ count: 1, maxMs: 500 });
   });
 
-  it('forgets blobs of a stream that is gone: what the next one shows at first was there before', () => {
+  it('forgets blobs of an ended stream: nodes that the next stream shows first were bound before', () => {
     const { totals, tickets } = book();
     tickets.onRollup(wanted(1, 0), 0);
     tickets.onBlob(0);
@@ -56,10 +56,10 @@ describe('binding latency', () => {
     expect(totals.found).toBe(1);
   });
 
-  it('gives bindings that come during a resync the tickets that found nodes leave over', () => {
+  it('gives bindings during a resync the tickets that found nodes leave', () => {
     const { totals, tickets } = book();
     tickets.onStream();
-    tickets.onRollup(wanted(3, 0), 0); // two of them are there already, and not yet told of
+    tickets.onRollup(wanted(3, 0), 0); // two of them are already bound, but not yet reported
     tickets.onRollup(wanted(4, 0), 20_000);
     tickets.onConfigured(0, true, 22_000);
     tickets.onConfigured(0, false, 25_000);
@@ -73,7 +73,7 @@ describe('binding latency', () => {
     expect(totals.asked.summary()).toMatchObject({ count: 2, p50Ms: expect.closeTo(3_000, -2) });
   });
 
-  it('takes a binding for extra, if all that was missing then turns out to have been there', () => {
+  it('counts a binding as extra if all missing machines turn out to be bound already', () => {
     const { totals, tickets } = book();
     tickets.onStream();
     tickets.onRollup(wanted(1, 0), 0);
@@ -85,7 +85,7 @@ describe('binding latency', () => {
     expect(tickets.openCount).toBe(0);
   });
 
-  it('withdraws the newest wish when the demand shrinks, and measures nothing for it', () => {
+  it('withdraws the newest ticket when the demand shrinks, without a latency', () => {
     const { totals, tickets } = book();
     tickets.onRollup(wanted(1, 0), 0);
     tickets.onRollup(wanted(2, 0), 1_000);
@@ -94,7 +94,7 @@ describe('binding latency', () => {
     expect(tickets.oldestMs()).toBe(0);
   });
 
-  it('keeps losses apart: they run from the loss, and only if the machine is still wanted', () => {
+  it('measures losses separately, from the loss, and only if the machine is still wanted', () => {
     const { totals, tickets } = book();
     tickets.onRollup(wanted(1, 0), 0);
     tickets.onConfigured(0, false, 10);
@@ -107,7 +107,7 @@ describe('binding latency', () => {
     expect(tickets.openCount).toBe(0);
   });
 
-  it('never has more wishes open than machines are missing, whatever happens', () => {
+  it('never has more open tickets than missing machines', () => {
     let bindings = 0;
     const steps = fc.array(
       fc.oneof(
@@ -155,7 +155,7 @@ describe('binding latency', () => {
 });
 
 describe('a latency histogram', () => {
-  it('gives percentiles within two in a hundred of the exact ones', () => {
+  it('gives percentiles within 2 % of the exact ones', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 1, max: 1e7, noNaN: true }), { minLength: 1, maxLength: 300 }),
@@ -173,7 +173,7 @@ describe('a latency histogram', () => {
     );
   });
 
-  it('takes nothing, nought and a month as they come', () => {
+  it('accepts no samples, zero and a month', () => {
     const histogram = new LatencyHistogram();
     expect(histogram.summary()).toEqual({ count: 0, p50Ms: 0, p90Ms: 0, p99Ms: 0, maxMs: 0 });
     histogram.add(0);

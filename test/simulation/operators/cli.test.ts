@@ -33,7 +33,7 @@ function start(...flags: string[]) {
 const SMALL = '--clusters 3 --machines 30 --catalogue small --ramp 0s --rollup-interval 50ms'.split(' ');
 
 describe('flotilla operators', () => {
-  it('says first that it is connected, then how it goes, and sums up when a signal ends it', async () => {
+  it('prints that it is connected, then progress, and a summary when a signal ends it', async () => {
     const shard = await shardThatBinds();
     const { child, exited, lines } = start('--shard', shard.address, ...SMALL, '--report-every', '100ms');
     expect((await lines.next()).value).toBe(`connected 3 clusters to ${shard.address}`);
@@ -45,7 +45,7 @@ describe('flotilla operators', () => {
     expect(rest.join('\n')).toMatch(/bindings +29, /);
   });
 
-  it('writes a JSON object a line for programs, and ends by itself when its time is over', async () => {
+  it('prints one JSON object per line with --json, and ends after --duration', async () => {
     const shard = await shardThatBinds();
     const flags = ['--json', '--duration', '6s', '--report-every', '200ms'];
     const { exited, lines } = start('--shard', shard.address, ...SMALL, ...flags);
@@ -66,7 +66,7 @@ describe('flotilla operators', () => {
     );
   });
 
-  it('answers a mistake, TLS files that are not there included, with one line and exit code 2', async () => {
+  it('reports a wrong flag or a missing TLS file in one line and exits with 2', async () => {
     const tls = ['--tls-cert', 'none.pem', '--tls-key', 'none.key', '--tls-ca', 'none-ca.pem'];
     for (const flags of [['--churn', 'much'], tls]) {
       const { exited, errors } = start(...flags);
@@ -115,7 +115,7 @@ describe('flotilla operators', () => {
     ['--tls-cert a.pem', 'all three or none'],
     ['--connections 4 --tls-cert {cluster}.pem --tls-key k --tls-ca c', 'each cluster a certificate'],
   ] as const) {
-    it(`refuses ${flags}`, () => {
+    it(`rejects ${flags}`, () => {
       expect(() => parseOperatorsFlags(flags.split(' '))).toThrow(UsageError);
       expect(() => parseOperatorsFlags(flags.split(' '))).toThrow(text);
     });

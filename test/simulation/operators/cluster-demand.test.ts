@@ -30,7 +30,7 @@ function needsOf(demand: ClusterDemand): readonly CapacityNeed[] {
   return toPlain('OperatorMessage', decode('OperatorMessage', frame)).rollup!.needs;
 }
 
-/** Counted from the rows alone: what the scarce dimension of each need, or of each fold, takes in machines. */
+/** Counted from the rows alone: the machines that the scarce dimension of each need, or of each fold, takes. */
 function machinesByType(needs: readonly CapacityNeed[], catalogue: Catalogue): number[] {
   const { types } = catalogue.parts;
   const counts = types.map(() => 0);
@@ -41,7 +41,7 @@ function machinesByType(needs: readonly CapacityNeed[], catalogue: Catalogue): n
     const { scarce, capacity } = types[type]!;
     const units = parseDemand(scarce, need.aggregateResources[scarce]!);
     const isFolded = name !== '' && units <= capacity[scarce]!;
-    // Equal small gangs share machines; what is not folded shares with nobody.
+    // Equal small gangs share machines; other needs share none.
     const key = isFolded ? JSON.stringify(need) : JSON.stringify([need, name]);
     const fold = folds.get(key) ?? { type, units: 0, gang: units };
     fold.units += units;
@@ -56,7 +56,7 @@ function machinesByType(needs: readonly CapacityNeed[], catalogue: Catalogue): n
 
 for (const catalogue of [REALISTIC, SMALL]) {
   describe(`the demand of a cluster of the ${catalogue.parts.name} catalogue`, () => {
-    it('is at first the planned one, row for row', () => {
+    it('begins as planned, row for row', () => {
       const { steady, clusters } = demandsOf(catalogue);
       for (const [cluster, demand] of clusters.entries()) {
         const planned = steady.rollup(cluster).rows.map((row) => {
@@ -68,7 +68,7 @@ for (const catalogue of [REALISTIC, SMALL]) {
       }
     });
 
-    it('asks for as many machines as it says, however long it changes', () => {
+    it('asks for as many machines as it reports, however long it changes', () => {
       const { clusters } = demandsOf(catalogue);
       for (const demand of clusters) {
         for (let round = 0; round < 30; round++) {
@@ -83,7 +83,7 @@ for (const catalogue of [REALISTIC, SMALL]) {
 }
 
 describe('churn', () => {
-  it('changes the share of the rows that was asked for, and nothing at a share of nought', () => {
+  it('changes the given share of the rows, and none at a share of zero', () => {
     const { clusters } = demandsOf(REALISTIC);
     const demand = clusters[0]!;
     const asText = () => needsOf(demand).map((need) => JSON.stringify(need));
@@ -96,12 +96,12 @@ describe('churn', () => {
       demand.churn(0.01);
       changed += asText().filter((row) => !last.has(row)).length;
     }
-    // Four rows a round are drawn; a grown fold brings up to eight, and what is withdrawn shows no new row.
+    // Each round draws four rows; a growing fold adds up to eight rows, and a withdrawal adds none.
     expect(changed).toBeGreaterThan(50);
     expect(changed).toBeLessThan(600);
   });
 
-  it('comes back: after a long time the clusters still want about what was planned, and other jobs', () => {
+  it('reverts: after a long time the demand is still close to the plan, with other jobs', () => {
     const { clusters } = demandsOf(REALISTIC);
     for (const demand of clusters) {
       const planned = demand.wantedCount;
@@ -113,7 +113,7 @@ describe('churn', () => {
     }
   });
 
-  it('does not outgrow the fleet: all clusters together want no more than was planned', () => {
+  it('does not outgrow the fleet: all clusters together ask for no more than planned', () => {
     const { clusters } = demandsOf(REALISTIC, 5, 40);
     const wanted = () => clusters.reduce((sum, demand) => sum + demand.wantedCount, 0);
     const planned = wanted();
@@ -133,7 +133,7 @@ describe('churn', () => {
 });
 
 describe('weather', () => {
-  it('a burst is one more need of the highest priority for whole machines of a type, until it ends', () => {
+  it('adds a need of the highest priority for whole machines of a type during a burst', () => {
     const { clusters } = demandsOf(REALISTIC);
     const demand = clusters[0]!;
     const before = needsOf(demand);
@@ -148,7 +148,7 @@ describe('weather', () => {
     expect(needsOf(demand)).toEqual(before);
   });
 
-  it('a shrunken cluster sends about half of its needs, and all of them when it is over', () => {
+  it('withdraws about half of the needs of a shrunken cluster until it grows again', () => {
     const { clusters } = demandsOf(REALISTIC);
     const demand = clusters[0]!;
     const before = needsOf(demand);

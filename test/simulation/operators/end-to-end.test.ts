@@ -1,4 +1,4 @@
-/** Provider, shard and operators as three processes that know nothing of each other but a seed. */
+/** Provider, shard and operators as three processes that share only a seed. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { FleetReport } from '../../../src/simulation/operators/fleet-report.ts';
 import { Processes, type Program, until } from '../../service/processes.ts';
@@ -31,7 +31,7 @@ function lastReport({ output }: Program): FleetReport | null {
   return line === undefined ? null : (JSON.parse(line) as FleetReport);
 }
 
-/** What the provider was asked to do, by operation and result. */
+/** Calls of the provider, by operation and result. */
 async function ledgerOf({ child, exited, output }: Program): Promise<Record<string, number>> {
   child.kill('SIGTERM');
   expect(await exited).toBe(0);
@@ -39,7 +39,7 @@ async function ledgerOf({ child, exited, output }: Program): Promise<Record<stri
 }
 
 describe('a shard between a simulated provider and simulated operators of one seed', () => {
-  it('finds everything in place: no machine is bound, drained, created or deleted', async () => {
+  it('finds every need covered: it binds, drains, creates and deletes no machine', async () => {
     const { provider, operators } = await worldOf(['--configured', '97%'], []);
     const inPlace = (report: FleetReport | null) =>
       report !== null && report.sessions.settled === 3 && report.rollups.acked > 20;
@@ -52,7 +52,7 @@ describe('a shard between a simulated provider and simulated operators of one se
     expect(Object.keys(await ledgerOf(provider))).toEqual(['list ok']);
   });
 
-  it('binds and reclaims what churn asks for, and the operators see how long that takes', async () => {
+  it('binds and reclaims machines under churn, and the operators measure the latency', async () => {
     const { provider, operators } = await worldOf(['--configured', '97%'], ['--churn', '2%']);
     const isBusy = (report: FleetReport | null) =>
       report !== null && report.binds.latencyMs.count > 20 && report.reclaims.nodes > 20;
@@ -64,7 +64,7 @@ describe('a shard between a simulated provider and simulated operators of one se
     expect(ledger['drain started']).toBeGreaterThan(20);
   });
 
-  it('provides for clusters that have nothing yet', async () => {
+  it('binds machines for clusters that have none yet', async () => {
     const { operators } = await worldOf(['--configured', '0'], []);
     const isServed = (report: FleetReport | null) =>
       report !== null && report.nodes.configured > WANTED * 0.9;

@@ -25,13 +25,13 @@ const rows: fc.Arbitrary<RollupRow> = fc.record({
   group: texts,
 });
 
-/** Some of them much longer than a property likes to draw. */
+/** Some much longer than fast-check draws by default. */
 const demands = fc
   .tuple(fc.array(rows, { maxLength: 10 }), fc.constantFrom(1, 30))
   .map(([some, times]) => Array.from({ length: times }, () => some).flat());
 
-describe('a roll-up put together from encoded rows', () => {
-  it('is the message that protobufjs would have written, whatever the rows', () => {
+describe('a roll-up assembled from encoded rows', () => {
+  it('has the content that protobufjs would write, for any rows', () => {
     let largest = 0;
     fc.assert(
       fc.property(demands, fc.string({ minLength: 1 }), (given, clusterId) => {
@@ -44,13 +44,13 @@ describe('a roll-up put together from encoded rows', () => {
         });
         const plain = (bytes: Uint8Array) => toPlain('OperatorMessage', decode('OperatorMessage', bytes));
         expect(plain(frame)).toEqual(plain(expected));
-        release(); // the next one is written over it
+        release(); // the next one overwrites it
       }),
     );
     expect(largest).toBeGreaterThan(16_384); // lengths of one, two and three bytes were needed
   });
 
-  it('has a row twice that was given twice', () => {
+  it('contains a row twice if it was given twice', () => {
     const demand = new RowDemand();
     const [row] = fc.sample(rows, 1);
     demand.set([row!, row!]);
@@ -76,7 +76,7 @@ describe('a sighting of a node', () => {
     taints: fc.array(fc.record({ key: texts, value: texts, effect: texts }), { maxLength: 2 }),
   });
 
-  it('says the same as the decoded message, whatever the update', () => {
+  it('agrees with the decoded message for any update', () => {
     let typed = 0;
     fc.assert(
       fc.property(updates, (update) => {
@@ -97,7 +97,7 @@ describe('a sighting of a node', () => {
     expect(typed).toBeGreaterThan(10);
   });
 
-  it('is refused, and never throws, where the bytes are cut or changed', () => {
+  it('is rejected without an exception if the bytes are truncated or changed', () => {
     let refused = 0;
     fc.assert(
       fc.property(updates, fc.nat(), fc.nat(255), (update, where, byte) => {

@@ -44,8 +44,8 @@ const wantedOf = (shard: ScriptedShard, cluster: string) =>
     .last('rollup')!
     .rollup!.needs.reduce((sum, need) => sum + Number(need.aggregateResources.cpu) / 4, 0);
 
-describe('many operators', () => {
-  it('are a session for every cluster of the demand, each with its share of the machines', async () => {
+describe('a fleet of operators', () => {
+  it('opens a session for every cluster, each with its share of the machines', async () => {
     const { shard, fleet } = await rig();
     await expect.poll(() => fleet.standingCount).toBe(5);
     await expect.poll(() => shard.all.every((session) => session.count('rollup') > 1)).toBe(true);
@@ -55,13 +55,13 @@ describe('many operators', () => {
     expect(fleet.wantedCount).toBe(49);
   });
 
-  it('can share connections', async () => {
+  it('shares connections if configured', async () => {
     const { fleet, shard } = await rig({}, { connectionCount: 2 });
     await expect.poll(() => fleet.standingCount).toBe(5);
     expect(new Set(shard.streams.map((call) => call.getPeer())).size).toBe(2);
   });
 
-  it('get their machines, and time each from the roll-up that asked to the node that is there', async () => {
+  it('measures each binding from the roll-up that asked for it until the node is Configured', async () => {
     const { report } = await rig({ binds: true });
     await expect.poll(() => report().binds.latencyMs.count).toBe(49);
     const { binds, nodes, bootstraps } = report();
@@ -71,13 +71,13 @@ describe('many operators', () => {
     expect(bootstraps).toMatchObject({ requests: 49, answers: 49 });
   });
 
-  it('do not take nodes that were there before for bindings', async () => {
+  it('does not count nodes that were bound before as bindings', async () => {
     const { report } = await rig({ binds: true, boundBefore: 6 });
     await expect.poll(() => report().binds.count).toBe(19);
     expect(report().nodes).toMatchObject({ found: 30, configured: 49 });
   });
 
-  it('change their demand with every roll-up, so that machines come and go', async () => {
+  it('changes its demand with every roll-up, so that the shard binds and reclaims machines', async () => {
     const { report, fleet } = await rig({ binds: true }, { churnShare: 0.2 });
     await expect.poll(() => report().reclaims.nodes, { interval: 50 }).toBeGreaterThan(10);
     await expect.poll(() => report().binds.count, { interval: 50 }).toBeGreaterThan(60);
@@ -85,20 +85,20 @@ describe('many operators', () => {
     expect(report().malformedFrames).toBe(0);
   });
 
-  it('burst and calm down', async () => {
+  it('asks for more machines during a burst', async () => {
     const burst = { share: 0.5, everyMs: 100, lengthMs: 500 };
     const { fleet } = await rig({ binds: true }, { weather: { burst, shrink: NEVER } });
     await expect.poll(() => fleet.wantedCount, { interval: 10 }).toBeGreaterThan(60);
   });
 
-  it('shrink and grow again', async () => {
+  it('shrinks and grows again', async () => {
     const shrink = { share: 1, everyMs: 100, lengthMs: 50 };
     const { fleet } = await rig({}, { weather: { burst: NEVER, shrink } });
     await expect.poll(() => fleet.wantedCount, { interval: 5 }).toBeLessThan(45);
     await expect.poll(() => fleet.wantedCount, { interval: 5 }).toBe(49);
   });
 
-  it('come back after a session ended, and count no node twice', async () => {
+  it('reconnects after a session ended and counts no node twice', async () => {
     const { shard, fleet, report } = await rig({ binds: true });
     await expect.poll(() => report().nodes.configured).toBe(49);
     const session = shard.session('cluster-0002');
@@ -111,7 +111,7 @@ describe('many operators', () => {
     expect(report().sessions.ended).toEqual({ UNAVAILABLE: 1 });
   });
 
-  it('forget nodes that a new session no longer mentions', async () => {
+  it('forgets nodes that a new session does not report', async () => {
     const { shard, report } = await rig({ boundBefore: 3 });
     await expect.poll(() => report().nodes.configured).toBe(15);
     for (let machine = 0; machine < 4; machine++) {
@@ -123,7 +123,7 @@ describe('many operators', () => {
     expect(report().nodes.configured).toBe(15);
   });
 
-  it('open a ticket anew for a node that is lost', async () => {
+  it('opens a ticket for a node that is lost', async () => {
     const { shard, report } = await rig({ binds: true });
     await expect.poll(() => report().nodes.configured).toBe(49);
     const session = shard.session('cluster-0001');
@@ -136,12 +136,12 @@ describe('many operators', () => {
     await expect.poll(() => report().binds.replacementMs.count).toBe(1);
   });
 
-  it('say all of that in a line and on a page', async () => {
+  it('reports progress in one line and a summary at the end', async () => {
     const { report } = await rig({ binds: true });
     await expect.poll(() => report().binds.latencyMs.count).toBe(49);
     const now = report();
-    expect(progressLine(now, null)).toMatch(/sessions 5\/5 .* nodes 49 of 49 {2}binds 49 .* nobody waits/);
+    expect(progressLine(now, null)).toMatch(/sessions 5\/5 .* nodes 49 of 49 {2}binds 49 .* missing 0 /);
     expect(progressLine(now, now)).toContain('0 roll-ups/s');
-    expect(summaryText(now)).toMatch(/asked for +49: p50 .*\n/);
+    expect(summaryText(now)).toMatch(/for new demand +49: p50 .*\n/);
   });
 });

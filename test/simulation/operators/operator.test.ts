@@ -26,7 +26,7 @@ async function shardOf(settings: ScriptedShardSettings = {}): Promise<ScriptedSh
   return shard;
 }
 
-/** Roll-ups only when told to, and quick to come back. */
+/** Roll-ups only on request, and fast reconnects. */
 function operatorOf(
   address: string,
   clusterId: string,
@@ -64,14 +64,14 @@ async function pair(settings: ScriptedShardSettings = {}, options: Partial<Simul
 }
 
 describe('a simulated operator', () => {
-  it('O1: says Hello first, with its cluster and the protocol, and is connected when that is acked', async () => {
+  it('O1: sends Hello first, with its cluster and the protocol, and is connected when the shard acks it', async () => {
     const { operator, session } = await pair();
     expect(operator.isConnected).toBe(true);
     expect(operator.shardEpoch).toBe(7);
     expect(session.received[0]?.hello).toEqual({ clusterId: 'blue', protocolVersion: 'v1alpha1' });
   });
 
-  it('N1: sends its whole demand as one roll-up, every field as it was given', async () => {
+  it('N1: sends its whole demand as one roll-up with every field', async () => {
     const { operator, session } = await pair();
     const first = row('', 16);
     operator.setDemand([first, row('gang', 8, -5)]);
@@ -101,14 +101,14 @@ describe('a simulated operator', () => {
     expect(session.last('rollup')?.rollup?.needs).toEqual([]);
   });
 
-  it('N1: repeats its demand at every interval without being asked', async () => {
+  it('N1: repeats its demand at every interval', async () => {
     const { operator, session } = await pair({}, { behaviour: { rollupIntervalMs: 20 } });
     operator.setDemand([row('', 4)]);
     await operator.waitFor('roll-ups', () => operator.counters.rollupsAcked >= 5);
     expect(session.last('rollup')?.rollup?.needs).toHaveLength(1);
   });
 
-  it('keeps the newest state of every machine, with everything that came with it', async () => {
+  it('keeps the newest update of every machine, with all fields', async () => {
     const { operator, session } = await pair();
     session.announce('m-1', S.Configuring);
     session.announce('m-2', S.Configured);
@@ -136,7 +136,7 @@ describe('a simulated operator', () => {
     expect(operator.capacityHints.get('available:x')).toMatchObject({ availableCount: 4, confidence: 4 });
   });
 
-  it('says what it saw when it waited in vain', async () => {
+  it('names what it saw when a wait times out', async () => {
     const { operator, session } = await pair();
     session.announce('m-1', S.Draining);
     await operator.waitForNode(({ machineId }) => machineId === 'm-1');
@@ -160,7 +160,7 @@ describe('a simulated operator', () => {
     expect(operator.counters).toMatchObject({ reclaimInstructions: 1, preemptions: 1 });
   });
 
-  it('counts a frame that it does not understand and goes on', async () => {
+  it('counts a malformed frame and continues', async () => {
     const { operator, session } = await pair();
     session.send({});
     session.announce('m-1', S.Configured);
@@ -170,7 +170,7 @@ describe('a simulated operator', () => {
 });
 
 describe('answers to bootstrap requests', () => {
-  it('carry a blob of the cluster with its time to live', async () => {
+  it('carry a blob of the cluster and its time to live', async () => {
     const { operator, session } = await pair({}, { behaviour: { blobBytes: 2_000, blobTtlSeconds: 60 } });
     session.askForBlob('r-1');
     await expect.poll(() => session.count('bootstrapResponse')).toBe(1);
@@ -181,7 +181,7 @@ describe('answers to bootstrap requests', () => {
     expect(operator.bootstrapRequests[0]?.requirements[0]?.values).toEqual(['small-4']);
   });
 
-  it('can be an error, silence, a repetition or late, request by request', async () => {
+  it('can be an error, missing, repeated or late, request by request', async () => {
     const { operator, session } = await pair();
     const troubles: Record<string, { delayMs: number; times: number; error: string }> = {
       error: { delayMs: 0, times: 1, error: 'no token' },
@@ -207,7 +207,7 @@ describe('answers to bootstrap requests', () => {
     });
   });
 
-  it('follow the probabilities that were set', async () => {
+  it('follow the configured probabilities', async () => {
     const { operator, session } = await pair();
     operator.behave({ bootstrapSilenceProbability: 1 });
     session.askForBlob('r-1');
@@ -217,7 +217,7 @@ describe('answers to bootstrap requests', () => {
     await expect.poll(() => session.last('bootstrapResponse')?.bootstrapResponse?.error).toMatch(/token/);
   });
 
-  it('X5: are not given on a later session than the one that asked', async () => {
+  it('X5: are sent only on the session that asked', async () => {
     const { shard, operator, session } = await pair();
     operator.behave({ bootstrapDelayMs: { min: 50, max: 50 } });
     session.askForBlob('r-1');
@@ -233,7 +233,7 @@ describe('answers to bootstrap requests', () => {
 });
 
 describe('a session that ends', () => {
-  it('is opened again, with Hello and the demand, and keeps the nodes that it knew', async () => {
+  it('is opened again, with Hello and the demand, and keeps its nodes', async () => {
     const { shard, operator, session } = await pair({}, { behaviour: { rollupIntervalMs: 60_000 } });
     operator.setDemand([row('', 4)]);
     session.announce('m-1', S.Configured);
@@ -246,7 +246,7 @@ describe('a session that ends', () => {
     expect(operator.counters.sessionsOpened).toBe(2);
   });
 
-  it('is opened again when the shard itself comes back at the same address', async () => {
+  it('is opened again when the shard restarts at the same address', async () => {
     const { shard, operator } = await pair();
     const port = Number(shard.address.split(':')[1]);
     shard.close();
@@ -256,7 +256,7 @@ describe('a session that ends', () => {
     expect(again.session('blue').count('hello')).toBe(1);
   });
 
-  it('O2: is told that it was replaced, and does not come back if it was told not to', async () => {
+  it('O2: learns that it was replaced, and stays closed if reconnecting is off', async () => {
     const { shard, operator } = await pair({}, { reconnect: { isEnabled: false } });
     const second = operatorOf(shard.address, 'blue');
     await second.connect();
@@ -266,7 +266,7 @@ describe('a session that ends', () => {
     expect(second.isConnected).toBe(true);
   });
 
-  it('O1: a first frame that is not Hello is refused, and connect says with which status', async () => {
+  it('O1: is refused if its first frame is not Hello, and connect names the status', async () => {
     const shard = await shardOf();
     const operator = operatorOf(shard.address, 'blue', { firstFrame: null, reconnect: { isEnabled: false } });
     const connected = operator.connect();
@@ -275,7 +275,7 @@ describe('a session that ends', () => {
     await expect(connected).rejects.toMatchObject({ status: status.INVALID_ARGUMENT });
   });
 
-  it('is given up when Hello is never answered', async () => {
+  it('is cancelled if the shard never acks Hello', async () => {
     const shard = await shardOf({ greets: false });
     const operator = operatorOf(shard.address, 'blue', {
       reconnect: { isEnabled: false, helloTimeoutMs: 50 },
@@ -283,7 +283,7 @@ describe('a session that ends', () => {
     await expect(operator.connect()).rejects.toMatchObject({ status: status.CANCELLED });
   });
 
-  it('closes although the shard reads nothing', async () => {
+  it('closes even if the shard reads nothing', async () => {
     const { operator, session } = await pair();
     session.call.pause();
     await operator.close();
@@ -292,7 +292,7 @@ describe('a session that ends', () => {
 });
 
 describe('a slow session', () => {
-  it('O6: while reading is paused nothing is seen, and everything after it', async () => {
+  it('O6: receives nothing while reading is paused and everything afterwards', async () => {
     const { operator, session } = await pair();
     operator.pauseReading();
     for (let machine = 0; machine < 50; machine++) session.announce(`m-${machine}`, S.Configured);
@@ -302,7 +302,7 @@ describe('a slow session', () => {
     await operator.waitFor('the nodes', () => operator.nodes.size === 50);
   });
 
-  it('N1: sends the latest demand only, when the shard did not take the ones before', async () => {
+  it('N1: sends only the latest demand if the shard has not read the earlier ones', async () => {
     const { operator, session } = await pair();
     session.call.pause();
     const rows = (count: number) => Array.from({ length: count }, (_, index) => row(`g-${index}`, 4));
@@ -330,7 +330,7 @@ describe('a session over mutual TLS', () => {
     caPath: join(folder, 'ca.pem'),
   };
 
-  it('takes the files of its cluster', async () => {
+  it('uses the files of its cluster', async () => {
     const server = issue(authority, { ip: ['127.0.0.1'] });
     const pairOfShard = {
       cert_chain: Buffer.from(server.certificate),
@@ -344,7 +344,7 @@ describe('a session over mutual TLS', () => {
     expect(shard.session('blue').count('hello')).toBe(1);
   });
 
-  it('says which files it could not use', async () => {
+  it('names the files that it could not use', async () => {
     const operator = operatorOf('127.0.0.1:1', 'green', { tls });
     await expect(operator.connect()).rejects.toThrow(UnusableCertificateError);
     await expect(operator.connect()).rejects.toThrow('green.pem');

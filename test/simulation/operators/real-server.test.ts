@@ -1,4 +1,4 @@
-/** Simulated operators against the shard's own server of sessions: what one writes the other reads. */
+/** Simulated operators with the shard's own session server. */
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../../src/base/random.ts';
@@ -15,8 +15,8 @@ import { closeAfterwards, startRig } from '../../session/rig.ts';
 const NEVER = { share: 0, everyMs: 60_000, lengthMs: 1_000 };
 const FIGURES = { machineCount: 750, clusterCount: 3 };
 
-describe('simulated operators and the server of sessions', () => {
-  it('O1: find their nodes in the resync, and their demand is accepted row for row', async () => {
+describe('simulated operators with the session server', () => {
+  it('O1: receive their nodes in the resync, and the server accepts their demand row for row', async () => {
     const { shard, server } = await startRig();
     for (const machine of new SteadyFleet(FIGURES.machineCount, 4, FIGURES).machines()) shard.put(machine);
     const fleet = new OperatorFleet({
@@ -39,13 +39,13 @@ describe('simulated operators and the server of sessions', () => {
     await expect.poll(() => reporter.report().nodes.configured).toBe(Math.round(750 * 0.97));
     expect(shard.rejections).toEqual([]);
     expect(reporter.report()).toMatchObject({ binds: { count: 0 }, malformedFrames: 0 });
-    // Rows that did not change are known by their digest and not decoded again.
+    // The server recognises unchanged rows by their digest and does not decode them again.
     const planned = new SteadyDemand(FIGURES, new Random(4)).rollup(0).rows.length * 3;
     expect(shard.decodedRows.length).toBeGreaterThanOrEqual(planned);
     expect(shard.decodedRows.length).toBeLessThan(fleet.counters.rowsSent / 2);
   });
 
-  it('O2, O3, X5: hear of a change, answer for a blob, and are told when they are replaced', async () => {
+  it('O2, O3, X5: receive state changes, answer bootstrap requests, and learn when they are replaced', async () => {
     const { shard, server } = await startRig();
     const options = {
       address: server.address,

@@ -1,7 +1,7 @@
 /**
- * The shard's end of sessions, by script: greets, acks, replaces and otherwise does what a test tells it to,
- * over real gRPC. With `binds` it is a shard with as many machines as anybody wants: every cluster gets a node
- * for each whole machine of the small catalogue that its roll-up asks for, and gives back what it no longer does.
+ * The shard's side of sessions over real gRPC: acks Hello and roll-ups, replaces sessions, and otherwise does
+ * what a test tells it. With `binds` it has unlimited machines: every cluster gets a node for each whole machine
+ * of the small catalogue that its roll-up asks for, and the shard reclaims the others.
  */
 import { Server, ServerCredentials, type ServerDuplexStream, status } from '@grpc/grpc-js';
 import { MachineState } from '../../../src/machine/state.ts';
@@ -78,7 +78,7 @@ export class ScriptedSession {
 
 export class ScriptedShard {
   readonly sessions = new Map<string, ScriptedSession>();
-  /** Every session there ever was. */
+  /** All sessions, also ended ones. */
   readonly all: ScriptedSession[] = [];
   readonly streams: Call[] = [];
   readonly #server: Server;
@@ -105,7 +105,7 @@ export class ScriptedShard {
     return this;
   }
 
-  /** As a crash would: no status, no goodbye. */
+  /** Like a crash: without a status. */
   close(): void {
     this.#server.forceShutdown();
   }
@@ -120,7 +120,7 @@ export class ScriptedShard {
     this.streams.push(call);
     let session: ScriptedSession | null = null;
     call.on('data', (raw: OperatorMessage) => {
-      const message = toPlain('OperatorMessage', raw); // leaves out what is not set
+      const message = toPlain('OperatorMessage', raw); // without unset fields
       if (message.hello) session = this.#greet(message.hello.clusterId, call);
       if (session === null) {
         call.emit('error', refused('the first frame is not Hello'));
@@ -159,7 +159,7 @@ export class ScriptedShard {
     }
   }
 
-  /** A request's id is the machine's, so that the answer says which one is configured next. */
+  /** The request id is the machine id, so that the answer names the machine to configure. */
   #bind(session: ScriptedSession, { rollup }: OperatorMessage): void {
     const cores = rollup!.needs.reduce((sum, need) => sum + Number(need.aggregateResources.cpu ?? 0), 0);
     const bound = [...session.announced].filter(([, state]) => state !== S.Idle).map(([id]) => id);

@@ -14,7 +14,7 @@ import { KIND, outcome, rig, S, Shard, seed, seedIn, value } from './fixture.ts'
 const HOUR_MS = 3_600_000;
 
 describe('chance and time', () => {
-  it('latency has the mean and the 99th percentile that were asked for', () => {
+  it('latency has the configured mean and 99th percentile', () => {
     const random = new Random(7);
     const drawn = Array.from({ length: 50_000 }, () => drawLatencyMs({ meanMs: 200, p99Ms: 1_000 }, random));
     const mean = drawn.reduce((sum, each) => sum + each, 0) / drawn.length;
@@ -25,7 +25,7 @@ describe('chance and time', () => {
     expect(p99).toBeLessThan(1_070);
   });
 
-  it('a Poisson draw has the expectation that was asked for, small or large', () => {
+  it('a Poisson draw has the given expectation, small or large', () => {
     const random = new Random(7);
     for (const expected of [0.1, 3, 1_700]) {
       let total = 0;
@@ -34,7 +34,7 @@ describe('chance and time', () => {
     }
   });
 
-  it('operations end in the order of their due times, not of asking', () => {
+  it('operations end in the order of their due times, not of their calls', () => {
     const seeds = Array.from({ length: 200 }, (_, index) => seed(`m-${index}`));
     const { provider, timers } = rig(
       { operations: everyOperation({ latency: { meanMs: 1_000, p99Ms: 5_000 } }) },
@@ -51,7 +51,7 @@ describe('chance and time', () => {
     expect(timers.waitingCount).toBe(0);
   });
 
-  it('a drain is over when its grace is, however slow the provider', () => {
+  it('a drain ends with its grace period, however slow the provider', () => {
     const operations = { drain: { latency: { meanMs: HOUR_MS, p99Ms: HOUR_MS } } };
     const { provider, timers } = rig({ operations }, [seedIn(S.Configured, 'm')]);
     provider.drain({ ...new Shard().next('m'), gracePeriodSeconds: 10 });
@@ -61,7 +61,7 @@ describe('chance and time', () => {
     expect(value(provider.get({ id: 'm' })).state).toBe(S.Idle);
   });
 
-  it('an operation that hangs never ends, and its repeat is still the same operation', () => {
+  it('a hanging operation never ends, and its repeat is the same operation', () => {
     const { provider, timers } = rig({ operations: { create: { hangProbability: 1 } } }, [seed('m')]);
     const shard = new Shard();
     const first = value(provider.create(shard.next('m')));
@@ -72,13 +72,13 @@ describe('chance and time', () => {
     expect(value(provider.get({ id: 'm' })).state).toBe(S.Idle);
   });
 
-  it('a silent call is carried out all the same', () => {
+  it('a call without an answer is still carried out', () => {
     const { provider } = rig({ operations: { create: { silenceProbability: 1 } } }, [seed('m')]);
     expect(outcome(provider.create(new Shard().next('m')))).toBe('silent');
     expect(value(provider.get({ id: 'm' })).state).toBe(S.Idle);
   });
 
-  it('a late completion does not touch a machine to which something else happened meanwhile', () => {
+  it('a late completion does not change a machine that changed meanwhile', () => {
     const settings = { operations: { create: { latency: { meanMs: 1_000, p99Ms: 1_000 } } } };
     const { provider, timers } = rig(settings, [seed('m')]);
     provider.create(new Shard().next('m'));
@@ -91,7 +91,7 @@ describe('chance and time', () => {
     expect(value(provider.get({ id: 'n' })).state).toBe(S.Speculative);
   });
 
-  it('a failed operation leaves FAILED with an error and its binding, until it is repaired', () => {
+  it('a failed operation leaves the machine FAILED, with an error and its binding, until it is repaired', () => {
     const settings: ProviderSettingsChange = {
       operations: { drain: { failProbability: 1 } },
       weather: { repairAfterMs: 60_000 },
@@ -113,7 +113,7 @@ describe('chance and time', () => {
     });
   });
 
-  it('the same seed gives the same history, another seed another', () => {
+  it('the same seed gives the same history, and another seed a different one', () => {
     const history = (number: number) => {
       const settings: ProviderSettingsChange = {
         seed: number,
@@ -131,7 +131,7 @@ describe('chance and time', () => {
   });
 });
 
-describe('weather', () => {
+describe('random events', () => {
   const spotKind = { ...KIND, capacityType: CapacityType.Spot };
   const spots = Array.from({ length: 400 }, (_, index) =>
     seed(`spot-${index}`, { kind: spotKind, interruptionProbability: 0.5, state: S.Idle }),
@@ -143,7 +143,7 @@ describe('weather', () => {
     ['speculative', 500, false],
     ['vanished', 0, false],
   ] as const) {
-    it(`interrupts spot machines at their rate, and no others; they are then ${interruptionOutcome}`, () => {
+    it(`interrupt spot machines at their rate and no others; the outcome is ${interruptionOutcome}`, () => {
       const { provider, timers } = rig({ weather: { interruptionsPerHourFactor: 1, interruptionOutcome } }, [
         ...spots,
         ...steady,
@@ -159,7 +159,7 @@ describe('weather', () => {
     });
   }
 
-  it('lets machines vanish, and the next delta names them', () => {
+  it('remove machines, and the next listing after the cursor names them', () => {
     const { provider, timers } = rig({ weather: { vanishingPerHour: 0.2 } }, steady);
     const { revision } = value(provider.list());
     timers.advance(HOUR_MS);
@@ -168,7 +168,7 @@ describe('weather', () => {
     expect(value(provider.list()).machines).toHaveLength(100 - deletedIds.length);
   });
 
-  it('moves the price of a whole offering, within a quarter of its list price', () => {
+  it('change the price of a whole offering by up to a quarter of its list price', () => {
     const { provider, timers } = rig({ weather: { priceChangesPerHour: 50 } }, [...steady, ...spots]);
     timers.advance(HOUR_MS);
     const prices = value(provider.list()).machines.map(({ pricePerHour }) => pricePerHour);
@@ -179,7 +179,7 @@ describe('weather', () => {
     }
   });
 
-  it('stops when the provider is closed', () => {
+  it('stop when the provider is closed', () => {
     const { provider, timers } = rig({ weather: { vanishingPerHour: 1 } }, steady);
     provider.close();
     timers.advance(HOUR_MS);
@@ -200,15 +200,15 @@ describe('settings', () => {
     [{ seed: 0.5 }, 'seed'],
     [{ name: '' }, 'name'],
   ] as const satisfies readonly (readonly [ProviderSettingsChange, string])[]) {
-    it(`refuses ${JSON.stringify(change)}, naming ${named}`, () => {
+    it(`reject ${JSON.stringify(change)} and name ${named}`, () => {
       expect(() => providerSettings(change)).toThrow(InvalidProviderSettingError);
       expect(() => providerSettings(change)).toThrow(named);
     });
   }
 
-  it('M3: refuses a seed machine that breaks an invariant or repeats an id, and the fleet stays as it was', () => {
+  it('M3: reject a seed machine that breaks an invariant or repeats an id, without changing the fleet', () => {
     const { provider } = rig({}, [seed('m')]);
-    expect(() => provider.add(seed('m'))).toThrow('there is one with this id');
+    expect(() => provider.add(seed('m'))).toThrow('another machine has this id');
     expect(() => provider.add(seed('n', { state: S.Configured }))).toThrow('without a cluster');
     expect(() => provider.add(seed('n', { pricePerHourUsd: Number.NaN }))).toThrow('price_per_hour');
     expect(value(provider.list()).machines).toHaveLength(1);

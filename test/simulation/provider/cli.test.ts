@@ -32,7 +32,7 @@ function start(...flags: string[]) {
 }
 
 describe('flotilla provider', () => {
-  it('prints its address, serves the fleet it was asked for, and ends cleanly on SIGTERM', async () => {
+  it('prints its address, serves the configured fleet, and ends with exit code 0 on SIGTERM', async () => {
     const { child, exited, lines } = start(
       ...'--listen 127.0.0.1:0 --machines 200 --configured 0.9 --idle 0.05 --name rack-a'.split(' '),
     );
@@ -42,7 +42,7 @@ describe('flotilla provider', () => {
     const client = new ProviderClient({ name: 'p', address }, FencingTokens.create('s', 1));
     const outcome = await new ProviderReader(client).list();
     client.close();
-    const mute = connect(Number(address.split(':')[1]), '127.0.0.1'); // never speaks, never leaves
+    const mute = connect(Number(address.split(':')[1]), '127.0.0.1'); // a connection without any traffic
     mute.on('error', () => {});
     await new Promise((resolve) => mute.once('connect', resolve));
     child.kill('SIGTERM');
@@ -53,7 +53,7 @@ describe('flotilla provider', () => {
     expect([...outcome.batch.rejectedCounts]).toEqual([0, 0, 0]);
   });
 
-  it('answers a mistake with one line and exit code 2', async () => {
+  it('reports a wrong flag in one line and exits with 2', async () => {
     const { exited, errors, lines } = start('--machines', 'many');
     expect(await exited).toBe(2);
     expect(errors.join('').trim().split('\n')).toHaveLength(1);
@@ -76,7 +76,7 @@ describe('flotilla provider', () => {
     }
   });
 
-  it('answers when it is done, if told how long that takes', () => {
+  it('reads --answer-after as a mean and a p99', () => {
     expect(parseProviderFlags([]).answerAfter).toBeNull();
     const { answerAfter } = parseProviderFlags(['--answer-after', '3s/7s']);
     expect(answerAfter).toEqual({ meanMs: 3_000, p99Ms: 7_000 });
@@ -118,18 +118,18 @@ describe('flotilla provider', () => {
     ['--machines 5000000', '≤ 4194304'],
     ['--seed 1.5', '--seed must be a whole number'],
   ] as const) {
-    it(`refuses ${flags}`, () => {
+    it(`rejects ${flags}`, () => {
       expect(() => parseProviderFlags(flags.split(' '))).toThrow(UsageError);
       expect(() => parseProviderFlags(flags.split(' '))).toThrow(text);
     });
   }
 
-  it('refuses a p99 below the mean when the settings are made', () => {
+  it('rejects a p99 below the mean', () => {
     const { settings } = parseProviderFlags(['--latency', '10s/2s']);
     expect(() => providerSettings(settings)).toThrow(InvalidProviderSettingError);
   });
 
-  it('listens beyond loopback when told that it may', () => {
+  it('listens beyond loopback with --insecure', () => {
     expect(parseProviderFlags(['--listen', '0.0.0.0:1', '--insecure']).listen).toBe('0.0.0.0:1');
   });
 });
@@ -143,13 +143,13 @@ describe('the catalogue', () => {
     seed: 3,
   };
 
-  it('gives the same fleet for the same seed, and another for another', () => {
+  it('gives the same fleet for the same seed, and a different one for another', () => {
     const fleet = (seed: number) => [...generateMachines(CATALOGUES.realistic!, { ...plan, seed })];
     expect(fleet(3)).toEqual(fleet(3));
     expect(fleet(3)).not.toEqual(fleet(4));
   });
 
-  it('has distinct ids, three zones, racks of at most forty and the shares that were asked for', () => {
+  it('has distinct ids, three zones, racks of at most forty machines and the configured shares', () => {
     const fleet = [...generateMachines(CATALOGUES.realistic!, plan)];
     expect(new Set(fleet.map(({ id }) => id)).size).toBe(4_000);
     expect(new Set(fleet.map(({ kind }) => kind.zone)).size).toBe(3);

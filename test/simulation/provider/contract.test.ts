@@ -26,7 +26,7 @@ describe.each(STYLES)('a provider that finishes %s', (style, settings) => {
     timers.advance(3_600_000);
   }
 
-  it('walks a machine through its whole life', () => {
+  it('moves a machine through its whole lifecycle', () => {
     const world = rig(settings, [seed('m')]);
     const { provider } = world;
     const created = value(provider.create(shard.next('m')));
@@ -47,7 +47,7 @@ describe.each(STYLES)('a provider that finishes %s', (style, settings) => {
     expect(stateOf(world, 'm')).toBe(S.Speculative);
   });
 
-  it('M3: shows a host from creation to deletion, and another one in the next life', () => {
+  it('M3: shows a host from creation to deletion, and another host after the next creation', () => {
     const world = rig(settings, [seed('m')]);
     const { provider } = world;
     const hosts: unknown[] = [];
@@ -63,7 +63,7 @@ describe.each(STYLES)('a provider that finishes %s', (style, settings) => {
     expect(hosts[0]).not.toEqual(hosts[1]);
   });
 
-  it('gives a repeat the same operation id, while the operation runs and when it is over', () => {
+  it('returns the same operation id for a repeat, during the operation and after it', () => {
     const world = rig(settings, [seed('m')]);
     const { provider } = world;
     const first = value(provider.create(shard.next('m')));
@@ -75,7 +75,7 @@ describe.each(STYLES)('a provider that finishes %s', (style, settings) => {
     expect(provider.ledger.count('create', 'repeated')).toBe(2);
   });
 
-  it('gives every new operation an id of its own', () => {
+  it('gives every new operation its own id', () => {
     const world = rig(settings, [seed('m')]);
     const { provider } = world;
     const ids = new Set<string>();
@@ -88,7 +88,7 @@ describe.each(STYLES)('a provider that finishes %s', (style, settings) => {
     expect(ids.size).toBe(4);
   });
 
-  it('echoes cluster and metadata on every snapshot while the binding lasts, and clears both at Idle', () => {
+  it('shows cluster and metadata on every snapshot while the machine is bound, and clears both at Idle', () => {
     const world = rig(settings, [seedIn(S.Idle, 'm')]);
     const { provider } = world;
     const shardMetadata = { 'a/b': '+Inf', empty: '', 'non-ascii é': '\u0000\n☃', __proto__x: '1' };
@@ -107,7 +107,7 @@ describe.each(STYLES)('a provider that finishes %s', (style, settings) => {
     expect(Object.keys(value(provider.get({ id: 'm' })).shardMetadata)).toEqual([]);
   });
 
-  it('keeps the metadata as it was when the caller changes its object afterwards', () => {
+  it('keeps the metadata if the caller changes its object later', () => {
     const { provider } = rig(settings, [seedIn(S.Idle, 'm')]);
     const shardMetadata = { key: 'before' };
     provider.configure({ ...shard.next('m'), clusterId: 'blue', shardMetadata });
@@ -116,12 +116,12 @@ describe.each(STYLES)('a provider that finishes %s', (style, settings) => {
   });
 });
 
-describe('a call that does not fit the state', () => {
+describe('a call that the state does not allow', () => {
   for (const state of ALL_STATES) {
     for (const name of ['create', 'configure', 'drain', 'delete'] as const) {
       const steps = OPERATIONS[name];
       if (state === steps.from || state === steps.through || state === steps.to) continue;
-      it(`${name} of a ${STATE_NAMES[state]} machine is refused, and changes nothing`, () => {
+      it(`${name} of a ${STATE_NAMES[state]} machine is refused and changes nothing`, () => {
         const { provider } = rig({}, [seedIn(state, 'm')]);
         const before = value(provider.list());
         const answer = provider[name]({ ...shard.next('m'), clusterId: 'green', gracePeriodSeconds: 1 });
@@ -131,21 +131,21 @@ describe('a call that does not fit the state', () => {
     }
   }
 
-  it('create of a machine that a drain made Idle is refused: that was another operation', () => {
+  it('create of a machine that became Idle by a drain is refused: the drain was another operation', () => {
     const { provider } = rig({}, [seedIn(S.Configured, 'm')]);
     provider.drain({ ...shard.next('m'), gracePeriodSeconds: 1 });
     expect(outcome(provider.create(shard.next('m')))).toBe('aborted');
     expect(outcome(provider.drain({ ...shard.next('m'), gracePeriodSeconds: 1 }))).toBe('ok');
   });
 
-  it('FAILED is terminal: a repeat of the call that failed is refused too', () => {
+  it('FAILED is terminal: a repeat of the failed call is refused, too', () => {
     const { provider } = rig({ operations: { create: { failProbability: 1 } } }, [seed('m')]);
     const { machine } = value(provider.create(shard.next('m')));
     expect(machine).toMatchObject({ state: S.Failed, lastError: 'create failed (simulated)', host: null });
     expect(outcome(provider.create(shard.next('m')))).toBe('aborted');
   });
 
-  it('a repeated Configure for another cluster is acked with the binding that stands', () => {
+  it('a repeated Configure for another cluster is acked with the existing binding', () => {
     const { provider } = rig({}, [seedIn(S.Idle, 'm')]);
     const first = value(provider.configure({ ...shard.next('m'), clusterId: 'blue' }));
     const second = value(provider.configure({ ...shard.next('m'), clusterId: 'green' }));
@@ -174,14 +174,14 @@ describe('codes', () => {
     expect(outcome(provider.list({ maxResults: -1 }))).toBe('invalid_argument');
   });
 
-  it('an operation that is never supported is UNIMPLEMENTED, and the others work', () => {
+  it('an unsupported operation is UNIMPLEMENTED, and the others work', () => {
     const { provider } = rig({ unsupported: ['delete'] }, [seed('m')]);
     expect(outcome(provider.create(shard.next('m')))).toBe('ok');
     expect(outcome(provider.delete(shard.next('m')))).toBe('unimplemented');
     expect(value(provider.get({ id: 'm' })).state).toBe(S.Idle);
   });
 
-  it('a quota is RESOURCE_EXHAUSTED until a machine of the offering is given back', () => {
+  it('an exhausted quota is RESOURCE_EXHAUSTED until a machine of the offering is deleted', () => {
     const quotas = { 'small-4/zone-a/on-demand': 2 };
     const { provider } = rig({ quotas }, [seedIn(S.Idle, 'a'), seed('b'), seed('c')]);
     expect(outcome(provider.create(shard.next('b')))).toBe('ok');

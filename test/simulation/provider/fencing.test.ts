@@ -6,7 +6,7 @@ import { outcome, rig, S, Shard, seed, seedIn, value } from './fixture.ts';
 describe('the fence', () => {
   const shard = new Shard('one');
 
-  it('accepts a first contact, whatever its token', () => {
+  it('accepts the first token of a shard, whatever its numbers', () => {
     const { provider } = rig({}, [seed('m')]);
     expect(outcome(provider.create(shard.at('m', 0, 0)))).toBe('ok');
   });
@@ -27,7 +27,7 @@ describe('the fence', () => {
     });
   }
 
-  it('looks before existence and idempotency: a stale token is refused for ghosts and repeats too', () => {
+  it('comes before existence and idempotency: it refuses stale tokens for unknown machines and repeats, too', () => {
     const { provider } = rig({}, [seed('m')]);
     provider.create(shard.at('m', 1, 1));
     expect(outcome(provider.create(shard.at('m', 1, 1)))).toBe('failed_precondition');
@@ -45,14 +45,14 @@ describe('the fence', () => {
     );
   });
 
-  it('keeps machines and shards apart', () => {
+  it('keeps separate marks for machines and shards', () => {
     const { provider } = rig({}, [seed('m'), seed('n')]);
     provider.create(shard.at('m', 9, 9));
     expect(outcome(provider.create(shard.at('n', 1, 1)))).toBe('ok');
     expect(outcome(provider.delete(new Shard('two').at('m', 1, 1)))).toBe('ok');
   });
 
-  it('lets a call without any token pass, and leaves the mark where it was', () => {
+  it('accepts a call without a token and leaves the mark unchanged', () => {
     const { provider } = rig({}, [seed('m')]);
     provider.create(shard.at('m', 5, 5));
     expect(outcome(provider.delete({ machineId: 'm' }))).toBe('ok');
@@ -67,7 +67,7 @@ describe('the fence', () => {
     expect(outcome(provider.list())).toBe('ok');
   });
 
-  it('remembers a machine that vanished and came back under its old id', () => {
+  it('keeps the mark of a machine that vanished and came back under its old id', () => {
     const { provider } = rig({}, [seed('m')]);
     provider.create(shard.at('m', 5, 5));
     provider.world.remove('m');
@@ -75,7 +75,7 @@ describe('the fence', () => {
     expect(outcome(provider.create(shard.at('m', 5, 5)))).toBe('failed_precondition');
   });
 
-  it('forgets invented ids, oldest first, and never a machine that exists', () => {
+  it('forgets marks of unknown ids, oldest first, but never those of existing machines', () => {
     const fence = new Fence();
     const token = { shardId: 's', epoch: 1n, sequence: 1n };
     fence.admit(token, 'real', true);
@@ -94,7 +94,7 @@ describe('the fence', () => {
     expect(outcome(provider.create(shard.at('m', beyond, 2)))).toBe('failed_precondition');
   });
 
-  it('admits exactly the tokens that are newer than all admitted before, whatever the order of arrival', () => {
+  it('admits exactly the tokens that are newer than all admitted before, in any order of arrival', () => {
     let admittedCount = 0;
     let refusedCount = 0;
     const tokens = fc.array(fc.tuple(fc.bigInt(0n, 3n), fc.bigInt(0n, 5n), fc.boolean()), { maxLength: 40 });

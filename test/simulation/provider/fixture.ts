@@ -1,4 +1,4 @@
-/** Shared by the tests of the simulated provider: one kind of machine, tokens that only go up. */
+/** Shared by the tests of the simulated provider: one kind of machine, increasing tokens. */
 import { CapacityType } from '../../../src/machine/capacity-type.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import type { MachineKind } from '../../../src/simulation/provider/kinds.ts';
@@ -23,7 +23,7 @@ export function seed(id: string, change: Partial<SeedMachine> = {}): SeedMachine
   return { id, kind: KIND, pricePerHourUsd: 0.25, interruptionProbability: 0.01, ...change };
 }
 
-/** A machine in any state, with what that state demands. */
+/** A machine in any state, with the fields that the state requires. */
 export function seedIn(state: MachineState, id: string): SeedMachine {
   const isBound = state === S.Configuring || state === S.Configured || state === S.Draining;
   return seed(id, {
@@ -55,7 +55,7 @@ export function outcome(answer: Answer<unknown>): string {
   return answer.kind === 'refused' ? answer.code : answer.kind;
 }
 
-/** Fresh tokens of one shard. */
+/** Increasing tokens of one shard. */
 export class Shard {
   readonly #shardId: string;
   #sequence = 0;

@@ -27,7 +27,7 @@ function wrongWith(machine: Machine): string {
 
 const LATENCIES = [null, { meanMs: 100, p99Ms: 400 }] as const;
 
-/** Calls drawn blindly hardly ever fit the state: most steps ask for what the machine is ready for, or again. */
+/** Purely random calls rarely suit the state: most steps call what the machine's state allows, or repeat a call. */
 const steps = fc.array(
   fc.record({
     id: fc.integer({ min: 0, max: 3 }).map((number) => `m-${number}`),
@@ -43,7 +43,7 @@ const steps = fc.array(
   { minLength: 20, maxLength: 80 },
 );
 
-/** The operation that starts from the machine's state; an Idle one may go either way. */
+/** The operation that starts from the machine's state; an Idle machine has two. */
 function fitting(provider: SimulatedProvider, id: string, prefersDelete: boolean): OperationName {
   const row = provider.world.fleet.rowOf(id);
   const state = row < 0 ? S.Speculative : provider.world.stateOf(row);
@@ -51,8 +51,8 @@ function fitting(provider: SimulatedProvider, id: string, prefersDelete: boolean
   return OPERATION_NAMES.find((name) => OPERATIONS[name].from === state) ?? 'create';
 }
 
-describe('whatever is called, in whatever order', () => {
-  it('M3: every machine keeps its invariants, and a refused call changes nothing', () => {
+describe('any calls in any order', () => {
+  it('M3: keep the invariants of every machine, and a refused call changes nothing', () => {
     const counts = { started: 0, repeated: 0, unfit: 0, fenced: 0, failed: 0 };
     fc.assert(
       fc.property(

@@ -11,7 +11,7 @@ function list(provider: SimulatedProvider, call: ListCall = {}): MachineListing 
   return value(provider.list(call));
 }
 
-/** What the bytes of a listing mean, and what its messages do. */
+/** A listing decoded from its bytes, and the same from its objects. */
 function bothWays(provider: SimulatedProvider, call: ListCall = {}) {
   const { machines, revision, deletedIds } = list(provider, call);
   const meant = encode('MachineList', { machines, revision, deletedIds: [...deletedIds] });
@@ -22,7 +22,7 @@ function bothWays(provider: SimulatedProvider, call: ListCall = {}) {
 const idsOf = (listing: MachineListing) => listing.machines.map(({ id }) => id);
 
 describe('List', () => {
-  it('shows every machine once, each as Get shows it', () => {
+  it('returns every machine once, with the same record as Get', () => {
     const { provider } = rig(
       {},
       ALL_STATES.map((state) => seedIn(state, `m-${state}`)),
@@ -32,7 +32,7 @@ describe('List', () => {
     for (const machine of machines) expect(value(provider.get({ id: machine.id }))).toEqual(machine);
   });
 
-  it('says the same as bytes, whatever changed since the bytes before', () => {
+  it('has the same content as bytes, whatever changed since the last encoding', () => {
     const more = { ...KIND, zone: 'zone-b', labels: { rack: 'r'.repeat(200) } };
     const { provider } = rig(
       {},
@@ -66,7 +66,7 @@ describe('List', () => {
     }
   });
 
-  it('filters by state; a state that nobody knows matches nothing', () => {
+  it('filters by state; an unknown state matches no machine', () => {
     const { provider } = rig(
       {},
       ALL_STATES.map((state) => seedIn(state, `m-${state}`)),
@@ -75,7 +75,7 @@ describe('List', () => {
     expect(idsOf(list(provider, { states: [77, 0, -1] }))).toEqual([]);
   });
 
-  it('in max_results pages, by cursor, shows everything exactly once', () => {
+  it('returns every machine exactly once in pages of max_results, by cursor', () => {
     const { provider } = rig(
       {},
       Array.from({ length: 10 }, (_, index) => seed(`m-${index}`)),
@@ -92,7 +92,7 @@ describe('List', () => {
     expect(idsOf(list(provider, { sinceRevision }))).toEqual([]);
   });
 
-  it('after a cursor, shows only what changed since, and names what was removed', () => {
+  it('returns only changed machines after a cursor, and names removed ones', () => {
     const { provider } = rig({}, [seed('a'), seed('b'), seed('c'), seed('d')]);
     const { revision } = list(provider);
     provider.create(new Shard().next('b'));
@@ -106,7 +106,7 @@ describe('List', () => {
     expect(quiet.revision).toEqual(delta.revision);
   });
 
-  it('does not name as removed what is back under its old id', () => {
+  it('does not name a machine as removed that exists again under its old id', () => {
     const { provider } = rig({}, [seed('a')]);
     const { revision } = list(provider);
     provider.world.remove('a');
@@ -116,9 +116,9 @@ describe('List', () => {
     expect(delta.deletedIds).toEqual([]);
   });
 
-  it('answers a cursor that it does not recognise with everything', () => {
+  it('answers an unknown cursor with all machines', () => {
     const { provider } = rig({}, [seed('a'), seed('b')]);
-    // Another incarnation's cursor whose revision would be one of ours: recognised, it would hide machine a.
+    // A cursor of another incarnation whose revision exists here, too. Accepting it would hide machine a.
     const stranger = rig({ seed: 2 }, [seed('a')]).provider;
     const fromTheFuture = list(rig({}, [seed('a'), seed('b'), seed('c')]).provider).revision;
     for (const sinceRevision of [
@@ -131,7 +131,7 @@ describe('List', () => {
     }
   });
 
-  it('answers a cursor from before the oldest remembered removal with everything', () => {
+  it('answers a cursor that is older than the oldest known removal with all machines', () => {
     const { provider } = rig({}, [seed('kept')]);
     const { revision } = list(provider);
     for (let index = 0; index <= 100_000; index++) {
@@ -141,7 +141,7 @@ describe('List', () => {
     expect(idsOf(list(provider, { sinceRevision: revision }))).toEqual(['kept']);
   });
 
-  it('without cursors, gives no revision and ignores the one it is given', () => {
+  it('returns no revision and ignores since_revision without cursors', () => {
     const withCursors = rig({}, [seed('a')]).provider;
     const { provider } = rig({ cursors: false }, [seed('a')]);
     const listing = list(provider, { sinceRevision: list(withCursors).revision });
@@ -150,14 +150,14 @@ describe('List', () => {
     expect(listing.deletedIds).toEqual([]);
   });
 
-  it('without deleted_ids, never names a removal', () => {
+  it('never names a removal without deleted_ids', () => {
     const { provider } = rig({ deletedIds: false }, [seed('a'), seed('b')]);
     const { revision } = list(provider);
     provider.world.remove('a');
     expect(list(provider, { sinceRevision: revision })).toMatchObject({ machines: [], deletedIds: [] });
   });
 
-  it('a reader that applies deltas always has what a full listing shows, whatever happens in between', () => {
+  it('keeps a reader that applies listings after cursors equal to a full listing, whatever changes in between', () => {
     let deltaCount = 0;
     let removalCount = 0;
     const steps = fc.array(

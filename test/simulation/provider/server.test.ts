@@ -32,7 +32,7 @@ async function connect(
   return { served, client };
 }
 
-/** The call as any client of the protocol makes it: encoded and decoded by protobufjs. */
+/** A call as an ordinary client makes it: encoded and decoded by protobufjs. */
 function call<Request extends MessageName, Response extends MessageName>(
   client: Client,
   method: string,
@@ -56,7 +56,7 @@ const CREATE = ['CreateRequest', 'TransitionAck'] as const;
 const LIST = ['ListFilter', 'MachineList'] as const;
 const GET = ['MachineRef', 'Machine'] as const;
 
-/** Two machines of every state, with prices, errors and bindings: all fields are used. */
+/** Two machines of every state, with prices, errors and bindings, so that all fields are used. */
 function everything(): SimulatedProvider {
   return rig(
     {},
@@ -74,7 +74,7 @@ describe('a provider behind gRPC', () => {
     expect(Buffer.from(overWire.revision)).toEqual(Buffer.from(revision));
   });
 
-  it('honours filter, limit and cursor over the wire, and names removals', async () => {
+  it('applies filter, limit and cursor over the wire, and names removals', async () => {
     const provider = everything();
     const { client } = await connect(provider);
     const failed = await call(client, 'List', LIST, { states: [S.Failed] });
@@ -89,7 +89,7 @@ describe('a provider behind gRPC', () => {
     expect(delta.deletedIds).toEqual(['a-3']);
   });
 
-  it('walks a machine through its life and shows it alike in ack, Get and List', async () => {
+  it('moves a machine through its lifecycle and shows it alike in ack, Get and List', async () => {
     const { provider } = rig({}, [seed('m')]);
     const { client } = await connect(provider);
     const shard = new Shard();
@@ -108,16 +108,16 @@ describe('a provider behind gRPC', () => {
     expect(deleted.machine).toMatchObject({ state: S.Speculative, host: null });
   });
 
-  it('answers lifecycle calls later when it is told to, and has carried them out before', async () => {
+  it('delays the answers to lifecycle calls if configured, but carries them out at once', async () => {
     const { provider } = rig({}, [seed('m')]);
     const { client } = await connect(provider, { answerDelayMs: () => 200 });
     const startedMs = performance.now();
     const created = await call(client, 'Create', CREATE, { machineId: 'm' });
     expect(created.machine).toMatchObject({ state: S.Idle });
-    expect(performance.now() - startedMs).toBeGreaterThan(195); // it is never early
+    expect(performance.now() - startedMs).toBeGreaterThan(195); // timers are never early by more
   });
 
-  it('finishes later by itself when it is asynchronous', async () => {
+  it('finishes an operation later if it is asynchronous', async () => {
     const provider = new Provider({
       settings: { operations: everyOperation({ latency: { meanMs: 20, p99Ms: 40 } }) },
       timers: systemTimers,
@@ -140,8 +140,8 @@ describe('a provider behind gRPC', () => {
     ['an unknown machine', 'Get', { id: 'ghost' }, status.NOT_FOUND],
     ['an empty id', 'Get', {}, status.INVALID_ARGUMENT],
     ['an unsupported operation', 'Delete', { machineId: 'm' }, status.UNIMPLEMENTED],
-    ['a state that does not fit', 'Drain', { machineId: 'm' }, status.ABORTED],
-    ['a quota', 'Create', { machineId: 'm' }, status.RESOURCE_EXHAUSTED],
+    ['a call that the state does not allow', 'Drain', { machineId: 'm' }, status.ABORTED],
+    ['an exhausted quota', 'Create', { machineId: 'm' }, status.RESOURCE_EXHAUSTED],
     [
       'a stale token',
       'Create',
@@ -176,7 +176,7 @@ describe('a provider behind gRPC', () => {
     expect(provider.ledger.entries('m')[0]?.token?.epoch).toBe(2n ** 53n + 1n);
   });
 
-  it('leaves a silent call open until the caller gives up, and still closes', async () => {
+  it('leaves a call without an answer open until its deadline, and still closes', async () => {
     const { provider } = rig({ operations: { create: { silenceProbability: 1 } } }, [seed('m')]);
     const { client, served } = await connect(provider);
     const answer = call(client, 'Create', CREATE, { machineId: 'm' }, 100);
@@ -189,7 +189,7 @@ describe('a provider behind gRPC', () => {
     await ended;
   });
 
-  it('says which address it could not take', async () => {
+  it('names the address on which it could not listen', async () => {
     const { served } = await connect(everything());
     await expect(serveProvider(everything(), served.address)).rejects.toThrow(CannotListenError);
     await expect(serveProvider(everything(), '127.0.0.1:99999')).rejects.toThrow('127.0.0.1:99999');

@@ -1,6 +1,6 @@
 /**
- * Histories in `npm test`: the same ones every time, and some fresh ones whose seed is in the failure. More of them:
- * `npm run sim -- --histories 1000`, `npm run sim:soak`.
+ * Histories in `npm test`: fixed ones, and some new ones whose seeds a failure names. For more, run
+ * `npm run sim -- --histories 1000` or `npm run sim:soak`.
  */
 import { describe, expect, it } from 'vitest';
 import {
@@ -12,8 +12,8 @@ import { runHistory } from '../../../src/simulation/virtual-time/history.ts';
 import { PROFILE_NAMES } from '../../../src/simulation/virtual-time/profiles.ts';
 import { shrink } from '../../../src/simulation/virtual-time/shrink.ts';
 
-const FIXED = 45;
-const FRESH = 10;
+const FIXED_COUNT = 45;
+const NEW_COUNT = 10;
 const TIMEOUT_MS = 600_000;
 
 async function campaign(firstSeed: number, historiesMax: number): Promise<CampaignTotals> {
@@ -38,11 +38,11 @@ async function campaign(firstSeed: number, historiesMax: number): Promise<Campai
 
 describe('histories', () => {
   it(
-    'the same as ever: no rule is broken, and everybody agrees in the end',
+    'with fixed seeds keep every rule and converge',
     async () => {
-      const totals = await campaign(1, FIXED);
-      // What makes them worth while really happened.
-      expect(totals.processes).toBeGreaterThan(2 * FIXED);
+      const totals = await campaign(1, FIXED_COUNT);
+      // The interesting cases really occurred.
+      expect(totals.processes).toBeGreaterThan(2 * FIXED_COUNT);
       expect(totals.fencedProcesses).toBeGreaterThan(0);
       expect(totals.restartsAtRest).toBeGreaterThan(0);
       for (const outcome of ['success', 'accepted', 'timeout', 'provider_error', 'fenced', 'blob_error']) {
@@ -57,25 +57,25 @@ describe('histories', () => {
   );
 
   it(
-    'fresh ones too',
+    'with new seeds keep every rule and converge',
     async () => {
-      await campaign(Date.now() % 1_000_000_000, FRESH);
+      await campaign(Date.now() % 1_000_000_000, NEW_COUNT);
     },
     TIMEOUT_MS,
   );
 
   for (const [seed, profile, because] of [
-    [1_001_317, 'storm', 'the same lie in two listings in a row is believed, and rightly'],
-    [1_002_572, 'storm', 'a restart ends back-offs, so what was left alone is taken up again'],
-    [7_100_861, 'usual', 'a roll-up was accepted and not yet decided on when all was compared'],
+    [1_001_317, 'storm', 'the shard rightly believes the same lie in two listings in a row'],
+    [1_002_572, 'storm', 'a restart ends back-offs, so the shard acts on these machines again'],
+    [7_100_861, 'usual', 'a roll-up was accepted but not yet decided on at the comparison'],
   ] as const) {
-    it(`${seed}, where the watch was wrong: ${because}`, async () => {
+    it(`${seed} is not a violation: ${because}`, async () => {
       const { cycles } = await runHistory({ seed, cycles: 40, profile });
       expect(cycles).toBeGreaterThan(40);
     });
   }
 
-  it('5,000,824, where a gang without a machine of its own once went to and fro between two racks, rests', async () => {
+  it('5,000,824 converges: a gang without its own machine once moved between two racks for ever', async () => {
     const history = { seed: 5_000_824, cycles: 40, profile: 'liar' } as const;
     const enough = [12, 16, 21, 32, 33, 35, 44, 45, 48, 52, 53, 54, 55, 60, 61];
     for (const one of [history, { ...history, only: enough }]) {
@@ -84,7 +84,7 @@ describe('histories', () => {
     }
   });
 
-  it('9,001,658, where a gang folded for a free machine and took another gang’s, for ever, rests', async () => {
+  it('9,001,658 converges: a gang once folded for an unassigned machine and took that of another gang, for ever', async () => {
     const history = { seed: 9_001_658, cycles: 40, profile: 'restarts' } as const;
     const enough = [2, 3, 8, 9, 10, 12, 15, 16, 18, 19, 20, 21, 22, 23, 24, 27, 29];
     for (const one of [history, { ...history, only: enough }]) {
@@ -93,14 +93,14 @@ describe('histories', () => {
     }
   });
 
-  it('9,004,863, where a clock that was set back and put right again held up all reads, has none that waits', async () => {
+  it('9,004,863 converges: a clock that was set back and corrected once delayed all reads', async () => {
     const history = { seed: 9_004_863, cycles: 40, profile: 'restarts', only: [0, 4, 6, 7] } as const;
     const { cycles } = await runHistory(history);
     expect(cycles).toBeGreaterThan(20);
   });
 
   for (const profile of PROFILE_NAMES) {
-    it(`two runs of one seed are the same, line by line: ${profile}`, async () => {
+    it(`with the same seed have the same trace: ${profile}`, async () => {
       const traces: string[][] = [[], []];
       for (const trace of traces) {
         await runHistory({ seed: 7, cycles: 15, profile, trace: (line) => trace.push(line) });
@@ -112,7 +112,7 @@ describe('histories', () => {
 });
 
 describe('shrinking', () => {
-  it('keeps the accidents that a failure needs, and drops the others', async () => {
+  it('keeps the accidents that cause a failure and drops the others', async () => {
     const needed = [3, 17, 40];
     let replays = 0;
     const fails = async (only: readonly number[]) => {
@@ -124,7 +124,7 @@ describe('shrinking', () => {
     expect(replays).toBeLessThanOrEqual(100);
   });
 
-  it('ends with what it has when it may not try any more', async () => {
+  it('returns the best result so far when it reaches the limit of replays', async () => {
     const left = await shrink([1, 2, 3, 4], async (only) => only.includes(4), 1);
     expect(left).toContain(4);
   });

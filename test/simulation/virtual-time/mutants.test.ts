@@ -1,6 +1,6 @@
 /**
- * Bugs on purpose: each mutant is a shard with one mistake, and the simulator must find a violation within a bounded number
- * of histories. `npm test` runs a few of them, `npm run sim:mutants` all.
+ * Each mutant is a shard with one bug, and the simulator must find a violation within a bounded number of histories. `npm test`
+ * runs a few mutants, `npm run sim:mutants` all.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -11,13 +11,13 @@ import { MUTANTS, type Mutant } from './mutants.ts';
 const DIST = new URL('../../../dist/src/', import.meta.url);
 const MAIN = fileURLToPath(new URL('simulation/virtual-time/main.js', DIST));
 const MUTATE = fileURLToPath(new URL('mutate.mjs', import.meta.url));
-/** A mutant that lives through so many is not caught. */
+/** A mutant without a violation in this many histories counts as not found. */
 const HISTORIES_MAX = '120';
 const runsAll = process.env.FLOTILLA_TEST_MUTANTS === 'all';
 
 function simulate(mutant: Mutant): Promise<{ code: number | null; output: string }> {
-  const words = ['--seed', '1', '--histories', HISTORIES_MAX, '--profile', mutant.profile, '--brief'];
-  const child = spawn(process.execPath, ['--import', MUTATE, MAIN, ...words], {
+  const flags = ['--seed', '1', '--histories', HISTORIES_MAX, '--profile', mutant.profile, '--brief'];
+  const child = spawn(process.execPath, ['--import', MUTATE, MAIN, ...flags], {
     env: { ...process.env, FLOTILLA_MUTANT: JSON.stringify(mutant) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -31,19 +31,19 @@ function simulate(mutant: Mutant): Promise<{ code: number | null; output: string
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })));
 }
 
-/** Two at a time: as many as there are cores where this runs. */
-const lanes = [Promise.resolve<unknown>(null), Promise.resolve<unknown>(null)];
-let turns = 0;
+/** Two mutants run at a time, one per core of the test machine. */
+const queues = [Promise.resolve<unknown>(null), Promise.resolve<unknown>(null)];
+let queuedCount = 0;
 
 function inTurn<T>(run: () => Promise<T>): Promise<T> {
-  const lane = turns++ % lanes.length;
-  const done = lanes[lane]!.then(run);
-  lanes[lane] = done.catch(() => {}); // whoever waits for it hears of it
+  const queue = queuedCount++ % queues.length;
+  const done = queues[queue]!.then(run);
+  queues[queue] = done.catch(() => {}); // the caller gets the error from `done`
   return done;
 }
 
 describe('mutants', () => {
-  it('there are at least twenty, each a text that occurs once in the compiled shard', () => {
+  it('are at least twenty, and each text to replace occurs once in the compiled shard', () => {
     expect(MUTANTS.length).toBeGreaterThanOrEqual(20);
     for (const { file, find, why } of MUTANTS) {
       const source = readFileSync(new URL(file, DIST), 'utf8');
@@ -51,7 +51,7 @@ describe('mutants', () => {
     }
   });
 
-  describe.concurrent('each is caught', { timeout: 1_800_000 }, () => {
+  describe.concurrent('found by the simulator', { timeout: 1_800_000 }, () => {
     for (const mutant of MUTANTS) {
       if (!runsAll && mutant.isQuick !== true) continue;
       it(mutant.why, async ({ expect }) => {

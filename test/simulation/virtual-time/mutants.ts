@@ -1,6 +1,6 @@
 /**
- * Bugs that somebody could write: each a change of one text in one compiled module. The simulator has to notice every
- * one of them, or it would not notice the real ones either. `find` must occur exactly once in its file.
+ * Plausible bugs: each changes one text in one compiled module. The simulator must find every one of them, or it would not
+ * find real ones either. `find` must occur exactly once in its file.
  */
 export interface Mutant {
   readonly why: string;
@@ -8,9 +8,9 @@ export interface Mutant {
   readonly file: string;
   readonly find: string;
   readonly replace: string;
-  /** Whose histories show it. */
+  /** The profile whose histories reveal it. */
   readonly profile: 'calm' | 'usual' | 'storm' | 'restarts' | 'liar';
-  /** Also in `npm test`. */
+  /** Also runs in `npm test`. */
   readonly isQuick?: true;
 }
 
@@ -30,28 +30,28 @@ const FREED = 'decision/preempt/draining-credit.js';
 
 export const MUTANTS: readonly Mutant[] = [
   {
-    why: 'S4: rows are applied to machines in flight',
+    why: 'S4: the shard applies listed rows to machines in flight',
     file: APPLY,
     find: 'this.#inventory.columns.intent[slot] !== Intent.None ||',
     replace: '',
     profile: 'usual',
   },
   {
-    why: 'S4: rows that were listed before the last local change are applied',
+    why: 'S4: the shard applies rows that are older than the last local change',
     file: APPLY,
     find: 'this.#context.changes.changedSince(slot, this.#begun)',
     replace: 'false',
     profile: 'storm',
   },
   {
-    why: 'S4: a deferred row is never read again',
+    why: 'S4: the shard never reads the machine of a deferred row again',
     file: EXECUTOR,
     find: 'reads.settled(slot);',
     replace: '',
     profile: 'usual',
   },
   {
-    why: 'X1: an action settles and its machine goes on carrying it',
+    why: 'X1: an action settles, but stays on its machine',
     file: EXECUTOR,
     find: 'inventory.clearIntent(slot);',
     replace: '',
@@ -59,35 +59,35 @@ export const MUTANTS: readonly Mutant[] = [
     isQuick: true,
   },
   {
-    why: 'S2: an impossible state is believed at once',
+    why: 'S2: the shard believes an impossible state at once',
     file: CHANGES,
     find: "return 'doubted';",
     replace: "return 'confirmed';",
     profile: 'liar',
   },
   {
-    why: 'S2: an impossible state is never believed',
+    why: 'S2: the shard never believes an impossible state, even when it is confirmed',
     file: CHANGES,
     find: "if (isAgain)\n            return 'confirmed';",
     replace: '',
     profile: 'usual',
   },
   {
-    why: 'I2: a listing does not say whose a machine is',
+    why: 'I2: the shard ignores the cluster of a listed machine',
     file: APPLY,
     find: 'row.cluster = this.#refs.clusters.get(rows.cluster[index]);',
     replace: 'row.cluster = 0;',
     profile: 'restarts',
   },
   {
-    why: 'X8: nobody asks what became of a call without an answer',
+    why: 'X8: no follow-up read after a call without an answer',
     file: RUNNER,
     find: "return settlement('timeout', detail, 'follow');",
     replace: "return settlement('timeout', detail);",
     profile: 'usual',
   },
   {
-    why: 'X13: nobody looks after an asynchronous operation',
+    why: 'X13: no follow-up read after a transitional ack',
     file: RUNNER,
     find: "return settlement('accepted', '', 'follow');",
     replace: "return settlement('accepted', '');",
@@ -95,28 +95,28 @@ export const MUTANTS: readonly Mutant[] = [
     isQuick: true,
   },
   {
-    why: 'X5: a roll-back leaves the machine as it is',
+    why: 'X5: a roll-back does not return the machine to Idle',
     file: RUNNER,
     find: 'this.#move(action.slot, S.Idle);',
     replace: '',
     profile: 'usual',
   },
   {
-    why: 'X9: a roll-back counts as success',
+    why: 'X9: a roll-back is reported as success',
     file: RUNNER,
     find: 'this.#move(action.slot, S.Idle);\n        return settlement(outcome, detail);',
     replace: "this.#move(action.slot, S.Idle);\n        return settlement('success', detail);",
     profile: 'usual',
   },
   {
-    why: 'X5: a need without a blob is asked for again at once',
+    why: 'X5: a need that got no blob has no back-off',
     file: RUNNER,
     find: 'needBackoffs.failed(needCluster, needFingerprint, needGroup, detail, clock.nowMs());',
     replace: '',
     profile: 'usual',
   },
   {
-    why: 'X10: the provider is not told what the machine is bound for',
+    why: 'X10: Configure carries no assignment',
     file: RUNNER,
     find: 'shardMetadata: shardMetadata(assignment),',
     replace: 'shardMetadata: {},',
@@ -124,7 +124,7 @@ export const MUTANTS: readonly Mutant[] = [
     isQuick: true,
   },
   {
-    why: 'X1: an enqueued action does not show on its machine whom it is for',
+    why: 'X1: an enqueued action does not put its cluster and need on the machine',
     file: EXECUTOR,
     find: 'isBinding ? this.#bindingAt(list, index) : undefined',
     replace: 'undefined',
@@ -138,35 +138,35 @@ export const MUTANTS: readonly Mutant[] = [
     profile: 'calm',
   },
   {
-    why: 'O3: a machine leaves without a word',
+    why: 'O3: the shard does not report a machine that leaves its cluster',
     file: ANNOUNCE,
     find: 'this.#left(slot, to, before);',
     replace: ';',
     profile: 'calm',
   },
   {
-    why: 'O3: only new states of other machines are told',
+    why: 'O3: the shard reports only machines that it sees for the first time',
     file: ANNOUNCE,
     find: 'if (after !== 0 && (from !== 0 || this.#matters(after)))',
     replace: 'if (after !== 0 && from === 0)',
     profile: 'calm',
   },
   {
-    why: 'P6: machines that are found Draining are not marked',
+    why: 'P6: a new process does not mark machines that it finds Draining',
     file: APPLY,
     find: 'this.#inventory.setFlag(slot, Flag.FoundDraining, true);',
     replace: '',
     profile: 'restarts',
   },
   {
-    why: 'P6: a drain that its owner no longer needs counts for nobody',
+    why: 'P6: a draining machine counts for no other need when its own need no longer lacks it',
     file: FREED,
     find: '!this.#counted.has(slot) && this.#isDraining(slot)',
     replace: 'this.#drains.assignmentOf(slot) === 0 && this.#isDraining(slot)',
     profile: 'storm',
   },
   {
-    why: 'P6: what drains for a need does not count for it',
+    why: 'P6: a machine that drains for a need does not count for it',
     file: SHARD,
     find: '=> this.engine.preemptionBegan(slot, cluster, fingerprint, group),',
     replace: '=> {},',
@@ -180,42 +180,42 @@ export const MUTANTS: readonly Mutant[] = [
     profile: 'usual',
   },
   {
-    why: 'X12: a failure has no consequence',
+    why: 'X12: a failure starts no back-off',
     file: BACKOFF,
     find: 'this.#flag(slot, true);\n        if (from === S.Creating)',
     replace: 'if (from === S.Creating)',
     profile: 'usual',
   },
   {
-    why: 'R2: the cap of reclaims is not kept',
+    why: 'R2: reclaims have no cap',
     file: RAILS,
     find: 'taken >= reclaimMax(configuredOf(cluster), rails.reclaimCapFraction)',
     replace: 'false',
     profile: 'usual',
   },
   {
-    why: 'C3: actions of a cycle have no limit',
+    why: 'C3: the actions of a cycle have no limit',
     file: RAILS,
     find: 'rails.actionsPerCycleMax > 0 && admitted.length >= rails.actionsPerCycleMax',
     replace: 'false',
     profile: 'calm',
   },
   {
-    why: 'C4: the kill switch does nothing',
+    why: 'C4: the kill switch has no effect',
     file: RAILS,
     find: "return 'suppressed';",
     replace: "return 'none';",
     profile: 'usual',
   },
   {
-    why: 'X3: calls under way have no limit',
+    why: 'X3: actions in flight have no limit',
     file: SLOTS,
     find: 'this.#inUse < this.slotsMax &&',
     replace: '',
     profile: 'calm',
   },
   {
-    why: 'N6: machines are reclaimed before their cluster has reported',
+    why: 'N6: the shard reclaims machines before their cluster has reported',
     file: RESTRICTIONS,
     find: 'return this.#needTable.hasReported(cluster);',
     replace: 'return true;',
@@ -223,35 +223,35 @@ export const MUTANTS: readonly Mutant[] = [
     isQuick: true,
   },
   {
-    why: 'C1: woken cycles reclaim',
+    why: 'C1: woken cycles reclaim machines',
     file: ENGINE,
     find: 'if (input.isOrdinary)\n            this.#reclamation',
     replace: 'this.#reclamation',
     profile: 'calm',
   },
   {
-    why: 'A9: machines are bound for clusters without a session',
+    why: 'A9: the shard binds machines for clusters without a session',
     file: RESTRICTIONS,
     find: 'if (!this.#options.hasSession(ref))\n            return true;',
     replace: '',
     profile: 'restarts',
   },
   {
-    why: 'R3: idle machines are released at once',
+    why: 'R3: the shard releases Idle machines without waiting for their hold',
     file: 'decision/reclaim/reclaim.js',
     find: 'nowMs - columns.stateSinceMsOf(slot) <= holdMs',
     replace: 'false',
     profile: 'calm',
   },
   {
-    why: 'C2: nobody waits for the first listing of every provider',
+    why: 'C2: the shard acts before it has listed every provider',
     file: RECONCILER,
     find: '.filter((known) => !known.isOptional && known.listings === 0)',
     replace: '.filter(() => false)',
     profile: 'usual',
   },
   {
-    why: 'S6: one empty listing removes everything',
+    why: 'S6: one empty listing removes all machines',
     file: RECONCILER,
     find: 'const AGREEING_LISTINGS = 3;',
     replace: 'const AGREEING_LISTINGS = 1;',
@@ -259,21 +259,21 @@ export const MUTANTS: readonly Mutant[] = [
     isQuick: true,
   },
   {
-    why: 'S5: with cursors no listing is ever full again',
+    why: 'S5: in incremental mode the shard never makes another full listing',
     file: RECONCILER,
     find: 'provider.cursor.length === 0 || isDue || hasMoved;',
     replace: 'provider.cursor.length === 0 || hasMoved;',
     profile: 'usual',
   },
   {
-    why: 'S1: the cursor is kept and the rows are not applied',
+    why: 'S1: the shard keeps the cursor although it did not apply all rows',
     file: RECONCILER,
     find: 'while (!application.isDone && !this.#isStopped) {',
     replace: 'while (!application.isDone && !this.#isStopped && (number < 4 || number % 4 > 0)) {',
     profile: 'usual',
   },
   {
-    why: 'X8: a fenced process goes on',
+    why: 'X8: a fenced process continues to execute',
     file: SHARD,
     find: 'void this.executor.stop(0);',
     replace: '',
@@ -287,7 +287,7 @@ export const MUTANTS: readonly Mutant[] = [
     profile: 'restarts',
   },
   {
-    why: 'V2: a penalty bucket that nobody knows is accepted',
+    why: 'V2: the shard accepts an unknown penalty bucket',
     file: 'needs/rollup.js',
     find: 'if (!isPenaltyBucket(bucket))',
     replace: 'if (false)',

@@ -1,4 +1,4 @@
-/** The hook that changes a module's text between reading and compiling it. */
+/** A loader hook that changes the text of a module before it is compiled. */
 let mutant;
 
 export function initialize(data) {

@@ -1,4 +1,4 @@
-/** Loaded before a program: changes one text in one of its modules, as FLOTILLA_MUTANT says. The files stay as they are. */
+/** Preload that applies the mutant of FLOTILLA_MUTANT to one module in memory. No file changes. */
 import { register } from 'node:module';
 
 register('./mutate-hooks.mjs', import.meta.url, { data: JSON.parse(process.env.FLOTILLA_MUTANT) });

@@ -1,7 +1,7 @@
 /**
- * A MachineList from rows: what a provider of 500,000 machines answers with. The source fills one reused
- * row per machine, and what machines share (kind, binding) comes as bytes that were encoded once
- * (parts.ts). So a listing is half a million short copies, and no message object is made:
+ * Encodes a MachineList of 500,000 machines without message objects. The source fills one reused row per
+ * machine; the parts that machines share (kind, binding) are bytes that were encoded once (parts.ts). So a
+ * listing is half a million short copies:
  *
  *   const kindBytes = kinds.map(encodeShape);                                  // once
  *   const list = new MachineListEncoder().encodeList({
@@ -9,12 +9,12 @@
  *     read: (index, row) => { row.id = ids[rows[index]]; row.shape = kindBytes[kind[rows[index]]]; … },
  *   }, { revision });
  *
- * The fields of a machine are not in the order of their numbers, which protobuf does not ask for.
+ * The fields of a machine are not in the order of their numbers; protobuf does not require it.
  */
 import { ByteWriter } from '../../../base/byte-writer.ts';
 import { NO_BYTES } from './parts.ts';
 
-/** One machine to be encoded. A source sets every field: the row still holds the machine before. */
+/** One machine. A source must set every field, because the row still holds the previous machine. */
 export class MachineRow {
   id = '';
   state = 0;
@@ -27,7 +27,7 @@ export class MachineRow {
   lastError = '';
   /** From encodeShape. */
   shape: Uint8Array = NO_BYTES;
-  /** From encodeLabels: labels beside those of the shape. */
+  /** From encodeLabels: labels in addition to those of the shape. */
   ownLabels: Uint8Array = NO_BYTES;
   /** From shardMetadataView. */
   shardMetadata: Uint8Array = NO_BYTES;
@@ -43,11 +43,11 @@ export interface ListEnd {
   readonly deletedIds?: readonly string[];
 }
 
-/** A machine's bytes before the first listing says better. */
+/** Bytes per machine until the first listing has measured them. */
 const MACHINE_BYTES_GUESS = 512;
-/** A machine has 128 to 16,383 bytes. */
+/** Enough for a machine of 128 to 16,383 bytes. */
 const MACHINE_LENGTH_BYTES = 2;
-/** Room for listings that are a little larger than the last, so that they need no second buffer. */
+/** Spare room, so that a slightly larger listing needs no second buffer. */
 const HEADROOM = 1.1;
 
 export class MachineListEncoder {
@@ -85,7 +85,7 @@ export function encodeMachine(row: MachineRow): Buffer {
   return writer.take();
 }
 
-/** The fields of one, in whatever order. */
+/** Writes the fields of one machine. */
 export function writeMachine(writer: ByteWriter, row: MachineRow): void {
   if (row.id !== '') writer.text(0x0a, row.id);
   if (row.state !== 0) {

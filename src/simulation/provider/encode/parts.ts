@@ -1,13 +1,13 @@
 /**
- * Parts of a Machine message that many machines share, encoded once. protobuf lets a message be put
- * together from the bytes of its fields in any order, so a provider keeps these bytes per kind and per
- * binding, and a listing copies them.
+ * Parts of a Machine message that many machines share, encoded once. A protobuf message is the concatenation
+ * of its encoded fields in any order, so a provider keeps these bytes per kind and per binding, and a
+ * listing copies them.
  */
 import { ByteWriter } from '../../../base/byte-writer.ts';
 
 type StringMap = Readonly<Record<string, string>>;
 
-/** What the machines of one kind have in common, as the wire has it. */
+/** The wire fields that the machines of one kind share. */
 export interface ShapeParts {
   readonly instanceType: string;
   readonly zone: string;
@@ -15,13 +15,13 @@ export interface ShapeParts {
   readonly labels: StringMap;
   /** Kubernetes resource name to quantity. */
   readonly resources: StringMap;
-  /** null: left out, so that `resources` counts. */
+  /** null: unset, so `resources` is the capacity. */
   readonly allocatable: StringMap | null;
 }
 
 export const NO_BYTES = new Uint8Array(0);
 
-/** Reused: parts are encoded by the hundred thousand, and only their copies are kept. */
+/** Reused: hundreds of thousands of parts are encoded, and only copies are kept. */
 const writer = new ByteWriter();
 
 export function encodeShape(shape: ShapeParts): Uint8Array {
@@ -43,7 +43,7 @@ export function encodeLabels(labels: StringMap): Uint8Array {
   return encodeEntries(0x52, labels);
 }
 
-/** For whoever copies it at once: it is overwritten by the next part that is encoded. */
+/** The caller must copy it at once: the next encoding overwrites it. */
 export function shardMetadataView(metadata: StringMap): Uint8Array {
   writer.rewind();
   writeEntries(0x7a, metadata);

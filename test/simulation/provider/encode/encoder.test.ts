@@ -53,7 +53,7 @@ function fill(row: MachineRow, given: Given): void {
   row.shardMetadata = shardMetadataView(given.shardMetadata);
 }
 
-/** The same as a message, for protobufjs to encode. */
+/** The same as a message for protobufjs. */
 function messageOf(given: Given): MachineInit {
   const { hostProvider: provider, hostRef: ref, allocatable } = given;
   return {
@@ -77,7 +77,7 @@ function messageOf(given: Given): MachineInit {
 const plainList = (bytes: Uint8Array): MachineList => toPlain('MachineList', decode('MachineList', bytes));
 
 describe('the listing encoder', () => {
-  it('writes what protobufjs would mean, whatever the machines', () => {
+  it('writes the same content as protobufjs, for any machines', () => {
     const encoder = new MachineListEncoder();
     fc.assert(
       fc.property(
@@ -109,7 +109,7 @@ describe('the listing encoder', () => {
     return count;
   }
 
-  it('gives each answer a buffer of its own', () => {
+  it('gives each answer its own buffer', () => {
     const encoder = new MachineListEncoder();
     const read = (id: string) => ({
       rowCount: 1,

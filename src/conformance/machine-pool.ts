@@ -1,40 +1,40 @@
 /**
- * The machines that checks work with. A check asks for a machine in a state; the yard takes one that the
- * suite already uses, or the cheapest free one, and brings it there. So a whole run touches few machines,
- * and a check does not care what the one before it left behind.
+ * The machines that checks use. A check asks for a machine in a state; the pool takes one that the suite
+ * already uses, or else the cheapest unassigned one, and moves it into that state. So a run uses few
+ * machines, and a check does not depend on the state in which the check before it left a machine.
  *
- *   free offers and Idle machines → lent to a check → settled (waited for) → lent again … → put back
+ *   unassigned machines → lent to a check → settled (transitions awaited) → lent again … → put back
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMachineState, isTransitional, MachineState } from '../machine/state.ts';
 import { CheckFailedError, skip } from './check.ts';
-import type { Binding } from './client.ts';
+import type { ConfigureParameters } from './client.ts';
 import { UNIMPLEMENTED } from './codes.ts';
 import type { Custody } from './custody.ts';
 import type { Driver } from './driver.ts';
-import type { Listing } from './listing.ts';
+import type { MachineListView } from './machine-list-view.ts';
 import type { Settings } from './settings.ts';
 import { sameMap } from './snapshot.ts';
 
 const S = MachineState;
 
-/** Most machines of one state that a run ever needs, with some to spare. */
+/** A run rarely needs more than four machines of one state; twice as many leaves a margin. */
 const CANDIDATES_MAX = 8;
-/** Prices compared per state: a large fleet repeats its offers long before this. */
+/** Machines per state whose prices are compared: a large fleet repeats its prices long before this. */
 const COMPARED_MAX = 1_000;
 const SETTLE_POLL_MS = 50;
 
 export interface ConfiguredMachine {
   readonly id: string;
-  readonly binding: Binding;
+  readonly binding: ConfigureParameters;
 }
 
-export class Yard {
+export class MachinePool {
   readonly #driver: Driver;
   readonly #custody: Custody;
   readonly #settings: Settings;
-  /** What a machine is configured with unless a check says otherwise. */
-  readonly #usualBinding: Binding;
+  /** Machines are configured with this unless a check says otherwise. */
+  readonly #usualBinding: ConfigureParameters;
   #idleCandidates: string[] = [];
   #speculativeCandidates: string[] = [];
   #failedId: string | undefined;
@@ -43,21 +43,21 @@ export class Yard {
   readonly #lent = new Set<string>();
   #isDeleteSupported: boolean | undefined;
 
-  constructor(driver: Driver, custody: Custody, settings: Settings, usualBinding: Binding) {
+  constructor(driver: Driver, custody: Custody, settings: Settings, usualBinding: ConfigureParameters) {
     this.#driver = driver;
     this.#custody = custody;
     this.#settings = settings;
     this.#usualBinding = usualBinding;
   }
 
-  stock(listing: Listing): void {
+  stock(listing: MachineListView): void {
     this.#idleCandidates = cheapest(listing, S.Idle);
     this.#speculativeCandidates = cheapest(listing, S.Speculative);
     const failedRow = listing.states.indexOf(S.Failed);
     this.#failedId = failedRow < 0 ? undefined : listing.ids[failedRow];
   }
 
-  /** `isDeletable`: one that may be deleted, too. */
+  /** `isDeletable`: the check deletes the machine, so the suite must be allowed to. */
   async idle({ isDeletable = false } = {}): Promise<string> {
     const fits = (id: string) => !isDeletable || this.#custody.mayDelete(id);
     const resting = this.#findResting(S.Idle, fits);
@@ -67,25 +67,26 @@ export class Yard {
       await this.#driver.perform('Drain', bound);
       return this.#lend(bound);
     }
-    const found = await this.#findFree(this.#idleCandidates, S.Idle, fits);
+    const found = await this.#findUntouched(this.#idleCandidates, S.Idle, fits);
     if (found !== undefined) return this.#lend(found);
     const offer = await this.#findOffer();
-    if (offer === undefined) skip('no IDLE machine is free, and no SPECULATIVE one to make one from');
+    if (offer === undefined)
+      skip('the provider lists no IDLE machine, and no SPECULATIVE one to create it from');
     await this.#requireDelete(offer);
     await this.#driver.perform('Create', offer);
     return this.#lend(offer);
   }
 
-  /** `willBeCreated`: the check creates it, so there must be a way back. */
+  /** `willBeCreated`: the check creates the machine, so Delete must work to put it back. */
   async speculative({ willBeCreated = false } = {}): Promise<string> {
     let offer = await this.#findOffer();
     if (offer === undefined) {
       const spare = this.#findResting(S.Idle, (id) => this.#custody.mayDelete(id));
       const found = this.#settings.allowDelete
-        ? await this.#findFree(this.#idleCandidates, S.Idle, () => true)
+        ? await this.#findUntouched(this.#idleCandidates, S.Idle, () => true)
         : undefined;
       offer = spare ?? found;
-      if (offer === undefined) skip('no SPECULATIVE machine is free');
+      if (offer === undefined) skip('the provider lists no SPECULATIVE machine');
       await this.#driver.perform('Delete', offer);
     }
     if (willBeCreated) await this.#requireDelete(offer);
@@ -111,7 +112,7 @@ export class Yard {
     return this.#failedId;
   }
 
-  /** After a check: waits for what it left under way, and takes its machines back. */
+  /** After a check: waits for unfinished transitions and takes the machines back. */
   async settle(): Promise<void> {
     this.#lent.clear();
     const deadlineMs = Date.now() + this.#settings.transitionTimeoutMs;
@@ -120,7 +121,7 @@ export class Yard {
     }
   }
 
-  /** The state that a touched machine came to rest in; 0 if nobody knows. */
+  /** The last known stable state of a machine that the suite called; 0 if unknown. */
   restingState(id: string): number {
     return this.#resting.get(id) ?? 0;
   }
@@ -131,7 +132,7 @@ export class Yard {
       try {
         ({ state } = await this.#driver.get(id));
       } catch (error) {
-        // A machine that cannot even be read is lent no more, and put-back reports it.
+        // A machine that cannot be read is not lent again, and put-back reports it.
         if (error instanceof CheckFailedError) return 0;
         throw error;
       }
@@ -152,8 +153,8 @@ export class Yard {
     return undefined;
   }
 
-  /** An untouched candidate that is still as it was listed. */
-  async #findFree(
+  /** A candidate that the suite has not called yet and that is still in the state that was listed. */
+  async #findUntouched(
     candidates: readonly string[],
     state: MachineState,
     fits: (id: string) => boolean,
@@ -168,13 +169,13 @@ export class Yard {
   async #findOffer(): Promise<string | undefined> {
     return (
       this.#findResting(S.Speculative, () => true) ??
-      (await this.#findFree(this.#speculativeCandidates, S.Speculative, () => true))
+      (await this.#findUntouched(this.#speculativeCandidates, S.Speculative, () => true))
     );
   }
 
   /**
-   * What cannot be deleted is not created. Asked of an id that does not exist first, then of the offer
-   * itself, which has nothing to delete: some providers look for the machine before they say UNIMPLEMENTED.
+   * The suite creates no machine that it cannot delete. It sends Delete for an unknown id first, then for
+   * the offer, which is harmless there: some providers look the machine up before they say UNIMPLEMENTED.
    */
   async #requireDelete(offer: string): Promise<void> {
     if (this.#isDeleteSupported === undefined) {
@@ -183,13 +184,13 @@ export class Yard {
       this.#isDeleteSupported = known.code !== UNIMPLEMENTED;
     }
     if (!this.#isDeleteSupported) {
-      skip('Delete is UNIMPLEMENTED, so a machine that the suite creates could not be put back');
+      skip('Delete is UNIMPLEMENTED, so the suite could not put back a machine that it creates');
     }
   }
 }
 
-/** A run on somebody's account should cost as little as it can. */
-function cheapest(listing: Listing, state: MachineState): string[] {
+/** Cheapest first: created machines may cost the user money. */
+function cheapest(listing: MachineListView, state: MachineState): string[] {
   const rows = listing.rowsInState(state).slice(0, COMPARED_MAX);
   const found = rows.map((row) => listing.machine(row));
   found.sort((left, right) => left.pricePerHour - right.pricePerHour);

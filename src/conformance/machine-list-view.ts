@@ -1,17 +1,18 @@
 /**
- * A MachineList as the suite reads it. Decoding 500,000 machines into objects takes half a minute, and a
- * run lists dozens of times to look at one of them; so a listing keeps its bytes, knows id and state of
- * each row, and decodes a machine when it is asked for.
+ * An encoded MachineList, decoded on demand. Decoding 500,000 machines into objects takes half a minute, and
+ * a run lists dozens of times to examine one of them. So the view keeps the bytes, reads id and state of
+ * each row, and decodes a whole machine only when a check asks for it.
  *
- *   rows[i]   machineStart[i] … machineEnd[i]   u32, the encoded Machine within `bytes`
- *             state[i]                          u8, MachineState; 255 for anything that is none
- *             ids[i]                            string
+ *   column                     unit, meaning
+ *   machineStart, machineEnd   u32, the encoded Machine within `bytes`
+ *   states                     u8, the number on the wire; 255 for every number that does not fit
+ *   ids                        string
  */
 import { decode } from '../wire/codec.ts';
 import type { Snapshot } from './snapshot.ts';
 import { WireReader, WireType } from './wire-reader.ts';
 
-/** Stands for every number that does not fit the column. */
+/** Stands for every number that does not fit into the column. */
 const OTHER_STATE = 255;
 /** Field numbers of MachineList and Machine. */
 const LIST_MACHINES = 1;
@@ -20,7 +21,7 @@ const LIST_DELETED_IDS = 3;
 const MACHINE_ID = 1;
 const MACHINE_STATE = 2;
 
-export class Listing {
+export class MachineListView {
   readonly byteLength: number;
   readonly revision: Uint8Array;
   readonly deletedIds: readonly string[];
@@ -31,7 +32,7 @@ export class Listing {
   readonly #machineEnd: Uint32Array;
   #rowById: Map<string, number> | undefined;
 
-  /** Throws MalformedMessageError if the bytes are no MachineList. */
+  /** Throws MalformedMessageError if the bytes are not a MachineList. */
   constructor(bytes: Buffer) {
     const reader = new WireReader(bytes);
     const bounds: number[] = [];
@@ -64,7 +65,7 @@ export class Listing {
     return decode('Machine', this.#encoded(row));
   }
 
-  /** -1 if it is not listed. */
+  /** -1 if the machine is not listed. */
   rowOf(machineId: string): number {
     if (this.#rowById === undefined) {
       this.#rowById = new Map();
@@ -89,8 +90,8 @@ export class Listing {
     return other.filter((id) => this.rowOf(id) < 0);
   }
 
-  /** Whether both rows are the same to the byte: then nothing about them needs to be looked at twice. */
-  hasSameBytes(row: number, other: Listing, otherRow: number): boolean {
+  /** Rows with equal bytes need not be judged twice. */
+  hasSameBytes(row: number, other: MachineListView, otherRow: number): boolean {
     return this.#encoded(row).equals(other.#encoded(otherRow));
   }
 
@@ -98,7 +99,7 @@ export class Listing {
     return this.#bytes.subarray(this.#machineStart[row]!, this.#machineEnd[row]!);
   }
 
-  /** Id and state of every machine; of repeated fields the last one counts. */
+  /** Id and state of every machine. If a field is repeated, the last one counts, as in protobuf. */
   #readHeads(): string[] {
     const ids: string[] = [];
     for (let row = 0; row < this.machineCount; row++) {
