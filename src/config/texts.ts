@@ -51,7 +51,7 @@ export function shardHelpText(): string {
     '  flotilla shard --config /etc/flotilla/shard.yaml --print-config',
     '',
     'Once it listens, the shard prints "listening on HOST:PORT http URL" as its first line.',
-    'Exit codes: 0 stopped by a signal, 1 failed, 2 invalid settings or unusable data directory,',
+    'Exit code: 0 stopped by a signal, 1 failed, 2 invalid settings or unusable data directory,',
     '130 stopped by a second signal or when --shutdown-grace ran out.',
   );
   return `${lines.join('\n')}\n`;
