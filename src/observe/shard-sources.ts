@@ -1,4 +1,4 @@
-/** A shard as its metrics read it: the one place that says where each figure comes from. */
+/** Connects the metrics with a shard: the only place that says where each value comes from. */
 import type { StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import type { ShardCounters, ShardGauges } from '../shard/ports/observer.ts';
@@ -32,7 +32,7 @@ export function sourcesOf(shard: WatchedShard): Partial<MetricSources> {
   };
 }
 
-/** By ref and not by who has reported: what is held may be a cluster's first roll-up. */
+/** Iterates over all cluster refs, because a quarantined roll-up may be the first one of its cluster. */
 function* heldRollups(
   needs: Pick<WatchedShard['needs'], 'heldRollups'>,
   clusters: StringTable,

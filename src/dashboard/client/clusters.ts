@@ -1,7 +1,7 @@
 /** Clusters with their session, needs and machines. */
 import type { ApiCluster, ApiClusters, ApiStatus } from '../api/types.ts';
 import { fill, h, replaceRows } from './dom.ts';
-import { age, count } from './format.ts';
+import { age, count, counted } from './format.ts';
 import { field, labelled, showStatus, stateBar, table } from './parts.ts';
 import { ask, Poller, queryOf } from './poll.ts';
 
@@ -133,9 +133,9 @@ function makeRow(cluster: ApiCluster, nowMs: number): Element {
   const notes = [
     session?.connected !== true && needs > 0 ? 'the shard keeps its last roll-up' : '',
     cluster.reported ? '' : 'no roll-up since the shard started, so its machines are not reclaimed',
-    cluster.heldRollups > 0 ? `${count(cluster.heldRollups)} quarantined roll-ups` : '',
-    cluster.rejectedRollups > 0 ? `${count(cluster.rejectedRollups)} rejected roll-ups` : '',
-    session !== null && session.outboxFrames > 0 ? `${count(session.outboxFrames)} unsent frames` : '',
+    cluster.heldRollups > 0 ? counted(cluster.heldRollups, 'quarantined roll-up') : '',
+    cluster.rejectedRollups > 0 ? counted(cluster.rejectedRollups, 'rejected roll-up') : '',
+    session !== null && session.outboxFrames > 0 ? counted(session.outboxFrames, 'unsent frame') : '',
   ].filter((text) => text !== '');
   const level = session?.connected === true ? 'good' : 'bad';
   const row = h(

@@ -9,8 +9,13 @@ export function count(value: number): string {
   return WHOLE.format(value);
 }
 
+/** `1 machine`, `2,000 machines`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
 export function cycles(value: number): string {
-  return `${count(value)} cycle${value === 1 ? '' : 's'}`;
+  return counted(value, 'cycle');
 }
 
 /** `$1,204`, `$12.30`; cents where they still matter. */

@@ -8,7 +8,7 @@ import type {
 } from '../api/types.ts';
 import { Chart } from './chart.ts';
 import { fill, h, replaceRows } from './dom.ts';
-import { age, count, cycles, duration, percent, quantities, requirement, usd } from './format.ts';
+import { age, count, counted, cycles, duration, percent, quantities, requirement, usd } from './format.ts';
 import { card, showStatus, stateBar, stateLegend, table, tile } from './parts.ts';
 import { ask, Poller } from './poll.ts';
 
@@ -88,7 +88,7 @@ export function overviewPage(page: HTMLElement): void {
     format: (value) => count(Math.round(value)),
   });
   const unmet = new Chart({
-    label: 'Needs that credit did not fully cover, in each cycle',
+    label: 'Needs that credit did not fully cover, in each cycle; a fold counts as one need',
     kind: 'lines',
     series: [{ name: 'needs not fully covered', class: 'series-4' }],
     format: (value) => count(Math.round(value)),
@@ -105,7 +105,7 @@ export function overviewPage(page: HTMLElement): void {
       card('Cycle time by phase', { class: 'span-2' }, phases.element),
       card('Action queue', {}, queue.element),
       card('Actions per cycle', { class: 'span-2' }, actions.element),
-      card('Unmet needs over time', {}, unmet.element),
+      card('Needs not covered by credit', {}, unmet.element),
       card('Instance types', {}, byType.element),
       card('Zones', {}, byZone.element),
       card('Most expensive clusters', {}, byCluster.element),
@@ -153,8 +153,8 @@ export function overviewPage(page: HTMLElement): void {
   }).now();
 
   function showTiles(now: ApiOverview, last: ApiCycleSample | undefined): void {
-    tiles.machines.set(count(now.machines), `${count(now.clusters)} clusters connected`);
-    tiles.cost.set(usd(now.cost.totalUsd), `${count(now.cost.clusters)} clusters with machines`);
+    tiles.machines.set(count(now.machines), `${counted(now.clusters, 'cluster')} connected`);
+    tiles.cost.set(usd(now.cost.totalUsd), `${counted(now.cost.clusters, 'cluster')} with machines`);
     tiles.idle.set(usd(now.cost.idleUsd), `${percent(now.cost.idleUsd, now.cost.totalUsd)} of the cost`);
     tiles.unmet.set(
       count(now.unmetNeeds),
@@ -206,13 +206,13 @@ export function overviewPage(page: HTMLElement): void {
       ...line('Stuck machines', count(gauges.stuckMachines), gauges.stuckMachines > 0 ? 'warn' : ''),
       ...line(
         'In back-off',
-        `${count(gauges.machinesInBackoff)} machines, ${count(gauges.offeringsInBackoff)} offerings`,
+        `${counted(gauges.machinesInBackoff, 'machine')}, ${counted(gauges.offeringsInBackoff, 'offering')}`,
         gauges.machinesInBackoff + gauges.offeringsInBackoff > 0 ? 'warn' : '',
       ),
       ...offerings.flatMap(({ provider, instanceType, zone, capacityType, untilMs, failures }) =>
         line(
           `${provider}: ${instanceType}, ${zone}, ${capacityType}`,
-          `${count(failures)} creates failed; in back-off for ${age(untilMs - nowMs)} more`,
+          `${counted(failures, 'create')} failed; in back-off for ${age(untilMs - nowMs)} more`,
           'warn',
         ),
       ),
