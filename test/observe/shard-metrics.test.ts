@@ -118,7 +118,7 @@ describe('C6: a cycle', () => {
 });
 
 describe('X9: an action', () => {
-  it('is counted by kind and outcome, with its waiting times', async () => {
+  it('X9: is counted by kind and outcome, with what it waited for', async () => {
     const metrics = metricsUnderTest();
     metrics.actionEnded(
       actionRecord({ kind: 'Bootstrap', outcome: 'accepted', blobMs: 200, callMs: 300, durationMs: 600 }),
