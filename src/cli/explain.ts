@@ -14,7 +14,7 @@ import { painter } from './inspect/terminal.ts';
 const HELP = `Usage: flotilla explain need CLUSTER [FINGERPRINT] [options]
        flotilla explain machine ID [options]
 
-Explains why a need is unmet; without FINGERPRINT and --group, every unmet need of the cluster.
+Explains why a need is unmet; without FINGERPRINT and --group, the first 20 unmet needs of the cluster.
 Or explains a machine: which need claims it, which action is in flight, and why the shard keeps it.
 
   --group NAME      explain the need of this group

@@ -144,15 +144,15 @@ export interface ReloadedConfig {
 
 /** Reads all sources again. If it throws a ConfigError, the current settings stay in force. */
 export function reloadShardConfig(current: LoadedConfig, sources: ConfigSources): ReloadedConfig {
-  const fresh = loadShardConfig(sources);
+  const reloaded = loadShardConfig(sources);
   const values: Record<string, unknown> = {};
   const origins: Record<string, string> = {};
   const applied: SettingChange[] = [];
   const needRestart: SettingChange[] = [];
   for (const { field, flag, setting } of FIELDS) {
     const from = setting.format(current.config[field]).join(', ');
-    const to = setting.format(fresh.config[field]).join(', ');
-    const source = setting.isReloadable ? fresh : current;
+    const to = setting.format(reloaded.config[field]).join(', ');
+    const source = setting.isReloadable ? reloaded : current;
     values[field] = source.config[field];
     origins[field] = source.origins[field];
     if (from !== to) (setting.isReloadable ? applied : needRestart).push({ flag, from, to });

@@ -255,7 +255,7 @@ describe('a failure', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('does not include a reader who has had enough', async () => {
+  it('is not a reader that closes the pipe early', async () => {
     const command = `"${process.execPath}" "${MAIN}" machines --all --api ${url} | head -n 1; echo "\${PIPESTATUS[0]}"`;
     const out = await new Promise<string>((resolve) => {
       execFile('bash', ['-c', command], (_failure, text, error) => resolve(text + error));
@@ -276,7 +276,7 @@ describe('help', () => {
 });
 
 describe('flotilla completion', () => {
-  it('prints scripts that name commands, flags and values; bash takes its own', async () => {
+  it('prints scripts with commands, flags and values, and the one for bash works', async () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       const { code, out } = await flotilla('completion', shell);
       expect(code).toBe(0);

@@ -23,7 +23,7 @@ function logged() {
 describe('observers', () => {
   it('are all notified, even if one of them throws', () => {
     const { log, events } = logged();
-    const told: string[] = [];
+    const notified: string[] = [];
     const observer = observeAll(
       [
         {
@@ -31,14 +31,14 @@ describe('observers', () => {
             throw new Error('broken watcher');
           },
         },
-        { cycleEnded: () => void told.push('cycle'), happened: () => void told.push('event') },
+        { cycleEnded: () => void notified.push('cycle'), happened: () => void notified.push('event') },
       ],
       log,
     );
     observer.cycleEnded(cycleReport());
     observer.actionEnded(actionRecord());
     observer.happened({ kind: 'inventory_full', level: 'error', detail: '' });
-    expect(told).toEqual(['cycle', 'event']);
+    expect(notified).toEqual(['cycle', 'event']);
     expect(events()).toEqual(['observer_failed']);
     expect(observer.audits).toBe(false);
   });

@@ -155,7 +155,7 @@ describe('demand', () => {
     const tally = new DemandTally(columns, vectors, (work) => deferred.push(work));
     let slices = 1;
     expect([...tally.samples(1)]).toEqual([]);
-    expect([...tally.samples(1)], 'a run under way is not begun again').toEqual([]);
+    expect([...tally.samples(1)], 'a running sum is not started twice').toEqual([]);
     for (let work = deferred.shift(); work !== undefined; work = deferred.shift()) {
       work();
       slices++;

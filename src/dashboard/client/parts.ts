@@ -88,6 +88,9 @@ const REASON_SENTENCES: Readonly<Record<UnmetReasonName, string>> = {
   PREEMPTION_EXHAUSTED: 'The shard preempted machines for this need, but too few are preemptible.',
 };
 
+const PARKED_SENTENCE =
+  'No domain has been able to hold this gang for eight ordinary cycles. It keeps its machines and stops asking.';
+
 export function verdictBadge(
   satisfied: boolean,
   reason: UnmetReasonName | null,
@@ -95,7 +98,8 @@ export function verdictBadge(
 ): HTMLElement {
   if (satisfied) return h('span', { class: 'verdict good' }, 'satisfied');
   const words = parked ? 'parked' : reason === null ? 'unmet' : REASONS[reason];
-  const title = reason === null ? '' : `${REASON_SENTENCES[reason]} (${reason})`;
+  const sentence = parked ? PARKED_SENTENCE : reason === null ? '' : REASON_SENTENCES[reason];
+  const title = reason === null ? sentence : `${sentence} (${reason})`;
   return h('span', { class: 'verdict bad', title }, words);
 }
 
