@@ -1,4 +1,4 @@
-/** `flotilla actions`: what the shard does, as it ends. */
+/** `flotilla actions`: the actions of a shard, each when it settles. */
 import type { ApiAction, ApiActions } from '../dashboard/api/types.ts';
 import { clock, duration } from '../dashboard/client/format.ts';
 import { AskError } from './inspect/api-client.ts';
@@ -13,21 +13,22 @@ import { painter, pause } from './inspect/terminal.ts';
 
 const HELP = `Usage: flotilla actions [options]
 
-Prints the last actions and then each new one as it ends, until Ctrl-C.
+Prints the most recent actions, and then each new action when it settles, until Ctrl-C.
 
-  --once            print the last ones and stop
-  --limit N         so many of the last ones (default 20)
-  --kind KIND       Bootstrap, Provision, Reclaim, Preempt or Delete
-  --cluster ID      on machines of this cluster, or for it
-  --machine ID      on this machine
-  --outcome NAME    success, accepted, provider_error, …
+  --once            print the most recent actions and exit
+  --limit N         number of recent actions to start with (default 20)
+  --kind KIND       only Bootstrap, Provision, Reclaim, Preempt or Delete
+  --cluster ID      only actions on machines of this cluster, or for it
+  --machine ID      only actions on this machine
+  --outcome NAME    only actions with this outcome: success, accepted, provider_error, …
 ${COMMON_HELP}
 Examples:
   flotilla actions
   flotilla actions --kind Preempt --once
   flotilla actions --json | jq 'select(.outcome != "success")'
 
-With --json each action is one line. Exit code: 0 ended by Ctrl-C or --once, 1 the shard did not answer, 2 wrong usage.
+With --json each action is one line of JSON.
+Exit code: 0 stopped by Ctrl-C or --once, 1 the shard did not answer, 2 invalid usage.
 `;
 
 const EVERY_MS = 1_000;
@@ -73,15 +74,15 @@ async function follow(context: CommandContext, signal: AbortSignal): Promise<voi
     if (signal.aborted) return;
     try {
       const answer = await ask(context, last, 500);
-      // Another process counts from one again: what it did so far is all new.
+      // A restarted shard counts from one again, so all its actions are new.
       const isSame = answer.startedAtMs === startedAtMs;
-      const fresh = isSame ? answer : await ask(context, 0, 500);
-      ({ last, startedAtMs } = fresh);
-      print(context, fresh.actions);
+      const unseen = isSame ? answer : await ask(context, 0, 500);
+      ({ last, startedAtMs } = unseen);
+      print(context, unseen.actions);
       isAway = false;
     } catch (error) {
       if (!(error instanceof AskError) || !error.isPassing) throw error;
-      if (!isAway) output.error(`flotilla actions: ${error.message} Waiting.\n`);
+      if (!isAway) output.error(`flotilla actions: ${error.message} Retrying every second.\n`);
       isAway = true;
     }
   }

@@ -1,15 +1,15 @@
 /**
- * The thread that checks decisions from scratch: one for each check, which ends with it, because the memory of a check is
- * worth more than the tenth of a second that a thread takes to start.
+ * Runs from-scratch checks of decisions, each in a new thread that ends with the check. Starting a thread costs a tenth of
+ * a second; keeping it would keep the memory of a whole check.
  */
 import { Worker } from 'node:worker_threads';
 import { pathOfWorker } from '../provider/pool/setup.ts';
 import type { CheckPort, CheckResult, OpenCheck } from '../shard/ports/check.ts';
 
-/** Seconds at 500,000 machines; a thread that takes longer than this hangs. */
+/** A check takes seconds at 500,000 machines; a thread that needs longer than this hangs. */
 const CHECK_MS_MAX = 300_000;
 
-/** The id of a thread that is no more. */
+/** The `threadId` of a thread that has ended. */
 const ENDED = -1;
 
 export class CheckThreads implements CheckPort {
@@ -25,7 +25,7 @@ export class CheckThreads implements CheckPort {
     thread.unref(); // a check never keeps a process alive
     this.#threads.add(thread);
     thread.once('exit', () => this.#threads.delete(thread));
-    thread.on('error', () => {}); // whoever waits is told; without a listener it would end the process
+    thread.on('error', () => {}); // `nextMessage` rejects; without a listener the error would end the process
     const end = () => void thread.terminate();
     try {
       const buffer = (await nextMessage(thread)) as SharedArrayBuffer;
@@ -48,33 +48,35 @@ export class CheckThreads implements CheckPort {
     }
   }
 
-  /** Ends whatever is under way. */
+  /** Ends all checks in progress. */
   async close(): Promise<void> {
     await Promise.all([...this.#threads].map((thread) => thread.terminate()));
   }
 }
 
-/** Beside this module once compiled; tests run this module as TypeScript and the threads from the build. */
+/** Next to this module in the build. Tests run this module as TypeScript, but threads always run from the build. */
 function checkProgram(): URL {
   const isSource = import.meta.url.endsWith('.ts');
   return new URL(isSource ? '../../dist/workers/check.js' : '../../workers/check.js', import.meta.url);
 }
 
-/** Rejects if the thread fails, ends or takes too long instead. */
+/** Resolves with the thread's next message; rejects if the thread fails, ends or takes too long. */
 function nextMessage(thread: Worker): Promise<unknown> {
   return new Promise((resolve, reject) => {
     if (thread.threadId === ENDED) {
-      reject(new Error('the thread ended before it was needed'));
+      reject(new Error('the check thread ended before the check began'));
       return;
     }
     const timer = setTimeout(
-      () => settle(() => reject(new Error(`no word from the thread in ${CHECK_MS_MAX / 1_000} s`))),
+      () =>
+        settle(() => reject(new Error(`the check thread did not answer within ${CHECK_MS_MAX / 1_000} s`))),
       CHECK_MS_MAX,
     );
     timer.unref();
     const onMessage = (message: unknown) => settle(() => resolve(message));
     const onError = (error: Error) => settle(() => reject(error));
-    const onExit = (code: number) => settle(() => reject(new Error(`the thread ended with code ${code}`)));
+    const onExit = (code: number) =>
+      settle(() => reject(new Error(`the check thread ended with code ${code}`)));
     const settle = (how: () => void) => {
       clearTimeout(timer);
       thread.off('message', onMessage).off('error', onError).off('exit', onExit);

@@ -1,7 +1,7 @@
 /**
- * Other commands of this program as processes beside this one. They are in process groups of their own, so that a key
- * press in the terminal reaches this process alone, which ends them in order; and they end by themselves if this one
- * dies without a word, because the channel between them breaks (main.ts).
+ * Other commands of this program as child processes. Each has its own process group, so that Ctrl-C in the terminal
+ * reaches only this process, which then stops them in order. If this process is killed, the children stop on their own
+ * because their channel to it breaks (main.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -17,15 +17,16 @@ export class ChildFailedError extends ShardError {
   readonly next = 'refuse-to-start';
 
   constructor(command: string, code: number | null, lastLine: string) {
-    super(`flotilla ${command} ended with ${code ?? 'a signal'}: ${lastLine || 'it said nothing'}`);
+    const how = code === null ? 'a signal' : `exit code ${code}`;
+    super(`flotilla ${command} ended with ${how}: ${lastLine || 'no output'}`);
   }
 }
 
 export interface ChildOptions {
-  /** Of its standard output, the first one included. */
+  /** Called for each line of its standard output, the first one included. */
   readonly onLine?: (line: string) => void;
   readonly onLogLine?: (line: string) => void;
-  /** What our own environment says nothing else about. */
+  /** Defaults for variables that our own environment does not set. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -47,7 +48,7 @@ export class Child {
     const child = this.#process;
     this.exited = new Promise((resolve) => {
       child.once('exit', resolve);
-      child.once('error', () => resolve(null)); // it never began
+      child.once('error', () => resolve(null)); // the process could not be started
     });
     this.#firstLine = new Promise((resolve, reject) => {
       createInterface(child.stdout!).on('line', (line) => {
@@ -58,14 +59,14 @@ export class Child {
       child.once('error', (error) => reject(new ChildFailedError(command, null, error.message)));
       child.once('close', (code) => reject(new ChildFailedError(command, code, this.lastLine)));
     });
-    this.#firstLine.catch(() => {}); // whoever waits for it hears of it
+    this.#firstLine.catch(() => {}); // callers of `ready` get the rejection; without them it must not end the process
     createInterface(child.stderr!).on('line', (line) => {
       this.#keep(line);
       onLogLine(line);
     });
   }
 
-  /** Zero if it could not be started. */
+  /** Zero if the process could not be started. */
   get pid(): number {
     return this.#process.pid ?? 0;
   }
@@ -78,12 +79,12 @@ export class Child {
     return this.#process.exitCode === null && this.#process.signalCode === null;
   }
 
-  /** The line with which a command says that it serves. Rejects with a ChildFailedError if it ends before. */
+  /** The first line, with which a command says that it is ready. Rejects with a ChildFailedError if it ends before. */
   ready(): Promise<string> {
     return this.#firstLine;
   }
 
-  /** Ends it in order; after the grace, at once. */
+  /** Sends SIGTERM, and SIGKILL after the grace. */
   async stop(graceMs: number): Promise<void> {
     if (!this.isRunning) return;
     this.#process.kill('SIGTERM');

@@ -1,6 +1,6 @@
 /**
- * `flotilla completion`: a script that makes a shell know commands and flags. Flags are read from each command's own help, so
- * the two cannot disagree; the script holds them as plain lists and starts nothing while somebody types.
+ * `flotilla completion`: a script that completes commands and flags. It reads the flags from the help of each command, so
+ * the two cannot disagree. The script holds plain lists and starts no process while the user types.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -8,27 +8,27 @@ import { promisify } from 'node:util';
 
 const HELP = `Usage: flotilla completion bash|zsh|fish
 
-Prints a script that completes commands and flags.
+Prints a script that completes commands and flags in a shell.
 
-  --help            print this and stop
+  --help            print this help and exit
 
 Examples:
   flotilla completion bash > /etc/bash_completion.d/flotilla
   flotilla completion zsh > "\${fpath[1]}/_flotilla"
   flotilla completion fish > ~/.config/fish/completions/flotilla.fish
 
-Exit code: 0 printed, 2 wrong usage.
+Exit code: 0 printed, 2 invalid usage.
 `;
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** What follows a command that takes words. */
+/** Words that can follow a command. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   explain: ['need', 'machine'],
   completion: SHELLS,
 };
-/** What follows a flag that takes one of a few values. */
+/** Values of flags that take one of a few. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   '--state': [
     'Speculative',
@@ -60,7 +60,7 @@ export async function run(
     return 0;
   }
   if (!SHELLS.includes(shell as Shell) || rest.length > 0) {
-    process.stderr.write('flotilla completion: say bash, zsh or fish. See --help.\n');
+    process.stderr.write('flotilla completion: Write bash, zsh or fish. See --help.\n');
     return 2;
   }
   const known = await Promise.all(
@@ -74,7 +74,7 @@ export async function run(
   return 0;
 }
 
-/** The flags that a help text names at the beginning of a line, one or several with commas. */
+/** The flags at the beginning of a line of a help text: one, or several separated by commas. */
 export function flagsIn(help: string): string[] {
   const lists = help.matchAll(/^\s+(?:-\w, )?(--[a-z][a-z0-9-]*(?:, --[a-z][a-z0-9-]*)*)/gm);
   const found = [...lists].flatMap(([, flags]) => flags!.split(', '));

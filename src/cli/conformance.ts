@@ -1,7 +1,6 @@
 /**
- * `flotilla conformance`: runs the provider conformance suite against an address. The exit code is the
- * verdict (0 conforms, 1 a check failed, 2 no verdict), so that a provider's CI needs no more
- * than the command.
+ * `flotilla conformance`: runs the provider conformance suite against an address. The exit code is the verdict (0 conforms,
+ * 1 a check failed, 2 no verdict), so that the CI of a provider needs only this command.
  */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -24,26 +23,27 @@ import { CHECKS, CLOSING_CHECKS } from '../conformance/suite.ts';
 
 const HELP = `Usage: flotilla conformance --target HOST:PORT [options]
 
-Checks whether a capacity provider keeps the contract of bigfleet.v1alpha1.CapacityProvider.
-Uses free SPECULATIVE and IDLE machines and puts them back. Run it while no shard uses the provider.
+Tests whether a capacity provider fulfils the contract of bigfleet.v1alpha1.CapacityProvider.
+The suite uses unassigned SPECULATIVE and IDLE machines and returns each to the state in which it found it.
+Run it only while no shard uses the provider.
 
-  --target HOST:PORT    the provider, gRPC without TLS
-  --only NAME           an area (fencing) or a check (fencing/stale-epoch); may be repeated
-  --timeout TIME        longest wait for a transition to end (default 60s; 500ms, 30s, 10m)
+  --target HOST:PORT    address of the provider (gRPC without TLS)
+  --only NAME           run only this area (fencing) or check (fencing/stale-epoch); may be repeated
+  --timeout TIME        maximum wait for a transition, such as 500ms, 30s or 10m (default 60s)
   --call-timeout TIME   deadline of each call (default 30s)
   --style STYLE         auto, sync (every ack shows the terminal state) or async (default auto)
-  --shard-id ID         the suite's own shard id (default: a new one)
-  --allow-delete        may also delete IDLE machines that it found; they are created again
+  --shard-id ID         shard id that the suite calls with (default: a new random id)
+  --allow-delete        also delete IDLE machines that the suite found, and create them again
   --json FILE           also write the report as JSON
   --junit FILE          also write the report as JUnit XML
-  --list                print all checks with the sentence that each one tests, and stop
-  --help                print this and stop
+  --list                print every check with the rule that it tests, and exit
+  --help                print this help and exit
 
 Examples:
   flotilla conformance --target 127.0.0.1:7790
   flotilla conformance --target 127.0.0.1:7790 --only fencing --junit report.xml
 
-Exit code: 0 every check passed or was skipped, 1 a check failed, 2 wrong usage, no provider there, or stopped.
+Exit code: 0 every check passed or was skipped, 1 a check failed, 2 invalid usage, provider not reachable, or stopped.
 `;
 
 class UsageError extends ShardError {
@@ -72,7 +72,7 @@ const EXIT_FAILED = 1;
 const EXIT_NOT_RUN = 2;
 
 export async function run(argv: readonly string[], output: Output = PROCESS_OUTPUT): Promise<number> {
-  setLogVerbosity(logVerbosity.NONE); // what goes wrong is said once, by us
+  setLogVerbosity(logVerbosity.NONE); // gRPC would log failures that this command reports itself
   try {
     const command = parseCommand(argv);
     if (typeof command === 'string') {
@@ -92,11 +92,13 @@ export async function run(argv: readonly string[], output: Output = PROCESS_OUTP
   }
 }
 
-/** The first Ctrl-C ends the checks but puts the machines back; a second one ends the process. */
+/** The first Ctrl-C stops the checks and returns the machines to their states; a second one ends the process. */
 async function runStoppable(settings: Settings, output: Output): Promise<Report> {
   const stopping = new AbortController();
   const stop = () => {
-    output.error('Stopping: putting the machines back. Once more to leave them as they are.\n');
+    output.error(
+      'Stopping: returning machines to their states. Press Ctrl-C again to leave them as they are.\n',
+    );
     stopping.abort();
   };
   process.once('SIGINT', stop);
@@ -112,7 +114,7 @@ async function runStoppable(settings: Settings, output: Output): Promise<Report>
   }
 }
 
-/** A command to run, or a text to print. */
+/** The command to run, or a text to print. */
 function parseCommand(argv: readonly string[]): Command | string {
   const values = parseFlags(argv);
   if (values.help) return HELP;
@@ -129,7 +131,7 @@ function parseCommand(argv: readonly string[]): Command | string {
       callTimeoutMs: durationMs('--call-timeout', values['call-timeout']) ?? DEFAULT_CALL_TIMEOUT_MS,
       style: parseStyle(values.style ?? 'auto'),
       shardId: parseShardId(values['shard-id']) ?? `conformance-${randomBytes(6).toString('hex')}`,
-      epoch: nowMs, // greater than in any run before
+      epoch: nowMs, // greater than in every earlier run
       allowDelete: values['allow-delete'] ?? false,
       only: parseOnly(values.only ?? []),
     },
@@ -166,7 +168,7 @@ function parseFlags(argv: readonly string[]) {
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
-/** What timers can wait for without wrapping round: 24 days. An hour is plenty. */
+/** A longer wait for one transition is surely a mistake. */
 const DURATION_MS_MAX = 3_600_000;
 
 function durationMs(flag: string, text: string | undefined): number | undefined {
@@ -183,9 +185,9 @@ function parseStyle(text: string): Style {
   return style;
 }
 
-/** An empty shard id would turn every token of the suite into none. */
+/** With an empty shard id every call of the suite would go without a fencing token. */
 function parseShardId(text: string | undefined): string | undefined {
-  if (text === '') throw new UsageError('--shard-id is empty. Leave it out to have a new one.');
+  if (text === '') throw new UsageError('--shard-id is empty. Omit it to use a new random id.');
   return text;
 }
 
@@ -193,7 +195,7 @@ function parseOnly(names: readonly string[]): readonly string[] {
   const checks = [...CHECKS, ...CLOSING_CHECKS];
   for (const name of names) {
     if (checks.some((check) => check.id === name || areaOf(check) === name)) continue;
-    throw new UsageError(`--only "${name}" is neither a check nor an area. See --list.`);
+    throw new UsageError(`--only "${name}" is neither a check nor an area. --list shows them all.`);
   }
   return names;
 }
@@ -206,6 +208,6 @@ function writeReport(path: string, text: string): void {
   try {
     writeFileSync(path, text);
   } catch (error) {
-    throw new UsageError(`The report cannot be written to ${path}: ${(error as Error).message}.`);
+    throw new UsageError(`Cannot write the report to ${path}: ${(error as Error).message}.`);
   }
 }

@@ -1,11 +1,11 @@
-/** How a command ends: exit codes, and one line for whatever is not our own mistake. */
+/** How a command ends: exit codes, and one line of text for an expected failure. */
 import { ShardError } from '../base/errors.ts';
 
 export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 
-/** Runs a command; an expected failure is one line on standard error. Resolves with the exit code. */
+/** Runs a command and resolves with its exit code. A ShardError becomes one line on standard error; others are bugs. */
 export async function exitCodeOf(command: string, run: () => Promise<number>): Promise<number> {
   try {
     return await run();

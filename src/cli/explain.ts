@@ -1,4 +1,4 @@
-/** `flotilla explain`: why a need is unmet, why a machine is where it is. */
+/** `flotilla explain`: why a need is unmet, and what a machine is used for. */
 import type { ApiMachineInFull, ApiNeedExplanation, ApiNeedExplanations } from '../dashboard/api/types.ts';
 import {
   COMMON_HELP,
@@ -14,17 +14,17 @@ import { painter } from './inspect/terminal.ts';
 const HELP = `Usage: flotilla explain need CLUSTER [FINGERPRINT] [options]
        flotilla explain machine ID [options]
 
-Says in sentences why a need is unmet (without a name: each unmet need of the cluster), or why a machine is where it is:
-who claims it, what is under way, why it is not given back.
+Explains why a need is unmet; without FINGERPRINT and --group, the first 20 unmet needs of the cluster.
+Or explains a machine: which need claims it, which action is in flight, and why the shard keeps it.
 
-  --group NAME      the need of this group
+  --group NAME      explain the need of this group
 ${COMMON_HELP}
 Examples:
   flotilla explain need prod-eu-1
   flotilla explain need prod-eu-1 --group training/job-7
   flotilla explain machine m-0042
 
-Exit code: 0 explained, 1 there is no such need or machine or the shard did not answer, 2 wrong usage.
+Exit code: 0 explained, 1 unknown need or machine, or the shard did not answer, 2 invalid usage.
 `;
 
 export const EXPLAIN: InspectCommand = {
@@ -34,11 +34,11 @@ export const EXPLAIN: InspectCommand = {
   positionals: true,
   run: async (context) => {
     const [what, name, fingerprint, ...rest] = context.flags.positionals;
-    if (rest.length > 0) throw new UsageError(`"${rest[0]}" is one name too many. See --help.`);
+    if (rest.length > 0) throw new UsageError(`Unexpected argument "${rest[0]}". See --help.`);
     if (what === 'need' && name !== undefined) return explainNeed(context, name, fingerprint);
     if (what === 'machine' && name !== undefined && fingerprint === undefined)
       return explainMachine(context, name);
-    throw new UsageError('Say `need CLUSTER [FINGERPRINT]` or `machine ID`. See --help.');
+    throw new UsageError('Write `need CLUSTER [FINGERPRINT]` or `machine ID`. See --help.');
   },
 };
 
@@ -56,9 +56,8 @@ async function explainNeed(
   if (isJson) output.out(`${JSON.stringify(answer)}\n`);
   if (answer.explanations.length === 0) {
     const isNamed = fingerprint !== undefined || group !== undefined;
-    const words = isNamed ? `cluster ${cluster} has no such need` : `cluster ${cluster} has no unmet need`;
-    if (!isJson)
-      (isNamed ? output.error : output.out)(isNamed ? `flotilla explain: ${words}\n` : `${words}\n`);
+    if (!isJson && isNamed) output.error(`flotilla explain: Cluster ${cluster} has no such need.\n`);
+    else if (!isJson) output.out(`Cluster ${cluster} has no unmet needs.\n`);
     return isNamed ? EXIT_FAILED : EXIT_OK;
   }
   if (isJson) return EXIT_OK;

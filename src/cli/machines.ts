@@ -1,4 +1,4 @@
-/** `flotilla machines`: the machines by id, with filters. */
+/** `flotilla machines`: machines in order of their ids, with filters. */
 import type { ApiMachine, ApiMachines } from '../dashboard/api/types.ts';
 import { age, count, price } from '../dashboard/client/format.ts';
 import {
@@ -13,28 +13,28 @@ import { type Column, drawRepeatedly, painter, stateColour, tableText } from './
 
 const HELP = `Usage: flotilla machines [options]
 
-Lists machines by id.
+Lists machines in order of their ids. A machine must match all filters.
 
-  --prefix TEXT     whose ids begin so
+  --prefix TEXT     id begins with this text
   --state STATE     Speculative, Creating, Idle, Configuring, Configured, Draining, Deleting or Failed
   --cluster ID      bound to this cluster
-  --type NAME       of this instance type
+  --type NAME       has this instance type
   --zone NAME       in this zone
   --capacity TYPE   bare-metal, reserved, on-demand, spot or unspecified
-  --provider NAME   of this provider
-  --stuck           in a transitional state for too long
-  --backoff         left alone for a while after failures
-  --limit N         so many (default 50)
-  --all             all of them, page by page
-  --watch           again and again, until Ctrl-C
-  --every TIME      how often (default 2s)
+  --provider NAME   belongs to this provider
+  --stuck           in a transitional state for longer than --stuck-after of the shard
+  --backoff         in back-off after failures
+  --limit N         maximum number of machines (default 50)
+  --all             list all machines
+  --watch           refresh until Ctrl-C
+  --every TIME      time between two refreshes (default 2s)
 ${COMMON_HELP}
 Examples:
   flotilla machines --state Failed
   flotilla machines --cluster prod-eu-1 --watch
   flotilla machines --stuck --json | jq -r '.machines[].id'
 
-Exit code: 0 answered, 1 the shard did not answer, 2 wrong usage.
+Exit code: 0 shown, 1 the shard did not answer, 2 invalid usage.
 `;
 
 const PAGE = 500;
@@ -44,7 +44,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'FOR', align: 'right' },
   { name: 'TYPE' },
   { name: 'ZONE' },
-  { name: 'PAID AS' },
+  { name: 'PURCHASE' },
   { name: '$/H', align: 'right' },
   { name: 'CLUSTER' },
   { name: 'PRIORITY', align: 'right' },
@@ -84,9 +84,9 @@ export function run(argv: readonly string[]): Promise<number> {
 async function draw(context: CommandContext): Promise<string> {
   const answer = await read(context);
   if (context.isJson) return `${JSON.stringify(answer)}\n`;
-  const shown = answer.next === '' ? '' : `; the first ${count(answer.machines.length)} are shown`;
+  const shown = answer.next === '' ? '' : `; showing the first ${count(answer.machines.length)}`;
   const title = `${count(answer.matching)} of ${count(answer.total)} machines${painter(context.output)('dim', shown)}\n`;
-  if (answer.machines.length === 0) return `${title}No such machines.\n`;
+  if (answer.machines.length === 0) return `${title}No machine matches the filters.\n`;
   return title + tableText(context.output, COLUMNS, answer.machines.map(rowOf));
 }
 
@@ -111,7 +111,7 @@ async function read({ api, flags }: CommandContext): Promise<ApiMachines> {
 
 function rowOf(machine: ApiMachine): string[] {
   const notes = [
-    machine.action === '' ? '' : `${machine.action} under way`,
+    machine.action === '' ? '' : `${machine.action} in flight`,
     machine.stuck ? 'stuck' : '',
     machine.backoff ? 'in back-off' : '',
     machine.lastError,

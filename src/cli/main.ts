@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `flotilla`: finds the command and runs it. Each command is a module of its own, loaded when it is asked for. */
+/** `flotilla`: runs a command. Each command is a module that is loaded on demand, so that help starts quickly. */
 import { realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { EXIT_USAGE } from './exit.ts';
@@ -14,7 +14,7 @@ interface Command {
 const COMMANDS: readonly Command[] = [
   {
     name: 'up',
-    summary: 'run a shard with a simulated provider and simulated clusters, to look at',
+    summary: 'run a demo: a shard with a simulated provider and simulated clusters',
     run: async (argv) => (await import('./up.ts')).run(argv),
   },
   {
@@ -24,12 +24,12 @@ const COMMANDS: readonly Command[] = [
   },
   {
     name: 'top',
-    summary: 'watch a running shard: machines, dollars, what is missing',
+    summary: 'watch a running shard: machines, cost and shortfalls',
     run: async (argv) => (await import('./top.ts')).run(argv),
   },
   {
     name: 'needs',
-    summary: 'list what clusters ask for, and whether they have it',
+    summary: 'list the needs of the clusters and their verdicts',
     run: async (argv) => (await import('./needs.ts')).run(argv),
   },
   {
@@ -39,12 +39,12 @@ const COMMANDS: readonly Command[] = [
   },
   {
     name: 'actions',
-    summary: 'follow what a shard does',
+    summary: 'follow the actions of a shard',
     run: async (argv) => (await import('./actions.ts')).run(argv),
   },
   {
     name: 'explain',
-    summary: 'say why a need is unmet, or why a machine is where it is',
+    summary: 'explain why a need is unmet, or what a machine is used for',
     run: async (argv) => (await import('./explain.ts')).run(argv),
   },
   {
@@ -59,17 +59,17 @@ const COMMANDS: readonly Command[] = [
   },
   {
     name: 'conformance',
-    summary: 'check whether a provider keeps the contract',
+    summary: 'test whether a provider fulfils the contract',
     run: async (argv) => (await import('./conformance.ts')).run(argv),
   },
   {
     name: 'profile',
-    summary: 'sum up CPU profiles of a shard and its threads',
+    summary: 'summarise CPU profiles of a shard and its threads',
     run: async (argv) => (await import('./profile.ts')).run(argv),
   },
   {
     name: 'completion',
-    summary: 'print a script that completes commands and flags in bash, zsh or fish',
+    summary: 'print a completion script for bash, zsh or fish',
     run: async (argv) => (await import('./completion.ts')).run(argv, COMMANDS),
   },
 ];
@@ -83,7 +83,7 @@ export function helpText(): string {
     ...lines,
     `  ${'version'.padEnd(width)}   print the version`,
     '',
-    'flotilla COMMAND --help tells more.',
+    'Run flotilla COMMAND --help for the options of a command.',
     '',
   ].join('\n');
 }
@@ -102,21 +102,21 @@ export async function main(argv: readonly string[]): Promise<number> {
   const command = COMMANDS.find((known) => known.name === name);
   if (command === undefined) {
     process.stderr.write(
-      `flotilla: there is no command ${JSON.stringify(name)}; flotilla help lists what there is\n`,
+      `flotilla: unknown command ${JSON.stringify(name)}. Run flotilla help for the list of commands.\n`,
     );
     return EXIT_USAGE;
   }
   return command.run(rest);
 }
 
-/** Started by another flotilla (children.ts): if that one dies, this one ends in order. */
+/** A child of another flotilla (children.ts) shuts down in order when its parent dies. */
 function followParent(): void {
   if (process.channel === undefined) return;
   process.channel?.unref();
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 }
 
-/** An installed `flotilla` is a link to this file, and a module's own address is never that of a link. */
+/** An installed `flotilla` is a symlink to this file, but `import.meta.url` is the resolved path. */
 const started = process.argv[1];
 if (started !== undefined && import.meta.url === pathToFileURL(realpathSync(started)).href) {
   followParent();

@@ -1,4 +1,4 @@
-/** `flotilla needs`: what the clusters ask for, and whether they have it. */
+/** `flotilla needs`: the needs of the clusters and their verdicts. */
 import type { ApiNeed, ApiNeeds } from '../dashboard/api/types.ts';
 import { count, quantities, requirement } from '../dashboard/client/format.ts';
 import {
@@ -13,22 +13,22 @@ import { type Column, drawRepeatedly, painter, tableText } from './inspect/termi
 
 const HELP = `Usage: flotilla needs [options]
 
-Lists needs with their verdicts, the highest priority first.
+Lists needs with their verdicts, highest priority first.
 
-  --cluster ID      of one cluster
-  --group NAME      of one group
-  --unmet           only those that are not satisfied
-  --limit N         so many (default 50)
-  --all             all of them, page by page
-  --watch           again and again, until Ctrl-C
-  --every TIME      how often (default 2s)
+  --cluster ID      only needs of this cluster
+  --group NAME      only needs of this group
+  --unmet           only unmet needs
+  --limit N         maximum number of needs (default 50)
+  --all             list all needs
+  --watch           refresh until Ctrl-C
+  --every TIME      time between two refreshes (default 2s)
 ${COMMON_HELP}
 Examples:
   flotilla needs --unmet
   flotilla needs --cluster prod-eu-1 --watch
   flotilla needs --all --json | jq '.needs[] | select(.reason)'
 
-Exit code: 0 answered, 1 the shard did not answer, 2 wrong usage.
+Exit code: 0 shown, 1 the shard did not answer, 2 invalid usage.
 `;
 
 const PAGE = 500;
@@ -37,10 +37,10 @@ const COLUMNS: readonly Column[] = [
   { name: 'PRIORITY', align: 'right' },
   { name: 'CLUSTER' },
   { name: 'GROUP' },
-  { name: 'WANTS' },
+  { name: 'REQUESTED' },
   { name: 'MISSING' },
   { name: 'MACHINES', align: 'right' },
-  { name: 'UNMET', align: 'right' },
+  { name: 'CYCLES UNMET', align: 'right' },
   { name: 'REQUIREMENTS' },
 ];
 
@@ -73,9 +73,9 @@ async function draw(context: CommandContext): Promise<string> {
   if (context.isJson) return `${JSON.stringify(answer)}\n`;
   const paint = painter(context.output);
   const summary = `${count(answer.unmet)} of ${count(answer.total)} needs are unmet, cycle ${count(answer.cycle)}`;
-  const shown = answer.next === '' ? '' : `; the first ${count(answer.needs.length)} are shown`;
+  const shown = answer.next === '' ? '' : `; showing the first ${count(answer.needs.length)}`;
   const title = `${paint(answer.unmet > 0 ? 'yellow' : 'green', summary)}${paint('dim', shown)}\n`;
-  if (answer.needs.length === 0) return `${title}No such needs.\n`;
+  if (answer.needs.length === 0) return `${title}No need matches the filters.\n`;
   return title + tableText(context.output, COLUMNS, answer.needs.map(rowOf));
 }
 

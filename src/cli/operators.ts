@@ -1,4 +1,4 @@
-/** `flotilla operators`: simulated clusters as a process of its own, until a signal or their time ends it. */
+/** `flotilla operators`: runs simulated clusters until a signal or --duration. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { HELP, type OperatorsFlags, parseOperatorsFlags } from '../simulation/operators/flags.ts';
 import {
@@ -12,9 +12,9 @@ import { EXIT_FAILED, EXIT_OK, exitCodeOf } from './exit.ts';
 
 const LINGER_MS = 500;
 
-/** Resolves with the exit code when the operators have ended. */
+/** Resolves with the exit code when the operators have stopped. */
 export function run(argv: readonly string[]): Promise<number> {
-  setLogVerbosity(logVerbosity.NONE); // what goes wrong is said once, by us
+  setLogVerbosity(logVerbosity.NONE); // gRPC would log failures that this command reports itself
   return exitCodeOf('operators', async () => {
     const flags = parseOperatorsFlags(argv);
     if (!flags.help) return operate(flags);
@@ -37,12 +37,12 @@ async function operate(flags: OperatorsFlags): Promise<number> {
     await fleet.close();
     process.stderr.write(
       `flotilla operators: none of ${clusterCount} clusters got a session with ${address} ` +
-        `(${counters.lastEnding || 'no answer'}). Nothing was asked for; is the shard running there?\n`,
+        `(${counters.lastEnding || 'no answer'}). No demand was sent. Check that a shard runs at this address.\n`,
     );
     leaveSoon();
     return EXIT_FAILED;
   }
-  // The first line is for programs: exactly this, when all sessions stand or waiting longer is no use.
+  // Programs parse the first line. It must be exactly this, and appear once all sessions are open or --give-up is over.
   output.line(`connected ${standingCount} clusters to ${address}`, {
     event: 'connected',
     clusters: standingCount,
@@ -75,7 +75,7 @@ class Output {
   }
 }
 
-/** Resolves when every session stands, or after this long. */
+/** Resolves when every session is open, or after this long. */
 function allStanding(fleet: OperatorFleet, giveUpMs: number): Promise<void> {
   return new Promise((resolve) => {
     const finish = () => {
@@ -84,7 +84,7 @@ function allStanding(fleet: OperatorFleet, giveUpMs: number): Promise<void> {
       resolve();
     };
     const timer = setTimeout(finish, giveUpMs);
-    // Counting two thousand sessions at each change is four million looks: less than a tenth of a second in all.
+    // Counting 2,000 sessions at each of 2,000 changes reads four million entries: under 0.1 s in total.
     fleet.onSessionChange = () => {
       if (fleet.standingCount === fleet.settings.clusterCount) finish();
     };
@@ -96,7 +96,7 @@ interface End {
   forget(): void;
 }
 
-/** The first SIGTERM or SIGINT, or the end of the duration; a second signal ends the process at once. */
+/** Resolves on SIGTERM, SIGINT or at the end of the duration; a second signal ends the process at once. */
 function endOf(durationMs: number | null): End {
   let forget = () => {};
   const promise = new Promise<void>((resolve) => {
@@ -116,7 +116,7 @@ function endOf(durationMs: number | null): End {
   return { promise, forget: () => forget() };
 }
 
-/** A connection that does not close is no reason to stay. */
+/** Exits even if a connection does not close. */
 function leaveSoon(): void {
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }

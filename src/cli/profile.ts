@@ -1,4 +1,4 @@
-/** `flotilla profile`: what a CPU profile says, without a browser: the parts and the functions that took the time. */
+/** `flotilla profile`: summarises CPU profiles on the terminal, by part of the program and by function. */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -10,19 +10,20 @@ import { Places } from './profile/places.ts';
 
 const HELP = `Usage: flotilla profile FILE… [options]
 
-Sums up CPU profiles: which parts of the program took the time, and which functions. node --cpu-prof writes a profile for
-each thread when the process ends; the first number after the process id in a file's name is the thread, 0 the main one.
+Summarises CPU profiles: which parts of the program and which functions took the time. node --cpu-prof writes one
+profile per thread when the process ends. In a file's name the number after the process id is the thread; 0 is the main
+thread.
 
-  --top N           so many functions (default 25)
-  --total           functions by their time with all that they call, and not by their own
-  --json            as JSON, for programs
-  --help            print this and stop
+  --top N           number of functions to show (default 25)
+  --total           sort functions by total time, including the functions that they call, instead of self time
+  --json            print JSON
+  --help            print this help and exit
 
 Examples:
   node --cpu-prof --cpu-prof-dir=profiles dist/src/cli/main.js shard --provider-addr 127.0.0.1:7790
   flotilla profile profiles/*.cpuprofile
 
-Exit code: 0 shown, 1 a file cannot be read or is no profile, 2 wrong usage.
+Exit code: 0 shown, 1 a file cannot be read or is not a profile, 2 invalid usage.
 `;
 
 const TOP_MAX = 100_000;
@@ -80,7 +81,7 @@ function parse(argv: readonly string[]): Asked | 'help' {
     const top = /^\d{1,9}$/.test(values.top) ? Number(values.top) : 0;
     if (top < 1 || top > TOP_MAX)
       throw new Error(`--top is "${values.top}", but must be a whole number from 1 to ${TOP_MAX}.`);
-    if (positionals.length === 0) throw new Error('No file is given.');
+    if (positionals.length === 0) throw new Error('No profile is given.');
     return { files: positionals, top, isByTotal: values.total, isJson: values.json };
   } catch (error) {
     throw new UsageError(`${(error as Error).message.split('\n')[0]} See --help.`);
@@ -91,7 +92,7 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UnreadableError(`${(error as Error).message}. Nothing was shown.`);
+    throw new UnreadableError(`Cannot read ${file}: ${(error as Error).message}.`);
   }
 }
 

@@ -1,4 +1,4 @@
-/** `flotilla provider`: a simulated provider as a process of its own, until a signal ends it. */
+/** `flotilla provider`: runs a simulated provider until a signal. */
 import { readFileSync } from 'node:fs';
 import { logVerbosity, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { UsageError } from '../base/flag-words.ts';
@@ -13,9 +13,9 @@ import { EXIT_OK, exitCodeOf } from './exit.ts';
 
 const LINGER_MS = 500;
 
-/** Resolves with the exit code when the provider has ended. */
+/** Resolves with the exit code when the provider has stopped. */
 export function run(argv: readonly string[]): Promise<number> {
-  setLogVerbosity(logVerbosity.NONE); // what goes wrong is said once, by us
+  setLogVerbosity(logVerbosity.NONE); // gRPC would log failures that this command reports itself
   return exitCodeOf('provider', async () => {
     const flags = parseProviderFlags(argv);
     if (!flags.help) return serve(flags);
@@ -25,7 +25,7 @@ export function run(argv: readonly string[]): Promise<number> {
 }
 
 async function serve(flags: ProviderFlags): Promise<number> {
-  // A restarted process forgets its removals, so it must not recognise the cursors of the one before.
+  // A restarted process has lost its removals, so it must not accept the cursors of its predecessor.
   const provider = new SimulatedProvider({ settings: flags.settings, incarnation: Date.now() >>> 0 });
   for (const seed of generateMachines(CATALOGUES[flags.catalogue]!, flags.plan)) provider.add(seed);
   provider.prepareListings();
@@ -33,7 +33,7 @@ async function serve(flags: ProviderFlags): Promise<number> {
     credentials: credentialsOf(flags),
     ...answerDelay(flags),
   });
-  // The first line is for programs: exactly this, when calls are answered and not before.
+  // Programs parse the first line. It must be exactly this, and appear once calls are answered.
   process.stdout.write(`listening on ${served.address}\n`);
   process.stdout.write(
     `${flags.plan.machineCount} machines of the ${flags.catalogue} catalogue for ${flags.plan.clusterCount} clusters, seed ${flags.plan.seed}\n`,
@@ -42,7 +42,7 @@ async function serve(flags: ProviderFlags): Promise<number> {
   process.stdout.write(`${signal}: ${JSON.stringify(provider.ledger.counts())}\n`);
   provider.close();
   await served.close();
-  // A peer that connected and never spoke keeps its socket open for as long as it likes: do not wait for it.
+  // A peer that connected and sent nothing may keep its socket open forever: do not wait for it.
   setTimeout(() => process.exit(), LINGER_MS).unref();
   return EXIT_OK;
 }
@@ -53,7 +53,7 @@ function answerDelay({ answerAfter, plan }: ProviderFlags): Pick<ServeOptions, '
   return { answerDelayMs: () => drawLatencyMs(answerAfter, random) };
 }
 
-/** The first SIGTERM or SIGINT; a second one ends the process at once, as it does by default. */
+/** Resolves on the first SIGTERM or SIGINT; a second one ends the process at once, as is the default. */
 function endSignal(): Promise<string> {
   return new Promise((resolve) => {
     const onSignal = (signal: string) => {
@@ -72,6 +72,6 @@ function credentialsOf({ tls }: ProviderFlags): ServerCredentials {
     const pair = { cert_chain: readFileSync(tls.cert), private_key: readFileSync(tls.key) };
     return ServerCredentials.createSsl(readFileSync(tls.ca), [pair], true);
   } catch (error) {
-    throw new UsageError(`The TLS files cannot be used (${(error as Error).message})`);
+    throw new UsageError(`Cannot use the TLS files (${(error as Error).message})`);
   }
 }

@@ -1,11 +1,11 @@
 /**
- * Since when each cluster is connected, or is not: what a server of sessions forgets when a session ends, and what somebody who
- * looks for a missing cluster wants to know first.
+ * Remembers when each disconnected cluster left and from which peer. The session server forgets a session when it ends, but
+ * an engineer who looks for a missing cluster asks this first.
  */
 import type { SessionView as OpenSession, OperatorEvent } from '../session/operators.ts';
 import type { SessionView } from '../shard/ports/fleet-view.ts';
 
-/** As many as the shard has refs for; beyond it the first that left is forgotten. */
+/** The number of clusters that a shard can tell apart. Beyond it, the cluster that left first is forgotten. */
 const GONE_MAX = 65_535;
 
 interface Gone {

@@ -1,6 +1,6 @@
 /**
- * The parts of a shard process, put together and taken apart again: the one place that knows them all. Whatever was started
- * is closed in reverse order, at the end or when a later part refuses to start; nothing is left half-started.
+ * Wires the parts of a shard process together. This is the only place that knows all of them. They are closed in reverse
+ * order of their start, at the end or when a later part fails to start, so nothing stays half-started.
  */
 import { steadyClock, systemScheduler, systemStopwatch } from '../base/clock.ts';
 import type { ShardConfig } from '../config/shard-config.ts';
@@ -59,7 +59,7 @@ export class ShardService {
   readonly #closers: Closer[];
   readonly #graceMs: number;
 
-  /** By `ShardService.start` only. */
+  /** Only for `ShardService.start`. */
   constructor(parts: ServiceParts) {
     this.shard = parts.shard;
     this.view = parts.view;
@@ -71,7 +71,7 @@ export class ShardService {
     this.#closers = parts.closers;
   }
 
-  /** Rejects with a ShardError if a part refuses to start; then nothing runs. */
+  /** Rejects with a ShardError if a part fails to start; then no part runs. */
   static async start(options: ServiceOptions): Promise<ShardService> {
     const closers: Closer[] = [];
     try {
@@ -82,14 +82,14 @@ export class ShardService {
     }
   }
 
-  /** Rails and log level that changed while it runs. */
+  /** Applies rails and log level, and reopens the audit log. */
   reload(config: ShardConfig): void {
     this.#log.setLevel(config.logLevel);
     this.shard.setRails(railsOf(config));
     void this.#audit?.reopen();
   }
 
-  /** I3. */
+  /** I3: stops cycles, lets actions in flight finish within the grace, then ends sessions and closes everything. */
   async stop(): Promise<void> {
     await this.shard.stop(this.#graceMs);
     await closeAll(this.#closers);
@@ -222,7 +222,7 @@ function sessionCounts({ sessionCount, counters, rollupBytesWaiting }: OperatorS
   };
 }
 
-/** All of them, whatever one of them says; the first refusal is told at the end. */
+/** Closes all parts even if some fail, then throws the first failure. */
 async function closeAll(closers: Closer[]): Promise<void> {
   const failures: unknown[] = [];
   for (let close = closers.pop(); close !== undefined; close = closers.pop()) {

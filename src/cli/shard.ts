@@ -1,4 +1,4 @@
-/** `flotilla shard`: one shard as a process of its own, until a signal ends it (I3). */
+/** `flotilla shard`: runs one shard until a signal. I3: it finishes actions in flight, then closes sessions. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { ShardError } from '../base/errors.ts';
 import {
@@ -14,14 +14,14 @@ import { keepHeapSmall } from './heap.ts';
 import { ShardService } from './shard-service.ts';
 import { versionOf } from './version.ts';
 
-/** What a second signal, or a close that hangs, exits with. */
+/** Exit code after a second signal, or when closing hangs. */
 const EXIT_FORCED = 130;
-/** After the grace for actions, everything else closes within this or is left behind. */
+/** Everything else must close within this after the grace for actions; then the process exits anyway. */
 const CLOSE_MS_MAX = 5_000;
 
-/** Resolves with the exit code when the shard has ended. */
+/** Resolves with the exit code when the shard has stopped. */
 export function run(argv: readonly string[]): Promise<number> {
-  setLogVerbosity(logVerbosity.NONE); // what goes wrong is said once, by us
+  setLogVerbosity(logVerbosity.NONE); // gRPC would log failures that this command reports itself
   const sources: ConfigSources = { argv, environment: process.env };
   return exitCodeOf('shard', async () => {
     const loaded = loadShardConfig(sources);
@@ -44,7 +44,7 @@ async function serve(loaded: LoadedConfig, sources: ConfigSources): Promise<numb
   try {
     const service = await ShardService.start({ config, log, version });
     const http = service.http?.url ?? 'off';
-    // The first line is for programs: exactly this, when sessions are accepted and not before.
+    // Programs parse the first line. It must be exactly this, and appear once the shard accepts sessions.
     process.stdout.write(`listening on ${service.operators.address} http ${http}\n`);
     log.info('started', {
       version,
@@ -69,7 +69,7 @@ async function serve(loaded: LoadedConfig, sources: ConfigSources): Promise<numb
   }
 }
 
-/** What is in force afterwards: what was before, if there is a mistake. */
+/** Returns the settings in force afterwards: the current ones if the new ones are invalid. */
 function reload(
   service: ShardService,
   current: LoadedConfig,
@@ -77,12 +77,12 @@ function reload(
   log: RootLogger,
 ): LoadedConfig {
   try {
-    const { loaded: fresh, applied, needRestart } = reloadShardConfig(current, sources);
-    service.reload(fresh.config);
+    const { loaded, applied, needRestart } = reloadShardConfig(current, sources);
+    service.reload(loaded.config);
     for (const { flag, from, to } of applied) log.info('setting_reloaded', { flag, from, to });
     for (const { flag, from, to } of needRestart) log.warn('setting_needs_restart', { flag, from, to });
     log.info('reloaded', { changed: applied.length });
-    return fresh;
+    return loaded;
   } catch (error) {
     if (!(error instanceof ShardError)) throw error;
     log.error('reload_refused', { detail: error.message });
@@ -90,7 +90,7 @@ function reload(
   }
 }
 
-/** SIGTERM and SIGINT end the process in order; a second one at once. SIGHUP is never its end, not even while it starts. */
+/** SIGTERM and SIGINT stop the process in order, a second one at once. SIGHUP never stops it, not even during the start. */
 class Signals {
   readonly first: Promise<string>;
   readonly #onEnd: (signal: string) => void;

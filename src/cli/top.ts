@@ -1,4 +1,4 @@
-/** `flotilla top`: the shard at a glance, again and again. */
+/** `flotilla top`: a live summary of a shard. */
 import type { ApiHistory, ApiOverview } from '../dashboard/api/types.ts';
 import { age, count, cycles, duration, percent, quantities, usd } from '../dashboard/client/format.ts';
 import {
@@ -20,16 +20,17 @@ import {
 
 const HELP = `Usage: flotilla top [options]
 
-Shows the fleet, what it costs, what the shard does and what is missing; again and again on a terminal, once elsewhere.
+Shows the fleet, its cost, the work of the shard and the largest shortfalls. On a terminal the view refreshes until
+Ctrl-C; elsewhere it is printed once.
 
-  --once            once
-  --every TIME      how often (default 2s)
+  --once            print it once and exit
+  --every TIME      time between two refreshes (default 2s)
 ${COMMON_HELP}
 Examples:
   flotilla top
   flotilla top --once --json | jq .cost.totalUsd
 
-Exit code: 0 answered, 1 the shard did not answer, 2 wrong usage.
+Exit code: 0 shown, 1 the shard did not answer, 2 invalid usage.
 `;
 
 const STATES = [
@@ -59,7 +60,7 @@ export const TOP: InspectCommand = {
 };
 
 export function run(argv: readonly string[]): Promise<number> {
-  // Watching is what it is for: --every alone means it.
+  // With --every the view refreshes even where the output is no terminal.
   return runCommand(TOP, argv.includes('--every') ? [...argv, '--watch'] : argv);
 }
 
@@ -75,7 +76,7 @@ async function draw({ api, output, isJson }: CommandContext): Promise<string> {
     ...railLines(now, paint),
     '',
     STATES.map((state) => `${paint(stateColour(state), state)} ${count(now.byState[state])}`).join('  '),
-    `${paint('bold', `${usd(now.cost.totalUsd)}/h`)}, idle ${usd(now.cost.idleUsd)}/h (${percent(now.cost.idleUsd, now.cost.totalUsd)})`,
+    `${paint('bold', `${usd(now.cost.totalUsd)}/h`)}, of it idle ${usd(now.cost.idleUsd)}/h (${percent(now.cost.idleUsd, now.cost.totalUsd)})`,
     `needs ${count(now.needs)}, unmet ${paint(now.unmetNeeds > 0 ? 'yellow' : 'green', count(now.unmetNeeds))}; ` +
       `in flight ${count(now.queue.inFlight)}, queued ${count(now.queue.queued)}; stuck ${count(now.queue.stuckMachines)}, in back-off ${count(now.queue.machinesInBackoff)}`,
     `cycle ms  ${spark(past.samples.map(({ durationMs }) => durationMs))}  last ${lastCycle(past)}`,
@@ -99,7 +100,7 @@ async function draw({ api, output, isJson }: CommandContext): Promise<string> {
       clusters.map(({ clusterId, machines, usd: cost }) => [clusterId, count(machines), usd(cost)]),
     ),
     now.shortfalls.length === 0
-      ? paint('green', 'Nothing is missing.\n')
+      ? paint('green', 'No shortfalls.\n')
       : tableText(
           output,
           MISSING_COLUMNS,
@@ -119,7 +120,7 @@ const TYPE_COLUMNS: readonly Column[] = [
   { name: 'OFFERED', align: 'right' },
 ];
 const CLUSTER_COLUMNS: readonly Column[] = [
-  { name: 'DEAREST CLUSTERS' },
+  { name: 'MOST EXPENSIVE CLUSTERS' },
   { name: 'MACHINES', align: 'right' },
   { name: '$/H', align: 'right' },
 ];
@@ -137,9 +138,9 @@ function head(now: ApiOverview, paint: Paint): string {
 function railLines({ rails, isReady, notReadyReason }: ApiOverview, paint: Paint): string[] {
   const lines = [
     isReady ? '' : paint('red', `Not ready: ${notReadyReason}`),
-    rails.fenced ? paint('red', 'Fenced: another process owns this shard id.') : '',
-    rails.killSwitch ? paint('yellow', 'The kill switch is on: nothing is executed.') : '',
-    rails.dryRun ? paint('yellow', 'Dry run: nothing is executed.') : '',
+    rails.fenced ? paint('red', 'Fenced: a newer process runs with this shard id.') : '',
+    rails.killSwitch ? paint('yellow', 'Kill switch: the shard executes no actions.') : '',
+    rails.dryRun ? paint('yellow', 'Dry run: the shard executes no actions.') : '',
   ];
   return lines.filter((line) => line !== '');
 }
@@ -151,7 +152,7 @@ function lastCycle({ samples }: ApiHistory): string {
 
 const BLOCKS = '▁▂▃▄▅▆▇█';
 
-/** A curve of block characters, the newest at the right; the highest is full. */
+/** A sparkline of block characters, newest at the right; the highest value gets a full block. */
 export function spark(values: readonly number[]): string {
   const shown = values.slice(-SAMPLES_SHOWN);
   const highest = Math.max(1e-9, ...shown);

@@ -1,4 +1,4 @@
-/** The command line of `flotilla up`: from words to a plan, with one clear line for each mistake. */
+/** Parses the command line of `flotilla up`. Each usage error is one line. */
 import { parseArgs } from 'node:util';
 import { UsageError, wholeNumber } from '../base/flag-words.ts';
 
@@ -11,13 +11,13 @@ export interface UpPlan {
   readonly cycleInterval: string;
   readonly listen: string;
   readonly metricsAddr: string;
-  /** Of the provider's operations, as `flotilla provider --latency` takes it. */
+  /** Latency of the provider's operations, in the syntax of `flotilla provider --latency`. */
   readonly latency: string;
   readonly isCalm: boolean;
   readonly isPlain: boolean;
-  /** End after so many seconds; 0 = at a signal. */
+  /** Stop after this many seconds; 0 = run until a signal. */
   readonly seconds: number;
-  /** Passed on to `flotilla shard` as they are. */
+  /** Passed to `flotilla shard` unchanged. */
   readonly shardFlags: readonly string[];
 }
 
@@ -26,28 +26,28 @@ const MACHINES_MAX = 2_000_000;
 
 export const UP_HELP = `Usage: flotilla up [options] [-- options of flotilla shard]
 
-Runs a shard, a simulated provider and simulated clusters on this machine, to look at, until Ctrl-C.
+Runs a demo on this machine until Ctrl-C: a shard, a simulated provider and simulated clusters.
 
-  --machines N             in the provider's fleet (10000)
-  --clusters N             that share them (one for every 250 machines)
-  --seed N                 the same seed, the same fleet and the same demand (1)
-  --churn SHARE            of a cluster's demand that changes every ten seconds (1%)
-  --latency MEAN[/P99]     of creating, binding, draining and deleting a machine (2s/8s)
-  --calm                   no bursts, no interruptions, no moving prices
-  --cycle-interval TIME    of the shard (5s)
-  --listen HOST:PORT       of the shard, for more operators (127.0.0.1:7780, or a free port if that is taken)
-  --metrics-addr HOST:PORT of the dashboard and the metrics (127.0.0.1:8780, or a free port if that is taken)
-  --seconds N              end after so long (at Ctrl-C)
-  --plain                  lines instead of a live view
-  --help                   print this and stop
-  -- FLAGS                 what follows is passed on to flotilla shard
+  --machines N             number of machines in the provider's fleet (default 10000)
+  --clusters N             number of clusters that share the machines (default one for every 250 machines)
+  --seed N                 random seed; the same seed gives the same fleet and the same demand (default 1)
+  --churn SHARE            share of each cluster's demand that changes every ten seconds (default 1%)
+  --latency MEAN[/P99]     time that the provider takes to create, bind, drain or delete a machine (default 2s/8s)
+  --calm                   no bursts of demand, no interruptions, no price changes
+  --cycle-interval TIME    time between two cycles of the shard (default 5s)
+  --listen HOST:PORT       address on which operators connect (default 127.0.0.1:7780, or an unused port)
+  --metrics-addr HOST:PORT address of the dashboard and the metrics (default 127.0.0.1:8780, or an unused port)
+  --seconds N              stop after this many seconds (default 0: run until Ctrl-C)
+  --plain                  print progress lines instead of a live view
+  --help                   print this help and exit
+  -- FLAGS                 pass all following flags to flotilla shard
 
 Examples:
   flotilla up
   flotilla up --machines 500000 --clusters 2000
   flotilla up --seconds 60 --plain -- --log-level debug --audit-log audit.jsonl
 
-Exit code: 0 ended by a signal or --seconds, 1 a part of it ended by itself, 2 wrong usage.
+Exit code: 0 stopped by a signal or --seconds, 1 a process failed, 2 invalid usage.
 `;
 
 const OPTIONS = {

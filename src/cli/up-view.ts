@@ -1,13 +1,13 @@
 /**
- * What `flotilla up` shows while it runs: a page that is drawn over itself in a terminal, a line now and then anywhere else.
- * Both say the same, from the shard's own API.
+ * What `flotilla up` shows while it runs: a page that redraws itself in a terminal, progress lines anywhere else. Both come
+ * from the shard's API.
  */
 import type { ApiOverview, StateName } from '../dashboard/api/types.ts';
 
 export interface UpSample {
   readonly overview: ApiOverview;
   readonly elapsedMs: number;
-  /** Of the last cycle, what the main thread spent. */
+  /** Time that the last cycle took on the main thread. */
   readonly cycleMs: number;
   readonly actionsByKind: Readonly<Record<string, number>>;
   readonly operators: string;
@@ -56,7 +56,7 @@ export function progressLine({ overview, elapsedMs, cycleMs, actionsByKind }: Up
   ].join('  ');
 }
 
-/** The page, line by line; no line is wider than the terminal. */
+/** The page as lines, none of them wider than the terminal. */
 export function pageLines(sample: UpSample, url: string, columns: number): string[] {
   const { overview, elapsedMs, cycleMs, actionsByKind, operators } = sample;
   const { byState, cost, queue, rails } = overview;
@@ -67,15 +67,15 @@ export function pageLines(sample: UpSample, url: string, columns: number): strin
     '',
     ...STATES.map((state) => stateLine(state, byState[state], overview.machines, barWidth)),
     '',
-    `cycle ${number(overview.cycle)}, the last took ${cycleMs.toFixed(1)} ms   needs ${number(overview.needs)}, unmet ${number(overview.unmetNeeds)}`,
+    `cycle ${number(overview.cycle)}, took ${cycleMs.toFixed(1)} ms   needs ${number(overview.needs)}, unmet ${number(overview.unmetNeeds)}`,
     `in flight ${queue.inFlight}/${queue.concurrency}, queued ${queue.queued}   reads ${queue.readsInFlight}   stuck ${queue.stuckMachines}   in back-off ${queue.machinesInBackoff}`,
-    `cost ${dollars(cost.totalUsd)}, idle ${dollars(cost.idleUsd)}   ${rails.heldBack === '' ? 'ready' : `held back: ${rails.heldBack}`}`,
+    `cost ${dollars(cost.totalUsd)}, of it idle ${dollars(cost.idleUsd)}   ${rails.heldBack === '' ? 'ready' : `not acting: ${rails.heldBack}`}`,
     `actions  ${Object.entries(actionsByKind)
       .map(([kind, count]) => `${kind} ${number(count)}`)
       .join('   ')}`,
     '',
     `operators  ${operators}`,
-    'Ctrl-C ends everything',
+    'Press Ctrl-C to stop',
   ];
   return lines.map((line) => cut(line, columns));
 }
@@ -99,7 +99,7 @@ function bold(text: string): string {
   return `\u001b[1m${text}\u001b[0m`;
 }
 
-/** Escape sequences take no room. */
+/** Cuts a line to a width, not counting escape sequences. */
 function cut(line: string, columns: number): string {
   let width = 0;
   let isEscape = false;

@@ -1,7 +1,7 @@
 /**
- * `flotilla up`: everything at once, to look at. A provider, a shard and the operators of its clusters are processes of
- * their own on loopback, talking as they would across a network; this one starts them in order, shows what happens, and
- * ends them in reverse order.
+ * `flotilla up`: a demo of a whole fleet. A provider, a shard and the operators of its clusters run as separate processes
+ * and talk over loopback as they would over a network. This process starts them in order, shows what happens, and stops
+ * them in reverse order.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -14,13 +14,13 @@ import { parseUpFlags, UP_HELP, type UpPlan } from './up-flags.ts';
 import { pageLines, progressLine, type UpSample } from './up-view.ts';
 
 const DEFAULT_PORTS = { listen: 7780, metrics: 8780 };
-/** Nobody watches for ten minutes until an idle machine is released. Flags and the environment say otherwise. */
+/** A viewer should see releases within a minute, not after ten. Flags and the environment override these. */
 const SHORT_HOLDS = { FLOTILLA_IDLE_HOLD_SPOT: '15s', FLOTILLA_IDLE_HOLD_ON_DEMAND: '30s' };
 const STOP_GRACE_MS = 15_000;
 const PAGE_EVERY_MS = 1_000;
 const LINE_EVERY_MS = 5_000;
 
-/** Resolves with the exit code when everything has ended. */
+/** Resolves with the exit code when all processes have stopped. */
 export function run(argv: readonly string[]): Promise<number> {
   return exitCodeOf('up', async () => {
     const plan = parseUpFlags(argv);
@@ -108,7 +108,7 @@ class Up {
     return child;
   }
 
-  /** Until the end, once a second or so. */
+  /** Draws until the end: a page every second, or a line every five. */
   async #show(): Promise<void> {
     let drawnLines = 0;
     while (!this.#isEnding) {
@@ -155,12 +155,13 @@ class Up {
     const ends = this.#children.map(async (child) => ({ child, code: await child.exited }));
     const { child, code } = await Promise.race(ends);
     if (this.#isEnding) return;
-    process.stderr.write(`flotilla up: ${child.command} ended with ${code}: ${child.lastLine}\n`);
+    const how = code === null ? 'a signal' : `exit code ${code}`;
+    process.stderr.write(`flotilla up: ${child.command} ended with ${how}: ${child.lastLine}\n`);
   }
 
   async #stop(): Promise<void> {
     this.#isEnding = true;
-    if (this.#children.some(({ isRunning }) => isRunning)) this.#say('ending');
+    if (this.#children.some(({ isRunning }) => isRunning)) this.#say('stopping');
     for (const child of this.#children.reverse()) await child.stop(STOP_GRACE_MS);
   }
 
@@ -169,7 +170,7 @@ class Up {
   }
 }
 
-/** SIGINT, SIGTERM, or the time that was given. */
+/** Resolves on SIGINT, on SIGTERM, or when the time is up. */
 function endSignal(seconds: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
@@ -183,7 +184,7 @@ function endSignal(seconds: number): Promise<void> {
   });
 }
 
-/** The usual port, or a free one if somebody has it. */
+/** The usual port, or an unused one if another process has it. */
 function freeAddress(port: number): Promise<string> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -1,4 +1,4 @@
-/** The version of this build, as package.json says it. */
+/** The version of this build, from package.json. */
 import { readFileSync } from 'node:fs';
 
 /** Compiled, this file is dist/src/cli/version.js: three folders below package.json. */

@@ -1,7 +1,7 @@
-/** Addresses, names and paths as settings take them: checked here once, so that nobody binds to a misspelling. */
+/** Reads and checks addresses, names and paths, so that a typo fails at start and not at the first connection. */
 import { InvalidValueError } from './setting.ts';
 
-/** Where to listen. `text` is what was asked for, in the form that listeners take. */
+/** Where to listen. `text` is the same address as one string, with an empty host filled in. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
@@ -9,7 +9,7 @@ export interface ListenAddress {
 }
 
 export interface ProviderAddress {
-  /** In logs, metrics and --provider-optional. */
+  /** Names the provider in logs, metrics and --provider-optional. */
   readonly name: string;
   /** `host:port`, `[v6]:port` or a gRPC target such as `dns:///host:port`. */
   readonly address: string;
@@ -28,7 +28,7 @@ function splitHostPort(text: string): { host: string; port: number } | null {
   return port <= PORT_MAX ? { host: groups!.host!, port } : null;
 }
 
-/** `host:port`; port 0 takes a free one, and `:port` is every interface. */
+/** `host:port`; port 0 picks an unused port, and `:port` listens on all interfaces. */
 export function readListenAddress(text: string): ListenAddress {
   const found = splitHostPort(text);
   if (found === null) {
@@ -52,7 +52,7 @@ export function isLoopback(address: ListenAddress): boolean {
   return LOOPBACK_HOST.test(address.host);
 }
 
-/** An address to dial or to be dialled at; empty: none. */
+/** An address to dial or to advertise; empty: none. */
 export function readDialAddress(text: string): string {
   if (text === '' || isDialable(text)) return text;
   throw new InvalidValueError(
@@ -67,13 +67,13 @@ function isDialable(text: string): boolean {
   return found !== null && found.host !== '' && found.port > 0;
 }
 
-/** `NAME=HOST:PORT`, or `HOST:PORT`, which is then named after its address: `10.0.0.7-7790`. */
+/** `NAME=HOST:PORT`, or `HOST:PORT`, whose name is derived from the address: `10.0.0.7-7790`. */
 export function readProviderAddress(text: string): ProviderAddress {
   const at = text.indexOf('=');
   const address = text.slice(at + 1);
   if (!isDialable(address)) {
     throw new InvalidValueError(
-      `${JSON.stringify(text)} is not a provider's address`,
+      `${JSON.stringify(text)} is not a provider address`,
       'Write HOST:PORT or NAME=HOST:PORT, such as rack-a=10.0.0.7:7790',
     );
   }
@@ -81,9 +81,9 @@ export function readProviderAddress(text: string): ProviderAddress {
   if (NAME.test(name)) return { name, address };
   throw new InvalidValueError(
     at < 0
-      ? `${JSON.stringify(text)} gives no usable name`
-      : `${JSON.stringify(name)} is not a provider's name`,
-    'Write NAME=HOST:PORT with a name of 1 to 63 of a-z, 0-9, dot, dash and underscore',
+      ? `${JSON.stringify(text)} cannot be turned into a provider name`
+      : `${JSON.stringify(name)} is not a provider name`,
+    'Write NAME=HOST:PORT with a name of 1 to 63 characters from a-z, 0-9, dot, dash and underscore',
   );
 }
 
@@ -101,8 +101,8 @@ export function writeProviderAddress({ name, address }: ProviderAddress): string
 export function readProviderName(text: string): string {
   if (NAME.test(text)) return text;
   throw new InvalidValueError(
-    `${JSON.stringify(text)} is not a provider's name`,
-    'Write the name that --provider-addr gives it, or host-port if it gives none',
+    `${JSON.stringify(text)} is not a provider name`,
+    'Write the NAME of its --provider-addr, or HOST-PORT if that has none',
   );
 }
 
@@ -120,17 +120,17 @@ export function readHostName(text: string): string {
   if (HOST_NAME.test(text)) return text.toLowerCase();
   throw new InvalidValueError(
     `${JSON.stringify(text)} is not a host name`,
-    'Write it without port, such as flotilla.example',
+    'Write a host name without a port, such as flotilla.example',
   );
 }
 
 /** A path; empty: none. */
 export function readPath(text: string): string {
   if (!text.includes('\0')) return text;
-  throw new InvalidValueError('the path has a zero byte in it', 'Write a path of the file system');
+  throw new InvalidValueError('the path contains a NUL byte', 'Write a file system path');
 }
 
 export function readNonEmptyPath(text: string): string {
   if (text !== '') return readPath(text);
-  throw new InvalidValueError('the path is empty', 'Write a path of the file system');
+  throw new InvalidValueError('the path is empty', 'Write a file system path');
 }

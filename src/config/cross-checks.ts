@@ -1,4 +1,4 @@
-/** What settings have to be together. Each check names the setting to change, and what to change it to. */
+/** Checks of settings against each other. Each problem names the setting to change and what to change it to. */
 import { isLoopback, type ListenAddress } from './addresses.ts';
 import type { Problem } from './problems.ts';
 import type { ValuesOf } from './setting.ts';
@@ -37,11 +37,11 @@ function checkTls(values: Values, origins: Origins): Problem[] {
   const given = files.filter(([, path]) => path !== '');
   if (given.length === 0 || given.length === files.length) return [];
   const missing = files.filter(([, path]) => path === '').map(([flag]) => flag);
-  const what = `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing beside it`;
-  return [{ key: given[0]![0], origin: given[0]![2], what, remedy: 'Give all three TLS files, or none' }];
+  const what = `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`;
+  return [{ key: given[0]![0], origin: given[0]![2], what, remedy: 'Set all three TLS files, or none' }];
 }
 
-/** I4: nothing in plaintext leaves this machine unless somebody said so. */
+/** I4: without TLS the shard listens on loopback only, unless --insecure allows more. */
 function checkExposure(values: Values, origins: Origins): Problem[] {
   if (values.insecure) return [];
   const problems: Problem[] = [];
@@ -49,16 +49,16 @@ function checkExposure(values: Values, origins: Origins): Problem[] {
     problems.push({
       key: '--listen',
       origin: origins.listen,
-      what: `${values.listen.text} is beyond loopback, and there is no TLS`,
+      what: `${values.listen.text} is not a loopback address, and TLS is not configured`,
       remedy:
-        'Give --tls-cert, --tls-key and --tls-ca, listen on 127.0.0.1, or allow plaintext with --insecure',
+        'Set --tls-cert, --tls-key and --tls-ca, listen on 127.0.0.1, or allow plaintext with --insecure',
     });
   }
   if (values.metricsAddr !== null && !isLoopback(values.metricsAddr)) {
     problems.push({
       key: '--metrics-addr',
       origin: origins.metricsAddr,
-      what: `${values.metricsAddr.text} is beyond loopback, and HTTP here has no TLS`,
+      what: `${values.metricsAddr.text} is not a loopback address, and HTTP has no TLS`,
       remedy: 'Listen on 127.0.0.1, or allow plaintext with --insecure (gRPC keeps its TLS)',
     });
   }
@@ -69,22 +69,22 @@ function checkPorts({ listen, metricsAddr }: Values, origins: Origins): Problem[
   const isSame = (one: ListenAddress, other: ListenAddress) =>
     one.host === other.host && one.port === other.port && one.port !== 0;
   if (metricsAddr === null || !isSame(listen, metricsAddr)) return [];
-  const what = `${metricsAddr.text} is taken by --listen`;
+  const what = `${metricsAddr.text} is already used by --listen`;
   return [
     {
       key: '--metrics-addr',
       origin: origins.metricsAddr,
       what,
-      remedy: 'Choose another port, or 0 for none',
+      remedy: 'Choose another port, or 0 to turn HTTP off',
     },
   ];
 }
 
-/** Needed to start, but not to print the settings. */
+/** Apart from the other checks because --print-config works without a provider. */
 export function checkThereIsAProvider({ providers }: Values, origins: Origins): Problem[] {
   if (providers.length > 0) return [];
-  const what = 'there is no provider, so there would be no machines';
-  const remedy = 'Give --provider-addr HOST:PORT, or run flotilla up for a whole fleet on this machine';
+  const what = 'no provider is configured, so the shard would have no machines';
+  const remedy = 'Set --provider-addr HOST:PORT, or run flotilla up, which starts a simulated provider';
   return [{ key: '--provider-addr', origin: origins.providers, what, remedy }];
 }
 
@@ -99,11 +99,11 @@ function checkProviders({ providers, optionalProviders }: Values, origins: Origi
         key,
         origin,
         what: `two providers are named ${name}`,
-        remedy: 'Name them differently',
+        remedy: 'Give each provider its own name',
       });
     } else if (earlier.some((other) => other.address === address)) {
-      const what = `two providers have the address ${address}, and its machines would appear twice`;
-      problems.push({ key, origin, what, remedy: 'Give each address once' });
+      const what = `two providers have the address ${address}, so each of its machines would appear twice`;
+      problems.push({ key, origin, what, remedy: 'Set each address once' });
     }
   });
   for (const name of optionalProviders) {
@@ -112,8 +112,8 @@ function checkProviders({ providers, optionalProviders }: Values, origins: Origi
     problems.push({
       key: '--provider-optional',
       origin: origins.optionalProviders,
-      what: `there is no provider ${name}`,
-      remedy: names === '' ? 'Give its --provider-addr too' : `Choose from ${names}`,
+      what: `no provider is named ${name}`,
+      remedy: names === '' ? 'Set its --provider-addr too' : `Choose one of ${names}`,
     });
   }
   return problems;

@@ -1,6 +1,6 @@
 /**
- * A config file: one flat mapping in YAML, of which JSON is a part. Keys are the flags' names. The text of a scalar
- * is taken as it is written (`10s`, `0.05`, `true`), so that a value means the same in every source.
+ * A config file: one flat YAML mapping (JSON is valid YAML) from flag names to values. Scalars are read as the text in
+ * the file (`10s`, `0.05`, `true`), so that a value means the same in every source.
  */
 import { readFileSync, statSync } from 'node:fs';
 import { isMap, isScalar, isSeq, LineCounter, type Pair, type ParsedNode, parseDocument } from 'yaml';
@@ -8,22 +8,22 @@ import { ConfigError, type Problem } from './problems.ts';
 import type { FlagShapes, Given, GivenByFlag } from './sources.ts';
 import { suggestion } from './sources.ts';
 
-/** There are some fifty settings; a file of this size is something else. */
+/** There are some fifty settings; a file of this size is not a config file. */
 const FILE_BYTES_MAX = 1_048_576;
 
-/** The file's text. One that cannot be read ends the reading of settings: nothing else can be said about them. */
+/** The file's text. Throws at once if the file cannot be read, because no other check makes sense without it. */
 export function loadConfigText(path: string, origin: string): string {
   const refuse = (what: string, remedy: string) =>
     new ConfigError([{ key: '--config', origin, what: `${path} ${what}`, remedy }]);
   try {
     if (statSync(path).size > FILE_BYTES_MAX) {
-      throw refuse(`is larger than ${FILE_BYTES_MAX} bytes`, 'Name a file of settings');
+      throw refuse(`is larger than ${FILE_BYTES_MAX} bytes`, 'Name a config file');
     }
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    throw refuse(`cannot be read (${code})`, 'Name a file that exists and may be read');
+    throw refuse(`cannot be read (${code})`, 'Name an existing file that the shard can read');
   }
 }
 
@@ -38,8 +38,8 @@ export function readConfigText(
   const lineOf = (offset: number) => `${path}:${lines.linePos(offset).line}`;
   const found: GivenByFlag = new Map();
   for (const { message, pos } of document.errors) {
-    const what = `this is not YAML: ${message.replace(/\.$/, '')}`;
-    problems.push({ key: '--config', origin: lineOf(pos[0]), what, remedy: 'Correct the file' });
+    const what = `invalid YAML: ${message.replace(/\.$/, '')}`;
+    problems.push({ key: '--config', origin: lineOf(pos[0]), what, remedy: 'Fix the file' });
   }
   if (document.errors.length > 0 || document.contents === null) return found;
   if (!isMap(document.contents)) {
@@ -54,11 +54,11 @@ export function readConfigText(
     const shape = shapes.get(key);
     if (shape === undefined) {
       add(
-        'there is no such setting',
+        'unknown setting',
         suggestion(key, [...shapes.keys()], (name) => name),
       );
     } else if (found.has(key)) {
-      add(`it was given before, at ${found.get(key)!.origin}`, 'Give it once');
+      add(`already set at ${found.get(key)!.origin}`, 'Set it once');
     } else {
       readValue(given, pair.value, shape.isRepeatable, found, add);
     }
@@ -79,18 +79,18 @@ function readValue(
   } else if (isRepeatable && isSeq(node)) {
     const texts = (node.items as (ParsedNode | null)[]).map(textOf);
     if (texts.every((text) => text !== null)) found.set(given.key, { ...given, texts });
-    else add('its list holds something that is not a text', 'Write a list of texts: [a, b]');
+    else add('the list contains something other than strings', 'Write a list of strings: [a, b]');
   } else if (node === null || isScalar(node)) {
-    add('it has no value', 'Give it one, or take the line out');
+    add('the value is missing', 'Add a value or remove the line');
   } else {
     add(
-      isRepeatable ? 'it takes a list of texts' : 'it takes one value',
-      isRepeatable ? 'Write a list of texts: [a, b]' : `Write ${given.key}: VALUE`,
+      isRepeatable ? 'takes a list of strings' : 'takes a single value',
+      isRepeatable ? 'Write a list of strings: [a, b]' : `Write ${given.key}: VALUE`,
     );
   }
 }
 
-/** The scalar as it is written; null for what is no scalar, and for an absent value. */
+/** The scalar as the file spells it; null for an absent value and for anything else. */
 function textOf(node: ParsedNode | null): string | null {
   if (!isScalar(node) || node.value === null) return null;
   return typeof node.value === 'string' ? node.value : (node.source ?? String(node.value));

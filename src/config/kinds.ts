@@ -1,4 +1,4 @@
-/** The kinds of settings: each turns a short declaration into a whole Setting, its check and its texts included. */
+/** The kinds of settings. Each turns a short declaration into a complete Setting with its check and its texts. */
 import { InvalidValueError, type MachineFacts, type Setting } from './setting.ts';
 import { formatBytes, formatDurationMs, parseBytes, parseDurationMs } from './units.ts';
 
@@ -9,7 +9,7 @@ interface Common {
   readonly placeholder?: string;
 }
 
-/** What timers can wait for without wrapping round: 2^31 − 1 ms is 24.8 days. */
+/** The longest wait of a timer: 2^31 − 1 ms is 24.8 days. */
 const DURATION_MAX = '24d';
 
 interface Scalar<Value> extends Common {
@@ -42,7 +42,7 @@ function scalar<Value>(
   };
 }
 
-/** A number between two bounds, both of which can be written. */
+/** Parses a number between two bounds, both included. */
 function bounded(
   example: string,
   noun: string,
@@ -56,9 +56,9 @@ function bounded(
     if (value === null)
       throw new InvalidValueError(`${JSON.stringify(text)} is not ${noun}`, `Write it like ${example}`);
     if (value < min || value > max) {
-      const [side, bound] = value < min ? ['below the least', min] : ['above the most', max];
+      const [side, bound] = value < min ? ['below the minimum', min] : ['above the maximum', max];
       throw new InvalidValueError(
-        `${text} is ${side} that is allowed, ${format(bound)}`,
+        `${text} is ${side}, ${format(bound)}`,
         `Choose ${format(min)} to ${format(max)}`,
       );
     }
@@ -98,7 +98,7 @@ export function bytes(
   const { min, max } = options;
   const parseText = bounded(
     '64MiB or 1GiB',
-    'an amount of bytes',
+    'a size',
     parseBytes,
     formatBytes,
     parseBytes(min)!,
@@ -113,7 +113,7 @@ export function bytes(
 
 const parseWhole = (text: string) => (/^\d{1,15}$/.test(text) ? Number(text) : null);
 
-/** A whole number. A default that depends on the machine is a function, with words for the documentation. */
+/** A whole number. A default that depends on the host is a function, with a text for the documentation. */
 export function count(
   options: Common & {
     readonly default: number | { readonly text: string; readonly of: (machine: MachineFacts) => number };
@@ -177,7 +177,7 @@ export function choice<const Name extends string>(
     const found = names.find((name) => name === text);
     if (found === undefined) {
       throw new InvalidValueError(
-        `${JSON.stringify(text)} is none of the choices`,
+        `${JSON.stringify(text)} is not a valid choice`,
         `Write one of ${allowedText}`,
       );
     }
@@ -196,7 +196,7 @@ export function choice<const Name extends string>(
   );
 }
 
-/** Any text with a reading of its own: an address, a name, a path. */
+/** A text with its own parser: an address, a name, a path. */
 export function text<Value = string>(
   options: Common & {
     readonly default: string;
@@ -208,10 +208,10 @@ export function text<Value = string>(
   return scalar({ ...options, parseText: options.read, formatValue: options.write }, options.default);
 }
 
-/** The longest list that is of use: more providers than this belong to several shards. */
+/** A fleet with more providers than this belongs on several shards. */
 const LIST_LENGTH_MAX = 256;
 
-/** May be given several times; in the environment separated by commas, in a file a sequence. */
+/** A repeated flag, a comma-separated variable, or a sequence in the file. */
 export function list<Value = string>(
   options: Common & {
     readonly type: string;
@@ -233,8 +233,8 @@ export function list<Value = string>(
     defaultValue: () => [],
     parse: (texts) => {
       if (texts.length <= LIST_LENGTH_MAX) return texts.map(read);
-      const what = `${texts.length} values are more than the ${LIST_LENGTH_MAX} that are allowed`;
-      throw new InvalidValueError(what, 'Give fewer');
+      const what = `${texts.length} values exceed the maximum of ${LIST_LENGTH_MAX}`;
+      throw new InvalidValueError(what, 'Remove some');
     },
     format: (values) => values.map(write),
   };

@@ -1,4 +1,4 @@
-/** What is wrong with the settings: all of it at once, one line each, so that nobody starts five times to learn five things. */
+/** Invalid settings: all problems are reported at once, one line each, so that one start shows them all. */
 import { ShardError } from '../base/errors.ts';
 
 export interface Problem {
@@ -16,7 +16,7 @@ export function problemLine({ key, origin, what, remedy }: Problem): string {
 
 /** Values come from files and environments: a line feed in one must not start a line of its own. */
 function oneLine(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: this removes control characters
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').slice(0, LINE_LENGTH_MAX);
 }
 
@@ -27,7 +27,7 @@ export class ConfigError extends ShardError {
   readonly code = 'config';
   readonly next = 'refuse-to-start';
   readonly problems: readonly Problem[];
-  /** What a program that refuses these settings exits with. */
+  /** Exit code of a program that refuses its settings. */
   static readonly EXIT_CODE = 2;
 
   constructor(problems: readonly Problem[]) {
@@ -36,7 +36,7 @@ export class ConfigError extends ShardError {
   }
 }
 
-/** The known name that was probably meant, or null: at most two letters away, or a third of a short one. */
+/** The known name that was probably meant, or null: at most two edits away, fewer for a short name. */
 export function nearest(name: string, known: readonly string[]): string | null {
   let best: string | null = null;
   let bestDistance = Math.min(3, Math.ceil(name.length / 3) + 1);
@@ -50,7 +50,7 @@ export function nearest(name: string, known: readonly string[]): string | null {
   return best;
 }
 
-/** Names longer than any setting's are not worth the quadratic walk. */
+/** No setting has a longer name, and the comparison takes quadratic time. */
 const COMPARED_LENGTH_MAX = 64;
 
 function editDistance(left: string, right: string): number {

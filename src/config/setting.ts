@@ -1,27 +1,27 @@
 /**
- * What a setting is. One declaration gives the flag, the environment variable, the key in a config file, the type,
- * the check, the help text and the row in docs/configuration.md, so that none of them can disagree with another.
+ * A setting: one declaration gives the flag, the environment variable, the key in a config file, the type, the check,
+ * the help text and the row in docs/configuration.md, so these cannot disagree.
  */
 import { ShardError } from '../base/errors.ts';
 
-/** Facts about the machine that a default may depend on. */
+/** Facts about the host that a default may depend on. */
 export interface MachineFacts {
   readonly coreCount: number;
 }
 
 export interface Setting<Value> {
-  /** As the documentation calls it: duration, count, list of NAME … */
+  /** The type's name in the documentation: duration, count, list of NAME … */
   readonly type: string;
-  /** What stands for the value in help texts; empty for a switch. */
+  /** Stands for the value in help texts; empty for a switch. */
   readonly placeholder: string;
   readonly help: string;
   /** Without dashes; derived from the field's name unless given. */
   readonly flag?: string;
   readonly isReloadable: boolean;
   readonly isRepeatable: boolean;
-  /** Whether the flag may stand alone, meaning true. */
+  /** Whether the flag without a value means true. */
   readonly isSwitch: boolean;
-  /** As documentation shows it; the same on every machine. */
+  /** As the documentation shows it; the same on every host. */
   readonly defaultText: string;
   /** Bounds or choices, as documentation shows them. */
   readonly allowedText: string;
@@ -39,7 +39,7 @@ export type ValuesOf<Table extends Settings> = {
   readonly [Field in keyof Table]: Table[Field] extends Setting<infer Value> ? Value : never;
 };
 
-/** A value that a setting refuses: `what` is wrong, and what to write instead. */
+/** A setting refuses a value: `what` is wrong with it, and what to write instead (`remedy`). */
 export class InvalidValueError extends ShardError {
   readonly code = 'invalid_setting_value';
   readonly next = 'refuse-to-start';
@@ -53,7 +53,7 @@ export class InvalidValueError extends ShardError {
   }
 }
 
-/** `cycleIntervalMs` → `cycle-interval`: the unit is in the value that people write, so the flag does not repeat it. */
+/** `cycleIntervalMs` → `cycle-interval`: users write the unit with the value (`10s`), so the flag omits it. */
 export function flagOf(field: string, setting: { readonly flag?: string }): string {
   if (setting.flag !== undefined) return setting.flag;
   return field.replace(/Ms$/, '').replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

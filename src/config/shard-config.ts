@@ -1,6 +1,7 @@
 /**
- * The settings of a shard, resolved: flag before environment before file before default, checked one by one and then
- * together, frozen. Reading them again on SIGHUP takes over the rails and the log level, and names what else changed.
+ * Resolves the settings of a shard: flags override the environment, the environment overrides the file, the file
+ * overrides defaults. Each value is checked alone, then all together. A reload on SIGHUP applies the rails and the log
+ * level only, and names the other settings that changed.
  */
 import { availableParallelism } from 'node:os';
 import { checkThereIsAProvider, crossCheck, type TlsPaths, tlsOf } from './cross-checks.ts';
@@ -23,19 +24,19 @@ export interface LoadedConfig {
   readonly config: ShardConfig;
   /** Where each value came from: a flag, a variable, `file:line`, or `default`. */
   readonly origins: Readonly<Record<ShardField, string>>;
-  /** What was asked for instead of a start. */
+  /** What the command line asks for. */
   readonly asked: 'start' | 'help' | 'print-config';
 }
 
 export interface ConfigSources {
-  /** What follows `flotilla shard`. */
+  /** The arguments after `flotilla shard`. */
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Default: those that this process may use. */
+  /** Default: the cores that this process may use. */
   readonly coreCount?: number;
 }
 
-/** Not settings: they say what to do with the settings. */
+/** Flags that are not settings: they say what to do with the settings. */
 const SWITCHES = ['help', 'print-config'] as const;
 const CONFIG_FLAG = 'config';
 
@@ -57,7 +58,7 @@ const WITH_SWITCHES: ReadonlyMap<string, FlagShape> = new Map([
   ...SWITCHES.map((flag) => [flag, { isRepeatable: false, isSwitch: true }] as const),
 ]);
 
-/** Throws ConfigError with everything that is wrong. Asked for help, it looks at nothing else. */
+/** Throws a ConfigError that lists all problems. With --help it checks no other setting. */
 export function loadShardConfig(sources: ConfigSources): LoadedConfig {
   const problems: Problem[] = [];
   const argv = sources.argv.map((word) => (word === '-h' ? '--help' : word));
@@ -67,7 +68,7 @@ export function loadShardConfig(sources: ConfigSources): LoadedConfig {
   const file = readFile(flags.get(CONFIG_FLAG) ?? environment.get(CONFIG_FLAG), problems);
   const loaded = resolve([flags, environment, file], sources, problems);
   const asked = flags.get('print-config')?.texts[0] === 'true' ? 'print-config' : 'start';
-  // What the values mean together is looked at when each of them means something.
+  // Cross-checks would only add noise to values that are invalid on their own.
   if (problems.length === 0) {
     problems.push(...crossCheck(loaded.config, loaded.origins));
     if (asked === 'start') problems.push(...checkThereIsAProvider(loaded.config, loaded.origins));
@@ -90,7 +91,7 @@ function resolve(
   const values: Record<string, unknown> = {};
   const origins: Record<string, string> = {};
   for (const { field, flag, setting } of FIELDS) {
-    // A value that a better source overrides is checked all the same: it is a mistake that waits for its day.
+    // Overridden values are checked too: an invalid one would fail on the day that the override goes away.
     const given = sources.flatMap((source) => source.get(flag) ?? []);
     const parsed = given.map((each) => parse(setting, each, problems));
     values[field] = parsed.length === 0 ? setting.defaultValue({ coreCount }) : parsed[0];
@@ -122,7 +123,7 @@ function parse(setting: Setting<unknown>, given: Given, problems: Problem[]): un
   }
 }
 
-/** Flags and variables name themselves; a key of a file is found by its line. */
+/** A flag or variable is found by its name, a key of a file by its line. */
 function originOf({ key, origin }: Given): string {
   return origin.includes(':') ? origin : key;
 }
@@ -135,23 +136,23 @@ export interface SettingChange {
 
 export interface ReloadedConfig {
   readonly loaded: LoadedConfig;
-  /** Taken over. */
+  /** In force from now on. */
   readonly applied: readonly SettingChange[];
-  /** Changed, but only a restart takes them over. */
+  /** Changed, but in force only after a restart. */
   readonly needRestart: readonly SettingChange[];
 }
 
-/** Reads everything again. Throws ConfigError, and then nothing changes. */
+/** Reads all sources again. If it throws a ConfigError, the current settings stay in force. */
 export function reloadShardConfig(current: LoadedConfig, sources: ConfigSources): ReloadedConfig {
-  const fresh = loadShardConfig(sources);
+  const reloaded = loadShardConfig(sources);
   const values: Record<string, unknown> = {};
   const origins: Record<string, string> = {};
   const applied: SettingChange[] = [];
   const needRestart: SettingChange[] = [];
   for (const { field, flag, setting } of FIELDS) {
     const from = setting.format(current.config[field]).join(', ');
-    const to = setting.format(fresh.config[field]).join(', ');
-    const source = setting.isReloadable ? fresh : current;
+    const to = setting.format(reloaded.config[field]).join(', ');
+    const source = setting.isReloadable ? reloaded : current;
     values[field] = source.config[field];
     origins[field] = source.origins[field];
     if (from !== to) (setting.isReloadable ? applied : needRestart).push({ flag, from, to });

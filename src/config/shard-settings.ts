@@ -1,7 +1,7 @@
 /**
  * Every setting of `flotilla shard`, declared once. The field's name gives the flag (`cycleIntervalMs` →
  * `--cycle-interval`), the environment variable (`FLOTILLA_CYCLE_INTERVAL`) and the key in a config file
- * (`cycle-interval`). What belongs together is one group, in the order in which help and documentation show it.
+ * (`cycle-interval`). Settings are grouped by subject, in the order in which help and documentation show them.
  */
 import {
   readDialAddress,
@@ -37,7 +37,7 @@ const LISTENING = {
     default: '127.0.0.1:7780',
     read: readListenAddress,
     write: (address) => address.text,
-    help: 'Where operators connect (gRPC). Port 0 takes a free one.',
+    help: 'Address on which operators connect (gRPC). Port 0 picks an unused port.',
   }),
   metricsAddr: text({
     type: 'address or 0',
@@ -45,27 +45,29 @@ const LISTENING = {
     default: '127.0.0.1:8780',
     read: readOptionalListenAddress,
     write: (address) => address?.text ?? '0',
-    help: 'Where metrics, health and the dashboard are served (HTTP). 0 turns it off.',
+    help: 'Address of metrics, health checks, API and dashboard (HTTP). 0 turns them off.',
   }),
   metricsHost: list({
     type: 'list of host names',
     placeholder: 'HOST',
     read: readHostName,
     write: asWritten,
-    help: 'Another host name by which the HTTP server may be called. Addresses, localhost and the name that it listens on always may.',
+    help: 'Additional Host header that HTTP requests may carry. IP addresses, localhost and the name in --metrics-addr are always accepted.',
   }),
   insecure: onOff({
     default: false,
-    help: 'Allow plaintext beyond loopback: gRPC when no TLS files are given, and HTTP, which has no TLS.',
+    help: 'Allow plaintext on addresses other than loopback: gRPC without TLS files, and HTTP, which never has TLS.',
   }),
-  tlsCert: filePath({ help: 'Certificate for mutual TLS, PEM. All three TLS files or none.' }),
-  tlsKey: filePath({ help: 'Private key for mutual TLS, PEM.' }),
-  tlsCa: filePath({ help: 'CA that all parties trust, PEM.' }),
+  tlsCert: filePath({
+    help: "This shard's certificate for mutual TLS, PEM. Set all three TLS files or none.",
+  }),
+  tlsKey: filePath({ help: 'Private key of the certificate, PEM.' }),
+  tlsCa: filePath({ help: 'CA certificate that signs operators, providers and the coordinator, PEM.' }),
   keepaliveTimeoutMs: duration({
     default: '30s',
     min: '1s',
     max: '1h',
-    help: 'An operator that is silent for this long, pings included, is gone.',
+    help: "The shard closes an operator's session after this long without a message or a ping.",
   }),
 } as const satisfies Settings;
 
@@ -76,7 +78,7 @@ const IDENTITY = {
     default: 'shard-0',
     read: readShardId,
     write: asWritten,
-    help: 'Name of this shard. With its epoch it fences off an older process of the same name.',
+    help: 'Name of this shard. Providers refuse calls from an older process with the same name.',
   }),
   dataDir: text({
     type: 'path',
@@ -84,12 +86,12 @@ const IDENTITY = {
     default: './data',
     read: readNonEmptyPath,
     write: asWritten,
-    help: 'Holds the epoch and the lock. One process at a time.',
+    help: 'Directory for the epoch and the lock file. Only one process at a time can use it.',
   }),
   minEpoch: count({
     default: 0,
     max: 999_999_999_999_999,
-    help: 'The epoch is at least this: the remedy for a damaged epoch file.',
+    help: 'Lower bound of the epoch that the shard starts with. Use it after an epoch file was lost or damaged.',
   }),
 } as const satisfies Settings;
 
@@ -100,36 +102,36 @@ const PROVIDERS = {
     placeholder: '[NAME=]HOST:PORT',
     read: readProviderAddress,
     write: writeProviderAddress,
-    help: 'A capacity provider. At least one; without a name it is called host-port.',
+    help: 'A capacity provider; at least one is required. Without NAME it is called HOST-PORT.',
   }),
   optionalProviders: list({
     flag: 'provider-optional',
     type: 'list of names',
     read: readProviderName,
     write: asWritten,
-    help: 'A provider whose first listing need not be waited for before actions begin.',
+    help: 'Name of a provider whose first listing the shard does not wait for before it acts.',
   }),
   incrementalReconcile: onOff({
     default: false,
-    help: 'Ask providers for what changed since the last listing instead of for everything.',
+    help: 'Ask providers only for machines that changed since the last listing.',
   }),
   fullListEvery: count({
     default: 360,
     max: 1_000_000,
     placeholder: 'CYCLES',
-    help: 'With --incremental-reconcile: a full listing every so many cycles. 0: never.',
+    help: 'With --incremental-reconcile: number of cycles between two full listings. 0: no further full listings.',
   }),
   maxListBytes: bytes({
     default: '1GiB',
     min: '1MiB',
     max: '2GiB',
-    help: 'A listing larger than this is refused. 500,000 bound machines are about 400 MB.',
+    help: 'Maximum size of one listing; the shard refuses a larger one. 500,000 bound machines take about 400 MB.',
   }),
   maxMachines: count({
     default: 1_048_576,
     min: 8,
     max: 4_194_304,
-    help: 'Machines that fit; fixed at start. Rows that are not used cost no memory.',
+    help: 'Maximum number of machines, reserved at start. Unused rows take no memory.',
   }),
 } as const satisfies Settings;
 
@@ -140,7 +142,7 @@ const COORDINATOR = {
     default: '',
     read: readDialAddress,
     write: asWritten,
-    help: 'Coordinator to report to. Empty: none, and nothing else changes.',
+    help: 'Coordinator that the shard reports to. Empty: no coordinator; decisions are the same without one.',
   }),
   advertiseAddr: text({
     type: 'address',
@@ -148,13 +150,13 @@ const COORDINATOR = {
     default: '',
     read: readDialAddress,
     write: asWritten,
-    help: 'Address of this shard as others reach it, for the coordinator. Empty: the one it listens on.',
+    help: 'Address of this shard that the coordinator hands out. Empty: the address of --listen.',
   }),
   coordinatorHeartbeatIntervalMs: duration({
     default: '10s',
     min: '100ms',
     max: '1h',
-    help: 'Time between two reports.',
+    help: 'Time between two reports to the coordinator.',
   }),
 } as const satisfies Settings;
 
@@ -163,36 +165,47 @@ const DECIDING = {
     default: '10s',
     min: '50ms',
     max: '1h',
-    help: 'Longest wait between two cycles.',
+    help: 'Time between two ordinary cycles. A change, such as a new roll-up, starts a cycle earlier.',
   }),
   idleHoldOnDemandMs: duration({
     default: '10m',
-    help: 'An on-demand machine that is idle for longer is released.',
+    help: 'After this long in Idle the shard releases an on-demand machine.',
   }),
-  idleHoldSpotMs: duration({ default: '1m', help: 'A spot machine that is idle for longer is released.' }),
+  idleHoldSpotMs: duration({
+    default: '1m',
+    help: 'After this long in Idle the shard releases a spot machine.',
+  }),
   availableCapacityIntervalMs: duration({
     default: '5s',
     min: '100ms',
     max: '1h',
-    help: 'Least time between two hints of available capacity for one cluster and profile.',
+    help: 'Minimum time between two available-capacity hints for the same cluster and profile.',
   }),
-  preemptionWeightGap: decimal({ default: 1, max: 1e9, help: 'Weight of the gap in priority to a victim.' }),
-  preemptionWeightDrain: decimal({ default: 0.1, max: 1e9, help: 'Weight of a short drain.' }),
+  preemptionWeightGap: decimal({
+    default: 1,
+    max: 1e9,
+    help: 'Choice of victims: weight of the priority gap between the need and the victim.',
+  }),
+  preemptionWeightDrain: decimal({
+    default: 0.1,
+    max: 1e9,
+    help: 'Choice of victims: weight of 1 / expected drain time in seconds.',
+  }),
   preemptionWeightInterruption: decimal({
     default: 0.1,
     max: 1e9,
-    help: 'Weight of a low interruption penalty.',
+    help: 'Choice of victims: weight of 1 / interruption penalty in USD.',
   }),
   preemptionWeightReclamation: decimal({
     default: 0.1,
     max: 1e9,
-    help: 'Weight of a low reclamation penalty.',
+    help: 'Choice of victims: weight of 1 / reclamation penalty in USD.',
   }),
   fromScratchCheckEvery: count({
     default: 360,
     max: 1_000_000,
     placeholder: 'CYCLES',
-    help: 'Every so many cycles the decision is made again from nothing, on a copy, and compared. 0: never.',
+    help: 'Number of cycles between two self-checks, in which a thread repeats the decision from scratch and compares. 0: no self-checks.',
   }),
 } as const satisfies Settings;
 
@@ -200,28 +213,28 @@ const RAILS = {
   actuationPaused: onOff({
     default: false,
     reload: true,
-    help: 'Kill switch: decide, count and audit, but execute nothing.',
+    help: 'Kill switch: the shard decides, counts and audits, but executes no action.',
   }),
   dryRun: onOff({
     default: false,
     reload: true,
-    help: 'Decide, count and audit, but execute nothing; the kill switch wins if both are set.',
+    help: 'The shard decides, counts and audits, but executes no action. With --actuation-paused too, actions count as paused.',
   }),
   maxActionsPerCycle: count({
     default: 0,
     max: 10_000_000,
     reload: true,
-    help: 'Actions beyond this wait for the next cycle. 0: no limit.',
+    help: 'Maximum number of actions per cycle; the next cycle decides the rest again. 0: no limit.',
   }),
   reclaimCapFraction: fraction({
     default: 0.05,
     reload: true,
-    help: 'Share of a cluster that is reclaimed in one cycle at the most, but at least one machine. 0: no cap.',
+    help: 'Maximum fraction of a cluster reclaimed per cycle (at least one machine). 0: no limit.',
   }),
   emptyRollupGuard: onOff({
     default: true,
     reload: true,
-    help: 'Hold a roll-up that drops nine tenths of its rows until three in a row agree.',
+    help: 'Quarantine a roll-up that drops more than 90% of its rows until three roll-ups in a row agree.',
   }),
 } as const satisfies Settings;
 
@@ -230,7 +243,7 @@ const EXECUTING = {
     default: 256,
     min: 1,
     max: 16_384,
-    help: 'Actions under way at a time. The queue holds twice as many.',
+    help: 'Maximum number of actions in flight. The queue behind them holds twice as many.',
   }),
   executeTimeoutMs: duration({
     default: '30s',
@@ -242,16 +255,16 @@ const EXECUTING = {
     default: '30s',
     min: '100ms',
     max: '1h',
-    help: "Longest wait for an operator's bootstrap blob.",
+    help: 'Maximum time to wait for a bootstrap blob from an operator.',
   }),
   stuckAfterMs: duration({
     default: '15m',
     min: '1s',
-    help: 'A machine that is on its way for longer is reported as stuck and counts for nobody.',
+    help: 'After this long in a transitional state a machine is reported as stuck and no longer satisfies any need.',
   }),
   localBootstrap: onOff({
     default: false,
-    help: 'Use a fixed blob and ask no operator for one: for tests without operators.',
+    help: 'Use a fixed bootstrap blob instead of asking operators. For tests without operators.',
   }),
   workers: count({
     default: {
@@ -261,25 +274,27 @@ const EXECUTING = {
     min: 1,
     max: 256,
     placeholder: 'THREADS',
-    help: 'Threads that call providers.',
+    help: 'Number of threads that call providers.',
   }),
   shutdownGraceMs: duration({
     default: '10s',
     max: '1h',
-    help: 'At the end: longest wait for actions that are under way.',
+    help: 'Maximum time that a shutdown waits for actions in flight.',
   }),
 } as const satisfies Settings;
 
 const REPORTING = {
-  auditLog: filePath({ help: 'One JSON line per action is added to this file. Opened anew on SIGHUP.' }),
+  auditLog: filePath({
+    help: 'File that receives one JSON line per action. SIGHUP reopens it, for log rotation.',
+  }),
   logLevel: choice(['debug', 'info', 'warn', 'error'], {
     default: 'info',
     reload: true,
-    help: 'Least level that is logged.',
+    help: 'Lowest level that is logged.',
   }),
   logFormat: choice(['json', 'pretty'], {
     default: 'json',
-    help: 'One JSON object per line, or text for people.',
+    help: 'Format of the log: one JSON object per line, or readable text.',
   }),
 } as const satisfies Settings;
 

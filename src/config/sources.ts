@@ -1,13 +1,13 @@
 /**
- * The three places that settings come from, read into one form: for each flag's name the texts that were given and
- * where. Nothing is interpreted here beyond names; a mistake becomes a problem, and reading goes on to the next.
+ * Reads the three sources of settings into one form: for each flag, the texts that were given and where. This module
+ * checks names only. An error is recorded as a problem, and reading goes on.
  */
 import type { Problem } from './problems.ts';
 import { nearest } from './problems.ts';
 import { ENVIRONMENT_PREFIX, environmentNameOf } from './setting.ts';
 
 export interface Given {
-  /** As spelled in its source, for messages. */
+  /** As its source spells it, for messages. */
   readonly key: string;
   /** `command line`, `environment` or `file:line`. */
   readonly origin: string;
@@ -17,7 +17,7 @@ export interface Given {
 /** By the flag's name without dashes. */
 export type GivenByFlag = Map<string, Given>;
 
-/** What the readers have to know of a setting. */
+/** The part of a setting that the readers need. */
 export interface FlagShape {
   readonly isRepeatable: boolean;
   readonly isSwitch: boolean;
@@ -27,7 +27,7 @@ export type FlagShapes = ReadonlyMap<string, FlagShape>;
 
 const COMMAND_LINE = 'command line';
 
-/** `--flag value`, `--flag=value`, and for switches `--flag` alone. There are no words without a flag. */
+/** `--flag value`, `--flag=value`, and for switches `--flag` alone. Positional arguments are errors. */
 export function readFlags(argv: readonly string[], shapes: FlagShapes, problems: Problem[]): GivenByFlag {
   const found: GivenByFlag = new Map();
   const complain = (key: string, what: string, remedy: string) =>
@@ -39,7 +39,7 @@ export function readFlags(argv: readonly string[], shapes: FlagShapes, problems:
       const remedy = shapes.get(before)?.isSwitch
         ? `Write --${before}=true or --${before}=false`
         : 'Write --NAME VALUE or --NAME=VALUE';
-      complain(JSON.stringify(word), 'a word without a flag', remedy);
+      complain(JSON.stringify(word), 'unexpected argument', remedy);
       continue;
     }
     const equals = word.indexOf('=');
@@ -49,10 +49,10 @@ export function readFlags(argv: readonly string[], shapes: FlagShapes, problems:
     if (shape === undefined) {
       complain(
         key,
-        'there is no such flag',
+        'unknown flag',
         suggestion(flag, [...shapes.keys()], (name) => `--${name}`),
       );
-      // Its value, if it has one, is not a mistake of its own.
+      // Skip its value, so that one typo is one problem.
       if (equals < 0 && argv[index + 1]?.startsWith('--') === false) index++;
       continue;
     }
@@ -60,23 +60,23 @@ export function readFlags(argv: readonly string[], shapes: FlagShapes, problems:
     if (equals >= 0) value = word.slice(equals + 1);
     else if (shape.isSwitch) value = 'true';
     else if (argv[index + 1] === undefined || argv[index + 1]!.startsWith('--')) {
-      complain(key, 'its value is missing', `Write ${key} VALUE`);
+      complain(key, 'the value is missing', `Write ${key} VALUE`);
       continue;
     } else value = argv[++index]!;
     const earlier = found.get(flag);
-    if (earlier !== undefined && !shape.isRepeatable) complain(key, 'it is given twice', 'Give it once');
+    if (earlier !== undefined && !shape.isRepeatable) complain(key, 'given twice', 'Set it once');
     else found.set(flag, { key, origin: COMMAND_LINE, texts: [...(earlier?.texts ?? []), value] });
   }
   return found;
 }
 
-/** What Kubernetes puts into every container's environment for a service named flotilla…: not ours. */
+/** Variables that Kubernetes sets in every container for a service named flotilla…: ignored. */
 const SERVICE_LINK =
   /_(?:SERVICE_HOST|SERVICE_PORT(?:_[A-Z0-9_]+)?|PORT|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/;
-/** Read by the tests and benchmarks of this project, and handed on to the programs that they start. */
+/** Variables of this project's tests and benchmarks, inherited by the programs that they start: ignored. */
 const OF_TESTS = /^FLOTILLA_(?:PROPERTY_SEED|SEED|HISTORIES|RUNS|BENCH_\w+|TEST_\w+)$/;
 
-/** Every FLOTILLA_ variable is ours, so a misspelt one is a mistake and not ignored. Lists are separated by commas. */
+/** An unknown FLOTILLA_ variable is an error, since it is probably misspelt. Lists are separated by commas. */
 export function readEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
   shapes: FlagShapes,
@@ -90,7 +90,7 @@ export function readEnvironment(
     if (flag === undefined) {
       if (SERVICE_LINK.test(key) || OF_TESTS.test(key)) continue;
       const remedy = suggestion(key, [...flagByName.keys()], (name) => name);
-      problems.push({ key, origin: 'environment', what: 'there is no such setting', remedy });
+      problems.push({ key, origin: 'environment', what: 'unknown setting', remedy });
       continue;
     }
     const texts = shapes.get(flag)!.isRepeatable ? splitList(value) : [value];
@@ -106,6 +106,6 @@ function splitList(text: string): string[] {
 export function suggestion(name: string, known: readonly string[], spell: (name: string) => string): string {
   const meant = nearest(name, known);
   return meant === null
-    ? 'Take it out; --help lists what there is'
-    : `Did you mean ${spell(meant)}? --help lists what there is`;
+    ? 'Remove it; --help lists all settings'
+    : `Did you mean ${spell(meant)}? --help lists all settings`;
 }

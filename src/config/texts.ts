@@ -1,4 +1,4 @@
-/** The settings as texts: what --help shows, what --print-config prints, and docs/configuration.md. */
+/** Texts generated from the settings: --help, --print-config and docs/configuration.md. */
 import { environmentNameOf, flagOf, type Setting } from './setting.ts';
 import type { LoadedConfig, ShardField } from './shard-config.ts';
 import { SHARD_SETTING_GROUPS } from './shard-settings.ts';
@@ -23,16 +23,14 @@ export function shardHelpText(): string {
   const lines = [
     'Usage: flotilla shard --provider-addr HOST:PORT [options]',
     '',
-    'Holds the machines of its providers and decides which to create, bind, drain or release.',
-    'Each option is also a variable (--cycle-interval: FLOTILLA_CYCLE_INTERVAL) and a key in a file (cycle-interval: 10s).',
-    'The command line wins over the environment, the environment over the file. * is taken over on SIGHUP.',
+    'Runs a shard: it tracks the machines of its providers and decides which to create, bind, drain or release.',
+    'Every option is also an environment variable (FLOTILLA_CYCLE_INTERVAL=10s) and a key of the config file',
+    '(cycle-interval: 10s). Flags override the environment, and the environment overrides the file.',
+    'SIGHUP reloads the options marked * while the shard runs.',
     '',
-    ...helpLines('--config FILE', 'Settings from a YAML or JSON file.'),
-    ...helpLines(
-      '--print-config',
-      'Print the settings that would be used and where each came from, and stop.',
-    ),
-    ...helpLines('--help', 'Print this and stop.'),
+    ...helpLines('--config FILE', 'Read settings from this YAML or JSON file.'),
+    ...helpLines('--print-config', 'Print the resulting settings with the source of each, and exit.'),
+    ...helpLines('--help', 'Print this help and exit.'),
   ];
   for (const { title, rows } of GROUPS) {
     lines.push('', title);
@@ -52,9 +50,9 @@ export function shardHelpText(): string {
     '  flotilla shard --provider-addr 127.0.0.1:7790',
     '  flotilla shard --config /etc/flotilla/shard.yaml --print-config',
     '',
-    'The first line is "listening on HOST:PORT http URL".',
-    'Exit code: 0 ended by a signal, 1 failed, 2 wrong settings or a data directory that cannot be used,',
-    '130 ended by a second signal or past its grace.',
+    'Once it listens, the shard prints "listening on HOST:PORT http URL" as its first line.',
+    'Exit code: 0 stopped by a signal, 1 failed, 2 invalid settings or unusable data directory,',
+    '130 stopped by a second signal or when --shutdown-grace ran out.',
   );
   return `${lines.join('\n')}\n`;
 }
@@ -78,7 +76,7 @@ function helpLines(name: string, help: string): string[] {
 
 const COMMENT_COLUMN = 44;
 
-/** A config file that gives exactly these settings, with a comment on each that says where it came from. */
+/** The settings as a config file, with the source of each value in a comment. */
 export function printConfig({ config, origins }: LoadedConfig): string {
   const lines: string[] = [];
   for (const { title, rows } of GROUPS) {
@@ -92,7 +90,7 @@ export function printConfig({ config, origins }: LoadedConfig): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Quoted unless it is plain in every position of a YAML document. */
+/** Quotes a text unless every YAML reader takes it as a plain string. */
 function yamlText(text: string): string {
   const isPlain = /^[A-Za-z0-9./][A-Za-z0-9._/-]*$/.test(text) && !/^null$/i.test(text);
   return isPlain ? text : JSON.stringify(text);
@@ -106,20 +104,21 @@ const PAGE_HEAD = `# Configuration of \`flotilla shard\`
 
 Generated from \`src/config/shard-settings.ts\` by \`npm run docs\`; do not edit.
 
-A setting has one name everywhere. \`--cycle-interval 5s\` on the command line is \`FLOTILLA_CYCLE_INTERVAL=5s\` in the
-environment and \`cycle-interval: 5s\` in a file that \`--config FILE\` (or \`FLOTILLA_CONFIG\`) names.
+A setting has the same name everywhere: \`--cycle-interval 5s\` on the command line, \`FLOTILLA_CYCLE_INTERVAL=5s\` in the
+environment, and \`cycle-interval: 5s\` in the file that \`--config FILE\` (or \`FLOTILLA_CONFIG\`) names.
 
-- **The command line wins** over the environment, the environment over the file, the file over the default.
-- **A switch** stands alone (\`--dry-run\`) or with a value (\`--dry-run=false\`).
-- **A list** is a repeated flag, a YAML sequence in a file, or separated by commas in the environment.
-- **Durations** are \`50ms\`, \`10s\`, \`1m30s\`, \`2h\`, \`1d\`; **bytes** are \`64KiB\`, \`1GiB\`, \`500MB\`.
-- **A mistake** (an unknown name, a bad value, one given twice) is one line each that says where it stands and what to
-  write instead; all of them are shown at once, nothing starts, and the exit code is 2.
-- \`--print-config\` prints what would be used and where each value came from. What it prints is itself a config file.
-- **SIGHUP** reads everything again. Settings with ↻ are taken over at once; others that changed are named in the log and wait
-  for a restart. A file with a mistake changes nothing. A flag still wins, so settings that are to be changed while the
-  shard runs belong into the file.
-- Plaintext stays on this machine: beyond loopback without TLS the shard refuses to start unless \`--insecure\` is given.
+- **Precedence**: flags override the environment, the environment overrides the file, and the file overrides the defaults.
+- **Switches** stand alone (\`--dry-run\`) or take a value (\`--dry-run=false\`).
+- **Lists**: repeat the flag, write a YAML sequence in the file, or separate the values by commas in the environment.
+- **Durations** are written \`50ms\`, \`10s\`, \`1m30s\`, \`2h\`, \`1d\`; **sizes** are written \`64KiB\`, \`1GiB\`, \`500MB\`.
+- **Errors** (an unknown name, an invalid value, a setting given twice): the shard prints one line for each, with its
+  source and what to write instead, and exits with code 2. It reports all errors at once.
+- \`--print-config\` prints the resulting settings with the source of each. Its output is a valid config file.
+- **SIGHUP** makes the shard read all sources again. It applies changed settings that are marked ↻ at once, and logs
+  the other changed settings, which need a restart. If anything is invalid, the shard keeps all its current settings.
+  Flags still override the file, so put settings that you want to change at runtime into the file.
+- **Plaintext** is only allowed on loopback: without TLS, the shard refuses to listen on any other address unless
+  \`--insecure\` is set.
 `;
 
 export function configurationPage(): string {

@@ -1,6 +1,6 @@
 /**
- * Amounts as people write them: `1m30s`, `1GiB`. Reading is exact or refuses; writing gives the shortest form that
- * reads back as the same value, so that what --print-config prints can be used as a config file.
+ * Durations and sizes as users write them: `1m30s`, `1GiB`. Parsing is exact or fails. Formatting gives a text that
+ * parses to the same value, so that the output of --print-config works as a config file.
  */
 
 const DURATION_UNITS = [
@@ -15,14 +15,14 @@ const DURATION_UNITS = [
 const DURATION =
   /^(?=.)(?:(?<d>\d+(?:\.\d+)?)d)?(?:(?<h>\d+(?:\.\d+)?)h)?(?:(?<m>\d+(?:\.\d+)?)m(?!s))?(?:(?<s>\d+(?:\.\d+)?)s)?(?:(?<ms>\d+)ms)?$/;
 
-/** Milliseconds; null for what is no duration, or none of whole milliseconds. */
+/** Milliseconds; null if the text is not a duration in whole milliseconds. */
 export function parseDurationMs(text: string): number | null {
   if (text === '0') return 0;
   const groups = DURATION.exec(text)?.groups;
   if (groups === undefined) return null;
   let totalMs = 0;
   for (const [unit, unitMs] of DURATION_UNITS) totalMs += Number(groups[unit] ?? 0) * unitMs;
-  // 1.1 s is 1100.0000000000002 ms in floating point: what is meant is the nearest whole number, if that is near.
+  // 1.1 s is 1100.0000000000002 ms in floating point: round, but only over such an error.
   const wholeMs = Math.round(totalMs);
   return Math.abs(totalMs - wholeMs) < 1e-6 && Number.isSafeInteger(wholeMs) ? wholeMs : null;
 }
@@ -51,7 +51,7 @@ const BYTE_UNITS = [
   ['B', 1],
 ] as const;
 
-/** `1GiB`, `1.5MiB`, `500MB`, or a bare number of bytes; null for anything else and for parts of a byte. */
+/** `1GiB`, `1.5MiB`, `500MB`, or a number of bytes; null for anything else and for fractions of a byte. */
 export function parseBytes(text: string): number | null {
   const groups = /^(?<amount>\d+(?:\.\d+)?)(?<unit>[A-Za-z]*)$/.exec(text)?.groups;
   if (groups === undefined) return null;

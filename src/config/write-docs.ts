@@ -1,4 +1,4 @@
-/** Writes docs/configuration.md from the declarations: `npm run docs`, from the root of the repository. */
+/** Writes docs/configuration.md from the declared settings. `npm run docs` runs it in the root of the repository. */
 import { writeFileSync } from 'node:fs';
 import { configurationPage } from './texts.ts';
 

@@ -1,6 +1,6 @@
 /**
- * What the pages are made of, read once and kept in memory: the compiled client modules, the style and the icon. The client
- * is TypeScript like everything else and compiled by the same build; run from sources, its compiled form in dist is used.
+ * The files behind the pages, read once and kept in memory: compiled client modules, style and icon. When this module runs
+ * from source, it serves the client from dist.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -20,15 +20,15 @@ export class ClientNotBuiltError extends ShardError {
 
   constructor(folder: string) {
     super(
-      `The dashboard’s client is not in ${folder}: it was never compiled. ` +
-        'The dashboard cannot be served; run `npm run build` and start again.',
+      `The compiled client of the dashboard is missing in ${folder}. ` +
+        'The shard cannot serve the dashboard. Run `npm run build` and start again.',
     );
   }
 }
 
 const SCRIPT = 'text/javascript; charset=utf-8';
 
-/** By path. Throws ClientNotBuiltError. */
+/** All assets by path. Throws ClientNotBuiltError. */
 export function loadAssets(): ReadonlyMap<string, Asset> {
   const assets = new Map<string, Asset>();
   const folder = clientFolder();
@@ -52,7 +52,7 @@ function scriptNames(folder: URL): string[] {
     const names = readdirSync(folder).filter((name) => name.endsWith('.js'));
     if (names.includes('main.js')) return names;
   } catch {
-    // said below
+    // Reported below.
   }
   throw new ClientNotBuiltError(folder.pathname);
 }

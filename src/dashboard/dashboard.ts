@@ -1,6 +1,6 @@
 /**
- * The dashboard and the JSON API as one request handler, to be mounted on the shard's HTTP server. Read-only; whoever may
- * connect may read. The server checks the Host header (I4); pages allow scripts and styles of their own alone.
+ * The dashboard and the JSON API as one request handler for the shard's HTTP server. Both are read-only. There is no
+ * authentication. I4: the server checks the Host header; pages allow only their own scripts and styles.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ShardError } from '../base/errors.ts';
@@ -17,7 +17,7 @@ export interface DashboardOptions {
   readonly history: ShardHistory;
   readonly version: string;
   readonly nowMs: () => number;
-  /** False: the API alone, without pages. */
+  /** False: serve only the API. */
   readonly hasPages?: boolean;
 }
 
@@ -44,7 +44,7 @@ const SAFE_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': POLICY,
 };
 
-/** Answers every path below `/`. Throws ClientNotBuiltError if pages are wanted and were not compiled. */
+/** Answers every path below `/`. Throws ClientNotBuiltError if pages are wanted but the client is not compiled. */
 export function createDashboard(options: DashboardOptions): RequestHandler {
   const context: ApiContext = options;
   const assets = options.hasPages === false ? new Map<string, Asset>() : loadAssets();
@@ -53,11 +53,7 @@ export function createDashboard(options: DashboardOptions): RequestHandler {
     const path = url.pathname;
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD');
-      sendJson(
-        response,
-        405,
-        refusalOf('read_only', 'Nothing can be changed here.', 'The API is read-only.'),
-      );
+      sendJson(response, 405, refusalOf('read_only', 'The API is read-only.', 'It accepts GET and HEAD.'));
     } else if (path === API_PREFIX || path.startsWith(`${API_PREFIX}/`)) {
       await sendApi(context, response, url);
     } else if (assets.has(path)) {
@@ -66,8 +62,8 @@ export function createDashboard(options: DashboardOptions): RequestHandler {
       response.setHeader('Cache-Control', 'no-cache');
       response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(DOCUMENT);
     } else {
-      const why = `Pages are at /, the API is at ${API_PREFIX}.`;
-      sendJson(response, 404, refusalOf('no_such_path', 'There is nothing here.', why));
+      const why = `The dashboard is at /, the API at ${API_PREFIX}.`;
+      sendJson(response, 404, refusalOf('no_such_path', 'There is no page at this path.', why));
     }
   };
 }
@@ -102,7 +98,7 @@ function sendAsset(
   response: ServerResponse,
   { contentType, body, etag }: Asset,
 ): void {
-  response.setHeader('Cache-Control', 'no-cache'); // asked again each time, and answered with 304
+  response.setHeader('Cache-Control', 'no-cache'); // browsers revalidate each time, and get a 304
   response.setHeader('ETag', etag);
   if (request.headers['if-none-match'] === etag) response.writeHead(304).end();
   else response.writeHead(200, { 'Content-Type': contentType, 'Content-Length': body.length }).end(body);

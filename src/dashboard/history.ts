@@ -1,6 +1,6 @@
 /**
- * What has happened lately: cycles over time and the last actions, in rings of fixed size. Fed by the shard as it goes,
- * so that a page that is opened now can show the last hours without anybody having stored them.
+ * Recent cycles and actions, in ring buffers of fixed size. The shard fills them as it runs, so that a page opened now can
+ * show the last hours without a database.
  */
 import type {
   ActionRecord,
@@ -11,9 +11,9 @@ import type {
 } from '../shard/ports/observer.ts';
 import type { ShardReader } from '../shard/ports/reader.ts';
 
-/** Two hours of ordinary cycles; 12 minutes if cycles are woken all the time. About 600 bytes each. */
+/** Two hours of ordinary cycles, or 12 minutes if the shard is woken every second. About 600 bytes each. */
 export const SAMPLES_MAX = 720;
-/** Cycles that end within this are one sample: what is woken ten times a second is not ten points of a curve. */
+/** Cycles that end within this time form one sample, so that ten woken cycles per second are not ten points of a curve. */
 const SAMPLE_MS = 1_000;
 /** A few minutes of a busy shard. About 400 bytes each. */
 export const ACTIONS_MAX = 4_096;
@@ -43,7 +43,7 @@ export class ShardHistory implements Pick<ShardObserver, 'audits' | 'cycleEnded'
   #lastAction = 0;
   #reader: Pick<ShardReader, 'stateCounts' | 'gauges'> | null = null;
 
-  /** The shard is there: samples carry its counts from now on. It is made after its observers. */
+  /** Adds the shard's counts to samples from now on. Called later than the constructor, as observers exist before the shard. */
   watch(reader: Pick<ShardReader, 'stateCounts' | 'gauges'>): void {
     this.#reader = reader;
   }
@@ -67,13 +67,13 @@ export class ShardHistory implements Pick<ShardObserver, 'audits' | 'cycleEnded'
     this.#actions[this.#lastAction++ % ACTIONS_MAX] = record;
   }
 
-  /** Later than this, oldest first. */
+  /** Samples after this time, oldest first. */
   samples(sinceMs: number): CycleSample[] {
     const ordered = [...this.#samples.slice(this.#samplesFrom), ...this.#samples.slice(0, this.#samplesFrom)];
     return ordered.filter(({ atMs }) => atMs > sinceMs);
   }
 
-  /** Of the newest action; they count from 1. */
+  /** Sequence number of the newest action; the first is 1. */
   get lastAction(): number {
     return this.#lastAction;
   }
@@ -82,7 +82,7 @@ export class ShardHistory implements Pick<ShardObserver, 'audits' | 'cycleEnded'
     return Math.max(1, this.#lastAction - ACTIONS_MAX + 1);
   }
 
-  /** The newest that fit and come after `since`, oldest first. */
+  /** The newest actions after `since` that match, oldest first. */
   actions(
     since: number,
     limit: number,

@@ -1,4 +1,4 @@
-/** The one HTML document: a frame that the client fills. Everything in it is fixed, so nothing has to be escaped. */
+/** The HTML document that all pages share; the client fills it. It is a constant, so it needs no escaping. */
 
 /** Pages and their paths, in the order of the menu. */
 export const PAGES = [
@@ -32,7 +32,7 @@ export const DOCUMENT = `<!doctype html>
 <p class="live" id="live" role="status"><span class="dot" aria-hidden="true"></span><span id="live-text">connecting</span></p>
 </header>
 <div id="notices" role="alert"></div>
-<main id="page" tabindex="-1"><noscript><p class="empty">These pages are drawn by a script, and scripts are off here. The same facts are at <a href="/api/v1/overview">/api/v1/overview</a> and in the commands flotilla top, needs and machines.</p></noscript></main>
+<main id="page" tabindex="-1"><noscript><p class="empty">The dashboard needs JavaScript, which is turned off in this browser. The same data is at <a href="/api/v1/overview">/api/v1/overview</a> and in the commands flotilla top, needs and machines.</p></noscript></main>
 </body>
 </html>
 `;

@@ -1,4 +1,4 @@
-/** A record of the audit log as a line. Times are ISO 8601 in UTC, durations seconds; docs/operating.md lists the keys. */
+/** Formats a record of the audit log. Times are ISO 8601 in UTC, durations seconds; docs/operating.md lists the keys. */
 import type { ActionRecord } from '../shard/ports/observer.ts';
 
 export function auditLine(record: ActionRecord): string {
@@ -8,7 +8,7 @@ export function auditLine(record: ActionRecord): string {
     kind: record.kind,
     machine: record.machineId,
     cluster: record.clusterId,
-    // Of a preemption: `cluster` is the victim's.
+    // Only for a preemption, where `cluster` is the victim's.
     for_cluster: record.forClusterId === '' ? undefined : record.forClusterId,
     fingerprint: record.fingerprint,
     group: record.group,
@@ -21,7 +21,7 @@ export function auditLine(record: ActionRecord): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** Stands where records are missing. */
+/** A line in place of lost records. */
 export function lostLine(before: ActionRecord, lostCount: number): string {
   const time = new Date(before.atMs).toISOString();
   return `${JSON.stringify({ time, cycle: before.cycle, kind: 'RecordsLost', records: lostCount })}\n`;

@@ -1,8 +1,8 @@
 /**
- * The audit log (C5): one JSON line per action that was executed, suppressed, dry-run or dropped. Taking a record costs
- * the caller a push; lines are made in slices and written asynchronously, so neither a dry run with a hundred thousand
- * actions nor a slow disk holds up the shard. A disk that is full is told (log, metric, and later a line in the file
- * itself that says how many records are missing) and tried again: losing the audit log must not stop the fleet.
+ * The audit log. C5: one JSON line per action that was executed, suppressed, dry-run or dropped. Recording costs the caller
+ * one push. Lines are formatted in slices and written asynchronously, so neither a dry run with a hundred thousand actions
+ * nor a slow disk delays the shard. If the disk is full, the audit log reports it (log, metric, and later a line in the
+ * file with the number of lost records) and retries, because a broken audit log must not stop the fleet.
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { ShardError } from '../base/errors.ts';
@@ -17,20 +17,20 @@ export class AuditLogUnusableError extends ShardError {
 
   constructor(path: string, why: string) {
     super(
-      `The audit log ${path} cannot be opened: ${why}. ` +
-        'Nothing was started; name a file that may be written with --audit-log, or leave it out.',
+      `Cannot open the audit log ${path}: ${why}. ` +
+        'The shard was not started. Set --audit-log to a writable file, or remove the setting.',
     );
   }
 }
 
-/** Some 80 MB of lines; a dry run of half a million actions comes to half of it in one cycle. */
+/** About 80 MB of lines. Beyond it records are lost and counted. */
 const WAITING_RECORDS_MAX = 262_144;
-/** About 5 ms of making lines. */
+/** Formatting these takes about 5 ms. */
 const RECORDS_PER_SLICE = 2_048;
 const RETRY_AFTER_MS = 1_000;
 const FILE_MODE = 0o640;
 
-/** What is written to: a file that can be appended to. */
+/** A file opened for appending. */
 export type AuditFile = Pick<FileHandle, 'write' | 'close'>;
 
 export interface AuditLogOptions {
@@ -48,9 +48,9 @@ export class AuditLog {
   readonly #retryAfterMs: number;
   #file: AuditFile;
   #waiting: ActionRecord[] = [];
-  /** Bytes that a write left over: they end a line that is half in the file, so they go first. */
+  /** Bytes that a partial write left over. They complete a line in the file, so they are written first. */
   #rest: Buffer = Buffer.alloc(0);
-  #lostUntold = 0;
+  #lostUnreported = 0;
   #written = 0;
   #lost = 0;
   #isFailing = false;
@@ -84,21 +84,21 @@ export class AuditLog {
   record(record: ActionRecord): void {
     if (this.#isClosed || this.#waiting.length >= WAITING_RECORDS_MAX) {
       this.#lost++;
-      this.#lostUntold++;
+      this.#lostUnreported++;
       return;
     }
     this.#waiting.push(record);
-    // While the file fails, the timer tries; each record would otherwise be an attempt.
+    // While writes fail, only the timer retries; otherwise every record would be an attempt.
     if (!this.#isFailing) void this.flush();
   }
 
-  /** Resolves when all that was recorded so far is in the file, or the file has just refused it. */
+  /** Resolves when all records so far are in the file, or a write has failed. */
   flush(): Promise<void> {
     this.#running ??= this.#run();
     return this.#running;
   }
 
-  /** After the file was moved away: what is recorded from now on goes to a new one of the same name. */
+  /** For log rotation: later records go to a new file of the same name. */
   reopen(): Promise<void> {
     this.#isReopenWanted = true;
     return this.flush();
@@ -116,38 +116,39 @@ export class AuditLog {
   }
 
   async #run(): Promise<void> {
-    // One turn later: records of one burst go out together.
+    // Wait one turn, so that the records of one burst are written together.
     await nextTurn();
     let isAccepted = true;
-    // A file that refuses ends the run, but not before it was opened anew if somebody asked for that meanwhile.
+    // A failed write ends the run, unless a reopen was requested meanwhile.
     while (this.#isReopenWanted || (isAccepted && (this.#waiting.length > 0 || this.#rest.length > 0))) {
       if (this.#isReopenWanted) await this.#reopen();
       isAccepted = await this.#writeSlice();
     }
-    // Together with the last look at what waits: a record that comes later starts a run of its own.
+    // In the same turn as the last check of the queue, so that a later record starts a new run.
     this.#running = null;
   }
 
-  /** False if the file refused. */
+  /** False if the write failed. */
   async #writeSlice(): Promise<boolean> {
     const records = this.#waiting.slice(0, RECORDS_PER_SLICE);
     const last = records.at(-1);
-    // What was lost came after everything that still waits.
-    const untold = last !== undefined && records.length === this.#waiting.length ? this.#lostUntold : 0;
+    // Records were lost after all that still wait, so the note comes after the last of them.
+    const unreported =
+      last !== undefined && records.length === this.#waiting.length ? this.#lostUnreported : 0;
     let text = '';
     for (const record of records) text += auditLine(record);
-    if (untold > 0) text += lostLine(last!, untold);
+    if (unreported > 0) text += lostLine(last!, unreported);
     const bytes = Buffer.concat([this.#rest, Buffer.from(text)]);
     if (bytes.length === 0) return true;
     const writtenBytes = await this.#writeAll(bytes);
     if (writtenBytes < bytes.length && writtenBytes <= this.#rest.length) {
-      // Nothing of the new lines is out: they are made again, together with what has come since.
+      // No byte of the new lines was written: the next slice formats them again.
       this.#rest = bytes.subarray(writtenBytes, this.#rest.length);
       return false;
     }
     this.#waiting.splice(0, records.length);
     this.#written += records.length;
-    this.#lostUntold -= untold;
+    this.#lostUnreported -= unreported;
     this.#rest = bytes.subarray(writtenBytes);
     return writtenBytes === bytes.length;
   }
@@ -171,7 +172,7 @@ export class AuditLog {
       path: this.#path,
       error,
       waiting: this.#waiting.length,
-      next: 'records are kept and tried again; past the limit they are counted as lost',
+      next: `records are kept and retried; beyond ${WAITING_RECORDS_MAX} waiting records they are lost`,
     };
     if (!this.#isFailing) this.#log.error('audit_log_failing', what);
     this.#isFailing = true;
@@ -182,12 +183,12 @@ export class AuditLog {
   #recovered(): void {
     if (!this.#isFailing) return;
     this.#isFailing = false;
-    this.#log.info('audit_log_recovered', { path: this.#path, lost: this.#lostUntold });
+    this.#log.info('audit_log_recovered', { path: this.#path, lost: this.#lostUnreported });
   }
 
   async #reopen(): Promise<void> {
     this.#isReopenWanted = false;
-    // A line that is half in the old file ends there.
+    // Complete a half-written line in the old file.
     if (this.#rest.length > 0) {
       const writtenBytes = await this.#writeAll(this.#rest);
       this.#rest = this.#rest.subarray(writtenBytes);
@@ -196,12 +197,12 @@ export class AuditLog {
       const file = await this.#openFile(this.#path);
       const old = this.#file;
       this.#file = file;
-      // If the old one still refused it, the new one ends the line if it is the same file, and has nothing to end if not.
+      // If that failed: opening completes the line if it is the same file, and a new file has none to complete.
       this.#rest = Buffer.alloc(0);
       await old.close().catch(() => {});
       this.#log.info('audit_log_reopened', { path: this.#path });
     } catch (error) {
-      const next = 'the old file is used on';
+      const next = 'the shard keeps writing to the old file';
       this.#log.error('audit_log_not_reopened', { path: this.#path, error: error as Error, next });
     }
   }
@@ -209,7 +210,7 @@ export class AuditLog {
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** A process that died may have left half a line: the next one must not continue it. */
+/** Starts a new line if the file ends with half a line, which a killed process may have left. */
 async function openForAppending(path: string): Promise<FileHandle> {
   const file = await open(path, 'a+', FILE_MODE);
   try {

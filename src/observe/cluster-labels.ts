@@ -1,11 +1,11 @@
 /**
- * Values of labels that clients choose. Whoever can open a session names its cluster, and every new name would be a new
- * time series for ever; so there are at most so many, and the rest share one (I4).
+ * Bounds label values that clients choose. An operator names its cluster, and each new name would be a new time series
+ * forever. I4: the number of values is limited, and all further clusters share one.
  */
 
 /** A shard serves some 2,000 clusters. */
 export const CLUSTER_LABELS_MAX = 2_048;
-/** Not a cluster id that anybody has: ids with blanks are of no use to Kubernetes. */
+/** Cannot be a cluster id, since Kubernetes names have no blanks. */
 export const OTHER_CLUSTERS = '(other clusters)';
 
 /** Counts by cluster, bounded. */
@@ -23,7 +23,7 @@ export class ClusterCounts {
   }
 }
 
-/** The same bound for values that are read anew at each scrape. */
+/** The same bound for values that each scrape reads. */
 export function* boundedByCluster(values: Iterable<readonly [clusterId: string, value: number]>) {
   let shown = 0;
   let rest = 0;

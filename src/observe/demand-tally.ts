@@ -1,16 +1,16 @@
 /**
- * How many machines demand asks for, by interruption penalty. A need is an amount and not a number of machines: it counts
- * as the machines of its smallest unit that the amount comes to, and as one if it names no unit.
+ * Demand as a number of machines, by interruption penalty. A need is an amount of resources: it counts as the number of
+ * machines of its min unit that cover the amount, and as one machine if it has no min unit.
  *
- * 776,000 needs are some 10 ms of work, more than a scrape should hold up the thread for: they are added up in slices,
- * when demand has changed and somebody scrapes. A large table is thus one scrape behind.
+ * Summing 776,000 needs takes some 10 ms, too long for one turn of the main thread, so a scrape after a change of demand
+ * starts a sum in slices. The value of a large table is thus one scrape old.
  */
 import type { VectorTable } from '../base/vectors.ts';
 import { PENALTY_BUCKET_COUNT } from '../machine/penalty.ts';
 import type { Sample } from './families.ts';
 import { BUCKET_LABELS } from './fleet-gauges.ts';
 
-/** The table of needs, as far as it is looked at here. Its arrays are replaced when they grow. */
+/** The columns of needs that this module reads. The arrays are replaced when they grow. */
 export interface DemandColumns {
   /** Exclusive. */
   readonly rowLimit: number;
@@ -33,7 +33,7 @@ export class DemandTally {
   #version = Number.NaN;
   #isRunning = false;
 
-  /** `defer` runs work after what is waiting for the thread. */
+  /** `defer` runs work in a later turn of the event loop. */
   constructor(
     columns: DemandColumns,
     vectors: VectorTable,
@@ -44,7 +44,7 @@ export class DemandTally {
     this.#defer = defer;
   }
 
-  /** `version` changes whenever demand did. */
+  /** `version` changes with every change of demand. */
   *samples(version: number): Iterable<Sample> {
     if (version !== this.#version && !this.#isRunning) this.#run(version);
     for (let bucket = 0; bucket < PENALTY_BUCKET_COUNT; bucket++) {
@@ -82,7 +82,7 @@ export class DemandTally {
   }
 }
 
-/** The dimension that asks for the most. */
+/** Machines for the dimension that needs the most of them. */
 export function machinesFor(vectors: VectorTable, aggregate: number, minUnit: number): number {
   if (vectors.isZero(aggregate)) return 0;
   let most = 1;

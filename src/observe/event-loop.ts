@@ -1,10 +1,10 @@
 /**
- * How long the main thread keeps others waiting. Sessions, health and metrics share it with the decision: what cannot be
- * answered for a second is a second in which a dead shard and a busy one look alike. Measured in windows, so that what
- * is shown is of the last seconds and two scrapers do not disturb each other.
+ * Measures how long the main thread is blocked. Sessions, health checks and metrics share it with the decision, so while it
+ * is blocked a busy shard looks like a dead one. It measures in windows of 10 s, so that values are recent and two scrapers
+ * do not disturb each other.
  *
- * A window ends by a timer, and after a long delay that timer may run before the probe has noticed the delay. So the next
- * window begins first, and the ended one is read a little later: a delay at the border is in one of them, or in both.
+ * A timer ends each window, and after a long delay it may fire before the probe has recorded the delay. So the next window
+ * starts first, and the old one is read a little later: a delay at the boundary is in one of them, or in both.
  */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 
@@ -14,10 +14,10 @@ export interface LoopDelay {
   readonly maxSeconds: number;
 }
 
-/** The probe is a timer of this period; what is late beyond it is delay. */
+/** The probe is a timer with this period; any time beyond it is delay. */
 const PROBE_MS = 10;
 const WINDOW_MS = 10_000;
-/** Enough for the probe of the ended window to have come once more, and that of the next one to have begun. */
+/** Long enough for the old window's probe to fire once more, and for the next window's probe to start. */
 const OVERLAP_MS = 5 * PROBE_MS;
 const NANOSECONDS_PER_SECOND = 1e9;
 
@@ -34,7 +34,7 @@ export class EventLoopMonitor {
     this.#timer = setInterval(() => this.#endWindow(), windowMs).unref();
   }
 
-  /** Of the last whole window. */
+  /** The delay in the last complete window. */
   get last(): LoopDelay {
     return this.#last;
   }

@@ -1,12 +1,12 @@
 /**
- * Metrics with few, known label values. Counting is one addition in a typed array; Prometheus hears of it when it
- * scrapes. A labelled counter of the library costs half a microsecond each time, because it hashes its labels: with a
- * hundred thousand suppressed actions in one cycle that would be the cycle.
+ * Metrics with few, known label values. Counting is one addition in a typed array, and a scrape reads the array. A labelled
+ * counter of the library hashes its labels, half a microsecond each time: a cycle with a hundred thousand suppressed
+ * actions would spend 50 ms on it.
  */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { assert } from '../base/assert.ts';
 
-/** What a metric is, as documentation and dashboards see it. */
+/** Name and help text of a metric. */
 export interface MetricText {
   readonly name: string;
   readonly help: string;
@@ -51,7 +51,7 @@ export class CounterTable<First extends string = never, Second extends string = 
           const labels: Record<string, string> = {};
           if (first !== undefined) labels[first.name] = firstValues[Math.floor(index / stride)]!;
           if (second !== undefined) labels[second.name] = secondValues[index % stride]!;
-          // Zeros of single labels are shown, so that a rate exists from the first scrape; of products there are too many.
+          // Expose zeros of a single label, so that a rate exists from the first scrape. Pairs would be too many.
           if (count > 0 || second === undefined) this.inc(labels, count);
         });
       },
@@ -66,7 +66,7 @@ export class CounterTable<First extends string = never, Second extends string = 
   }
 }
 
-/** A counter that somebody else keeps; read at scrape time. */
+/** A counter that another part keeps; it is read at scrape time. */
 export function counterFrom(
   registry: Registry,
   text: MetricText,
@@ -93,7 +93,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** A gauge that is worked out when somebody scrapes. Nothing to say: no samples. */
+/** A gauge that is computed at scrape time; null gives no samples. */
 export function gaugeFrom(
   registry: Registry,
   text: MetricText,
@@ -116,7 +116,7 @@ export function gaugeFrom(
   });
 }
 
-/** Observed at most some thousand times a second, so the library's own is good enough. */
+/** At most a few thousand observations per second, so the library's histogram is fast enough. */
 export function histogram<Label extends string = never>(
   registry: Registry,
   text: MetricText,
@@ -130,7 +130,7 @@ export function histogram<Label extends string = never>(
 export const WORK_BUCKETS_SECONDS = [
   0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ] as const;
-/** Calls and what waits for them: 5 ms to 15 min. */
+/** Calls and waiting: 5 ms to 15 min. */
 export const WAIT_BUCKETS_SECONDS = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900,
 ] as const;

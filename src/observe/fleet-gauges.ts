@@ -1,6 +1,6 @@
 /**
- * Gauges over the inventory, added up from its columns when somebody scrapes: one pass over half a million rows is
- * a few milliseconds every quarter of a minute, where counts kept per change would be paid by every transition.
+ * Gauges over the inventory, summed at scrape time. One pass over half a million rows takes a few milliseconds every 15 s;
+ * counters kept up to date would cost every transition.
  *
  *   count   ((state × 5) + capacity type) × 28 + bucket   f64, machines
  *   usd     capacity type                                 f64, dollars per hour of machines with a host
@@ -10,7 +10,7 @@ import { BUCKET_DOLLARS, PENALTY_BUCKET_COUNT, PenaltyBucket } from '../machine/
 import { ALL_STATES, MachineState, STATE_COUNT, STATE_NAMES } from '../machine/state.ts';
 import type { Sample } from './families.ts';
 
-/** The inventory's columns, as far as they are looked at here. */
+/** The inventory columns that this module reads. */
 export interface FleetColumns {
   /** Exclusive; slot 0 is no machine. */
   readonly slotLimit: number;
@@ -18,7 +18,7 @@ export interface FleetColumns {
   readonly capacityType: Uint8Array;
   readonly interruptionPenalty: Uint8Array;
   readonly pricePerHourUsd: Float64Array;
-  /** 0: no host, and so nothing to pay. */
+  /** 0: no host, so the machine costs nothing. */
   readonly host: Uint32Array;
 }
 
@@ -34,7 +34,7 @@ export class FleetTally {
     addRows(columns, this.#count, this.#usd, this.#idleUsd);
   }
 
-  /** Counts that are 0 have no sample: there are 1,120 of them. */
+  /** Zero counts have no sample: there are 1,120 combinations. */
   *machines(): Iterable<Sample> {
     for (const state of ALL_STATES) {
       for (let type = 0; type < CAPACITY_TYPE_COUNT; type++) {
@@ -80,7 +80,7 @@ function* byCapacityType(usd: Float64Array): Iterable<Sample> {
   }
 }
 
-/** The bucket's upper bound in dollars, as one would write it. */
+/** Label of each bucket: its upper bound in dollars. */
 export const BUCKET_LABELS: readonly string[] = Array.from({ length: PENALTY_BUCKET_COUNT }, (_, bucket) => {
   if (bucket === PenaltyBucket.Unspecified) return 'unspecified';
   return bucket === PenaltyBucket.Pinned ? 'pinned' : String(BUCKET_DOLLARS[bucket]);

@@ -1,4 +1,4 @@
-/** What the dashboard shows, from the glance to the details: is it well, what does it decide, for whom, and what ails it. */
+/** The panels of the Grafana dashboard, from an overview to details: cycle, fleet, demand, actions, providers. */
 
 export interface Query {
   readonly expr: string;
@@ -15,11 +15,11 @@ export interface Panel {
 
 export interface Row {
   readonly title: string;
-  /** Each line has the full width, shared equally. */
+  /** The panels of a line share its width equally. */
   readonly lines: readonly { readonly height: number; readonly panels: readonly Panel[] }[];
 }
 
-/** `metric#` selects the chosen shards; `metric#{more="matchers"}` those with more matchers. */
+/** `metric#` filters by the chosen shards; `metric#{more="matchers"}` adds matchers. */
 function query(text: string, legend: string): Query {
   const expr = text.replaceAll(/#(?:\{([^}]*)\})?/g, (_, matchers: string | undefined) =>
     matchers === undefined ? '{instance=~"$instance"}' : `{instance=~"$instance",${matchers}}`,
@@ -57,16 +57,16 @@ const COUNT = 'short';
 const USD = 'currencyUSD';
 
 const GLANCE: Row = {
-  title: 'At a glance',
+  title: 'Overview',
   lines: [
     {
       height: 4,
       panels: [
         stat('Machines', COUNT, 'sum(bigfleet_shard_inventory_machines#)'),
         stat('Configured', COUNT, 'sum(bigfleet_shard_inventory_machines#{state="Configured"})'),
-        stat('Unmet needs', COUNT, 'sum(flotilla_unmet_needs#)', 1),
+        stat('Needs not covered by credit', COUNT, 'sum(flotilla_unmet_needs#)', 1),
         stat('Sessions', COUNT, 'sum(bigfleet_shard_active_sessions#)'),
-        stat('Dollars per hour', USD, 'sum(flotilla_cost_dollars_per_hour#)'),
+        stat('Cost per hour', USD, 'sum(flotilla_cost_dollars_per_hour#)'),
         stat(
           'Paused, dry run or fenced',
           COUNT,
@@ -91,7 +91,7 @@ const CYCLE: Row = {
           quantile(0.99, 'bigfleet_shard_cycle_duration_seconds', 'p99'),
         ),
         graph(
-          'Phases, mean',
+          'Mean time by phase',
           SECONDS,
           query(
             'sum by (phase) (rate(bigfleet_shard_cycle_phase_duration_seconds_sum#[5m]))' +
@@ -110,9 +110,9 @@ const CYCLE: Row = {
       height: 6,
       panels: [
         graph('Cycles', EVENTS, rateBy('trigger', 'flotilla_cycles_total')),
-        graph('Needs looked at again', COUNT, sum('flotilla_cycle_evaluated_needs', 'evaluated')),
+        graph('Needs evaluated per cycle', COUNT, sum('flotilla_cycle_evaluated_needs', 'evaluated')),
         graph(
-          'Checks from nothing, in an hour',
+          'Self-checks per hour',
           COUNT,
           increase('flotilla_incremental_checks_total', 'checks'),
           increase('flotilla_incremental_check_differences_total', 'differences'),
@@ -135,7 +135,7 @@ const FLEET: Row = {
           sumBy('capacity_type', 'bigfleet_shard_inventory_machines'),
         ),
         graph(
-          'Dollars per hour',
+          'Cost per hour',
           USD,
           sumBy('capacity_type', 'flotilla_cost_dollars_per_hour'),
           sum('flotilla_idle_cost_dollars_per_hour', 'idle'),
@@ -173,7 +173,11 @@ const DEMAND: Row = {
           rateBy('result', 'flotilla_rollups_total'),
           rate('bigfleet_shard_rollups_rejected_total', 'rejected'),
         ),
-        graph('Held roll-ups in a row', COUNT, sumBy('cluster', 'bigfleet_shard_rollup_quarantined')),
+        graph(
+          'Consecutive roll-ups in quarantine',
+          COUNT,
+          sumBy('cluster', 'bigfleet_shard_rollup_quarantined'),
+        ),
         graph(
           'Sessions',
           COUNT,
@@ -204,10 +208,10 @@ const ACTIONS: Row = {
           ),
         ),
         graph(
-          'Queue and slots',
+          'Queues and actions in flight',
           COUNT,
           sum('bigfleet_shard_action_queue_depth', 'queued'),
-          sum('bigfleet_shard_execute_inflight', 'under way'),
+          sum('bigfleet_shard_execute_inflight', 'in flight'),
           sum('flotilla_reads_waiting', 'reads waiting'),
         ),
       ],
@@ -221,7 +225,7 @@ const ACTIONS: Row = {
           quantile(0.95, 'bigfleet_shard_action_duration_seconds', '{{kind}}', 'kind'),
         ),
         graph(
-          'Parts of an action, p95',
+          'Steps of an action, p95',
           SECONDS,
           quantile(0.95, 'bigfleet_shard_request_bootstrap_seconds', 'bootstrap blob'),
           quantile(0.95, 'bigfleet_shard_configure_phase_seconds', 'configure'),
@@ -229,7 +233,7 @@ const ACTIONS: Row = {
           quantile(0.95, 'bigfleet_shard_provisioning_latency_seconds', 'provisioning'),
         ),
         graph(
-          'Kept back by rails',
+          'Actions stopped by rails',
           EVENTS,
           rate('bigfleet_shard_reclaims_capped_total', 'reclaims capped'),
           rate('bigfleet_shard_actions_deferred_total', 'deferred'),
@@ -259,7 +263,7 @@ const PROVIDERS: Row = {
           query('time() - max by (provider) (flotilla_last_listing_timestamp_seconds#)', '{{provider}}'),
         ),
         graph(
-          'Rows by fate',
+          'Listed rows that differ',
           EVENTS,
           rateBy('fate', 'flotilla_reconcile_rows_total'),
           query(
@@ -273,13 +277,13 @@ const PROVIDERS: Row = {
       height: 8,
       panels: [
         graph(
-          'Trouble',
+          'Stuck, in back-off, deferred',
           COUNT,
           sum('flotilla_stuck_machines', 'stuck machines'),
           sum('flotilla_machines_in_backoff', 'machines in back-off'),
           sum('flotilla_offerings_in_backoff', 'offerings in back-off'),
-          sum('flotilla_parked_rows', 'parked rows'),
-          increase('flotilla_worker_restarts_total', 'worker restarts in an hour'),
+          sum('flotilla_parked_rows', 'deferred rows'),
+          increase('flotilla_worker_restarts_total', 'worker restarts per hour'),
         ),
         graph(
           'Memory',

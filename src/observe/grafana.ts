@@ -1,6 +1,6 @@
 /**
- * docs/ops/grafana-dashboard.generated.json. A dashboard as JSON is two thousand lines that nobody reviews; here it is rows of
- * panels (grafana-rows.ts), each a title, a unit and its queries. `npm run docs` writes the file.
+ * Generates docs/ops/grafana-dashboard.generated.json. Its two thousand lines of JSON are hard to review, so the source is
+ * rows of panels (grafana-rows.ts), each with a title, a unit and queries. `npm run docs` writes the file.
  */
 import { DASHBOARD_ROWS, type Panel } from './grafana-rows.ts';
 

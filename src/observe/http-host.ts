@@ -1,6 +1,6 @@
 /**
- * Whether a Host header names this server. A browser sends the name from the address bar, so a page on
- * `evil.example` that points its name at 127.0.0.1 gives itself away. Addresses cannot be pointed anywhere: they are safe.
+ * Whether a Host header names this server. A browser sends the name from the address bar, so a page on `evil.example`
+ * whose name points at 127.0.0.1 sends `evil.example`. An IP address is safe: it is the address the browser connected to.
  */
 import { isIP } from 'node:net';
 

@@ -1,7 +1,7 @@
 /**
- * The HTTP server: metrics, health, and whatever pages are mounted. It is read-only and answers from this machine unless told
- * otherwise; a web page somewhere else must not be able to read it through somebody's browser, so the Host header is
- * checked (a name that an attacker points at 127.0.0.1 is not ours) and nothing may be framed or sniffed (I4).
+ * The HTTP server: metrics, health checks and mounted pages, all read-only, on loopback by default. I4: a foreign web page
+ * must not read it through a user's browser. So the server checks the Host header, against a name that an attacker points
+ * at 127.0.0.1, and forbids framing and content sniffing.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';
@@ -11,25 +11,25 @@ import type { Logger } from './log.ts';
 
 export interface Readiness {
   readonly isReady: boolean;
-  /** Why not; ''. */
+  /** Why it is not ready; '' if it is. */
   readonly reason: string;
 }
 
 export interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
-  /** Further names that a Host header may have. */
+  /** Further names that a Host header may carry. */
   readonly allowedHosts?: readonly string[];
   readonly scrape: () => Promise<{ readonly body: string; readonly contentType: string }>;
   readonly readiness: () => Readiness;
   readonly log: Logger;
-  /** A connection over which nothing moves for so long is closed. */
+  /** The server closes a connection after this long without traffic. */
   readonly idleTimeoutMs?: number;
 }
 
 /**
- * Answers a GET or HEAD below its prefix; `url.pathname` is the whole path. May answer later, or stream. Headers that
- * it sets replace the safe ones; a page has to bring a Content-Security-Policy of its own.
+ * Answers a GET or HEAD below its prefix; `url.pathname` is the whole path. It may answer later, or stream. Its headers
+ * replace the safe defaults; a page must set its own Content-Security-Policy.
  */
 export type HttpHandler = (
   request: IncomingMessage,
@@ -43,7 +43,8 @@ export class CannotListenError extends ShardError {
 
   constructor(address: string, why: string) {
     super(
-      `HTTP cannot listen on ${address}: ${why}. Choose another address with --metrics-addr, or 0 for none.`,
+      `Cannot listen on ${address} for HTTP: ${why}. ` +
+        'Set another address with --metrics-addr, or 0 to turn HTTP off.',
     );
   }
 }
@@ -57,13 +58,13 @@ const SAFE_HEADERS: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
 };
 
-/** A scraper, a probe, some browsers with a few streams each. */
+/** Enough for a scraper, probes, and some browsers with a few streams each. */
 const CONNECTIONS_MAX = 512;
 const REQUEST_TIMEOUT_MS = 15_000;
 const HEADERS_TIMEOUT_MS = 10_000;
-/** How late the two above may come: Node looks every 30 s otherwise. */
+/** How often Node checks the two timeouts above; its default is 30 s. */
 const TIMEOUT_CHECK_MS = 2_000;
-/** A reader that stops must not hold a connection for ever: with CONNECTIONS_MAX of them no probe would get through. */
+/** Readers that stop reading must not hold connections forever: CONNECTIONS_MAX of them would block all probes. */
 const IDLE_TIMEOUT_MS = 60_000;
 
 export class HttpServer {
@@ -116,12 +117,12 @@ export class HttpServer {
     return `http://${authorityOf(this.#options.host, this.port)}/`;
   }
 
-  /** The prefix itself and everything below it: `/api/v1`. The longest one that fits answers; `/` is the rest. */
+  /** Answers the prefix itself and all paths below it: `/api/v1`. The longest matching prefix wins; `/` gets the rest. */
   mount(prefix: string, handler: HttpHandler): void {
     this.#mounts = [...this.#mounts, { prefix, handler }].sort((a, b) => b.prefix.length - a.prefix.length);
   }
 
-  /** Ends open streams too. */
+  /** Closes open streams too. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeAllConnections();
@@ -140,12 +141,12 @@ export class HttpServer {
       const url = urlOf(request);
       const mount =
         url === null ? undefined : this.#mounts.find(({ prefix }) => isBelow(url.pathname, prefix));
-      if (url === null || mount === undefined) sendText(response, 404, 'There is nothing here.\n');
+      if (url === null || mount === undefined) sendText(response, 404, 'Not found.\n');
       else await mount.handler(request, response, url);
     } catch (error) {
       this.#options.log.error('http_handler_failed', { url: request.url, error: error as Error });
       if (response.headersSent) response.destroy();
-      else sendText(response, 500, 'This went wrong here; the log says how.\n');
+      else sendText(response, 500, 'Internal error. The log of the shard has the details.\n');
     }
   }
 
@@ -153,14 +154,14 @@ export class HttpServer {
     const { host, allowedHosts = [] } = this.#options;
     if (!isHostAllowed(request.headers.host, [host, ...allowedHosts])) {
       const text =
-        'This host name is not served here. Use an address, or allow the name with --metrics-host.\n';
+        'This server does not accept the Host header. Use an IP address, or allow the name with --metrics-host.\n';
       return { status: 421, text };
     }
     if (request.method === 'GET' || request.method === 'HEAD') return null;
-    return { status: 405, text: 'Everything here is read-only.\n' };
+    return { status: 405, text: 'This server is read-only. Use GET or HEAD.\n' };
   }
 
-  /** Scrapes that overlap share one answer: each costs a pass over the fleet. */
+  /** Overlapping scrapes share one answer, because each costs a pass over the fleet. */
   async #metrics(response: ServerResponse): Promise<void> {
     this.#scrape ??= this.#options.scrape().finally(() => {
       this.#scrape = null;
@@ -183,7 +184,7 @@ function sendText(response: ServerResponse, status: number, text: string): void 
   response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(text);
 }
 
-/** Null for a target that is no path of ours, such as `*` or another host's url. */
+/** Null for a target that is not a path, such as `*` or a URL of another host. */
 function urlOf({ url = '' }: IncomingMessage): URL | null {
   return url.startsWith('/') && URL.canParse(url, 'http://localhost')
     ? new URL(url, 'http://localhost')

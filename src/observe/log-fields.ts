@@ -1,7 +1,7 @@
 /**
- * What may stand in a line of the log: flat, short, printable, and no secret. Bootstrap blobs are credentials; whoever
- * logs one by mistake logs its length. Texts come from providers and operators, so they are cut and freed of control
- * characters before they reach somebody's terminal.
+ * Makes log fields flat, short, printable and free of secrets. Bootstrap blobs are credentials, so bytes are logged as
+ * their length. Texts come from providers and operators, so they are cut and stripped of control characters before they
+ * reach a terminal.
  */
 
 export type LogValue =
@@ -19,7 +19,7 @@ export type LogFields = Readonly<Record<string, LogValue>>;
 type SafeValue = string | number | boolean | null | (string | number)[];
 
 const SECRET_NAME = /blob|user_?data|secret|password|passwd|private_?key|authorization|credential/i;
-/** Every line has these of its own; a field of the same name would make two of them. */
+/** Every line has these already; a field of the same name would appear twice. */
 const RESERVED_NAME = /^(?:level|time|event)$/;
 const TEXT_LENGTH_MAX = 1_024;
 /** Long enough to see which machines, short enough for a line. */
@@ -40,7 +40,7 @@ function safeValue(value: Exclude<LogValue, Error | undefined>): SafeValue {
   if (value === null || typeof value === 'boolean') return value;
   if (typeof value === 'string') return printable(value);
   if (typeof value === 'bigint') return value.toString();
-  // JSON has no infinity: pinned penalties are infinite and would be null.
+  // JSON has no infinity: infinite penalties would become null.
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (value instanceof Uint8Array) return `<${value.length} bytes>`;
   const shown = value
@@ -50,7 +50,7 @@ function safeValue(value: Exclude<LogValue, Error | undefined>): SafeValue {
   return left > 0 ? [...shown, `… and ${left.toLocaleString('en-US')} more`] : shown;
 }
 
-/** An expected failure is its code and its sentence; anything else also needs its stack to be found. */
+/** An expected failure is logged with code and message, a bug with its stack. */
 function addError(safe: Record<string, SafeValue>, name: string, error: Error): void {
   const { code } = error as { code?: unknown };
   safe[name] = printable(error.message);
@@ -61,7 +61,7 @@ function addError(safe: Record<string, SafeValue>, name: string, error: Error): 
 const STACK_LENGTH_MAX = 4_096;
 
 export function printable(text: string, lengthMax = TEXT_LENGTH_MAX): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: this removes control characters
   const clean = text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ');
   return clean.length > lengthMax ? `${clean.slice(0, lengthMax)}…` : clean;
 }

@@ -1,13 +1,13 @@
 /**
- * Repeated events. The first lines of an event in a window are written, the rest are counted, and the window ends with
- * one line that says how many there were. So half a million rejected machines are 20 lines and a number, and a second
- * kind of trouble is still seen. The limit is per event and level, for every event: no call site has to think of it.
+ * Limits repeated events. In each window of 10 s the first 20 lines of an event are written, the rest are counted, and one
+ * line gives their number. So half a million rejected machines are 20 lines and a number, and another event still stands
+ * out. The limit is per event and level and applies to every event, so call sites need not care.
  */
 import type { Clock } from '../base/clock.ts';
 
 const WINDOW_MS = 10_000;
 const LINES_PER_WINDOW_MAX = 20;
-/** Event names are literals of the code, some hundred; past this they share one window. */
+/** Event names are literals in the code, about a hundred; beyond this number they share one window. */
 const EVENTS_MAX = 1_024;
 const OTHER_EVENTS = 'other_events';
 
@@ -32,11 +32,11 @@ export class RepeatLimit {
     this.#summarise = summarise;
   }
 
-  /** Whether this line is written. */
+  /** Whether to write this line. */
   admits(level: Level, event: string): boolean {
     const nowMs = this.#clock.nowMs();
     const window = this.#windowOf(level, event, nowMs);
-    // A clock that was set back would keep a window open for as long as it was set back by.
+    // If the clock was set back by an hour, the window would stay open for an hour.
     if (nowMs - window.startMs >= WINDOW_MS || nowMs < window.startMs) this.#begin(window, nowMs);
     if (window.lineCount < LINES_PER_WINDOW_MAX) {
       window.lineCount++;
@@ -47,7 +47,7 @@ export class RepeatLimit {
     return false;
   }
 
-  /** Writes every summary that is due or not yet due. */
+  /** Writes all summaries now, due or not. */
   flush(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;

@@ -1,4 +1,4 @@
-/** A JSON line of the log as a line for people: `08:15:30.125 WARN  provider_unreachable provider=rack-a`. */
+/** A JSON line of the log as readable text: `08:15:30.125 WARN  provider_unreachable provider=rack-a`. */
 
 const COLOURS: Readonly<Record<string, string>> = {
   debug: '\u001b[2m',
@@ -8,7 +8,7 @@ const COLOURS: Readonly<Record<string, string>> = {
 };
 const PLAIN = '\u001b[0m';
 
-/** Colour only where somebody looks. */
+/** Colours only on a terminal. */
 const hasColour = () => process.stderr.isTTY === true && process.env.NO_COLOR === undefined;
 
 export function prettyLine(json: string, isColoured = hasColour()): string {

@@ -1,7 +1,7 @@
 /**
- * The log: one line per event, an event name and fields, JSON or text for people. A fleet of half a million machines
- * can have half a million of the same trouble at once, so an event that repeats is summarised (log-limit.ts), and a
- * reader that does not keep up loses lines instead of stopping the shard. Secrets are taken out (log-fields.ts).
+ * The log: one line per event with a name and fields, as JSON or readable text. Half a million machines can report the same
+ * failure at once, so the log summarises repeated events (log-limit.ts). A reader that is too slow loses lines, but never
+ * stops the shard. Secrets are redacted (log-fields.ts).
  */
 import { pino } from 'pino';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -15,27 +15,27 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface Logger {
-  /** Event names are snake_case and stable: people search for them. */
+  /** Event names are snake_case and stable, because users search for them. */
   debug(event: string, fields?: LogFields): void;
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
-  /** The same log with fields on every line. */
+  /** The same log with these fields on every line. */
   with(fields: LogFields): Logger;
 }
 
 export interface LogSink {
   write(line: string): void;
-  /** For the last moment of a process that ends at once: what is buffered goes out, though it may overtake a line. */
+  /** Writes the buffer before it returns, for a process that exits at once. It may overtake a line that is being written. */
   flush(): void;
-  /** Resolves when everything is out, or nobody reads it. */
+  /** Resolves when all lines are written, or the reader has gone. */
   drain(): Promise<void>;
 }
 
 export interface LogOptions {
   readonly level: LogLevel;
   readonly format: 'json' | 'pretty';
-  /** On every line, such as the shard's id. */
+  /** Fields on every line, such as the shard's id. */
   readonly fields?: LogFields;
   readonly clock?: Clock;
   /** Default: standard error. */
@@ -45,9 +45,9 @@ export interface LogOptions {
 /** The root of a log: its owner changes the level and closes it. */
 export interface RootLogger extends Logger {
   setLevel(level: LogLevel): void;
-  /** Writes what is held back, and all of it before it returns. For a process that has to end at once. */
+  /** Writes pending summaries and the buffer before it returns, for a process that exits at once. */
   flush(): void;
-  /** Writes what is held back and waits until it is out. Lines after this are still written. */
+  /** Writes pending summaries and waits until all lines are out. The log can still be used afterwards. */
   drain(): Promise<void>;
 }
 
@@ -87,7 +87,7 @@ function loggerOf(lines: pino.Logger, limit: RepeatLimit, common: LogFields = {}
   const logAt =
     (level: LogLevel) =>
     (event: string, fields: LogFields = {}) => {
-      // Who asked for debugging wants every line.
+      // Debug lines are never limited: at this level the user wants every line.
       if (!lines.isLevelEnabled(level) || (level !== 'debug' && !limit.admits(level, event))) return;
       lines[level](safeFields({ ...common, ...fields }), event);
     };
@@ -102,14 +102,14 @@ function loggerOf(lines: pino.Logger, limit: RepeatLimit, common: LogFields = {}
 
 const grouped = (count: number) => count.toLocaleString('en-US');
 
-/** What a stuck reader may hold up before lines are lost: some 50,000 of them. */
+/** Buffer for a slow reader, some 50,000 lines. Beyond it lines are lost. */
 const BUFFERED_BYTES_MAX = 16 * 1024 * 1024;
-/** The end of a process does not wait longer than this for somebody to read its log. */
+/** A process that exits waits at most this long for the reader of its log. */
 const DRAIN_MS_MAX = 1_000;
 
 function standardError(): LogSink {
   const destination = pino.destination({ dest: 2, sync: false, maxLength: BUFFERED_BYTES_MAX });
-  // A log that nobody reads any more is no reason to stop.
+  // A reader that has gone must not stop the shard.
   destination.on('error', () => {});
   return {
     write: (line) => void destination.write(line),
@@ -117,7 +117,7 @@ function standardError(): LogSink {
       try {
         destination.flushSync();
       } catch {
-        // Closed by the reader: there is nowhere to write to.
+        // The reader has closed the pipe.
       }
     },
     drain: () =>
@@ -131,7 +131,7 @@ function standardError(): LogSink {
   };
 }
 
-/** For tests and for parts that are used without a log. */
+/** A log that writes nothing, for tests and for parts that run without a log. */
 export const SILENT: Logger = {
   debug: () => {},
   info: () => {},

@@ -1,4 +1,4 @@
-/** docs/ops/metrics.md, from the metrics themselves; also the names that dashboards and alerts may use. */
+/** Generates docs/ops/metrics.md from the metrics, and lists the names that dashboards and alerts may use. */
 import { OWN_PREFIX, SHARD_PREFIX, ShardMetrics } from './shard-metrics.ts';
 
 export interface MetricFacts {
@@ -8,7 +8,7 @@ export interface MetricFacts {
   readonly labelNames: readonly string[];
 }
 
-/** Of this project, and of the process if wanted. */
+/** All metrics of this project, with those of the Node.js process if wanted. */
 export async function allMetrics(hasProcessMetrics = false): Promise<MetricFacts[]> {
   const metrics = new ShardMetrics({ hasProcessMetrics });
   const labelsOf = new Map(
@@ -31,11 +31,13 @@ const PAGE_HEAD = `# Metrics
 
 Generated from \`src/observe\` by \`npm run docs\`; do not edit.
 
-Served at \`/metrics\` on \`--metrics-addr\`. Names that begin with \`bigfleet_shard_\` are those that users of the reference know;
-the others are Flotilla's own. Gauges over the fleet are added up when somebody scrapes: an interval of 15 s is fine.
-Labels: \`kind\` is an action (Bootstrap, Provision, Reclaim, Preempt, Delete), \`interruption_penalty_bucket\` the upper bound in
-dollars, \`cluster\` has at most 2,048 values, and the rest share one. Besides these there are the usual metrics of a Node process
-(\`process_…\`, \`nodejs_…\`).
+The shard serves its metrics at \`/metrics\` on \`--metrics-addr\`. Names that begin with \`bigfleet_shard_\` are those of the
+BigFleet reference; the others are Flotilla's own. Each scrape sums over the whole fleet, so scrape every 15 s or less often.
+
+- \`kind\` is the kind of an action: Bootstrap, Provision, Reclaim, Preempt or Delete.
+- \`interruption_penalty_bucket\` is the upper bound of the bucket in dollars.
+- \`cluster\` has at most 2,048 values; all further clusters share one value.
+- The usual metrics of a Node.js process (\`process_…\`, \`nodejs_…\`) are served too.
 `;
 
 export async function metricsPage(): Promise<string> {

@@ -1,6 +1,6 @@
 /**
- * Those who watch the shard, as one: metrics, the audit log, the log. An observer that throws is told of in the log and never
- * reaches the shard: what is only watched must not fail because of its watchers.
+ * Combines the observers of the shard: metrics, audit log and log. If an observer throws, the error goes to the log and
+ * never reaches the shard.
  */
 import { type Clock, systemClock } from '../base/clock.ts';
 import { ALL_STATES, type MachineState, STATE_NAMES } from '../machine/state.ts';
@@ -16,10 +16,10 @@ import type { LogFields, Logger, LogLevel } from './log.ts';
 import type { LogValue } from './log-fields.ts';
 
 export function observeAll(observers: readonly Partial<ShardObserver>[], log: Logger): ShardObserver {
-  const each = (tell: (observer: Partial<ShardObserver>) => void) => {
+  const each = (notify: (observer: Partial<ShardObserver>) => void) => {
     for (const observer of observers) {
       try {
-        tell(observer);
+        notify(observer);
       } catch (error) {
         log.error('observer_failed', { error: error as Error });
       }
@@ -36,8 +36,8 @@ export function observeAll(observers: readonly Partial<ShardObserver>[], log: Lo
 }
 
 /**
- * C5. Starts writing when a cycle ends, so that its records are in the file before the next one. Their time is the wall's: the
- * shard's own clock is not set when somebody sets that one.
+ * C5: the audit log has one line per action. Writing starts when a cycle ends, so that its records are in the file before
+ * the next cycle. Records carry wall-clock time, since the shard's own clock ignores corrections of the system clock.
  */
 export function auditObserver(audit: AuditLog, wall: Clock = systemClock): Partial<ShardObserver> {
   return {
@@ -47,13 +47,13 @@ export function auditObserver(audit: AuditLog, wall: Clock = systemClock): Parti
   };
 }
 
-/** Longer than this a cycle is worth a line: a fleet of half a million decides in a tenth of it. */
+/** A cycle that takes longer gets a warning; half a million machines take a tenth of this. */
 const SLOW_CYCLE_MS = 1_000;
 
 export class LogObserver implements ShardObserver {
   readonly audits = false;
   readonly #log: Logger;
-  /** Providers that do not answer, with the kind of their last failure. */
+  /** Providers whose last listing failed, with the kind of failure. */
   readonly #failing = new Map<string, string>();
   #heldBack = '';
 
@@ -82,7 +82,7 @@ export class LogObserver implements ShardObserver {
     else this.#log.warn('action_failed', fields);
   }
 
-  /** One line when a provider stops answering, or fails in another way, and one when it answers again; not one per listing. */
+  /** One line when listings begin to fail or fail in another way, and one when they recover; not one per listing. */
   listingEnded(report: ListingReport): void {
     const { provider, failure, durationMs, listedCount, answerBytes } = report;
     if (failure !== '') {
@@ -103,13 +103,13 @@ export class LogObserver implements ShardObserver {
   }
 }
 
-/** An event of a part of the service, whatever its facts are: its kind is the event's name. */
+/** Logs an event of any part of the service. Its kind becomes the name, its facts become fields. */
 export function logEvent(log: Logger, level: LogLevel, event: { readonly kind: string }): void {
   const { kind, ...facts } = event;
   log[level](kind, fieldsOf(facts as Readonly<Record<string, LogValue>>));
 }
 
-/** Ends that are in order, or that their cause tells of already. */
+/** Outcomes that need no warning: they are expected, or their cause has its own event. */
 const QUIET_OUTCOMES: ReadonlySet<string> = new Set([
   'success',
   'accepted',

@@ -1,6 +1,6 @@
 /**
- * Metrics that are read when somebody scrapes: the shard's own counts and gauges, sessions, workers, the audit log, and
- * what is added up over the inventory and the needs. Nothing here costs anything between two scrapes.
+ * Metrics computed at scrape time: counters and gauges of the shard, sessions, workers, the audit log, and sums over the
+ * inventory and the needs. They cost nothing between scrapes.
  */
 import type { Registry } from 'prom-client';
 import type { ShardCounters, ShardGauges } from '../shard/ports/observer.ts';
@@ -12,12 +12,12 @@ import { agedSamples, prioritySamples, type ShortfallFacts } from './shortfall-g
 
 export interface SessionCounts {
   readonly active: number;
-  /** Since the start. */
+  /** This and the counts below are since the start. */
   readonly installed: number;
   readonly removed: number;
   readonly replaced: number;
   readonly identityRejected: number;
-  /** Of roll-ups that wait or are being read. */
+  /** Bytes of roll-ups that wait or are being decoded. */
   readonly rollupBytesWaiting: number;
 }
 
@@ -27,7 +27,7 @@ export interface AuditCounts {
   readonly isFailing: boolean;
 }
 
-/** Each is asked at scrape time and must be quick. What was not told yet has no samples. */
+/** Called at scrape time, so each must be quick. The metrics of a missing source have no samples. */
 export interface MetricSources {
   counters(): ShardCounters;
   gauges(): ShardGauges;
@@ -35,11 +35,11 @@ export interface MetricSources {
   fleet(): FleetColumns;
   /** Every shortfall, not only the reported ones. */
   shortfalls(): readonly ShortfallFacts[];
-  /** N7: clusters with roll-ups that are held, and how many in a row. */
+  /** N7: a roll-up that drops most rows is quarantined. Clusters with such roll-ups, and how many in a row. */
   heldRollups(): Iterable<readonly [clusterId: string, held: number]>;
   demand(): DemandTally;
   sessions(): SessionCounts;
-  /** Worker threads that were replaced since the start. */
+  /** Worker threads replaced since the start. */
   workerRestarts(): number;
   audit(): AuditCounts;
   isReady(): boolean;
@@ -60,7 +60,7 @@ export class ScrapedMetrics {
     this.#sources = { ...this.#sources, ...sources };
   }
 
-  /** One pass for all metrics that need it. */
+  /** One pass over the fleet for all metrics that need it. */
   beforeScrape(): void {
     const columns = this.#sources.fleet?.();
     if (columns !== undefined) this.#fleet.update(columns);
@@ -81,33 +81,33 @@ export class ScrapedMetrics {
     };
     from(
       'bigfleet_shard_actions_deferred_total',
-      'Actions beyond max-actions-per-cycle, left to the next cycle.',
+      'Actions beyond max-actions-per-cycle; the next cycle decides them again.',
       (counters) => counters.actionsDeferred,
     );
     from(
       'bigfleet_shard_actions_dropped_total',
-      'Actions that the queue had no room for; decided again.',
+      'Actions dropped because the queue was full; the next cycle decides them again.',
       (counters) => counters.actionsDropped,
     );
     from(
       'bigfleet_shard_actions_deduped_total',
-      'Actions for machines that had one already.',
+      'Actions dropped because their machine already had an action in flight.',
       (counters) => counters.actionsDeduped,
     );
     from(
       'bigfleet_shard_reclaims_capped_total',
-      'Reclaims beyond the cap of their cluster, left to the next cycle.',
+      'Reclaims beyond the reclaim cap of their cluster; the next cycle decides them again.',
       (counters) => counters.reclaimsCapped,
     );
     from(
       'bigfleet_shard_machines_rejected_total',
-      'Provider records refused, by reason.',
+      'Machine records from providers that the shard rejected, by reason.',
       (counters) => counters.rejected,
       'reason',
     );
     from(
       'flotilla_reconcile_rows_total',
-      'Rows of listings that said something new, by what became of them.',
+      'Listed rows that differ from the inventory, by what the shard did with them (parked: deferred until an action settles).',
       (counters) => ({
         new: counters.rowsNew,
         changed: counters.rowsChanged,
@@ -120,34 +120,34 @@ export class ScrapedMetrics {
     );
     from(
       'flotilla_suspect_listings_total',
-      'Listings that lacked so many machines that none was removed.',
+      'Listings that lacked more than 10 % of the known machines, so that the shard removed none.',
       (counters) => counters.suspectListings,
     );
     from('flotilla_failed_listings_total', 'Listings that failed.', (counters) => counters.failedListings);
     from(
       'flotilla_follow_up_reads_total',
-      'Machines read to see whether an acked action has ended.',
+      'Reads of machines to find out how an acknowledged action ended.',
       (counters) => counters.followUpReads,
     );
     from(
       'flotilla_rollups_total',
-      'Roll-ups accepted, by whether they changed anything.',
+      'Accepted roll-ups, by whether they changed demand.',
       (counters) => ({ changed: counters.rollupsAccepted, unchanged: counters.rollupsUnchanged }),
       'result',
     );
     from(
       'flotilla_incremental_checks_total',
-      'Decisions made again from nothing, to compare.',
+      'Self-checks, in which a thread repeated a decision from scratch and compared.',
       (counters) => counters.checksRun,
     );
     from(
       'flotilla_incremental_check_differences_total',
-      'Differences that such a comparison found. Each is a bug.',
+      'Differences that self-checks found. Each is a bug.',
       (counters) => counters.checkDifferences,
     );
     from(
       'flotilla_incremental_checks_failed_total',
-      'Comparisons that could not be made: no memory for the copy, or their thread died.',
+      'Self-checks that failed to run: too little memory for the copy, or the thread died.',
       (counters) => counters.checksFailed,
     );
   }
@@ -158,36 +158,44 @@ export class ScrapedMetrics {
         const gauges = this.#sources.gauges?.();
         return gauges === undefined ? null : read(gauges);
       });
-    from('bigfleet_shard_action_queue_depth', 'Actions that wait for a slot.', (gauges) => gauges.queueDepth);
-    from('bigfleet_shard_execute_inflight', 'Actions under way.', (gauges) => gauges.inFlight);
+    from('bigfleet_shard_action_queue_depth', 'Actions waiting in the queue.', (gauges) => gauges.queueDepth);
+    from('bigfleet_shard_execute_inflight', 'Actions in flight.', (gauges) => gauges.inFlight);
     from('bigfleet_shard_actuation_paused', '1 while the kill switch is on.', (gauges) => gauges.isPaused);
-    from('flotilla_dry_run', '1 in a dry run.', (gauges) => gauges.isDryRun);
-    from('flotilla_fenced', '1 when another process owns this shard id.', (gauges) => gauges.isFenced);
+    from('flotilla_dry_run', '1 while dry run is on.', (gauges) => gauges.isDryRun);
+    from(
+      'flotilla_fenced',
+      '1 if a provider refused this process because a newer one runs with the same shard id.',
+      (gauges) => gauges.isFenced,
+    );
     from(
       'flotilla_parked_rows',
-      'Machines to be read again when their action settles.',
+      'Deferred rows: machines that were listed during an action and are read again when it settles.',
       (gauges) => gauges.parkedRows,
     );
-    from('flotilla_stuck_machines', 'Machines on their way for too long.', (gauges) => gauges.stuckMachines);
+    from(
+      'flotilla_stuck_machines',
+      'Machines in a transitional state for longer than stuck-after.',
+      (gauges) => gauges.stuckMachines,
+    );
     from(
       'flotilla_machines_in_backoff',
-      'Machines not acted on after a failure.',
+      'Machines in back-off after a failed action.',
       (gauges) => gauges.machinesInBackoff,
     );
     from(
       'flotilla_offerings_in_backoff',
-      'Offerings in which machines failed to be created.',
+      'Offerings in back-off after failed creates.',
       (gauges) => gauges.offeringsInBackoff,
     );
     from(
       'flotilla_reads_waiting',
-      'Reads of machines that wait for a slot.',
+      'Reads of machines waiting in the queue.',
       (gauges) => gauges.readsWaiting,
     );
-    from('flotilla_reads_inflight', 'Reads of machines under way.', (gauges) => gauges.readsInFlight);
+    from('flotilla_reads_inflight', 'Reads of machines in flight.', (gauges) => gauges.readsInFlight);
     from(
       'flotilla_listings_inflight',
-      'Listings under way, until they are applied.',
+      'Listings in progress, until the shard has applied them.',
       (gauges) => gauges.listingsInFlight,
     );
   }
@@ -198,20 +206,23 @@ export class ScrapedMetrics {
       registry,
       {
         name: 'bigfleet_shard_inventory_machines',
-        help: 'Machines, by state, how they are paid for, and the penalty for interrupting what runs on them (upper bound in dollars).',
+        help: 'Machines, by state, capacity type and interruption penalty (upper bound of the bucket in dollars).',
       },
       () => whenFleet(() => this.#fleet.machines()),
       ['state', 'capacity_type', 'interruption_penalty_bucket'],
     );
     gaugeFrom(
       registry,
-      { name: 'flotilla_cost_dollars_per_hour', help: 'Price of all machines that have a host.' },
+      { name: 'flotilla_cost_dollars_per_hour', help: 'Cost per hour of all machines that have a host.' },
       () => whenFleet(() => this.#fleet.usd()),
       ['capacity_type'],
     );
     gaugeFrom(
       registry,
-      { name: 'flotilla_idle_cost_dollars_per_hour', help: 'Price of the Idle ones among them.' },
+      {
+        name: 'flotilla_idle_cost_dollars_per_hour',
+        help: 'Cost per hour of Idle machines that have a host.',
+      },
       () => whenFleet(() => this.#fleet.idleUsd()),
       ['capacity_type'],
     );
@@ -219,7 +230,7 @@ export class ScrapedMetrics {
       registry,
       {
         name: 'bigfleet_shard_demand_machines',
-        help: 'Machines that demand comes to, in units of min_unit; needs without one count as one machine.',
+        help: 'Demand as a number of machines of min_unit size, by interruption penalty. A need without min_unit counts as one machine.',
       },
       () => {
         const { demand, counters } = this.#sources;
@@ -231,21 +242,27 @@ export class ScrapedMetrics {
     const shortfalls = () => this.#sources.shortfalls?.() ?? null;
     gaugeFrom(
       registry,
-      { name: 'bigfleet_shard_shortfalls', help: 'Profiles whose demand is not met.' },
+      {
+        name: 'bigfleet_shard_shortfalls',
+        help: 'Profiles with a shortfall: demand that is still unmet after preemption.',
+      },
       () => shortfalls()?.length ?? null,
     );
     gaugeFrom(
       registry,
       {
         name: 'bigfleet_shard_shortfalls_aged',
-        help: 'The same by the cycles that they have been unmet for.',
+        help: 'Profiles with a shortfall, by the number of cycles that it has lasted.',
       },
       () => agedSamples(shortfalls()),
       ['bucket'],
     );
     gaugeFrom(
       registry,
-      { name: 'bigfleet_shard_shortfalls_by_priority', help: 'The same by class of priority.' },
+      {
+        name: 'bigfleet_shard_shortfalls_by_priority',
+        help: 'Profiles with a shortfall, by priority class.',
+      },
       () => prioritySamples(shortfalls()),
       ['priority_class'],
     );
@@ -253,7 +270,7 @@ export class ScrapedMetrics {
       registry,
       {
         name: 'bigfleet_shard_rollup_quarantined',
-        help: 'Roll-ups that are held in a row because they drop most of the demand, by cluster.',
+        help: 'Consecutive roll-ups in quarantine because they drop most rows, by cluster.',
       },
       () => {
         const held = this.#sources.heldRollups?.();
@@ -267,14 +284,14 @@ export class ScrapedMetrics {
     const sessions = () => this.#sources.sessions?.() ?? null;
     gaugeFrom(
       registry,
-      { name: 'bigfleet_shard_active_sessions', help: 'Clusters with a live stream.' },
+      { name: 'bigfleet_shard_active_sessions', help: 'Clusters with an open session.' },
       () => sessions()?.active ?? null,
     );
     gaugeFrom(
       registry,
       {
         name: 'flotilla_rollup_bytes_waiting',
-        help: 'Bytes of roll-ups that were received and not yet read.',
+        help: 'Bytes of received roll-ups that the shard has not decoded yet.',
       },
       () => sessions()?.rollupBytesWaiting ?? null,
     );
@@ -282,7 +299,7 @@ export class ScrapedMetrics {
       registry,
       {
         name: 'bigfleet_shard_session_lifecycle_total',
-        help: 'Streams that began, ended, or were replaced by another of their cluster.',
+        help: 'Sessions that were opened, ended, or replaced by a newer session of the same cluster.',
       },
       () => {
         const counts = sessions();
@@ -295,7 +312,7 @@ export class ScrapedMetrics {
       registry,
       {
         name: 'bigfleet_shard_session_identity_rejected_total',
-        help: 'Streams refused because the certificate was not that of the cluster.',
+        help: 'Sessions refused because the certificate does not belong to the cluster.',
       },
       () => sessions()?.identityRejected ?? null,
     );
@@ -312,17 +329,20 @@ export class ScrapedMetrics {
     );
     counterFrom(
       registry,
-      { name: 'flotilla_audit_records_lost_total', help: 'Records that the audit log could not take.' },
+      {
+        name: 'flotilla_audit_records_lost_total',
+        help: 'Records lost because the audit log could not be written.',
+      },
       () => audit()?.lost ?? null,
     );
     gaugeFrom(
       registry,
-      { name: 'flotilla_audit_failing', help: '1 while the audit log cannot be written.' },
+      { name: 'flotilla_audit_failing', help: '1 while writes to the audit log fail.' },
       () => audit()?.isFailing ?? null,
     );
     gaugeFrom(
       registry,
-      { name: 'flotilla_ready', help: '1 when /readyz says so.' },
+      { name: 'flotilla_ready', help: '1 while /readyz answers that the shard is ready.' },
       () => this.#sources.isReady?.() ?? null,
     );
   }

@@ -1,7 +1,7 @@
 /**
- * The shard's metrics. The names that begin with `bigfleet_shard_` are those of the reference, so that dashboards and
- * alerts keep working; what is this project's own begins with `flotilla_`. What the shard tells as it goes is
- * counted here; what it keeps itself, and what costs a pass over a table, is read at scrape time (scraped-metrics.ts).
+ * The shard's metrics. Names that begin with `bigfleet_shard_` are those of the reference, so that existing dashboards and
+ * alerts keep working; this project's own begin with `flotilla_`. This module counts the events that the shard reports;
+ * counts that the shard keeps, and sums over tables, are read at scrape time (scraped-metrics.ts).
  */
 import { collectDefaultMetrics, type Histogram, Registry } from 'prom-client';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -38,7 +38,7 @@ const KINDS = [
   'Preempt',
   'Delete',
 ] as const satisfies readonly ActionName[];
-/** X9: those of actions that were executed. */
+/** X9: every executed action ends with exactly one of these outcomes. */
 const EXECUTED = [
   'success',
   'accepted',
@@ -98,123 +98,142 @@ export class ShardMetrics implements ShardObserver {
 
     this.#cycleSeconds = histogram(
       registry,
-      shard('cycle_duration_seconds', 'What a cycle costs the main thread, without the wait for listings.'),
+      shard(
+        'cycle_duration_seconds',
+        'Time that a cycle takes on the main thread, without waiting for listings.',
+      ),
       WORK_BUCKETS_SECONDS,
     );
     this.#phaseSeconds = histogram(
       registry,
-      shard('cycle_phase_duration_seconds', 'The same by phase of the cycle.'),
+      shard('cycle_phase_duration_seconds', 'Time that a cycle takes, by phase.'),
       WORK_BUCKETS_SECONDS,
       ['phase'],
     );
     this.#actions = new CounterTable(registry, shard('actions_total', 'Actions enqueued, by kind.'), kinds);
     this.#outcomes = new CounterTable(
       registry,
-      shard('action_execute_outcomes_total', 'How executed actions ended.'),
+      shard('action_execute_outcomes_total', 'Executed actions, by kind and outcome.'),
       kinds,
       { name: 'outcome', values: EXECUTED },
     );
     this.#suppressed = new CounterTable(
       registry,
-      shard('actions_suppressed_total', 'Actions that the kill switch kept from being executed.'),
+      shard(
+        'actions_suppressed_total',
+        'Actions that were not executed because the kill switch was on, by kind.',
+      ),
       kinds,
     );
     this.#dryRun = new CounterTable(
       registry,
-      shard('actions_dryrun_total', 'Actions that a dry run would have executed.'),
+      shard('actions_dryrun_total', 'Actions that were not executed because dry run was on, by kind.'),
       kinds,
     );
     this.#actionSeconds = histogram(
       registry,
       shard(
         'action_duration_seconds',
-        'From enqueueing an action to its settlement: for an asynchronous provider, the ack.',
+        'Time from enqueueing an action until it settles; with an asynchronous provider, until the ack.',
       ),
       WAIT_BUCKETS_SECONDS,
       ['kind'],
     );
     this.#configureSeconds = histogram(
       registry,
-      shard('configure_phase_seconds', 'Calls of a Bootstrap to its provider.'),
+      shard('configure_phase_seconds', 'Duration of the provider call of a Bootstrap.'),
       WAIT_BUCKETS_SECONDS,
     );
     this.#blobSeconds = histogram(
       registry,
-      shard('request_bootstrap_seconds', "Waits for an operator's bootstrap blob."),
+      shard('request_bootstrap_seconds', 'Time that the shard waits for a bootstrap blob from an operator.'),
       WAIT_BUCKETS_SECONDS,
     );
     this.#drainSeconds = histogram(
       registry,
-      shard('drain_phase_seconds', 'Calls of a Reclaim or Preempt to its provider.'),
+      shard('drain_phase_seconds', 'Duration of the provider call of a Reclaim or Preempt.'),
       WAIT_BUCKETS_SECONDS,
     );
     this.#provisioningSeconds = histogram(
       registry,
       shard(
         'provisioning_latency_seconds',
-        'From enqueueing a Bootstrap or Provision until its machine is Configured.',
+        'Time from enqueueing a Bootstrap or Provision until the machine is Configured.',
       ),
       WAIT_BUCKETS_SECONDS,
     );
     this.#idleReleases = new CounterTable(
       registry,
-      shard('idle_releases_total', 'Idle machines released: Deletes that succeeded or were acked.'),
+      shard('idle_releases_total', 'Released Idle machines: Deletes that succeeded or were acknowledged.'),
     );
     counterFrom(
       registry,
-      shard('rollups_rejected_total', 'Roll-ups refused, by cluster.'),
+      shard('rollups_rejected_total', 'Rejected roll-ups, by cluster.'),
       () => this.#rollupsRejected.record,
       'cluster',
     );
-    this.#cycles = new CounterTable(registry, own('cycles_total', 'Cycles run, by what started them.'), {
-      name: 'trigger',
-      values: ['ordinary', 'woken'],
-    });
-    gaugeFrom(registry, own('last_cycle_timestamp_seconds', 'When the last cycle began.'), () =>
+    this.#cycles = new CounterTable(
+      registry,
+      own('cycles_total', 'Cycles, by trigger: ordinary (the interval) or woken (a change).'),
+      {
+        name: 'trigger',
+        values: ['ordinary', 'woken'],
+      },
+    );
+    gaugeFrom(registry, own('last_cycle_timestamp_seconds', 'Unix time of the last cycle.'), () =>
       this.#lastReport === null ? null : this.#lastReport.atMs / 1_000,
     );
     gaugeFrom(
       registry,
-      own('cycle_evaluated_needs', 'Needs that the last cycle looked at again.'),
+      own(
+        'cycle_evaluated_needs',
+        'Needs that the last cycle evaluated again; the others kept their result.',
+      ),
       () => this.#lastReport?.evaluatedNeeds ?? null,
     );
     gaugeFrom(
       registry,
-      own('unmet_needs', 'Needs that the last cycle left unmet.'),
+      own(
+        'unmet_needs',
+        'Needs that credit did not fully cover in the last cycle; a fold counts as one need.',
+      ),
       () => this.#lastReport?.unmetNeeds ?? null,
     );
     gaugeFrom(
       registry,
-      own('actions_held_back', '1 while no action is emitted because a provider has not been listed yet.'),
+      own('actions_held_back', '1 while the shard emits no actions because a first listing is missing.'),
       () => (this.#lastReport === null ? null : this.#lastReport.heldBack !== ''),
     );
     this.#listingSeconds = histogram(
       registry,
-      own('listing_duration_seconds', 'Listings, by provider.'),
+      own('listing_duration_seconds', 'Duration of listings, by provider.'),
       WAIT_BUCKETS_SECONDS,
       ['provider'],
     );
     gaugeFrom(
       registry,
-      own('last_listing_timestamp_seconds', 'When a listing last succeeded, by provider.'),
+      own('last_listing_timestamp_seconds', 'Unix time of the last successful listing, by provider.'),
       () => mapSamples(this.#lastListingMs, (atMs) => atMs / 1_000),
       ['provider'],
     );
     gaugeFrom(
       registry,
-      own('listing_suspect', '1 while the last listing lacked so many machines that none was removed.'),
+      own(
+        'listing_suspect',
+        '1 if the last listing lacked more than 10 % of the known machines, so that the shard removed none, by provider.',
+      ),
       () => mapSamples(this.#suspect, Number),
       ['provider'],
     );
     const loopMax = histogram(
       registry,
-      own('event_loop_delay_max_seconds', 'Longest delay of the event loop in each window of 10 s.'),
+      own('event_loop_delay_max_seconds', 'Maximum delay of the event loop in each window of 10 s.'),
       WORK_BUCKETS_SECONDS,
     );
     this.#loop = new EventLoopMonitor((delay) => loopMax.observe(delay.maxSeconds));
     gaugeFrom(
       registry,
-      own('event_loop_delay_seconds', 'Delay of the event loop in the last window of 10 s.'),
+      own('event_loop_delay_seconds', 'Delay of the event loop in the last window of 10 s, by quantile.'),
       () => {
         const { medianSeconds, p99Seconds, maxSeconds } = this.#loop.last;
         return [
@@ -226,15 +245,17 @@ export class ShardMetrics implements ShardObserver {
       ['quantile'],
     );
     const build = { version: options.version ?? 'unknown', node: process.version };
-    gaugeFrom(registry, own('build_info', 'Always 1.'), () => [{ labels: build, value: 1 }], [
-      'version',
-      'node',
-    ]);
+    gaugeFrom(
+      registry,
+      own('build_info', 'Always 1; the labels give the versions of Flotilla and Node.js.'),
+      () => [{ labels: build, value: 1 }],
+      ['version', 'node'],
+    );
     this.#scraped = new ScrapedMetrics(registry);
     if (options.hasProcessMetrics ?? true) collectDefaultMetrics({ register: registry });
   }
 
-  /** What there is to read at scrape time; may be told in parts, as parts of the service come up. */
+  /** Adds sources to read at scrape time. May be called several times, as parts of the service start. */
   watch(sources: Partial<MetricSources>): void {
     this.#scraped.watch(sources);
   }
@@ -264,9 +285,9 @@ export class ShardMetrics implements ShardObserver {
 
   actionEnded(record: ActionRecord): void {
     const { kind, outcome, durationMs, blobMs, callMs } = record;
-    if (!EXECUTED_SET.has(outcome)) return; // told by the cycle's report, and there may be a hundred thousand
+    if (!EXECUTED_SET.has(outcome)) return; // the cycle's report counts them; there may be a hundred thousand
     this.#outcomes.add(1, kind, outcome as ExecutedOutcome);
-    if (outcome === 'stale_state') return; // ended before anything was done
+    if (outcome === 'stale_state') return; // the action ended before it did anything
     this.#actionSeconds.observe({ kind }, durationMs / 1_000);
     if (blobMs > 0) this.#blobSeconds.observe(blobMs / 1_000);
     const isDone = outcome === 'success' || outcome === 'accepted';

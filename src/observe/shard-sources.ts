@@ -1,4 +1,4 @@
-/** A shard as its metrics read it: the one place that says where each figure comes from. */
+/** Connects the metrics with a shard: the only place that says where each value comes from. */
 import type { StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import type { ShardCounters, ShardGauges } from '../shard/ports/observer.ts';
@@ -32,13 +32,13 @@ export function sourcesOf(shard: WatchedShard): Partial<MetricSources> {
   };
 }
 
-/** By ref and not by who has reported: what is held may be a cluster's first roll-up. */
+/** Iterates over all cluster refs, because a quarantined roll-up may be the first one of its cluster. */
 function* heldRollups(
   needs: Pick<WatchedShard['needs'], 'quarantinedRollups'>,
   clusters: StringTable,
 ): Iterable<readonly [string, number]> {
   for (let cluster = 1; cluster < clusters.refLimit; cluster++) {
-    const held = needs.quarantinedRollups(cluster);
-    if (held > 0) yield [clusters.get(cluster), held];
+    const quarantined = needs.quarantinedRollups(cluster);
+    if (quarantined > 0) yield [clusters.get(cluster), quarantined];
   }
 }

@@ -1,4 +1,4 @@
-/** Shortfalls (P5) by age and by class of priority. Old ones are what somebody is waiting for. */
+/** Shortfalls by age and by priority class. P5: a shortfall is what a profile still lacks after preemption. */
 import type { Sample } from './families.ts';
 
 export interface ShortfallFacts {
@@ -6,7 +6,7 @@ export interface ShortfallFacts {
   readonly ageCycles: number;
 }
 
-/** Cycles unmet, from at least. */
+/** Buckets with their least number of unmet cycles. */
 const AGES = [
   ['1-9', 1],
   ['10-59', 10],
@@ -21,7 +21,7 @@ const PRIORITY_CLASSES = [
   ['other', Number.NEGATIVE_INFINITY],
 ] as const;
 
-/** A shortfall of this very cycle is not aged yet, and in no bucket. */
+/** A shortfall that began in this cycle has age 0 and is in no bucket. */
 export function agedSamples(shortfalls: readonly ShortfallFacts[] | null): Sample[] | null {
   if (shortfalls === null) return null;
   return AGES.map(([bucket, from], index) => {

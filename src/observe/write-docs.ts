@@ -1,4 +1,4 @@
-/** Writes docs/ops/metrics.md and the Grafana dashboard: `npm run docs`, from the root of the repository. */
+/** Writes docs/ops/metrics.md and the Grafana dashboard. `npm run docs` runs it in the root of the repository. */
 import { writeFileSync } from 'node:fs';
 import { dashboardJson } from './grafana.ts';
 import { metricsPage } from './metric-docs.ts';

@@ -1,4 +1,4 @@
-/** The commands that look at a shard, as processes, over the HTTP API of a fleet that lives. */
+/** The commands that query a shard, as processes, against the HTTP API of a simulated fleet. */
 import { execFile, spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -58,16 +58,16 @@ async function json<T>(...argv: string[]): Promise<T> {
 const ESCAPE = '\x1b';
 
 describe('flotilla needs', () => {
-  it('prints a table with verdicts, without colours where nobody sees them', async () => {
+  it('prints a table with verdicts, without colours when the output is no terminal', async () => {
     const { code, out } = await flotilla('needs', '--unmet', '--limit', '5');
     expect(code).toBe(0);
-    expect(out).toMatch(/^\d+ of 2,\d+ needs are unmet, cycle 10; the first 5 are shown\n/);
+    expect(out).toMatch(/^\d+ of 2,\d+ needs are unmet, cycle 10; showing the first 5\n/);
     expect(out.split('\n')[1]).toMatch(/^VERDICT +PRIORITY +CLUSTER/);
     expect(out.trimEnd().split('\n')).toHaveLength(7);
     expect(out).not.toContain(ESCAPE);
   });
 
-  it('gives all needs as JSON, over as many pages as that takes', async () => {
+  it('prints all needs as JSON, from as many pages as needed', async () => {
     const answer = await json<ApiNeeds>('needs', '--all');
     expect(answer.needs).toHaveLength(live.world.needs.count);
     expect(answer.next).toBe('');
@@ -75,7 +75,7 @@ describe('flotilla needs', () => {
     expect(ofCluster.needs).toEqual(answer.needs.filter(({ clusterId }) => clusterId === 'cluster-0002'));
   });
 
-  it('watches until Ctrl-C, and that is a good end', async () => {
+  it('refreshes until Ctrl-C, and exits with 0', async () => {
     const env = { ...process.env, FLOTILLA_API: url };
     const child = spawn(process.execPath, [MAIN, 'needs', '--limit', '1', '--watch', '--every', '100ms'], {
       env,
@@ -91,14 +91,14 @@ describe('flotilla needs', () => {
 });
 
 describe('flotilla explain', () => {
-  it('says why the needs of a cluster are unmet, each with its name', async () => {
+  it('explains every unmet need of a cluster, each under its name', async () => {
     const { code, out } = await flotilla('explain', 'need', DISCONNECTED);
     expect(code).toBe(0);
     expect(out).toContain('Unmet for');
     expect(out).toContain(`The operator of cluster ${DISCONNECTED} is not connected`);
   });
 
-  it('takes a fingerprint and a group, and says when there is no such need', async () => {
+  it('takes a fingerprint and a group, and exits with 1 for an unknown need', async () => {
     const { explanations } = await json<ApiNeedExplanations>('explain', 'need', DISCONNECTED);
     const { fingerprint, group } = explanations[0]!.need;
     const one = await json<ApiNeedExplanations>(
@@ -112,12 +112,12 @@ describe('flotilla explain', () => {
     const none = await flotilla('explain', 'need', DISCONNECTED, 'p=1|no-such');
     expect(none).toMatchObject({
       code: 1,
-      error: `flotilla explain: cluster ${DISCONNECTED} has no such need\n`,
+      error: `flotilla explain: Cluster ${DISCONNECTED} has no such need.\n`,
     });
-    expect(await flotilla('explain', 'need', 'nobody')).toMatchObject({ code: 0 });
+    expect(await flotilla('explain', 'need', 'no-such-cluster')).toMatchObject({ code: 0 });
   });
 
-  it('says why a machine is where it is', async () => {
+  it('explains a machine, and exits with 1 for an unknown one', async () => {
     const { machines } = await json<ApiMachines>('machines', '--state', 'Failed', '--limit', '1');
     const { code, out } = await flotilla('explain', 'machine', machines[0]!.id);
     expect(code).toBe(0);
@@ -130,15 +130,15 @@ describe('flotilla explain', () => {
 });
 
 describe('flotilla machines', () => {
-  it('lists what the filters leave, and how many that are', async () => {
+  it('lists the machines that match the filters, with their number', async () => {
     const { out } = await flotilla('machines', '--cluster', 'cluster-0000', '--limit', '3');
-    expect(out).toMatch(/^\d+ of 1,500 machines; the first 3 are shown\n/);
+    expect(out).toMatch(/^\d+ of 1,500 machines; showing the first 3\n/);
     expect(out.trimEnd().split('\n')).toHaveLength(5);
     const all = await json<ApiMachines>('machines', '--all');
     expect(all.machines).toHaveLength(1_500);
   });
 
-  it('hands a refusal of the shard on, in one line', async () => {
+  it('prints the error of the shard in one line', async () => {
     const { code, error } = await flotilla('machines', '--state', 'Broken');
     expect(code).toBe(1);
     expect(error.trimEnd().split('\n')).toHaveLength(1);
@@ -147,13 +147,13 @@ describe('flotilla machines', () => {
 });
 
 describe('flotilla actions', () => {
-  it('prints the last ones with --once', async () => {
+  it('prints the most recent actions with --once', async () => {
     const { code, out } = await flotilla('actions', '--once', '--limit', '4');
     expect(code).toBe(0);
     expect(out.trimEnd().split('\n')).toHaveLength(4);
   });
 
-  it('follows: each new action is one line, and Ctrl-C is a good end', async () => {
+  it('prints each new action as one line, and exits with 0 on Ctrl-C', async () => {
     const env = { ...process.env, FLOTILLA_API: url };
     const child = spawn(process.execPath, [MAIN, 'actions', '--json', '--limit', '1'], { env });
     let text = '';
@@ -175,23 +175,29 @@ describe('flotilla actions', () => {
 });
 
 describe('flotilla top', () => {
-  it('shows the shard once where nobody watches', async () => {
+  it('prints the summary once when the output is no terminal', async () => {
     const { code, out } = await flotilla('top');
     expect(code).toBe(0);
-    for (const words of ['shard-test', '1,500 machines', 'Configured', 'DEAREST CLUSTERS', 'cycle ms']) {
+    for (const words of [
+      'shard-test',
+      '1,500 machines',
+      'Configured',
+      'MOST EXPENSIVE CLUSTERS',
+      'cycle ms',
+    ]) {
       expect(out).toContain(words);
     }
     expect((await json<ApiOverview>('top')).machines).toBe(1_500);
   });
 
-  it('draws a curve with the highest value full', () => {
+  it('draws a sparkline whose highest value is a full block', () => {
     expect(spark([0, 1, 2, 4])).toBe('▁▃▅█');
     expect(spark([])).toBe('');
   });
 });
 
-describe('what goes wrong', () => {
-  it('with nobody listening says in one line what to start', async () => {
+describe('a failure', () => {
+  it('to connect is one line that says what to start', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -204,7 +210,7 @@ describe('what goes wrong', () => {
     }
   });
 
-  it('in its usage is said in one line, with exit code 2', async () => {
+  it('of usage is one line, with exit code 2', async () => {
     for (const argv of [
       ['needs', '--nonsense'],
       ['needs', '--limit', 'many'],
@@ -222,17 +228,17 @@ describe('what goes wrong', () => {
     }
   });
 
-  it('is told apart from somebody else’s server', async () => {
+  it('to find a shard at the address says that another server answered', async () => {
     const server = createServer((_request, response) => response.end('<html>hello</html>'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     const { code, error } = await flotilla('needs', '--api', `http://127.0.0.1:${port}`);
     expect(code).toBe(1);
-    expect(error).toContain('not as a shard does');
+    expect(error).toContain('is not a shard');
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('does not include a terminal that obeys a machine’s name; programs get the name as it is', async () => {
+  it('cannot come from a machine’s name: the terminal shows no escape sequence, JSON has the name unchanged', async () => {
     const id = `m\x1b[2J\n\x9b31m${ESCAPE}]0;x\x07`;
     const machine = { id, state: 'Failed', forMs: 1, instanceType: id, zone: id, capacityType: 'spot' };
     const rest = { pricePerHourUsd: 1, clusterId: id, priority: 0, action: '', lastError: id };
@@ -249,7 +255,7 @@ describe('what goes wrong', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it('does not include a reader who has had enough', async () => {
+  it('is not a reader that closes the pipe early', async () => {
     const command = `"${process.execPath}" "${MAIN}" machines --all --api ${url} | head -n 1; echo "\${PIPESTATUS[0]}"`;
     const out = await new Promise<string>((resolve) => {
       execFile('bash', ['-c', command], (_failure, text, error) => resolve(text + error));
@@ -270,7 +276,7 @@ describe('help', () => {
 });
 
 describe('flotilla completion', () => {
-  it('prints scripts that name commands, flags and values; bash takes its own', async () => {
+  it('prints scripts with commands, flags and values, and the one for bash works', async () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       const { code, out } = await flotilla('completion', shell);
       expect(code).toBe(0);
@@ -289,7 +295,7 @@ describe('flotilla completion', () => {
 });
 
 describe('on a terminal', () => {
-  it('there are colours, and lines are cut where it ends', async () => {
+  it('output has colours, and lines are cut at its width', async () => {
     let text = '';
     const output: Output = {
       out: (part) => {

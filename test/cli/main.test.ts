@@ -18,14 +18,14 @@ function started(main: string, ...argv: string[]): Promise<{ code: number; out: 
 }
 
 describe('flotilla', () => {
-  it('given --help, then it lists every command and exits 0', async () => {
+  it('lists every command with --help', async () => {
     const { code, out } = await flotilla('--help');
     expect(code).toBe(0);
     for (const command of ['up', 'shard', 'provider', 'operators', 'conformance', 'version'])
       expect(out).toContain(command);
   });
 
-  it('given a command and --help, then it says how to use it, with which exit codes, in lines that fit', async () => {
+  it('prints usage, examples and exit codes of each command with --help, in lines of at most 125 characters', async () => {
     const { out } = await flotilla('--help');
     const commands = [...out.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!);
     expect(commands.length).toBeGreaterThan(10);
@@ -41,26 +41,26 @@ describe('flotilla', () => {
     }
   });
 
-  it('given nothing, then it says how to use it and exits 2', async () => {
+  it('prints its usage and exits with 2 without a command', async () => {
     const { code, error } = await flotilla();
     expect(code).toBe(2);
     expect(error).toContain('Usage: flotilla');
   });
 
-  it('given an unknown command, then it says so in one line and exits 2', async () => {
+  it('names an unknown command in one line and exits with 2', async () => {
     const { code, error } = await flotilla('shrad');
     expect(code).toBe(2);
     expect(error.trim().split('\n')).toHaveLength(1);
     expect(error).toContain('"shrad"');
   });
 
-  it('given version, then it prints the version of the package', async () => {
+  it('prints the version of the package', async () => {
     const { code, out } = await flotilla('version');
     expect(code).toBe(0);
     expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it('given that it is started through a link, as an installed one is, then it runs all the same', async () => {
+  it('runs through a symlink, as after an installation', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'flotilla-link-'));
     const link = join(folder, 'flotilla');
     symlinkSync(MAIN, link);
@@ -69,7 +69,7 @@ describe('flotilla', () => {
     expect(out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it('given a command with a wrong flag, then that command answers with exit code 2', async () => {
+  it('exits with 2 and one line when a command gets an unknown flag', async () => {
     for (const command of ['provider', 'operators', 'conformance']) {
       const { code, error } = await flotilla(command, '--no-such-flag');
       expect(code, command).toBe(2);

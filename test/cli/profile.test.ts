@@ -1,4 +1,4 @@
-/** `flotilla profile`: sums are those of the samples, and a shard that ends leaves a profile of each of its threads. */
+/** `flotilla profile`: the sums match the samples, and a shard that stops leaves a profile of each of its threads. */
 import { execFile, spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ const frame = (functionName: string, lineNumber = -1) => ({
   columnNumber: lineNumber,
 });
 
-/** outer calls inner, inner calls itself; then nothing runs. */
+/** outer calls inner, inner calls itself; then the thread is idle. */
 const MADE_UP: CpuProfile = {
   nodes: [
     { id: 1, callFrame: frame('(root)'), children: [2, 5] },
@@ -52,8 +52,8 @@ const MADE_UP: CpuProfile = {
   timeDeltas: [1_000, 2_000, 3_000, 1_000],
 };
 
-describe('a profile, summed up', () => {
-  it('gives the time until the next sample to the function itself, and once to each that called it', () => {
+describe('the summary of a profile', () => {
+  it('counts the time until the next sample as self time, and once as total time of each caller', () => {
     const { functions, busyMs, durationMs } = summarise(MADE_UP);
     expect(functions.map(({ name, selfMs, totalMs }) => [name, selfMs, totalMs])).toEqual([
       ['inner', 4, 4],
@@ -63,14 +63,14 @@ describe('a profile, summed up', () => {
     expect(durationMs).toBe(10);
   });
 
-  it('takes no time away when the clock was set back', () => {
+  it('has no negative times when the clock was set back', () => {
     const { functions } = summarise({ ...MADE_UP, timeDeltas: [1_000, -500, 3_000, 1_000] });
     expect(functions.every(({ selfMs }) => selfMs >= 0)).toBe(true);
   });
 });
 
 describe('flotilla profile', () => {
-  it('shows parts and functions as text, by own time or by total', async () => {
+  it('prints parts and functions by self time or by total time', async () => {
     const file = join(processes.folder(), 'CPU.20260101.000000.7.0.001.cpuprofile');
     writeFileSync(file, JSON.stringify(MADE_UP));
     const own = await profile(file);
@@ -83,12 +83,12 @@ describe('flotilla profile', () => {
   });
 
   for (const [argv, code, says] of [
-    [[], 2, 'No file is given'],
+    [[], 2, 'No profile is given'],
     [['x', '--top', '0'], 2, '--top'],
     [['no-such-file'], 1, 'no-such-file'],
     [[MAIN], 1, 'is not a CPU profile'],
   ] as const) {
-    it(`given ${JSON.stringify(argv.map((word) => (word === MAIN ? 'a program' : word)))}, then it says so in one line and exits ${code}`, async () => {
+    it(`exits with ${code} and one line for ${JSON.stringify(argv.map((word) => (word === MAIN ? 'a program' : word)))}`, async () => {
       const ended = await profile(...argv);
       expect(ended.code).toBe(code);
       expect(ended.error).toContain(says);
@@ -97,7 +97,7 @@ describe('flotilla profile', () => {
     });
   }
 
-  it('shows a shard that was ended by a signal: the main thread and its workers, by lines of the sources', async () => {
+  it('shows the main thread and the workers of a shard that a signal stopped, by source line', async () => {
     const folder = processes.folder();
     const profiles = join(folder, 'profiles');
     mkdirSync(profiles);
@@ -133,6 +133,6 @@ describe('flotilla profile', () => {
     expect(shown.some((one) => parts(one).includes('src/shard'))).toBe(true);
     expect(shown.some((one) => parts(one).includes('workers'))).toBe(true);
     const places = shown.flatMap(({ functions }) => functions.map(({ place }) => place));
-    expect(places.some((place) => /^src\/provider\/decode\/[a-z-]+\.ts:\d+$/.test(place))).toBe(true);
+    expect(places.some((place) => /^src\/listing\/decode\/[a-z-]+\.ts:\d+$/.test(place))).toBe(true);
   });
 });

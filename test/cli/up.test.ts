@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 describe('flotilla up', { timeout: 180_000 }, () => {
-  it('shows machines being bound, says where its dashboard is, and ends everything on SIGINT', async () => {
+  it('binds machines, prints the address of its dashboard, and stops all processes on SIGINT', async () => {
     const up = processes.start('up', '--machines', '300', '--clusters', '3', '--latency', '100ms/300ms');
     const dashboard = await until(
       'the address of the dashboard',
@@ -31,10 +31,10 @@ describe('flotilla up', { timeout: 180_000 }, () => {
     expect(await page.text()).toContain('Flotilla');
     up.child.kill('SIGINT');
     expect(await up.exited).toBe(0);
-    await expect(fetch(dashboard)).rejects.toThrow(); // nobody is left behind
+    await expect(fetch(dashboard)).rejects.toThrow(); // no process is left
   });
 
-  it('ends its processes when it is killed without a word', async () => {
+  it('leaves no process when it is killed', async () => {
     const up = processes.start('up', '--machines', '100', '--clusters', '1');
     const dashboard = await until(
       'the address of the dashboard',
@@ -48,10 +48,10 @@ describe('flotilla up', { timeout: 180_000 }, () => {
         () => false,
         () => true,
       );
-    await until('nobody listens', isGone, (gone) => gone);
+    await until('the dashboard is gone', isGone, (gone) => gone);
   });
 
-  it('ends with one line and exit code 2 when a part cannot start', async () => {
+  it('exits with 2 and one line when the shard cannot start', async () => {
     const up = processes.start('up', '--machines', '100', '--', '--cycle-interval', 'soon');
     expect(await up.exited).toBe(2);
     const errors = up.output.filter(
@@ -63,7 +63,7 @@ describe('flotilla up', { timeout: 180_000 }, () => {
 });
 
 describe('the command line of flotilla up', () => {
-  it('has defaults that work, and one cluster for every 250 machines', () => {
+  it('defaults to 10,000 machines and one cluster for every 250 machines', () => {
     expect(parseUpFlags([])).toMatchObject({ machines: 10_000, clusters: 40, seed: 1, shardFlags: [] });
     expect(parseUpFlags(['--machines', '500000']).clusters).toBe(2_000);
     expect(parseUpFlags(['--', '--dry-run']).shardFlags).toEqual(['--dry-run']);
@@ -124,8 +124,8 @@ const SAMPLE = {
   } as unknown as ApiOverview,
 } satisfies UpSample;
 
-describe('what flotilla up shows', () => {
-  it('is one line where there is no terminal', () => {
+describe('the output of flotilla up', () => {
+  it('is one line per sample when it is no terminal', () => {
     expect(progressLine(SAMPLE)).toBe(
       '65s  cycle 12 1.3 ms  needs 4 (1 unmet)  configured 4, idle 1, offers 5  in flight 2, queued 1  $12/h  Bootstrap 4',
     );

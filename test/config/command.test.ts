@@ -1,4 +1,4 @@
-/** The settings as a person meets them: the command itself, its exit code, what it prints, and a signal. */
+/** Settings through the command itself: exit codes, output and SIGHUP. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ function flotilla(...argv: string[]) {
 }
 
 describe('flotilla shard', () => {
-  it('refuses wrong settings with one line each and exit code 2, and starts nothing', () => {
+  it('prints one line per invalid setting, starts nothing and exits with 2', () => {
     const { status, stderr, stdout } = flotilla('shard', '--cycle-interval', '10', '--listn', 'x', '--id=');
     expect(status).toBe(2);
     expect(stdout).toBe('');
@@ -27,13 +27,13 @@ describe('flotilla shard', () => {
     expect(stderr).toContain('Did you mean --listen?');
   });
 
-  it('without a provider names the command that brings one', () => {
+  it('suggests flotilla up when no provider is configured', () => {
     const { status, stderr } = flotilla('shard');
     expect(status).toBe(2);
     expect(stderr).toContain('flotilla up');
   });
 
-  it('prints what would be used, as a config file that it accepts', () => {
+  it('prints its settings as a config file that it accepts', () => {
     const printed = flotilla('shard', '--print-config', '--provider-addr', 'a=h:1', '--dry-run');
     expect(printed.status).toBe(0);
     const path = join(directory(), 'shard.yaml');
@@ -42,14 +42,14 @@ describe('flotilla shard', () => {
     expect(again.stdout.replaceAll(/ +#.*/g, '')).toBe(printed.stdout.replaceAll(/ +#.*/g, ''));
   });
 
-  it('shows its help', () => {
+  it('prints its help', () => {
     const { status, stdout } = flotilla('shard', '--help');
     expect(status).toBe(0);
     expect(stdout).toContain('--cycle-interval DURATION');
   });
 });
 
-/** A shard whose provider is not there: it runs, says that it is not ready, and can be told things. */
+/** A shard whose provider does not exist: it runs, is not ready, and handles signals. */
 class RunningShard {
   readonly child: ChildProcess;
   #stdout = '';
@@ -95,7 +95,7 @@ class RunningShard {
 }
 
 describe('SIGHUP', () => {
-  it('takes over the rails and the log level, names what waits for a restart, and survives a mistake', async () => {
+  it('applies rails and log level, logs what needs a restart, and keeps its settings when the file is invalid', async () => {
     const folder = directory();
     const path = join(folder, 'shard.yaml');
     writeFileSync(path, 'cycle-interval: 5s\n');

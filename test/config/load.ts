@@ -1,4 +1,4 @@
-/** Loads settings as `flotilla shard` would, from words, variables and a file in a directory of its own. */
+/** Loads settings as `flotilla shard` does: from arguments, variables and a file in a temporary directory. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { ConfigError } from '../../src/config/problems.ts';
 import { type LoadedConfig, loadShardConfig } from '../../src/config/shard-config.ts';
 
-/** Enough for the settings to be complete. */
+/** The only setting without a default. */
 export const PROVIDER = ['--provider-addr', 'rack-a=10.0.0.7:7790'];
 
 export interface Given {
@@ -19,7 +19,7 @@ export function load({ argv = [], environment = {}, coreCount = 4 }: Given = {})
   return loadShardConfig({ argv: [...PROVIDER, ...argv], environment, coreCount });
 }
 
-/** The lines that a refusal shows; fails if there is none. */
+/** The lines of the ConfigError that `run` throws; fails if it throws none. */
 export function linesOf(run: () => unknown): string[] {
   try {
     run();

@@ -1,9 +1,9 @@
-/** Every mistake is one line: the key, where it stands, what is wrong, and what to do. */
+/** Each problem is one line: the key, its source, what is wrong, and what to write instead. */
 import { describe, expect, it } from 'vitest';
 import { loadShardConfig } from '../../src/config/shard-config.ts';
 import { fileOf, linesOf, load } from './load.ts';
 
-describe('a mistake on the command line', () => {
+describe('an error on the command line', () => {
   for (const [argv, line] of [
     [
       ['--cycle-interval', '10'],
@@ -11,11 +11,11 @@ describe('a mistake on the command line', () => {
     ],
     [
       ['--cycle-interval=10ms'],
-      '--cycle-interval (command line): 10ms is below the least that is allowed, 50ms. Choose 50ms to 1h.',
+      '--cycle-interval (command line): 10ms is below the minimum, 50ms. Choose 50ms to 1h.',
     ],
     [
       ['--execute-concurrency', '0'],
-      '--execute-concurrency (command line): 0 is below the least that is allowed, 1. Choose 1 to 16384.',
+      '--execute-concurrency (command line): 0 is below the minimum, 1. Choose 1 to 16384.',
     ],
     [
       ['--max-machines', '1e6'],
@@ -23,11 +23,11 @@ describe('a mistake on the command line', () => {
     ],
     [
       ['--max-list-bytes', '4GiB'],
-      '--max-list-bytes (command line): 4GiB is above the most that is allowed, 2GiB. Choose 1MiB to 2GiB.',
+      '--max-list-bytes (command line): 4GiB is above the maximum, 2GiB. Choose 1MiB to 2GiB.',
     ],
     [
       ['--reclaim-cap-fraction', '5'],
-      '--reclaim-cap-fraction (command line): 5 is above the most that is allowed, 1. Choose 0 to 1.',
+      '--reclaim-cap-fraction (command line): 5 is above the maximum, 1. Choose 0 to 1.',
     ],
     [
       ['--reclaim-cap-fraction', '5%'],
@@ -36,28 +36,25 @@ describe('a mistake on the command line', () => {
     [['--dry-run=yes'], '--dry-run (command line): "yes" is neither true nor false. Write true or false.'],
     [
       ['--dry-run', 'false'],
-      '"false" (command line): a word without a flag. Write --dry-run=true or --dry-run=false.',
+      '"false" (command line): unexpected argument. Write --dry-run=true or --dry-run=false.',
     ],
     [
       ['--log-level', 'loud'],
-      '--log-level (command line): "loud" is none of the choices. Write one of debug, info, warn, error.',
+      '--log-level (command line): "loud" is not a valid choice. Write one of debug, info, warn, error.',
     ],
-    [['--id', 'a', '--id', 'b'], '--id (command line): it is given twice. Give it once.'],
-    [['--id'], '--id (command line): its value is missing. Write --id VALUE.'],
-    [['--id', '--dry-run'], '--id (command line): its value is missing. Write --id VALUE.'],
+    [['--id', 'a', '--id', 'b'], '--id (command line): given twice. Set it once.'],
+    [['--id'], '--id (command line): the value is missing. Write --id VALUE.'],
+    [['--id', '--dry-run'], '--id (command line): the value is missing. Write --id VALUE.'],
     [
       ['--id='],
       '--id (command line): "" is not a shard id. Write 1 to 253 letters, digits, dots, dashes or underscores, such as shard-0.',
     ],
     [
       ['--cycle-intervall', '5s'],
-      '--cycle-intervall (command line): there is no such flag. Did you mean --cycle-interval? --help lists what there is.',
+      '--cycle-intervall (command line): unknown flag. Did you mean --cycle-interval? --help lists all settings.',
     ],
-    [
-      ['--frobnicate'],
-      '--frobnicate (command line): there is no such flag. Take it out; --help lists what there is.',
-    ],
-    [['start'], '"start" (command line): a word without a flag. Write --NAME VALUE or --NAME=VALUE.'],
+    [['--frobnicate'], '--frobnicate (command line): unknown flag. Remove it; --help lists all settings.'],
+    [['start'], '"start" (command line): unexpected argument. Write --NAME VALUE or --NAME=VALUE.'],
     [
       ['--listen', 'localhost'],
       '--listen (command line): "localhost" is not an address to listen on. Write HOST:PORT, such as 127.0.0.1:7780 or [::1]:7780.',
@@ -72,44 +69,44 @@ describe('a mistake on the command line', () => {
     ],
     [
       ['--provider-addr', 'B!=h:1'],
-      '--provider-addr (command line): "B!" is not a provider\'s name. Write NAME=HOST:PORT with a name of 1 to 63 of a-z, 0-9, dot, dash and underscore.',
+      '--provider-addr (command line): "B!" is not a provider name. Write NAME=HOST:PORT with a name of 1 to 63 characters from a-z, 0-9, dot, dash and underscore.',
     ],
-    [['--data-dir='], '--data-dir (command line): the path is empty. Write a path of the file system.'],
+    [['--data-dir='], '--data-dir (command line): the path is empty. Write a file system path.'],
     [
       ['--config', '/no/such/file.yaml'],
-      '--config (command line): /no/such/file.yaml cannot be read (ENOENT). Name a file that exists and may be read.',
+      '--config (command line): /no/such/file.yaml cannot be read (ENOENT). Name an existing file that the shard can read.',
     ],
   ] as const) {
-    it(`is told for ${argv.join(' ')}`, () => expect(linesOf(() => load({ argv }))).toEqual([line]));
+    it(`is reported for ${argv.join(' ')}`, () => expect(linesOf(() => load({ argv }))).toEqual([line]));
   }
 
-  it('does not hide the next one', () => {
+  it('does not hide the next error', () => {
     const argv = ['--id', '', '--cycle-interval', 'x', '--nothing', 'y', '--log-level=loud'];
     const environment = { FLOTILLA_WORKERS: '0' };
     expect(linesOf(() => load({ argv, environment }))).toHaveLength(5);
   });
 
-  it('is one line even when the value has several', () => {
+  it('takes one line even if the value has several', () => {
     const lines = linesOf(() => load({ argv: ['--log-level', 'a\nb\u001b[31m'] }));
     expect(lines).toHaveLength(1);
     expect(lines[0]).not.toContain('\u001b');
   });
 });
 
-describe('a mistake in the environment', () => {
-  it('is told with the name of the variable', () => {
+describe('an error in the environment', () => {
+  it('is reported with the name of the variable', () => {
     expect(linesOf(() => load({ environment: { FLOTILLA_WORKERS: 'many' } }))).toEqual([
       'FLOTILLA_WORKERS (environment): "many" is not a whole number. Write it like 0, 8 or 1000.',
     ]);
   });
 
-  it('is a misspelt variable too', () => {
+  it('may be a misspelt variable', () => {
     expect(linesOf(() => load({ environment: { FLOTILLA_CYCLE_INTERVALL: '5s' } }))).toEqual([
-      'FLOTILLA_CYCLE_INTERVALL (environment): there is no such setting. Did you mean FLOTILLA_CYCLE_INTERVAL? --help lists what there is.',
+      'FLOTILLA_CYCLE_INTERVALL (environment): unknown setting. Did you mean FLOTILLA_CYCLE_INTERVAL? --help lists all settings.',
     ]);
   });
 
-  it('is not what Kubernetes puts there for a service of our name, nor what our tests read', () => {
+  it('is not a variable that Kubernetes sets for a service named flotilla, nor one of the tests', () => {
     const environment = {
       FLOTILLA_SERVICE_HOST: '10.0.0.1',
       FLOTILLA_SERVICE_PORT_GRPC: '7780',
@@ -123,31 +120,31 @@ describe('a mistake in the environment', () => {
   });
 });
 
-describe('a mistake in a file', () => {
+describe('an error in a file', () => {
   for (const [text, line, rest] of [
     [
       'id: a\ncycle-interval: soon\n',
       2,
       'cycle-interval (FILE:2): "soon" is not a duration. Write it like 50ms, 10s or 1m30s.',
     ],
-    ['idd: a\n', 1, 'idd (FILE:1): there is no such setting. Did you mean id? --help lists what there is.'],
+    ['idd: a\n', 1, 'idd (FILE:1): unknown setting. Did you mean id? --help lists all settings.'],
     [
       'cycleInterval: 1s\n',
       1,
-      'cycleInterval (FILE:1): there is no such setting. Did you mean cycle-interval? --help lists what there is.',
+      'cycleInterval (FILE:1): unknown setting. Did you mean cycle-interval? --help lists all settings.',
     ],
-    ['id: a\nid: b\n', 2, 'id (FILE:2): it was given before, at FILE:1. Give it once.'],
-    ['id:\n', 1, 'id (FILE:1): it has no value. Give it one, or take the line out.'],
-    ['id: [a]\n', 1, 'id (FILE:1): it takes one value. Write id: VALUE.'],
+    ['id: a\nid: b\n', 2, 'id (FILE:2): already set at FILE:1. Set it once.'],
+    ['id:\n', 1, 'id (FILE:1): the value is missing. Add a value or remove the line.'],
+    ['id: [a]\n', 1, 'id (FILE:1): takes a single value. Write id: VALUE.'],
     [
       'provider-optional: {a: b}\n',
       1,
-      'provider-optional (FILE:1): it takes a list of texts. Write a list of texts: [a, b].',
+      'provider-optional (FILE:1): takes a list of strings. Write a list of strings: [a, b].',
     ],
     [
       'provider-optional: [[a]]\n',
       1,
-      'provider-optional (FILE:1): its list holds something that is not a text. Write a list of texts: [a, b].',
+      'provider-optional (FILE:1): the list contains something other than strings. Write a list of strings: [a, b].',
     ],
     ['dry-run: on\n', 1, 'dry-run (FILE:1): "on" is neither true nor false. Write true or false.'],
     [
@@ -155,56 +152,49 @@ describe('a mistake in a file', () => {
       0,
       '--config (FILE): the file is not a mapping of settings. Write lines such as cycle-interval: 10s.',
     ],
-    [
-      'config: other.yaml\n',
-      1,
-      'config (FILE:1): there is no such setting. Take it out; --help lists what there is.',
-    ],
+    ['config: other.yaml\n', 1, 'config (FILE:1): unknown setting. Remove it; --help lists all settings.'],
   ] as const) {
-    it(`is told for ${JSON.stringify(text)} with line ${line}`, () => {
+    it(`is reported for ${JSON.stringify(text)} with line ${line}`, () => {
       const path = fileOf(text);
       const lines = linesOf(() => load({ argv: ['--config', path] }));
       expect(lines).toEqual([rest.replaceAll('FILE', path)]);
     });
   }
 
-  it('is told when it is not YAML at all', () => {
+  it('is reported for invalid YAML', () => {
     const path = fileOf('id: "a\n');
     const [line] = linesOf(() => load({ argv: ['--config', path] }));
-    expect(line).toContain('this is not YAML');
+    expect(line).toContain('invalid YAML');
     expect(line).toContain(`${path}:`);
   });
 
-  it('is told even where a flag overrides the value', () => {
+  it('is reported even if a flag overrides the value', () => {
     const path = fileOf('cycle-interval: soon\n');
     expect(linesOf(() => load({ argv: ['--config', path, '--cycle-interval', '1s'] }))).toHaveLength(1);
   });
 
-  it('is an enormous file', () => {
+  it('may be a file that is too large', () => {
     const [line] = linesOf(() => load({ argv: ['--config', fileOf('#'.repeat(2_000_000))] }));
     expect(line).toContain('larger than');
   });
 });
 
-describe('settings that do not fit together', () => {
+describe('settings that contradict each other', () => {
   for (const [argv, start] of [
     [
       ['--listen', '0.0.0.0:7780'],
-      '--listen (--listen): 0.0.0.0:7780 is beyond loopback, and there is no TLS.',
+      '--listen (--listen): 0.0.0.0:7780 is not a loopback address, and TLS is not configured.',
     ],
-    [['--listen', '[::]:7780'], '--listen (--listen): [::]:7780 is beyond loopback'],
+    [['--listen', '[::]:7780'], '--listen (--listen): [::]:7780 is not a loopback address'],
     [
       ['--metrics-addr', '10.0.0.1:8780'],
-      '--metrics-addr (--metrics-addr): 10.0.0.1:8780 is beyond loopback',
+      '--metrics-addr (--metrics-addr): 10.0.0.1:8780 is not a loopback address',
     ],
-    [['--tls-cert', 'c.pem'], '--tls-cert (--tls-cert): --tls-key and --tls-ca are missing beside it.'],
-    [
-      ['--tls-cert', 'c.pem', '--tls-ca', 'a.pem'],
-      '--tls-cert (--tls-cert): --tls-key is missing beside it.',
-    ],
+    [['--tls-cert', 'c.pem'], '--tls-cert (--tls-cert): --tls-key and --tls-ca are missing.'],
+    [['--tls-cert', 'c.pem', '--tls-ca', 'a.pem'], '--tls-cert (--tls-cert): --tls-key is missing.'],
     [
       ['--metrics-addr', '127.0.0.1:7780'],
-      '--metrics-addr (--metrics-addr): 127.0.0.1:7780 is taken by --listen.',
+      '--metrics-addr (--metrics-addr): 127.0.0.1:7780 is already used by --listen.',
     ],
     [['--provider-addr', 'rack-a=h:1'], '--provider-addr (--provider-addr): two providers are named rack-a.'],
     [
@@ -213,10 +203,11 @@ describe('settings that do not fit together', () => {
     ],
     [
       ['--provider-optional', 'b'],
-      '--provider-optional (--provider-optional): there is no provider b. Choose from rack-a.',
+      '--provider-optional (--provider-optional): no provider is named b. Choose one of rack-a.',
     ],
   ] as const) {
-    it(`I4 and others: are refused for ${argv.join(' ')}`, () => {
+    const rule = start.includes('loopback') ? 'I4: ' : '';
+    it(`${rule}are refused for ${argv.join(' ')}`, () => {
       const lines = linesOf(() => load({ argv }));
       expect(lines).toHaveLength(1);
       expect(lines[0]!.slice(0, start.length)).toBe(start);
@@ -232,7 +223,7 @@ describe('settings that do not fit together', () => {
     it(`I4: are accepted for ${argv.join(' ')}`, () => expect(load({ argv }).asked).toBe('start'));
   }
 
-  it('without a provider name the command that brings one', () => {
+  it('suggest flotilla up when no provider is configured', () => {
     const lines = linesOf(() => loadShardConfig({ argv: [], environment: {} }));
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain('flotilla up');

@@ -3,7 +3,7 @@ import { loadShardConfig, reloadShardConfig } from '../../src/config/shard-confi
 import { fileOf, linesOf, load, PROVIDER } from './load.ts';
 
 describe('the settings of a shard', () => {
-  it('have the defaults that the rules name', () => {
+  it('have the documented defaults', () => {
     const { config } = load();
     expect(config).toMatchObject({
       listen: { host: '127.0.0.1', port: 7780, text: '127.0.0.1:7780' },
@@ -54,7 +54,7 @@ describe('the settings of a shard', () => {
     [2, 1],
     [8, 7],
   ] as const) {
-    it(`take ${workers} threads on ${coreCount} cores`, () => {
+    it(`default to ${workers} threads on ${coreCount} cores`, () => {
       expect(load({ coreCount }).config.workers).toBe(workers);
     });
   }
@@ -67,7 +67,7 @@ describe('the settings of a shard', () => {
     expect(Object.isFrozen(config.listen)).toBe(true);
   });
 
-  it('come from the flag before the environment before the file before the default', () => {
+  it('come from flag, environment, file and default, in this order of precedence', () => {
     const path = fileOf('cycle-interval: 3s\nid: from-file\nmax-machines: 3000\n');
     const { config, origins } = load({
       argv: ['--config', path, '--cycle-interval=1s'],
@@ -87,7 +87,7 @@ describe('the settings of a shard', () => {
     ]);
   });
 
-  it('can name their file in the environment', () => {
+  it('are read from a file that FLOTILLA_CONFIG names', () => {
     const path = fileOf(
       '{"id": "json-too", "dry-run": true, "provider-addr": ["b=h:1", "c=h:2"]}',
       'shard.json',
@@ -106,11 +106,11 @@ describe('the settings of a shard', () => {
     it(`read ${argv.join(' ')} as a switch`, () => expect(load({ argv }).config.dryRun).toBe(expected));
   }
 
-  it('switch off what is on by default', () => {
+  it('turn off a switch that is on by default', () => {
     expect(load({ argv: ['--empty-rollup-guard=false'] }).config.emptyRollupGuard).toBe(false);
   });
 
-  it('repeat a list as a flag, and separate it by commas in the environment', () => {
+  it('take a list as a repeated flag, or separated by commas in the environment', () => {
     const { config } = loadShardConfig({
       argv: ['--provider-addr', 'host.example:1', '--provider-addr=[::1]:2', '--provider-addr', 'c=h:3'],
       environment: { FLOTILLA_PROVIDER_OPTIONAL: 'c, host.example-1' },
@@ -123,20 +123,20 @@ describe('the settings of a shard', () => {
     expect(config.optionalProviders).toEqual(['c', 'host.example-1']);
   });
 
-  it('turn the metrics server off with 0, and listen everywhere without a host', () => {
+  it('turn the HTTP server off with 0, and listen on all interfaces without a host', () => {
     const { config } = load({ argv: ['--metrics-addr', '0', '--listen', ':7780', '--insecure'] });
     expect(config.metricsAddr).toBeNull();
     expect(config.listen).toEqual({ host: '0.0.0.0', port: 7780, text: '0.0.0.0:7780' });
   });
 
-  it('hold the three TLS files as one', () => {
+  it('combine the three TLS files into one object', () => {
     const { config } = load({
       argv: ['--tls-cert=c.pem', '--tls-key=k.pem', '--tls-ca=ca.pem', '--listen=0.0.0.0:1'],
     });
     expect(config.tls).toEqual({ certificatePath: 'c.pem', privateKeyPath: 'k.pem', caPath: 'ca.pem' });
   });
 
-  it('are not looked at by somebody who asks for help', () => {
+  it('are not checked with --help', () => {
     for (const word of ['--help', '-h']) {
       const { asked } = loadShardConfig({ argv: [word, '--nonsense', '--dry-run=maybe'], environment: {} });
       expect(asked).toBe('help');
@@ -145,7 +145,7 @@ describe('the settings of a shard', () => {
 });
 
 describe('reloading the settings', () => {
-  it('takes over the rails and the log level, and names what waits for a restart', () => {
+  it('applies rails and log level, and names what needs a restart', () => {
     const before = load({ argv: ['--config', fileOf('cycle-interval: 5s\n')] });
     const after = fileOf(
       'cycle-interval: 7s\nactuation-paused: true\nreclaim-cap-fraction: 0.5\nlog-level: debug\n',
@@ -166,7 +166,7 @@ describe('reloading the settings', () => {
     expect(Object.isFrozen(loaded.config)).toBe(true);
   });
 
-  it('changes nothing when there is a mistake', () => {
+  it('changes nothing if a setting is invalid', () => {
     const before = load();
     const path = fileOf('log-level: loud\n');
     const argv = [...PROVIDER, '--config', path];

@@ -10,7 +10,7 @@ import { fileOf, load } from './load.ts';
 
 const FLAGS = Object.entries(SHARD_SETTINGS).map(([field, setting]) => flagOf(field, setting));
 
-/** The names that users know; a renamed field must not rename a flag. */
+/** Public names: renaming a field must not rename a flag. */
 const PROMISED_FLAGS =
   `listen metrics-addr insecure id data-dir provider-addr provider-optional coordinator-addr
   advertise-addr coordinator-heartbeat-interval max-actions-per-cycle execute-concurrency incremental-reconcile
@@ -21,11 +21,11 @@ const PROMISED_FLAGS =
   preemption-weight-reclamation metrics-host`.split(/\s+/);
 
 describe('the table of settings', () => {
-  it('has exactly the flags that are promised', () => {
+  it('has exactly the public flags', () => {
     expect([...FLAGS].sort()).toEqual([...PROMISED_FLAGS].sort());
   });
 
-  it('gives each flag its variable', () => {
+  it('derives the variable from the flag', () => {
     expect(environmentNameOf('cycle-interval')).toBe('FLOTILLA_CYCLE_INTERVAL');
   });
 
@@ -47,7 +47,7 @@ describe('the table of settings', () => {
     ]);
   });
 
-  it('has defaults that are allowed, and read back as they are written', () => {
+  it('has valid defaults that survive formatting and parsing', () => {
     for (const [field, setting] of Object.entries(SHARD_SETTINGS)) {
       const value = setting.defaultValue({ coreCount: 4 });
       expect(setting.parse(setting.format(value as never)), field).toEqual(value);
@@ -56,18 +56,18 @@ describe('the table of settings', () => {
 });
 
 describe('the texts', () => {
-  it('docs/configuration.md is current; npm run docs writes it', () => {
+  it('match docs/configuration.md, which npm run docs writes', () => {
     const path = join(import.meta.dirname, '../../docs/configuration.md');
     expect(readFileSync(path, 'utf8')).toBe(configurationPage());
   });
 
-  it('name every flag in help, in lines that fit a terminal', () => {
+  it('list every flag in --help, in lines of at most 118 characters', () => {
     const help = shardHelpText();
     for (const flag of FLAGS) expect(help).toContain(`  --${flag}`);
     expect(help.split('\n').filter((line) => line.length > 118)).toEqual([]);
   });
 
-  it('print every value with its origin', () => {
+  it('print every value with its source', () => {
     const text = printConfig(load({ argv: ['--dry-run'], environment: { FLOTILLA_ID: 'shard-7' } }));
     expect(text).toMatch(/^cycle-interval: 10s +# default$/m);
     expect(text).toMatch(/^dry-run: true +# --dry-run$/m);
@@ -75,7 +75,7 @@ describe('the texts', () => {
     expect(text).toMatch(/^provider-addr: \["rack-a=10.0.0.7:7790"\] +# --provider-addr$/m);
   });
 
-  it('print a config file that gives the same settings, whatever they are', () => {
+  it('print a config file that loads to the same settings, for any settings', () => {
     const words = fc.record({
       id: fc.constantFrom('a', 'null', 'true', '10', '0x10', '1e3', 'x.y-z'),
       'cycle-interval': fc.integer({ min: 50, max: 3_600_000 }).map((valueMs) => `${valueMs}ms`),

@@ -29,7 +29,7 @@ describe('durations', () => {
       expect(parseDurationMs(text)).toBe(expectedMs));
   }
 
-  it('are written so that they read back as the same', () =>
+  it('survive formatting and parsing', () =>
     fc.assert(
       fc.property(fc.nat({ max: 2_147_483_647 }), (valueMs) => {
         expect(parseDurationMs(formatDurationMs(valueMs))).toBe(valueMs);
@@ -56,7 +56,7 @@ describe('bytes', () => {
     it(`reads ${JSON.stringify(text)} as ${expected}`, () => expect(parseBytes(text)).toBe(expected));
   }
 
-  it('are written so that they read back as the same', () =>
+  it('survive formatting and parsing', () =>
     fc.assert(
       fc.property(fc.nat(), fc.constantFrom(1, 1_024, 1_048_576), (amount, unit) => {
         expect(parseBytes(formatBytes(amount * unit))).toBe(amount * unit);

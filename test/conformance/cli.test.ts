@@ -173,7 +173,7 @@ describe('flotilla conformance with a provider', () => {
     process.emit('SIGINT');
     const ended = await running;
     expect(ended.exitCode).toBe(2);
-    expect(ended.error).toContain('putting the machines back');
+    expect(ended.error).toContain('returning machines to their states');
     expect(ended.out).toContain('was not checked completely');
     expect(ended.out).toContain('pass  population/put-back');
     expect(process.listenerCount('SIGINT')).toBe(0);
@@ -183,6 +183,6 @@ describe('flotilla conformance with a provider', () => {
     const path = join(directory, 'missing', 'report.json');
     const ended = await command('--target', served.address, '--only', 'list', '--json', path);
     expect(ended.exitCode).toBe(2);
-    expect(ended.error).toContain(`cannot be written to ${path}`);
+    expect(ended.error).toContain(`Cannot write the report to ${path}`);
   });
 });

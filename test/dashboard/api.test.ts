@@ -1,4 +1,4 @@
-/** /api/v1 over real HTTP: what it answers, and how it refuses. */
+/** /api/v1 over real HTTP: its answers and its errors. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type {
@@ -46,7 +46,7 @@ async function refused(path: string, status: number): Promise<ApiError['error']>
 }
 
 describe('the API', () => {
-  it('says how the shard is, with its rails and its queue', async () => {
+  it('gives the status of the shard with its rails and its queue', async () => {
     const status = await get<ApiStatus>('status');
     expect(status).toMatchObject({
       shardId: 'shard-test',
@@ -61,7 +61,7 @@ describe('the API', () => {
     expect(status.needs).toBe(live.world.needs.count);
   });
 
-  it('sums up the fleet, and its tables agree with each other', async () => {
+  it('gives an overview of the fleet whose tables agree with each other', async () => {
     const overview = await get<ApiOverview>('overview');
     const sum = (of: Readonly<Record<string, number>>) => Object.values(of).reduce((a, b) => a + b, 0);
     expect(sum(overview.byState)).toBe(2_000);
@@ -72,7 +72,7 @@ describe('the API', () => {
     expect(overview.byState.Failed).toBeGreaterThan(0);
   });
 
-  it('gives needs page by page, and each can be explained by its name', async () => {
+  it('gives needs page by page, and explains one by fingerprint and group', async () => {
     const first = await get<ApiNeeds>('needs?unmet=true&limit=5');
     expect(first.needs).toHaveLength(5);
     expect(first.unmet).toBeGreaterThan(5);
@@ -93,7 +93,7 @@ describe('the API', () => {
     expect(explanations[0]!.sentences[0]).toContain('Unmet for');
   });
 
-  it('explains what is unmet of a cluster whose operator is gone', async () => {
+  it('explains the unmet needs of a cluster whose operator is disconnected', async () => {
     const { explanations } = await get<ApiNeedExplanations>(`needs/explain?cluster=${DISCONNECTED}`);
     expect(explanations.length).toBeGreaterThan(0);
     for (const { facts, sentences } of explanations) {
@@ -102,7 +102,7 @@ describe('the API', () => {
     }
   });
 
-  it('finds machines by filters, and gives one in full with why it is where it is', async () => {
+  it('finds machines by filters, and explains one', async () => {
     const page = await get<ApiMachines>('machines?state=failed&limit=3');
     expect(page.machines).toHaveLength(3);
     expect(page.matching).toBeGreaterThan(3);
@@ -121,15 +121,15 @@ describe('the API', () => {
     expect(spot.machines[0]!.capacityType).toBe('spot');
   });
 
-  it('tells the actions that came since the last one seen, and no more than are kept', async () => {
+  it('gives the actions after a sequence number, as far back as the shard keeps them', async () => {
     const first = await get<ApiActions>('actions?limit=10');
     expect(first.actions).toHaveLength(10);
     expect(first.actions.at(-1)!.sequence).toBe(first.last);
     expect((await get<ApiActions>(`actions?since=${first.last}`)).actions).toEqual([]);
     live.step();
-    const fresh = await get<ApiActions>(`actions?since=${first.last}&limit=500`);
-    expect(fresh.actions.map(({ sequence }) => sequence)).toEqual(
-      Array.from({ length: fresh.last - first.last }, (_, index) => first.last + 1 + index),
+    const unseen = await get<ApiActions>(`actions?since=${first.last}&limit=500`);
+    expect(unseen.actions.map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: unseen.last - first.last }, (_, index) => first.last + 1 + index),
     );
     const failed = await get<ApiActions>('actions?outcome=provider_error&limit=500');
     for (const { outcome, detail } of failed.actions) {
@@ -140,7 +140,7 @@ describe('the API', () => {
     for (const { kind } of ofKind.actions) expect(kind).toBe('Bootstrap');
   });
 
-  it('keeps cycles over time, and gives those after a moment', async () => {
+  it('gives the samples of cycles after a time', async () => {
     const { samples } = await get<ApiHistory>('history');
     expect(samples.length).toBeGreaterThanOrEqual(12);
     const later = await get<ApiHistory>(`history?since=${samples[5]!.atMs}`);
@@ -165,7 +165,7 @@ describe('the API', () => {
     expect(gone.clusters[0]!.needs).toBeGreaterThan(0);
   });
 
-  it('X12: names the offerings that are left alone', async () => {
+  it('X12: lists the offerings in back-off after failed creates', async () => {
     const { world } = live;
     world.offeringBackoffs.set('gpu-train-8', {
       untilMs: world.clock.nowMs() + 60_000,
@@ -183,7 +183,7 @@ describe('the API', () => {
     }
   });
 
-  it('names its paths at its root', async () => {
+  it('lists its paths at its root, and docs/api.md documents each', async () => {
     const response = await fetch(`${url}/api/v1`);
     const { paths } = (await response.json()) as { paths: string[] };
     expect(paths).toContain('/api/v1/needs');
@@ -217,7 +217,7 @@ describe('the API refuses', () => {
     });
   }
 
-  it('every method but GET and HEAD: nothing can be changed here', async () => {
+  it('every method but GET and HEAD', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
       const response = await fetch(`${url}/api/v1/status`, { method });
       expect(response.status).toBe(405);
@@ -227,7 +227,7 @@ describe('the API refuses', () => {
 });
 
 describe('the pages', () => {
-  it('come with a policy that lets nothing in from elsewhere, and cannot be framed', async () => {
+  it('have a policy that allows no foreign content, and cannot be framed', async () => {
     for (const path of ['/', '/needs', '/machines', '/machines/a%2Fb', '/actions', '/clusters']) {
       const response = await fetch(`${url}${path}`);
       expect(response.status, path).toBe(200);
@@ -242,7 +242,7 @@ describe('the pages', () => {
     }
   });
 
-  it('fetch their parts once: a second request is answered with 304', async () => {
+  it('are cached: a second request for an asset gets 304', async () => {
     const first = await fetch(`${url}/assets/client/main.js`);
     expect(first.headers.get('content-type')).toContain('text/javascript');
     const headers = { 'If-None-Match': first.headers.get('etag')! };

@@ -1,6 +1,6 @@
 /**
- * A real browser for the dashboard's tests. It is looked for where systems keep it; where there is none and we may install
- * packages, it is installed, so that the tests need nothing by hand; else the tests fail and say what to do.
+ * A real browser for the dashboard's tests. The usual paths are searched first. If there is none and the process may
+ * install packages, it installs Chromium; otherwise the tests fail and say what to do.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
@@ -73,7 +73,7 @@ export class Browser {
     return new Browser(context, folder);
   }
 
-  /** A page that remembers everything that went wrong in it. */
+  /** Opens a page and records everything that goes wrong in it. */
   async open(look: Look): Promise<WatchedPage> {
     const page = await this.#context.newPage();
     page.setDefaultTimeout(60_000);
@@ -100,7 +100,7 @@ export class Browser {
 
 export interface WatchedPage {
   readonly page: Page;
-  /** Errors and warnings of the console, exceptions, and refused requests. */
+  /** Console errors and warnings, exceptions, and failed requests. */
   readonly troubles: string[];
   readonly hosts: Set<string>;
 }

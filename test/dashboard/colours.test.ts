@@ -1,4 +1,4 @@
-/** Text can be read on what it stands on, light and dark: at least 4.5 to 1. */
+/** Text has a contrast of at least 4.5 to 1 to its background, in the light and the dark scheme. */
 import { describe, expect, it } from 'vitest';
 import { COLOURS } from '../../src/dashboard/style/colours.ts';
 
@@ -44,12 +44,12 @@ for (const [scheme, colours] of [
       ['bad', 'bad-ground'],
       ['bad', 'raised'],
     ] as const) {
-      it(`${text} on ${ground} can be read`, () => {
+      it(`${text} on ${ground} has enough contrast`, () => {
         expect(contrast(colours.get(text)!, colours.get(ground)!)).toBeGreaterThanOrEqual(4.5);
       });
     }
 
-    it('tell the states apart from the surface: at least 2 to 1', () => {
+    it('of states have a contrast of at least 2 to 1 to the surface', () => {
       for (const state of [
         'configured',
         'configuring',

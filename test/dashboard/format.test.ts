@@ -1,4 +1,4 @@
-/** Numbers for people. */
+/** Formatting of numbers, durations, money and requirements. */
 import { describe, expect, it } from 'vitest';
 import * as format from '../../src/dashboard/client/format.ts';
 
@@ -34,7 +34,7 @@ describe('numbers', () => {
     ]);
   });
 
-  it('puts a requirement into few words', () => {
+  it('formats a requirement in a few words', () => {
     const of = (operator: string, values: string[] = []) =>
       format.requirement({ key: 'topology.kubernetes.io/rack', operator, values });
     expect(of('In', ['a', 'b'])).toBe('rack a or b');

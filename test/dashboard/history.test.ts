@@ -1,4 +1,4 @@
-/** The rings: bounded, in order, and what is woken many times a second is one point. */
+/** The ring buffers of cycles and actions: bounded, in order, one sample per second. */
 import { describe, expect, it } from 'vitest';
 import { ACTIONS_MAX, SAMPLES_MAX, ShardHistory } from '../../src/dashboard/history.ts';
 import type { ActionRecord, CycleReport } from '../../src/shard/ports/observer.ts';
@@ -50,7 +50,7 @@ function action(machineId: string): ActionRecord {
 }
 
 describe('the history', () => {
-  it('keeps the last cycles and forgets older ones', () => {
+  it('keeps the last 720 samples', () => {
     const history = new ShardHistory();
     for (let cycle = 1; cycle <= SAMPLES_MAX + 25; cycle++) history.cycleEnded(report(cycle, cycle * 10_000));
     const samples = history.samples(0);
@@ -60,7 +60,7 @@ describe('the history', () => {
     );
   });
 
-  it('makes one sample of cycles within a second: sums of what was done, the phases of the slowest', () => {
+  it('merges cycles within a second: counts add up, phases are those of the slowest', () => {
     const history = new ShardHistory();
     history.cycleEnded(report(1, 10_000, { isOrdinary: false }));
     history.cycleEnded(report(2, 10_300, { durationMs: 9, unmetNeeds: 1 }));
@@ -72,7 +72,7 @@ describe('the history', () => {
     expect(second).toMatchObject({ cycle: 4, cycles: 1 });
   });
 
-  it('goes on merging when the ring is full', () => {
+  it('still merges when the buffer is full', () => {
     const history = new ShardHistory();
     for (let cycle = 1; cycle <= SAMPLES_MAX + 3; cycle++) history.cycleEnded(report(cycle, cycle * 10_000));
     const lastMs = (SAMPLES_MAX + 3) * 10_000;
@@ -82,7 +82,7 @@ describe('the history', () => {
     expect(samples.at(-1)).toMatchObject({ cycle: 9_999, cycles: 2, atMs: lastMs });
   });
 
-  it('numbers actions from one, keeps the last of them and says where it begins', () => {
+  it('numbers actions from one, keeps the last 4,096 and knows the oldest of them', () => {
     const history = new ShardHistory();
     expect(history.actions(0, 10)).toEqual([]);
     for (let index = 1; index <= ACTIONS_MAX + 10; index++) history.actionEnded(action(`m-${index}`));

@@ -1,6 +1,6 @@
 /**
- * A fleet that lives, with its dashboard served: the catalogue's machines and demand, cycles that are decided and carried
- * out, machines that fail and heal, demand that grows and shrinks. Time passes when `step` is called, ten seconds at a time.
+ * A simulated fleet with its dashboard: machines and demand of the catalogue, cycles whose actions are carried out, machines
+ * that fail and recover, demand that grows and shrinks. Each call of `step` advances the clock by ten seconds.
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -57,7 +57,7 @@ export class LiveWorld {
     this.history.watch(world.view);
   }
 
-  /** Ten seconds pass: things happen, a cycle decides, its actions end. */
+  /** Ten seconds pass: machines fail and recover, demand changes, one cycle decides, and its actions settle. */
   step(): void {
     const { world } = this;
     world.clock.advance(CYCLE_MS);
@@ -93,7 +93,7 @@ export class LiveWorld {
     this.#endActions();
   }
 
-  /** The address of the dashboard. */
+  /** Serves the dashboard and resolves with its address. */
   async serve(): Promise<string> {
     const handler = createDashboard({
       view: this.world.view,

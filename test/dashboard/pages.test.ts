@@ -1,4 +1,4 @@
-/** The pages in a real Chromium, over a fleet that lives. */
+/** The pages in a real Chromium, with a simulated fleet behind them. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MachineState } from '../../src/machine/state.ts';
@@ -56,7 +56,7 @@ describe('every page', () => {
       ['/actions', 'Bootstrap'],
       ['/clusters', 'connected for'],
     ] as const) {
-      it(`${path} (${look.name}) shows live data, fits, and has nothing to complain of`, async () => {
+      it(`${path} (${look.name}) shows live data, fits the screen and logs no errors`, async () => {
         const at = path === '/machine' ? `/machines/${encodeURIComponent(someMachine())}` : path;
         await visit(at, look, async ({ page }) => {
           await page.locator('main', { hasText: shown }).waitFor();
@@ -90,7 +90,7 @@ describe('every page', () => {
 });
 
 describe('the overview', () => {
-  it('follows the shard without being asked, and its charts have a point for each cycle', async () => {
+  it('refreshes itself, and its charts have a point for each cycle', async () => {
     await visit('/', DESKTOP, async ({ page }) => {
       const cycle = page.locator('.tile', { hasText: 'Last cycle' });
       await cycle.filter({ hasText: `cycle ${live.world.cycle}` }).waitFor();
@@ -103,7 +103,7 @@ describe('the overview', () => {
     });
   });
 
-  it('says on every page that nothing is executed while the kill switch is on', async () => {
+  it('shows the kill switch on every page', async () => {
     const { rails } = live.world;
     live.world.rails = { ...rails, isPaused: true };
     try {
@@ -118,8 +118,8 @@ describe('the overview', () => {
   });
 });
 
-describe('the needs', () => {
-  it('open to why they are unmet, by keyboard too, and stay open when the page is refreshed', async () => {
+describe('the needs page', () => {
+  it('opens an explanation by keyboard, and keeps it open on refresh', async () => {
     await visit('/needs?unmet=1', DESKTOP, async ({ page }) => {
       const first = page.getByRole('button', { name: 'Why?' }).first();
       await first.focus();
@@ -132,10 +132,10 @@ describe('the needs', () => {
     });
   });
 
-  it('are narrowed by cluster, and the address says so', async () => {
+  it('filters by cluster, and puts the filter into the address', async () => {
     await visit('/needs', DESKTOP, async ({ page }) => {
       await page.getByLabel('Cluster').fill('cluster-0003');
-      await page.getByRole('button', { name: 'Show' }).click();
+      await page.getByRole('button', { name: 'Apply' }).click();
       await page.waitForURL('**/needs?cluster=cluster-0003');
       await expect
         .poll(async () => new Set(await texts(page, 'tbody td.id')))
@@ -143,20 +143,20 @@ describe('the needs', () => {
     });
   });
 
-  it('go on to the next page and back to the same rows', async () => {
+  it('goes to the next page and back to the same rows', async () => {
     await visit('/needs', DESKTOP, async ({ page }) => {
       await page.locator('tbody tr').nth(50).waitFor();
       const before = await texts(page, 'tbody td.need');
       await page.getByRole('button', { name: 'Next' }).click();
       await expect.poll(() => texts(page, 'tbody td.need')).not.toEqual(before);
-      await page.getByRole('button', { name: 'Back' }).click();
+      await page.getByRole('button', { name: 'Previous' }).click();
       await expect.poll(() => texts(page, 'tbody td.need')).toEqual(before);
     });
   });
 });
 
-describe('the machines', () => {
-  it('are found while an id is typed, and lead to one of them', async () => {
+describe('the machines page', () => {
+  it('filters while the reader types an id, and links to the machine', async () => {
     const id = someMachine();
     await visit('/machines', DESKTOP, async ({ page }) => {
       await page.getByRole('searchbox', { name: 'Id', exact: true }).fill(id.slice(0, -1));
@@ -169,9 +169,9 @@ describe('the machines', () => {
     });
   });
 
-  it('of one state are those, and what a provider says stays text', async () => {
+  it('filters by state, and shows markup from a provider as text', async () => {
     const { inventory, clock } = live.world;
-    const [slot] = inventory.indexes.slotsInState(MachineState.Failed); // one that did not heal meanwhile
+    const [slot] = inventory.indexes.slotsInState(MachineState.Failed); // one that has not recovered meanwhile
     inventory.apply(slot!, { lastError: MARKUP }, clock.nowMs());
     await visit('/machines?state=Failed', DESKTOP, async ({ page }) => {
       await page.locator('tbody', { hasText: MARKUP }).waitFor();
@@ -180,7 +180,7 @@ describe('the machines', () => {
     });
   });
 
-  it('that are gone by now are said to be', async () => {
+  it('says that a machine does not exist', async () => {
     const { page } = await browser.open(DESKTOP);
     await page.goto(`${url}/machines/no-such-machine`);
     await page.locator('#notices', { hasText: 'There is no machine "no-such-machine"' }).waitFor();
@@ -188,25 +188,25 @@ describe('the machines', () => {
   });
 });
 
-describe('the actions', () => {
-  it('arrive as they end, unless the reader holds the page', async () => {
+describe('the actions page', () => {
+  it('shows new actions, unless the reader pauses it', async () => {
     await visit('/actions', DESKTOP, async ({ page }) => {
       await page.locator('tbody tr').nth(5).waitFor();
       live.step();
       const shown = () => page.locator('.summary').textContent();
-      await expect.poll(shown).toContain(`${live.history.lastAction.toLocaleString('en-US')} since`);
-      await page.getByRole('button', { name: 'Hold' }).click();
+      await expect.poll(shown).toContain(`${live.history.lastAction.toLocaleString('en-US')} actions since`);
+      await page.getByRole('button', { name: 'Pause' }).click();
       await page.locator('#live[data-state="held"]').waitFor();
       const before = await shown();
       live.step();
       await new Promise((resolve) => setTimeout(resolve, 2_500));
       expect(await shown()).toBe(before);
-      await page.getByRole('button', { name: 'Go on' }).click();
+      await page.getByRole('button', { name: 'Resume' }).click();
       await expect.poll(shown).not.toBe(before);
     });
   });
 
-  it('are not asked for while nobody sees the page', async () => {
+  it('sends no requests while it is hidden', async () => {
     await visit('/actions', DESKTOP, async ({ page }) => {
       await isLive(page);
       await page.evaluate(
@@ -224,8 +224,8 @@ describe('the actions', () => {
   });
 });
 
-describe('a page whose shard has gone', () => {
-  it('says so, and keeps what it knows', async () => {
+describe('a page whose shard has stopped', () => {
+  it('says so, and keeps its last data', async () => {
     const other = new LiveWorld(500);
     other.step();
     const address = await other.serve();

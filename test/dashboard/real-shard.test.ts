@@ -1,4 +1,4 @@
-/** The API and the dashboard of a real shard, with a real provider and real sessions: what is wired is what is shown. */
+/** The API and the dashboard of a real shard process with a real provider and real sessions: checks the wiring. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type {
   ApiActions,
@@ -16,7 +16,7 @@ const processes = new Processes();
 afterEach(() => processes.end());
 
 describe('a running shard', () => {
-  it('shows its machines, needs, sessions, actions and cycles over HTTP, and its pages', async () => {
+  it('serves its machines, needs, sessions, actions, cycles and pages over HTTP', async () => {
     const fleet = ['--machines', '300', '--clusters', '3', '--seed', '5'];
     const provider = await processes.provider(...fleet, '--idle', '60%');
     const shard = await processes.shard(provider.address, '--cycle-interval', '500ms');

@@ -84,7 +84,7 @@ describe('C5: the audit log', () => {
     expect(audit.counts).toEqual({ written: 2, lost: 0, isFailing: false });
   });
 
-  it('keeps what is there, and is readable by its owner and group alone', async () => {
+  it('appends to an existing file that only owner and group can read', async () => {
     const path = join(directory(), 'audit.log');
     const { audit } = await auditAt(path);
     expect(statSync(path).mode & 0o007).toBe(0);
@@ -96,7 +96,7 @@ describe('C5: the audit log', () => {
     expect(machinesIn(path)).toEqual(['m-1', 'm-2']);
   });
 
-  it('does not continue the half line that a dead process left', async () => {
+  it('starts a new line after the half line of a killed process', async () => {
     const path = join(directory(), 'audit.log');
     writeFileSync(path, '{"time":"2026');
     const { audit } = await auditAt(path);
@@ -107,7 +107,7 @@ describe('C5: the audit log', () => {
     expect(JSON.parse(lines[1]!)).toMatchObject({ machine: 'm-1' });
   });
 
-  it('takes a hundred thousand records at once and writes them in order', async () => {
+  it('writes a hundred thousand records of one burst in order', async () => {
     const path = join(directory(), 'audit.log');
     const { audit } = await auditAt(path);
     for (let index = 0; index < 100_000; index++) audit.record(recordOf(index));
@@ -117,7 +117,7 @@ describe('C5: the audit log', () => {
     expect(machines.every((machine, index) => machine === `m-${index}`)).toBe(true);
   });
 
-  it('writes what is recorded while it writes', async () => {
+  it('writes records that arrive during a write', async () => {
     const path = join(directory(), 'audit.log');
     const { audit } = await auditAt(path);
     for (let index = 0; index < 200; index++) {
@@ -128,7 +128,7 @@ describe('C5: the audit log', () => {
     expect(machinesIn(path)).toHaveLength(200);
   });
 
-  it('goes on in a new file when the old one was moved away', async () => {
+  it('continues in a new file after rotation', async () => {
     const path = join(directory(), 'audit.log');
     const { audit, events } = await auditAt(path);
     audit.record(recordOf(1));
@@ -145,7 +145,7 @@ describe('C5: the audit log', () => {
     expect(events()).toEqual(['audit_log_reopened']);
   });
 
-  it('uses the old file on when there can be no new one', async () => {
+  it('keeps the old file if the new one cannot be opened', async () => {
     const folder = directory();
     const path = join(folder, 'audit.log');
     const { audit, events } = await auditAt(path);
@@ -158,7 +158,7 @@ describe('C5: the audit log', () => {
     expect(machinesIn(join(`${folder}-moved`, 'audit.log'))).toEqual(['m-1']);
   });
 
-  it('refuses a start with a file that cannot be opened', async () => {
+  it('refuses to start with a file that cannot be opened', async () => {
     await expect(auditAt(join(directory(), 'no', 'such', 'folder.log'))).rejects.toThrow(
       AuditLogUnusableError,
     );
@@ -166,7 +166,7 @@ describe('C5: the audit log', () => {
 });
 
 describe('C5: a full disk', () => {
-  it('is told once, keeps the records, and they are written when there is room', async () => {
+  it('is logged once, and the records are written when there is space again', async () => {
     const folder = directory();
     const path = join(folder, 'audit.log');
     symlinkSync('/dev/full', path);
@@ -184,7 +184,7 @@ describe('C5: a full disk', () => {
     expect(events()).toEqual(['audit_log_failing', 'audit_log_reopened', 'audit_log_recovered']);
   });
 
-  it('does not keep a new file from being opened while the old one refuses', async () => {
+  it('does not prevent opening a new file', async () => {
     const folder = directory();
     const path = join(folder, 'audit.log');
     symlinkSync('/dev/full', path);
@@ -203,7 +203,7 @@ describe('C5: a full disk', () => {
     expect(machinesIn(path)).toHaveLength(50);
   });
 
-  it('loses what is beyond the limit, counts it, and the file says so', async () => {
+  it('loses records beyond the limit, counts them, and notes them in the file', async () => {
     const path = join(directory(), 'audit.log');
     symlinkSync('/dev/full', path);
     const { audit } = await auditAt(path);
@@ -217,7 +217,7 @@ describe('C5: a full disk', () => {
     expect(records.at(-1)).toMatchObject({ kind: 'RecordsLost', records: 5 });
   });
 
-  it('never stops the end of a process', async () => {
+  it('never blocks the shutdown', async () => {
     const path = join(directory(), 'audit.log');
     symlinkSync('/dev/full', path);
     const { audit, events } = await auditAt(path);
@@ -227,9 +227,9 @@ describe('C5: a full disk', () => {
     expect(events()).toEqual(['audit_log_failing', 'audit_records_lost']);
   });
 
-  it('never breaks, doubles or reorders a line, however the writes end', async () => {
+  it('never breaks, repeats or reorders a line, wherever writes fail', async () => {
     let torn = 0;
-    /** Takes as many bytes as it is told to, then has no room for a moment. */
+    /** Accepts a given number of bytes, then fails once. */
     const openLimited = (written: Buffer[], room: readonly number[]) => async (): Promise<AuditFile> => {
       let turn = 0;
       const write = async (bytes: Buffer, offset: number) => {

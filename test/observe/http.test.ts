@@ -47,19 +47,19 @@ function ask(
 }
 
 describe('the HTTP server', () => {
-  it('serves metrics, with their content type', async () => {
+  it('serves metrics with their content type', async () => {
     const { status, headers, body } = await ask(await serve(), '/metrics');
     expect([status, headers['content-type'], body]).toEqual([200, 'text/plain; version=0.0.4', 'up 1\n']);
   });
 
-  it('scrapes once for those who ask at the same time', async () => {
+  it('shares one scrape between overlapping requests', async () => {
     let scrapes = 0;
     let arrivals = 0;
     let finish: () => void = () => {};
     const gate = new Promise<void>((resolve) => {
       finish = resolve;
     });
-    // Looked through once for each request, when it has arrived.
+    // Read once for each request, when it has arrived.
     const allowedHosts: string[] = [];
     allowedHosts[Symbol.iterator] = () => {
       arrivals++;
@@ -80,7 +80,7 @@ describe('the HTTP server', () => {
     expect((await ask(server, '/metrics')).body).toBe('2\n');
   });
 
-  it('I3: is healthy while it answers, and says why it is not ready', async () => {
+  it('I3: is healthy while it answers, and gives the reason while it is not ready', async () => {
     let reason = 'waiting for the first listing of rack-a';
     const server = await serve({ readiness: () => ({ isReady: reason === '', reason }) });
     expect((await ask(server, '/healthz')).status).toBe(200);
@@ -102,7 +102,7 @@ describe('the HTTP server', () => {
     }
   });
 
-  it('I4: refuses a name that is not its own', async () => {
+  it('I4: refuses a Host header with a foreign name', async () => {
     const server = await serve({ allowedHosts: ['fleet.example'] });
     for (const [host, status] of [
       ['evil.example', 421],
@@ -141,7 +141,7 @@ describe('the HTTP server', () => {
     expect(await ask(server, '/metrics', {}, 'HEAD')).toMatchObject({ status: 200, body: '' });
   });
 
-  it('answers with what is mounted at the longest prefix', async () => {
+  it('answers with the handler of the longest matching prefix', async () => {
     const server = await serve();
     const say = (text: string) => (_: unknown, response: { end(text: string): unknown }, url: URL) =>
       void response.end(`${text} ${url.pathname} ${url.search}`);
@@ -161,11 +161,11 @@ describe('the HTTP server', () => {
     expect((await ask(server, '/healthz')).body).toBe('ok\n');
   });
 
-  it('has nothing where nothing is mounted', async () => {
+  it('answers 404 where no handler is mounted', async () => {
     expect((await ask(await serve(), '/')).status).toBe(404);
   });
 
-  it('lives on when a handler fails, and logs it', async () => {
+  it('survives a failing handler and logs the error', async () => {
     const lines: string[] = [];
     const sink = { write: (line: string) => void lines.push(line), flush: () => {}, drain: async () => {} };
     const server = await serve({ log: createLogger({ level: 'info', format: 'json', sink }) });
@@ -183,7 +183,7 @@ describe('the HTTP server', () => {
     expect(lines.join('')).toContain('too late');
   });
 
-  it('ends with streams that are open', async () => {
+  it('closes although streams are open', async () => {
     const server = await serve();
     server.mount('/stream', (_request, response) => void response.write('begin'));
     const open = ask(server, '/stream').catch((error: Error) => error.message);
@@ -192,14 +192,14 @@ describe('the HTTP server', () => {
     expect(await open).toBeTypeOf('string');
   });
 
-  it('gives its address as a URL, of IPv6 too', async () => {
+  it('gives its address as a URL, also for IPv6', async () => {
     for (const host of ['127.0.0.1', '::1']) {
       const server = await serve({ host });
       expect(await (await fetch(`${server.url}healthz`)).text()).toBe('ok\n');
     }
   });
 
-  it('closes a connection whose reader has stopped, so that others find one', async () => {
+  it('closes a connection whose reader has stopped', async () => {
     const server = await serve({ idleTimeoutMs: 200 });
     const closed = new Promise<void>((resolve) => {
       server.mount('/large', (_request, response) => {
@@ -214,7 +214,7 @@ describe('the HTTP server', () => {
     await closed; // far more than a connection takes without a reader
   });
 
-  it('says where it cannot listen, and what to do', async () => {
+  it('names the address that it cannot listen on, and what to do', async () => {
     const server = await serve();
     await expect(serve({ port: server.port })).rejects.toThrow(CannotListenError);
     await expect(serve({ port: server.port })).rejects.toThrow('--metrics-addr');
@@ -238,7 +238,7 @@ describe('I4: a Host header', () => {
     ['shard.example@evil.example', false],
     ['localhost.evil.example', false],
   ] as const) {
-    it(`${JSON.stringify(header)} is ${isAllowed ? '' : 'not '}ours`, () => {
+    it(`${JSON.stringify(header)} is ${isAllowed ? 'allowed' : 'refused'}`, () => {
       expect(isHostAllowed(header, ['shard.example'])).toBe(isAllowed);
     });
   }

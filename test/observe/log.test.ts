@@ -26,7 +26,7 @@ function logOf(options: Partial<LogOptions> = {}) {
 }
 
 describe('the log', () => {
-  it('is one JSON line per event, with level, time, common fields and its own', () => {
+  it('writes one JSON line per event with level, time, common fields and its own', () => {
     const { log, lines } = logOf({ fields: { shard: 'shard-0' } });
     log.info('started', { port: 7780, tls: false });
     expect(lines).toEqual([
@@ -34,7 +34,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('leaves out what is below its level, and the level can be changed', () => {
+  it('omits events below its level, and the level can change', () => {
     const { log, records } = logOf();
     log.debug('a');
     log.setLevel('debug');
@@ -44,13 +44,13 @@ describe('the log', () => {
     expect(records().map(({ event }) => event)).toEqual(['b']);
   });
 
-  it('hands common fields on', () => {
+  it('adds common fields to every line', () => {
     const { log, records } = logOf();
     log.with({ provider: 'rack-a' }).with({ attempt: 2 }).warn('slow', { seconds: 3 });
     expect(records()[0]).toMatchObject({ provider: 'rack-a', attempt: 2, seconds: 3 });
   });
 
-  it('shows an expected failure as code and sentence, and any other with its stack', () => {
+  it('logs an expected failure with code and message, and a bug with its stack', () => {
     const { log, records } = logOf();
     log.warn('call_failed', { error: new NoAnswerError('nothing came') });
     log.error('bug', { error: new Error('boom') });
@@ -59,7 +59,7 @@ describe('the log', () => {
     expect(records()[1]!.error_stack).toContain('boom');
   });
 
-  it('X5: never shows a blob or another secret, whoever hands it over', () => {
+  it('X5: never logs a bootstrap blob or another secret', () => {
     const { log, lines } = logOf();
     const bytes = new TextEncoder().encode('hunter2');
     log.error('oops', {
@@ -73,7 +73,7 @@ describe('the log', () => {
     expect(JSON.parse(lines[0]!)).toMatchObject({ bootstrap_blob: '[redacted]', raw: '<7 bytes>' });
   });
 
-  it('keeps a line one line, short and free of control characters', () => {
+  it('writes one short line per event, without control characters', () => {
     const { log, lines, records } = logOf();
     log.info('x', {
       text: `a\nb\u001b[2J${'z'.repeat(5_000)}`,
@@ -85,7 +85,7 @@ describe('the log', () => {
     expect((records()[0]!.ids as string[]).at(-1)).toBe('… and 30 more');
   });
 
-  it('writes infinities and large integers as texts', () => {
+  it('writes infinities and large integers as strings', () => {
     const { log, records } = logOf();
     log.info('x', { penalty: Number.POSITIVE_INFINITY, epoch: 12345678901234567890n, level: 'odd' });
     expect(records()[0]).toMatchObject({ penalty: 'Infinity', epoch: '12345678901234567890', level: 'info' });
@@ -93,7 +93,7 @@ describe('the log', () => {
 });
 
 describe('the log on standard error', () => {
-  it('is complete and in order when it was drained, even if the process then ends at once', () => {
+  it('is complete and in order after drain, even if the process exits at once', () => {
     const script = `
       const { createLogger } = await import(${JSON.stringify(join(import.meta.dirname, '../../dist/src/observe/log.js'))});
       const log = createLogger({ level: 'debug', format: 'json' });
@@ -113,7 +113,7 @@ describe('the log on standard error', () => {
 });
 
 describe('an event that repeats', () => {
-  it('is written some times, then counted, then summed up in one line', () => {
+  it('is written 20 times, then counted, then summarised in one line', () => {
     const { log, records, clock } = logOf();
     for (let index = 0; index < 1_254; index++) log.warn('machine_rejected', { machine: `m-${index}` });
     log.info('other');
@@ -126,7 +126,7 @@ describe('an event that repeats', () => {
     ]);
   });
 
-  it('is summed up when the log is flushed', () => {
+  it('is summarised when the log is flushed', () => {
     const { log, records } = logOf();
     for (let index = 0; index < 30; index++) log.error('worker_lost');
     log.flush();
@@ -135,19 +135,19 @@ describe('an event that repeats', () => {
     expect(records()).toHaveLength(21);
   });
 
-  it('is written every time for who asked for debugging', () => {
+  it('is written every time at debug level', () => {
     const { log, lines } = logOf({ level: 'debug' });
     for (let index = 0; index < 100; index++) log.debug('step');
     expect(lines).toHaveLength(100);
   });
 
-  it('shares one limit among more names than code has', () => {
+  it('shares one limit with all others beyond 1,024 names', () => {
     const { log, lines } = logOf();
     for (let index = 0; index < 5_000; index++) log.info(`event_${index}`);
     expect(lines.length).toBeLessThan(1_100);
   });
 
-  it('is not held back for long by a clock that was set back', () => {
+  it('is not suppressed for long when the clock was set back', () => {
     const { log, lines, clock } = logOf();
     for (let index = 0; index < 25; index++) log.info('x');
     clock.advance(-3_600_000);
@@ -156,7 +156,7 @@ describe('an event that repeats', () => {
   });
 });
 
-describe('the format for people', () => {
+describe('the readable format', () => {
   it('is a line with the time, the level, the event and its fields', () => {
     const { log, lines } = logOf({ format: 'pretty' });
     log.warn('provider_unreachable', {
@@ -169,7 +169,7 @@ describe('the format for people', () => {
     ]);
   });
 
-  it('has colours only where they are wanted', () => {
+  it('has colours only on request', () => {
     const json = '{"level":"error","time":"2026-01-02T03:04:05.678Z","event":"x"}\n';
     expect(prettyLine(json, true)).toContain('\u001b[31mERROR\u001b[0m');
     expect(prettyLine(json, false)).not.toContain('\u001b');

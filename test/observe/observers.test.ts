@@ -21,9 +21,9 @@ function logged() {
 }
 
 describe('observers', () => {
-  it('are all told, also when one of them fails', () => {
+  it('are all notified, even if one of them throws', () => {
     const { log, events } = logged();
-    const told: string[] = [];
+    const notified: string[] = [];
     const observer = observeAll(
       [
         {
@@ -31,19 +31,19 @@ describe('observers', () => {
             throw new Error('broken watcher');
           },
         },
-        { cycleEnded: () => void told.push('cycle'), happened: () => void told.push('event') },
+        { cycleEnded: () => void notified.push('cycle'), happened: () => void notified.push('event') },
       ],
       log,
     );
     observer.cycleEnded(cycleReport());
     observer.actionEnded(actionRecord());
     observer.happened({ kind: 'inventory_full', level: 'error', detail: '' });
-    expect(told).toEqual(['cycle', 'event']);
+    expect(notified).toEqual(['cycle', 'event']);
     expect(events()).toEqual(['observer_failed']);
     expect(observer.audits).toBe(false);
   });
 
-  it('C5: have the records of a cycle in the file before the next one', async () => {
+  it('C5: write the records of a cycle to the file before the next cycle', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'flotilla-observers-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const path = join(folder, 'audit.log');
@@ -80,7 +80,7 @@ describe('the log of a shard', () => {
     ]);
   });
 
-  it('takes the events of other parts too', () => {
+  it('logs events of other parts too', () => {
     const { log, lines } = logged();
     logEvent(log, 'info', { kind: 'session_opened', clusterId: 'c-1', peer: '10.0.0.1:99' } as {
       kind: string;
@@ -90,7 +90,7 @@ describe('the log of a shard', () => {
     ]);
   });
 
-  it('has a line for a cycle that acts, none for one that does not, and a warning for a slow one', () => {
+  it('has a line for a cycle with actions, none for one without, and a warning for a slow one', () => {
     const { observer, events } = logged();
     observer.cycleEnded(cycleReport());
     observer.cycleEnded(cycleReport({ enqueued: { ...NO_ACTIONS, Delete: 1 } }));
@@ -98,19 +98,19 @@ describe('the log of a shard', () => {
     expect(events()).toEqual(['cycle', 'cycle_slow']);
   });
 
-  it('says when actions are held back and when they begin, once each', () => {
+  it('reports once when actions are held back and once when they begin', () => {
     const { observer, events } = logged();
     for (const heldBack of ['waiting', 'waiting', '', '']) observer.cycleEnded(cycleReport({ heldBack }));
     expect(events()).toEqual(['actions_held_back', 'actions_begin']);
   });
 
-  it('says when a provider stops answering and when it answers again', () => {
+  it('reports once when listings of a provider fail and once when they recover', () => {
     const { observer, events } = logged();
     for (const failure of ['', 'gone', 'gone', '', '']) observer.listingEnded(listingReport({ failure }));
     expect(events()).toEqual(['listing_failed', 'listing_recovered']);
   });
 
-  it('says so again when a provider fails in another way, not in other words', () => {
+  it('reports another kind of failure, but not another text of the same kind', () => {
     const { observer, lines } = logged();
     for (const failure of ['unavailable: a', 'unavailable: b', 'too_large: c', 'too_large: d']) {
       observer.listingEnded(listingReport({ failure }));
@@ -118,7 +118,7 @@ describe('the log of a shard', () => {
     expect(lines).toMatchObject([{ error: 'unavailable: a' }, { error: 'too_large: c' }]);
   });
 
-  it('warns of actions that failed, and of no others', () => {
+  it('warns only of failed actions', () => {
     const { observer, lines } = logged();
     for (const outcome of ['success', 'accepted', 'stale_state', 'dropped', 'dryrun'] as const) {
       observer.actionEnded(actionRecord({ outcome }));
@@ -131,7 +131,7 @@ describe('the log of a shard', () => {
 });
 
 describe('C6: the event loop', () => {
-  it('shows how long it was blocked', async () => {
+  it('reports how long it was blocked', async () => {
     const windows: LoopDelay[] = [];
     const monitor = new EventLoopMonitor((delay) => windows.push(delay), 100);
     onTestFinished(() => monitor.close());

@@ -1,4 +1,4 @@
-/** What is shipped for operating: alerts and a dashboard use only metrics that exist, and every alert can be looked up. */
+/** Alerts and Grafana dashboard use only metrics that exist, and docs/operating.md describes every alert. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -32,7 +32,7 @@ interface Dashboard {
 const dashboard = JSON.parse(dashboardJson()) as Dashboard;
 const dashboardQueries = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
-/** Series that a metric gives, with the labels that each has. */
+/** The series of a metric, with the labels of each. */
 async function exportedSeries(): Promise<Map<string, readonly string[]>> {
   const series = new Map<string, readonly string[]>();
   for (const { name, type, labelNames } of await allMetrics(true)) {
@@ -46,7 +46,7 @@ async function exportedSeries(): Promise<Map<string, readonly string[]>> {
 }
 
 const SERIES = /\b(?:bigfleet|flotilla|process|nodejs)_[a-z0-9_]+\b(?:\{([^}]*)\})?/g;
-/** Set by whoever scrapes. */
+/** Labels that the scraper sets. */
 const OF_THE_SCRAPE = ['instance', 'job'];
 
 async function mistakesIn(queries: readonly string[]): Promise<string[]> {
@@ -79,7 +79,7 @@ describe('the alert rules', () => {
     expect(alerts.length).toBeGreaterThan(20);
   });
 
-  it('have balanced expressions, names of their own, a severity and a sentence', () => {
+  it('have balanced expressions, unique names, a severity and a summary', () => {
     expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length);
     for (const { alert, expr, labels, annotations } of alerts) {
       expect(['page', 'ticket'], alert).toContain(labels.severity);
@@ -90,7 +90,7 @@ describe('the alert rules', () => {
     }
   });
 
-  it('each have a paragraph in docs/operating.md, and no paragraph is left over', () => {
+  it('have one paragraph each in docs/operating.md', () => {
     const headings = [...read('operating.md').matchAll(/^### (Flotilla\w+)\n(?=\S)/gm)].map(
       ([, name]) => name,
     );
@@ -104,11 +104,11 @@ describe('the dashboard', () => {
     expect(dashboardQueries.length).toBeGreaterThan(40);
   });
 
-  it('is current; npm run docs writes it', () => {
+  it('matches the file that npm run docs writes', () => {
     expect(read('ops/grafana-dashboard.generated.json')).toBe(dashboardJson());
   });
 
-  it('has panels that do not lie on each other', () => {
+  it('has panels that do not overlap', () => {
     const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`),
     );

@@ -1,4 +1,4 @@
-/** What a shard tells its observers, filled in; a test names what it is about. */
+/** Complete reports and records; a test overrides what it is about. */
 import { zeroCounters } from '../../src/shard/counters.ts';
 import type {
   ActionRecord,

@@ -31,7 +31,7 @@ async function samplesOf(metrics: ShardMetrics): Promise<Map<string, number>> {
   );
 }
 
-/** Under exactly these names, because dashboards of the reference use them. */
+/** Dashboards of the reference use exactly these names. */
 const PROMISED =
   `cycle_duration_seconds cycle_phase_duration_seconds inventory_machines demand_machines shortfalls
   shortfalls_aged actions_total action_execute_outcomes_total actions_deferred_total actions_dropped_total
@@ -43,25 +43,25 @@ const PROMISED =
     .map((name) => `bigfleet_shard_${name}`);
 
 describe('the metrics', () => {
-  it('have the names that users of the reference know, and no others under their prefix', async () => {
+  it('have exactly the names of the reference under its prefix', async () => {
     const names = (await allMetrics()).map(({ name }) => name);
     expect(names.filter((name) => name.startsWith('bigfleet_')).sort()).toEqual([...PROMISED].sort());
     expect(names.filter((name) => !/^(?:bigfleet_shard|flotilla)_/.test(name))).toEqual([]);
   });
 
-  it('all say what they mean, and counters end in _total', async () => {
+  it('all have a help text, and counters end in _total', async () => {
     for (const { name, help, type } of await allMetrics()) {
       expect(help, name).toMatch(/\.$/);
       if (type === 'counter') expect(name).toMatch(/_total$/);
     }
   });
 
-  it('docs/ops/metrics.md is current; npm run docs writes it', async () => {
+  it('match docs/ops/metrics.md, which npm run docs writes', async () => {
     const path = join(import.meta.dirname, '../../docs/ops/metrics.md');
     expect(readFileSync(path, 'utf8')).toBe(await metricsPage());
   });
 
-  it('are exposed before the shard is there, without samples of what is not known', async () => {
+  it('are exposed before the shard exists, without samples of missing sources', async () => {
     const samples = await samplesOf(metricsUnderTest());
     expect(samples.get('bigfleet_shard_actions_total{kind="Reclaim"}')).toBe(0);
     expect([...samples.keys()].filter((key) => key.startsWith('bigfleet_shard_shortfalls'))).toEqual([]);
@@ -69,7 +69,7 @@ describe('the metrics', () => {
     expect(samples.has('bigfleet_shard_actions_dropped_total')).toBe(false);
   });
 
-  it('come with those of the process', async () => {
+  it('include those of the process', async () => {
     const metrics = new ShardMetrics();
     onTestFinished(() => metrics.close());
     const { body, contentType } = await metrics.scrape();
@@ -108,7 +108,7 @@ describe('C6: a cycle', () => {
     });
   });
 
-  it('says whether actions are held back', async () => {
+  it('shows whether actions are held back', async () => {
     const metrics = metricsUnderTest();
     metrics.cycleEnded(cycleReport({ heldBack: 'waiting for the first listing of rack-a' }));
     expect((await samplesOf(metrics)).get('flotilla_actions_held_back')).toBe(1);
@@ -153,7 +153,7 @@ describe('X9: an action', () => {
     'dryrun',
     'stale_state',
   ] as const satisfies ActionOutcome[]) {
-    it(`that was not carried out (${outcome}) has no duration`, async () => {
+    it(`that was not executed (${outcome}) has no duration`, async () => {
       const metrics = metricsUnderTest();
       metrics.actionEnded(actionRecord({ outcome }));
       const samples = await samplesOf(metrics);
@@ -165,7 +165,7 @@ describe('X9: an action', () => {
 });
 
 describe('listings', () => {
-  it('show when each provider last answered, and whether it was trusted', async () => {
+  it('show the last successful listing of each provider, and whether it was suspect', async () => {
     const metrics = metricsUnderTest();
     metrics.listingEnded(listingReport());
     metrics.listingEnded(listingReport({ provider: 'rack-b', failure: 'gone' }));
@@ -179,8 +179,8 @@ describe('listings', () => {
   });
 });
 
-describe('what is read at scrape time', () => {
-  it('are the counts and gauges of that moment', async () => {
+describe('values read at scrape time', () => {
+  it('are the counters and gauges of that moment', async () => {
     const metrics = metricsUnderTest();
     const counters = shardCounters({
       actionsDropped: 4,
@@ -212,7 +212,7 @@ describe('what is read at scrape time', () => {
     expect(later.get('bigfleet_shard_actuation_paused')).toBe(0);
   });
 
-  it('P5: are shortfalls by age and by class of priority', async () => {
+  it('P5: include shortfalls by age and by priority class', async () => {
     const metrics = metricsUnderTest();
     const shortfalls = [
       { priority: 2_000_000, ageCycles: 1 },
@@ -237,7 +237,7 @@ describe('what is read at scrape time', () => {
     });
   });
 
-  it('are sessions, workers, the audit log and readiness', async () => {
+  it('include sessions, workers, the audit log and readiness', async () => {
     const metrics = metricsUnderTest();
     metrics.watch({
       sessions: () => ({
@@ -260,7 +260,7 @@ describe('what is read at scrape time', () => {
     });
   });
 
-  it('N7: are held roll-ups, and a cluster that is released disappears', async () => {
+  it('N7: include quarantined roll-ups until the quarantine ends', async () => {
     const metrics = metricsUnderTest();
     let held: [string, number][] = [['c-1', 2]];
     metrics.watch({ heldRollups: () => held });
@@ -271,7 +271,7 @@ describe('what is read at scrape time', () => {
 });
 
 describe('I4: labels that clients choose', () => {
-  it('are bounded in number, and nothing is lost', async () => {
+  it('are bounded in number, and no count is lost', async () => {
     const metrics = metricsUnderTest();
     const clusterCount = CLUSTER_LABELS_MAX + 500;
     for (let index = 0; index < clusterCount; index++) {
@@ -291,7 +291,7 @@ describe('I4: labels that clients choose', () => {
     expect(samples.get('bigfleet_shard_rollups_rejected_total{cluster="c-0"}')).toBe(2);
   });
 
-  it('cannot break the format', async () => {
+  it('cannot break the exposition format', async () => {
     const metrics = metricsUnderTest();
     metrics.happened({ kind: 'rollup_rejected', level: 'warn', clusterId: 'a"}\nforged 1\\', detail: '' });
     const { body } = await metrics.scrape();

@@ -1,4 +1,4 @@
-/** What is added up over tables, on real tables. */
+/** Sums over tables, on real tables. */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
@@ -56,7 +56,7 @@ function need(
 const tables = () => createTables({ machinesMax: 1_000, hasRollupGuard: true });
 
 describe('the fleet', () => {
-  it('is counted by state, capacity type and penalty, and priced where there is a host', () => {
+  it('is counted by state, capacity type and penalty, and priced if it has a host', () => {
     const { inventory } = tables();
     const assignment = {
       fingerprint: 'f',
@@ -126,7 +126,7 @@ describe('demand', () => {
     });
   }
 
-  it('is added up by penalty, over every cluster', () => {
+  it('is summed by penalty over all clusters', () => {
     const { needs, inventory } = tables();
     needs.accept('c-1', [need(10, { cpu: '4' }, 12), need(4, { cpu: '4' }, 27, 'g')], 0, 0);
     needs.accept('c-2', [need(8, { cpu: '4' }, 12)], 0, 0);
@@ -140,7 +140,7 @@ describe('demand', () => {
     expect([...tally.samples(2)][0]).toEqual({ labels: { interruption_penalty_bucket: '512' }, value: 3 });
   });
 
-  it('of a large table is added up in slices, between which the last sum stays', () => {
+  it('of a large table is summed in slices, and the last sum is served meanwhile', () => {
     const rowCount = 140_000;
     const { inventory } = tables();
     const { vectors } = inventory.shapes;
@@ -155,7 +155,7 @@ describe('demand', () => {
     const tally = new DemandTally(columns, vectors, (work) => deferred.push(work));
     let slices = 1;
     expect([...tally.samples(1)]).toEqual([]);
-    expect([...tally.samples(1)], 'a run under way is not begun again').toEqual([]);
+    expect([...tally.samples(1)], 'a running sum is not started twice').toEqual([]);
     for (let work = deferred.shift(); work !== undefined; work = deferred.shift()) {
       work();
       slices++;
@@ -166,7 +166,7 @@ describe('demand', () => {
     ]);
   });
 
-  it('is never less than one machine for each need that wants anything', () => {
+  it('is at least one machine for each need that requests anything', () => {
     const amounts = fc.dictionary(
       fc.constantFrom('cpu', 'memory', 'gpu'),
       fc.integer({ min: 1, max: 1_000 }),
@@ -192,12 +192,12 @@ describe('demand', () => {
 });
 
 describe('a shard', () => {
-  it('is what the sources read: the types agree', () => {
+  it('has the type that the sources read', () => {
     const read: (shard: Shard) => Partial<MetricSources> = sourcesOf;
     expect(read).toBe(sourcesOf);
   });
 
-  it('N7: shows held roll-ups of clusters, of one that never reported too', async () => {
+  it('N7: shows quarantined roll-ups, also of a cluster that never reported', async () => {
     const { inventory, needs } = tables();
     for (let index = 0; index < 12; index++) {
       inventory.insert(machine(index, { state: S.Configured, cluster: 'restarted' }), 0, 0);

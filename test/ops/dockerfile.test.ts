@@ -1,6 +1,6 @@
 /**
- * The image, without an engine that builds one: its instructions are read and compared with the repository, and its last
- * stage is put together in a folder, to see that a shard runs on the packages of production alone.
+ * Checks the image without a container engine: compares its instructions with the repository, and assembles its last stage
+ * in a folder to see that a shard runs with production packages only.
  */
 import { execFile, spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ const stages = stagesOf(read('docs/ops/Dockerfile'));
 const [build, packages, image] = stages as [(typeof stages)[0], (typeof stages)[0], (typeof stages)[0]];
 
 describe('docs/ops/Dockerfile', () => {
-  it('copies only what exists, and what may be sent to the engine', () => {
+  it('copies only files that exist and are in the build context', () => {
     const sent = read('docs/ops/Dockerfile.dockerignore')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
@@ -37,7 +37,7 @@ describe('docs/ops/Dockerfile', () => {
     for (const { from } of ofStages) expect(stages.map(({ name }) => name)).toContain(from);
   });
 
-  it('compiles all that the build compiles, but for benchmarks and examples', () => {
+  it('compiles what the build compiles, without benchmarks and examples', () => {
     const included = ['tsconfig.build.json', 'tsconfig.client.json'].flatMap(
       (file) => (JSON.parse(read(file)) as { include: string[] }).include,
     );
@@ -46,7 +46,7 @@ describe('docs/ops/Dockerfile', () => {
     expect(missing).toEqual(['bench', 'docs']);
   });
 
-  it('installs what the lock file says, without install scripts, and nothing for development', () => {
+  it('installs from the lock file, without install scripts and development packages', () => {
     for (const stage of [build, packages]) {
       const install = stage.instructions.find(({ text }) => text.startsWith('npm ci'));
       expect(install?.text).toContain('--ignore-scripts');
@@ -54,7 +54,7 @@ describe('docs/ops/Dockerfile', () => {
     expect(instructionOf(packages, 'RUN')).toContain('--omit=dev');
   });
 
-  it('runs the program as a user that is not root, by number, with its data in a volume', () => {
+  it('runs as a numeric user that is not root, with its data in a volume', () => {
     expect(JSON.parse(instructionOf(image, 'ENTRYPOINT'))).toEqual(['node', '/app/dist/src/cli/main.js']);
     expect(JSON.parse(instructionOf(image, 'CMD'))).toEqual(['shard']);
     expect(instructionOf(image, 'USER')).toMatch(/^[1-9]\d*:[1-9]\d*$/);
@@ -64,12 +64,12 @@ describe('docs/ops/Dockerfile', () => {
     expect(instructionOf(image, 'ENV').split(' ')).toContain(`FLOTILLA_DATA_DIR=${folder}`);
   });
 
-  it('gives the process the settings that its memory and threads were measured with', () => {
+  it('sets the same process settings as flotilla up', () => {
     const given = instructionOf(image, 'ENV').replaceAll('"', '');
     for (const [name, value] of Object.entries(PROCESS_SETTINGS)) expect(given).toContain(`${name}=${value}`);
   });
 
-  it('sets and exposes only what the settings know', () => {
+  it('sets and exposes only known settings', () => {
     const fields = Object.entries(SHARD_SETTINGS) as [string, Setting<unknown>][];
     const names = fields.map(([field, setting]) => environmentNameOf(flagOf(field, setting)));
     const given = [...instructionOf(image, 'ENV').matchAll(/(FLOTILLA_\w+)=/g)].map(([, name]) => name);
@@ -83,14 +83,14 @@ describe('docs/ops/Dockerfile', () => {
   });
 });
 
-describe('what the image holds', () => {
+describe('the content of the image', () => {
   let processes = new Processes();
   afterEach(async () => {
     await processes.end();
     processes = new Processes();
   });
 
-  it('is enough to run a shard: no package for development is loaded', { timeout: 300_000 }, async () => {
+  it('runs a shard without development packages', { timeout: 300_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'flotilla-image-'));
     try {
       for (const source of copiesOf(packages).flatMap(({ sources }) => sources))

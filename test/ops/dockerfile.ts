@@ -1,8 +1,8 @@
-/** A Dockerfile as its stages and their instructions: enough of the language for ours. */
+/** Parses a Dockerfile into stages and instructions: just enough of the language for ours. */
 
 export interface Instruction {
   readonly name: string;
-  /** What follows the name, with continued lines joined. */
+  /** The text after the name, with continued lines joined. */
   readonly text: string;
 }
 
@@ -22,7 +22,7 @@ export function stagesOf(dockerfile: string): Stage[] {
   return stages;
 }
 
-/** What COPY takes from the repository, and what it takes from other stages. */
+/** What COPY takes from the repository, and from other stages. */
 export function copiesOf({ instructions }: Stage): { from: string; sources: string[]; target: string }[] {
   return instructions
     .filter(({ name }) => name === 'COPY')

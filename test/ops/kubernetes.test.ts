@@ -1,4 +1,4 @@
-/** The manifests for Kubernetes: their settings start a shard, and what they name is there under that name. */
+/** The Kubernetes manifests: a shard starts with their settings, and names, ports and paths match. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,10 +73,10 @@ const [{ data }] = ofKind<{ data: Record<string, string> }>('ConfigMap') as [
 ];
 const services = ofKind<Service>('Service');
 const mountOf = (name: string) => shard.volumeMounts.find((mount) => mount.name === name)!.mountPath;
-/** What src/cli/shard.ts gives everything but actions to close. */
+/** CLOSE_MS_MAX of src/cli/shard.ts. */
 const CLOSE_SECONDS = 5;
 
-/** As the container would: its arguments, with the file where we can put it. */
+/** Loads the settings with the container's arguments, with the file in a temporary folder. */
 function configOfPod(): ShardConfig {
   const folder = mkdtempSync(join(tmpdir(), 'flotilla-k8s-'));
   try {
@@ -90,18 +90,18 @@ function configOfPod(): ShardConfig {
 }
 
 describe('docs/ops/kubernetes.yaml', () => {
-  it('is YAML without mistakes', () => {
+  it('is valid YAML', () => {
     expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
   });
 
-  it('has settings with which a shard starts, with TLS for its sessions', () => {
+  it('has settings that start a shard with TLS for its sessions', () => {
     const config = configOfPod();
     expect(config.tls?.certificatePath).toBe(`${mountOf('tls')}/tls.crt`);
     expect(config.listen.host).toBe('0.0.0.0');
     expect(config.providers).toHaveLength(1);
   });
 
-  it('has the ports that the settings listen on, in the container, the services and the policy', () => {
+  it('uses the ports of the settings in the container, the services and the policy', () => {
     const { listen, metricsAddr } = configOfPod();
     const ports = [listen.port, metricsAddr!.port];
     expect(shard.ports.map(({ containerPort }) => containerPort)).toEqual(ports);
@@ -114,7 +114,7 @@ describe('docs/ops/kubernetes.yaml', () => {
     expect(policy.podSelector.matchLabels).toEqual(set.template.metadata.labels);
   });
 
-  it('asks for paths that the shard answers', async () => {
+  it('probes paths that the shard answers', async () => {
     const log = createLogger({ level: 'error', format: 'json', fields: {} });
     const http = await HttpServer.listen({
       host: '127.0.0.1',
@@ -133,13 +133,13 @@ describe('docs/ops/kubernetes.yaml', () => {
     expect(probes.map(({ httpGet }) => httpGet.port)).toEqual(['http', 'http', 'http']);
   });
 
-  it('is called by names that it answers to', () => {
+  it('allows the host names that its services use', () => {
     const { metricsHost } = configOfPod();
     const [, http] = services;
     expect(metricsHost).toEqual([`${http!.metadata.name}.flotilla.svc.cluster.local`]);
   });
 
-  it('has one pod for the shard id, that is found, keeps its volume and has the time to end', () => {
+  it('runs one pod per shard id, which services find, which keeps its volume and has time to stop', () => {
     const config = configOfPod();
     expect(set.replicas).toBe(1);
     expect(services[0]!.metadata.name).toBe(set.serviceName);

@@ -1,4 +1,4 @@
-/** The unit for systemd: it starts what there is to start, gives the shard the time that it asks for, and is understood. */
+/** The systemd unit: flags and variables exist, the stop timeout is long enough, and systemd accepts it. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,14 +11,14 @@ import { SHARD_SETTINGS } from '../../src/config/shard-settings.ts';
 const OPS = join(import.meta.dirname, '../../docs/ops');
 const UNIT = readFileSync(join(OPS, 'flotilla-shard.service'), 'utf8');
 const TLS = readFileSync(join(OPS, 'flotilla-shard-tls.conf'), 'utf8');
-/** What src/cli/shard.ts gives everything but actions to close. */
+/** CLOSE_MS_MAX of src/cli/shard.ts. */
 const CLOSE_SECONDS = 5;
 
 const valuesOf = (key: string, text = UNIT) =>
   [...text.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value!);
 
 describe('docs/ops/flotilla-shard.service', () => {
-  it('starts the shard with flags and variables that exist', () => {
+  it('starts the shard with known flags and variables', () => {
     expect(valuesOf('ExecStart')[0]).toMatch(
       /^\/usr\/bin\/node \/opt\/flotilla\/dist\/src\/cli\/main\.js shard --config \S+$/,
     );
@@ -31,31 +31,31 @@ describe('docs/ops/flotilla-shard.service', () => {
     expect(given.filter((name) => !others.includes(name) && !known.includes(name))).toEqual([]);
   });
 
-  it('gives the process the settings that its memory and threads were measured with', () => {
+  it('sets the same process settings as flotilla up', () => {
     const given = valuesOf('Environment').map((value) => value.replace(/^"(.*)"$/, '$1'));
     for (const [name, value] of Object.entries(PROCESS_SETTINGS)) expect(given).toContain(`${name}=${value}`);
   });
 
-  it('waits for the end longer than the shard takes for it', () => {
+  it('has a stop timeout above the shutdown grace', () => {
     const graceMs = SHARD_SETTINGS.shutdownGraceMs.defaultValue({ coreCount: 1 });
     const stopSeconds = Number(/^(\d+)s$/.exec(valuesOf('TimeoutStopSec')[0]!)?.[1]);
     expect(stopSeconds).toBeGreaterThan(graceMs / 1000 + CLOSE_SECONDS);
   });
 
-  it('lets V8 compile, and the data directory be locked by a socket', () => {
+  it('allows V8 to compile and the data directory to be locked with a socket', () => {
     expect(valuesOf('MemoryDenyWriteExecute')).toEqual(['no']);
     expect(valuesOf('RestrictAddressFamilies')[0]!.split(' ')).toContain('AF_UNIX');
   });
 
-  it('hands over the TLS files that it names', () => {
+  it('passes the TLS files that it names', () => {
     const credentials = valuesOf('LoadCredential', TLS).map((value) => value.split(':')[0]);
     const used = valuesOf('Environment', TLS).map((value) => /=%d\/(.+)$/.exec(value)?.[1]);
     expect(used).toEqual(credentials);
   });
 
-  // Where there is no systemd, what is above is all that can be said.
+  // Only where systemd is installed.
   if (spawnSync('systemd-analyze', ['--version']).status === 0) {
-    it('is understood by systemd, with and without TLS', () => {
+    it('is accepted by systemd, with and without TLS', () => {
       const folder = mkdtempSync(join(tmpdir(), 'flotilla-unit-'));
       try {
         const unit = join(folder, 'flotilla-shard.service');

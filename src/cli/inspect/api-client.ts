@@ -1,4 +1,4 @@
-/** Asks a running shard over its HTTP API. What goes wrong is one line that says what to do. */
+/** Queries a running shard over its HTTP API. Each failure is one line that says what to do. */
 import { ShardError } from '../../base/errors.ts';
 import { withoutControls } from '../../base/outside-text.ts';
 import type { ApiError } from '../../dashboard/api/types.ts';
@@ -6,11 +6,11 @@ import type { ApiError } from '../../dashboard/api/types.ts';
 export const API_DEFAULT = 'http://127.0.0.1:8780';
 const TIMEOUT_MS = 15_000;
 
-/** The shard cannot be asked, or refuses to answer. */
+/** The shard is not reachable, or refuses the query. */
 export class AskError extends ShardError {
   readonly code = 'ask_failed';
   readonly next = 'reject-input';
-  /** It may answer later: a watch goes on. */
+  /** The shard may answer later, so a watch continues. */
   readonly isPassing: boolean;
 
   constructor(message: string, isPassing: boolean) {
@@ -25,7 +25,7 @@ export class ApiClient {
   readonly #base: string;
   readonly #read: (text: string) => unknown;
 
-  /** Providers and operators choose names; on a terminal none of them may be an escape. Programs get them as they are. */
+  /** Providers and operators choose names. On a terminal none may act as an escape sequence; programs get them unchanged. */
   constructor(base: string, isForTerminal: boolean) {
     this.#base = base.replace(/\/+$/, '');
     this.#read = isForTerminal ? (text) => JSON.parse(text, printable) : JSON.parse;
@@ -60,7 +60,7 @@ export class ApiClient {
   }
 }
 
-/** Names of fields too: labels are some. A page's `next` is never shown, and asked for as it is. */
+/** Cleans field names too, since labels are fields. A page's `next` is never shown and must go back unchanged. */
 function printable(key: string, value: unknown): unknown {
   if (typeof value === 'string') return key === 'next' ? value : withoutControls(value);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
@@ -72,16 +72,19 @@ function refusal(base: string, status: number, body: unknown): AskError {
     const { what, why, next } = (body as ApiError).error;
     return new AskError([what, why, next].filter((text) => text !== '').join(' '), status === 503);
   }
-  const words = `${base} answered ${status}, and not as a shard does. Is --api the address of a shard’s HTTP server?`;
+  const words = `The server at ${base} answered with status ${status} and is not a shard. Set --api to the HTTP address of a shard.`;
   return new AskError(words, status >= 500);
 }
 
 function unreachable(base: string, error: Error): AskError {
-  if (error.name === 'TimeoutError') return new AskError(`The shard at ${base} does not answer.`, true);
+  if (error.name === 'TimeoutError') {
+    const seconds = TIMEOUT_MS / 1_000;
+    return new AskError(`The shard at ${base} did not answer within ${seconds} s.`, true);
+  }
   const cause = error.cause as { code?: string; message?: string } | undefined;
   if (cause?.code === 'ECONNREFUSED') {
-    const words = `Nothing listens at ${base}. Start a shard with \`flotilla shard\`, or name its HTTP address with --api.`;
+    const words = `No server listens at ${base}. Start a shard with \`flotilla shard\`, or set --api to its HTTP address.`;
     return new AskError(words, true);
   }
-  return new AskError(`The shard at ${base} cannot be reached: ${cause?.message ?? error.message}.`, true);
+  return new AskError(`Cannot reach the shard at ${base}: ${cause?.message ?? error.message}.`, true);
 }

@@ -1,4 +1,4 @@
-/** What the commands that look at a shard have in common: flags, exit codes, one line for what went wrong. */
+/** Shared by the commands that query a shard: flags, exit codes, one line per failure. */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { ShardError } from '../../base/errors.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from '../exit.ts';
@@ -20,12 +20,12 @@ const COMMON = {
   help: { type: 'boolean', short: 'h' },
 } as const satisfies Options;
 
-export const COMMON_HELP = `  --api URL         the shard's HTTP address (default ${API_DEFAULT}, or FLOTILLA_API)
-  --json            as JSON, for programs
-  --help            print this and stop
+export const COMMON_HELP = `  --api URL         HTTP address of the shard (default FLOTILLA_API, or else ${API_DEFAULT})
+  --json            print JSON
+  --help            print this help and exit
 `;
 
-/** Flags as texts and booleans, by name. */
+/** Parsed flags by name: texts and booleans. */
 export class Flags {
   readonly #values: Readonly<Record<string, unknown>>;
   readonly positionals: readonly string[];
@@ -106,10 +106,10 @@ function parse({ options, positionals }: InspectCommand, argv: readonly string[]
 function addressOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return text;
-  throw new UsageError(`--api is "${text}", but must be an address such as ${API_DEFAULT}.`);
+  throw new UsageError(`--api is "${text}", but must be a URL such as ${API_DEFAULT}.`);
 }
 
-/** `2s`, `500ms`, `1m`; undefined if the flag is not there. */
+/** The interval of --every (`2s`, `500ms`, `1m`); undefined without --watch. */
 export function watchMs(flags: Flags): number | undefined {
   if (!flags.has('watch')) return undefined;
   const text = flags.text('every') ?? '2s';

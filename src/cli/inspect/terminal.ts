@@ -1,19 +1,19 @@
-/** Text for terminals: colours only where somebody sees them, tables that fit, a screen that is drawn again and again. */
+/** Text for terminals: colours (only if the output is a terminal), tables that fit its width, and redrawing. */
 import { AskError } from './api-client.ts';
 
 export interface Output {
   out(text: string): void;
   error(text: string): void;
-  /** Whether a person looks at it. */
+  /** False for files and pipes. */
   readonly isTerminal: boolean;
   readonly hasColour: boolean;
-  /** Characters in a line; 0 if that does not matter. */
+  /** Characters per line; 0 = unlimited. */
   readonly width: number;
 }
 
 export function processOutput(): Output {
   const { stdout } = process;
-  // Whoever reads may have had enough: `flotilla machines | head`.
+  // The reader may close the pipe early: `flotilla machines | head`.
   stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
   const isTerminal = stdout.isTTY === true;
   return {
@@ -34,7 +34,7 @@ export function painter({ hasColour }: Output): Paint {
   return (colour, text) => (hasColour && text !== '' ? `\x1b[${CODES[colour]}m${text}\x1b[0m` : text);
 }
 
-/** The colours that the dashboard gives to states, as near as a terminal has them. */
+/** The dashboard's colours of states, as closely as a terminal can show them. */
 const STATE_COLOURS: Readonly<Record<string, Colour>> = {
   Configured: 'green',
   Configuring: 'cyan',
@@ -56,7 +56,7 @@ export interface Column {
   readonly colour?: (text: string) => Colour | undefined;
 }
 
-/** Columns as wide as their widest cell; the last one is cut where the line ends. */
+/** Each column is as wide as its widest cell; lines are cut at the terminal's width. */
 export function tableText(
   output: Output,
   columns: readonly Column[],
@@ -92,8 +92,7 @@ export function tableText(
 }
 
 /**
- * Draws once, or again and again until the first Ctrl-C. A shard that is away for a while is waited for; what it
- * refuses ends the watch as it would end the command.
+ * Redraws until the first Ctrl-C. An unreachable shard does not end the watch on a terminal; a refused query does.
  */
 export async function drawRepeatedly(
   output: Output,

@@ -1,7 +1,7 @@
 /**
- * A V8 CPU profile, summed up. A profile is a tree of calls and, about every millisecond, the node of the tree that was
- * running. The time until the next sample belongs to the sampled function itself (self), and to each function that
- * called it (total), once even if it calls itself.
+ * Summarises a V8 CPU profile. A profile is a tree of calls and samples, about one per millisecond, of the node that was
+ * running. The time until the next sample counts as self time of that function and as total time of it and each caller,
+ * once even if a function calls itself.
  */
 import { ShardError } from '../../base/errors.ts';
 
@@ -11,7 +11,7 @@ export class NotAProfileError extends ShardError {
 
   constructor(file: string, why: string) {
     super(
-      `${file} is not a CPU profile: ${why}. node --cpu-prof writes one for each thread when the process ends.`,
+      `${file} is not a CPU profile: ${why}. node --cpu-prof writes one profile per thread when the process ends.`,
     );
   }
 }
@@ -51,7 +51,7 @@ export interface ProfiledFunction {
 
 export interface ProfileSummary {
   readonly durationMs: number;
-  /** What was not idle: code of all kinds, garbage collection, and the runtime itself. */
+  /** All time that was not idle: code, garbage collection and the runtime. */
   readonly busyMs: number;
   readonly sampleCount: number;
   /** Most self time first; idle time is left out. */
@@ -110,7 +110,7 @@ function selfMsByNode({ samples, timeDeltas, startTime, endTime }: CpuProfile): 
   for (const [index, node] of samples.entries()) {
     atUs += timeDeltas[index]!;
     const untilUs = index + 1 < samples.length ? atUs + timeDeltas[index + 1]! : endTime;
-    // A clock that was set back between two samples gives a negative time: nothing ran then.
+    // A clock that was set back between two samples gives a negative time, which counts as zero.
     selfMs.set(node, (selfMs.get(node) ?? 0) + Math.max(untilUs - atUs, 0) / 1000);
   }
   return selfMs;

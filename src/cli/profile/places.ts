@@ -1,6 +1,5 @@
 /**
- * Where a profiled function stands, for people: the line of the source it was compiled from, if its source map is there,
- * and the part of the program that it belongs to.
+ * Finds where a profiled function is: its line in the source, if the source map is available, and its part of the program.
  */
 import { readFileSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload } from 'node:module';
@@ -47,7 +46,7 @@ export class Places {
     let map: SourceMap | null = null;
     try {
       map = new SourceMap(JSON.parse(readFileSync(`${fileURLToPath(url)}.map`, 'utf8')) as SourceMapPayload);
-    } catch {} // The profile was taken elsewhere: the line of the compiled file is the best there is.
+    } catch {} // The profile comes from another host: the line in the compiled file must do.
     this.#maps.set(url, map);
     return map;
   }

@@ -1,5 +1,4 @@
-/** Explanations in the API's words. */
-
+/** Renders explanations for the API. */
 import { formatQuantity } from '../../base/quantity.ts';
 import type { MachineExplanation, Miss, NeedFacts } from '../../shard/ports/explain.ts';
 import { byState, capacityTypeName, penalty, quantities, requirement, stateName } from './render.ts';

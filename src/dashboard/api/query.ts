@@ -1,9 +1,9 @@
-/** Query parameters, checked where they come in: an unknown one is an error and not silently nothing. */
+/** Reads and checks query parameters. An unknown parameter is an error, because ignoring it would hide a typo. */
 import { ShardError } from '../../base/errors.ts';
 import { CAPACITY_TYPE_COUNT, CAPACITY_TYPE_NAMES, type CapacityType } from '../../machine/capacity-type.ts';
 import { ALL_STATES, type MachineState, STATE_NAMES } from '../../machine/state.ts';
 
-/** A refusal of the API: what, why and what to do next, apart. */
+/** The API refuses a request: what is wrong, why, and what to do next, in separate fields. */
 export class ApiRefusal extends ShardError {
   readonly code: string;
   readonly next = 'reject-input';
@@ -42,7 +42,7 @@ export class Query {
     return this.#parameters.get(name) ?? undefined;
   }
 
-  /** `true`, `1` and the bare name mean yes. */
+  /** `true`, `1` and the name without a value mean true. */
   flag(name: string): boolean {
     this.#known.add(name);
     const value = this.#parameters.get(name);
@@ -89,7 +89,7 @@ export class Query {
     throw this.#refusal(name, value, `one of ${values.join(', ')}`);
   }
 
-  /** After the last parameter was asked for: refuses what nobody asked for. */
+  /** Call it after reading the last parameter: it refuses all parameters that were not read. */
   end(): void {
     for (const name of this.#parameters.keys()) {
       if (this.#known.has(name)) continue;
@@ -97,9 +97,9 @@ export class Query {
       throw new ApiRefusal(
         400,
         'unknown_parameter',
-        `There is no parameter ${JSON.stringify(name)} here.`,
-        allowed === '' ? 'This path takes none.' : `This path takes ${allowed}.`,
-        'Leave it out, or see docs/api.md.',
+        `Unknown parameter ${JSON.stringify(name)}.`,
+        allowed === '' ? 'This path takes no parameters.' : `This path takes ${allowed}.`,
+        'Remove it, or see docs/api.md.',
       );
     }
   }
@@ -110,7 +110,7 @@ export class Query {
       'bad_parameter',
       `The parameter ${name} is ${JSON.stringify(value.slice(0, 100))}.`,
       `It must be ${wanted}.`,
-      'Correct it and ask again.',
+      'Correct it and send the request again.',
     );
   }
 }

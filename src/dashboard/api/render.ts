@@ -1,4 +1,4 @@
-/** From the shard's own words to those of the API: names for numbers, canonical quantities, no infinities. */
+/** Converts values of the shard to those of the API: names for numbers, canonical quantities, no infinities. */
 import { formatQuantity } from '../../base/quantity.ts';
 import { CAPACITY_TYPE_NAMES, type CapacityType } from '../../machine/capacity-type.ts';
 import type { ResourceAmounts } from '../../machine/machine.ts';
@@ -32,7 +32,7 @@ export function capacityTypeName(capacityType: CapacityType): CapacityTypeName {
   return CAPACITY_TYPE_NAMES[capacityType] as CapacityTypeName;
 }
 
-/** Values by state number, as an object with every state in it. */
+/** An object with a value for every state, from values by state number. */
 export function byState(values: readonly number[]): ApiCounts {
   return Object.fromEntries(ALL_STATES.map((state) => [stateName(state), values[state] ?? 0])) as ApiCounts;
 }
@@ -53,7 +53,7 @@ export function quantities(amounts: ResourceAmounts): ApiQuantities {
 
 const OPERATORS: readonly OperatorName[] = ['Unspecified', 'In', 'NotIn', 'Exists', 'DoesNotExist', 'Same'];
 const MODES: readonly ApiSpread['mode'][] = ['Unspecified', 'DoNotSchedule', 'ScheduleAnyway'];
-/** By number of the protocol's UnmetReason. */
+/** Names by number of the protocol's UnmetReason. */
 const REASONS: readonly (UnmetReasonName | null)[] = [
   null,
   'PRIORITY_STARVED',

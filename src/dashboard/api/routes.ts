@@ -1,4 +1,4 @@
-/** The paths of /api/v1 and what each answers. All are reads. */
+/** The paths of /api/v1 and their answers. All are read-only. */
 import type { ShardReader } from '../../shard/ports/reader.ts';
 import type { ShardHistory } from '../history.ts';
 import { machineInFull, needFacts } from './explanations.ts';
@@ -39,7 +39,7 @@ export interface ApiContext {
 
 export const API_PREFIX = '/api/v1';
 
-/** What an overview shows of each table. */
+/** Maximum number of rows of each table in an overview. */
 const NAMES_SHOWN_MAX = 24;
 const CLUSTERS_SHOWN_MAX = 20;
 const SHORTFALLS_SHOWN_MAX = 20;
@@ -62,7 +62,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   offerings,
 };
 
-/** `path` is what follows the prefix. Throws a ShardError for what cannot be answered. */
+/** Answers the path after the prefix. Throws a ShardError for a request that it refuses. */
 export async function answerApi(
   context: ApiContext,
   path: string,
@@ -78,7 +78,7 @@ export async function answerApi(
   throw new ApiRefusal(
     404,
     'no_such_path',
-    `There is no ${API_PREFIX}/${name.slice(0, 100)}.`,
+    `Unknown path ${API_PREFIX}/${name.slice(0, 100)}.`,
     `The paths are ${[...Object.keys(ROUTES), 'machines/{id}'].join(', ')}.`,
     'See docs/api.md.',
   );
@@ -198,8 +198,8 @@ async function explainNeeds({ view }: ApiContext, query: Query): Promise<ApiNeed
       400,
       'bad_parameter',
       'The parameter cluster is missing.',
-      'An explanation is of one cluster’s needs.',
-      'Name the cluster, and the fingerprint or group if you want one need.',
+      'An explanation covers the needs of one cluster.',
+      'Add cluster=ID, and fingerprint or group to select one need.',
     );
   }
   const explained = await view.explainNeeds({
@@ -268,7 +268,7 @@ async function machine({ view }: ApiContext, query: Query, id: string): Promise<
     'no_such_machine',
     `There is no machine ${JSON.stringify(id.slice(0, 200))}.`,
     'No provider of this shard lists it.',
-    'Look for it with machines?prefix=…, or ask the shard that owns it.',
+    'Search with machines?prefix=…, or query the shard that owns the machine.',
   );
 }
 
@@ -367,9 +367,9 @@ function decodeId(text: string): string {
     throw new ApiRefusal(
       400,
       'bad_parameter',
-      'The machine id is not readable.',
+      'The machine id is not valid.',
       'It is not percent-encoded UTF-8.',
-      'Encode it and ask again.',
+      'Encode it and send the request again.',
     );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What /api/v1 answers, as types: for the server that writes it, and for the pages and commands that read it. Within v1
- * fields are added and never renamed, removed or given another meaning (docs/api.md).
+ * The answers of /api/v1 as types, for the server that writes them and for the pages and commands that read them. Within
+ * v1, fields are added but never renamed, removed or given another meaning (docs/api.md).
  *
  * Times are milliseconds since 1970 (`…AtMs`, `…UntilMs`) or durations (`…Ms`); money is dollars (`…Usd`); quantities are
  * Kubernetes quantities in canonical form. Empty texts mean "none".
@@ -33,7 +33,7 @@ export interface ApiError {
     readonly code: string;
     readonly what: string;
     readonly why: string;
-    /** What to do, or what happens, next. */
+    /** What to do next, or what happens next. */
     readonly next: string;
   };
 }
@@ -85,14 +85,14 @@ export interface ApiQueue {
 export interface ApiOverview extends ApiStatus {
   readonly byState: ApiCounts;
   readonly byCapacityType: Readonly<Record<CapacityTypeName, ApiCounts>>;
-  /** Most machines first; the rest is left out beyond a limit. */
+  /** Most machines first, up to a limit; `instanceTypes` counts all. */
   readonly byInstanceType: readonly ApiNamedCounts[];
   readonly instanceTypes: number;
   readonly byZone: readonly ApiNamedCounts[];
   readonly zones: number;
   readonly cost: ApiCost;
   readonly shortfalls: readonly ApiShortfall[];
-  /** In back-off; beyond a limit the rest is left out. */
+  /** Offerings in back-off, up to a limit. */
   readonly offerings: readonly ApiOffering[];
 }
 
@@ -114,7 +114,7 @@ export interface ApiCost {
     readonly machines: number;
     readonly usd: number;
   }[];
-  /** Clusters with machines; `byCluster` holds the dearest of them. */
+  /** Number of clusters with machines; `byCluster` holds the most expensive of them. */
   readonly clusters: number;
 }
 
@@ -166,18 +166,18 @@ export interface ApiNeed {
   readonly parked: boolean;
   readonly parkedCycles: number;
   readonly cyclesUnmet: number;
-  /** Null if it is satisfied. */
+  /** Null if the need is satisfied. */
   readonly reason: UnmetReasonName | null;
 }
 
 export interface ApiNeeds {
   readonly cycle: number;
   readonly computedAtMs: number;
-  /** Of the cluster, or of all; before other filters. */
+  /** Needs of the cluster, or of all clusters, before other filters. */
   readonly total: number;
   readonly unmet: number;
   readonly needs: readonly ApiNeed[];
-  /** For `after` of the next page; '' after the last. */
+  /** The `after` of the next page; '' on the last page. */
   readonly next: string;
 }
 
@@ -217,7 +217,7 @@ export interface ApiMachines {
   readonly next: string;
 }
 
-/** Left alone as a whole. */
+/** An offering in back-off: the shard creates no machine of it for a while. */
 export interface ApiOffering {
   readonly provider: string;
   readonly instanceType: string;
@@ -230,7 +230,7 @@ export interface ApiOffering {
 
 export interface ApiOfferings {
   readonly nowMs: number;
-  /** The one that is taken up again first at the head. */
+  /** In the order in which their back-off ends. */
   readonly offerings: readonly ApiOffering[];
 }
 
@@ -275,7 +275,7 @@ export interface ApiMachineInFull {
 }
 
 export interface ApiAction {
-  /** Rises by one with each action; begins anew when the process does. */
+  /** Grows by one with each action; starts at 1 when the process starts. */
   readonly sequence: number;
   readonly atMs: number;
   readonly cycle: number;
@@ -293,11 +293,11 @@ export interface ApiAction {
 }
 
 export interface ApiActions {
-  /** When the process began: sequences of another one mean nothing. */
+  /** When the process started; sequence numbers are comparable only if this is equal. */
   readonly startedAtMs: number;
-  /** The newest there is; pass it as `since` to get what comes after. */
+  /** The newest sequence number; pass it as `since` to get later actions. */
   readonly last: number;
-  /** Older ones than this are forgotten. */
+  /** The oldest sequence number that the shard still has. */
   readonly first: number;
   /** Oldest first. */
   readonly actions: readonly ApiAction[];
@@ -331,13 +331,13 @@ export interface ApiClusters {
   readonly next: string;
 }
 
-/** One or more cycles that ended within a second. */
+/** One cycle, or several that ended within one second. */
 export interface ApiCycleSample {
   readonly atMs: number;
   readonly cycle: number;
   readonly cycles: number;
   readonly ordinary: boolean;
-  /** Of the longest of them. */
+  /** Duration of the longest of these cycles. */
   readonly durationMs: number;
   readonly phaseMs: Readonly<Record<string, number>>;
   readonly enqueued: ApiKindCounts;

@@ -1,4 +1,4 @@
-/** The actions as they end, the newest first. */
+/** Actions in the order in which they settle, newest first. */
 import type { ApiAction, ApiActions, ApiStatus } from '../api/types.ts';
 import { fill, h, replaceRows } from './dom.ts';
 import { clock, count, duration } from './format.ts';
@@ -16,7 +16,7 @@ export const ACTION_COLUMNS = [
   { name: 'Machine' },
   { name: 'Cluster' },
   { name: 'Outcome' },
-  { name: 'Took', class: 'number' },
+  { name: 'Duration', class: 'number' },
   { name: 'Detail' },
 ] as const;
 
@@ -40,9 +40,9 @@ export function actionsPage(page: HTMLElement): void {
     type: 'checkbox',
     checked: parameters.get('failed') === '1',
   });
-  const holding = h('button', { type: 'button', 'aria-pressed': 'false', click: () => hold() }, 'Hold');
+  const holding = h('button', { type: 'button', 'aria-pressed': 'false', click: () => hold() }, 'Pause');
   const summary = h('p', { class: 'summary' });
-  const rows = table(ACTION_COLUMNS, 'Actions, the newest first');
+  const rows = table(ACTION_COLUMNS, 'Actions, newest first');
   const form = h(
     'form',
     {
@@ -55,7 +55,7 @@ export function actionsPage(page: HTMLElement): void {
     },
     field('Kind', kind),
     field('Cluster', cluster),
-    h('label', { class: 'check' }, failedOnly, 'failed only'),
+    h('label', { class: 'check' }, failedOnly, 'only failed'),
     holding,
   );
   fill(page, h('h1', {}, 'Actions'), form, summary, rows.element);
@@ -69,13 +69,13 @@ export function actionsPage(page: HTMLElement): void {
       ask<ApiActions>(`/api/v1/actions${query}`, signal),
     ]);
     showStatus(status);
-    if (answer.startedAtMs !== startedAtMs && startedAtMs !== 0) shown = []; // another process counts from 1 again
+    if (answer.startedAtMs !== startedAtMs && startedAtMs !== 0) shown = []; // a restarted shard counts from 1 again
     startedAtMs = answer.startedAtMs;
     const isFirst = since === 0;
     since = answer.last;
-    const fresh = answer.actions.filter(({ outcome }) => !failedOnly.checked || levelOf(outcome) === 'bad');
-    shown = [...fresh.toReversed(), ...shown].slice(0, SHOWN_MAX);
-    summary.textContent = `${count(answer.last)} since the start; the last ${count(shown.length)} that fit are shown`;
+    const unseen = answer.actions.filter(({ outcome }) => !failedOnly.checked || levelOf(outcome) === 'bad');
+    shown = [...unseen.toReversed(), ...shown].slice(0, SHOWN_MAX);
+    summary.textContent = `${count(answer.last)} actions since the shard started; showing the last ${count(shown.length)} that match`;
     if (shown.length > 0)
       replaceRows(
         rows.body,
@@ -86,7 +86,11 @@ export function actionsPage(page: HTMLElement): void {
       );
     else
       replaceRows(rows.body, ['none'], String, () =>
-        h('tr', {}, h('td', { class: 'empty', colspan: ACTION_COLUMNS.length }, 'Nothing was done yet.')),
+        h(
+          'tr',
+          {},
+          h('td', { class: 'empty', colspan: ACTION_COLUMNS.length }, 'No action matches the filters.'),
+        ),
       );
   });
   poller.now();
@@ -105,7 +109,7 @@ export function actionsPage(page: HTMLElement): void {
   function hold(): void {
     const isHeld = holding.getAttribute('aria-pressed') !== 'true';
     holding.setAttribute('aria-pressed', String(isHeld));
-    holding.textContent = isHeld ? 'Go on' : 'Hold';
+    holding.textContent = isHeld ? 'Resume' : 'Pause';
     poller.hold(isHeld);
   }
 }
@@ -117,11 +121,11 @@ export function levelOf(outcome: string): 'good' | 'warn' | 'bad' {
   return GOOD.has(outcome) ? 'good' : NEITHER.has(outcome) ? 'warn' : 'bad';
 }
 
-export function actionRow(action: ApiAction, isFresh = false): Element {
+export function actionRow(action: ApiAction, isNew = false): Element {
   const forWhom = action.forClusterId === '' ? '' : ` for ${action.forClusterId}`;
   const row = h(
     'tr',
-    { class: isFresh ? 'fresh' : '' },
+    { class: isNew ? 'new' : '' },
     h('td', { class: 'number' }, clock(action.atMs)),
     h(
       'td',

@@ -1,6 +1,6 @@
 /**
- * Charts over time as inline SVG: stacked columns for what adds up, lines for what does not. Drawn anew when there is new
- * data or another width; under the pointer, or with the arrow keys, the values of one moment are shown as text.
+ * Charts over time as inline SVG: stacked columns for values that add up, lines for others. A chart redraws on new data and
+ * when its width changes. Under the pointer, or with the arrow keys, it shows the values of one moment as text.
  */
 import { fill, h, s } from './dom.ts';
 import { clock, niceCeiling } from './format.ts';
@@ -14,7 +14,7 @@ export interface Series {
 export interface Point {
   readonly atMs: number;
   readonly values: readonly number[];
-  /** Said in the tooltip besides the values. */
+  /** Shown in the tooltip next to the time. */
   readonly note?: string;
 }
 
@@ -89,7 +89,7 @@ export class Chart {
     return LEFT + ((this.#width - LEFT - RIGHT) * (atMs - fromMs)) / span;
   }
 
-  /** One point for each few pixels: of those that fall together, the highest. */
+  /** At most one point for every few pixels: the highest of those that share a column. */
   #gather(): void {
     const columns = new Map<number, Point>();
     for (const point of this.#points) {
@@ -127,7 +127,7 @@ export class Chart {
     this.#showTip();
   }
 
-  /** One cycle that was a hundred times slower must not flatten all others: it is cut off, and marked. */
+  /** One cycle that is a hundred times slower must not flatten all others, so the axis cuts it off with a mark. */
   #top(): number {
     const heights = this.#columns.map((column) => this.#heightOf(column)).sort((a, b) => a - b);
     const most = heights.at(-1) ?? 0;

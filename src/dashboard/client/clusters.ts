@@ -1,7 +1,7 @@
-/** Clusters: whose operator is connected, what each asks for and has. */
+/** Clusters with their session, needs and machines. */
 import type { ApiCluster, ApiClusters, ApiStatus } from '../api/types.ts';
 import { fill, h, replaceRows } from './dom.ts';
-import { age, count } from './format.ts';
+import { age, count, counted } from './format.ts';
 import { field, labelled, showStatus, stateBar, table } from './parts.ts';
 import { ask, Poller, queryOf } from './poll.ts';
 
@@ -25,7 +25,7 @@ export function clustersPage(page: HTMLElement): void {
     type: 'search',
     autocomplete: 'off',
     spellcheck: 'false',
-    placeholder: 'begins with …',
+    placeholder: 'starts with …',
     value: parameters.get('prefix') ?? '',
   });
   const unmet = h('input', { name: 'unmet', type: 'checkbox', checked: parameters.get('unmet') === '1' });
@@ -39,7 +39,7 @@ export function clustersPage(page: HTMLElement): void {
   const trail = [''];
   let following = '';
   const first = h('button', { type: 'button', click: () => turn('first') }, 'First');
-  const back = h('button', { type: 'button', click: () => turn('back') }, 'Back');
+  const back = h('button', { type: 'button', click: () => turn('back') }, 'Previous');
   const next = h('button', { type: 'button', click: () => turn('next') }, 'Next');
   const form = h(
     'form',
@@ -52,9 +52,9 @@ export function clustersPage(page: HTMLElement): void {
       change: () => filter(),
     },
     field('Id', prefix),
-    h('label', { class: 'check' }, unmet, 'with unmet needs'),
-    h('label', { class: 'check' }, gone, 'not connected'),
-    h('button', {}, 'Show'),
+    h('label', { class: 'check' }, unmet, 'only with unmet needs'),
+    h('label', { class: 'check' }, gone, 'only disconnected'),
+    h('button', {}, 'Apply'),
   );
   fill(
     page,
@@ -93,7 +93,7 @@ export function clustersPage(page: HTMLElement): void {
       );
     else
       replaceRows(rows.body, ['none'], String, () =>
-        h('tr', {}, h('td', { class: 'empty', colspan: COLUMNS.length }, 'There are no such clusters.')),
+        h('tr', {}, h('td', { class: 'empty', colspan: COLUMNS.length }, 'No cluster matches the filters.')),
       );
   });
   poller.now();
@@ -118,9 +118,9 @@ export function clustersPage(page: HTMLElement): void {
 }
 
 function since({ session }: ApiCluster, nowMs: number): string {
-  if (session === null) return 'not connected since the start';
+  if (session === null) return 'not connected since the shard started';
   const forMs = age(nowMs - session.sinceAtMs);
-  return session.connected ? `connected for ${forMs}` : `gone for ${forMs}`;
+  return session.connected ? `connected for ${forMs}` : `disconnected for ${forMs}`;
 }
 
 function rollup({ session }: ApiCluster, nowMs: number): string {
@@ -131,11 +131,11 @@ function makeRow(cluster: ApiCluster, nowMs: number): Element {
   const { clusterId, session, needs, unmetNeeds, machines, byState } = cluster;
   const id = encodeURIComponent(clusterId);
   const notes = [
-    session?.connected !== true && needs > 0 ? 'its demand is kept' : '',
-    cluster.reported ? '' : 'no demand sent since the start: nothing of it is given back',
-    cluster.heldRollups > 0 ? `${count(cluster.heldRollups)} suspicious roll-ups held` : '',
-    cluster.rejectedRollups > 0 ? `${count(cluster.rejectedRollups)} roll-ups refused` : '',
-    session !== null && session.outboxFrames > 0 ? `${count(session.outboxFrames)} frames waiting` : '',
+    session?.connected !== true && needs > 0 ? 'the shard keeps its last roll-up' : '',
+    cluster.reported ? '' : 'no roll-up since the shard started, so its machines are not reclaimed',
+    cluster.heldRollups > 0 ? counted(cluster.heldRollups, 'quarantined roll-up') : '',
+    cluster.rejectedRollups > 0 ? counted(cluster.rejectedRollups, 'rejected roll-up') : '',
+    session !== null && session.outboxFrames > 0 ? counted(session.outboxFrames, 'unsent frame') : '',
   ].filter((text) => text !== '');
   const level = session?.connected === true ? 'good' : 'bad';
   const row = h(

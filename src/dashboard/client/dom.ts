@@ -1,4 +1,4 @@
-/** Elements without markup: text is always text, so nothing that a provider or an operator says can become a tag. */
+/** Creates elements without markup: text stays text, so no name from a provider or an operator can become a tag. */
 
 export type Child = Node | string | number | null | false;
 type Attributes = Readonly<Record<string, string | number | boolean | null | ((event: Event) => void)>>;
@@ -48,7 +48,7 @@ export function fill(element: Element, ...children: Child[]): void {
   append(element, children);
 }
 
-/** Changes a text only if it is another one: what did not change is not announced again. */
+/** Sets a text only if it differs, so that screen readers do not announce it again. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -61,8 +61,8 @@ interface Keyed {
 const rowsOf = new WeakMap<Element, Map<string, Keyed>>();
 
 /**
- * Makes the rows of a table body those of `items`. A row whose item did not change stays the node that it is, with its
- * focus, its hover and whatever was opened in it.
+ * Makes the rows of a table body match `items`. A row whose item did not change keeps its node, with focus, hover and
+ * opened details.
  */
 export function replaceRows<T>(
   body: Element,

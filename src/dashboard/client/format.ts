@@ -1,4 +1,4 @@
-/** Numbers, money and times as text; no DOM. */
+/** Formats numbers, money and times. No DOM: the CLI uses this module too. */
 
 const WHOLE = new Intl.NumberFormat('en-US');
 const DOLLARS = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
@@ -9,8 +9,13 @@ export function count(value: number): string {
   return WHOLE.format(value);
 }
 
+/** `1 machine`, `2,000 machines`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
 export function cycles(value: number): string {
-  return `${count(value)} cycle${value === 1 ? '' : 's'}`;
+  return counted(value, 'cycle');
 }
 
 /** `$1,204`, `$12.30`; cents where they still matter. */
@@ -39,7 +44,7 @@ export function duration(ms: number): string {
   return pair(ms, 86_400_000, 'd', 3_600_000, 'h');
 }
 
-/** The same for how long something has lasted: fractions of a second mean nothing there. */
+/** The same without fractions of a second, for ages. */
 export function age(ms: number): string {
   return ms < 1_000 ? '0 s' : duration(ms).replace(/^(\d+)\.\d+ s$/, '$1 s');
 }
@@ -62,7 +67,7 @@ export function quantities(of: Readonly<Record<string, string>>): string {
 
 const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
-/** A canonical quantity for people: `268.8Gi` for `275251Mi`, `25.6` for `25600m`; short ones stay as they are. */
+/** Shortens a canonical quantity: `268.8Gi` for `275251Mi`, `25.6` for `25600m`; short ones stay as they are. */
 export function quantity(exact: string): string {
   const [, digits = '', suffix = ''] = /^(\d+)(\D*)$/.exec(exact) ?? [];
   if (suffix === 'm') return count(Number((Number(digits) / 1_000).toFixed(1)));
@@ -85,7 +90,7 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
-/** `type m6.large or m6.xlarge`, `no gpu`, `one rack`. */
+/** `type m6.large or m6.xlarge`, `without gpu`, `one rack`. */
 export function requirement({ key, operator, values }: Requirement): string {
   const name = PLAIN_KEYS[key] ?? key.slice(key.lastIndexOf('/') + 1);
   switch (operator) {
@@ -100,7 +105,7 @@ export function requirement({ key, operator, values }: Requirement): string {
     case 'Same':
       return values.length === 0 ? `one ${name}` : `one ${name} of ${values.join(' or ')}`;
     default:
-      return `${name}: nothing`;
+      return `${name}: unknown operator`;
   }
 }
 

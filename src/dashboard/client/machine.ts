@@ -1,4 +1,4 @@
-/** One machine: why it is where it is, what it is, and what was done with it lately. */
+/** One machine: its explanation, its properties, and recent actions on it. */
 import type { ApiAction, ApiActions, ApiMachineInFull, ApiStatus } from '../api/types.ts';
 import { ACTION_COLUMNS, actionRow } from './actions.ts';
 import { fill, h, replaceRows } from './dom.ts';
@@ -14,7 +14,7 @@ export function machinePage(page: HTMLElement, id: string): void {
   const why = h('div', { class: 'why' });
   const facts = h('dl', { class: 'facts' });
   const labels = h('dl', { class: 'facts' });
-  const log = table(ACTION_COLUMNS, 'Actions on this machine, the newest first');
+  const log = table(ACTION_COLUMNS, 'Actions on this machine, newest first');
   fill(
     page,
     h('p', { class: 'trail' }, h('a', { href: '/machines' }, 'Machines'), ' / '),
@@ -22,10 +22,10 @@ export function machinePage(page: HTMLElement, id: string): void {
     h(
       'div',
       { class: 'grid' },
-      card('Why it is where it is', { class: 'span-3' }, why),
-      card('Facts', { class: 'span-2' }, facts),
+      card('Explanation', { class: 'span-3' }, why),
+      card('Properties', { class: 'span-2' }, facts),
       card('Labels', {}, labels),
-      card('Lately', { class: 'span-3' }, log.element),
+      card('Recent events', { class: 'span-3' }, log.element),
     ),
   );
   new Poller(EVERY_MS, async (signal) => {
@@ -58,17 +58,14 @@ export function machinePage(page: HTMLElement, id: string): void {
       ...line('Host', host === null ? 'none' : `${host.provider} ${host.ref}`),
       ...line('Type', machine.instanceType),
       ...line('Zone', machine.zone),
-      ...line('Paid as', machine.capacityType),
+      ...line('Purchase option', machine.capacityType),
       ...line('Price', `${price(machine.pricePerHourUsd)} per hour`),
-      ...line(
-        'Interruption',
-        `${(100 * machine.interruptionProbability).toFixed(1)} % an hour`.replace(' an hour', ''),
-      ),
+      ...line('Interruption probability', `${(100 * machine.interruptionProbability).toFixed(1)} %`),
       ...line('Capacity', quantities(machine.capacity)),
       ...line('Cluster', machine.clusterId),
-      ...line('Bound at', assignment === null ? '' : `priority ${count(assignment.priority)}`),
-      ...line('Group', assignment?.group ?? ''),
-      ...line('Profile', assignment?.fingerprint ?? ''),
+      ...line('Assigned at priority', assignment === null ? '' : count(assignment.priority)),
+      ...line('Assigned group', assignment?.group ?? ''),
+      ...line('Assigned profile', assignment?.fingerprint ?? ''),
       ...line('Last error', machine.lastError),
     );
     const entries = Object.entries(machine.labels);
@@ -90,7 +87,7 @@ export function machinePage(page: HTMLElement, id: string): void {
         h(
           'tr',
           {},
-          h('td', { class: 'empty', colspan: ACTION_COLUMNS.length }, 'Nothing was done with it lately.'),
+          h('td', { class: 'empty', colspan: ACTION_COLUMNS.length }, 'No recent actions on this machine.'),
         ),
       );
   }

@@ -1,4 +1,4 @@
-/** Machines by id, with filters and a search for the beginning of an id. */
+/** Machines in order of their ids, with filters. */
 import type { ApiMachine, ApiMachines, ApiStatus } from '../api/types.ts';
 import { fill, h, replaceRows } from './dom.ts';
 import { age, count, price } from './format.ts';
@@ -10,10 +10,10 @@ const PAGE = 100;
 const COLUMNS = [
   { name: 'Machine' },
   { name: 'State' },
-  { name: 'For', class: 'number' },
+  { name: 'In state for', class: 'number' },
   { name: 'Type' },
   { name: 'Zone' },
-  { name: 'Paid as' },
+  { name: 'Purchase option' },
   { name: '$ per hour', class: 'number' },
   { name: 'Cluster' },
   { name: 'Priority', class: 'number' },
@@ -34,7 +34,7 @@ export function machinesPage(page: HTMLElement): void {
   const flag = (name: string) =>
     h('input', { name, type: 'checkbox', value: '1', checked: parameters.get(name) === '1' });
   const controls = {
-    prefix: text('prefix', 'begins with …'),
+    prefix: text('prefix', 'starts with …'),
     state: select(
       'state',
       [['', 'any'], ...STATES.map((state) => [state, state] as const)],
@@ -63,7 +63,7 @@ export function machinesPage(page: HTMLElement): void {
   const summary = h('p', { class: 'summary', role: 'status' });
   const rows = table(COLUMNS, 'Machines by id');
   const first = h('button', { type: 'button', click: () => turn('first') }, 'First');
-  const back = h('button', { type: 'button', click: () => turn('back') }, 'Back');
+  const back = h('button', { type: 'button', click: () => turn('back') }, 'Previous');
   const next = h('button', { type: 'button', click: () => turn('next') }, 'Next');
   const form = h(
     'form',
@@ -84,10 +84,10 @@ export function machinesPage(page: HTMLElement): void {
     field('Cluster', controls.cluster),
     field('Type', controls.type),
     field('Zone', controls.zone),
-    field('Paid as', controls.capacity),
+    field('Purchase option', controls.capacity),
     field('Provider', controls.provider),
-    h('label', { class: 'check' }, stuck, 'stuck'),
-    h('label', { class: 'check' }, backoff, 'in back-off'),
+    h('label', { class: 'check' }, stuck, 'only stuck'),
+    h('label', { class: 'check' }, backoff, 'only in back-off'),
   );
   fill(
     page,
@@ -136,7 +136,7 @@ export function machinesPage(page: HTMLElement): void {
     summary.textContent = `${count(answer.matching)} of ${count(answer.total)} machines`;
     if (answer.machines.length === 0) {
       replaceRows(rows.body, ['none'], String, () =>
-        h('tr', {}, h('td', { colspan: COLUMNS.length, class: 'empty' }, 'There are no such machines.')),
+        h('tr', {}, h('td', { colspan: COLUMNS.length, class: 'empty' }, 'No machine matches the filters.')),
       );
       return;
     }
@@ -156,7 +156,7 @@ export function machineHref(id: string): string {
 
 function makeRow(machine: ApiMachine): Element {
   const notes = [
-    machine.action === '' ? '' : `${machine.action} under way`,
+    machine.action === '' ? '' : `${machine.action} in flight`,
     machine.stuck ? 'stuck' : '',
     machine.backoff ? 'in back-off' : '',
     machine.lastError,

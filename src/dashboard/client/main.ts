@@ -1,4 +1,4 @@
-/** Finds the page for the address and draws it. */
+/** Draws the page that belongs to the address. */
 import { actionsPage } from './actions.ts';
 import { clustersPage } from './clusters.ts';
 import { machinePage } from './machine.ts';

@@ -1,4 +1,4 @@
-/** Needs with their verdicts; each opens to why it is unmet. */
+/** Needs with their verdicts. Each row opens to an explanation. */
 import type { ApiNeed, ApiNeedExplanations, ApiNeeds, ApiStatus } from '../api/types.ts';
 import { fill, h, replaceRows } from './dom.ts';
 import { age, count, cycles, quantities, requirement } from './format.ts';
@@ -12,10 +12,10 @@ const COLUMNS = [
   { name: 'Priority', class: 'number' },
   { name: 'Cluster' },
   { name: 'Need' },
-  { name: 'Wants' },
+  { name: 'Requested' },
   { name: 'Missing' },
   { name: 'Machines', class: 'number' },
-  { name: 'Unmet', class: 'number' },
+  { name: 'Unmet for', class: 'number' },
   { name: '' },
 ] as const;
 
@@ -23,7 +23,7 @@ const keyOf = ({ clusterId, fingerprint, group }: ApiNeed) => JSON.stringify([cl
 
 export function needsPage(page: HTMLElement): void {
   const parameters = new URLSearchParams(location.search);
-  const trail = ['']; // cursors of this page and those before it
+  const trail = ['']; // cursors of this page and of all pages before it
   const cluster = h('input', {
     name: 'cluster',
     type: 'search',
@@ -47,9 +47,9 @@ export function needsPage(page: HTMLElement): void {
     checked: parameters.get('unmet') === '1',
   });
   const summary = h('p', { class: 'summary', role: 'status' });
-  const rows = table(COLUMNS, 'Needs by priority');
+  const rows = table(COLUMNS, 'Needs, highest priority first');
   const first = h('button', { type: 'button', click: () => turn('first') }, 'First');
-  const back = h('button', { type: 'button', click: () => turn('back') }, 'Back');
+  const back = h('button', { type: 'button', click: () => turn('back') }, 'Previous');
   const next = h('button', { type: 'button', click: () => turn('next') }, 'Next');
   const form = h(
     'form',
@@ -63,8 +63,8 @@ export function needsPage(page: HTMLElement): void {
     },
     field('Cluster', cluster),
     field('Group', group),
-    h('label', { class: 'check' }, unmet, 'unmet only'),
-    h('button', {}, 'Show'),
+    h('label', { class: 'check' }, unmet, 'only unmet'),
+    h('button', {}, 'Apply'),
   );
   const opened = new Map<string, HTMLElement>();
   let following = '';
@@ -117,12 +117,12 @@ export function needsPage(page: HTMLElement): void {
     first.disabled = back.disabled = trail.length === 1;
     next.disabled = answer.next === '';
     const of = unmet.checked
-      ? `${count(answer.unmet)} unmet of ${count(answer.total)}`
-      : `${count(answer.total)}, ${count(answer.unmet)} of them unmet`;
+      ? `${count(answer.unmet)} of ${count(answer.total)} needs are unmet`
+      : `${count(answer.total)} needs, ${count(answer.unmet)} of them unmet`;
     summary.textContent = `${of} · cycle ${count(answer.cycle)}, ${age(nowMs - answer.computedAtMs)} ago`;
     if (answer.needs.length === 0) {
       const words =
-        unmet.checked && answer.total > 0 ? 'Every need is satisfied.' : 'There are no such needs.';
+        unmet.checked && answer.total > 0 ? 'Every need is satisfied.' : 'No need matches the filters.';
       replaceRows(rows.body, [words], String, () =>
         h('tr', {}, h('td', { colspan: COLUMNS.length, class: 'empty' }, words)),
       );
@@ -176,7 +176,7 @@ export function needsPage(page: HTMLElement): void {
       h('td', { class: need.satisfied ? '' : 'missing' }, need.satisfied ? '' : quantities(need.missing)),
       h(
         'td',
-        { class: 'number', title: need.domain === '' ? '' : `in ${need.domain}` },
+        { class: 'number', title: need.domain === '' ? '' : `Domain: ${need.domain}` },
         claims.filter((text) => text !== '').join(' '),
       ),
       h('td', { class: 'number' }, need.satisfied ? '' : cycles(need.cyclesUnmet)),
@@ -194,11 +194,11 @@ export function needsPage(page: HTMLElement): void {
       opened.delete(key);
       return;
     }
-    const box = h('div', { class: 'why', role: 'status' }, h('p', {}, 'Looking…'));
+    const box = h('div', { class: 'why', role: 'status' }, h('p', {}, 'Loading…'));
     fill(detail.firstElementChild!, box);
     opened.set(key, box);
     try {
-      // An empty group is a group too: both are always named.
+      // Always pass both: an empty group is a group too.
       const query = new URLSearchParams({
         cluster: need.clusterId,
         fingerprint: need.fingerprint,
@@ -217,8 +217,7 @@ export function needsPage(page: HTMLElement): void {
 
 function explanation({ explanations, cycle }: ApiNeedExplanations): HTMLElement[] {
   const [found] = explanations;
-  if (found === undefined)
-    return [h('p', {}, 'This need is gone by now: its cluster no longer asks for it.')];
+  if (found === undefined) return [h('p', {}, 'This need no longer exists: its cluster has withdrawn it.')];
   const [answer, ...rest] = found.sentences;
   return [
     h('p', { class: 'answer' }, answer ?? ''),

@@ -1,4 +1,4 @@
-/** The overview: what there is, what it costs, what the shard does and what holds it back. */
+/** The overview: the fleet, its cost, the work of the shard and its safety rails. */
 import type {
   ApiCycleSample,
   ApiHistory,
@@ -8,13 +8,13 @@ import type {
 } from '../api/types.ts';
 import { Chart } from './chart.ts';
 import { fill, h, replaceRows } from './dom.ts';
-import { age, count, cycles, duration, percent, quantities, requirement, usd } from './format.ts';
+import { age, count, counted, cycles, duration, percent, quantities, requirement, usd } from './format.ts';
 import { card, showStatus, stateBar, stateLegend, table, tile } from './parts.ts';
 import { ask, Poller } from './poll.ts';
 
 const EVERY_MS = 2_000;
 const SAMPLES_MAX = 720;
-/** What the main thread did in a cycle; the wait for listings is not among it. */
+/** The phases that run on the main thread; waiting for listings is not one of them. */
 const PHASES = ['snapread', 'phase1', 'phase2', 'phase3', 'emit', 'execute'] as const;
 const PHASE_NAMES = ['read changes', 'assign', 'preempt', 'reclaim', 'rails', 'enqueue'] as const;
 const KINDS = ['Bootstrap', 'Provision', 'Reclaim', 'Preempt', 'Delete'] as const;
@@ -22,11 +22,11 @@ const KINDS = ['Bootstrap', 'Provision', 'Reclaim', 'Preempt', 'Delete'] as cons
 export function overviewPage(page: HTMLElement): void {
   const tiles = {
     machines: tile('Machines', '/machines'),
-    cost: tile('Dollars per hour'),
-    idle: tile('of which idle', '/machines?state=Idle'),
-    unmet: tile('Needs unmet', '/needs?unmet=1'),
+    cost: tile('Cost per hour'),
+    idle: tile('Idle cost per hour', '/machines?state=Idle'),
+    unmet: tile('Unmet needs', '/needs?unmet=1'),
     cycle: tile('Last cycle'),
-    queue: tile('In flight', '/actions'),
+    queue: tile('Actions in flight', '/actions'),
   };
   const fleet = h('div', {});
   const byType = table(
@@ -39,13 +39,13 @@ export function overviewPage(page: HTMLElement): void {
   );
   const byCapacity = table(
     [
-      { name: 'Paid as' },
+      { name: 'Purchase option' },
       { name: 'Machines', class: 'number' },
       { name: '$ per hour', class: 'number' },
-      { name: 'idle', class: 'number' },
+      { name: 'Idle $ per hour', class: 'number' },
       { name: 'By state', class: 'wide' },
     ],
-    'Machines and dollars by capacity type',
+    'Machines and cost by purchase option',
   );
   const byCluster = table(
     [
@@ -54,32 +54,32 @@ export function overviewPage(page: HTMLElement): void {
       { name: '$ per hour', class: 'number' },
       { name: 'Share', class: 'wide' },
     ],
-    'Dollars per hour by cluster',
+    'Cost per hour by cluster',
   );
   const shortfalls = table(
     [
       { name: 'Priority', class: 'number' },
       { name: 'Missing' },
-      { name: 'Of machines' },
-      { name: 'For', class: 'number' },
+      { name: 'Requirements' },
+      { name: 'Unmet for', class: 'number' },
     ],
-    'Shortfalls, the highest priority first',
+    'Shortfalls, highest priority first',
   );
   const rails = h('dl', { class: 'rails' });
   const phases = new Chart({
-    label: 'Milliseconds of the main thread per cycle, by phase',
+    label: 'Main-thread time of each cycle, by phase',
     kind: 'stack',
     series: PHASE_NAMES.map((name, index) => ({ name, class: `series-${index + 1}` })),
     format: (value) => (value === 0 ? '0' : duration(value)),
   });
   const actions = new Chart({
-    label: 'Actions enqueued, by kind',
+    label: 'Actions enqueued in each cycle, by kind',
     kind: 'stack',
     series: KINDS.map((name) => ({ name, class: `kind-${name.toLowerCase()}` })),
     format: (value) => count(Math.round(value)),
   });
   const queue = new Chart({
-    label: 'Actions waiting and in flight',
+    label: 'Actions queued and in flight',
     kind: 'lines',
     series: [
       { name: 'queued', class: 'series-2' },
@@ -88,9 +88,9 @@ export function overviewPage(page: HTMLElement): void {
     format: (value) => count(Math.round(value)),
   });
   const unmet = new Chart({
-    label: 'Needs that were not satisfied by credit alone',
+    label: 'Needs that credit did not fully cover, in each cycle; a fold counts as one need',
     kind: 'lines',
-    series: [{ name: 'needs with a deficit', class: 'series-4' }],
+    series: [{ name: 'needs not fully covered', class: 'series-4' }],
     format: (value) => count(Math.round(value)),
   });
   fill(
@@ -102,20 +102,20 @@ export function overviewPage(page: HTMLElement): void {
       { class: 'grid' },
       card('Fleet', { class: 'span-2' }, fleet, byCapacity.element),
       card('Safety rails', {}, rails),
-      card('Cycle phases', { class: 'span-2' }, phases.element),
-      card('Queue and in flight', {}, queue.element),
-      card('Actions', { class: 'span-2' }, actions.element),
-      card('Unmet over time', {}, unmet.element),
+      card('Cycle time by phase', { class: 'span-2' }, phases.element),
+      card('Action queue', {}, queue.element),
+      card('Actions per cycle', { class: 'span-2' }, actions.element),
+      card('Needs not covered by credit', {}, unmet.element),
       card('Instance types', {}, byType.element),
       card('Zones', {}, byZone.element),
-      card('Dearest clusters', {}, byCluster.element),
+      card('Most expensive clusters', {}, byCluster.element),
       card('Shortfalls', { class: 'span-3' }, shortfalls.element),
     ),
   );
 
   let samples: ApiCycleSample[] = [];
   new Poller(EVERY_MS, async (signal) => {
-    const since = samples.at(-2)?.atMs ?? 0; // the last one may still grow
+    const since = samples.at(-2)?.atMs ?? 0; // cycles of this second may still join the last sample
     const [now, past] = await Promise.all([
       ask<ApiOverview>('/api/v1/overview', signal),
       ask<ApiHistory>(`/api/v1/history?since=${since}`, signal),
@@ -153,17 +153,21 @@ export function overviewPage(page: HTMLElement): void {
   }).now();
 
   function showTiles(now: ApiOverview, last: ApiCycleSample | undefined): void {
-    tiles.machines.set(count(now.machines), `${count(now.clusters)} clusters connected`);
-    tiles.cost.set(usd(now.cost.totalUsd), `${count(now.cost.clusters)} clusters with machines`);
-    tiles.idle.set(usd(now.cost.idleUsd), percent(now.cost.idleUsd, now.cost.totalUsd));
-    tiles.unmet.set(count(now.unmetNeeds), `of ${count(now.needs)}`, now.unmetNeeds > 0 ? 'warn' : 'good');
+    tiles.machines.set(count(now.machines), `${counted(now.clusters, 'cluster')} connected`);
+    tiles.cost.set(usd(now.cost.totalUsd), `${counted(now.cost.clusters, 'cluster')} with machines`);
+    tiles.idle.set(usd(now.cost.idleUsd), `${percent(now.cost.idleUsd, now.cost.totalUsd)} of the cost`);
+    tiles.unmet.set(
+      count(now.unmetNeeds),
+      `of ${count(now.needs)} needs`,
+      now.unmetNeeds > 0 ? 'warn' : 'good',
+    );
     tiles.cycle.set(
       last === undefined ? '–' : duration(last.durationMs),
       `cycle ${count(now.cycle)}, ${age(now.nowMs - now.lastCycleAtMs)} ago`,
     );
     tiles.queue.set(
       count(now.queue.inFlight),
-      `${count(now.queue.queued)} queued, room for ${count(now.queue.queueMax)}`,
+      `${count(now.queue.queued)} of ${count(now.queue.queueMax)} queued`,
     );
   }
 
@@ -188,21 +192,27 @@ export function overviewPage(page: HTMLElement): void {
       ...line('Dry run', set.dryRun ? 'on' : 'off', set.dryRun ? 'warn' : ''),
       ...line('Fenced', set.fenced ? 'yes' : 'no', set.fenced ? 'bad' : ''),
       ...line(
-        'Given back per cycle',
-        set.reclaimFraction === 0 ? 'no limit' : `${percent(set.reclaimFraction, 1)} of a cluster`,
+        'Reclaimed per cycle',
+        set.reclaimFraction === 0 ? 'no limit' : `at most ${percent(set.reclaimFraction, 1)} of a cluster`,
       ),
-      ...line('Actions per cycle', set.actionsPerCycleMax === 0 ? 'no limit' : count(set.actionsPerCycleMax)),
-      ...line('Idle before release', `${duration(set.holdOnDemandMs)}, spot ${duration(set.holdSpotMs)}`),
+      ...line(
+        'Actions per cycle',
+        set.actionsPerCycleMax === 0 ? 'no limit' : `at most ${count(set.actionsPerCycleMax)}`,
+      ),
+      ...line(
+        'Idle until release',
+        `${duration(set.holdOnDemandMs)} on-demand, ${duration(set.holdSpotMs)} spot`,
+      ),
       ...line('Stuck machines', count(gauges.stuckMachines), gauges.stuckMachines > 0 ? 'warn' : ''),
       ...line(
         'In back-off',
-        `${count(gauges.machinesInBackoff)} machines, ${count(gauges.offeringsInBackoff)} offerings`,
+        `${counted(gauges.machinesInBackoff, 'machine')}, ${counted(gauges.offeringsInBackoff, 'offering')}`,
         gauges.machinesInBackoff + gauges.offeringsInBackoff > 0 ? 'warn' : '',
       ),
       ...offerings.flatMap(({ provider, instanceType, zone, capacityType, untilMs, failures }) =>
         line(
-          `${instanceType}, ${zone}, ${capacityType} of ${provider}`,
-          `${count(failures)} creates failed, left alone for ${age(untilMs - nowMs)} more`,
+          `${provider}: ${instanceType}, ${zone}, ${capacityType}`,
+          `${counted(failures, 'create')} failed; in back-off for ${age(untilMs - nowMs)} more`,
           'warn',
         ),
       ),
@@ -297,7 +307,7 @@ export function overviewPage(page: HTMLElement): void {
   function showShortfalls({ shortfalls: rows }: ApiOverview): void {
     if (rows.length === 0) {
       replaceRows(shortfalls.body, ['none'], String, () =>
-        h('tr', {}, h('td', { colspan: 4, class: 'empty' }, 'Nothing is missing.')),
+        h('tr', {}, h('td', { colspan: 4, class: 'empty' }, 'No shortfalls.')),
       );
       return;
     }
@@ -311,7 +321,7 @@ export function overviewPage(page: HTMLElement): void {
           {},
           h('td', { class: 'number' }, count(row.priority)),
           h('td', {}, quantities(row.missing)),
-          h('td', {}, row.requirements.map(requirement).join(', ') || 'any'),
+          h('td', {}, row.requirements.map(requirement).join(', ') || 'any machine'),
           h('td', { class: 'number' }, cycles(row.ageCycles)),
         ),
     );

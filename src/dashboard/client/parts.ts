@@ -1,4 +1,4 @@
-/** Parts that every page uses: states and their colours, bars, badges, cards, tables and filters. */
+/** Parts shared by all pages: states and their colours, bars, badges, cards, tables and filters. */
 import type { ApiCounts, ApiRails, ApiStatus, StateName, UnmetReasonName } from '../api/types.ts';
 import { type Child, h, setText } from './dom.ts';
 import { count, percent } from './format.ts';
@@ -29,7 +29,7 @@ export function stateBadge(state: StateName): HTMLElement {
 
 export const total = (counts: ApiCounts) => STATES.reduce((sum, state) => sum + counts[state], 0);
 
-/** Shares as a bar; the text says the same, so that colour is never all there is. */
+/** Shares as a bar. Its label says the same in words, so that colour is not the only carrier. */
 export function stateBar(counts: ApiCounts, label: string, scale = 1): HTMLElement {
   const all = total(counts);
   const words = STATES.filter((state) => counts[state] > 0).map(
@@ -73,11 +73,23 @@ export function stateLegend(counts: ApiCounts): HTMLElement {
 }
 
 const REASONS: Readonly<Record<UnmetReasonName, string>> = {
-  PRIORITY_STARVED: 'others come first',
-  NO_MATCHING_SUPPLY: 'nothing matches',
+  PRIORITY_STARVED: 'priority starved',
+  NO_MATCHING_SUPPLY: 'no matching supply',
   TOPOLOGY_UNSATISFIABLE: 'no domain fits',
-  PREEMPTION_EXHAUSTED: 'not enough to preempt',
+  PREEMPTION_EXHAUSTED: 'preemption exhausted',
 };
+
+/** Tooltips: one sentence for each reason. */
+const REASON_SENTENCES: Readonly<Record<UnmetReasonName, string>> = {
+  PRIORITY_STARVED:
+    'Matching machines exist, but are held at equal or higher priority or are still being provisioned.',
+  NO_MATCHING_SUPPLY: 'No machine in any state matches the requirements and is large enough.',
+  TOPOLOGY_UNSATISFIABLE: 'All machines of this need must share one domain, and no domain can hold it.',
+  PREEMPTION_EXHAUSTED: 'The shard preempted machines for this need, but too few are preemptible.',
+};
+
+const PARKED_SENTENCE =
+  'No domain has been able to hold this gang for eight ordinary cycles. It keeps its machines and stops asking.';
 
 export function verdictBadge(
   satisfied: boolean,
@@ -86,7 +98,9 @@ export function verdictBadge(
 ): HTMLElement {
   if (satisfied) return h('span', { class: 'verdict good' }, 'satisfied');
   const words = parked ? 'parked' : reason === null ? 'unmet' : REASONS[reason];
-  return h('span', { class: 'verdict bad', title: reason ?? '' }, words);
+  const sentence = parked ? PARKED_SENTENCE : reason === null ? '' : REASON_SENTENCES[reason];
+  const title = reason === null ? sentence : `${sentence} (${reason})`;
+  return h('span', { class: 'verdict bad', title }, words);
 }
 
 export function card(title: string, attributes: Record<string, string>, ...children: Child[]): HTMLElement {
@@ -99,7 +113,7 @@ export function card(title: string, attributes: Record<string, string>, ...child
   );
 }
 
-/** A tile: a number that somebody wants to see from across the room. */
+/** A tile: one number, large enough to read from across the room. */
 export function tile(
   label: string,
   href = '',
@@ -137,14 +151,14 @@ export function table(
     h('thead', {}, h('tr', {}, ...head)),
     body,
   );
-  // Reachable by keyboard: a table that is wider than a phone scrolls by itself.
+  // Focusable, so that a keyboard can scroll a table that is wider than the screen.
   return {
     element: h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption }, inner),
     body,
   };
 }
 
-/** Tells each cell its column: on a phone a row is a card, and its cells have no heading above them. */
+/** Gives each cell the name of its column: on a phone a row is a card without column headings. */
 export function labelled(row: HTMLElement, columns: readonly Column[]): HTMLElement {
   for (const [index, { name }] of columns.entries()) {
     const cell = row.children[index];
@@ -167,23 +181,23 @@ export function select(
   return control;
 }
 
-/** Name and rails in the frame of every page. */
+/** Shows the shard's name and its safety rails at the top of every page. */
 export function showStatus(status: ApiStatus): void {
   setText(document.getElementById('shard')!, status.shardId);
   const { heldBack, killSwitch, dryRun, fenced }: ApiRails = status.rails;
-  showNotice('held', fenced || heldBack === '' ? '' : `No action is taken: ${heldBack}.`, 'warn');
+  showNotice('held', fenced || heldBack === '' ? '' : `The shard executes no actions: ${heldBack}.`, 'warn');
   showNotice(
     'fenced',
-    fenced ? `This shard is fenced: ${status.notReadyReason || heldBack}. It executes nothing.` : '',
+    fenced ? `The shard is fenced and executes no actions: ${status.notReadyReason || heldBack}.` : '',
   );
   showNotice(
     'kill',
-    killSwitch ? 'The kill switch is on: everything is decided and nothing is executed.' : '',
+    killSwitch ? 'The kill switch is on: the shard decides, but executes no actions.' : '',
     'warn',
   );
   showNotice(
     'dry',
-    dryRun && !killSwitch ? 'This is a dry run: everything is decided and nothing is executed.' : '',
+    dryRun && !killSwitch ? 'Dry run: the shard decides, but executes no actions.' : '',
     'warn',
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps a page up to date: asks, draws, waits, asks again. Asks nothing while nobody sees the page, waits longer while the
- * shard does not answer, and says in the corner how fresh the page is.
+ * Keeps a page up to date: queries the shard, draws, waits, and repeats. It stops while the page is hidden, waits longer
+ * while the shard does not answer, and shows the age of the data in the corner.
  */
 import type { ApiError } from '../api/types.ts';
 import { setText } from './dom.ts';
@@ -16,11 +16,11 @@ export async function ask<T>(path: string, signal: AbortSignal): Promise<T> {
   if (response.ok && body !== null) return body as T;
   const error = body !== null && typeof body === 'object' && 'error' in body ? body.error : null;
   throw new AskFailed(
-    error === null ? `The shard answered ${response.status}.` : `${error.what} ${error.why}`,
+    error === null ? `The shard answered with status ${response.status}.` : `${error.what} ${error.why}`,
   );
 }
 
-/** A query string of what is set, in a fixed order. */
+/** A query string of all parameters that are set, in their order. */
 export function queryOf(parameters: Readonly<Record<string, string | number | boolean>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parameters)) {
@@ -36,7 +36,7 @@ export class Poller {
   #stopping = new AbortController();
   #timer = 0;
   #failures = 0;
-  #freshAtMs = 0;
+  #updatedAtMs = 0;
   #message = '';
   #isHeld = false;
 
@@ -47,14 +47,14 @@ export class Poller {
     setInterval(() => this.#show(), 1_000);
   }
 
-  /** Asks at once, whatever was under way. */
+  /** Aborts the current query, if any, and starts a new one. */
   now(): void {
     this.#pause();
     this.#stopping = new AbortController();
     void this.#run(this.#stopping.signal);
   }
 
-  /** The reader wants the page to stand still. */
+  /** Pauses or resumes the page for the reader. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     if (isHeld) this.#pause();
@@ -72,7 +72,7 @@ export class Poller {
       await this.#turn(signal);
       this.#failures = 0;
       this.#message = '';
-      this.#freshAtMs = Date.now();
+      this.#updatedAtMs = Date.now();
     } catch (error) {
       if (signal.aborted) return;
       this.#failures++;
@@ -86,17 +86,18 @@ export class Poller {
 
   #show(): void {
     const live = document.getElementById('live')!;
-    const sinceMs = Date.now() - this.#freshAtMs;
+    const sinceMs = Date.now() - this.#updatedAtMs;
     const isStale = this.#failures > 0;
-    live.dataset.state = this.#isHeld ? 'held' : isStale ? 'stale' : this.#freshAtMs === 0 ? 'new' : 'live';
-    const fresh = this.#freshAtMs === 0 ? 'connecting' : sinceMs < 10_000 ? 'live' : `${age(sinceMs)} ago`;
+    live.dataset.state = this.#isHeld ? 'held' : isStale ? 'stale' : this.#updatedAtMs === 0 ? 'new' : 'live';
+    const current =
+      this.#updatedAtMs === 0 ? 'connecting' : sinceMs < 10_000 ? 'live' : `updated ${age(sinceMs)} ago`;
     const text = this.#isHeld
-      ? 'held'
+      ? 'paused'
       : isStale
-        ? this.#freshAtMs === 0
+        ? this.#updatedAtMs === 0
           ? 'no answer'
-          : `last seen ${age(sinceMs)} ago`
-        : fresh;
+          : `updated ${age(sinceMs)} ago`
+        : current;
     setText(document.getElementById('live-text')!, text);
     live.title = this.#message;
     showNotice('connection', isStale ? this.#message : '');
@@ -105,7 +106,7 @@ export class Poller {
 
 const notices = new Map<string, string>();
 
-/** A line above the page, until it is empty again. */
+/** Shows a line above the page under this name; an empty text removes it. */
 export function showNotice(name: string, text: string, level: 'warn' | 'bad' = 'bad'): void {
   const entry = text === '' ? '' : `${level}|${text}`;
   if ((notices.get(name) ?? '') === entry) return;

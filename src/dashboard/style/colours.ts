@@ -1,6 +1,6 @@
 /**
- * Colours, light and dark. A state, a kind of action and a phase have one colour everywhere; text on a surface has a contrast
- * of at least 4.5 to 1, and colour never says anything alone.
+ * Colours, light and dark. A state, a kind of action and a phase each have the same colour everywhere. Text has a contrast
+ * of at least 4.5 to 1 to its background, and colour is never the only carrier of information.
  */
 export const COLOURS = `
 :root {

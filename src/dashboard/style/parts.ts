@@ -1,6 +1,6 @@
 /** Tables, bars, badges, filters and charts. */
 
-/** On a phone a row is a card in tables of their own, and in those whose cells say what they are. */
+/** The tables whose rows become cards on a phone: those that are a whole page, and those whose cells carry labels. */
 const STACKED = ':is(main > .scroll, .scroll:has(td:is([data-label], .empty)))';
 
 export const PARTS = `
@@ -46,7 +46,7 @@ td:has(> .bar) { vertical-align: middle; min-width: 90px; }
 .need .wish { display: block; color: var(--muted); font-size: 12px; overflow-wrap: anywhere; }
 .detail > td { border-top: 0; padding: 2px 14px 14px; background: var(--raised); white-space: normal; }
 @keyframes arrive { from { background: var(--warn-ground); } }
-tr.fresh > * { animation: arrive 1.2s ease-out; }
+tr.new > * { animation: arrive 1.2s ease-out; }
 
 .filters { display: flex; flex-wrap: wrap; gap: 8px 10px; align-items: end; margin-bottom: 10px; }
 .field { display: flex; flex-direction: column; gap: 3px; color: var(--muted); font-size: 12px; }
@@ -94,7 +94,7 @@ button.quiet { height: 24px; padding: 0 8px; font-size: 12px; color: var(--link)
   .card .scroll tbody th { white-space: normal; overflow-wrap: break-word; }
   .card .scroll .wide { width: auto; }
   .card .scroll td:has(> .bar), .card .scroll .bar { min-width: 40px; }
-  /* A row is a card: nothing has to be scrolled sideways. */
+  /* Each row is a card, so the page needs no sideways scrolling. */
   ${STACKED} :is(table, tbody) { display: block; }
   ${STACKED} thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   ${STACKED} tbody tr { display: grid; grid-template-columns: 1fr 1fr; gap: 4px 14px; padding: 10px 12px; border-top: 1px solid var(--line); }

@@ -1,4 +1,4 @@
-/** All of the style, as one text: what /assets/style.css answers. */
+/** The whole style sheet: the body of /assets/style.css. */
 import { COLOURS } from './colours.ts';
 import { FRAME } from './frame.ts';
 import { PARTS } from './parts.ts';
