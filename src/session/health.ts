@@ -8,7 +8,7 @@
  * Watch is not served: its clients take UNIMPLEMENTED as "no health to watch" and go on.
  */
 import { type handleUnaryCall, status } from '@grpc/grpc-js';
-import { WireCursor } from './wire-cursor.ts';
+import { FrameReader } from './frame-reader.ts';
 
 const SERVICE_FIELD = 0x0a;
 const SERVING = Buffer.from([0x08, 1]);
@@ -45,18 +45,18 @@ export function checkHealth(isServing: () => boolean): handleUnaryCall<HealthReq
 
 /** Throws for what is no message; gRPC then answers INTERNAL. */
 function requestOf(bytes: Buffer): HealthRequest {
-  const cursor = new WireCursor();
-  cursor.open(bytes);
+  const reader = new FrameReader();
+  reader.open(bytes);
   let service = '';
-  while (cursor.at < bytes.length) {
-    const tag = cursor.tag(bytes.length);
+  while (reader.at < bytes.length) {
+    const tag = reader.tag(bytes.length);
     if (tag !== SERVICE_FIELD) {
-      cursor.skip(tag, bytes.length);
+      reader.skip(tag, bytes.length);
       continue;
     }
-    const end = cursor.lengthEnd(bytes.length);
-    service = cursor.buffer.toString('utf8', cursor.at, end);
-    cursor.at = end;
+    const end = reader.lengthEnd(bytes.length);
+    service = reader.buffer.toString('utf8', reader.at, end);
+    reader.at = end;
   }
   return { service };
 }

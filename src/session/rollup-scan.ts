@@ -10,13 +10,14 @@
  *   by row     digests        2 × u32    low, high; both 0 = unknown
  *              starts, ends   u32        the row's bytes
  */
+
 import { RollupRejectedError } from '../needs/rollup.ts';
+import { WIRE_BYTES } from '../wire/protobuf-reader.ts';
+import { FrameReader } from './frame-reader.ts';
 import { ROLLUP_ROWS_MAX, ROW_BYTES_MAX } from './limits.ts';
-import { WireCursor } from './wire-cursor.ts';
 
 const CLUSTER_ID = 0x0a;
 const NEED = 0x1a;
-const LENGTH_DELIMITED = 2;
 /** Fields of a row that must not come twice, as bits: of those the last counts, and a sum has no last. */
 const SINGLE_FIELDS = (1 << 3) | (1 << 6) | (1 << 7) | (1 << 9);
 /** Between two pauses: a fraction of a millisecond. */
@@ -29,7 +30,7 @@ export class RollupScan {
   rowCount = 0;
   /** The cluster that the roll-up names; '' if it names none. */
   clusterId = '';
-  readonly #cursor = new WireCursor();
+  readonly #reader = new FrameReader();
   #digests = new Uint32Array(2 * ROWS_AT_START);
   #starts = new Uint32Array(ROWS_AT_START);
   #ends = new Uint32Array(ROWS_AT_START);
@@ -42,7 +43,7 @@ export class RollupScan {
   }
 
   get bytes(): Uint8Array {
-    return this.#cursor.bytes;
+    return this.#reader.bytes;
   }
 
   startOf(row: number): number {
@@ -55,48 +56,48 @@ export class RollupScan {
 
   /** `sessionClusterId` is for error texts. Throws a ShardError for what cannot be read, or is too much. */
   *read(bytes: Uint8Array, sessionClusterId: string): Generator<void> {
-    const cursor = this.#cursor;
+    const reader = this.#reader;
     const end = bytes.length;
-    cursor.open(bytes);
+    reader.open(bytes);
     this.rowCount = 0;
     this.clusterId = '';
     let pauseAt = BYTES_PER_STEP;
-    while (cursor.at < end) {
-      const tag = cursor.tag(end);
-      if (tag === NEED) this.#row(cursor.lengthEnd(end), sessionClusterId);
-      else if (tag === CLUSTER_ID) this.#clusterId(cursor.lengthEnd(end));
-      else cursor.skip(tag, end);
-      if (cursor.at < pauseAt) continue;
-      pauseAt = cursor.at + BYTES_PER_STEP;
+    while (reader.at < end) {
+      const tag = reader.tag(end);
+      if (tag === NEED) this.#row(reader.lengthEnd(end), sessionClusterId);
+      else if (tag === CLUSTER_ID) this.#clusterId(reader.lengthEnd(end));
+      else reader.skip(tag, end);
+      if (reader.at < pauseAt) continue;
+      pauseAt = reader.at + BYTES_PER_STEP;
       yield;
     }
   }
 
   /** Lets go of the bytes. */
   close(): void {
-    this.#cursor.close();
+    this.#reader.close();
     this.rowCount = 0;
     if (this.#starts.length > KEPT_ROWS_MAX) this.#resize(ROWS_AT_START);
   }
 
   #clusterId(end: number): void {
-    this.clusterId = this.#cursor.buffer.toString('utf8', this.#cursor.at, end);
-    this.#cursor.at = end;
+    this.clusterId = this.#reader.buffer.toString('utf8', this.#reader.at, end);
+    this.#reader.at = end;
   }
 
   #row(end: number, sessionClusterId: string): void {
-    const cursor = this.#cursor;
+    const reader = this.#reader;
     const row = this.rowCount;
     if (row === ROLLUP_ROWS_MAX) {
       throw new RollupRejectedError(sessionClusterId, 'needs', `has more than ${ROLLUP_ROWS_MAX} rows`);
     }
-    if (end - cursor.at > ROW_BYTES_MAX) {
-      const why = `has ${end - cursor.at} bytes; a row has at most ${ROW_BYTES_MAX}`;
+    if (end - reader.at > ROW_BYTES_MAX) {
+      const why = `has ${end - reader.at} bytes; a row has at most ${ROW_BYTES_MAX}`;
       throw new RollupRejectedError(sessionClusterId, `needs[${row}]`, why);
     }
     if (row === this.#starts.length) this.#resize(2 * row);
     this.rowCount++;
-    this.#starts[row] = cursor.at;
+    this.#starts[row] = reader.at;
     this.#ends[row] = end;
     this.#low = this.#high = 0;
     const isClear = this.#sumFields(end);
@@ -106,25 +107,25 @@ export class RollupScan {
 
   /** Adds up the fields' hashes; false if the sum cannot tell what the row says. */
   #sumFields(end: number): boolean {
-    const cursor = this.#cursor;
+    const reader = this.#reader;
     let seen = 0;
     let isClear = true;
-    while (cursor.at < end) {
-      const start = cursor.at;
-      const tag = cursor.tag(end);
-      if ((tag & 7) === LENGTH_DELIMITED) cursor.at = cursor.lengthEnd(end);
-      else cursor.skip(tag, end);
+    while (reader.at < end) {
+      const start = reader.at;
+      const tag = reader.tag(end);
+      if ((tag & 7) === WIRE_BYTES) reader.at = reader.lengthEnd(end);
+      else reader.skip(tag, end);
       const bit = tag < 256 ? (1 << (tag >>> 3)) & SINGLE_FIELDS : 0;
       if ((seen & bit) !== 0) isClear = false;
       seen |= bit;
-      this.#addHash(start, cursor.at);
+      this.#addHash(start, reader.at);
     }
     return isClear;
   }
 
   /** Four bytes a step in both lanes; the lanes multiply by different numbers and rotate differently. */
   #addHash(start: number, end: number): void {
-    const { view, bytes } = this.#cursor;
+    const { view, bytes } = this.#reader;
     let low = 0x2545f491 ^ (end - start);
     let high = 0x51ed270b + (end - start);
     let at = start;

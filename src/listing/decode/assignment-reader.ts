@@ -11,10 +11,10 @@
  *   recentValue             i32, priority, bucket or string ref; 0 if malformed
  */
 
+import type { AnswerReader } from './answer-reader.ts';
 import { AssignmentKey, assignmentKeyOf, parseInt32, parsePenalty } from './assignment.ts';
 import type { RangeTable } from './range-table.ts';
 import { equalRanges, sampleRange } from './ranges.ts';
-import type { WireReader } from './wire-reader.ts';
 
 const MALFORMED = 0x80;
 const RECENT_BITS = 8;
@@ -30,14 +30,14 @@ export class AssignmentReader {
   /** String refs. */
   need = 0;
   group = 0;
-  readonly #reader: WireReader;
+  readonly #reader: AnswerReader;
   readonly #strings: RangeTable;
   readonly #recentStart = new Uint32Array(1 << RECENT_BITS);
   readonly #recentLength = new Uint32Array(1 << RECENT_BITS);
   readonly #recentKey = new Uint8Array(1 << RECENT_BITS);
   readonly #recentValue = new Int32Array(1 << RECENT_BITS);
 
-  constructor(reader: WireReader, strings: RangeTable) {
+  constructor(reader: AnswerReader, strings: RangeTable) {
     this.#reader = reader;
     this.#strings = strings;
   }

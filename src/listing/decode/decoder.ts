@@ -18,6 +18,7 @@
  */
 import { hashBytes } from '../../base/hash.ts';
 import { isCapacityType } from '../../machine/capacity-type.ts';
+import { AnswerReader } from './answer-reader.ts';
 import { INVALID_REASONS, MachineBatch, REJECTION_TEXTS_MAX } from './batch.ts';
 import { LabelEntries, ResourceEntries } from './entry-tables.ts';
 import { AnswerTooLargeError } from './errors.ts';
@@ -27,7 +28,6 @@ import { RangeTable } from './range-table.ts';
 import { isText, textOf } from './ranges.ts';
 import { ShapeTable } from './shape-table.ts';
 import { isAllowed, reasonOf, refusalOf } from './validity.ts';
-import { WireReader } from './wire-reader.ts';
 
 /** 1 GiB: four times 500,000 machines of 500 bytes; also keeps every offset below 2^31. */
 export const ANSWER_BYTES_MAX = 2 ** 30;
@@ -47,7 +47,7 @@ export class MachineDecoder {
   readonly batch: MachineBatch;
   readonly #bytesMax: number;
   readonly #recordsMax: number;
-  readonly #reader = new WireReader();
+  readonly #reader = new AnswerReader();
   readonly #labels: LabelEntries;
   readonly #resources: ResourceEntries;
   readonly #machine: MachineReader;

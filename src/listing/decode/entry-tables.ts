@@ -12,9 +12,9 @@
  */
 import { ShardError } from '../../base/errors.ts';
 import { parseSupply } from '../../base/quantity.ts';
+import type { AnswerReader } from './answer-reader.ts';
 import { RangeTable } from './range-table.ts';
 import { textOf } from './ranges.ts';
-import type { WireReader } from './wire-reader.ts';
 
 export const EntryFault = { None: 0, NotText: 1, Quantity: 2 } as const;
 
@@ -31,7 +31,7 @@ export function unitsOfWords(low: number, high: number): number {
 }
 
 export class LabelEntries {
-  readonly #reader: WireReader;
+  readonly #reader: AnswerReader;
   readonly #strings: RangeTable;
   readonly #ownKeys: readonly string[];
   readonly #entries = new RangeTable();
@@ -41,7 +41,7 @@ export class LabelEntries {
   ownKey = new Uint8Array(ENTRIES_MIN);
   #parsedCount = 0;
 
-  constructor(reader: WireReader, strings: RangeTable, ownKeys: readonly string[]) {
+  constructor(reader: AnswerReader, strings: RangeTable, ownKeys: readonly string[]) {
     this.#reader = reader;
     this.#strings = strings;
     this.#ownKeys = ownKeys;
@@ -88,7 +88,7 @@ export class LabelEntries {
 }
 
 export class ResourceEntries {
-  readonly #reader: WireReader;
+  readonly #reader: AnswerReader;
   readonly #strings: RangeTable;
   readonly #entries = new RangeTable();
   name = new Uint32Array(ENTRIES_MIN);
@@ -97,7 +97,7 @@ export class ResourceEntries {
   fault = new Uint8Array(ENTRIES_MIN);
   #parsedCount = 0;
 
-  constructor(reader: WireReader, strings: RangeTable) {
+  constructor(reader: AnswerReader, strings: RangeTable) {
     this.#reader = reader;
     this.#strings = strings;
   }

@@ -4,13 +4,13 @@
  * in any order and any number of times: of scalars the last counts, messages merge, of map entries the last
  * of a key counts. What is not known is stepped over, also a known field with another wire type.
  */
-
+import { WIRE_BYTES } from '../../wire/protobuf-reader.ts';
+import type { AnswerReader } from './answer-reader.ts';
 import { AssignmentReader } from './assignment-reader.ts';
 import { ENTRIES_PER_MACHINE_MAX, EntryList } from './entry-list.ts';
 import { EntryFault, type LabelEntries, type ResourceEntries } from './entry-tables.ts';
 import type { RangeTable } from './range-table.ts';
 import { isText } from './ranges.ts';
-import { WIRE_BYTES, type WireReader } from './wire-reader.ts';
 
 /** Why a machine is refused although its bytes are a message. */
 export const RowFault = { None: 0, NotText: 1, Quantity: 2, TooManyEntries: 3 } as const;
@@ -49,7 +49,7 @@ export class MachineReader {
   fault: RowFault = RowFault.None;
   #entryCount = 0;
   #sawUnreadable = false;
-  readonly #reader: WireReader;
+  readonly #reader: AnswerReader;
   readonly #labelEntries: LabelEntries;
   readonly #resourceEntries: ResourceEntries;
   readonly #ownKeys: readonly Uint8Array[];
@@ -57,7 +57,7 @@ export class MachineReader {
   readonly #isOwnKeyLength = new Uint8Array(128);
 
   constructor(
-    reader: WireReader,
+    reader: AnswerReader,
     strings: RangeTable,
     labelEntries: LabelEntries,
     resourceEntries: ResourceEntries,
