@@ -10,7 +10,7 @@ import { INVALID_REASONS, type MachineBatch } from '../../listing/decode/batch.t
 import { MachineDecoder } from '../../listing/decode/decoder.ts';
 import { machineAt } from '../../listing/decode/rows.ts';
 import type { InvalidReason, Machine } from '../../machine/machine.ts';
-import type { CallTarget, ConfigureTarget, DrainTarget, ListTarget, ProviderClient } from './client.ts';
+import type { CallTarget, ConfigureTarget, DrainTarget, ProviderClient } from './client.ts';
 import type { Answered, CallFailure, RawOutcome } from './outcome.ts';
 
 /** A `malformed` one that came from a record's rules says which, for the counter. */
@@ -26,14 +26,7 @@ export interface Accepted {
   readonly machine: Machine;
 }
 
-export interface Listed {
-  readonly kind: 'listed';
-  /** The reader's own: valid until its next listing. */
-  readonly batch: MachineBatch;
-}
-
 export type CallOutcome = Accepted | ReadFailure;
-export type ListOutcome = Listed | ReadFailure;
 
 export interface ProviderReaderOptions {
   readonly ownLabelKeys?: readonly string[];
@@ -41,15 +34,12 @@ export interface ProviderReaderOptions {
 
 export class ProviderReader {
   readonly client: ProviderClient;
-  /** Small, for one machine at a time; the columns of a listing must not be overwritten by an ack. */
-  readonly #machineDecoder: MachineDecoder;
-  readonly #listDecoder: MachineDecoder;
+  readonly #decoder: MachineDecoder;
 
   constructor(client: ProviderClient, options: ProviderReaderOptions = {}) {
     this.client = client;
     const labels = options.ownLabelKeys === undefined ? {} : { ownLabelKeys: options.ownLabelKeys };
-    this.#machineDecoder = new MachineDecoder({ ...labels, bytesMax: client.limits.answerBytesMax });
-    this.#listDecoder = new MachineDecoder({ ...labels, bytesMax: client.limits.listBytesMax });
+    this.#decoder = new MachineDecoder({ ...labels, bytesMax: client.limits.answerBytesMax });
   }
 
   async create(target: CallTarget): Promise<CallOutcome> {
@@ -70,25 +60,13 @@ export class ProviderReader {
 
   async get(target: CallTarget): Promise<CallOutcome> {
     return this.#readMachine(await this.client.get(target), ({ bytes, machineId }) => {
-      this.#machineDecoder.decodeMachine(bytes, machineId);
+      this.#decoder.decodeMachine(bytes, machineId);
       return '';
     });
   }
 
-  async list(target: ListTarget = {}): Promise<ListOutcome> {
-    const outcome = await this.client.list(target);
-    if (outcome.kind !== 'answered') return outcome;
-    try {
-      return { kind: 'listed', batch: this.#listDecoder.decodeList(outcome.bytes) };
-    } catch (error) {
-      return malformed(outcome, error);
-    }
-  }
-
   #readAck(outcome: RawOutcome): CallOutcome {
-    return this.#readMachine(outcome, ({ bytes, machineId }) =>
-      this.#machineDecoder.decodeAck(bytes, machineId),
-    );
+    return this.#readMachine(outcome, ({ bytes, machineId }) => this.#decoder.decodeAck(bytes, machineId));
   }
 
   /** `decode` fills the batch with one row or one rejection and gives the operation's id. */
@@ -100,7 +78,7 @@ export class ProviderReader {
     } catch (error) {
       return malformed(outcome, error);
     }
-    const { batch } = this.#machineDecoder;
+    const { batch } = this.#decoder;
     if (batch.rowCount === 0) return refusedRecord(outcome, batch);
     return { kind: 'accepted', machineId: outcome.machineId, operationId, machine: machineAt(batch, 0) };
   }
