@@ -43,7 +43,7 @@ export class CoordinatorChannel {
     return new Promise((resolve) => {
       const fail = (detail: string) => resolve({ kind: 'failed', detail: boundedDetail(detail) });
       if (this.#isClosed) {
-        fail('closed');
+        fail('the connection is closed');
         return;
       }
       try {

@@ -43,7 +43,7 @@ export interface InstructionCounts {
   acksDropped: number;
 }
 
-const NOT_BUILT = 'not supported by this shard: it was not executed, and sending it again changes nothing';
+const NOT_BUILT = 'not supported by this shard: the shard did not execute it, and a retry changes nothing';
 
 export class Instructions {
   readonly domains = new DomainRecord();
@@ -93,7 +93,7 @@ export class Instructions {
     }
     if (coordinatorTerm < this.#highestTerm) {
       this.counts.rejectedStale++;
-      const reason = `term ${coordinatorTerm} is over: term ${this.#highestTerm} was seen`;
+      const reason = `term ${coordinatorTerm} is stale: the shard has seen term ${this.#highestTerm}`;
       return this.#owe({ instructionId, outcome: Outcome.OUTCOME_REJECTED_STALE, reason });
     }
     const ack = { instructionId, ...this.#execute(instruction, nowMs) };
@@ -138,7 +138,7 @@ export class Instructions {
       case 'transferOwnership':
         return invalid(`TransferOwnership is ${NOT_BUILT}`);
       default:
-        return invalid(`an instruction without a payload that this shard knows is ${NOT_BUILT}`);
+        return invalid(`an instruction without a known payload is ${NOT_BUILT}`);
     }
   }
 
@@ -152,7 +152,7 @@ export class Instructions {
     if (this.domains.assign({ topologyKey, topologyValue, term, sinceMs: nowMs })) {
       return { outcome: Outcome.OUTCOME_ACCEPTED, reason: '' };
     }
-    const reason = `${DOMAINS_MAX} domains are recorded, which is all that a shard keeps: unassign some first`;
+    const reason = `the shard records ${DOMAINS_MAX} domains, its maximum: unassign some first`;
     return { outcome: Outcome.OUTCOME_FAILED, reason };
   }
 
@@ -181,9 +181,9 @@ function invalid(reason: string): Omit<Ack, 'instructionId'> {
 }
 
 function whyNoDomain(topologyKey: string, topologyValue: string): string {
-  if (topologyKey === '' || topologyValue === '') return 'a domain has a topology key and a value';
+  if (topologyKey === '' || topologyValue === '') return 'a domain needs a topology key and a value';
   const bytes = Math.max(Buffer.byteLength(topologyKey), Buffer.byteLength(topologyValue));
   return bytes > TOPOLOGY_BYTES_MAX
-    ? `a domain's key and value have at most ${TOPOLOGY_BYTES_MAX} bytes`
+    ? `the topology key and value may have at most ${TOPOLOGY_BYTES_MAX} bytes each`
     : '';
 }

@@ -45,7 +45,7 @@ export class BlobRequests {
     const { requestId, userData, ttlSeconds, error } = response;
     if (error !== '') return this.#settle(requestId, { kind: 'error', text: error.slice(0, ERROR_TEXT_MAX) });
     if (userData.length > BLOB_BYTES_MAX) {
-      const text = `the bootstrap blob has ${userData.length} bytes; at most ${BLOB_BYTES_MAX} are passed on`;
+      const text = `the bootstrap blob has ${userData.length} bytes; the maximum is ${BLOB_BYTES_MAX}`;
       return this.#settle(requestId, { kind: 'error', text });
     }
     return this.#settle(requestId, { kind: 'blob', userData, ttlSeconds });

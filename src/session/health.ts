@@ -39,7 +39,7 @@ export const HEALTH_SERVICE = {
 export function checkHealth(isServing: () => boolean): handleUnaryCall<HealthRequest, Buffer> {
   return ({ request: { service } }, answer) => {
     if (KNOWN_SERVICES.has(service)) answer(null, isServing() ? SERVING : NOT_SERVING);
-    else answer({ code: status.NOT_FOUND, details: 'There is no such service here.' });
+    else answer({ code: status.NOT_FOUND, details: 'This server has no such service.' });
   };
 }
 

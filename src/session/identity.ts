@@ -26,8 +26,9 @@ export function identityOf(call: AuthenticatedCall): Identity | string {
   const uris = urisOf(names).filter((uri) => uri.toLowerCase().startsWith(SCHEME));
   const [uri] = uris;
   if (uri === undefined) return 'The client certificate carries no bigfleet:// URI.';
-  if (uris.length > 1)
-    return `The client certificate carries ${uris.length} bigfleet:// URIs and may carry one.`;
+  if (uris.length > 1) {
+    return `The client certificate carries ${uris.length} bigfleet:// URIs; it must carry exactly one.`;
+  }
   if (uri === 'bigfleet://admin') return { kind: 'admin' };
   if (uri === 'bigfleet://readonly') return { kind: 'readonly' };
   if (uri.startsWith(CLUSTER) && uri.length > CLUSTER.length) {
@@ -36,7 +37,7 @@ export function identityOf(call: AuthenticatedCall): Identity | string {
   if (uri.startsWith(SHARD) && uri.length > SHARD.length) {
     return { kind: 'shard', shardId: uri.slice(SHARD.length) };
   }
-  return `The client certificate carries ${JSON.stringify(uri)}, which names nobody known here.`;
+  return `The client certificate carries ${JSON.stringify(uri)}, which is not a known identity.`;
 }
 
 /** Why the caller may not speak for this cluster; null if it may. */
@@ -44,7 +45,7 @@ export function whyNotCluster(call: AuthenticatedCall, clusterId: string): strin
   const identity = identityOf(call);
   if (typeof identity === 'string') return identity;
   if (identity.kind === 'cluster' && identity.clusterId === clusterId) return null;
-  return `The client certificate is ${nameOf(identity)}, and Hello names cluster ${JSON.stringify(clusterId)}.`;
+  return `The client certificate is for ${nameOf(identity)}, but Hello names cluster ${JSON.stringify(clusterId)}.`;
 }
 
 /** Why the caller may not look at the shard; null if it may. */
@@ -52,13 +53,13 @@ export function whyNotReader(call: AuthenticatedCall): string | null {
   const identity = identityOf(call);
   if (typeof identity === 'string') return identity;
   if (identity.kind === 'admin' || identity.kind === 'readonly') return null;
-  return `The client certificate is ${nameOf(identity)}; looking at a shard takes a readonly or admin one.`;
+  return `The client certificate is for ${nameOf(identity)}; reading a shard requires role readonly or admin.`;
 }
 
 function nameOf(identity: Identity): string {
-  if (identity.kind === 'cluster') return `that of cluster ${JSON.stringify(identity.clusterId)}`;
-  if (identity.kind === 'shard') return `that of shard ${JSON.stringify(identity.shardId)}`;
-  return `a ${identity.kind} one`;
+  if (identity.kind === 'cluster') return `cluster ${JSON.stringify(identity.clusterId)}`;
+  if (identity.kind === 'shard') return `shard ${JSON.stringify(identity.shardId)}`;
+  return `role ${identity.kind}`;
 }
 
 /**

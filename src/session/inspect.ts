@@ -20,7 +20,7 @@ export async function inspectNeeds(
   if (limit < 0) {
     stream.emit('error', {
       code: status.INVALID_ARGUMENT,
-      details: `The limit is ${limit}; 0 stands for none.`,
+      details: `The limit is ${limit}; it must be 0 (no limit) or more.`,
     });
     return;
   }

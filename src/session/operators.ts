@@ -95,7 +95,10 @@ export class Operators implements OperatorsPort, SessionHost {
     const session = new Session(stream, this, name, helloTimeoutMs);
     if (this.#endedWith !== null) session.end(status.UNAVAILABLE, this.#endedWith);
     else if (this.#streams.size >= streamsMax) {
-      session.end(status.RESOURCE_EXHAUSTED, `${streamsMax} streams are open, and no more are taken.`);
+      session.end(
+        status.RESOURCE_EXHAUSTED,
+        `The shard has ${streamsMax} open streams, its maximum. Retry later.`,
+      );
     } else {
       this.#streams.add(session);
       stream.once('close', () => this.#streams.delete(session));

@@ -81,11 +81,8 @@ export class RollupQueue {
     const behind = this.#behind.get(clusterId);
     const replacedBytes = behind?.bytes.length ?? 0;
     if (this.#bytes + bytes.length - replacedBytes > this.#bytesMax) {
-      const why = `${this.#bytes} bytes of roll-ups wait to be read; at most ${this.#bytesMax} may`;
-      this.#shard.rejectRollup(
-        clusterId,
-        new RollupRejectedError(clusterId, 'needs', `came while ${why}`).message,
-      );
+      const why = `arrived while ${this.#bytes} bytes of roll-ups wait to be read; the maximum is ${this.#bytesMax}`;
+      this.#shard.rejectRollup(clusterId, new RollupRejectedError(clusterId, 'needs', why).message);
       messageMemory.giveBack(bytes);
       whenSettled({ outcome: 'rejected', rowCount: 0, rollups: 1, acks: 0 });
       return;

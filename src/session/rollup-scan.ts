@@ -92,7 +92,7 @@ export class RollupScan {
       throw new RollupRejectedError(sessionClusterId, 'needs', `has more than ${ROLLUP_ROWS_MAX} rows`);
     }
     if (end - reader.at > ROW_BYTES_MAX) {
-      const why = `has ${end - reader.at} bytes; a row has at most ${ROW_BYTES_MAX}`;
+      const why = `has ${end - reader.at} bytes; the maximum is ${ROW_BYTES_MAX}`;
       throw new RollupRejectedError(sessionClusterId, `needs[${row}]`, why);
     }
     if (row === this.#starts.length) this.#resize(2 * row);

@@ -101,7 +101,11 @@ export class OperatorServer extends Operators {
       this.rejectIdentity(stream.request.clusterId, stream.getPeer(), detail);
       refuse(stream, status.PERMISSION_DENIED, detail);
     } else if (this.#inspections >= INSPECTIONS_MAX) {
-      refuse(stream, status.RESOURCE_EXHAUSTED, `${INSPECTIONS_MAX} readers are served; ask again later.`);
+      refuse(
+        stream,
+        status.RESOURCE_EXHAUSTED,
+        `The shard serves ${INSPECTIONS_MAX} readers, its maximum. Retry later.`,
+      );
     } else {
       this.#inspections++;
       inspectNeeds(stream, this.#options.needs)

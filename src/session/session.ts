@@ -9,6 +9,7 @@ import { decode } from '../wire/codec.ts';
 import { BlobRequests } from './blob-requests.ts';
 import type { OperatorCounters } from './counters.ts';
 import { encodeBootstrapRequest, encodeReclaim } from './encode.ts';
+import { MalformedFrameError } from './errors.ts';
 import { isClusterId, readFrame } from './frame.ts';
 import { HELLO_BYTES_MAX } from './limits.ts';
 import { Outbox } from './outbox.ts';
@@ -55,7 +56,7 @@ export class Session implements Writer {
     this.#host = host;
     this.#blobs = new BlobRequests(name);
     this.#helloTimer = setTimeout(() => {
-      this.end(status.DEADLINE_EXCEEDED, `No Hello came within ${helloTimeoutMs} ms.`);
+      this.end(status.DEADLINE_EXCEEDED, `The shard received no Hello within ${helloTimeoutMs} ms.`);
     }, helloTimeoutMs);
     stream.on('data', (bytes: Buffer) => this.#receive(bytes));
     stream.on('drain', () => this.#drained());
@@ -146,7 +147,7 @@ export class Session implements Writer {
     const { kind, payload } = frame;
     counters.framesIn[kind]++;
     if (kind === 'hello' && payload.length > HELLO_BYTES_MAX) {
-      this.#refuse(`Hello has ${payload.length} bytes and may have ${HELLO_BYTES_MAX}.`);
+      this.#refuse(`Hello has ${payload.length} bytes; the maximum is ${HELLO_BYTES_MAX}.`);
     } else if (kind === 'hello') {
       const hello = this.#read(() => decode('Hello', payload));
       if (hello !== null) this.#hello(hello.clusterId);
@@ -166,14 +167,15 @@ export class Session implements Writer {
     try {
       return read();
     } catch (error) {
-      this.#refuse(`A frame cannot be read: ${(error as Error).message}`);
+      const { message } = error as Error;
+      this.#refuse(error instanceof MalformedFrameError ? message : `A frame cannot be read: ${message}`);
       return null;
     }
   }
 
   #hello(clusterId: string): void {
     if (!isClusterId(clusterId)) {
-      this.#refuse('Hello must name a cluster, in 1 to 253 printable bytes.');
+      this.#refuse('Hello must name a cluster with 1 to 253 printable bytes.');
       return;
     }
     if (this.#outbox === null) {
@@ -186,7 +188,9 @@ export class Session implements Writer {
       this.#clusterId = clusterId;
       this.#outbox = greeted;
     } else if (clusterId !== this.#clusterId) {
-      this.#refuse(`This session speaks for cluster ${JSON.stringify(this.#clusterId)} and for no other.`);
+      this.#refuse(
+        `This session belongs to cluster ${JSON.stringify(this.#clusterId)}; Hello names another.`,
+      );
       return;
     }
     this.#outbox.ackHello();
@@ -200,7 +204,10 @@ export class Session implements Writer {
 
   #sendControl(encode: () => Buffer, isWanted?: () => boolean): void {
     if (!this.#outbox!.addControl(encode, isWanted)) {
-      this.end(status.RESOURCE_EXHAUSTED, 'Too many requests wait for this operator, which does not read.');
+      this.end(
+        status.RESOURCE_EXHAUSTED,
+        'The operator does not read its stream, and too many requests wait for it.',
+      );
       return;
     }
     this.#writeUrgent();

@@ -17,8 +17,8 @@ export class WrongServerIdentityError extends ShardError {
 
   constructor(host: string) {
     super(
-      `The server at ${host} presented the certificate of a cluster (bigfleet://cluster/…), which dials and ` +
-        'does not serve. The connection was refused and nothing was sent.',
+      `The server at ${host} presented the certificate of a cluster (bigfleet://cluster/…); a cluster is only ever ` +
+        'a client. The connection was closed before anything was sent. Give the server a certificate of its own.',
     );
   }
 }

@@ -33,7 +33,7 @@ export class UnusableCertificateError extends ShardError {
   constructor(files: TlsFiles, why: string) {
     super(
       `The TLS files ${files.certificatePath}, ${files.privateKeyPath} and ${files.caPath} cannot be used: ${why}. ` +
-        'Nobody is spoken to with them; put a matching certificate, key and CA there.',
+        'No connection uses them. Replace them with a matching certificate, key and CA.',
     );
   }
 }

@@ -75,7 +75,7 @@ describe('K1: instructions', () => {
     instructions.receive(assign('b', 9, 'r9'), 0);
     expect(instructions.receive(assign('c', 8), 0)).toMatchObject({
       outcome: Outcome.OUTCOME_REJECTED_STALE,
-      reason: 'term 8 is over: term 9 was seen',
+      reason: 'term 8 is stale: the shard has seen term 9',
     });
     expect(instructions.receive(assign('d', 9, 'r10'), 0)).toMatchObject({
       outcome: Outcome.OUTCOME_ACCEPTED,
@@ -114,7 +114,7 @@ describe('K1: instructions', () => {
     ['ReassignSpeculative', { reassignSpeculative: { machineIds: ['m'] } }],
     ['CrossShardDrain', { crossShardDrain: { machineIds: ['m'], preemptorPriority: 5 } }],
     ['TransferOwnership', { transferOwnership: { machineIds: ['m'], fromShardId: 'a', toShardId: 'b' } }],
-    ['without a payload', {}],
+    ['without a known payload', {}],
     ['key and a value', { assignDomain: { topologyKey: '', topologyValue: 'x' } }],
     ['key and a value', { unassignDomain: { topologyKey: 'x', topologyValue: '' } }],
     ['bytes', { assignDomain: { topologyKey: 'k', topologyValue: 'v'.repeat(TOPOLOGY_BYTES_MAX + 1) } }],

@@ -94,7 +94,7 @@ describe('K1: reports to a coordinator', () => {
     await ask(coordinator, 'AssignDomain', { ...RACK, shardId: 'shard-1' });
     await expect.poll(() => state.acks.length).toBe(1);
     expect(state.acks[0]).toMatchObject({ outcome: Outcome.OUTCOME_REJECTED_STALE });
-    expect(state.acks[0]!.reason).toContain('term 4 is over');
+    expect(state.acks[0]!.reason).toContain('term 4 is stale');
     expect(reporter.status()).toMatchObject({ domains: [], highestTerm: 9 });
     state.term = 10;
     await ask(coordinator, 'AssignDomain', { ...RACK, shardId: 'shard-1' });

@@ -86,7 +86,7 @@ describe('roll-ups that wait', () => {
     const first = offer('east', 20);
     const second = await offer('west', 60);
     expect(second).toEqual({ outcome: 'rejected', rowCount: 0, rollups: 1, acks: 0 });
-    expect(rejected[0]).toContain('bytes of roll-ups wait to be read; at most 2000 may');
+    expect(rejected[0]).toContain('bytes of roll-ups wait to be read; the maximum is 2000');
     await first;
     await offer('west', 20);
     expect(accepted).toEqual(['east 20', 'west 20']);

@@ -171,7 +171,7 @@ describe('a session', () => {
     operator.hello('west');
     expect(await operator.endedWith()).toEqual({
       code: 'INVALID_ARGUMENT',
-      details: 'This session speaks for cluster "east" and for no other.',
+      details: 'This session belongs to cluster "east"; Hello names another.',
     });
   });
 

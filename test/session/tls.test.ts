@@ -60,19 +60,19 @@ describe('identity on TLS', () => {
     [
       'is another cluster’s',
       ['bigfleet://cluster/west'],
-      'that of cluster "west", and Hello names cluster "east"',
+      'is for cluster "west", but Hello names cluster "east"',
     ],
-    ['is a readonly one', ['bigfleet://readonly'], 'a readonly one'],
-    ['is an admin’s', ['bigfleet://admin'], 'an? admin one'],
-    ['is a shard’s', ['bigfleet://shard/east'], 'that of shard "east"'],
-    ['names nobody', ['https://example.com'], 'carries no bigfleet:// URI'],
+    ['is a readonly one', ['bigfleet://readonly'], 'is for role readonly'],
+    ['is an admin’s', ['bigfleet://admin'], 'is for role admin'],
+    ['is a shard’s', ['bigfleet://shard/east'], 'is for shard "east"'],
+    ['has no bigfleet:// URI', ['https://example.com'], 'carries no bigfleet:// URI'],
     ['names two', ['bigfleet://cluster/east', 'bigfleet://cluster/west'], 'carries 2 bigfleet:// URIs'],
     [
       'names a cluster and an admin',
       ['bigfleet://cluster/east', 'BIGFLEET://admin'],
       'carries 2 bigfleet:// URIs',
     ],
-    ['names an empty cluster', ['bigfleet://cluster/'], 'names nobody known here'],
+    ['names an empty cluster', ['bigfleet://cluster/'], 'is not a known identity'],
     ['hides the name in another', ['https://x/,URI:bigfleet://cluster/east'], 'carries no bigfleet:// URI'],
   ] as const) {
     it(`refuses a session with PERMISSION_DENIED, a counter and an event if the certificate ${because}`, async () => {
@@ -148,7 +148,7 @@ describe('identity on TLS', () => {
     }
     const { code, details } = await inspect(server.address, {}, as('bigfleet://cluster/east'));
     expect(code).toBe('PERMISSION_DENIED');
-    expect(details).toContain('takes a readonly or admin one');
+    expect(details).toContain('requires role readonly or admin');
     expect(server.counters.identityRejections).toBe(1);
   });
 

@@ -231,7 +231,7 @@ export class ListingComparison {
     const texts = [...batch.rejectionTexts];
     for (let index = 0; index < this.#foreign.count && texts.length < REJECTION_TEXTS_MAX; index++) {
       const owner = this.#reader.providerOf(this.#foreign.slot[index]!);
-      const what = `its id is known from provider ${this.#names[owner] ?? owner}`;
+      const what = `provider ${this.#names[owner] ?? owner} already has a machine with this id`;
       texts.push(new InvalidMachineError(idAt(batch, this.#foreign.row[index]!), 'structural', what).message);
     }
     return texts.map(boundedDetail);

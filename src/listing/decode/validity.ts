@@ -76,5 +76,5 @@ export function refusalOf(
   const invalid = findInvalid(id, { ...facts, hasLastError: true });
   if (invalid !== null) return invalid;
   if (fault !== RowFault.None) return new InvalidMachineError(id, 'structural', FAULT_TEXTS[fault]);
-  return new InvalidMachineError(id, 'structural', `${JSON.stringify(askedId)} was asked for`);
+  return new InvalidMachineError(id, 'structural', `the shard asked for ${JSON.stringify(askedId)}`);
 }

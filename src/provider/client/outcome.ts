@@ -74,7 +74,7 @@ export function describeFailure({
   details = '',
 }: RawFailure): Pick<CallFailure, 'kind' | 'status' | 'detail'> {
   if (code === undefined) {
-    return { kind: 'malformed', status: '', detail: 'the answer could not be unpacked' };
+    return { kind: 'malformed', status: '', detail: 'the answer could not be decompressed' };
   }
   const said = SAID_BY_LIBRARY.find(([start]) => details.startsWith(start));
   return {

@@ -86,7 +86,7 @@ export class ProviderReader {
 
 function refusedRecord({ machineId, attemptCount }: Answered, batch: MachineBatch): ReadFailure {
   const reason = INVALID_REASONS.find((_, index) => batch.rejectedCounts[index]! > 0) ?? 'structural';
-  const detail = boundedDetail(batch.rejectionTexts[0] ?? 'the answer holds no machine');
+  const detail = boundedDetail(batch.rejectionTexts[0] ?? 'the answer contains no machine');
   return { kind: 'malformed', machineId, status: '', detail, attemptCount, reason };
 }
 

@@ -13,13 +13,19 @@ import { decodeResults } from './result-batch.ts';
 /** Below this a batch is not divided: another thread costs another message and wakes another core. */
 const CALLS_PER_BATCH_MIN = 8;
 
-/** Why calls end that the threads never answered. */
+/** Answers for calls that no thread answered. */
 const LOST: ProviderAnswer = {
   kind: 'worker_lost',
-  detail: 'the thread that made the call died before it had an answer',
+  detail: 'the worker thread died before the provider answered',
 };
-const CLOSED: ProviderAnswer = { kind: 'unavailable', detail: 'the shard is ending and makes no more calls' };
-const CUT_SHORT: ProviderAnswer = { kind: 'timeout', detail: 'the shard ended before the answer came' };
+const CLOSED: ProviderAnswer = {
+  kind: 'unavailable',
+  detail: 'the shard is shutting down and makes no more calls',
+};
+const CUT_SHORT: ProviderAnswer = {
+  kind: 'timeout',
+  detail: 'the shard shut down before the provider answered',
+};
 
 interface CallClass {
   readonly slots: number;

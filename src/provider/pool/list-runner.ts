@@ -89,7 +89,7 @@ export class ListRunner {
   next(provider: number): ListTaskAnswer {
     const open = this.#open;
     if (open?.provider !== provider) {
-      const detail = 'the rest of the listing is gone: the thread was replaced, or waited too long';
+      const detail = 'the rest of the listing is gone: the listing thread was replaced, or gave up waiting';
       const timings = { transferMs: 0, decodeMs: 0, compareMs: 0 };
       return { answer: { kind: 'worker_lost', detail }, hasMore: false, timings };
     }

@@ -85,7 +85,7 @@ export class ListingThread {
       await within(empty, graceMs);
     }
     for (const settle of this.#open.values()) {
-      settle(failure('timeout', 'the shard ended before the listing came'));
+      settle(failure('timeout', 'the shard shut down before the listing arrived'));
     }
   }
 
@@ -110,9 +110,9 @@ export class ListingThread {
 
   #run(task: ListTask, leftMs: number): Promise<ListEnd> {
     const { provider } = task;
-    if (this.#isClosed) return refuse('the shard is ending and lists no more');
+    if (this.#isClosed) return refuse('the shard is shutting down and starts no more listings');
     // The one before ran into the watchdog and still holds the thread: a second would only hold it longer.
-    if (this.#open.has(provider)) return refuse('the listing before has not ended yet');
+    if (this.#open.has(provider)) return refuse('the previous listing has not finished yet');
     return new Promise((resolve) => {
       let isSettled = false;
       const settle = (end: ListEnd) => {
@@ -121,7 +121,7 @@ export class ListingThread {
       };
       this.#open.set(provider, settle);
       const watchdog = setTimeout(
-        () => settle(failure('timeout', 'no listing came until after the deadline')),
+        () => settle(failure('timeout', 'no listing arrived by the deadline')),
         leftMs + LISTING_WATCHDOG_GRACE_MS,
       );
       // Open no more before anybody hears of it: who does may ask for the next part at once.
@@ -138,7 +138,7 @@ export class ListingThread {
           else if (isSettled) this.#drop(provider); // nobody waits for it any more
           close({ answer, hasMore });
         },
-        () => close(failure('worker_lost', 'the thread that lists died before it was done')),
+        () => close(failure('worker_lost', 'the listing thread died before it finished')),
       );
     });
   }

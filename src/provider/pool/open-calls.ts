@@ -92,7 +92,7 @@ export class OpenCalls {
     for (const [call, { deadlineUnixMs }] of [...this.#open]) {
       if (deadlineUnixMs > beforeMs) continue;
       this.overdueCount++;
-      this.settle(call, { kind: 'timeout', detail: 'no answer came until after the deadline' });
+      this.settle(call, { kind: 'timeout', detail: 'no answer arrived by the deadline' });
     }
   }
 }

@@ -37,8 +37,8 @@ export class MissingWorkerError extends ShardError {
 
   constructor(path: string) {
     super(
-      `The program of a worker thread is not there: ${path}. Without it no provider can be called. ` +
-        'Build first (npm run build), or install the package again.',
+      `The program of a worker thread is missing: ${path}. Without it the shard cannot call providers. ` +
+        'Build first (npm run build), or reinstall the package.',
     );
   }
 }

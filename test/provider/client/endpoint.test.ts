@@ -19,15 +19,15 @@ describe('endpoints', () => {
 
   for (const [texts, why] of [
     [['10.0.0.7:7790'], 'no name'],
-    [['=10.0.0.7:7790'], 'name is not'],
-    [['Upper=h:1'], 'name is not'],
-    [[`${'x'.repeat(64)}=h:1`], 'name is not'],
+    [['=10.0.0.7:7790'], 'name must be'],
+    [['Upper=h:1'], 'name must be'],
+    [[`${'x'.repeat(64)}=h:1`], 'name must be'],
     [['a=host'], 'not HOST:PORT'],
     [['a=host:0'], 'not HOST:PORT'],
     [['a=host:65536'], 'not HOST:PORT'],
     [['a=ho st:1'], 'not HOST:PORT'],
     [['a=http://host:1'], 'not HOST:PORT'],
-    [['a=h:1', 'a=h:2'], 'another provider has this name'],
+    [['a=h:1', 'a=h:2'], 'another provider already has this name'],
     [['a=h:1', 'b=h:1'], 'its machines would appear twice'],
   ] as const) {
     it(`refuses ${texts.join(' ').slice(0, 40)}: ${why}`, () => {
