@@ -1,14 +1,14 @@
-/** Which providers there are and how they are called: what the settings say, checked once. */
+/** Names and addresses of the providers, from the settings, checked once. */
 import { ShardError } from '../../base/errors.ts';
 import type { TlsFiles } from '../../tls/files.ts';
 
-/** Plain data: handed to every worker. */
+/** Plain data: every worker gets a copy. */
 export interface ProviderEndpoint {
-  /** Ours, unique; in logs and metrics. */
+  /** The shard's own, unique name for it; appears in logs and metrics. */
   readonly name: string;
   /** `host:port`, `[v6]:port`, `unix:/path` or a gRPC target such as `dns:///host:port`. */
   readonly address: string;
-  /** Left out: plaintext. */
+  /** Absent: plaintext. */
   readonly tls?: TlsFiles;
 }
 

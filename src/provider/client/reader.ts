@@ -1,7 +1,7 @@
 /**
- * A client with its decoder: calls in, validated plain data out. This is what a worker holds per provider.
- * An answer that is no message, or a machine that breaks the rules (another id than asked for included), is
- * the failure `malformed`; a bad record in a listing is a rejected row, counted in the batch.
+ * A client with its decoder: calls in, validated plain data out. A worker has one per provider. An answer that is not
+ * a message, or a machine that breaks the rules (such as another id than the one asked for), is the failure
+ * `malformed`. Listings are not for this class: list-runner.ts decodes them.
  */
 
 import { ShardError } from '../../base/errors.ts';
@@ -13,7 +13,7 @@ import type { InvalidReason, Machine } from '../../machine/machine.ts';
 import type { CallTarget, ConfigureTarget, DrainTarget, ProviderClient } from './client.ts';
 import type { Answered, CallFailure, RawOutcome } from './outcome.ts';
 
-/** A `malformed` one that came from a record's rules says which, for the counter. */
+/** `malformed` because of a record has the reason, for the counter. */
 export interface ReadFailure extends CallFailure {
   readonly reason?: InvalidReason;
 }
@@ -21,7 +21,7 @@ export interface ReadFailure extends CallFailure {
 export interface Accepted {
   readonly kind: 'accepted';
   readonly machineId: string;
-  /** Of a mutating call; '' for a Get. */
+  /** '' for a Get. */
   readonly operationId: string;
   readonly machine: Machine;
 }
@@ -69,7 +69,7 @@ export class ProviderReader {
     return this.#readMachine(outcome, ({ bytes, machineId }) => this.#decoder.decodeAck(bytes, machineId));
   }
 
-  /** `decode` fills the batch with one row or one rejection and gives the operation's id. */
+  /** `decode` fills the batch with one row or one rejection and returns the operation's id. */
   #readMachine(outcome: RawOutcome, decode: (answer: Answered) => string): CallOutcome {
     if (outcome.kind !== 'answered') return outcome;
     let operationId: string;
@@ -91,6 +91,6 @@ function refusedRecord({ machineId, attemptCount }: Answered, batch: MachineBatc
 }
 
 function malformed({ machineId, attemptCount }: Answered, error: unknown): ReadFailure {
-  if (!(error instanceof ShardError)) throw error; // our own bug, not the provider's
+  if (!(error instanceof ShardError)) throw error; // a bug of this shard, not of the provider
   return { kind: 'malformed', machineId, status: '', detail: boundedDetail(error.message), attemptCount };
 }
