@@ -1,6 +1,6 @@
 /**
- * Which of an operator's messages a frame is. Only the outermost tag is read: a roll-up of megabytes and a bootstrap
- * answer are told apart at the same price, so that the one never waits for the other.
+ * Finds out which of an operator's messages a frame contains. It reads only the outermost tag, so routing a roll-up of
+ * megabytes costs no more than routing a bootstrap answer, and neither delays the other.
  */
 import { WIRE_BYTES } from '../wire/protobuf-reader.ts';
 import { FrameReader } from './frame-reader.ts';
@@ -11,15 +11,15 @@ export type FrameKind = (typeof FRAME_KINDS)[number];
 
 export interface Frame {
   readonly kind: FrameKind;
-  /** The payload's own bytes: a view of the frame. */
+  /** The bytes of the payload: a view of the frame. */
   readonly payload: Uint8Array;
 }
 
 const reader = new FrameReader();
 
 /**
- * Of several payloads the last counts, as in every oneof, and parts of the same one are joined, as protobuf merges them.
- * Throws a MalformedFrameError for bytes that are no message.
+ * Of several payloads the last counts, as in every oneof; parts of the same payload are joined, as protobuf merges them.
+ * Throws a MalformedFrameError for bytes that are not a message.
  */
 export function readFrame(bytes: Uint8Array): Frame {
   reader.open(bytes);
@@ -49,7 +49,7 @@ const CLUSTER_ID_BYTES_MAX = 253;
 const SPACE = 0x20;
 const TILDE = 0x7e;
 
-/** O1: 1 to 253 printable bytes. */
+/** O1: Hello names a cluster with 1 to 253 printable bytes. */
 export function isClusterId(text: string): boolean {
   if (text.length === 0 || text.length > CLUSTER_ID_BYTES_MAX) return false;
   for (let index = 0; index < text.length; index++) {

@@ -1,11 +1,12 @@
 /**
- * The standard health question of gRPC (`grpc.health.v1.Health/Check`), on the operators' port: what load balancers, Kubernetes'
- * gRPC probes and grpc_health_probe ask. It says whether sessions are accepted; whether the fleet is known is /readyz's to say.
+ * The standard health check of gRPC (`grpc.health.v1.Health/Check`) on the operators' port, for load balancers, Kubernetes'
+ * gRPC probes and grpc_health_probe. It reports whether the shard accepts sessions; /readyz reports whether the fleet is
+ * known.
  *
  *   request    1 string service    '' is the whole server
  *   response   1 enum status       1 SERVING, 2 NOT_SERVING
  *
- * Watch is not served: its clients take UNIMPLEMENTED as "no health to watch" and go on.
+ * Watch is not implemented: its clients take UNIMPLEMENTED as "no health to watch" and continue.
  */
 import { type handleUnaryCall, status } from '@grpc/grpc-js';
 import { FrameReader } from './frame-reader.ts';
@@ -19,7 +20,7 @@ const KNOWN_SERVICES: ReadonlySet<string> = new Set([
   'bigfleet.v1alpha1.ShardRead',
 ]);
 
-/** An object: gRPC takes an empty string for no request at all. */
+/** An object, because grpc-js treats an empty string as a missing request. */
 interface HealthRequest {
   readonly service: string;
 }
@@ -43,7 +44,7 @@ export function checkHealth(isServing: () => boolean): handleUnaryCall<HealthReq
   };
 }
 
-/** Throws for what is no message; gRPC then answers INTERNAL. */
+/** Throws for bytes that are not a message; gRPC then answers INTERNAL. */
 function requestOf(bytes: Buffer): HealthRequest {
   const reader = new FrameReader();
   reader.open(bytes);

@@ -1,7 +1,6 @@
 /**
- * Who is at the other end of a TLS connection. A certificate says it with exactly one `bigfleet://` URI among its
- * alternative names; one that carries two could be read as either, so it is nobody's. Without TLS there is nothing to
- * check, and nothing is checked.
+ * The identity of a TLS peer: exactly one `bigfleet://` URI among the alternative names of its certificate. A certificate
+ * with two is ambiguous and therefore refused. Without TLS the server checks nothing.
  */
 import type { PeerCertificate } from 'node:tls';
 
@@ -11,7 +10,7 @@ export type Identity =
   | { readonly kind: 'admin' }
   | { readonly kind: 'readonly' };
 
-/** What grpc-js knows of a call's connection. */
+/** The part of a grpc-js call that gives access to its connection. */
 export interface AuthenticatedCall {
   getAuthContext(): { readonly sslPeerCertificate?: PeerCertificate | undefined };
 }
@@ -20,7 +19,7 @@ const SCHEME = 'bigfleet://';
 const CLUSTER = 'bigfleet://cluster/';
 const SHARD = 'bigfleet://shard/';
 
-/** The identity, or what is wrong with the certificate. */
+/** The identity, or a sentence that says what is wrong with the certificate. */
 export function identityOf(call: AuthenticatedCall): Identity | string {
   const names = call.getAuthContext().sslPeerCertificate?.subjectaltname ?? '';
   const uris = urisOf(names).filter((uri) => uri.toLowerCase().startsWith(SCHEME));
@@ -48,7 +47,7 @@ export function whyNotCluster(call: AuthenticatedCall, clusterId: string): strin
   return `The client certificate is for ${nameOf(identity)}, but Hello names cluster ${JSON.stringify(clusterId)}.`;
 }
 
-/** Why the caller may not look at the shard; null if it may. */
+/** Why the caller may not read the shard; null if it may. */
 export function whyNotReader(call: AuthenticatedCall): string | null {
   const identity = identityOf(call);
   if (typeof identity === 'string') return identity;
@@ -63,8 +62,8 @@ function nameOf(identity: Identity): string {
 }
 
 /**
- * Node prints alternative names as `TYPE:value, TYPE:value`, and quotes as JSON what has a comma or a quote in it. Read
- * from left to right: a value that looks like the next name stays inside of its quotes.
+ * Node prints alternative names as `TYPE:value, TYPE:value` and quotes a value as JSON if it contains a comma or a quote.
+ * Parsing goes from left to right, so text inside quotes never counts as the next name.
  */
 function urisOf(names: string): string[] {
   const uris: string[] = [];
@@ -81,7 +80,7 @@ function urisOf(names: string): string[] {
   return uris;
 }
 
-/** Behind the closing quote, -1 if there is none. */
+/** The offset behind the closing quote; -1 if there is none. */
 function endOfQuoted(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '\\') at++;

@@ -1,14 +1,14 @@
 /**
- * A roll-up's rows and their digests, from the bytes of the wire. 2,000 clusters of 388 rows every 10 s are 78,000 rows a
- * second that nearly all say what they said before, so a repeat must cost one pass of hashing and nothing else: no row is
- * decoded here, and the arrays are used again for the next roll-up.
+ * Finds a roll-up's rows and their digests in the bytes of the wire. 2,000 clusters with 388 rows each send 78,000 rows a
+ * second, of which nearly all repeat the last roll-up. So a repeat must cost one pass of hashing and nothing else: no row
+ * is decoded here, and the arrays are reused for the next roll-up.
  *
- * A row's digest is the sum over its fields of a 64-bit hash of each field's bytes, tag included, in two lanes of 32 bits.
- * A sum does not care about order: Go senders shuffle map entries, and the order of requirements means nothing either.
- * Inside a requirement the order of values does count; a sender that shuffles those is decoded again, and nothing breaks.
+ * A row's digest is the sum of 64-bit hashes of its fields, tags included, in two halves of 32 bits. A sum ignores order:
+ * Go senders shuffle map entries, and the order of requirements has no meaning. The order of values inside a requirement
+ * does change the digest; rows of a sender that shuffles them are only decoded again.
  *
  *   by row     digests        2 × u32    low, high; both 0 = unknown
- *              starts, ends   u32        the row's bytes
+ *              starts, ends   u32        offsets of the row's bytes
  */
 
 import { RollupRejectedError } from '../needs/rollup.ts';
@@ -18,12 +18,12 @@ import { ROLLUP_ROWS_MAX, ROW_BYTES_MAX } from './limits.ts';
 
 const CLUSTER_ID = 0x0a;
 const NEED = 0x1a;
-/** Fields of a row that must not come twice, as bits: of those the last counts, and a sum has no last. */
+/** Fields of a row that occur once, as bits. If one repeats, the last counts, which a sum cannot express. */
 const SINGLE_FIELDS = (1 << 3) | (1 << 6) | (1 << 7) | (1 << 9);
-/** Between two pauses: a fraction of a millisecond. */
+/** Between two yields: a fraction of a millisecond. */
 const BYTES_PER_STEP = 256 * 1024;
 const ROWS_AT_START = 512;
-/** Arrays for more rows are given back after use. */
+/** Arrays for more rows are not kept. */
 const KEPT_ROWS_MAX = 8_192;
 
 export class RollupScan {
@@ -37,7 +37,7 @@ export class RollupScan {
   #low = 0;
   #high = 0;
 
-  /** Good until the next `read` or `close`. */
+  /** Valid until the next `read` or `close`. */
   get digests(): Uint32Array {
     return this.#digests.subarray(0, 2 * this.rowCount);
   }
@@ -54,7 +54,7 @@ export class RollupScan {
     return this.#ends[row]!;
   }
 
-  /** `sessionClusterId` is for error texts. Throws a ShardError for what cannot be read, or is too much. */
+  /** `sessionClusterId` is for error texts. Throws a ShardError for bytes that are malformed or exceed a limit. */
   *read(bytes: Uint8Array, sessionClusterId: string): Generator<void> {
     const reader = this.#reader;
     const end = bytes.length;
@@ -73,7 +73,7 @@ export class RollupScan {
     }
   }
 
-  /** Lets go of the bytes. */
+  /** Drops the reference to the bytes. */
   close(): void {
     this.#reader.close();
     this.rowCount = 0;
@@ -105,7 +105,7 @@ export class RollupScan {
     this.#digests[2 * row + 1] = isClear ? this.#high : 0;
   }
 
-  /** Adds up the fields' hashes; false if the sum cannot tell what the row says. */
+  /** Adds up the fields' hashes; false if the sum does not identify the row. */
   #sumFields(end: number): boolean {
     const reader = this.#reader;
     let seen = 0;
@@ -123,7 +123,7 @@ export class RollupScan {
     return isClear;
   }
 
-  /** Four bytes a step in both lanes; the lanes multiply by different numbers and rotate differently. */
+  /** Four bytes a step for both halves, which multiply by different numbers and rotate differently. */
   #addHash(start: number, end: number): void {
     const { view, bytes } = this.#reader;
     let low = 0x2545f491 ^ (end - start);

@@ -1,6 +1,6 @@
 /**
- * One row of a roll-up, from wire bytes to what src/needs checks. Only rows with a new digest come here: all of them after
- * a restart, a handful otherwise.
+ * Decodes one row of a roll-up from wire bytes to the object that src/needs validates. Only rows with a new digest are
+ * decoded: all of them after a restart, a handful otherwise.
  */
 import type { Requirement, Spread } from '../needs/requirements.ts';
 import type { RollupRow } from '../needs/rollup.ts';
@@ -17,12 +17,12 @@ export class RowDecoder {
     this.#reader.open(bytes);
   }
 
-  /** Lets go of the bytes. */
+  /** Drops the reference to the bytes. */
   close(): void {
     this.#reader.close();
   }
 
-  /** Throws a MalformedFrameError; numbers are not checked here. */
+  /** Throws a MalformedFrameError. Does not validate numbers. */
   decode(start: number, end: number): RollupRow {
     const reader = this.#reader;
     reader.at = start;
@@ -99,7 +99,7 @@ export class RowDecoder {
       else reader.skip(tag, end);
     }
     if (key !== '__proto__') into[key] = value;
-    // Assigned plainly, this one name would set nothing.
+    // A plain assignment would set the prototype.
     else Object.defineProperty(into, key, { value, enumerable: true, configurable: true, writable: true });
   }
 

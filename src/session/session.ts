@@ -1,7 +1,7 @@
 /**
- * One operator's stream, from its first frame to its end. Frames are handled the moment they arrive: answers settle,
- * acks are counted, roll-ups are put aside for RollupQueue. Writing follows the stream's back-pressure: once it asks to wait
- * nothing is encoded until it drains.
+ * One operator's stream, from its first frame to its end. The session handles each frame on arrival: it settles answers,
+ * counts acks and enqueues roll-ups in RollupQueue. Writing follows the stream's back-pressure: while the stream is full,
+ * the session encodes nothing.
  */
 import { type ServerDuplexStream, status } from '@grpc/grpc-js';
 import type { BlobAnswer, BlobRequest, CapacityHint, ReclaimInstruction } from '../shard/ports/operators.ts';
@@ -18,22 +18,22 @@ import type { Writer } from './write-turns.ts';
 
 export type SessionStream = ServerDuplexStream<Buffer, Uint8Array>;
 
-/** Why a stream ends, as gRPC says it. */
+/** The gRPC status with which a stream ends. */
 export interface EndStatus {
   readonly code: status;
   readonly details: string;
 }
 
-/** What a session asks of those that know all sessions. */
+/** What a session needs from the owner of all sessions. */
 export interface SessionHost {
   readonly counters: OperatorCounters;
   nowMs(): number;
-  /** The stream says which cluster it speaks for: the session's outbox, or why there is none. */
+  /** Hello named a cluster: returns the session's outbox, or the status to end the stream with. */
   greet(session: Session, clusterId: string): Outbox | EndStatus;
   rollup(session: Session, payload: Uint8Array): void;
-  /** Called once, for every session that was greeted. */
+  /** Called once for every session that was greeted. */
   ended(session: Session): void;
-  /** Has something to write. */
+  /** The session has frames to write. */
   wantsToWrite(session: Session): void;
 }
 
@@ -104,14 +104,14 @@ export class Session implements Writer {
   }
 
   rollupSettled({ outcome, rowCount, acks }: RollupResult): void {
-    if (this.#isEnded || outcome === 'rejected') return; // V2: not acked
+    if (this.#isEnded || outcome === 'rejected') return; // V2: an invalid roll-up is rejected whole and not acked
     this.lastRollupMs = this.#host.nowMs();
     this.lastRollupRows = rowCount;
     this.#outbox!.ackRollups(acks);
     this.#writeUrgent();
   }
 
-  /** There may be something to write. */
+  /** Asks for a write turn, if the stream can take frames. */
   wake(): void {
     if (!this.#isBlocked && !this.#isEnded) this.#host.wantsToWrite(this);
   }
@@ -126,12 +126,12 @@ export class Session implements Writer {
     return !this.#isBlocked;
   }
 
-  /** Ends the stream with a status; what it still sends is dropped. */
+  /** Ends the stream with a status; frames that still arrive are dropped. */
   end(code: status, details: string): void {
     if (this.#isEnded) return;
     this.#close();
-    // Frames that were written go out first, some thirty at the most. Whoever does not read them gets the status when it does: a
-    // stream that was given up instead would look alive to it for ever, and its cluster would be without a session.
+    // About thirty frames may be buffered, and the status follows them. An operator that does not read gets it once it reads
+    // again. Destroying the stream would leave it open on the operator's side, and its cluster without a session.
     if (code === status.OK) this.stream.end();
     else this.stream.emit('error', { code, details });
   }
@@ -159,10 +159,10 @@ export class Session implements Writer {
       const response = this.#read(() => decode('BootstrapBlobResponse', payload));
       if (response !== null && !this.#blobs.answered(response)) counters.answersIgnored++;
     }
-    // A ReclaimAck is counted, and so is what this build does not know: newer operators may say more.
+    // A ReclaimAck is only counted, and so is an unknown frame: newer operators may send more kinds.
   }
 
-  /** Null, and the end of the session, for bytes that are not the message that they should be. */
+  /** Ends the session and returns null if `read` throws: the bytes are not the expected message. */
   #read<T>(read: () => T): T | null {
     try {
       return read();

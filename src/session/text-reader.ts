@@ -1,7 +1,7 @@
 /**
- * Strings from wire bytes. Keys of labels and resources repeat in every row, so short ones are remembered: finding one
- * again costs less than making it, it is one string in memory, and it is fast as a property's name. A direct-mapped table: two
- * strings that meet in one place push each other out, and the table never grows.
+ * Strings from wire bytes. Keys of labels and resources repeat in every row, so short strings are cached: a lookup costs
+ * less than making the string, memory holds it once, and it is fast as a property name. The cache is a direct-mapped
+ * table: two strings with the same place replace each other, and the table never grows.
  */
 import { hashBytes } from '../base/hash.ts';
 import type { FrameReader } from './frame-reader.ts';
@@ -13,7 +13,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export class TextReader {
   readonly #texts: string[] = new Array(PLACES).fill('');
 
-  /** A string that probably comes again. */
+  /** A string that probably repeats. */
   common(reader: FrameReader, start: number, end: number): string {
     const length = end - start;
     if (length === 0) return '';
@@ -27,7 +27,7 @@ export class TextReader {
     return text;
   }
 
-  /** Throws a MalformedFrameError for what is not UTF-8. */
+  /** A string that is not cached. Throws a MalformedFrameError for bytes that are not UTF-8. */
   once(reader: FrameReader, start: number, end: number): string {
     const { bytes } = reader;
     for (let at = start; at < end; at++) if (bytes[at]! >= 0x80) return decodeUtf8(reader, start, end);
@@ -35,7 +35,7 @@ export class TextReader {
   }
 }
 
-/** Only for text without bytes above 0x7f: with them the lengths differ, or no character equals its byte. */
+/** True only for ASCII: other text differs in length, or no character equals its byte. */
 function isSpelled(text: string, bytes: Uint8Array, start: number): boolean {
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
