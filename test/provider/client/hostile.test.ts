@@ -21,7 +21,7 @@ const answering = (message: Uint8Array) => (stream: ServerHttp2Stream) => answer
 const machineList = (...machines: object[]) => encode('MachineList', { machines });
 
 describe('a provider with bad records', () => {
-  it('V1: in a listing they are rejected and counted by reason, and the good ones are rows', async () => {
+  it('V1: the decoder rejects them and counts them by reason, and the good ones are rows', async () => {
     const bytes = machineList(
       GOOD,
       { ...GOOD, id: 'bad-state', state: 99 },
@@ -71,10 +71,10 @@ describe('a provider with bad records', () => {
   });
 });
 
-describe('a provider whose answers are no messages', () => {
+describe('a provider with malformed answers', () => {
   const bytes = machineList(GOOD, { ...GOOD, id: 'n' });
 
-  it('S7: a listing cut short is malformed, and the next good one is read', async () => {
+  it('S7: a truncated listing is malformed, and the next good one is read', async () => {
     let callCount = 0;
     const { client } = await dialHttp2((stream) => {
       answer(stream, frame(callCount++ === 0 ? bytes.subarray(0, bytes.length - 3) : bytes));
@@ -91,7 +91,7 @@ describe('a provider whose answers are no messages', () => {
     expect(await listed.reader.get({ machineId: 'm' })).toMatchObject({ kind: 'malformed' });
   });
 
-  it('random bytes are malformed or hold no machine', async () => {
+  it('random bytes are malformed or contain no machine', async () => {
     let salt = 0;
     const { client } = await dialHttp2((stream) => {
       const random = new Random(++salt);
@@ -104,12 +104,12 @@ describe('a provider whose answers are no messages', () => {
   });
 
   for (const [what, body, headers] of [
-    ['a frame shorter than it says', frame(bytes, { length: bytes.length + 50 }), {}],
+    ['a frame shorter than its length', frame(bytes, { length: bytes.length + 50 }), {}],
     ['no message at all', null, {}],
     ['half a frame header', Buffer.from([0, 0]), {}],
-    ['a message compressed in no known way', frame(bytes, { compressed: 1 }), { 'grpc-encoding': 'lzma' }],
-    ['a message compressed in no named way', frame(bytes, { compressed: 1 }), {}],
-    ['a compressed message that is noise', frame(bytes, { compressed: 1 }), { 'grpc-encoding': 'gzip' }],
+    ['a message with unknown compression', frame(bytes, { compressed: 1 }), { 'grpc-encoding': 'lzma' }],
+    ['a compressed message without an encoding header', frame(bytes, { compressed: 1 }), {}],
+    ['a compressed message of random bytes', frame(bytes, { compressed: 1 }), { 'grpc-encoding': 'gzip' }],
   ] as const) {
     it(`${what} is malformed, for reads and acks alike`, async () => {
       const { client, reader } = await dialHttp2((stream) =>
@@ -127,8 +127,8 @@ describe('a provider whose answers are no messages', () => {
   });
 });
 
-describe('a provider that promises too much', () => {
-  it('I4: a length of 2 GB is refused when it is read, not when it has arrived', async () => {
+describe('a provider with oversized answers', () => {
+  it('I4: the client refuses a length of 2 GB before the bytes arrive', async () => {
     const { client } = await dialHttp2((stream) => {
       stream.respond(GRPC_HEADERS);
       stream.write(frame(Buffer.alloc(64), { length: 2 ** 31 }));
@@ -145,7 +145,7 @@ describe('a provider that promises too much', () => {
     }
   });
 
-  it('what unpacks to more than the limit is refused', async () => {
+  it('an answer that decompresses to more than the limit is refused', async () => {
     const packed = gzipSync(Buffer.alloc(32 * 1024 ** 2));
     const headers = { 'grpc-encoding': 'gzip' };
     const { reader } = await dialHttp2((stream) =>
@@ -158,7 +158,7 @@ describe('a provider that promises too much', () => {
   });
 });
 
-describe('a provider that does not keep the connection', () => {
+describe('a provider that breaks the connection', () => {
   it('one that never answers is a timeout at the deadline', async () => {
     const { client, reader } = await dialHttp2(() => {}, SOON);
     expect(await reader.drain({ machineId: 'm', gracePeriodSeconds: 1 })).toMatchObject({ kind: 'timeout' });
@@ -196,7 +196,7 @@ describe('a provider that does not keep the connection', () => {
     ['a refused stream', 7],
     ['a request for calm', 11],
   ] as const) {
-    it(`X8: one that ends the stream with ${what} and no status has decided nothing: unavailable`, async () => {
+    it(`X8: one that ends the stream with ${what} and no status is unavailable: it may have executed the call`, async () => {
       const { reader } = await dialHttp2((stream) => stream.close(code));
       expect(await reader.create({ machineId: 'm' })).toMatchObject({ kind: 'unavailable', attemptCount: 1 });
     });
@@ -215,7 +215,7 @@ describe('a provider that does not keep the connection', () => {
     });
   }
 
-  it('nobody there is unavailable', async () => {
+  it('an address without a server is unavailable', async () => {
     const server = await rawServer(() => {});
     await server.close();
     const { reader } = dial(server.address, { callTimeoutMs: 3_000 });
@@ -223,7 +223,7 @@ describe('a provider that does not keep the connection', () => {
   });
 });
 
-describe('what a provider says of its errors', () => {
+describe('the error text of a provider', () => {
   it('is cut to one line of bounded length, without control characters', async () => {
     const text = `first%0Asecond %1B%5B31mred%1B%5B0m%00 ${'x'.repeat(5_000)}`;
     const { reader } = await dialHttp2((stream) =>
@@ -246,7 +246,7 @@ describe('what a provider says of its errors', () => {
       const { reader } = await dialHttp2((stream) => {
         stream.respond(headers);
         stream.end('<html><body>hello</body></html>');
-      }, SOON);
+      });
       const outcome = await reader.create({ machineId: 'm' });
       expect(outcome.kind).toBe(kind);
     });
