@@ -1,6 +1,6 @@
 /**
- * The program of a thread that calls providers. A task of the pool is one batch; results go back by `parentPort` while
- * the batch is still running, and Piscina passes them on as messages of the pool.
+ * The program of a thread that calls providers. A task is one batch. Results go back through `parentPort` while the batch
+ * still runs, and Piscina emits them as messages of the pool.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { CallRunner } from '../src/provider/pool/call-runner.ts';

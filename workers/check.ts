@@ -1,7 +1,8 @@
 /**
- * The program of the thread that derives one cycle from scratch (src/shard/check). It makes the memory for the copy and
- * touches every page of it, so that the main thread, which copies, waits for none; then it waits for the image, compares,
- * says what it found and ends. Started for each check: what it needs, some 400 MB at 500,000 machines, goes with it.
+ * The program of the thread that decides one cycle from scratch (src/shard/check). It allocates the memory for the copy
+ * and touches every page, so that the main thread copies without page faults. Then it waits for the image, compares,
+ * posts the result and ends. Each check starts a new thread, so its memory, about 400 MB at 500,000 machines, is freed
+ * afterwards.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { deriveAndCompare } from '../src/shard/check/derive.ts';

@@ -1,4 +1,4 @@
-/** The program of the thread that lists providers. Columns of the result are moved to the main thread, not copied. */
+/** The program of the listing thread. It moves the columns of a result to the main thread instead of copying them. */
 import { workerData } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { notePieces } from '../src/listing/garbage.ts';

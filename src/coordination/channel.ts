@@ -1,4 +1,4 @@
-/** The connection to the coordinator: one small call now and then, with a deadline, and nothing tried twice. */
+/** The connection to the coordinator: one small call per interval, with a deadline and without retries. */
 import {
   type ChannelCredentials,
   Client,
@@ -18,7 +18,7 @@ export type ReportOutcome =
   | { readonly kind: 'answered'; readonly reply: ReportAck }
   | { readonly kind: 'failed'; readonly detail: string };
 
-/** A coordinator that comes back is found at most this much later: one report. */
+/** The shard finds a recovered coordinator at most this much later: one report. */
 const RECONNECT_BACKOFF_MS_MAX = 10_000;
 
 const { path, requestSerialize, responseDeserialize } = coordinatorService.ReportShard;
@@ -38,12 +38,12 @@ export class CoordinatorChannel {
     this.#clock = clock;
   }
 
-  /** Always settles, by the deadline at the latest, and never rejects. One at a time. */
+  /** Resolves by the deadline and never rejects. One call at a time. */
   report(report: ShardReportInit, timeoutMs: number): Promise<ReportOutcome> {
     return new Promise((resolve) => {
       const fail = (detail: string) => resolve({ kind: 'failed', detail: boundedDetail(detail) });
       if (this.#isClosed) {
-        fail('closed');
+        fail('the connection is closed');
         return;
       }
       try {
@@ -61,20 +61,20 @@ export class CoordinatorChannel {
           },
         );
       } catch (error) {
-        // Certificates that cannot be read, for example: nothing was sent.
+        // For example unreadable certificates: nothing was sent.
         fail((error as Error).message);
       }
     });
   }
 
-  /** What is under way is given up. */
+  /** Cancels the call in flight. */
   close(): void {
     this.#isClosed = true;
     this.#call?.cancel();
     this.#hangUp();
   }
 
-  /** A host that died without a word keeps its connection open for a quarter of an hour: whoever takes its place is dialled anew. */
+  /** TCP keeps the connection to a dead host open for a quarter of an hour, so the next report must dial again. */
   #hangUp(): void {
     this.#client?.close();
     this.#client = null;

@@ -1,13 +1,13 @@
 /**
- * The topology domains that the coordinator says are this shard's. They are recorded and shown; no decision looks
- * at them (rule K1).
+ * The topology domains that the coordinator assigned to this shard. K1: the shard records and shows them, and no decision
+ * depends on them.
  */
 import { DOMAINS_MAX } from './limits.ts';
 
 export interface AssignedDomain {
   readonly topologyKey: string;
   readonly topologyValue: string;
-  /** Of the instruction that assigned it. */
+  /** The term of the instruction that assigned it. */
   readonly term: number;
   readonly sinceMs: number;
 }
@@ -15,7 +15,7 @@ export interface AssignedDomain {
 export class DomainRecord {
   readonly #domains = new Map<string, AssignedDomain>();
 
-  /** Whether there was room. What is assigned already stays as it is. */
+  /** False if the record is full. A domain that is assigned already stays unchanged. */
   assign(domain: AssignedDomain): boolean {
     const name = nameOf(domain.topologyKey, domain.topologyValue);
     if (this.#domains.has(name)) return true;
@@ -38,7 +38,7 @@ export class DomainRecord {
   }
 }
 
-/** The length keeps ("a", "bc") and ("ab", "c") apart, whatever is in them. */
+/** The length keeps ("a", "bc") and ("ab", "c") apart. */
 function nameOf(topologyKey: string, topologyValue: string): string {
   return `${topologyKey.length}:${topologyKey}${topologyValue}`;
 }

@@ -1,14 +1,14 @@
 /**
- * What a coordinator asks for, and what it is told came of it. Instructions come again until they are acknowledged, from
- * coordinators that may have been deposed, over connections that lose answers in both directions. So each is
+ * Instructions of the coordinator, and their acks. The coordinator repeats an instruction until the shard acknowledges it.
+ * The sender may be a deposed coordinator, and connections lose messages in both directions. So each instruction is
  *
- *   known      executed before under this id: its outcome is told again, and nothing happens;
- *   stale      of a term lower than the highest seen: refused, and not remembered, because the leader of
- *              today may send it again under the same id and its own term;
+ *   known      executed before under this id: the shard repeats the outcome and does nothing else;
+ *   stale      of a term below the highest seen: refused and not remembered, because the current leader may send it
+ *              again under the same id and its own term;
  *   new        executed, and its outcome remembered.
  *
- * An ack is told with every report until a report that carried it was acknowledged. All state is in memory: after a
- * restart the coordinator sends again what it has no ack for.
+ * Every report carries an ack until the coordinator acknowledges a report with it. All state is in memory: after a
+ * restart the coordinator repeats the instructions for which it has no ack.
  */
 import { type CoordinatorInstruction, InstructAckOutcome as Outcome } from '../wire/protocol.generated.ts';
 import { DomainRecord } from './domain-record.ts';
@@ -35,15 +35,15 @@ export interface InstructionCounts {
   rejectedStale: number;
   rejectedInvalid: number;
   failed: number;
-  /** Told again, not executed again. */
+  /** Known instructions: acked again, not executed again. */
   repeated: number;
-  /** Without an id that can be kept: neither executed nor acked. */
+  /** Without a usable id: neither executed nor acked. */
   unusable: number;
-  /** Acks that were never delivered because too many waited. */
+  /** Acks that were dropped because too many waited. */
   acksDropped: number;
 }
 
-const NOT_BUILT = 'not supported by this shard: it was not executed, and sending it again changes nothing';
+const NOT_BUILT = 'not supported by this shard: the shard did not execute it, and a retry changes nothing';
 
 export class Instructions {
   readonly domains = new DomainRecord();
@@ -56,7 +56,7 @@ export class Instructions {
     unusable: 0,
     acksDropped: 0,
   };
-  /** By id, the oldest first. */
+  /** By id, oldest first. */
   readonly #executed = new Map<string, Ack>();
   readonly #waiting = new Map<string, Ack>();
   #highestTerm = 0;
@@ -73,12 +73,12 @@ export class Instructions {
     return this.#executed.size;
   }
 
-  /** A coordinator spoke for this term, with or without instructions. */
+  /** A coordinator answered with this term, with or without instructions. */
   seeTerm(term: number): void {
     this.#highestTerm = Math.max(this.#highestTerm, term);
   }
 
-  /** Gives the ack that is now waiting; null for one that cannot be acked. */
+  /** Returns the ack that now waits; null if the instruction cannot be acked. */
   receive(instruction: CoordinatorInstruction, nowMs: number): Ack | null {
     const { instructionId, coordinatorTerm } = instruction;
     if (instructionId === '' || Buffer.byteLength(instructionId) > ID_BYTES_MAX) {
@@ -93,7 +93,7 @@ export class Instructions {
     }
     if (coordinatorTerm < this.#highestTerm) {
       this.counts.rejectedStale++;
-      const reason = `term ${coordinatorTerm} is over: term ${this.#highestTerm} was seen`;
+      const reason = `term ${coordinatorTerm} is stale: the shard has seen term ${this.#highestTerm}`;
       return this.#owe({ instructionId, outcome: Outcome.OUTCOME_REJECTED_STALE, reason });
     }
     const ack = { instructionId, ...this.#execute(instruction, nowMs) };
@@ -102,7 +102,7 @@ export class Instructions {
     return this.#owe(ack);
   }
 
-  /** For the next report: those that wait longest. */
+  /** For the next report: those that have waited longest. */
   acksToSend(): Ack[] {
     const acks: Ack[] = [];
     for (const ack of this.#waiting.values()) {
@@ -112,10 +112,10 @@ export class Instructions {
     return acks;
   }
 
-  /** A report that carried these was acknowledged. */
+  /** The coordinator acknowledged a report with these acks. */
   delivered(acks: readonly Ack[]): void {
     for (const ack of acks) {
-      // A newer outcome under the same id (stale first, executed later) has not been told yet.
+      // A newer outcome under the same id (first stale, later executed) has not been reported yet.
       if (this.#waiting.get(ack.instructionId) === ack) this.#waiting.delete(ack.instructionId);
     }
   }
@@ -138,7 +138,7 @@ export class Instructions {
       case 'transferOwnership':
         return invalid(`TransferOwnership is ${NOT_BUILT}`);
       default:
-        return invalid(`an instruction without a payload that this shard knows is ${NOT_BUILT}`);
+        return invalid(`an instruction without a known payload is ${NOT_BUILT}`);
     }
   }
 
@@ -152,7 +152,7 @@ export class Instructions {
     if (this.domains.assign({ topologyKey, topologyValue, term, sinceMs: nowMs })) {
       return { outcome: Outcome.OUTCOME_ACCEPTED, reason: '' };
     }
-    const reason = `${DOMAINS_MAX} domains are recorded, which is all that a shard keeps: unassign some first`;
+    const reason = `the shard records ${DOMAINS_MAX} domains, its maximum: unassign some first`;
     return { outcome: Outcome.OUTCOME_FAILED, reason };
   }
 
@@ -168,7 +168,7 @@ export class Instructions {
   }
 }
 
-/** Whether the oldest entry had to go. */
+/** Returns whether the oldest entry was removed. */
 function setBounded(map: Map<string, Ack>, id: string, ack: Ack, sizeMax: number): boolean {
   map.set(id, ack);
   if (map.size <= sizeMax) return false;
@@ -181,9 +181,9 @@ function invalid(reason: string): Omit<Ack, 'instructionId'> {
 }
 
 function whyNoDomain(topologyKey: string, topologyValue: string): string {
-  if (topologyKey === '' || topologyValue === '') return 'a domain has a topology key and a value';
+  if (topologyKey === '' || topologyValue === '') return 'a domain needs a topology key and a value';
   const bytes = Math.max(Buffer.byteLength(topologyKey), Buffer.byteLength(topologyValue));
   return bytes > TOPOLOGY_BYTES_MAX
-    ? `a domain's key and value have at most ${TOPOLOGY_BYTES_MAX} bytes`
+    ? `the topology key and value may have at most ${TOPOLOGY_BYTES_MAX} bytes each`
     : '';
 }

@@ -1,28 +1,28 @@
-/** Bounds of what a coordinator can make us keep, with the sums they come from. */
+/** Limits of what a coordinator can make the shard keep, with the sums behind them. */
 
-/** Executed instructions that are remembered, so that a repeat is answered and not executed: about 5 MB with long ids. */
+/** Remembered instructions, so that a repeat is acked and not executed again: about 5 MB with long ids. */
 export const REMEMBERED_IDS_MAX = 10_000;
 
-/** Acks that wait for delivery. More come only while a coordinator sends instructions and acknowledges no report. */
+/** Acks that wait for delivery. They exceed this only if a coordinator sends instructions but acknowledges no report. */
 export const WAITING_ACKS_MAX = 10_000;
 
-/** In one report: 100 KB at 100 bytes each. The rest goes with the next ones. */
+/** Acks in one report: 100 KB at 100 bytes each. The next reports carry the rest. */
 export const ACKS_PER_REPORT_MAX = 1_000;
 
-/** Domains that are recorded: racks of a fleet of half a million machines, twice over. */
+/** Recorded domains: twice the racks of a fleet of half a million machines. */
 export const DOMAINS_MAX = 50_000;
 
-/** An id is kept and sent back: a longer one is not ours to store. UUIDs have 36. */
+/** The shard stores an id and sends it back; UUIDs have 36 bytes. */
 export const ID_BYTES_MAX = 256;
 
-/** Keys of labels have at most 317 bytes, values 63. */
+/** Label keys have at most 317 bytes, values 63. */
 export const TOPOLOGY_BYTES_MAX = 512;
 
-/** What the protocol lets one report carry. */
+/** The protocol's maximum per report. */
 export const SHORTFALLS_MAX = 100;
 
-/** An answer with ten thousand instructions has about one. */
+/** An answer with ten thousand instructions has about 1 MiB. */
 export const REPLY_BYTES_MAX = 4 * 1024 ** 2;
 
-/** A report that has not been answered by then is given up; the next one says the same, and newer. */
+/** The shard gives up a report that is not answered in this time; the next one has newer facts. */
 export const CALL_TIMEOUT_MS = 5_000;

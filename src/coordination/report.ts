@@ -1,4 +1,4 @@
-/** What the coordinator is told: the shard's facts in the protocol's words. */
+/** Builds the report to the coordinator from the shard's facts. */
 import { formatQuantity } from '../base/quantity.ts';
 import type { ReportFacts, ShortfallView } from '../shard/ports/view.ts';
 import type { ShardReportInit, ShortfallInit } from '../wire/protocol.generated.ts';
@@ -7,7 +7,7 @@ import { SHORTFALLS_MAX } from './limits.ts';
 
 const NANOS_PER_MS = 1e6;
 
-/** `shardAddress`: where operators reach this shard. */
+/** `shardAddress`: the address at which operators reach this shard. */
 export function reportOf(
   facts: ReportFacts,
   acks: readonly Ack[],
@@ -31,7 +31,7 @@ export function reportOf(
   };
 }
 
-/** P5: priority first, then age. A coordinator may refuse a report with more than its share. */
+/** P5: report the 100 highest shortfalls, by priority, then age. A coordinator may refuse a report with more. */
 function highest(shortfalls: readonly ShortfallView[]): ShortfallView[] {
   return shortfalls
     .toSorted((a, b) => b.priority - a.priority || b.ageCycles - a.ageCycles)

@@ -1,8 +1,8 @@
 /**
- * The shard's voice towards the coordinator (rule K1): a report every few seconds, and the instructions that come with
- * the answer. Off the hot path: one call at a time with a deadline of its own, on a timer that keeps nobody alive. A
- * coordinator that is slow, down, wrong or hostile costs a failed report and nothing else; nothing that decides or
- * executes knows that there is one (docs/adr/0017).
+ * Reports to the coordinator and receives its instructions. K1: report every few seconds, off the hot path; a failure
+ * changes nothing else. There is one call at a time, with its own deadline, on a timer that does not keep the process
+ * alive. A coordinator that is slow, down, wrong or hostile costs a failed report; the code that decides and executes does
+ * not know the coordinator (docs/adr/0017).
  */
 import { type Clock, systemClock } from '../base/clock.ts';
 import { boundedDetail } from '../base/outside-text.ts';
@@ -21,21 +21,21 @@ export interface ReportSource {
 
 export interface ReporterOptions {
   readonly coordinatorAddress: string;
-  /** Where operators reach this shard. */
+  /** The address at which operators reach this shard. */
   readonly shardAddress: string;
   readonly source: ReportSource;
   readonly intervalMs: number;
-  /** Left out: plaintext. */
+  /** Absent: plaintext. */
   readonly tls?: TlsFiles | undefined;
   readonly callTimeoutMs?: number;
   readonly clock?: Clock;
-  /** A higher term than any before. */
+  /** Called with each term that is higher than all before. */
   readonly onTerm?: (term: number) => void;
-  /** Never throws. */
+  /** Must not throw. */
   readonly onEvent?: (event: CoordinationEvent) => void;
 }
 
-/** For the log: what changed, not every report. */
+/** For the log: changes, not every report. */
 export type CoordinationEvent =
   | { readonly kind: 'coordinator_lost'; readonly level: 'warn'; readonly detail: string }
   | { readonly kind: 'coordinator_found'; readonly level: 'info'; readonly failedReports: number }
@@ -43,21 +43,21 @@ export type CoordinationEvent =
       readonly kind: 'instruction';
       readonly level: 'info';
       readonly instructionId: string;
-      /** Which one, in the protocol's word: `assignDomain`, … */
+      /** The payload's name in the protocol: `assignDomain`, … */
       readonly what: string;
       /** A number of the protocol's InstructAck.Outcome. */
       readonly outcome: number;
       readonly reason: string;
     };
 
-/** Plain data, made when somebody asks. */
+/** Plain data, made on request. */
 export interface CoordinationStatus {
   readonly coordinatorAddress: string;
   /** 0: never. */
   readonly lastAnswerAtMs: number;
-  /** Reports that failed since the last one that did not. */
+  /** Reports that failed since the last successful one. */
   readonly failedInARow: number;
-  /** Why the last report failed; '' if it did not. */
+  /** Why the last report failed; '' if it succeeded. */
   readonly lastFailure: string;
   readonly reportsAnswered: number;
   readonly reportsFailed: number;
@@ -93,7 +93,7 @@ export class CoordinatorReporter {
     this.#tick();
   }
 
-  /** The highest term that a coordinator spoke for; 0 if none did. */
+  /** The highest term of any coordinator so far; 0 if there was none. */
   get term(): number {
     return this.#instructions.highestTerm;
   }
@@ -113,14 +113,14 @@ export class CoordinatorReporter {
     };
   }
 
-  /** Gives up what is under way; nothing is sent after it. */
+  /** Cancels the report in flight and sends no more. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#channel.close();
     await this.#underWay;
   }
 
-  /** A report that is still under way is not overtaken: its answer would be older than the state it meets. */
+  /** Reports never overlap: an answer would be older than the state it is applied to. */
   #tick(): void {
     if (this.#underWay !== null) return;
     this.#underWay = this.#report().finally(() => {

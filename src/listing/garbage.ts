@@ -1,8 +1,8 @@
 /**
- * Collects garbage when told to. An answer of 400 MB arrives in pieces that are then joined: twice its size, of which the collector
- * knows little, because none of it is in its heap. Left to itself it still holds the last answer while the next one
- * arrives, and the shard takes a gigabyte more than it needs. This thread's heap is small: a collection takes milliseconds
- * and holds up nobody.
+ * Collects garbage on request, in the listing thread. gRPC receives an answer of 400 MB in pieces and then joins them:
+ * twice its size, and outside of the heap, so V8 hardly notices it. Left alone, V8 keeps the last answer while the next
+ * one arrives, and the shard takes a gigabyte more than it needs. The listing thread's heap is small: a collection takes
+ * milliseconds and delays no other work.
  */
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -12,17 +12,18 @@ setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as (options?: { type: 'minor' }) => void;
 setFlagsFromString('--no-expose-gc');
 
-/** Below this the collector may take its time. */
+/** V8 may collect smaller answers whenever it likes. */
 const ANSWER_BYTES_MIN = 16 * 1024 ** 2;
 
 /**
- * Pieces of an answer are young when they have been copied, and freed in a third of a millisecond. Left alone for 64 MB, they
- * make V8 mark the whole heap, beside the thread that receives and on its cores: every 90 ms, a third of the time.
+ * A piece is still in the young generation when it has been copied; collecting it takes a third of a millisecond. After
+ * 64 MB of uncollected pieces V8 marks the whole heap, on the cores that the receiving thread needs: every 90 ms, a third
+ * of the time.
  */
 const PIECES_BYTES_MAX = 8 * 1024 ** 2;
 let pieceBytes = 0;
 
-/** So many bytes more that arrived were copied to where they belong. */
+/** This many more bytes have been copied out of their piece. */
 export function notePieces(bytes: number): void {
   pieceBytes += bytes;
   if (pieceBytes < PIECES_BYTES_MAX) return;
@@ -35,8 +36,8 @@ export function isLarge(answerBytes: number): boolean {
 }
 
 /**
- * In a later turn of the loop: whoever handed over what is garbage now may still have it in its hands. Resolves when its memory
- * is the system's again, in the turn after that: what was given back goes with a port that is closed.
+ * Collects in a later event-loop turn, because the caller may still refer to the garbage in this one. Resolves one turn
+ * after that, when the closed ports of give-back.ts have returned their memory to the system.
  */
 export async function collectGarbageOf(answerBytes: number): Promise<void> {
   if (!isLarge(answerBytes)) return;

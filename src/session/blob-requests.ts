@@ -1,7 +1,7 @@
 /**
- * Bootstrap requests that wait for their answer on one session (X5). An answer counts only on the session that was asked,
- * once, and in time; every other one is counted and forgotten. The blob is a secret: it goes to whoever asked and is
- * neither logged nor kept.
+ * Bootstrap requests of one session that wait for their answer. X5: an answer counts only on the session that was asked,
+ * once, and in time; every other answer is counted and ignored. The blob is a secret: it goes to the caller and is
+ * neither logged nor stored.
  */
 import type { BlobAnswer } from '../shard/ports/operators.ts';
 import type { BootstrapBlobResponse } from '../wire/protocol.generated.ts';
@@ -17,7 +17,7 @@ export class BlobRequests {
   readonly #waiting = new Map<string, Request>();
   #issued = 0;
 
-  /** `prefix` is the session's own: ids of two sessions never meet. */
+  /** `prefix` is unique to the session, so the ids of two sessions never collide. */
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
@@ -30,7 +30,7 @@ export class BlobRequests {
     return this.#waiting.has(requestId);
   }
 
-  /** The new request's id and its answer, which comes by the deadline at the latest. */
+  /** The new request's id and its answer, which settles by the deadline. */
   open(timeoutMs: number): { readonly requestId: string; readonly answer: Promise<BlobAnswer> } {
     const requestId = `${this.#prefix}-${++this.#issued}`;
     const answer = new Promise<BlobAnswer>((resolve) => {
@@ -40,18 +40,18 @@ export class BlobRequests {
     return { requestId, answer };
   }
 
-  /** Whether it was an answer that somebody waited for. */
+  /** Returns whether a request was waiting for this answer. */
   answered(response: BootstrapBlobResponse): boolean {
     const { requestId, userData, ttlSeconds, error } = response;
     if (error !== '') return this.#settle(requestId, { kind: 'error', text: error.slice(0, ERROR_TEXT_MAX) });
     if (userData.length > BLOB_BYTES_MAX) {
-      const text = `the bootstrap blob has ${userData.length} bytes; at most ${BLOB_BYTES_MAX} are passed on`;
+      const text = `the bootstrap blob has ${userData.length} bytes; the maximum is ${BLOB_BYTES_MAX}`;
       return this.#settle(requestId, { kind: 'error', text });
     }
     return this.#settle(requestId, { kind: 'blob', userData, ttlSeconds });
   }
 
-  /** The session is gone. */
+  /** The session has ended. */
   end(): void {
     for (const requestId of [...this.#waiting.keys()]) this.#settle(requestId, { kind: 'no_session' });
   }

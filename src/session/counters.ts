@@ -1,11 +1,11 @@
-/** What the operators' edge counts: monotonic since the start, read when somebody scrapes. */
+/** The counters of the operators' edge: monotonic since the start, read at each scrape. */
 import { FRAME_KINDS, type FrameKind } from './frame.ts';
 
 export interface OperatorCounters {
   sessionsInstalled: number;
   sessionsRemoved: number;
   sessionsReplaced: number;
-  /** Streams that ended before they were sessions: no Hello, a bad one, or refused. */
+  /** Streams that ended before they became sessions: no Hello, an invalid one, or refused. */
   streamsRefused: number;
   identityRejections: number;
   readonly framesIn: Record<FrameKind, number>;
@@ -16,9 +16,9 @@ export interface OperatorCounters {
   rollupsUnchanged: number;
   rollupsHeld: number;
   rollupsRejected: number;
-  /** Replaced by a later one before they were read. */
+  /** Replaced by a later roll-up before they were read. */
   rollupsSuperseded: number;
-  /** Bootstrap answers that nobody waited for: unknown, late, twice, or of another session. */
+  /** Bootstrap answers without a waiting request: unknown, late, repeated, or on another session. */
   answersIgnored: number;
   inspections: number;
 }

@@ -1,12 +1,12 @@
 /**
- * O4: the last word on each machine that left a cluster, kept until its operator has heard it. A reconnecting operator
- * is told of every machine that it has (O1), but nothing in that tells it which ones it no longer has.
+ * O4: the last update of each machine that left a cluster is kept until the operator has received it. The resync of a
+ * reconnecting operator (O1: one update per bound machine) cannot show which machines it no longer has.
  *
- * Writing a frame is not hearing it: a peer that died is noticed half a minute later, and what was written in between is
- * lost. So a frame that was written stays for a while, and is written again to a session that begins within it. Saying it
- * twice costs a frame; not saying it leaves a node behind that does not exist.
+ * A written frame is not a received one: the shard notices a dead peer half a minute later, and frames written in between
+ * are lost. So a written frame stays for a while, and a session that begins in that time gets it again. A repeat costs one
+ * frame; a lost update would leave a node that does not exist.
  *
- * By machine, oldest first. Encoded: half as large as the objects, and outside of the heap.
+ * Ordered by machine, oldest first. Frames are stored encoded: half the size of the objects, and outside of the heap.
  */
 import type { NodeState } from '../shard/ports/operators.ts';
 import { encodeNode } from './encode.ts';
@@ -15,15 +15,15 @@ import { DEPARTURE_KEPT_MS, DEPARTURES_MAX, DEPARTURES_UNREAD_MAX } from './limi
 interface Departure {
   readonly frame: Buffer;
   readonly atMs: number;
-  /** When it was written; null: not yet. */
+  /** Null: not written yet. */
   writtenMs: number | null;
 }
 
 export class Departures {
   readonly #byMachine = new Map<string, Departure>();
-  /** Machines whose frame is to be written. */
+  /** Machines whose frame has not been written. */
   readonly #unwritten = new Set<string>();
-  /** How long after its writing a frame may still have been lost. */
+  /** For this long after it was written, a frame may have been lost. */
   readonly #unsureMs: number;
   #hasReader = false;
 
@@ -31,7 +31,7 @@ export class Departures {
     this.#unsureMs = unsureMs;
   }
 
-  /** Frames to be written. */
+  /** Frames not written yet. */
   get depth(): number {
     return this.#unwritten.size;
   }
@@ -40,7 +40,7 @@ export class Departures {
     return this.#byMachine.size;
   }
 
-  /** Beyond the limit the oldest is forgotten, but not what a session is still to be told (O3). */
+  /** Beyond the limit the oldest is forgotten. O3: not while a live session has yet to receive it. */
   add(node: NodeState, nowMs: number): void {
     const { machineId } = node;
     this.forget(machineId);
@@ -58,7 +58,7 @@ export class Departures {
     this.#unwritten.delete(machineId);
   }
 
-  /** A new session: what may have been lost with the last one is to be written again. */
+  /** A new session: writes again every frame that may have been lost with the last one. */
   reopen(nowMs: number): void {
     this.#hasReader = true;
     this.expire(nowMs);
@@ -68,7 +68,7 @@ export class Departures {
     }
   }
 
-  /** The cluster is away: from here on the limit is that of what is kept. */
+  /** The session ended: from now on the smaller limit applies. */
   readerLeft(): void {
     this.#hasReader = false;
     for (const machineId of this.#byMachine.keys()) {
@@ -77,7 +77,7 @@ export class Departures {
     }
   }
 
-  /** The next frame to write, null if there is none. */
+  /** The next frame to write; null if there is none. */
   take(nowMs: number): Buffer | null {
     for (const machineId of this.#unwritten) {
       this.#unwritten.delete(machineId);
@@ -88,7 +88,7 @@ export class Departures {
     return null;
   }
 
-  /** Forgets what is too old to matter, or was surely heard. */
+  /** Forgets frames that are too old, or were certainly received. */
   expire(nowMs: number): void {
     for (const [machineId, { atMs, writtenMs }] of this.#byMachine) {
       const isOld = nowMs - atMs >= DEPARTURE_KEPT_MS;

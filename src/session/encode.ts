@@ -1,4 +1,4 @@
-/** What the shard tells an operator, as bytes of a ShardMessage. */
+/** Encodes the shard's messages to an operator as ShardMessage bytes. */
 import { formatQuantity } from '../base/quantity.ts';
 import type { ResourceAmounts } from '../machine/machine.ts';
 import type { Requirement } from '../needs/requirements.ts';
@@ -53,12 +53,12 @@ export function encodeHint(hint: CapacityHint): Buffer {
   });
 }
 
-/** V3: canonical text; zeros are left out. */
+/** V3: quantities in their canonical text, without zeros. */
 export function quantities(amounts: ResourceAmounts): Record<string, string> {
   const texts: [string, string][] = [];
   for (const name of Object.keys(amounts)) {
     const units = amounts[name]!;
     if (units !== 0) texts.push([name, formatQuantity(name, units)]);
   }
-  return Object.fromEntries(texts); // and no assignment: a resource may be called __proto__
+  return Object.fromEntries(texts); // not assignment: a resource may be named __proto__
 }

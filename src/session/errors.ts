@@ -1,14 +1,15 @@
-/** What can go wrong between an operator and the shard, each with what happens next. */
+/** Errors of the operators' edge, each with what happens next. */
 import { ShardError } from '../base/errors.ts';
 
-/** Bytes that are no protobuf, or not the message that they should be. */
+/** Bytes that are not protobuf, or not the expected message. */
 export class MalformedFrameError extends ShardError {
   readonly code = 'malformed_frame';
   readonly next = 'reject-input';
 
   constructor(offset: number, what: string) {
     super(
-      `A frame cannot be read: at byte ${offset} there is ${what}. It was refused; what was accepted before stays.`,
+      `A frame cannot be read: at byte ${offset} there is ${what}. ` +
+        'The shard refuses the frame and keeps the demand it accepted before.',
     );
   }
 }
@@ -18,6 +19,8 @@ export class CannotListenError extends ShardError {
   readonly next = 'refuse-to-start';
 
   constructor(address: string, why: string) {
-    super(`Operators cannot be served on ${address}: ${why}. Choose another address with --listen.`);
+    super(
+      `The shard cannot listen for operators on ${address}: ${why}. Choose another address with --listen.`,
+    );
   }
 }

@@ -1,47 +1,47 @@
 /**
- * Which of an operator's messages a frame is. Only the outermost tag is read: a roll-up of megabytes and a bootstrap
- * answer are told apart at the same price, so that the one never waits for the other.
+ * Finds out which of an operator's messages a frame contains. It reads only the outermost tag, so routing a roll-up of
+ * megabytes costs no more than routing a bootstrap answer, and neither delays the other.
  */
+import { WIRE_BYTES } from '../wire/protobuf-reader.ts';
+import { FrameReader } from './frame-reader.ts';
 import { FRAME_FIELDS_MAX } from './limits.ts';
-import { WireCursor } from './wire-cursor.ts';
 
 export const FRAME_KINDS = ['unknown', 'hello', 'rollup', 'bootstrap_response', 'reclaim_ack'] as const;
 export type FrameKind = (typeof FRAME_KINDS)[number];
 
 export interface Frame {
   readonly kind: FrameKind;
-  /** The payload's own bytes: a view of the frame. */
+  /** The bytes of the payload: a view of the frame. */
   readonly payload: Uint8Array;
 }
 
-const LENGTH_DELIMITED = 2;
-const cursor = new WireCursor();
+const reader = new FrameReader();
 
 /**
- * Of several payloads the last counts, as in every oneof, and parts of the same one are joined, as protobuf merges them.
- * Throws a MalformedFrameError for bytes that are no message.
+ * Of several payloads the last counts, as in every oneof; parts of the same payload are joined, as protobuf merges them.
+ * Throws a MalformedFrameError for bytes that are not a message.
  */
 export function readFrame(bytes: Uint8Array): Frame {
-  cursor.open(bytes);
+  reader.open(bytes);
   const end = bytes.length;
   let kind: FrameKind = 'unknown';
   let parts: Uint8Array[] = [];
-  for (let fields = 1; cursor.at < end; fields++) {
+  for (let fields = 1; reader.at < end; fields++) {
     if (fields > FRAME_FIELDS_MAX)
-      cursor.fail(cursor.at, `a field beyond the ${FRAME_FIELDS_MAX} of a frame`);
-    const tag = cursor.tag(end);
-    const named = (tag & 7) === LENGTH_DELIMITED ? FRAME_KINDS[tag >>> 3] : undefined;
+      reader.fail(reader.at, `a field beyond the ${FRAME_FIELDS_MAX} of a frame`);
+    const tag = reader.tag(end);
+    const named = (tag & 7) === WIRE_BYTES ? FRAME_KINDS[tag >>> 3] : undefined;
     if (named === undefined || named === 'unknown') {
-      cursor.skip(tag, end);
+      reader.skip(tag, end);
       continue;
     }
-    const payloadEnd = cursor.lengthEnd(end);
+    const payloadEnd = reader.lengthEnd(end);
     if (named !== kind) parts = [];
-    parts.push(bytes.subarray(cursor.at, payloadEnd));
+    parts.push(bytes.subarray(reader.at, payloadEnd));
     kind = named;
-    cursor.at = payloadEnd;
+    reader.at = payloadEnd;
   }
-  cursor.close();
+  reader.close();
   return { kind, payload: parts.length === 1 ? parts[0]! : Buffer.concat(parts) };
 }
 
@@ -49,7 +49,7 @@ const CLUSTER_ID_BYTES_MAX = 253;
 const SPACE = 0x20;
 const TILDE = 0x7e;
 
-/** O1: 1 to 253 printable bytes. */
+/** O1: Hello names a cluster with 1 to 253 printable bytes. */
 export function isClusterId(text: string): boolean {
   if (text.length === 0 || text.length > CLUSTER_ID_BYTES_MAX) return false;
   for (let index = 0; index < text.length; index++) {

@@ -1,14 +1,15 @@
 /**
- * The standard health question of gRPC (`grpc.health.v1.Health/Check`), on the operators' port: what load balancers, Kubernetes'
- * gRPC probes and grpc_health_probe ask. It says whether sessions are accepted; whether the fleet is known is /readyz's to say.
+ * The standard health check of gRPC (`grpc.health.v1.Health/Check`) on the operators' port, for load balancers, Kubernetes'
+ * gRPC probes and grpc_health_probe. It reports whether the shard accepts sessions; /readyz reports whether the fleet is
+ * known.
  *
  *   request    1 string service    '' is the whole server
  *   response   1 enum status       1 SERVING, 2 NOT_SERVING
  *
- * Watch is not served: its clients take UNIMPLEMENTED as "no health to watch" and go on.
+ * Watch is not implemented: its clients take UNIMPLEMENTED as "no health to watch" and continue.
  */
 import { type handleUnaryCall, status } from '@grpc/grpc-js';
-import { WireCursor } from './wire-cursor.ts';
+import { FrameReader } from './frame-reader.ts';
 
 const SERVICE_FIELD = 0x0a;
 const SERVING = Buffer.from([0x08, 1]);
@@ -19,7 +20,7 @@ const KNOWN_SERVICES: ReadonlySet<string> = new Set([
   'bigfleet.v1alpha1.ShardRead',
 ]);
 
-/** An object: gRPC takes an empty string for no request at all. */
+/** An object, because grpc-js treats an empty string as a missing request. */
 interface HealthRequest {
   readonly service: string;
 }
@@ -39,24 +40,24 @@ export const HEALTH_SERVICE = {
 export function checkHealth(isServing: () => boolean): handleUnaryCall<HealthRequest, Buffer> {
   return ({ request: { service } }, answer) => {
     if (KNOWN_SERVICES.has(service)) answer(null, isServing() ? SERVING : NOT_SERVING);
-    else answer({ code: status.NOT_FOUND, details: 'There is no such service here.' });
+    else answer({ code: status.NOT_FOUND, details: 'This server has no such service.' });
   };
 }
 
-/** Throws for what is no message; gRPC then answers INTERNAL. */
+/** Throws for bytes that are not a message; gRPC then answers INTERNAL. */
 function requestOf(bytes: Buffer): HealthRequest {
-  const cursor = new WireCursor();
-  cursor.open(bytes);
+  const reader = new FrameReader();
+  reader.open(bytes);
   let service = '';
-  while (cursor.at < bytes.length) {
-    const tag = cursor.tag(bytes.length);
+  while (reader.at < bytes.length) {
+    const tag = reader.tag(bytes.length);
     if (tag !== SERVICE_FIELD) {
-      cursor.skip(tag, bytes.length);
+      reader.skip(tag, bytes.length);
       continue;
     }
-    const end = cursor.lengthEnd(bytes.length);
-    service = cursor.buffer.toString('utf8', cursor.at, end);
-    cursor.at = end;
+    const end = reader.lengthEnd(bytes.length);
+    service = reader.buffer.toString('utf8', reader.at, end);
+    reader.at = end;
   }
   return { service };
 }

@@ -1,7 +1,6 @@
 /**
- * Who is at the other end of a TLS connection. A certificate says it with exactly one `bigfleet://` URI among its
- * alternative names; one that carries two could be read as either, so it is nobody's. Without TLS there is nothing to
- * check, and nothing is checked.
+ * The identity of a TLS peer: exactly one `bigfleet://` URI among the alternative names of its certificate. A certificate
+ * with two is ambiguous and therefore refused. Without TLS the server checks nothing.
  */
 import type { PeerCertificate } from 'node:tls';
 
@@ -11,7 +10,7 @@ export type Identity =
   | { readonly kind: 'admin' }
   | { readonly kind: 'readonly' };
 
-/** What grpc-js knows of a call's connection. */
+/** The part of a grpc-js call that gives access to its connection. */
 export interface AuthenticatedCall {
   getAuthContext(): { readonly sslPeerCertificate?: PeerCertificate | undefined };
 }
@@ -20,14 +19,15 @@ const SCHEME = 'bigfleet://';
 const CLUSTER = 'bigfleet://cluster/';
 const SHARD = 'bigfleet://shard/';
 
-/** The identity, or what is wrong with the certificate. */
+/** The identity, or a sentence that says what is wrong with the certificate. */
 export function identityOf(call: AuthenticatedCall): Identity | string {
   const names = call.getAuthContext().sslPeerCertificate?.subjectaltname ?? '';
   const uris = urisOf(names).filter((uri) => uri.toLowerCase().startsWith(SCHEME));
   const [uri] = uris;
   if (uri === undefined) return 'The client certificate carries no bigfleet:// URI.';
-  if (uris.length > 1)
-    return `The client certificate carries ${uris.length} bigfleet:// URIs and may carry one.`;
+  if (uris.length > 1) {
+    return `The client certificate carries ${uris.length} bigfleet:// URIs; it must carry exactly one.`;
+  }
   if (uri === 'bigfleet://admin') return { kind: 'admin' };
   if (uri === 'bigfleet://readonly') return { kind: 'readonly' };
   if (uri.startsWith(CLUSTER) && uri.length > CLUSTER.length) {
@@ -36,7 +36,7 @@ export function identityOf(call: AuthenticatedCall): Identity | string {
   if (uri.startsWith(SHARD) && uri.length > SHARD.length) {
     return { kind: 'shard', shardId: uri.slice(SHARD.length) };
   }
-  return `The client certificate carries ${JSON.stringify(uri)}, which names nobody known here.`;
+  return `The client certificate carries ${JSON.stringify(uri)}, which is not a known identity.`;
 }
 
 /** Why the caller may not speak for this cluster; null if it may. */
@@ -44,26 +44,26 @@ export function whyNotCluster(call: AuthenticatedCall, clusterId: string): strin
   const identity = identityOf(call);
   if (typeof identity === 'string') return identity;
   if (identity.kind === 'cluster' && identity.clusterId === clusterId) return null;
-  return `The client certificate is ${nameOf(identity)}, and Hello names cluster ${JSON.stringify(clusterId)}.`;
+  return `The client certificate is for ${nameOf(identity)}, but Hello names cluster ${JSON.stringify(clusterId)}.`;
 }
 
-/** Why the caller may not look at the shard; null if it may. */
+/** Why the caller may not read the shard; null if it may. */
 export function whyNotReader(call: AuthenticatedCall): string | null {
   const identity = identityOf(call);
   if (typeof identity === 'string') return identity;
   if (identity.kind === 'admin' || identity.kind === 'readonly') return null;
-  return `The client certificate is ${nameOf(identity)}; looking at a shard takes a readonly or admin one.`;
+  return `The client certificate is for ${nameOf(identity)}; reading a shard requires role readonly or admin.`;
 }
 
 function nameOf(identity: Identity): string {
-  if (identity.kind === 'cluster') return `that of cluster ${JSON.stringify(identity.clusterId)}`;
-  if (identity.kind === 'shard') return `that of shard ${JSON.stringify(identity.shardId)}`;
-  return `a ${identity.kind} one`;
+  if (identity.kind === 'cluster') return `cluster ${JSON.stringify(identity.clusterId)}`;
+  if (identity.kind === 'shard') return `shard ${JSON.stringify(identity.shardId)}`;
+  return `role ${identity.kind}`;
 }
 
 /**
- * Node prints alternative names as `TYPE:value, TYPE:value`, and quotes as JSON what has a comma or a quote in it. Read
- * from left to right: a value that looks like the next name stays inside of its quotes.
+ * Node prints alternative names as `TYPE:value, TYPE:value` and quotes a value as JSON if it contains a comma or a quote.
+ * Parsing goes from left to right, so text inside quotes never counts as the next name.
  */
 function urisOf(names: string): string[] {
   const uris: string[] = [];
@@ -80,7 +80,7 @@ function urisOf(names: string): string[] {
   return uris;
 }
 
-/** Behind the closing quote, -1 if there is none. */
+/** The offset behind the closing quote; -1 if there is none. */
 function endOfQuoted(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '\\') at++;

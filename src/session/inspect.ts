@@ -1,6 +1,6 @@
 /**
- * ShardRead.InspectNeeds: needs with verdicts, streamed page by page at the reader's pace. 776,000 needs are minutes of
- * reading for some; nothing but the page in hand is kept for them.
+ * ShardRead.InspectNeeds: needs with verdicts, streamed page by page at the reader's pace. A slow reader takes minutes for
+ * 776,000 needs; the shard keeps only the current page for it.
  */
 import { type ServerWritableStream, status } from '@grpc/grpc-js';
 import type { NeedsReader, NeedView } from '../shard/ports/view.ts';
@@ -9,7 +9,7 @@ import { quantities } from './encode.ts';
 
 export type InspectStream = ServerWritableStream<InspectNeedsRequest, InspectNeedsResponseInit>;
 
-/** int64 nanoseconds are written as the nearest double: off by at most 128 ns in this century. */
+/** int64 nanoseconds are encoded from the nearest double: off by at most 128 ns in this century. */
 const NANOS_PER_MS = 1e6;
 
 export async function inspectNeeds(
@@ -20,7 +20,7 @@ export async function inspectNeeds(
   if (limit < 0) {
     stream.emit('error', {
       code: status.INVALID_ARGUMENT,
-      details: `The limit is ${limit}; 0 stands for none.`,
+      details: `The limit is ${limit}; it must be 0 (no limit) or more.`,
     });
     return;
   }
@@ -36,7 +36,7 @@ export async function inspectNeeds(
   stream.end();
 }
 
-/** Also when nobody will ever read on. */
+/** Resolves when the stream takes more, and also when it has ended. */
 function drained(stream: InspectStream): Promise<void> {
   if (stream.cancelled || stream.destroyed) return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * All sessions, and the shard's way to speak to them: one session per cluster (O2), found by its id. Machines that left
- * while a cluster was away are remembered here, because there is no session to remember them.
+ * All sessions, by cluster id, and the port through which the shard sends to them. O2: one session per cluster; a new one
+ * replaces the old. The departures of a cluster are kept here, because they must outlive its session.
  */
 import { status } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
@@ -23,10 +23,10 @@ import { RollupQueue, type RollupResult } from './rollup-queue.ts';
 import { type EndStatus, Session, type SessionHost, type SessionStream } from './session.ts';
 import { WriteTurns } from './write-turns.ts';
 
-/** How often what nobody came back for is looked through. */
+/** How often expired departures are removed. */
 const EXPIRY_INTERVAL_MS = 60_000;
 
-/** Something that a person may want to read in a log. */
+/** For the log. */
 export type OperatorEvent =
   | { readonly kind: 'session_opened'; readonly clusterId: string; readonly peer: string }
   | { readonly kind: 'session_ended'; readonly clusterId: string; readonly peer: string }
@@ -38,12 +38,12 @@ export type OperatorEvent =
       readonly detail: string;
     };
 
-/** One session as the dashboard shows it. */
+/** One session, for the dashboard. */
 export interface SessionView {
   readonly clusterId: string;
   readonly peer: string;
   readonly sinceMs: number;
-  /** Null: none yet. */
+  /** Null: no roll-up yet. */
   readonly lastRollupMs: number | null;
   readonly lastRollupRows: number;
   readonly outboxDepth: number;
@@ -54,7 +54,7 @@ export interface SessionView {
 export interface OperatorsOptions {
   readonly shard: ShardForOperators;
   readonly clock: Clock;
-  /** How soon a dead peer is noticed, at the latest. */
+  /** The server notices a dead peer within this time. */
   readonly deadPeerMs: number;
   readonly helloTimeoutMs?: number;
   readonly streamsMax?: number;
@@ -69,7 +69,7 @@ export class Operators implements OperatorsPort, SessionHost {
   readonly #shard: ShardForOperators;
   #acks: AckFrames;
   readonly #byCluster = new Map<string, Session>();
-  /** Streams that are not closed yet, sessions or not, at most `streamsMax`. */
+  /** Open streams, whether sessions or not; at most `streamsMax`. */
   readonly #streams = new Set<Session>();
   readonly #departures = new Map<string, Departures>();
   readonly #rollups: RollupQueue;
@@ -88,26 +88,29 @@ export class Operators implements OperatorsPort, SessionHost {
     this.#expiry.unref();
   }
 
-  /** A new stream; it is a session once it has said Hello. */
+  /** A new stream; Hello makes it a session. */
   open(stream: SessionStream): void {
     const name = `b-${this.#shard.epoch}-${++this.#opened}`;
     const { helloTimeoutMs = HELLO_TIMEOUT_MS, streamsMax = STREAMS_MAX } = this.#options;
     const session = new Session(stream, this, name, helloTimeoutMs);
     if (this.#endedWith !== null) session.end(status.UNAVAILABLE, this.#endedWith);
     else if (this.#streams.size >= streamsMax) {
-      session.end(status.RESOURCE_EXHAUSTED, `${streamsMax} streams are open, and no more are taken.`);
+      session.end(
+        status.RESOURCE_EXHAUSTED,
+        `The shard has ${streamsMax} open streams, its maximum. Retry later.`,
+      );
     } else {
       this.#streams.add(session);
       stream.once('close', () => this.#streams.delete(session));
     }
   }
 
-  /** Acks carry the highest term that a coordinator spoke for. */
+  /** Acks carry the coordinator's highest term. */
   setCoordinatorTerm(term: number): void {
     this.#acks = acksOf(this.#shard.epoch, term);
   }
 
-  /** Why no session is accepted now; null if they are. */
+  /** Why the shard accepts no sessions now; null if it does. */
   get refusal(): string | null {
     return this.#endedWith ?? this.#shard.refusal();
   }
@@ -116,7 +119,7 @@ export class Operators implements OperatorsPort, SessionHost {
     return this.#byCluster.size;
   }
 
-  /** Of roll-ups that wait or are being read. */
+  /** Bytes of roll-ups that wait or are being read. */
   get rollupBytesWaiting(): number {
     return this.#rollups.bytes;
   }
@@ -198,7 +201,7 @@ export class Operators implements OperatorsPort, SessionHost {
       this.#shard.sessionOpened(clusterId);
     } catch (error) {
       if (!(error instanceof ShardError)) throw error;
-      return { code: status.RESOURCE_EXHAUSTED, details: error.message }; // no room for one more cluster
+      return { code: status.RESOURCE_EXHAUSTED, details: error.message }; // the shard has no room for another cluster
     }
     const replaced = this.#byCluster.get(clusterId);
     this.#byCluster.set(clusterId, session);
@@ -257,7 +260,7 @@ export class Operators implements OperatorsPort, SessionHost {
     return departures;
   }
 
-  /** Clusters that are away and have nothing kept for them are forgotten; a session holds on to its own. */
+  /** Removes the departures of clusters that have none left and no session; a live session uses its own. */
   #expire(): void {
     const nowMs = this.nowMs();
     for (const [clusterId, departures] of this.#departures) {

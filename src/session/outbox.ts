@@ -1,14 +1,14 @@
 /**
- * What one session has yet to be told. Nothing here is a queue of machine states: a machine that changed is a mark, and its
- * newest state is read and encoded when the stream can take a frame (O6). So a reader that stops costs a mark per machine,
- * and when it reads again it ends with the newest state of each. Frames come in this order:
+ * The frames that one session has yet to write. O6: a slow reader costs at most one frame per key. So the outbox does not
+ * queue machine states: it marks a changed machine, and reads and encodes its newest state when the stream can take a
+ * frame. Frames leave in this order:
  *
  *   acks            counted: 'hello', then 'rollup'
- *   control         bootstrap requests and reclaims, never dropped, in order
+ *   control         bootstrap requests and reclaims, in order, never dropped
  *   changed         machines that changed, by slot
- *   resync          the cluster's machines at the time of Hello (O1), those left out that went with `changed`
- *   departures      last words on machines that left (O4)
- *   hints           one for each profile (O5)
+ *   resync          O1: one update per machine bound at Hello, without those that `changed` has sent already
+ *   departures      O4: the last updates of machines that left
+ *   hints           O5: available capacity, one frame per profile
  */
 import type { CapacityHint, ShardForOperators } from '../shard/ports/operators.ts';
 import type { Departures } from './departures.ts';
@@ -17,7 +17,7 @@ import { CONTROL_FRAMES_MAX } from './limits.ts';
 
 export type OutboxShard = Pick<ShardForOperators, 'boundSlots' | 'readNode'>;
 
-/** The same for every session. */
+/** Encoded once for all sessions. */
 export interface AckFrames {
   readonly hello: Buffer;
   readonly rollup: Buffer;
@@ -26,7 +26,7 @@ export interface AckFrames {
 interface ControlFrame {
   /** Encoded when it is written. */
   readonly encode: () => Buffer;
-  /** False if nobody waits for what it asks any more. */
+  /** False if no caller waits for the answer any more. */
   readonly isWanted: () => boolean;
 }
 
@@ -43,7 +43,7 @@ export class Outbox {
   /** Null until the resync begins, empty when it is over. */
   #resync: Uint32Array | null = null;
   #resyncRead = 0;
-  /** Slots that went out as changes while the resync is under way. */
+  /** Slots that were sent as changes while the resync is running. */
   readonly #ahead = new Set<number>();
   readonly #hints = new Map<string, CapacityHint>();
 
@@ -54,7 +54,7 @@ export class Outbox {
     this.#departures = departures;
   }
 
-  /** Frames to be written, as far as they are known. */
+  /** Frames to write, as far as they are known. */
   get depth(): number {
     const control = this.#control.length - this.#controlRead;
     const resync = this.#resync === null ? 0 : this.#resync.length - this.#resyncRead;
@@ -70,7 +70,7 @@ export class Outbox {
     this.#rollupAcks += count;
   }
 
-  /** False if there is no room: the reader has not read for so long that the session must end. */
+  /** False if the outbox is full: the operator has stopped reading, and the session must end. */
   addControl(encode: () => Buffer, isWanted: () => boolean = () => true): boolean {
     if (this.#control.length >= CONTROL_FRAMES_MAX) {
       this.#control = this.#control.slice(this.#controlRead).filter((frame) => frame.isWanted());
@@ -89,7 +89,7 @@ export class Outbox {
     this.#hints.set(hint.fingerprint, hint);
   }
 
-  /** The next ack or control frame, null if there is none: these do not wait for their turn. */
+  /** The next ack or control frame, null if there is none. These do not wait for a write turn. */
   nextUrgent(): Buffer | null {
     if (this.#helloAcks > 0) {
       this.#helloAcks--;
@@ -154,7 +154,7 @@ export class Outbox {
     return null;
   }
 
-  /** Null if the machine is none of this cluster's any more: its last word is among the departures. */
+  /** Null if the machine left this cluster: its last update is among the departures. */
   #encodeSlot(slot: number): Buffer | null {
     const node = this.#shard.readNode(slot, this.#clusterId);
     return node === null ? null : encodeNode(node);

@@ -1,12 +1,12 @@
 /**
- * Lets a stream have several messages under way. grpc-js gives a server's stream its next message when the one before has left
- * for the socket, so every message is a system call and a turn of the event loop of its own. Told that a message has left as soon
- * as there is room behind it, it hands over the next ones at once, and HTTP/2 sends them together. What has really left is
- * counted, so that a reader that stops still stops the writer.
+ * Lets a stream have several messages in flight. grpc-js passes a server stream its next message only after the previous
+ * one has left for the socket, so every message costs a system call and an event-loop turn. This interceptor confirms a
+ * message while there is room behind it; grpc-js then passes the next ones at once, and HTTP/2 sends them together. The
+ * interceptor counts messages that really left, so a reader that stops still stops the writer.
  */
 import { ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
 
-/** As many as a stream buffers before it asks to wait: about 6 KB of node updates. */
+/** As many as a stream buffers before it signals back-pressure: about 6 KB of node updates. */
 const MESSAGES_UNDER_WAY_MAX = 16;
 
 export const pipelined: ServerInterceptor = (_method, call) => new PipelinedCall(call);

@@ -1,10 +1,11 @@
 /**
- * Roll-ups wait here for time. They come when operators send them, 2,000 at once after a restart, and each may cost
- * milliseconds; frames that somebody waits for must not queue behind that. So a frame's bytes are put aside, and every
- * turn of the event loop spends a few milliseconds on them.
+ * Roll-ups wait here until the event loop has time for them. After a restart 2,000 arrive at once, and each may cost
+ * milliseconds; acks and bootstrap answers must not wait behind that. So the queue keeps the bytes of a frame, and every
+ * event-loop turn spends a few milliseconds on them.
  *
- * Per cluster, the one that is being read or is first in line goes on, and of those behind it only the latest is kept (N1:
- * latest wins). Two lines, because a roll-up of megabytes takes a second in all, and the other clusters' should not wait for it.
+ * N1: a roll-up is a cluster's complete demand, and the latest wins. So per cluster the queue finishes the roll-up that is
+ * being read or enqueued, and keeps only the latest of those behind it. There are two queues, because a roll-up of
+ * megabytes takes a second in all, and smaller ones should not wait for it.
  */
 import { ShardError } from '../base/errors.ts';
 import type { RollupOutcome } from '../needs/need-table.ts';
@@ -21,15 +22,15 @@ import {
 import { RollupScan } from './rollup-scan.ts';
 import { RowDecoder } from './row-decoder.ts';
 
-/** Frames above this stand in the line of large ones: ten times the usual roll-up. */
+/** Larger frames go to the queue of large ones: ten times the usual roll-up. */
 const LARGE_BYTES = 1024 * 1024;
 
 export interface RollupResult {
   readonly outcome: RollupOutcome | 'rejected';
   readonly rowCount: number;
-  /** Roll-ups that this one speaks for: itself, and those that it replaced while they waited. */
+  /** Roll-ups that this result settles: the one read, and those that it replaced while they waited. */
   readonly rollups: number;
-  /** Those of them that its own sender sent, and is to be told of. */
+  /** How many of them its own session sent, and gets acks for. */
   readonly acks: number;
 }
 
@@ -44,7 +45,7 @@ interface Waiting {
   readonly acks: number;
 }
 
-interface Line {
+interface SizeQueue {
   readonly waiting: Waiting[];
   readonly reader: RollupReader;
   /** Being read now. */
@@ -55,10 +56,10 @@ interface Line {
 type RollupShard = Pick<ShardForOperators, 'acceptRollup' | 'rejectRollup'>;
 
 export class RollupQueue {
-  /** By cluster with one in a line: the latest behind it. */
+  /** By cluster with a roll-up in a queue: the latest one behind it. */
   readonly #behind = new Map<string, Waiting | null>();
-  readonly #small: Line;
-  readonly #large: Line;
+  readonly #small: SizeQueue;
+  readonly #large: SizeQueue;
   readonly #shard: RollupShard;
   readonly #bytesMax: number;
   #bytes = 0;
@@ -71,21 +72,18 @@ export class RollupQueue {
     this.#large = { waiting: [], reader: new RollupReader(shard), steps: null, current: null };
   }
 
-  /** Of roll-ups that wait or are being read. */
+  /** Bytes of roll-ups that wait or are being read. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** `sender`: a cluster's new session is not told of what its old one sent. */
+  /** `sender`: the session. A new session of a cluster gets no acks for the roll-ups of the old one. */
   offer(clusterId: string, sender: object, bytes: Uint8Array, whenSettled: WhenSettled): void {
     const behind = this.#behind.get(clusterId);
     const replacedBytes = behind?.bytes.length ?? 0;
     if (this.#bytes + bytes.length - replacedBytes > this.#bytesMax) {
-      const why = `${this.#bytes} bytes of roll-ups wait to be read; at most ${this.#bytesMax} may`;
-      this.#shard.rejectRollup(
-        clusterId,
-        new RollupRejectedError(clusterId, 'needs', `came while ${why}`).message,
-      );
+      const why = `arrived while ${this.#bytes} bytes of roll-ups wait to be read; the maximum is ${this.#bytesMax}`;
+      this.#shard.rejectRollup(clusterId, new RollupRejectedError(clusterId, 'needs', why).message);
       messageMemory.giveBack(bytes);
       whenSettled({ outcome: 'rejected', rowCount: 0, rollups: 1, acks: 0 });
       return;
@@ -99,16 +97,16 @@ export class RollupQueue {
     if (behind === undefined) this.#enqueue(waiting);
   }
 
-  /** Gives up everything that waits. */
+  /** Drops everything that waits. */
   clear(): void {
     if (this.#turn !== null) clearImmediate(this.#turn);
     this.#turn = null;
     this.#behind.clear();
     this.#bytes = 0;
-    for (const line of [this.#small, this.#large]) {
-      line.waiting.length = 0;
-      line.steps?.return({ outcome: 'rejected', rowCount: 0, rollups: 0, acks: 0 });
-      line.steps = line.current = null;
+    for (const queue of [this.#small, this.#large]) {
+      queue.waiting.length = 0;
+      queue.steps?.return({ outcome: 'rejected', rowCount: 0, rollups: 0, acks: 0 });
+      queue.steps = queue.current = null;
     }
   }
 
@@ -126,16 +124,16 @@ export class RollupQueue {
     if (hasWork(this.#small) || hasWork(this.#large)) this.#turn ??= setImmediate(() => this.#takeTurn());
   }
 
-  #run(line: Line, endMs: number): void {
-    while (hasWork(line) && performance.now() < endMs) {
-      if (line.current === null) {
-        line.current = line.waiting.shift()!;
-        line.steps = line.reader.read(line.current);
+  #run(queue: SizeQueue, endMs: number): void {
+    while (hasWork(queue) && performance.now() < endMs) {
+      if (queue.current === null) {
+        queue.current = queue.waiting.shift()!;
+        queue.steps = queue.reader.read(queue.current);
       }
-      const step = line.steps!.next();
+      const step = queue.steps!.next();
       if (!step.done) continue;
-      const { current } = line;
-      line.current = line.steps = null;
+      const { current } = queue;
+      queue.current = queue.steps = null;
       this.#bytes -= current.bytes.length;
       messageMemory.giveBack(current.bytes);
       this.#moveUp(current.clusterId);
@@ -153,11 +151,11 @@ export class RollupQueue {
   }
 }
 
-function hasWork(line: Line): boolean {
-  return line.current !== null || line.waiting.length > 0;
+function hasWork(queue: SizeQueue): boolean {
+  return queue.current !== null || queue.waiting.length > 0;
 }
 
-/** Digests a roll-up's rows and has the shard accept them; its arrays serve one roll-up after the other. */
+/** Digests a roll-up's rows and passes them to the shard. Its arrays are reused for the next roll-up. */
 class RollupReader {
   readonly #shard: RollupShard;
   readonly #scan = new RollupScan();
@@ -179,7 +177,7 @@ class RollupReader {
         return { outcome, rowCount, rollups, acks };
       } catch (error) {
         if (!(error instanceof ShardError)) throw error;
-        return { outcome: 'rejected', rowCount, rollups, acks }; // the shard has counted it
+        return { outcome: 'rejected', rowCount, rollups, acks }; // the shard has counted the rejection
       }
     } finally {
       scan.close();

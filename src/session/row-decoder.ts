@@ -1,31 +1,31 @@
 /**
- * One row of a roll-up, from wire bytes to what src/needs checks. Only rows with a new digest come here: all of them after
- * a restart, a handful otherwise.
+ * Decodes one row of a roll-up from wire bytes to the object that src/needs validates. Only rows with a new digest are
+ * decoded: all of them after a restart, a handful otherwise.
  */
 import type { Requirement, Spread } from '../needs/requirements.ts';
 import type { RollupRow } from '../needs/rollup.ts';
+import { FrameReader } from './frame-reader.ts';
 import { TextReader } from './text-reader.ts';
-import { WireCursor } from './wire-cursor.ts';
 
 type Quantities = Record<string, string>;
 
 export class RowDecoder {
-  readonly #cursor = new WireCursor();
+  readonly #reader = new FrameReader();
   readonly #texts = new TextReader();
 
   open(bytes: Uint8Array): void {
-    this.#cursor.open(bytes);
+    this.#reader.open(bytes);
   }
 
-  /** Lets go of the bytes. */
+  /** Drops the reference to the bytes. */
   close(): void {
-    this.#cursor.close();
+    this.#reader.close();
   }
 
-  /** Throws a MalformedFrameError; numbers are not checked here. */
+  /** Throws a MalformedFrameError. Does not validate numbers. */
   decode(start: number, end: number): RollupRow {
-    const cursor = this.#cursor;
-    cursor.at = start;
+    const reader = this.#reader;
+    reader.at = start;
     const requirements: Requirement[] = [];
     const spread: Spread[] = [];
     const aggregate: Quantities = {};
@@ -34,17 +34,17 @@ export class RowDecoder {
     let interruptionBucket = 0;
     let reclamationBucket = 0;
     let group = '';
-    while (cursor.at < end) {
-      const tag = cursor.tag(end);
-      if (tag === 0x0a) requirements.push(this.#requirement(cursor.lengthEnd(end)));
-      else if (tag === 0x12) this.#entry(aggregate, cursor.lengthEnd(end));
-      else if (tag === 0x18) priority = cursor.int32(end);
-      else if (tag === 0x2a) spread.push(this.#spread(cursor.lengthEnd(end)));
-      else if (tag === 0x30) interruptionBucket = cursor.int32(end);
-      else if (tag === 0x38) reclamationBucket = cursor.int32(end);
-      else if (tag === 0x42) this.#entry(minUnit, cursor.lengthEnd(end));
+    while (reader.at < end) {
+      const tag = reader.tag(end);
+      if (tag === 0x0a) requirements.push(this.#requirement(reader.lengthEnd(end)));
+      else if (tag === 0x12) this.#entry(aggregate, reader.lengthEnd(end));
+      else if (tag === 0x18) priority = reader.int32(end);
+      else if (tag === 0x2a) spread.push(this.#spread(reader.lengthEnd(end)));
+      else if (tag === 0x30) interruptionBucket = reader.int32(end);
+      else if (tag === 0x38) reclamationBucket = reader.int32(end);
+      else if (tag === 0x42) this.#entry(minUnit, reader.lengthEnd(end));
       else if (tag === 0x4a) group = this.#once(end);
-      else cursor.skip(tag, end);
+      else reader.skip(tag, end);
     }
     return {
       requirements,
@@ -59,63 +59,63 @@ export class RowDecoder {
   }
 
   #requirement(end: number): Requirement {
-    const cursor = this.#cursor;
+    const reader = this.#reader;
     let key = '';
     let operator = 0;
     const values: string[] = [];
-    while (cursor.at < end) {
-      const tag = cursor.tag(end);
+    while (reader.at < end) {
+      const tag = reader.tag(end);
       if (tag === 0x0a) key = this.#common(end);
-      else if (tag === 0x10) operator = cursor.int32(end);
+      else if (tag === 0x10) operator = reader.int32(end);
       else if (tag === 0x1a) values.push(this.#common(end));
-      else cursor.skip(tag, end);
+      else reader.skip(tag, end);
     }
     return { key, operator, values };
   }
 
   #spread(end: number): Spread {
-    const cursor = this.#cursor;
+    const reader = this.#reader;
     let topologyKey = '';
     let maxSkew = 0;
     let whenUnsatisfiable = 0;
-    while (cursor.at < end) {
-      const tag = cursor.tag(end);
+    while (reader.at < end) {
+      const tag = reader.tag(end);
       if (tag === 0x0a) topologyKey = this.#common(end);
-      else if (tag === 0x10) maxSkew = cursor.int32(end);
-      else if (tag === 0x18) whenUnsatisfiable = cursor.int32(end);
-      else cursor.skip(tag, end);
+      else if (tag === 0x10) maxSkew = reader.int32(end);
+      else if (tag === 0x18) whenUnsatisfiable = reader.int32(end);
+      else reader.skip(tag, end);
     }
     return { topologyKey, maxSkew, whenUnsatisfiable };
   }
 
   #entry(into: Quantities, end: number): void {
-    const cursor = this.#cursor;
+    const reader = this.#reader;
     let key = '';
     let value = '';
-    while (cursor.at < end) {
-      const tag = cursor.tag(end);
+    while (reader.at < end) {
+      const tag = reader.tag(end);
       if (tag === 0x0a) key = this.#common(end);
       else if (tag === 0x12) value = this.#common(end);
-      else cursor.skip(tag, end);
+      else reader.skip(tag, end);
     }
     if (key !== '__proto__') into[key] = value;
-    // Assigned plainly, this one name would set nothing.
+    // A plain assignment would set the prototype.
     else Object.defineProperty(into, key, { value, enumerable: true, configurable: true, writable: true });
   }
 
   #common(end: number): string {
-    const cursor = this.#cursor;
-    const textEnd = cursor.lengthEnd(end);
-    const text = this.#texts.common(cursor, cursor.at, textEnd);
-    cursor.at = textEnd;
+    const reader = this.#reader;
+    const textEnd = reader.lengthEnd(end);
+    const text = this.#texts.common(reader, reader.at, textEnd);
+    reader.at = textEnd;
     return text;
   }
 
   #once(end: number): string {
-    const cursor = this.#cursor;
-    const textEnd = cursor.lengthEnd(end);
-    const text = this.#texts.once(cursor, cursor.at, textEnd);
-    cursor.at = textEnd;
+    const reader = this.#reader;
+    const textEnd = reader.lengthEnd(end);
+    const text = this.#texts.once(reader, reader.at, textEnd);
+    reader.at = textEnd;
     return text;
   }
 }

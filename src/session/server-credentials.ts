@@ -1,7 +1,7 @@
 /**
- * Our side of mutual TLS where we listen: TLS 1.3, and a client certificate from our CA or no connection at all. Leaf
- * certificates live for hours, so the files are looked at again and again, and new connections get what they say now;
- * those that are open go on. While a pair is being replaced, certificate first and key later, the old pair serves.
+ * The server side of mutual TLS: TLS 1.3, and a client certificate from our CA. Leaf certificates live for hours, so the
+ * server checks the files periodically; new connections use the new certificate, open ones continue. While certificate and
+ * key are being replaced, one after the other, the old pair stays in use.
  */
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
@@ -42,7 +42,7 @@ export class RotatingServerCredentials extends ServerCredentials {
       this.updateSecureContextOptions(read(this.#files));
       this.#version = version;
     } catch {
-      // Half replaced: looked at again at the next turn.
+      // Half replaced: the next check tries again.
     }
   }
 }

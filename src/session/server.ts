@@ -1,4 +1,4 @@
-/** The operators' server: Shard.Session and ShardRead on one gRPC port, and the shard's way to speak to whoever connects. */
+/** The operators' server: Shard.Session, ShardRead and the health check on one gRPC port. */
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { ShardForOperators } from '../shard/ports/operators.ts';
@@ -18,18 +18,18 @@ import { RotatingServerCredentials } from './server-credentials.ts';
 import type { SessionStream } from './session.ts';
 
 export interface OperatorServerOptions {
-  /** `host:port`; port 0 takes a free one. */
+  /** `host:port`; port 0 picks an unused one. */
   readonly listen: string;
   readonly shard: ShardForOperators;
   readonly needs: Pick<NeedsReader, 'inspectNeeds'>;
-  /** Mutual TLS; without it everything is plaintext and nobody is asked who they are. */
+  /** Mutual TLS. Absent: plaintext and no authentication. */
   readonly tls?: TlsFiles | undefined;
-  /** How often the TLS files are looked at for new ones. */
+  /** How often the server checks the TLS files for changes. */
   readonly tlsCheckIntervalMs?: number;
-  /** O6: a dead peer is noticed within this. */
+  /** O6: keepalive detects a dead peer within this time. */
   readonly deadPeerMs?: number;
   readonly helloTimeoutMs?: number;
-  /** Streams at a time, on all connections together. */
+  /** Maximum open streams, on all connections together. */
   readonly streamsMax?: number;
   readonly clock?: Clock;
   readonly onEvent?: (event: OperatorEvent) => void;
@@ -37,7 +37,7 @@ export interface OperatorServerOptions {
 
 const DEAD_PEER_MS = 30_000;
 const CLOSE_GRACE_MS = 1_000;
-/** Ours go out as bytes that the outbox has encoded. */
+/** The outbox encodes the shard's messages itself. */
 const SESSION_SERVICE = { Session: { ...rawShardService.Session, responseSerialize: asBuffer } };
 
 export async function startOperatorServer(options: OperatorServerOptions): Promise<OperatorServer> {
@@ -64,7 +64,7 @@ export class OperatorServer extends Operators {
       interceptors: [pipelined],
       'grpc.max_receive_message_length': FRAME_BYTES_MAX,
       'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION_MAX,
-      // A ping after half of the time, an answer within a third: what is left is for timers that come late.
+      // Ping after half of the time, answer within a third; the rest is slack for late timers.
       'grpc.keepalive_time_ms': Math.ceil(deadPeerMs / 2),
       'grpc.keepalive_timeout_ms': Math.ceil(deadPeerMs / 3),
       'grpc.enable_channelz': 0,
@@ -76,7 +76,7 @@ export class OperatorServer extends Operators {
     this.#grpc.addService(HEALTH_SERVICE, { Check: checkHealth(() => this.refusal === null) });
   }
 
-  /** `host:port` with the port that was really bound. */
+  /** `host:port` with the port that the server has bound. */
   get address(): string {
     return this.#address;
   }
@@ -87,7 +87,7 @@ export class OperatorServer extends Operators {
     this.#address = `${listen.slice(0, listen.lastIndexOf(':'))}:${port}`;
   }
 
-  /** Ends every session with UNAVAILABLE and gives the port back. */
+  /** Ends every session with UNAVAILABLE and releases the port. */
   async close(): Promise<void> {
     this.endForGood();
     this.#tls?.close();
@@ -101,7 +101,11 @@ export class OperatorServer extends Operators {
       this.rejectIdentity(stream.request.clusterId, stream.getPeer(), detail);
       refuse(stream, status.PERMISSION_DENIED, detail);
     } else if (this.#inspections >= INSPECTIONS_MAX) {
-      refuse(stream, status.RESOURCE_EXHAUSTED, `${INSPECTIONS_MAX} readers are served; ask again later.`);
+      refuse(
+        stream,
+        status.RESOURCE_EXHAUSTED,
+        `The shard serves ${INSPECTIONS_MAX} readers, its maximum. Retry later.`,
+      );
     } else {
       this.#inspections++;
       inspectNeeds(stream, this.#options.needs)
@@ -124,7 +128,7 @@ function bind(server: Server, address: string, credentials: ServerCredentials): 
   });
 }
 
-/** Ends although a connection never spoke HTTP/2: the library counts such a one as open for ever. */
+/** The timer is for connections that never spoke HTTP/2, which the library would wait for forever. */
 function shutDown(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {

@@ -1,7 +1,7 @@
 /**
- * One operator's stream, from its first frame to its end. Frames are handled the moment they arrive: answers settle,
- * acks are counted, roll-ups are put aside for RollupQueue. Writing follows the stream's back-pressure: once it asks to wait
- * nothing is encoded until it drains.
+ * One operator's stream, from its first frame to its end. The session handles each frame on arrival: it settles answers,
+ * counts acks and enqueues roll-ups in RollupQueue. Writing follows the stream's back-pressure: while the stream is full,
+ * the session encodes nothing.
  */
 import { type ServerDuplexStream, status } from '@grpc/grpc-js';
 import type { BlobAnswer, BlobRequest, CapacityHint, ReclaimInstruction } from '../shard/ports/operators.ts';
@@ -9,6 +9,7 @@ import { decode } from '../wire/codec.ts';
 import { BlobRequests } from './blob-requests.ts';
 import type { OperatorCounters } from './counters.ts';
 import { encodeBootstrapRequest, encodeReclaim } from './encode.ts';
+import { MalformedFrameError } from './errors.ts';
 import { isClusterId, readFrame } from './frame.ts';
 import { HELLO_BYTES_MAX } from './limits.ts';
 import { Outbox } from './outbox.ts';
@@ -17,22 +18,22 @@ import type { Writer } from './write-turns.ts';
 
 export type SessionStream = ServerDuplexStream<Buffer, Uint8Array>;
 
-/** Why a stream ends, as gRPC says it. */
+/** The gRPC status with which a stream ends. */
 export interface EndStatus {
   readonly code: status;
   readonly details: string;
 }
 
-/** What a session asks of those that know all sessions. */
+/** What a session needs from the owner of all sessions. */
 export interface SessionHost {
   readonly counters: OperatorCounters;
   nowMs(): number;
-  /** The stream says which cluster it speaks for: the session's outbox, or why there is none. */
+  /** Hello named a cluster: returns the session's outbox, or the status to end the stream with. */
   greet(session: Session, clusterId: string): Outbox | EndStatus;
   rollup(session: Session, payload: Uint8Array): void;
-  /** Called once, for every session that was greeted. */
+  /** Called once for every session that was greeted. */
   ended(session: Session): void;
-  /** Has something to write. */
+  /** The session has frames to write. */
   wantsToWrite(session: Session): void;
 }
 
@@ -55,7 +56,7 @@ export class Session implements Writer {
     this.#host = host;
     this.#blobs = new BlobRequests(name);
     this.#helloTimer = setTimeout(() => {
-      this.end(status.DEADLINE_EXCEEDED, `No Hello came within ${helloTimeoutMs} ms.`);
+      this.end(status.DEADLINE_EXCEEDED, `The shard received no Hello within ${helloTimeoutMs} ms.`);
     }, helloTimeoutMs);
     stream.on('data', (bytes: Buffer) => this.#receive(bytes));
     stream.on('drain', () => this.#drained());
@@ -103,14 +104,14 @@ export class Session implements Writer {
   }
 
   rollupSettled({ outcome, rowCount, acks }: RollupResult): void {
-    if (this.#isEnded || outcome === 'rejected') return; // V2: not acked
+    if (this.#isEnded || outcome === 'rejected') return; // V2: an invalid roll-up is rejected whole and not acked
     this.lastRollupMs = this.#host.nowMs();
     this.lastRollupRows = rowCount;
     this.#outbox!.ackRollups(acks);
     this.#writeUrgent();
   }
 
-  /** There may be something to write. */
+  /** Asks for a write turn, if the stream can take frames. */
   wake(): void {
     if (!this.#isBlocked && !this.#isEnded) this.#host.wantsToWrite(this);
   }
@@ -125,12 +126,12 @@ export class Session implements Writer {
     return !this.#isBlocked;
   }
 
-  /** Ends the stream with a status; what it still sends is dropped. */
+  /** Ends the stream with a status; frames that still arrive are dropped. */
   end(code: status, details: string): void {
     if (this.#isEnded) return;
     this.#close();
-    // Frames that were written go out first, some thirty at the most. Whoever does not read them gets the status when it does: a
-    // stream that was given up instead would look alive to it for ever, and its cluster would be without a session.
+    // About thirty frames may be buffered, and the status follows them. An operator that does not read gets it once it reads
+    // again. Destroying the stream would leave it open on the operator's side, and its cluster without a session.
     if (code === status.OK) this.stream.end();
     else this.stream.emit('error', { code, details });
   }
@@ -146,7 +147,7 @@ export class Session implements Writer {
     const { kind, payload } = frame;
     counters.framesIn[kind]++;
     if (kind === 'hello' && payload.length > HELLO_BYTES_MAX) {
-      this.#refuse(`Hello has ${payload.length} bytes and may have ${HELLO_BYTES_MAX}.`);
+      this.#refuse(`Hello has ${payload.length} bytes; the maximum is ${HELLO_BYTES_MAX}.`);
     } else if (kind === 'hello') {
       const hello = this.#read(() => decode('Hello', payload));
       if (hello !== null) this.#hello(hello.clusterId);
@@ -158,22 +159,23 @@ export class Session implements Writer {
       const response = this.#read(() => decode('BootstrapBlobResponse', payload));
       if (response !== null && !this.#blobs.answered(response)) counters.answersIgnored++;
     }
-    // A ReclaimAck is counted, and so is what this build does not know: newer operators may say more.
+    // A ReclaimAck is only counted, and so is an unknown frame: newer operators may send more kinds.
   }
 
-  /** Null, and the end of the session, for bytes that are not the message that they should be. */
+  /** Ends the session and returns null if `read` throws: the bytes are not the expected message. */
   #read<T>(read: () => T): T | null {
     try {
       return read();
     } catch (error) {
-      this.#refuse(`A frame cannot be read: ${(error as Error).message}`);
+      const { message } = error as Error;
+      this.#refuse(error instanceof MalformedFrameError ? message : `A frame cannot be read: ${message}`);
       return null;
     }
   }
 
   #hello(clusterId: string): void {
     if (!isClusterId(clusterId)) {
-      this.#refuse('Hello must name a cluster, in 1 to 253 printable bytes.');
+      this.#refuse('Hello must name a cluster with 1 to 253 printable bytes.');
       return;
     }
     if (this.#outbox === null) {
@@ -186,7 +188,9 @@ export class Session implements Writer {
       this.#clusterId = clusterId;
       this.#outbox = greeted;
     } else if (clusterId !== this.#clusterId) {
-      this.#refuse(`This session speaks for cluster ${JSON.stringify(this.#clusterId)} and for no other.`);
+      this.#refuse(
+        `This session belongs to cluster ${JSON.stringify(this.#clusterId)}; Hello names another.`,
+      );
       return;
     }
     this.#outbox.ackHello();
@@ -200,7 +204,10 @@ export class Session implements Writer {
 
   #sendControl(encode: () => Buffer, isWanted?: () => boolean): void {
     if (!this.#outbox!.addControl(encode, isWanted)) {
-      this.end(status.RESOURCE_EXHAUSTED, 'Too many requests wait for this operator, which does not read.');
+      this.end(
+        status.RESOURCE_EXHAUSTED,
+        'The operator does not read its stream, and too many requests wait for it.',
+      );
       return;
     }
     this.#writeUrgent();

@@ -1,8 +1,8 @@
 /**
- * Our side of mutual TLS wherever we dial, to providers and to the coordinator: TLS 1.3, the server's
- * certificate from our CA, for the host we dialled, and not that of a cluster. All parties share a CA, so
- * without the last check any operator's certificate that happens to carry a host name could stand in for a
- * provider and be handed bootstrap blobs, or for the coordinator and give instructions.
+ * The client side of mutual TLS, for connections to providers and to the coordinator. It requires TLS 1.3 and a server
+ * certificate from the shared CA, for the dialled host, that is not a cluster's. All parties share the CA: without the
+ * last check, an operator whose certificate carries a host name could pose as a provider and receive bootstrap blobs, or
+ * as the coordinator and give instructions.
  */
 import { readFileSync } from 'node:fs';
 import { checkServerIdentity, createSecureContext, type PeerCertificate } from 'node:tls';
@@ -17,8 +17,8 @@ export class WrongServerIdentityError extends ShardError {
 
   constructor(host: string) {
     super(
-      `The server at ${host} presented the certificate of a cluster (bigfleet://cluster/…), which dials and ` +
-        'does not serve. The connection was refused and nothing was sent.',
+      `The server at ${host} presented the certificate of a cluster (bigfleet://cluster/…); a cluster is only ever ` +
+        'a client. The connection was closed before anything was sent. Give the server a certificate of its own.',
     );
   }
 }
@@ -26,7 +26,7 @@ export class WrongServerIdentityError extends ShardError {
 /** Three `stat`s; certificates live for hours. */
 const TLS_CHECK_INTERVAL_MS = 10_000;
 
-/** What to dial with, kept up to date with its files. */
+/** The credentials to dial with, reloaded when their files change. */
 export class ClientCredentials {
   readonly #files: TlsFiles | undefined;
   readonly #clock: Clock;
@@ -41,8 +41,8 @@ export class ClientCredentials {
   }
 
   /**
-   * Another object than last time means that the files were replaced: dial again. Throws
-   * UnusableCertificateError if there never was a certificate that could be used.
+   * Returns another object than last time if the files were replaced: dial again. Throws UnusableCertificateError if no
+   * usable certificate has been read yet.
    */
   current(): ChannelCredentials {
     if (this.#files === undefined) {
@@ -58,7 +58,7 @@ export class ClientCredentials {
       this.#current = load(this.#files);
       this.#version = version;
     } catch (error) {
-      // Certificate and key are replaced one after the other: until both are there the old pair serves.
+      // Certificate and key are replaced one after the other: use the old pair until both match.
       if (this.#current === null) throw new UnusableCertificateError(this.#files, (error as Error).message);
     }
     return this.#current;
@@ -75,7 +75,7 @@ function load(files: TlsFiles): ChannelCredentials {
   return ChannelCredentials.createFromSecureContext(context, { checkServerIdentity: verifyServerIdentity });
 }
 
-/** Alternative names are `TYPE:value` separated by commas; values with commas inside are quoted. */
+/** Alternative names are `TYPE:value`, separated by commas; a value that contains a comma is quoted. */
 const CLUSTER_SAN = /(?:^|,\s*)URI:"?bigfleet:\/\/cluster(?:\/|"|,|$)/i;
 
 function verifyServerIdentity(host: string, certificate: PeerCertificate): Error | undefined {

@@ -1,8 +1,8 @@
-/** The PEM files of mutual TLS: all three or none, and whether they changed since they were read. */
+/** The PEM files of mutual TLS: all three or none, and a check whether they changed. */
 import { statSync } from 'node:fs';
 import { ShardError } from '../base/errors.ts';
 
-/** Paths of PEM files. Read in the thread that dials or listens, and read again when they change. */
+/** Paths of PEM files. The thread that dials or listens reads them, and again when they change. */
 export interface TlsFiles {
   readonly certificatePath: string;
   readonly privateKeyPath: string;
@@ -33,12 +33,12 @@ export class UnusableCertificateError extends ShardError {
   constructor(files: TlsFiles, why: string) {
     super(
       `The TLS files ${files.certificatePath}, ${files.privateKeyPath} and ${files.caPath} cannot be used: ${why}. ` +
-        'Nobody is spoken to with them; put a matching certificate, key and CA there.',
+        'No connection uses them. Replace them with a matching certificate, key and CA.',
     );
   }
 }
 
-/** The three settings of mutual TLS: all or none. */
+/** The files from the three settings; undefined if none is set. Throws PartialTlsError for one or two. */
 export function tlsFilesOf(paths: {
   readonly certificatePath?: string;
   readonly privateKeyPath?: string;
@@ -51,7 +51,7 @@ export function tlsFilesOf(paths: {
   return { certificatePath, privateKeyPath, caPath };
 }
 
-/** Changes when any of the files does. A file that is being replaced may be missing for a moment. */
+/** Changes when any of the files changes. A file may be missing for a moment while it is replaced. */
 export function versionOf(files: TlsFiles): string {
   const paths = [files.certificatePath, files.privateKeyPath, files.caPath];
   return paths

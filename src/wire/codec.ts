@@ -1,22 +1,22 @@
 /**
- * Messages of the protocol to bytes and back, typed by name:
+ * Encodes and decodes the protocol's messages, typed by name:
  *
  *   const bytes = encode('DrainRequest', { machineId: 'm-1', gracePeriodSeconds: 600 });
  *   const request = decode('DrainRequest', bytes);        // request.shardId === ''
  *
- * Field names are camelCase. What `decode` gives:
- * - every field is there: absent scalars are their default, absent messages `null`, absent lists and maps
- *   empty. Defaults come from the prototype, so a message must not be spread or cloned; `toPlain` makes
- *   an object with all fields of its own for that, for printing and for comparing;
- * - int64 is a plain number. It is exact up to 2^53; beyond (a timestamp in nanoseconds) it is the nearest
- *   number, off by at most 128 ns in this century. No value here needs more, and Long objects would
- *   spread into every place that compares an epoch;
- * - enums are numbers, also those that this build does not know;
- * - unknown fields are dropped, a string that is not UTF-8 is an error, as protobuf asks.
+ * Field names are camelCase. In a decoded message
+ * - every field is present: absent scalars have their default, absent messages are `null`, absent lists and maps empty.
+ *   Defaults come from the prototype, so do not spread or clone a message; `toPlain` makes an object that has all fields
+ *   itself, for printing and comparing;
+ * - int64 is a plain number. It is exact up to 2^53; beyond (a timestamp in nanoseconds) it is the nearest number, off by
+ *   at most 128 ns in this century. No value here needs more, and Long objects would spread into every place that
+ *   compares an epoch;
+ * - enums are numbers, also unknown ones;
+ * - unknown fields are dropped. A string that is not UTF-8 is an error, as protobuf requires.
  *
- * Malformed bytes throw what protobufjs throws (an Error or RangeError): callers at the boundary turn it
- * into their own typed error. Messages that come by the hundred thousand are not for this module:
- * src/listing/decode reads machines straight into columns.
+ * Malformed bytes throw what protobufjs throws (an Error or RangeError): callers at the boundary turn it into their own
+ * typed error. Do not use this module for messages that come by the hundred thousand: src/listing/decode reads machines
+ * straight into columns.
  */
 import protobuf from 'protobufjs/light.js';
 import { DESCRIPTOR, type MessageInits, type Messages } from './protocol.generated.ts';
@@ -48,7 +48,7 @@ export function toPlain<Name extends MessageName>(name: Name, message: Messages[
   }) as Messages[Name];
 }
 
-/** A view of the same memory: nothing is copied. */
+/** A view of the same memory, without a copy. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -67,7 +67,7 @@ export function reflectedService(name: string): protobuf.Service {
   return root.lookupService(`${PACKAGE}.${name}`);
 }
 
-/** The default of an absent int64 would be a Long. */
+/** Without this, the default of an absent int64 would be a Long. */
 function useNumbersForInt64(type: protobuf.Type): void {
   const prototype = type.ctor.prototype as unknown as Record<string, unknown>;
   for (const field of type.fieldsArray) {
@@ -77,7 +77,7 @@ function useNumbersForInt64(type: protobuf.Type): void {
 }
 
 class NumberReader extends protobuf.BufferReader {
-  // @ts-expect-error protobufjs declares Long here, and stores whatever comes.
+  // @ts-expect-error protobufjs declares Long here, but stores any value.
   override int64(): number {
     let low = 0;
     let high = 0;

@@ -1,7 +1,7 @@
 /**
- * Writes src/wire/calls.generated.ts from schema/calls.fbs with flatc, the FlatBuffers compiler, which comes as
- * WebAssembly in a development dependency. flatc writes a file per table; here they become one module, whose imports
- * need no paths and whose name keeps the formatter away.
+ * Writes src/wire/calls.generated.ts from schema/calls.fbs with flatc, the FlatBuffers compiler, a development dependency
+ * in WebAssembly. flatc writes a file per table; this program joins them into one module, which needs no relative imports
+ * and whose name excludes it from formatting.
  *
  *   npm run generate        (from the root of the repository)
  */
@@ -20,7 +20,7 @@ export async function generateCallsModule(schemaDirectory: string): Promise<stri
   const modules = runner.generateCode({ entry, files }, 'ts', {});
   const classes = Object.values(modules).flatMap((text) => {
     const start = text.indexOf('export class ');
-    return start < 0 ? [] : [text.slice(start).trim()]; // the others only export again
+    return start < 0 ? [] : [text.slice(start).trim()]; // the others only re-export
   });
   return [
     '// Generated from schema/ by src/wire/generate-schema.ts. Do not edit: change the schema and generate again.',

@@ -1,12 +1,12 @@
 /**
- * Writes src/wire/protocol.generated.ts from proto/: one TypeScript module with the reflected descriptor
- * and a type for every message. One module, because the build is tsc alone: pbjs would add JavaScript and
- * declaration files that tsc neither checks nor copies to dist/.
+ * Writes src/wire/protocol.generated.ts from proto/: one TypeScript module with the reflected descriptor and a type for
+ * every message. The build is tsc alone: pbjs would add JavaScript and declaration files that tsc neither checks nor
+ * copies to dist/.
  *
  *   npm run build && node dist/src/wire/generate.js        (from the root of the repository)
  *
- * Each message becomes two interfaces: `Machine` is what decoding gives (every field there, read-only),
- * `MachineInit` is what encoding takes (every field optional; what is left out is the default).
+ * Each message becomes two interfaces: decoding returns a `Machine` (every field present, read-only), encoding takes a
+ * `MachineInit` (every field optional; an absent field has its default).
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -79,7 +79,7 @@ function initText(message: protobuf.Type): string {
   return `export interface ${typeName(message)}Init {\n${lines.join('\n')}\n}`;
 }
 
-/** The members of the package, one to a line: a changed field is one changed line. */
+/** The members of the package, one per line, so that a changed message is one changed line. */
 function descriptorText(namespace: protobuf.Namespace): string {
   const members = Object.entries(namespace.toJSON().nested ?? {});
   const lines = members.map(([name, member]) => `  ${name}: ${JSON.stringify(member)},`);
@@ -95,7 +95,7 @@ function fieldType(field: protobuf.Field, suffix: '' | 'Init'): string {
 
 function elementType(field: protobuf.Field, suffix: '' | 'Init'): string {
   if (field.resolvedType instanceof protobuf.Type) return typeName(field.resolvedType) + suffix;
-  // Enums are open in proto3: a value that this build does not know arrives as its number.
+  // Enums are open in proto3: an unknown value arrives as its number.
   if (field.resolvedType instanceof protobuf.Enum) return 'number';
   const type = SCALARS[field.type];
   if (type === undefined) throw new Error(`No TypeScript type is known for ${field.fullName}: ${field.type}`);

@@ -1,12 +1,12 @@
 /**
- * Messages are received in the memory that they end in. The library keeps every piece of a message until the last one is
- * there, then joins them, and goes on holding the pieces until the next message begins: a listing of 250 MB is in memory
- * twice, and an operator's stream that says nothing for ten seconds holds the blocks of its last roll-up all the while, 90
- * KB for each of 2,000. But the first five bytes of a message say how long it is: so it gets its memory at once, pieces
- * are copied into it as they come, and nothing holds them afterwards.
+ * Receives gRPC messages directly into their final memory. The library keeps every piece of a message until the last one
+ * arrives, then joins them, and holds the pieces until the next message begins. So a listing of 250 MB is in memory twice,
+ * and an operator's stream that is idle for ten seconds holds the pieces of its last roll-up, 90 KB for each of 2,000. But
+ * the first five bytes of a message give its length: this module allocates the message at once, copies pieces into it as
+ * they arrive, and holds none of them.
  *
- * This changes a class inside of @grpc/grpc-js, whose version is pinned; a test sees to it that it still takes effect. If
- * a later version has another shape, nothing is changed and messages only cost what they used to.
+ * It replaces a method of a class inside of @grpc/grpc-js, whose version is pinned; a test checks that the replacement
+ * takes effect. If a later version looks different, the module changes nothing and messages cost as much as before.
  */
 import { StreamDecoder } from '@grpc/grpc-js/build/src/stream-decoder.js';
 import { messageMemory } from './message-memory.ts';
@@ -19,24 +19,24 @@ const NO_DATA = 0;
 const READING_SIZE = 1;
 const READING_MESSAGE = 2;
 
-/** What the library's decoder keeps of the message that it reads. */
+/** The state of the library's decoder. */
 interface DecoderState {
   readonly maxReadMessageLength: number;
   readState: number;
-  /** One byte of its own: a piece of what arrived would hold all of that. */
+  /** A copy of one byte: a slice would keep the whole piece in memory. */
   readonly readCompressFlag: Buffer;
   readonly readPartialSize: Buffer;
   readSizeRemaining: number;
   readMessageSize: number;
   readMessageRemaining: number;
-  /** Ours: the message so far, with its header. */
+  /** Added by this module: the message so far, with its header. */
   wholeMessage?: Buffer | undefined;
 }
 
 let isDone = false;
 let onCopied: (bytes: number) => void = () => {};
 
-/** For this thread, once. Whether the library is as we know it. `copied` is told of every piece that is garbage from then on. */
+/** Once per thread. Returns whether the library looks as expected. Calls `copied` for every piece that is now garbage. */
 export function receiveMessagesInPlace(copied: (bytes: number) => void = () => {}): boolean {
   if (isDone || !isAsKnown()) return isDone;
   isDone = true;
@@ -46,7 +46,7 @@ export function receiveMessagesInPlace(copied: (bytes: number) => void = () => {
   return true;
 }
 
-/** Takes what arrived; the messages that are complete with it, each with its header. */
+/** Takes a piece and returns the messages that it completes, each with its header. */
 function writeInPlace(this: DecoderState, data: Buffer): Buffer[] {
   const messages: Buffer[] = [];
   for (let at = 0; at < data.length; ) {
@@ -68,14 +68,14 @@ function writeInPlace(this: DecoderState, data: Buffer): Buffer[] {
   return messages;
 }
 
-/** Bytes taken. With the last one of them the message gets its memory, unless it is longer than allowed. */
+/** Returns the bytes taken. With the last byte of the size it allocates the message, unless that is too long. */
 function readSize(decoder: DecoderState, data: Buffer, at: number): number {
   const { readPartialSize: size, maxReadMessageLength: max } = decoder;
   const taken = data.copy(size, SIZE_BYTES - decoder.readSizeRemaining, at, at + decoder.readSizeRemaining);
   decoder.readSizeRemaining -= taken;
   if (decoder.readSizeRemaining > 0) return taken;
   const bytes = size.readUInt32BE(0);
-  // In the words of the library, which tells this error from others by where it comes from.
+  // The library's own text: outcome.ts recognises it.
   if (max !== -1 && bytes > max) throw new Error(`Received message larger than max (${bytes} vs ${max})`);
   const whole = messageMemory.take(HEADER_BYTES + bytes);
   decoder.readCompressFlag.copy(whole, 0);

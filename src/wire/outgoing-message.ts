@@ -1,17 +1,17 @@
 /**
- * A message that is written when it is sent, into the frame that it leaves in. Of what a serializer gives, @grpc/grpc-js asks two
- * things: how long it is, and to copy itself behind the five bytes of its frame. So an answer of 450 MB need not exist before its
- * frame does, and is in memory once (docs/adr/0028 says the same of those that arrive). A Buffer is such a message, too.
+ * A message that is encoded directly into its gRPC frame. @grpc/grpc-js needs two things from a serializer's result: its
+ * length, and a way to copy it behind the five header bytes of the frame. So an answer of 450 MB is in memory only once
+ * (docs/adr/0028 does the same for received messages). A Buffer is such a message, too.
  *
- * The version of the library is pinned; a test sees to it that answers still come through.
+ * The version of the library is pinned; a test checks that answers arrive intact.
  */
 export interface OutgoingMessage {
   readonly byteLength: number;
-  /** All of it, from `at` on. */
+  /** Writes the whole message at `at`. */
   copy(into: Buffer, at: number): number;
 }
 
-/** For whoever sends it otherwise. */
+/** The message as a Buffer, for other ways to send it. */
 export function bytesOf(message: OutgoingMessage): Buffer {
   if (Buffer.isBuffer(message)) return message;
   const bytes = Buffer.allocUnsafeSlow(message.byteLength);

@@ -1,22 +1,22 @@
 /**
- * gRPC service definitions, keyed by the protocol's method names (`Create`, `List`, `Session`). grpc-js
- * takes them as they are:
+ * gRPC service definitions, keyed by the protocol's method names (`Create`, `List`, `Session`), in the form that grpc-js
+ * takes:
  *
  *   server.addService(capacityProviderService, { Create, Configure, Drain, Delete, Get, List });
  *
  *   const { path, requestSerialize, responseDeserialize } = capacityProviderService.Get;   // typed calls:
  *   client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { id }, metadata, options, callback);
  *
- * Each `raw` variant leaves the large direction as the bytes of the wire:
- * - `rawCapacityProviderService`: every response is a Buffer, on both sides. A client hands List, Get and
- *   acks to src/listing/decode; a server may answer with bytes that it has encoded itself.
- * - `rawShardService`: every frame of an operator is a Buffer, so that a roll-up that repeats the last one
- *   is recognised by its digest and never decoded.
+ * Each `raw` variant leaves the large direction as wire bytes:
+ * - `rawCapacityProviderService`: every response is a Buffer, on both sides. A client passes List, Get and acks to
+ *   src/listing/decode; a server may answer with bytes that it has encoded itself.
+ * - `rawShardService`: every frame of an operator is a Buffer, so that the shard recognises a repeated roll-up by its
+ *   digest and does not decode it.
  */
 import { asBuffer, decode, encode, type MessageName } from './codec.ts';
 import type { MessageInits, Messages } from './protocol.generated.ts';
 
-/** What one side writes and the other reads differ: defaults may be left out when writing. */
+/** The written and the read type differ: a writer may omit defaults. */
 export interface Method<RequestWritten, RequestRead, ResponseWritten, ResponseRead> {
   readonly path: string;
   readonly requestStream: boolean;

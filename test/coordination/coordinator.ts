@@ -1,7 +1,7 @@
 /**
- * A coordinator for tests, over real gRPC on loopback: it registers the shards that report, hands domains to them as
- * instructions, and sends an instruction again until it is acked. Its state may outlive the server, as a real one's
- * does; faults are fields that a test sets.
+ * A coordinator for tests, over real gRPC on loopback. It registers the shards that report, assigns domains to them by
+ * instruction, and repeats an instruction until it is acked. Its state may outlive the server, as in a real one; a test
+ * sets faults as fields.
  */
 import {
   Server,
@@ -24,11 +24,11 @@ import { coordinatorService } from '../../src/wire/services.ts';
 
 type Fault =
   | 'none'
-  | 'silent' // takes the report and never answers
-  | 'lost' // takes the report, and the answer gets lost
-  | 'lost-with-acks' // the same, for reports that carry acks
-  | 'down' // takes nothing
-  | 'unacknowledged'; // answers, and says that it did not take the report
+  | 'silent' // accepts the report and never answers
+  | 'lost' // accepts the report, and the answer is lost
+  | 'lost-with-acks' // the same, for reports with acks
+  | 'down' // accepts nothing
+  | 'unacknowledged'; // answers that it did not accept the report
 
 interface RegisteredShard {
   address: string;
@@ -36,7 +36,7 @@ interface RegisteredShard {
   lastHeartbeatMs: number;
 }
 
-/** What is on the coordinator's disk. */
+/** The coordinator's disk. */
 export class CoordinatorState {
   term = 1;
   sequenceNumber = 0;
@@ -46,11 +46,11 @@ export class CoordinatorState {
   /** By shard: not acked yet. */
   readonly open = new Map<string, CoordinatorInstructionInit[]>();
   readonly quotas: QuotaAllocationInit[] = [];
-  /** Everything that shards acked, in order. */
+  /** All acks of shards, in order. */
   readonly acks: InstructAck[] = [];
   readonly reports: ShardReport[] = [];
 
-  /** Sends it with every answer until it is acked; `term` overrides the coordinator's own. */
+  /** Sends the instruction with every answer until it is acked; `term` overrides the coordinator's own. */
   instruct(shardId: string, instruction: CoordinatorInstructionInit, term = this.term): string {
     const sequenceNumber = ++this.sequenceNumber;
     const instructionId = instruction.instructionId ?? `i-${sequenceNumber}`;
@@ -81,7 +81,7 @@ export class CoordinatorState {
 export class TestCoordinator {
   readonly state: CoordinatorState;
   fault: Fault = 'none';
-  /** Reports taken by this server, whatever came of them. */
+  /** Reports that this server received, with any outcome. */
   callCount = 0;
   readonly #server = new Server();
   readonly #unanswered: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** A reporter with short times, and everything closed when a test ends. */
+/** A reporter with short intervals; everything is closed when a test ends. */
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterEach } from 'vitest';
 import {
@@ -45,7 +45,7 @@ export interface Rig {
   readonly events: CoordinationEvent[];
 }
 
-/** Started against a coordinator of its own, unless one is given. */
+/** Starts a reporter, with its own coordinator unless one is given. */
 export async function rig(
   options: Partial<ReporterOptions> & { readonly coordinator?: TestCoordinator } = {},
 ): Promise<Rig> {
@@ -67,7 +67,7 @@ export async function rig(
 
 type MethodName = Exclude<keyof typeof coordinatorService, 'ReportShard'>;
 
-/** What a person with a command line would ask the coordinator. */
+/** The coordinator's calls for administrators. */
 export function ask<Name extends MethodName>(
   coordinator: TestCoordinator,
   name: Name,

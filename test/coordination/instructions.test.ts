@@ -16,7 +16,7 @@ import {
   InstructAckOutcome as Outcome,
 } from '../../src/wire/protocol.generated.ts';
 
-/** As it arrives. */
+/** An instruction as it arrives. */
 function instruction(init: CoordinatorInstructionInit): CoordinatorInstruction {
   return decode('CoordinatorInstruction', encode('CoordinatorInstruction', init));
 }
@@ -49,7 +49,7 @@ const racks = (instructions: Instructions) =>
   instructions.domains.list().map(({ topologyValue }) => topologyValue);
 
 describe('K1: instructions', () => {
-  it('assign and unassign domains, which are shown with their term and since when', () => {
+  it('assign and unassign domains, which are listed with their term and time', () => {
     const instructions = new Instructions();
     expect(instructions.receive(assign('a', 3, 'r1'), 1_000)).toEqual({
       instructionId: 'a',
@@ -66,7 +66,7 @@ describe('K1: instructions', () => {
     expect(instructions.receive(unassign('d', 3, 'never'), 0)?.outcome).toBe(Outcome.OUTCOME_ACCEPTED);
   });
 
-  it('of a lower term than the highest seen are stale and not executed, wherever that was seen', () => {
+  it('of a lower term than the highest seen are stale and not executed', () => {
     const instructions = new Instructions();
     instructions.seeTerm(5);
     expect(instructions.receive(assign('a', 4), 0)).toMatchObject({
@@ -75,7 +75,7 @@ describe('K1: instructions', () => {
     instructions.receive(assign('b', 9, 'r9'), 0);
     expect(instructions.receive(assign('c', 8), 0)).toMatchObject({
       outcome: Outcome.OUTCOME_REJECTED_STALE,
-      reason: 'term 8 is over: term 9 was seen',
+      reason: 'term 8 is stale: the shard has seen term 9',
     });
     expect(instructions.receive(assign('d', 9, 'r10'), 0)).toMatchObject({
       outcome: Outcome.OUTCOME_ACCEPTED,
@@ -85,19 +85,19 @@ describe('K1: instructions', () => {
     expect(instructions.highestTerm).toBe(9);
   });
 
-  it('that were stale are executed when the leader of today sends them under the same id', () => {
+  it('that were stale are executed when the current leader sends them under the same id', () => {
     const instructions = new Instructions();
     instructions.seeTerm(5);
     instructions.receive(assign('a', 4), 0);
     const [stale] = instructions.acksToSend();
     expect(instructions.receive(assign('a', 5), 0)).toMatchObject({ outcome: Outcome.OUTCOME_ACCEPTED });
-    instructions.delivered([stale!]); // the report with the old answer arrives late: the new one still waits
+    instructions.delivered([stale!]); // the report with the old ack is acknowledged late: the new ack still waits
     expect(instructions.acksToSend()).toEqual([
       { instructionId: 'a', outcome: Outcome.OUTCOME_ACCEPTED, reason: '' },
     ]);
   });
 
-  it('are executed once: a repeat is told the outcome of the first time, in whatever term it comes', () => {
+  it('are executed once: a repeat in any term gets the outcome of the first time', () => {
     const instructions = new Instructions();
     instructions.receive(assign('a', 5), 0);
     instructions.receive(unassign('b', 5), 0);
@@ -114,12 +114,12 @@ describe('K1: instructions', () => {
     ['ReassignSpeculative', { reassignSpeculative: { machineIds: ['m'] } }],
     ['CrossShardDrain', { crossShardDrain: { machineIds: ['m'], preemptorPriority: 5 } }],
     ['TransferOwnership', { transferOwnership: { machineIds: ['m'], fromShardId: 'a', toShardId: 'b' } }],
-    ['without a payload', {}],
+    ['without a known payload', {}],
     ['key and a value', { assignDomain: { topologyKey: '', topologyValue: 'x' } }],
     ['key and a value', { unassignDomain: { topologyKey: 'x', topologyValue: '' } }],
     ['bytes', { assignDomain: { topologyKey: 'k', topologyValue: 'v'.repeat(TOPOLOGY_BYTES_MAX + 1) } }],
   ] as const) {
-    it(`refuses ${JSON.stringify(payload).slice(0, 60)} as invalid, and says why`, () => {
+    it(`are rejected as invalid with a reason: ${JSON.stringify(payload).slice(0, 60)}`, () => {
       const instructions = new Instructions();
       const ack = instructions.receive(instruction({ instructionId: 'a', ...payload }), 0);
       expect(ack?.outcome).toBe(Outcome.OUTCOME_REJECTED_INVALID);
@@ -128,7 +128,7 @@ describe('K1: instructions', () => {
     });
   }
 
-  it('without an id, or with one that is too long to keep, are counted and neither executed nor acked', () => {
+  it('without an id, or with one that is too long, are counted and neither executed nor acked', () => {
     const instructions = new Instructions();
     expect(instructions.receive(assign('', 1), 0)).toBeNull();
     expect(instructions.receive(assign('é'.repeat(ID_BYTES_MAX / 2 + 1), 1), 0)).toBeNull();
@@ -150,7 +150,7 @@ describe('K1: instructions', () => {
     expect(instructions.acksToSend()[0]!.instructionId).toBe(`i-${ACKS_PER_REPORT_MAX + 5}`);
   });
 
-  it('fail when there is no room for another domain, and work again when there is', () => {
+  it('fail when the domain record is full, and succeed once there is room', () => {
     const instructions = new Instructions();
     for (let index = 0; index < DOMAINS_MAX; index++)
       instructions.receive(assign(`i-${index}`, 1, `r${index}`), 0);
@@ -167,7 +167,7 @@ describe('K1: instructions', () => {
     expect(instructions.domains.count).toBe(DOMAINS_MAX);
   });
 
-  it('end as the model says, whatever comes, in whatever order, and however often answers get lost', () => {
+  it('agree with the model in any order and with any number of lost answers', () => {
     const seen = { stale: 0, repeated: 0, revived: 0, redelivered: 0 };
     const id = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
     const step = fc.oneof(

@@ -19,7 +19,7 @@ const overTheWire = (...args: Parameters<typeof reportOf>) =>
   toPlain('ShardReport', decode('ShardReport', encode('ShardReport', reportOf(...args))));
 
 describe('K1: the report', () => {
-  it('says who, when, how many machines of which kind and where, and where the shard is reached', () => {
+  it('has the shard, the time, machines by type and zone, and the address for operators', () => {
     expect(overTheWire(factsOf(), [], '10.0.0.1:7780', 1_700_000_000_123)).toEqual({
       shardId: 'shard-1',
       cycle: 42,
@@ -37,7 +37,7 @@ describe('K1: the report', () => {
     });
   });
 
-  it('says what is missing in Kubernetes quantities, and leaves out what is not', () => {
+  it('has deficits as Kubernetes quantities, without the dimensions that are met', () => {
     const { shortfalls } = overTheWire(factsOf({ shortfalls: [shortfall(1_000, 3)] }), [], '', 0);
     expect(shortfalls).toEqual([
       {
@@ -50,7 +50,7 @@ describe('K1: the report', () => {
     ]);
   });
 
-  it('P5: carries the 100 highest shortfalls, by priority, then the older ones', () => {
+  it('P5: has the 100 highest shortfalls, by priority, then by age', () => {
     const shortfalls = Array.from({ length: 250 }, (_, index) => shortfall(index % 5, index));
     const report = overTheWire(factsOf({ shortfalls }), [], '', 0);
     expect(report.shortfalls).toHaveLength(100);

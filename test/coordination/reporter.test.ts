@@ -9,7 +9,7 @@ import { ask, closeAfterwards, factsOf, rig } from './fixture.ts';
 const RACK = { topologyKey: 'rack', topologyValue: 'r1' };
 
 describe('K1: reports to a coordinator', () => {
-  it('arrive again and again with what is true at that moment, and register the shard', async () => {
+  it('arrive every interval with the current facts, and register the shard', async () => {
     let cycle = 0;
     const source = { reportFacts: () => factsOf({ cycle: ++cycle }) };
     const { coordinator, state, reporter } = await rig({ source });
@@ -27,7 +27,7 @@ describe('K1: reports to a coordinator', () => {
     expect(reporter.term).toBe(1);
   });
 
-  it('carry the acks of the instructions that came with the answer before', async () => {
+  it('carry the acks of the instructions of the previous answer', async () => {
     const { coordinator, state, reporter, events } = await rig();
     await ask(coordinator, 'AssignDomain', { ...RACK, shardId: 'shard-1' });
     await expect.poll(() => state.acks.length).toBe(1);
@@ -43,7 +43,7 @@ describe('K1: reports to a coordinator', () => {
     expect(whats).toEqual(['assignDomain', 'unassignDomain']);
   });
 
-  it('an ack whose report was taken but not answered is sent again, and the instruction is executed once', async () => {
+  it('repeat an ack if the report was received but not answered; the instruction is executed once', async () => {
     const { coordinator, state, reporter } = await rig();
     coordinator.fault = 'lost-with-acks';
     state.instruct('shard-1', { assignDomain: RACK });
@@ -55,7 +55,7 @@ describe('K1: reports to a coordinator', () => {
     expect(reporter.status().instructions.accepted).toBe(1);
   });
 
-  it('an answer that got lost brings the instruction again, and it is executed then', async () => {
+  it('after a lost answer the instruction comes again and is executed', async () => {
     const { coordinator, state, reporter } = await rig();
     coordinator.fault = 'lost';
     await expect.poll(() => coordinator.callCount).toBeGreaterThan(1);
@@ -67,7 +67,7 @@ describe('K1: reports to a coordinator', () => {
     expect(reporter.status().domains).toMatchObject([RACK]);
   });
 
-  it('a report that is answered but not acknowledged leaves its acks waiting', async () => {
+  it('keep their acks if they are answered but not acknowledged', async () => {
     const coordinator = closeAfterwards(await TestCoordinator.serve());
     coordinator.fault = 'unacknowledged';
     coordinator.state.instruct('shard-1', { assignDomain: RACK });
@@ -84,24 +84,24 @@ describe('K1: reports to a coordinator', () => {
     expect(state.acks).toMatchObject([{ outcome: Outcome.OUTCOME_ACCEPTED }]);
   });
 
-  it('instructions of a term that is over are refused as stale, also when the coordinator itself goes back', async () => {
+  it('refuse instructions of an old term as stale, even if the coordinator itself goes back', async () => {
     const state = new CoordinatorState();
     state.term = 9;
     const coordinator = closeAfterwards(await TestCoordinator.serve(state));
     const { reporter } = await rig({ coordinator });
     await expect.poll(() => reporter.term).toBe(9);
-    state.term = 4; // restored from an old backup, or a leader that does not know it is none
+    state.term = 4; // restored from an old backup, or a deposed leader that does not know it
     await ask(coordinator, 'AssignDomain', { ...RACK, shardId: 'shard-1' });
     await expect.poll(() => state.acks.length).toBe(1);
     expect(state.acks[0]).toMatchObject({ outcome: Outcome.OUTCOME_REJECTED_STALE });
-    expect(state.acks[0]!.reason).toContain('term 4 is over');
+    expect(state.acks[0]!.reason).toContain('term 4 is stale');
     expect(reporter.status()).toMatchObject({ domains: [], highestTerm: 9 });
     state.term = 10;
     await ask(coordinator, 'AssignDomain', { ...RACK, shardId: 'shard-1' });
     await expect.poll(() => reporter.status().domains.length).toBe(1);
   });
 
-  it('an id that comes twice, from a coordinator that forgot the ack, is acked again and not executed', async () => {
+  it('ack a repeated id again and do not execute it, if the coordinator forgot the ack', async () => {
     const { state, reporter } = await rig();
     state.instruct('shard-1', { instructionId: 'same', assignDomain: RACK });
     await expect.poll(() => state.acks.length).toBe(1);
@@ -113,7 +113,7 @@ describe('K1: reports to a coordinator', () => {
     expect(reporter.status()).toMatchObject({ domains: [], instructions: { accepted: 2, repeated: 1 } });
   });
 
-  it('what this shard cannot do is refused with a reason, once, and does not come again', async () => {
+  it('refuse an unsupported instruction once, with a reason, and it does not come again', async () => {
     const { state, reporter } = await rig();
     state.instruct('shard-1', { crossShardDrain: { machineIds: ['m-1'], preemptorPriority: 9 } });
     state.instruct('shard-1', { transferOwnership: { machineIds: ['m-1'], toShardId: 'shard-2' } });
@@ -129,7 +129,7 @@ describe('K1: reports to a coordinator', () => {
 });
 
 describe('K1: a coordinator that fails changes nothing else', () => {
-  it('being down for long is a counter and one line of text, and it is found again when it is back', async () => {
+  it('one that is down for long costs a counter and one log event, and is found again', async () => {
     const first = await TestCoordinator.serve();
     const { state, reporter, events } = await rig({ coordinator: first });
     state.instruct('shard-1', { assignDomain: RACK });
@@ -142,7 +142,7 @@ describe('K1: a coordinator that fails changes nothing else', () => {
     });
     expect(events.filter((event) => event.kind === 'coordinator_lost')).toHaveLength(1);
 
-    state.term = 2; // another leader, with the same memory
+    state.term = 2; // another leader with the same state
     closeAfterwards(await TestCoordinator.serve(state, { port: first.port }));
     await expect.poll(() => reporter.status().failedInARow).toBe(0);
     expect(reporter.term).toBe(2);
@@ -151,7 +151,7 @@ describe('K1: a coordinator that fails changes nothing else', () => {
     expect(new Set(state.acks.map((ack) => ack.instructionId))).toEqual(new Set(['i-1']));
   });
 
-  it('never having been there is no different', async () => {
+  it('one that never existed is no different', async () => {
     const gone = await TestCoordinator.serve();
     await gone.close();
     const { reporter } = await rig({ coordinator: gone });
@@ -159,7 +159,7 @@ describe('K1: a coordinator that fails changes nothing else', () => {
     expect(reporter.status()).toMatchObject({ reportsAnswered: 0, lastAnswerAtMs: 0, highestTerm: 0 });
   });
 
-  it('being slow delays nothing: one report is under way, none piles up, and closing does not wait for it', async () => {
+  it('a slow one delays nothing: one report is in flight, none queues up, and close does not wait', async () => {
     let snapshotCount = 0;
     const source = {
       reportFacts: () => {
@@ -173,14 +173,14 @@ describe('K1: a coordinator that fails changes nothing else', () => {
     await expect.poll(() => coordinator.callCount).toBe(1);
     let turnCount = 0;
     const turns = setInterval(() => turnCount++, 5);
-    await expect.poll(() => turnCount).toBeGreaterThan(20); // many intervals later the loop turns as ever
+    await expect.poll(() => turnCount).toBeGreaterThan(20); // the event loop still turns many intervals later
     clearInterval(turns);
     expect([snapshotCount, coordinator.callCount]).toEqual([1, 1]);
     await reporter.close(); // a minute before the deadline
     expect(reporter.status().lastFailure).toContain('cancelled');
   });
 
-  it('never answering ends by the deadline, and the next report goes out', async () => {
+  it('one that never answers ends at the deadline, and the next report is sent', async () => {
     const coordinator = closeAfterwards(await TestCoordinator.serve());
     coordinator.fault = 'silent';
     const { reporter } = await rig({ coordinator, callTimeoutMs: 50 });
@@ -190,7 +190,7 @@ describe('K1: a coordinator that fails changes nothing else', () => {
     await expect.poll(() => reporter.status().failedInARow).toBe(0);
   });
 
-  it('a connection that died without a word is given up: the next report takes another', async () => {
+  it('a silently dead connection is closed, and the next report dials again', async () => {
     const coordinator = closeAfterwards(await TestCoordinator.serve());
     const sockets: Socket[] = [];
     const wire = createServer((near) => {
@@ -212,19 +212,19 @@ describe('K1: a coordinator that fails changes nothing else', () => {
     await expect.poll(() => reporter.status().reportsAnswered).toBeGreaterThan(0);
     for (const socket of sockets) socket.unpipe().pause();
     const answered = reporter.status().reportsAnswered;
-    await expect.poll(() => sockets.length).toBeGreaterThan(2); // another connection: the one before is given up
+    await expect.poll(() => sockets.length).toBeGreaterThan(2); // a new connection: the previous one was closed
     await expect.poll(() => reporter.status().reportsAnswered).toBeGreaterThan(answered);
     await expect.poll(() => reporter.status().failedInARow).toBe(0);
   });
 
-  it('what it says about its failures is one clean line', async () => {
+  it('its failure text is one clean line', async () => {
     const coordinator = closeAfterwards(await TestCoordinator.serve());
     coordinator.fault = 'down';
     const { reporter } = await rig({ coordinator });
     await expect.poll(() => reporter.status().lastFailure).toBe('unavailable: try [2J again later');
   });
 
-  it('after a restart of the shard it starts from nothing, and what was not acked comes again', async () => {
+  it('after a restart of the shard, instructions without an ack come again', async () => {
     const { coordinator, state, reporter } = await rig();
     state.instruct('shard-1', { assignDomain: RACK });
     await expect.poll(() => reporter.status().domains.length).toBe(1);
@@ -235,7 +235,7 @@ describe('K1: a coordinator that fails changes nothing else', () => {
     await expect.poll(() => next.status().domains).toMatchObject([{ topologyValue: 'r2' }]);
   });
 
-  it('nothing is sent before the start or after the end', async () => {
+  it('the shard sends nothing before start or after close', async () => {
     const coordinator = closeAfterwards(await TestCoordinator.serve());
     const reporter = new CoordinatorReporter({
       coordinatorAddress: coordinator.address,
@@ -250,20 +250,20 @@ describe('K1: a coordinator that fails changes nothing else', () => {
     await expect.poll(() => coordinator.callCount).toBeGreaterThan(1);
     await reporter.close();
     await reporter.close();
-    await wait(50); // for what was sent before
+    await wait(50); // for reports sent before
     const { callCount } = coordinator;
     reporter.start();
     await wait(50);
     expect(coordinator.callCount).toBe(callCount);
   });
 
-  it('the other questions that people ask a coordinator are answered by the one of these tests', async () => {
+  it('the coordinator of these tests answers the administrators’ calls', async () => {
     const { coordinator, state } = await rig();
     state.quotas.push({ provider: 'p', region: 'eu', perShard: { 'shard-1': 5 } });
     const { allocations } = await ask(coordinator, 'ListQuotas', {});
     expect(allocations).toMatchObject([{ provider: 'p', region: 'eu', perShard: { 'shard-1': 5 } }]);
     await expect.poll(() => state.shards.size).toBe(1);
     await ask(coordinator, 'RemoveShard', { shardId: 'shard-1' });
-    await expect.poll(() => state.shards.size).toBe(1); // it still reports, so it is registered again
+    await expect.poll(() => state.shards.size).toBe(1); // it still reports, which registers it again
   });
 });

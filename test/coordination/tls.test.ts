@@ -28,7 +28,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true }));
 
-/** A coordinator with a certificate for these names, that asks for ours; and a reporter that dials it by name. */
+/** A coordinator with a certificate for these names that requires ours, and a reporter that dials it by name. */
 async function tlsRig(names: LeafNames) {
   const { certificate, privateKey } = issue(authority, names);
   const pair = { cert_chain: Buffer.from(certificate), private_key: Buffer.from(privateKey) };
@@ -48,14 +48,14 @@ describe('I4: mutual TLS towards the coordinator', () => {
     ['for another host', { dns: ['elsewhere.example'] }],
     ['of a cluster', { dns: ['localhost'], uri: ['bigfleet://cluster/blue'] }],
   ] as const) {
-    it(`tells nothing to one with a certificate ${what}`, async () => {
+    it(`sends nothing to one with a certificate ${what}`, async () => {
       const { coordinator, reporter } = await tlsRig(names);
       await expect.poll(() => reporter.status().failedInARow).toBeGreaterThan(2);
       expect(coordinator.callCount).toBe(0);
     });
   }
 
-  it('files that cannot be read fail the report, name themselves, and work once they are there', async () => {
+  it('a missing file fails the report and is named, and reports work once it exists', async () => {
     const whole = files;
     files = { ...files, privateKeyPath: join(directory, 'later.pem') };
     const { reporter, state } = await tlsRig({ dns: ['localhost'] });

@@ -1,4 +1,4 @@
-/** Files that a disk or a person has damaged: the epoch, on which fencing stands, and the settings. */
+/** Damaged files: the epoch, on which fencing depends, and the settings. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ async function codeOf(run: () => unknown): Promise<string> {
   }
 }
 
-it('a damaged epoch file never gives an epoch that was there before', async () => {
+it('a damaged epoch file never leads to an epoch that was used before', async () => {
   const path = folder();
   const file = join(path, 'epoch');
   const open = async (minEpoch = 0) => {
@@ -53,7 +53,7 @@ incremental: true
 log-level: info
 `;
 
-it('a damaged settings file is read, or refused with everything that is wrong with it', async () => {
+it('a damaged settings file is read, or refused with a list of all its mistakes', async () => {
   const file = join(folder(), 'shard.yaml');
   const sources = { argv: ['--config', file], environment: {}, coreCount: 4 };
   const inputs = [SETTINGS, 'a: &a [*a, *a]\n', '{"cycle-interval": "5s"}', '---\n- 1\n---\n? {x: y}\n: z\n'];

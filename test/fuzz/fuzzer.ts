@@ -1,21 +1,20 @@
 /**
- * Fuzzing with bytes: valid inputs are damaged in the ways that wires, disks and strangers damage them, and whatever reads
- * them must answer with a value or a typed error, keep its memory, and go on. The damage is drawn from a seed that a
- * failure prints. FLOTILLA_TEST_FUZZ_SECONDS sets how long all targets together take (default 15), FLOTILLA_PROPERTY_SEED
- * where they begin.
+ * Byte fuzzing. The fuzzer damages valid inputs as networks, disks and attackers do. A target must return a value or a typed
+ * error, leak no memory, and continue. A failure prints its seed. FLOTILLA_TEST_FUZZ_SECONDS sets the time for all targets
+ * together (default 15), FLOTILLA_PROPERTY_SEED the first seed.
  */
 import { Random } from '../../src/base/random.ts';
 
 const SECONDS = Number(process.env.FLOTILLA_TEST_FUZZ_SECONDS ?? 15);
 const SEED = Number(process.env.FLOTILLA_PROPERTY_SEED ?? 20_261_116);
-/** Files of this folder, which share the time. */
+/** Targets in this folder, which share the time. */
 const TARGETS = 6;
-/** A target that looks at less than this has proven nothing. */
+/** Fewer inputs prove nothing. */
 export const CASES_MIN = 200;
-/** Of an input: what is damaged grows no larger. */
+/** Maximum length of a damaged input. */
 const BYTES_MAX = 64 * 1024;
 
-/** What an unlucky length, tag or number looks like. */
+/** Bytes that make bad lengths, tags and numbers. */
 const NASTY: readonly (readonly number[])[] = [
   [0],
   [0x7f],
@@ -59,7 +58,7 @@ const DAMAGES: readonly ((bytes: number[], random: Random, others: readonly Uint
   },
 ];
 
-/** One of the inputs, with one to six damages. */
+/** One of the inputs, damaged one to six times. */
 export function damaged(inputs: readonly Uint8Array[], random: Random): Uint8Array {
   const bytes = [...random.pick(inputs)];
   for (let count = random.between(1, 6); count > 0; count--) {
@@ -71,13 +70,13 @@ export function damaged(inputs: readonly Uint8Array[], random: Random): Uint8Arr
 
 export interface FuzzReport {
   readonly cases: number;
-  /** By what came of them. */
+  /** Inputs by outcome. */
   readonly outcomes: Readonly<Record<string, number>>;
-  /** Of heap and buffers, after all of it. */
+  /** Growth of heap and buffers over the whole run. */
   readonly grownBytes: number;
 }
 
-/** Runs damaged inputs for this target's share of the time. `run` says what came of one; what it throws is a finding. */
+/** Runs damaged inputs for this target's share of the time. `run` returns the outcome of one; an exception is a finding. */
 export async function fuzz(
   inputs: readonly Uint8Array[],
   run: (bytes: Uint8Array, random: Random) => string | Promise<string>,

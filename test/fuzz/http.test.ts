@@ -1,4 +1,4 @@
-/** Whoever can reach the HTTP port can send anything: nothing of it may end the shard, or be an error of ours. */
+/** Any client can send anything to the HTTP port: no request may end the shard or cause an internal error. */
 import { connect } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { createDashboard } from '../../src/dashboard/dashboard.ts';
@@ -22,7 +22,7 @@ const PATHS = [
   '/machines',
 ];
 
-/** Sends bytes as they are; the status of the answer, or how the connection ended without one. */
+/** Sends raw bytes; returns the status of the answer, or how the connection ended without one. */
 function send(port: number, bytes: Uint8Array): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
@@ -37,7 +37,7 @@ function send(port: number, bytes: Uint8Array): Promise<string> {
   });
 }
 
-it('a damaged request is answered or refused, and the next one is served as ever', async () => {
+it('a damaged request is answered or refused, and the next one is served', async () => {
   const live = new LiveWorld(300);
   for (let cycle = 0; cycle < 3; cycle++) live.step();
   const server = await HttpServer.listen({

@@ -36,7 +36,7 @@ function answersOf(made: SimulatedProvider): { list: Uint8Array; get: Uint8Array
   };
 }
 
-it('a damaged listing, read or ack is rows, counted rejections or a typed error, and the next answer is read as ever', async () => {
+it('a damaged listing, read or ack gives rows, counted rejections or a typed error, and the next answer is read', async () => {
   const { list, get, ack } = answersOf(provider());
   const decoder = new MachineDecoder();
   const good = () => {

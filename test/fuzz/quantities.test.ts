@@ -27,7 +27,7 @@ function read(parse: typeof parseDemand, dimension: string, text: string): numbe
   }
 }
 
-/** Both ways of reading agree on what is a quantity, and demand is never less than supply. */
+/** Both parsers agree on what is a quantity, and demand is never less than supply. */
 function check(text: string): string {
   for (const dimension of ['cpu', 'memory']) {
     const demand = read(parseDemand, dimension, text);
@@ -43,7 +43,7 @@ function check(text: string): string {
   return '';
 }
 
-it('a damaged quantity is a whole number of units or refused for a reason, for demand as for supply', async () => {
+it('a damaged quantity is a whole number of units or is refused with a reason, for demand and supply', async () => {
   const report = await fuzz(
     TEXTS.map((text) => Buffer.from(text)),
     (bytes) => check(Buffer.from(bytes).toString('latin1')),
@@ -54,7 +54,7 @@ it('a damaged quantity is a whole number of units or refused for a reason, for d
   );
 });
 
-it('so is any text, however long', () => {
+it('any text is a whole number of units or is refused with a reason, however long', () => {
   const texts = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 300 }),
     fc.stringMatching(/^[+-]?[0-9]{0,60}\.?[0-9]{0,60}([eE][+-]?[0-9]{1,12}|[numkMGTPE]i?)?$/),

@@ -26,7 +26,7 @@ const ROWS: readonly CapacityNeedInit[] = [
   },
 ];
 
-it('a damaged roll-up is accepted, held or refused as a whole, and demand that was accepted stays', async () => {
+it('a damaged roll-up is accepted, quarantined or refused as a whole, and accepted demand stays', async () => {
   const { needs, inventory } = createTables({ machinesMax: 64, hasRollupGuard: false });
   const { clusters } = inventory.tables;
   let refusals = 0;

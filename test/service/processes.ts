@@ -10,7 +10,7 @@ import type { Machine } from '../../src/machine/machine.ts';
 import { type MachineState, STATE_NAMES } from '../../src/machine/state.ts';
 import { ProviderClient } from '../../src/provider/client/client.ts';
 import { FencingTokens } from '../../src/provider/client/fencing.ts';
-import { ProviderReader } from '../../src/provider/client/reader.ts';
+import { listBatch } from '../provider/list-batch.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 
@@ -101,18 +101,14 @@ export interface ShardProgram {
 
 /** What a provider itself says of its machines. */
 export class ProviderTruth {
-  readonly #reader: ProviderReader;
+  readonly #client: ProviderClient;
 
   constructor(address: string) {
-    this.#reader = new ProviderReader(
-      new ProviderClient({ name: 'truth', address }, FencingTokens.create('truth', 1)),
-    );
+    this.#client = new ProviderClient({ name: 'truth', address }, FencingTokens.create('truth', 1));
   }
 
   async machines(): Promise<Machine[]> {
-    const outcome = await this.#reader.list();
-    if (outcome.kind !== 'listed') throw new Error(`${outcome.kind}: ${outcome.detail}`);
-    const { batch } = outcome;
+    const batch = await listBatch(this.#client);
     return Array.from({ length: batch.rowCount }, (_, row) => machineAt(batch, row));
   }
 
@@ -126,7 +122,7 @@ export class ProviderTruth {
   }
 
   close(): void {
-    this.#reader.client.close();
+    this.#client.close();
   }
 }
 

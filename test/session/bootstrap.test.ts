@@ -8,13 +8,13 @@ const ASK = { clusterId: 'east', requirements: REQUIREMENTS, timeoutMs: 60_000 }
 
 async function requestOf(operator: Operator, count = 1) {
   const all = () =>
-    operator.heard.flatMap(({ bootstrapRequest }) => (bootstrapRequest ? [bootstrapRequest] : []));
-  await operator.hears(() => all().length >= count);
+    operator.received.flatMap(({ bootstrapRequest }) => (bootstrapRequest ? [bootstrapRequest] : []));
+  await operator.receives(() => all().length >= count);
   return all()[count - 1]!;
 }
 
 describe('a bootstrap request', () => {
-  it('X5: goes to the cluster’s session, and its blob comes back', async () => {
+  it('X5: goes to the cluster’s session, and the blob comes back', async () => {
     const { server, greeted } = await startRig();
     const operator = await greeted('east');
     const answer = server.requestBlob(ASK);
@@ -35,7 +35,7 @@ describe('a bootstrap request', () => {
     ]);
   });
 
-  it('X5: without a session is answered at once', async () => {
+  it('X5: ends at once as no_session without a session', async () => {
     const { server } = await startRig();
     expect(await server.requestBlob(ASK)).toEqual({ kind: 'no_session' });
   });
@@ -66,7 +66,7 @@ describe('a bootstrap request', () => {
     expect(text.length).toBe(512);
   });
 
-  it('X5: with a blob that no provider would take ends as an error, and the session lives', async () => {
+  it('X5: ends as an error if the blob is above the limit, and the session lives', async () => {
     const { server, greeted } = await startRig();
     const operator = await greeted('east');
     for (const [count, size, kind] of [
@@ -90,10 +90,10 @@ describe('a bootstrap request', () => {
     operator.send({ bootstrapResponse: { requestId, userData: Buffer.from('late') } });
     await expect.poll(() => server.counters.answersIgnored).toBe(1);
     operator.rollup(needs(1));
-    await operator.hears(() => operator.acks('rollup') === 1);
+    await operator.receives(() => operator.acks('rollup') === 1);
   });
 
-  it('X5: counts one answer; a second, and one to a request that never was, are ignored', async () => {
+  it('X5: takes one answer; a second one, and an answer to an unknown request, are ignored', async () => {
     const { server, greeted } = await startRig();
     const operator = await greeted('east');
     const answer = server.requestBlob(ASK);
@@ -126,20 +126,24 @@ describe('a bootstrap request', () => {
     operator.send({ bootstrapResponse: { requestId, userData: Buffer.from('quick') } });
     expect(await answer).toMatchObject({ kind: 'blob' });
     expect(shard.needs.count).toBe(0); // the roll-up, which came first, is still being read
-    await operator.hears(() => operator.acks('rollup') === 1);
+    await operator.receives(() => operator.acks('rollup') === 1);
     expect(shard.needs.count).toBe(40_000);
   });
 });
 
 describe('a reclaim', () => {
-  it('X6: is instructed on the session, or said to have none', async () => {
+  it('X6: is sent on the session, or reports that there is none', async () => {
     const { server, greeted } = await startRig();
     const instruction = { instructionId: 'r-1', nodes: ['n-1'], graceSeconds: 600, preemptorPriority: 0 };
     expect(server.instructReclaim('east', instruction)).toBe(false);
     const operator = await greeted('east');
     expect(server.instructReclaim('east', { ...instruction, preemptorPriority: 1_000 })).toBe(true);
-    await operator.hears(() => operator.heard.some(({ reclaimInstruction }) => Boolean(reclaimInstruction)));
-    expect(operator.heard.find(({ reclaimInstruction }) => reclaimInstruction)!.reclaimInstruction).toEqual({
+    await operator.receives(() =>
+      operator.received.some(({ reclaimInstruction }) => Boolean(reclaimInstruction)),
+    );
+    expect(
+      operator.received.find(({ reclaimInstruction }) => reclaimInstruction)!.reclaimInstruction,
+    ).toEqual({
       instructionId: 'r-1',
       nodes: ['n-1'],
       gracePeriodSeconds: 600,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { needs, Operator } from './operator.ts';
 import { closeAfterwards, startRig } from './rig.ts';
 
-/** A cable that can be cut without either end noticing: bytes are no longer passed on, and no connection is closed. */
+/** A cable that a test can cut without either end noticing: it stops passing bytes and closes no connection. */
 async function cable(address: string): Promise<{ address: string; cut(): void }> {
   const [host, port] = address.split(':');
   const sockets: Socket[] = [];
@@ -37,16 +37,16 @@ async function cable(address: string): Promise<{ address: string; cut(): void }>
   };
 }
 
-describe('a peer that died without a word', () => {
-  it('O6: is noticed in time: its session ends, and what waited for it settles', async () => {
+describe('a peer that died silently', () => {
+  it('O6: is detected in time: its session ends, and requests that wait for it settle', async () => {
     const { shard, server } = await startRig({ deadPeerMs: 600 });
     const wire = await cable(server.address);
     const operator = new Operator(wire.address, { clusterId: 'east' });
     closeAfterwards(() => operator.close());
     await operator.greeted();
     operator.rollup(needs(3));
-    await operator.hears(() => operator.acks('rollup') === 1);
-    await new Promise((resolve) => setTimeout(resolve, 1_500)); // a living peer stays
+    await operator.receives(() => operator.acks('rollup') === 1);
+    await new Promise((resolve) => setTimeout(resolve, 1_500)); // a live peer stays
     expect(server.sessionCount).toBe(1);
     wire.cut();
     const answer = server.requestBlob({ clusterId: 'east', requirements: [], timeoutMs: 60_000 });
@@ -55,7 +55,7 @@ describe('a peer that died without a word', () => {
     expect(shard.groupsOf('east')).toHaveLength(3); // demand stays
   });
 
-  it('O2: gives way to the operator that comes back before it is noticed', async () => {
+  it('O2: is replaced by the operator that reconnects before the server notices', async () => {
     const { shard, server, greeted } = await startRig();
     const wire = await cable(server.address);
     const dead = new Operator(wire.address, { clusterId: 'east' });
@@ -64,12 +64,12 @@ describe('a peer that died without a word', () => {
     wire.cut();
     const back = await greeted('east');
     back.rollup(needs(2));
-    await back.hears(() => back.acks('rollup') === 1);
+    await back.receives(() => back.acks('rollup') === 1);
     expect(shard.closed).toEqual([]);
     expect(server.sessionCount).toBe(1);
   });
 
-  it('a connection that never speaks does not keep the server from closing', async () => {
+  it('a connection that never sends anything does not keep the server from closing', async () => {
     const { server } = await startRig();
     const [host, port] = server.address.split(':');
     const socket = connectTcp(Number(port), host);

@@ -63,7 +63,7 @@ function lengthOf(length: number): number[] {
   return length < 0x80 ? [length] : [(length & 0x7f) | 0x80, length >> 7];
 }
 
-/** A row with its fields in another order: what a Go sender makes of its maps, and more. */
+/** A row with its fields shuffled, as Go senders shuffle their maps, and more. */
 function shuffled(row: CapacityNeedInit, seed: number): Uint8Array {
   const parts: Uint8Array[] = [
     ...(row.requirements ?? []).map((one) => encode('CapacityNeed', { requirements: [one] })),
@@ -106,7 +106,7 @@ describe('a row’s digest', () => {
     expect(moved).toBeGreaterThan(300);
   });
 
-  it('is another one for every change of a byte, and for rows that trade parts', () => {
+  it('differs after every change of a byte, and for rows that swap parts', () => {
     const row = encode('CapacityNeed', {
       requirements: [{ key: 'zone', operator: 1, values: ['a', 'b'] }],
       aggregateResources: { cpu: '8', memory: '16Gi' },
@@ -122,7 +122,7 @@ describe('a row’s digest', () => {
         other[at]! ^= bit;
         try {
           const digest = digestOf(other);
-          if (digest === '0:0') continue; // a field came twice
+          if (digest === '0:0') continue; // a field is repeated
           seen.add(digest);
           changes++;
         } catch {
@@ -141,7 +141,7 @@ describe('a row’s digest', () => {
     trade({ interruptionPenaltyBucket: 3 }, { reclamationPenaltyBucket: 3 });
   });
 
-  it('is unknown, so that the row is always read, if a single field comes twice: of those the last counts', () => {
+  it('is unknown if a scalar field repeats, so that the row is always decoded: the last value counts', () => {
     const twice = Buffer.concat([
       encode('CapacityNeed', { priority: 1 }),
       encode('CapacityNeed', { priority: 2 }),
@@ -150,7 +150,7 @@ describe('a row’s digest', () => {
     expect(digestOf(new Uint8Array())).toBe('1:0');
   });
 
-  it('comes with where each row is, and with the cluster, wherever that stands', () => {
+  it('comes with each row’s offsets and the cluster, wherever the cluster is', () => {
     fc.assert(
       fc.property(fc.array(rows, { maxLength: 6 }), (needs) => {
         const frame = Buffer.concat([
@@ -168,8 +168,8 @@ describe('a row’s digest', () => {
   });
 });
 
-describe('a row that is decoded', () => {
-  it('says what protobufjs reads from the same bytes', () => {
+describe('a decoded row', () => {
+  it('equals what protobufjs reads from the same bytes', () => {
     const decoder = new RowDecoder();
     fc.assert(
       fc.property(rows, (row) => {
@@ -193,7 +193,7 @@ describe('a row that is decoded', () => {
     );
   });
 
-  it('is refused with the place of the mistake, never read beyond its end, whatever the bytes', () => {
+  it('is refused with an offset if malformed, and never read beyond its end', () => {
     const decoder = new RowDecoder();
     let refused = 0;
     fc.assert(

@@ -1,4 +1,4 @@
-/** The shard as operators see it: the real table of needs and the real inventory, without a cycle or a provider. */
+/** The shard as operators see it: the real need table and inventory, without cycles or providers. */
 import { ManualClock } from '../../src/base/clock.ts';
 import { DimensionTable } from '../../src/base/dimensions.ts';
 import { StringTable } from '../../src/base/string-table.ts';
@@ -86,7 +86,7 @@ export class FakeShard implements ShardForOperators {
     return machine.cluster === clusterId && canBeBound(machine.state) ? nodeOf(machine, clusterId) : null;
   }
 
-  /** Puts a machine in, or changes it, and tells the operators as the shard would. */
+  /** Inserts or changes a machine, and notifies the operators as the shard does. */
   put(machine: Machine): number {
     const known = this.inventory.find(machine.id);
     const before = known === 0 ? '' : this.inventory.get(known).cluster;

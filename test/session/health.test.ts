@@ -19,7 +19,7 @@ const SERVING = Buffer.from([0x08, 1]);
 const NOT_SERVING = Buffer.from([0x08, 2]);
 
 describe('grpc.health.v1', () => {
-  it('is SERVING while sessions are accepted, for the server and each of its services', async () => {
+  it('is SERVING while the shard accepts sessions, for the server and each of its services', async () => {
     const { shard, server } = await startRig();
     expect(await check(server.address, Buffer.alloc(0))).toEqual(SERVING);
     expect(await check(server.address, asking('bigfleet.v1alpha1.Shard'))).toEqual(SERVING);
@@ -28,13 +28,13 @@ describe('grpc.health.v1', () => {
     expect(await check(server.address, asking('bigfleet.v1alpha1.ShardRead'))).toEqual(NOT_SERVING);
   });
 
-  it('X8: is NOT_SERVING after sessions were ended for good', async () => {
+  it('X8: is NOT_SERVING after the shard ended all sessions for good', async () => {
     const { server } = await startRig();
     server.endAll('fenced: another process owns this shard id');
     expect(await check(server.address, Buffer.alloc(0))).toEqual(NOT_SERVING);
   });
 
-  it('knows no other service, refuses what is no question, and serves no Watch', async () => {
+  it('knows no other service, refuses malformed requests, and does not implement Watch', async () => {
     const { server } = await startRig();
     expect(await check(server.address, asking('__proto__'))).toBe('NOT_FOUND');
     expect(await check(server.address, Buffer.from([0x0a, 9]))).toBe('INTERNAL');

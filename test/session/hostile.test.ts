@@ -11,7 +11,7 @@ import { closeAfterwards, NO_NEEDS, startRig } from './rig.ts';
 const LARGE_LABELS = { note: 'x'.repeat(4_096) };
 
 describe('an operator that does not read', () => {
-  it('O6: hears why its session was ended when it reads again, however late', async () => {
+  it('O6: receives the status of its ended session when it reads again, however late', async () => {
     const { shard, server, greeted } = await startRig();
     const operator = await greeted('east');
     operator.stream.pause();
@@ -37,13 +37,13 @@ describe('an operator that does not read', () => {
   });
 });
 
-describe('names that objects have of their own', () => {
-  it('O3: are labels and resources like any other', async () => {
+describe('names of built-in properties', () => {
+  it('O3: are ordinary labels and resources', async () => {
     const { shard, greeted } = await startRig();
     const operator = await greeted('east');
     const named = (value: string) => JSON.parse(`{"__proto__":${value},"constructor":${value}}`);
     shard.put(inState(S.Configured, { id: '__proto__', labels: named('"x"'), capacity: named('2000') }));
-    await operator.hears(() => operator.nodes().length === 1);
+    await operator.receives(() => operator.nodes().length === 1);
     const [node] = operator.nodes();
     expect(Object.entries(node!.labels)).toContainEqual(['__proto__', 'x']);
     expect(Object.entries(node!.resources!.resources)).toContainEqual(['__proto__', '2']);
@@ -52,7 +52,7 @@ describe('names that objects have of their own', () => {
 });
 
 describe('a cluster that loses very many machines at once', () => {
-  it('O3: hears of each while its session lives', async () => {
+  it('O3: receives an update for each while its session lives', async () => {
     const { server, greeted } = await startRig();
     const operator = await greeted('east');
     const count = DEPARTURES_MAX + 500;
@@ -68,7 +68,7 @@ describe('a cluster that loses very many machines at once', () => {
         resources: {},
       });
     }
-    await operator.hears(() => operator.states()[`m-${count - 1}`] === S.Idle);
+    await operator.receives(() => operator.states()[`m-${count - 1}`] === S.Idle);
     expect(operator.nodes()).toHaveLength(count);
   });
 });
@@ -87,15 +87,15 @@ describe('frames', () => {
   });
 
   for (const [what, frame] of [
-    ['in more parts than anybody sends', helloParts(FRAME_FIELDS_MAX + 1)],
-    ['of a million parts', helloParts(1_000_000)],
-    ['of a million fields that nobody knows', Buffer.alloc(2_000_000, Buffer.from([0x78, 0]))],
+    ['in more parts than the limit', helloParts(FRAME_FIELDS_MAX + 1)],
+    ['with a million parts', helloParts(1_000_000)],
+    ['with a million unknown fields', Buffer.alloc(2_000_000, Buffer.from([0x78, 0]))],
     [
-      'whose Hello has as many',
+      'whose Hello has a million bytes',
       encode('OperatorMessage', { hello: { clusterId: 'east', protocolVersion: 'v'.repeat(1_000_000) } }),
     ],
   ] as const) {
-    it(`${what} end their stream with INVALID_ARGUMENT before anything is made of them`, async () => {
+    it(`${what} end their stream with INVALID_ARGUMENT before they are decoded`, async () => {
       const { server, connect } = await startRig();
       const operator = connect();
       operator.stream.write(frame);
@@ -126,8 +126,8 @@ describe('frames', () => {
   });
 });
 
-describe('more streams than anybody needs', () => {
-  it('are refused with RESOURCE_EXHAUSTED before they say anything, and those that end make room', async () => {
+describe('streams above the limit', () => {
+  it('are refused with RESOURCE_EXHAUSTED before Hello, and streams that end make room', async () => {
     const { server, connect, greeted } = await startRig({ streamsMax: 2 });
     const [first] = [await greeted('east'), await greeted('west')];
     expect((await connect().endedWith()).code).toBe('RESOURCE_EXHAUSTED');
@@ -136,7 +136,7 @@ describe('more streams than anybody needs', () => {
     await greeted('north');
   });
 
-  it('of readers that do not read are refused too', async () => {
+  it('of readers of needs are refused too', async () => {
     let opened = 0;
     let hold = () => {};
     const held = new Promise<void>((resolve) => {

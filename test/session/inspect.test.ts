@@ -97,7 +97,7 @@ describe('InspectNeeds', () => {
     expect(frames).toHaveLength(2);
   });
 
-  it('passes filter and limit on, and refuses a limit below zero', async () => {
+  it('passes on filter and limit, and refuses a negative limit', async () => {
     const reader = new Reader(1_000);
     const { server } = await startRig({ needs: reader });
     const { frames } = await inspect(server.address, { clusterId: 'west', limit: 250 });
@@ -107,7 +107,7 @@ describe('InspectNeeds', () => {
     expect((await inspect(server.address, { limit: -1 })).code).toBe('INVALID_ARGUMENT');
   });
 
-  it('makes pages at the reader’s pace', async () => {
+  it('reads pages at the reader’s pace', async () => {
     const reader = new Reader(20_000);
     const { server } = await startRig({ needs: reader });
     let madeWhilePaused = 0;
@@ -127,7 +127,7 @@ describe('InspectNeeds', () => {
     expect(reader.pagesMade).toBe(200);
   });
 
-  it('stops making pages when the reader goes away', async () => {
+  it('stops reading pages when the reader disconnects', async () => {
     const reader = new Reader(100_000);
     const { server } = await startRig({ needs: reader });
     expect((await inspect(server.address, {}, undefined, (count) => count < 300)).code).toBe('CANCELLED');
@@ -135,7 +135,7 @@ describe('InspectNeeds', () => {
     expect(reader.pagesMade).toBeLessThan(1_000);
   });
 
-  it('ends with INTERNAL and the reason when the needs cannot be read on', async () => {
+  it('ends with INTERNAL and the reason when reading the needs fails', async () => {
     const reader = new Reader(1_000);
     reader.failsAt = 200;
     const { server } = await startRig({ needs: reader });

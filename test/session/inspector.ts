@@ -36,7 +36,7 @@ export function inspect(
       void goesOn.then(() => call.resume());
     }
   });
-  call.on('error', () => {}); // the status says it
+  call.on('error', () => {}); // the status reports it
   return new Promise((resolve) => {
     call.on('status', ({ code, details }: StatusObject) => {
       client.close();

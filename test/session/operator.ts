@@ -1,4 +1,4 @@
-/** An operator for tests: says exactly what a test has it say, and keeps all that it hears. */
+/** An operator for tests: sends exactly what a test tells it to, and keeps everything that it receives. */
 import {
   ChannelCredentials,
   Client,
@@ -19,12 +19,12 @@ import { rawShardService } from '../../src/wire/services.ts';
 
 export interface OperatorOptions {
   readonly credentials?: ChannelCredentials;
-  /** Says Hello at once. */
+  /** Sends Hello at once. */
   readonly clusterId?: string;
 }
 
 export class Operator {
-  readonly heard: ShardMessage[] = [];
+  readonly received: ShardMessage[] = [];
   readonly client: Client;
   readonly stream: ClientDuplexStream<Uint8Array, ShardMessage>;
   ended: StatusObject | null = null;
@@ -42,11 +42,11 @@ export class Operator {
       responseDeserialize,
       new Metadata(),
     );
-    this.stream.on('data', (message: ShardMessage) => this.heard.push(toPlain('ShardMessage', message)));
+    this.stream.on('data', (message: ShardMessage) => this.received.push(toPlain('ShardMessage', message)));
     this.stream.on('status', (ended: StatusObject) => {
       this.ended = ended;
     });
-    this.stream.on('error', () => {}); // the status says it
+    this.stream.on('error', () => {}); // the status reports it
     if (options.clusterId !== undefined) this.hello(options.clusterId);
   }
 
@@ -63,24 +63,24 @@ export class Operator {
   }
 
   acks(echo: 'hello' | 'rollup'): number {
-    return this.heard.filter(({ ack }) => ack?.echo === echo).length;
+    return this.received.filter(({ ack }) => ack?.echo === echo).length;
   }
 
   nodes(): NodeStateUpdate[] {
-    return this.heard.flatMap(({ nodeStateUpdate }) => (nodeStateUpdate ? [nodeStateUpdate] : []));
+    return this.received.flatMap(({ nodeStateUpdate }) => (nodeStateUpdate ? [nodeStateUpdate] : []));
   }
 
-  /** State by machine, as the frames that were heard leave it. */
+  /** State by machine, after all received frames. */
   states(): Record<string, number> {
     return Object.fromEntries(this.nodes().map(({ machineId, state }) => [machineId, state]));
   }
 
-  async hears(what: (operator: Operator) => boolean): Promise<void> {
+  async receives(what: (operator: Operator) => boolean): Promise<void> {
     await expect.poll(() => what(this), { interval: 5 }).toBe(true);
   }
 
   async greeted(): Promise<this> {
-    await this.hears(() => this.acks('hello') > 0);
+    await this.receives(() => this.acks('hello') > 0);
     return this;
   }
 

@@ -7,53 +7,53 @@ import { inState } from '../inventory/machines.ts';
 import { startRig } from './rig.ts';
 
 describe('node updates', () => {
-  it('O3: follow every change of a bound machine, and its last word goes to the cluster it had', async () => {
+  it('O3: follow every change of a bound machine, and the last one goes to the cluster it had', async () => {
     const { shard, greeted } = await startRig();
     const [east, west] = [await greeted('east'), await greeted('west')];
     shard.put(inState(S.Configuring, { id: 'm-1' }));
-    await east.hears(() => east.states()['m-1'] === S.Configuring);
+    await east.receives(() => east.states()['m-1'] === S.Configuring);
     shard.put(inState(S.Configured, { id: 'm-1', labels: { rack: 'r9' } }));
-    await east.hears(() => east.states()['m-1'] === S.Configured);
+    await east.receives(() => east.states()['m-1'] === S.Configured);
     expect(east.nodes().at(-1)!.labels.rack).toBe('r9');
     shard.put(inState(S.Idle, { id: 'm-1' }));
-    await east.hears(() => east.states()['m-1'] === S.Idle);
+    await east.receives(() => east.states()['m-1'] === S.Idle);
     shard.put(inState(S.Configured, { id: 'm-1', cluster: 'west' }));
-    await west.hears(() => west.states()['m-1'] === S.Configured);
+    await west.receives(() => west.states()['m-1'] === S.Configured);
     expect(east.nodes()).toHaveLength(3);
     expect(west.nodes()).toHaveLength(1);
   });
 
-  it('O3: of several changes at once the newest is sent, once', async () => {
+  it('O3: several changes at once are one update, with the newest state', async () => {
     const { shard, greeted } = await startRig();
     const operator = await greeted('east');
     shard.put(inState(S.Configuring, { id: 'm-1' }));
     shard.put(inState(S.Configured, { id: 'm-1' }));
     shard.put(inState(S.Draining, { id: 'm-1' }));
-    await operator.hears(() => operator.nodes().length > 0);
+    await operator.receives(() => operator.nodes().length > 0);
     shard.put(inState(S.Configured, { id: 'm-2' }));
-    await operator.hears(() => operator.states()['m-2'] === S.Configured);
+    await operator.receives(() => operator.states()['m-2'] === S.Configured);
     expect(operator.nodes().map(({ machineId, state }) => [machineId, state])).toEqual([
       ['m-1', S.Draining],
       ['m-2', S.Configured],
     ]);
   });
 
-  it('O1: a machine that changes while it waits for the resync is sent once, as it is now', async () => {
+  it('O1: a machine that changes before its resync update is sent once, in its newest state', async () => {
     const { shard, connect } = await startRig();
     for (let index = 0; index < 500; index++) shard.put(inState(S.Configured, { id: `m-${index}` }));
     const operator = connect({ clusterId: 'east' });
-    await operator.hears(() => operator.nodes().length > 0);
+    await operator.receives(() => operator.nodes().length > 0);
     for (let index = 0; index < 500; index += 5) shard.put(inState(S.Draining, { id: `m-${index}` }));
-    await operator.hears(
+    await operator.receives(
       () => Object.values(operator.states()).filter((state) => state === S.Draining).length === 100,
     );
-    await operator.hears(() => Object.keys(operator.states()).length === 500);
+    await operator.receives(() => Object.keys(operator.states()).length === 500);
     expect(operator.nodes().length).toBeLessThanOrEqual(600);
     const said = operator.nodes().map(({ machineId, state }) => `${machineId} ${state}`);
     expect(new Set(said).size).toBe(said.length);
   });
 
-  it('O4: of machines that left while the cluster was away, the last word follows the resync', async () => {
+  it('O4: the last updates of machines that left without a session follow the resync', async () => {
     const { shard, greeted } = await startRig();
     for (const id of ['m-1', 'm-2', 'm-3']) shard.put(inState(S.Draining, { id }));
     shard.put(inState(S.Idle, { id: 'm-1' }));
@@ -61,7 +61,7 @@ describe('node updates', () => {
     shard.put(inState(S.Idle, { id: 'm-3' }));
     shard.put(inState(S.Configuring, { id: 'm-3' })); // the cluster has it again
     const operator = await greeted('east');
-    await operator.hears(() => operator.nodes().length === 3);
+    await operator.receives(() => operator.nodes().length === 3);
     expect(operator.nodes().map(({ machineId, state }) => [machineId, state])).toEqual([
       ['m-3', S.Configuring],
       ['m-1', S.Idle],
@@ -70,25 +70,25 @@ describe('node updates', () => {
     expect(operator.nodes()[2]!.lastError).toBe('removed by provider');
   });
 
-  it('O4: a last word that may have been lost with a dying connection is said again to the next session', async () => {
+  it('O4: a last update that may have been lost with a dying connection goes to the next session again', async () => {
     const { shard, server, greeted } = await startRig({ deadPeerMs: 30_000 });
     shard.put(inState(S.Draining, { id: 'm-1' }));
     const first = await greeted('east');
     shard.put(inState(S.Idle, { id: 'm-1' }));
-    await first.hears(() => first.states()['m-1'] === S.Idle);
+    await first.receives(() => first.states()['m-1'] === S.Idle);
     first.close();
     await expect.poll(() => server.sessionCount).toBe(0);
     shard.clock.advance(20_000);
     const second = await greeted('east');
-    await second.hears(() => second.states()['m-1'] === S.Idle);
+    await second.receives(() => second.states()['m-1'] === S.Idle);
     shard.clock.advance(60_000);
     const third = await greeted('east');
     shard.put(inState(S.Configured, { id: 'm-2' }));
-    await third.hears(() => third.states()['m-2'] === S.Configured);
+    await third.receives(() => third.states()['m-2'] === S.Configured);
     expect(third.nodes()).toHaveLength(1);
   });
 
-  it('O5: a newer hint replaces one with its key that was not sent yet', async () => {
+  it('O5: a newer hint replaces an unsent one with the same key', async () => {
     const { server, greeted } = await startRig();
     const operator = await greeted('east');
     const hint = { fingerprint: 'p=1', requirements: [], confidence: 4 as const, costPerHourUsd: 0.5 };
@@ -96,8 +96,8 @@ describe('node updates', () => {
     server.hintCapacity('east', { ...hint, fingerprint: 'p=2', availableCount: 9 });
     server.hintCapacity('nobody', { ...hint, availableCount: 1 });
     const hints = () =>
-      operator.heard.flatMap(({ availableCapacity }) => (availableCapacity ? [availableCapacity] : []));
-    await operator.hears(() => hints().length === 2);
+      operator.received.flatMap(({ availableCapacity }) => (availableCapacity ? [availableCapacity] : []));
+    await operator.receives(() => hints().length === 2);
     expect(
       hints().map((one) => [one.supersedesKey, one.availableCount, one.confidence, one.costPerHour]),
     ).toEqual([
@@ -108,7 +108,7 @@ describe('node updates', () => {
 });
 
 describe('a reader that stops reading', () => {
-  it('O6: costs a mark a machine, and ends with the newest state of every machine and with every ack and request', async () => {
+  it('O6: costs one mark per machine, and finally gets every newest state, ack and request', async () => {
     const { shard, server, greeted } = await startRig();
     const operator = await greeted('east');
     operator.stream.pause();
@@ -120,7 +120,7 @@ describe('a reader that stops reading', () => {
       }
       await new Promise((resolve) => setImmediate(resolve));
     }
-    // The pipe is full: what was not written is one mark a machine, not forty states.
+    // The stream is full: the outbox has one mark per machine, not forty states.
     await expect.poll(() => server.sessions()[0]!.outboxDepth).toBeLessThanOrEqual(300);
     const written = server.counters.framesOut;
     expect(written).toBeLessThan(6_000);
@@ -139,13 +139,13 @@ describe('a reader that stops reading', () => {
     for (let time = 0; time < 5; time++) operator.hello('east');
     await expect.poll(() => server.counters.framesIn.hello).toBe(6);
     operator.stream.resume();
-    await operator.hears(() => operator.acks('hello') === 6);
-    await operator.hears(
+    await operator.receives(() => operator.acks('hello') === 6);
+    await operator.receives(
       () => Object.values(operator.states()).filter((state) => state === S.Draining).length === 300,
     );
-    const ids = operator.heard.flatMap(({ bootstrapRequest }) => bootstrapRequest?.requestId ?? []);
+    const ids = operator.received.flatMap(({ bootstrapRequest }) => bootstrapRequest?.requestId ?? []);
     expect(new Set(ids).size).toBe(20);
-    const reclaims = operator.heard.flatMap(
+    const reclaims = operator.received.flatMap(
       ({ reclaimInstruction }) => reclaimInstruction?.instructionId ?? [],
     );
     expect(reclaims).toEqual(Array.from({ length: 20 }, (_, index) => `r-${index}`));
@@ -154,7 +154,7 @@ describe('a reader that stops reading', () => {
     expect((await Promise.all(answers)).every(({ kind }) => kind === 'blob')).toBe(true);
   });
 
-  it('O6: is ended with RESOURCE_EXHAUSTED when more requests wait for it than can ever be sensible', async () => {
+  it('O6: is ended with RESOURCE_EXHAUSTED when too many requests wait for it', async () => {
     const { server, greeted } = await startRig();
     const operator = await greeted('east');
     operator.stream.pause();
@@ -172,7 +172,7 @@ describe('a reader that stops reading', () => {
     expect((await operator.endedWith()).code).toBe('RESOURCE_EXHAUSTED');
   });
 
-  it('does not hold up a replaced session: the new one is served at once', async () => {
+  it('does not delay the session that replaces it', async () => {
     const { shard, greeted } = await startRig();
     const old = await greeted('east');
     old.stream.pause();
@@ -180,11 +180,11 @@ describe('a reader that stops reading', () => {
       shard.put(inState(S.Configured, { id: `m-${index}`, labels: { note: 'x'.repeat(1_000) } }));
     }
     const young = await greeted('east');
-    await young.hears(() => Object.keys(young.states()).length === 1_000);
+    await young.receives(() => Object.keys(young.states()).length === 1_000);
   });
 });
 
-describe('machines that left a cluster which is away', () => {
+describe('machines that left a cluster without a session', () => {
   const node = (machineId: string): NodeState => ({
     machineId,
     clusterId: 'east',
@@ -214,7 +214,7 @@ describe('machines that left a cluster which is away', () => {
     expect(departures.take(0)!.includes('node:m-10')).toBe(true);
   });
 
-  it('O4: are as few again when a session ends before it has heard of more', () => {
+  it('O4: are cut to the limit again when a session ends before it received more', () => {
     const departures = new Departures(60_000);
     departures.reopen(0);
     for (let index = 0; index < DEPARTURES_MAX + 10; index++) departures.add(node(`m-${index}`), index);

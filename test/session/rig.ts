@@ -1,4 +1,4 @@
-/** A served fake shard with operators that are closed after each test. */
+/** A fake shard with a real server; closes its operators after each test. */
 import { afterEach } from 'vitest';
 import type { OperatorEvent } from '../../src/session/operators.ts';
 import {

@@ -4,7 +4,7 @@ import { RollupQueue, type RollupResult } from '../../src/session/rollup-queue.t
 import { encode } from '../../src/wire/codec.ts';
 import { needs } from './operator.ts';
 
-/** Accepts by name and number of rows, after as many steps as it is told. */
+/** Accepts roll-ups after a given number of steps, and records their cluster and rows. */
 function rig(options: { isReady?: (rows: number, steps: number) => boolean; bytesMax?: number } = {}) {
   const accepted: string[] = [];
   const rejected: string[] = [];
@@ -33,8 +33,8 @@ function rig(options: { isReady?: (rows: number, steps: number) => boolean; byte
   return { queue, offer, accepted, rejected, results };
 }
 
-describe('roll-ups that wait', () => {
-  it('N1: of one cluster, the first in line goes on, and of those behind it the latest is read', async () => {
+describe('waiting roll-ups', () => {
+  it('N1: of one cluster, the first in the queue stays, and only the latest behind it is read', async () => {
     const { offer, accepted, results } = rig();
     void offer('east', 1);
     void offer('east', 2);
@@ -42,10 +42,10 @@ describe('roll-ups that wait', () => {
     void offer('west', 9);
     await offer('east', 4);
     expect(accepted).toEqual(['east 1', 'west 9', 'east 4']);
-    expect(results.map(({ rollups }) => rollups)).toEqual([1, 1, 3]); // the last speaks for those it replaced
+    expect(results.map(({ rollups }) => rollups)).toEqual([1, 1, 3]); // the last one settles those that it replaced
   });
 
-  it('O2: of a session that was replaced are not acked to the new one', async () => {
+  it('O2: of a replaced session are not acked to the new one', async () => {
     const { offer, accepted } = rig();
     const [old, young] = [{}, {}];
     void offer('east', 1, 'g', old);
@@ -56,7 +56,7 @@ describe('roll-ups that wait', () => {
     expect([rollups, acks]).toEqual([3, 2]);
   });
 
-  it('are not held up by a large one', async () => {
+  it('do not wait behind a large one', async () => {
     let mayEnd = false;
     const { offer, accepted } = rig({ isReady: (rows) => rows < 1_000 || mayEnd });
     const large = offer('large', 20_000, 'group-with-a-long-name'.repeat(2));
@@ -68,7 +68,7 @@ describe('roll-ups that wait', () => {
     expect(accepted.at(-1)).toBe('large 20000');
   });
 
-  it('leave turns of the event loop to others', async () => {
+  it('leave event-loop turns to others', async () => {
     const { offer } = rig({ isReady: (_, steps) => steps === 200_000 });
     let turns = 0;
     const count = () => {
@@ -81,18 +81,18 @@ describe('roll-ups that wait', () => {
     expect(turns).toBeGreaterThan(3);
   });
 
-  it('are bounded in bytes: beyond the limit one is refused, and what waits is not', async () => {
+  it('are bounded in bytes: above the limit a new one is refused, and waiting ones stay', async () => {
     const { offer, accepted, rejected } = rig({ bytesMax: 2_000 });
     const first = offer('east', 20);
     const second = await offer('west', 60);
     expect(second).toEqual({ outcome: 'rejected', rowCount: 0, rollups: 1, acks: 0 });
-    expect(rejected[0]).toContain('bytes of roll-ups wait to be read; at most 2000 may');
+    expect(rejected[0]).toContain('bytes of roll-ups wait to be read; the maximum is 2000');
     await first;
     await offer('west', 20);
     expect(accepted).toEqual(['east 20', 'west 20']);
   });
 
-  it('are forgotten when the queue is cleared, also the one that is being read', async () => {
+  it('are dropped when the queue is cleared, including the one being read', async () => {
     const { queue, offer, accepted, results } = rig({ isReady: () => false });
     void offer('east', 5);
     void offer('west', 5);

@@ -8,7 +8,7 @@ import { need, needs } from './operator.ts';
 import { startRig } from './rig.ts';
 
 describe('the first frame', () => {
-  it('O1: is answered with an ack that carries the epoch, then with every bound machine', async () => {
+  it('O1: is answered with an ack that carries the epoch, then with an update per bound machine', async () => {
     const { shard, greeted } = await startRig();
     shard.put(inState(S.Configured, { id: 'm-1' }));
     shard.put(inState(S.Draining, { id: 'm-2' }));
@@ -17,8 +17,8 @@ describe('the first frame', () => {
     shard.put(inState(S.Idle, { id: 'm-5' }));
     shard.put(inState(S.Configured, { id: 'm-6', cluster: 'west' }));
     const operator = await greeted('east');
-    expect(operator.heard[0]!.ack).toEqual({ echo: 'hello', coordinatorTerm: 0, shardEpoch: 7 });
-    await operator.hears(() => operator.nodes().length === 4);
+    expect(operator.received[0]!.ack).toEqual({ echo: 'hello', coordinatorTerm: 0, shardEpoch: 7 });
+    await operator.receives(() => operator.nodes().length === 4);
     expect(operator.states()).toEqual({
       'm-1': S.Configured,
       'm-2': S.Draining,
@@ -45,13 +45,13 @@ describe('the first frame', () => {
     expect(shard.opened).toEqual(['east']);
   });
 
-  it('O1: is acked again when it is said again, and the machines are not repeated', async () => {
+  it('O1: is acked again when it is sent again, and the updates are not repeated', async () => {
     const { shard, greeted } = await startRig();
     shard.put(inState(S.Configured, { id: 'm-1' }));
     const operator = await greeted('east');
-    await operator.hears(() => operator.nodes().length === 1);
+    await operator.receives(() => operator.nodes().length === 1);
     operator.hello('east');
-    await operator.hears(() => operator.acks('hello') === 2);
+    await operator.receives(() => operator.acks('hello') === 2);
     expect(operator.nodes()).toHaveLength(1);
     expect(shard.opened).toEqual(['east']);
   });
@@ -96,12 +96,12 @@ describe('the first frame', () => {
     expect((await greeted('c'.repeat(253))).ended).toBe(null);
   });
 
-  it('must come: a stream that says nothing is ended', async () => {
+  it('must arrive: the shard ends a stream that sends nothing', async () => {
     const { connect } = await startRig({ helloTimeoutMs: 50 });
     expect((await connect().endedWith()).code).toBe('DEADLINE_EXCEEDED');
   });
 
-  it('I3 X8: is refused with UNAVAILABLE and the reason while the shard takes no sessions', async () => {
+  it('I3, X8: is refused with UNAVAILABLE and the reason while the shard accepts no sessions', async () => {
     const { shard, connect } = await startRig();
     shard.refusalText = 'fenced: another process owns this shard id';
     expect(await connect({ clusterId: 'east' }).endedWith()).toEqual({
@@ -112,8 +112,8 @@ describe('the first frame', () => {
   });
 });
 
-describe('a shard that has no room for one more cluster', () => {
-  it('refuses its session with RESOURCE_EXHAUSTED, and goes on', async () => {
+describe('a shard without room for another cluster', () => {
+  it('refuses its session with RESOURCE_EXHAUSTED, and serves the others', async () => {
     const { shard, server, connect, greeted } = await startRig();
     const opened = shard.sessionOpened.bind(shard);
     shard.sessionOpened = (clusterId) => {
@@ -130,7 +130,7 @@ describe('a shard that has no room for one more cluster', () => {
 });
 
 describe('a session', () => {
-  it('O2: is ended with a status that says so when a newer one of its cluster comes', async () => {
+  it('O2: ends with a status that says so when a newer session of its cluster replaces it', async () => {
     const { shard, server, events, greeted } = await startRig();
     const old = await greeted('east');
     const young = await greeted('east');
@@ -140,7 +140,7 @@ describe('a session', () => {
     expect(shard.opened).toEqual(['east', 'east']);
     expect(shard.closed).toEqual([]);
     young.rollup(needs(3));
-    await young.hears(() => young.acks('rollup') === 1);
+    await young.receives(() => young.acks('rollup') === 1);
     expect(server.counters).toMatchObject({
       sessionsInstalled: 2,
       sessionsReplaced: 1,
@@ -149,7 +149,7 @@ describe('a session', () => {
     expect(events.map(({ kind }) => kind)).toEqual(['session_opened', 'session_replaced', 'session_opened']);
   });
 
-  it('ends without a fuss when the operator ends it, and the shard is told', async () => {
+  it('ends with OK when the operator ends it, and the shard is notified', async () => {
     const { shard, server, greeted } = await startRig();
     const operator = await greeted('east');
     operator.stream.end();
@@ -158,7 +158,7 @@ describe('a session', () => {
     expect(server.sessionCount).toBe(0);
   });
 
-  it('is over for the shard when the connection breaks', async () => {
+  it('ends for the shard when the connection breaks', async () => {
     const { shard, server, greeted } = await startRig();
     (await greeted('east')).close();
     await expect.poll(() => shard.closed).toEqual(['east']);
@@ -171,22 +171,22 @@ describe('a session', () => {
     operator.hello('west');
     expect(await operator.endedWith()).toEqual({
       code: 'INVALID_ARGUMENT',
-      details: 'This session speaks for cluster "east" and for no other.',
+      details: 'This session belongs to cluster "east"; Hello names another.',
     });
   });
 
-  it('lives on after a payload that this build does not know, which is counted', async () => {
+  it('survives an unknown payload, which is counted', async () => {
     const { server, greeted } = await startRig();
     const operator = await greeted('east');
     operator.stream.write(Uint8Array.of(0xfa, 0x01, 0x02, 0x08, 0x01));
     operator.send({});
     operator.send({ reclaimAck: { instructionId: 'r-1', nodesStarted: 2 } });
     operator.rollup(needs(2));
-    await operator.hears(() => operator.acks('rollup') === 1);
+    await operator.receives(() => operator.acks('rollup') === 1);
     expect(server.counters.framesIn).toMatchObject({ unknown: 2, reclaim_ack: 1, hello: 1, rollup: 1 });
   });
 
-  it('is ended with INVALID_ARGUMENT by bytes that are no message', async () => {
+  it('ends with INVALID_ARGUMENT after malformed bytes', async () => {
     const { shard, greeted } = await startRig();
     const operator = await greeted('east');
     operator.stream.write(Uint8Array.of(0x0a, 0x7f, 0x01));
@@ -196,11 +196,11 @@ describe('a session', () => {
     expect(shard.closed).toEqual(['east']);
   });
 
-  it('is ended with RESOURCE_EXHAUSTED by a frame above the limit, and demand stays', async () => {
+  it('ends with RESOURCE_EXHAUSTED after a frame above the limit, and demand stays', async () => {
     const { shard, greeted } = await startRig();
     const operator = await greeted('east');
     operator.rollup(needs(2));
-    await operator.hears(() => operator.acks('rollup') === 1);
+    await operator.receives(() => operator.acks('rollup') === 1);
     operator.rollup([need({ group: 'x'.repeat(FRAME_BYTES_MAX) })]);
     const { code, details } = await operator.endedWith();
     expect(code).toBe('RESOURCE_EXHAUSTED');
@@ -209,7 +209,7 @@ describe('a session', () => {
     expect(shard.groupsOf('east')).toEqual(['g-0', 'g-1']);
   });
 
-  it('I3: is ended with UNAVAILABLE and the reason when the shard stops, and none is accepted after that', async () => {
+  it('I3: ends with UNAVAILABLE and the reason when the shard stops, which accepts no more sessions', async () => {
     const { server, connect, greeted } = await startRig();
     const operator = await greeted('east');
     server.endAll('The shard is shutting down.');
@@ -219,13 +219,13 @@ describe('a session', () => {
     expect(status.UNAVAILABLE).toBe(14);
   });
 
-  it('is shown with its figures', async () => {
+  it('is listed with its figures', async () => {
     const { shard, server, greeted } = await startRig();
     shard.put(inState(S.Configured, { id: 'm-1' }));
     const operator = await greeted('east');
     shard.clock.advance(500);
     operator.rollup(needs(5));
-    await operator.hears(() => operator.acks('rollup') === 1);
+    await operator.receives(() => operator.acks('rollup') === 1);
     expect(server.sessions()).toEqual([
       {
         clusterId: 'east',
@@ -246,41 +246,41 @@ describe('a roll-up', () => {
     const { shard, server, greeted } = await startRig();
     const operator = await greeted('east');
     operator.rollup(needs(3), 'east');
-    await operator.hears(() => operator.acks('rollup') === 1);
+    await operator.receives(() => operator.acks('rollup') === 1);
     expect(shard.groupsOf('east')).toEqual(['g-0', 'g-1', 'g-2']);
     operator.rollup(needs(1, 'h'));
-    await operator.hears(() => operator.acks('rollup') === 2);
+    await operator.receives(() => operator.acks('rollup') === 2);
     expect(shard.groupsOf('east')).toEqual(['h-0']);
     expect(server.counters).toMatchObject({ rollupsApplied: 2, rollupsRejected: 0 });
   });
 
-  it('N1: that repeats the last one is acked, and no row of it is decoded', async () => {
+  it('N1: that repeats the last one is acked, and none of its rows is decoded', async () => {
     const { shard, server, greeted } = await startRig();
     const operator = await greeted('east');
     for (let time = 1; time <= 3; time++) {
       operator.rollup(needs(50));
-      await operator.hears(() => operator.acks('rollup') === time);
+      await operator.receives(() => operator.acks('rollup') === time);
     }
     expect(shard.decodedRows).toHaveLength(50);
     expect(server.counters).toMatchObject({ rollupsApplied: 1, rollupsUnchanged: 2 });
   });
 
-  it('N7: that drops most of the demand is held and acked', async () => {
+  it('N7: that drops most of the demand is quarantined and acked', async () => {
     const { shard, server, greeted } = await startRig();
     const operator = await greeted('east');
     operator.rollup(needs(40));
     for (let time = 1; time <= 2; time++) operator.rollup(needs(1));
-    await operator.hears(() => operator.acks('rollup') === 3);
+    await operator.receives(() => operator.acks('rollup') === 3);
     expect(shard.groupsOf('east')).toHaveLength(40);
     operator.rollup(needs(1));
-    await operator.hears(() => operator.acks('rollup') === 4);
+    await operator.receives(() => operator.acks('rollup') === 4);
     expect(shard.groupsOf('east').length).toBeLessThanOrEqual(40);
     expect(server.counters.rollupsHeld).toBeGreaterThan(0);
   });
 
   for (const [because, rows, clusterId, why] of [
     ['names another cluster', needs(1), 'west', /cluster_id names cluster "west"/],
-    ['has a quantity that is none', [need({ aggregateResources: { cpu: 'lots' } })], '', null],
+    ['has an unparseable quantity', [need({ aggregateResources: { cpu: 'lots' } })], '', null],
     ['has a negative quantity', [need({ minUnit: { cpu: '-1' } })], '', null],
     [
       'names a resource in a megabyte',
@@ -309,27 +309,27 @@ describe('a roll-up', () => {
       /needs has more than 131072 rows/,
     ],
   ] as const) {
-    it(`V2: that ${because} is refused whole, counted and not acked; the demand before it stays`, async () => {
+    it(`V2: that ${because} is rejected whole, counted and not acked; the demand before it stays`, async () => {
       const { shard, server, greeted } = await startRig();
       const operator = await greeted('east');
       operator.rollup(needs(3));
-      await operator.hears(() => operator.acks('rollup') === 1);
+      await operator.receives(() => operator.acks('rollup') === 1);
       operator.rollup([...needs(1), ...rows], clusterId);
       await expect.poll(() => shard.rejectedOf('east')).toBe(1);
       expect(shard.groupsOf('east')).toEqual(['g-0', 'g-1', 'g-2']);
       if (why !== null) expect(shard.rejections).toEqual([expect.stringMatching(why)]);
       expect(server.counters.rollupsRejected).toBe(1);
       operator.rollup(needs(4));
-      await operator.hears(() => operator.acks('rollup') === 2);
+      await operator.receives(() => operator.acks('rollup') === 2);
       expect(shard.groupsOf('east')).toHaveLength(4);
     });
   }
 
-  it('V2: with a row that cannot be read is refused whole, and the session lives', async () => {
+  it('V2: with a malformed row is rejected whole, and the session lives', async () => {
     const { shard, greeted } = await startRig();
     const operator = await greeted('east');
     operator.rollup(needs(2));
-    await operator.hears(() => operator.acks('rollup') === 1);
+    await operator.receives(() => operator.acks('rollup') === 1);
     const text = Uint8Array.of(0x4a, 0x02, 0xff, 0xfe); // a group that is not UTF-8
     for (const row of [text, Uint8Array.of(0x0a, 0x20)]) {
       const frame = [0x12, row.length + 2, 0x1a, row.length, ...row];
@@ -337,7 +337,7 @@ describe('a roll-up', () => {
     }
     await expect.poll(() => shard.rejectedOf('east')).toBeGreaterThan(0);
     operator.rollup(needs(2));
-    await operator.hears(() => operator.acks('rollup') >= 2);
+    await operator.receives(() => operator.acks('rollup') >= 2);
     expect(shard.groupsOf('east')).toEqual(['g-0', 'g-1']);
   });
 });

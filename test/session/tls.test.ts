@@ -60,19 +60,19 @@ describe('identity on TLS', () => {
     [
       'is another cluster’s',
       ['bigfleet://cluster/west'],
-      'that of cluster "west", and Hello names cluster "east"',
+      'is for cluster "west", but Hello names cluster "east"',
     ],
-    ['is a readonly one', ['bigfleet://readonly'], 'a readonly one'],
-    ['is an admin’s', ['bigfleet://admin'], 'an? admin one'],
-    ['is a shard’s', ['bigfleet://shard/east'], 'that of shard "east"'],
-    ['names nobody', ['https://example.com'], 'carries no bigfleet:// URI'],
+    ['is a readonly certificate', ['bigfleet://readonly'], 'is for role readonly'],
+    ['is an admin’s', ['bigfleet://admin'], 'is for role admin'],
+    ['is a shard’s', ['bigfleet://shard/east'], 'is for shard "east"'],
+    ['has no bigfleet:// URI', ['https://example.com'], 'carries no bigfleet:// URI'],
     ['names two', ['bigfleet://cluster/east', 'bigfleet://cluster/west'], 'carries 2 bigfleet:// URIs'],
     [
       'names a cluster and an admin',
       ['bigfleet://cluster/east', 'BIGFLEET://admin'],
       'carries 2 bigfleet:// URIs',
     ],
-    ['names an empty cluster', ['bigfleet://cluster/'], 'names nobody known here'],
+    ['names an empty cluster', ['bigfleet://cluster/'], 'is not a known identity'],
     ['hides the name in another', ['https://x/,URI:bigfleet://cluster/east'], 'carries no bigfleet:// URI'],
   ] as const) {
     it(`refuses a session with PERMISSION_DENIED, a counter and an event if the certificate ${because}`, async () => {
@@ -89,7 +89,7 @@ describe('identity on TLS', () => {
     });
   }
 
-  it('does not disturb the session that a cluster has when another certificate claims it', async () => {
+  it('keeps a cluster’s session when another certificate claims the cluster', async () => {
     const { connect } = await tlsRig();
     const rightful = await connect({
       clusterId: 'east',
@@ -97,7 +97,7 @@ describe('identity on TLS', () => {
     }).greeted();
     await connect({ clusterId: 'east', credentials: as('bigfleet://cluster/west') }).endedWith();
     rightful.hello('east');
-    await rightful.hears(() => rightful.acks('hello') === 2);
+    await rightful.receives(() => rightful.acks('hello') === 2);
   });
 
   it('opens no session without a client certificate, or with one of another authority', async () => {
@@ -106,14 +106,14 @@ describe('identity on TLS', () => {
     const plaintext = ChannelCredentials.createInsecure();
     for (const credentials of [clientCredentials(null), clientCredentials(stranger), plaintext]) {
       const { code } = await connect({ clusterId: 'east', credentials }).endedWith();
-      // In TLS 1.3 a client may speak before it hears that it was refused: how its library puts that is its own.
+      // In TLS 1.3 a client may send before it learns of the refusal; its library chooses the status.
       expect(['UNAVAILABLE', 'INTERNAL', 'CANCELLED', 'UNKNOWN']).toContain(code);
     }
     expect(server.counters.framesIn.hello).toBe(0);
     expect(server.counters.sessionsInstalled).toBe(0);
   });
 
-  it('speaks TLS 1.3 and nothing older', async () => {
+  it('requires TLS 1.3', async () => {
     const { server } = await tlsRig();
     const leaf = issue(authority, { uri: ['bigfleet://cluster/east'] });
     const [host, port] = server.address.split(':');
@@ -140,7 +140,7 @@ describe('identity on TLS', () => {
     expect(await attempt('TLSv1.2')).toMatch(/PROTOCOL_VERSION|ECONNRESET/);
   });
 
-  it('lets a readonly or admin certificate look at needs, and no other', async () => {
+  it('lets only readonly and admin certificates read needs', async () => {
     const { server } = await tlsRig();
     for (const uri of ['bigfleet://readonly', 'bigfleet://admin']) {
       const { code, frames } = await inspect(server.address, {}, as(uri));
@@ -148,11 +148,11 @@ describe('identity on TLS', () => {
     }
     const { code, details } = await inspect(server.address, {}, as('bigfleet://cluster/east'));
     expect(code).toBe('PERMISSION_DENIED');
-    expect(details).toContain('takes a readonly or admin one');
+    expect(details).toContain('requires role readonly or admin');
     expect(server.counters.identityRejections).toBe(1);
   });
 
-  it('takes up a rotated certificate without a restart, and keeps the old pair while a new one is half written', async () => {
+  it('loads a rotated certificate without a restart, and keeps the old pair while the new one is half written', async () => {
     const { files, server, connect } = await tlsRig({ tlsCheckIntervalMs: 20 });
     const serialOf = () =>
       new Promise<string>((resolve, reject) => {
@@ -182,8 +182,8 @@ describe('identity on TLS', () => {
     expect(await serialOf()).toBe(first);
     writeFileSync(files.certificatePath, next.certificate);
     await expect.poll(serialOf, { interval: 50 }).not.toBe(first);
-    old.hello('old'); // its connection went on
-    await old.hears(() => old.acks('hello') === 2);
+    old.hello('old'); // its connection is still open
+    await old.receives(() => old.acks('hello') === 2);
     await connect({ clusterId: 'new', credentials: as('bigfleet://cluster/new') }).greeted();
   });
 
@@ -204,7 +204,7 @@ describe('the names of a certificate', () => {
   const read = (subjectaltname: string) =>
     identityOf({ getAuthContext: () => ({ sslPeerCertificate: { subjectaltname } as never }) });
 
-  it('are read with commas and quotes inside', () => {
+  it('may contain commas and quotes', () => {
     expect(read('DNS:a, URI:bigfleet://cluster/east, IP Address:127.0.0.1')).toEqual({
       kind: 'cluster',
       clusterId: 'east',

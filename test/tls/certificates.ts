@@ -1,6 +1,6 @@
 /**
- * X.509 certificates for tests, made from nothing: Node can read certificates but not write them, and a test
- * should not depend on a tool of the machine it runs on. DER is tag, length, content; that is all it takes.
+ * Makes X.509 certificates for tests: Node can read certificates but not write them, and a test should not depend on a
+ * tool of the machine it runs on. DER needs only tag, length and content.
  */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 

@@ -17,7 +17,7 @@ describe('encoding and decoding by name', () => {
     expect(encode('DrainRequest', { machineId: '', gracePeriodSeconds: 0 }).length).toBe(0);
   });
 
-  it('says which part of a oneof is set', () => {
+  it('reports which field of a oneof is set', () => {
     const bytes = encode('OperatorMessage', { rollup: { clusterId: 'c', needs: [] } });
     const message = decode('OperatorMessage', bytes);
     expect(message.payload).toBe('rollup');
@@ -50,7 +50,7 @@ describe('encoding and decoding by name', () => {
     expect(shard!.lastHeartbeatUnixNs).toBe(0);
   });
 
-  it('keeps an enum value that this build does not know', () => {
+  it('keeps an unknown enum value', () => {
     expect(decode('Machine', encode('Machine', { state: 42 })).state).toBe(42);
   });
 

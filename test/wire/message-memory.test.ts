@@ -1,22 +1,22 @@
-/** Memory of messages: used again when it was given back, and never by two at a time. */
+/** Message memory is reused after it was given back, and never by two messages at a time. */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { MessageMemory } from '../../src/wire/message-memory.ts';
 
-describe('memory of messages', () => {
-  it('is used again for a message of about the same length, once it was given back', () => {
+describe('message memory', () => {
+  it('is reused for a message of about the same length, once it was given back', () => {
     const memory = new MessageMemory();
     const first = memory.take(130_000);
     const second = memory.take(130_000);
     expect(second.buffer).not.toBe(first.buffer);
-    memory.giveBack(first.subarray(7)); // any view of it will do
+    memory.giveBack(first.subarray(7)); // any view of it works
     const third = memory.take(131_072);
     expect(third.length).toBe(131_072);
     expect(third.buffer).toBe(first.buffer);
     expect(memory.take(130_000).buffer).not.toBe(first.buffer);
   });
 
-  it('is kept once, however often it is given back, and only if it came from here', () => {
+  it('is kept once, however often it is given back, and only if `take` lent it', () => {
     const memory = new MessageMemory();
     const message = memory.take(100_000);
     memory.giveBack(message);
@@ -28,13 +28,13 @@ describe('memory of messages', () => {
     expect(a.buffer).not.toBe(b.buffer);
   });
 
-  it('is bounded: what a storm brought is not kept for good', () => {
+  it('is bounded: after a burst not everything is kept', () => {
     const memory = new MessageMemory();
     const storm = Array.from({ length: 2_000 }, () => memory.take(130_000));
     for (const message of storm) memory.giveBack(message);
     expect(memory.keptBytes).toBeGreaterThan(4 << 20);
     expect(memory.keptBytes).toBeLessThanOrEqual(8 << 20);
-    memory.giveBack(memory.take(20 << 20)); // a very long one never is
+    memory.giveBack(memory.take(20 << 20)); // a very long one is never kept
     expect(memory.keptBytes).toBeLessThanOrEqual(8 << 20);
   });
 

@@ -1,4 +1,4 @@
-/** Messages in place: the same messages, however they are cut into pieces, and memory only once. */
+/** Messages in place: the same messages for any pieces, and in memory only once. */
 import { StreamDecoder } from '@grpc/grpc-js/build/src/stream-decoder.js';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
@@ -14,7 +14,7 @@ function framed(length: number, seed: number): Buffer {
 }
 
 describe('messages in place', () => {
-  it('are received in place by the version of the library that we have', () => {
+  it('are received in place with the installed version of the library', () => {
     expect(receiveMessagesInPlace()).toBe(true);
     expect(receiveMessagesInPlace()).toBe(true); // a second time changes nothing
     const decoder = new StreamDecoder(-1);
@@ -23,13 +23,13 @@ describe('messages in place', () => {
     expect(decoder.write(message.subarray(100, 200))).toEqual([]);
     const [whole] = decoder.write(message.subarray(200));
     expect(whole!.equals(message)).toBe(true);
-    // Nothing of what arrived is kept, neither pieces nor a byte of them, which would hold the rest.
+    // No piece is kept, nor a slice of one byte, which would keep the whole piece.
     for (const kept of Object.values(decoder).flat()) {
       if (Buffer.isBuffer(kept)) expect(kept.buffer).not.toBe(message.buffer);
     }
   });
 
-  it('come out as they went in, small and large, whatever the pieces', () => {
+  it('arrive unchanged, small and large, for any pieces', () => {
     receiveMessagesInPlace();
     let largeCount = 0;
     for (let seed = 1; seed <= 40; seed++) {
@@ -53,7 +53,7 @@ describe('messages in place', () => {
     expect(largeCount).toBeGreaterThan(20);
   });
 
-  it('above the limit are refused before any memory is taken', () => {
+  it('above the limit are refused before memory is allocated', () => {
     receiveMessagesInPlace();
     const decoder = new StreamDecoder(LARGE_BYTES);
     expect(() => decoder.write(framed(LARGE_BYTES + 1, 1).subarray(0, 50))).toThrow(/larger than max/);

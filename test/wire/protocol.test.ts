@@ -83,7 +83,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   QuotaAllocation: '1 string provider, 2 string region, 3 map<string,int32> per_shard',
 };
 
-/** Numbers that are never reused. */
+/** Reserved numbers. */
 const RESERVED: Readonly<Record<string, readonly number[]>> = {
   Machine: [11],
   ListFilter: [2, 3],
@@ -199,7 +199,7 @@ describe('the protocol files', () => {
     ]);
   });
 
-  it('knows no other message', () => {
+  it('has no other message', () => {
     const text = readFileSync(join(ROOT, 'src/wire/protocol.generated.ts'), 'utf8');
     const known = [...text.matchAll(/^ {2}(\w+): \{"(?:fields|oneofs)":/gm)].map(([, name]) => name!);
     expect(known.sort()).toEqual(Object.keys(FIELDS).sort());

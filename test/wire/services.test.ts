@@ -130,7 +130,7 @@ describe('a provider over gRPC', () => {
 });
 
 describe('a session over gRPC', () => {
-  it('hands frames of operators over as bytes, and sends messages', async () => {
+  it('receives operators’ frames as bytes, and sends messages', async () => {
     const frames: Buffer[] = [];
     const client = await serve((server) =>
       server.addService(rawShardService, {

@@ -1,11 +1,12 @@
 /**
- * A listing against the inventory: what of it is news. Runs in the thread that lists, over shared memory that the main
- * thread goes on writing; needs no thread, so that the simulator and tests call it directly.
+ * Compares a listing with the inventory and finds the rows that are new or changed. It runs in the listing thread, over
+ * shared memory that the main thread keeps writing. It needs no thread itself: the simulator and tests call it directly.
  *
- * A row is no news if state, price, probability, shape, own labels, host, cluster and last_error are what the inventory
- * holds. The assignment is looked at only where the binding is not held (X10), and there the row is news anyway. A machine
- * that is being created, or is enqueued, carries its cluster locally: a provider that knows of none contradicts nothing.
- * In doubt (a row that was written meanwhile) a row is news: the main thread applies what it knows already as nothing.
+ * A row is unchanged if state, price, probability, shape, own labels, host, cluster and last_error equal the
+ * inventory's. The assignment is not compared: X10 reads it only for a binding that the inventory does not hold, and
+ * then the row has changed anyway. A machine that is being created or enqueued has its cluster only locally, so a
+ * provider that names no cluster does not contradict it. When in doubt (the main thread wrote the row meanwhile), a row
+ * counts as changed: applying known facts does nothing.
  */
 
 import { boundedDetail } from '../../base/outside-text.ts';
@@ -24,20 +25,20 @@ import { RowTexts } from './row-texts.ts';
 
 export type ComparedListing = Omit<Listing, 'durationMs'>;
 
-/** Rows between two looks at whether the inventory's refs still mean the same: a few milliseconds. */
+/** Rows between two checks that the inventory's refs still mean the same: a few milliseconds. */
 const CHUNK_ROWS = 4096;
-/** While shapes come and go all the time, comparing again would never end. */
+/** If shapes keep coming and going, comparing again might never end. */
 const CHUNK_TRIES_MAX = 3;
 
-/** Of a slot. Unlisted, of a full listing only: this provider's when the comparison began, and not met yet. */
+/** Of a slot. Unlisted (full listings only): belonged to this provider at the start, and not seen in the listing yet. */
 const Mark = { None: 0, Unlisted: 1, Listed: 2 } as const;
 
 const S = MachineState;
 const NO_VIEW = new DataView(new ArrayBuffer(0));
 
 /**
- * States in which a provider that names no cluster does not contradict one that we hold: in the first three it can only be
- * an assignment of ours, in the others a binding that lasts until the provider says something else.
+ * States in which a provider that names no cluster does not contradict the inventory's: in the first three the cluster is
+ * a local assignment, in the others a binding that lasts until the provider reports another.
  */
 const MAY_BE_SILENT = new Uint8Array(STATE_COUNT);
 for (const state of [S.Speculative, S.Creating, S.Idle, S.Configuring, S.Failed]) MAY_BE_SILENT[state] = 1;
@@ -56,7 +57,7 @@ export class ListingComparison {
   #hint = 0;
   #view: DataView = NO_VIEW;
 
-  /** `names` are the providers' by index. */
+  /** `names`: the providers' names by index. */
   constructor(inventory: SharedInventory, names: readonly string[]) {
     const reader = InventoryReader.attach(inventory);
     this.#reader = reader;
@@ -64,17 +65,17 @@ export class ListingComparison {
     this.#refs = new KnownRefs(reader.shapeKeys, reader.clusters, reader.ownLabelKeys);
   }
 
-  /** Own labels that the listing must be decoded with. */
+  /** The listing must be decoded with these own labels. */
   get ownLabelKeys(): readonly string[] {
     return this.#reader.ownLabelKeys;
   }
 
-  /** No machine was ever inserted: whatever is listed is news (first-listing.ts). */
+  /** The inventory never had a machine: every listed row is new (first-listing.ts). */
   get knowsNothing(): boolean {
     return this.#reader.slotLimit === 1;
   }
 
-  /** What is given has memory of its own and does not change any more. */
+  /** The result has its own memory and does not change any more. */
   compare(batch: MachineBatch, provider: number, isFull: boolean): ComparedListing {
     const { bytes } = batch;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -88,7 +89,7 @@ export class ListingComparison {
     this.#spareRejected(batch);
     if (isFull) this.#findUnlisted(provider);
     else this.#findDeleted(batch, provider);
-    this.#view = NO_VIEW; // holds nothing of the answer
+    this.#view = NO_VIEW; // drops the reference to the answer
     return {
       kind: 'listed',
       isFull,
@@ -105,7 +106,7 @@ export class ListingComparison {
     };
   }
 
-  /** Gives how many machines are this provider's now; for a full listing it marks them. */
+  /** Counts this provider's machines; for a full listing it marks them. */
   #markKnown(provider: number, isFull: boolean): number {
     const reader = this.#reader;
     const { slotLimit } = reader;
@@ -195,7 +196,7 @@ export class ListingComparison {
     return texts.equalsBytes(known.ownLabels, range.bytes, range.start, range.end);
   }
 
-  /** A refused record says that the machine is there: it is not removed. */
+  /** A rejected record proves that the machine exists: it must not be removed. */
   #spareRejected({ bytes, rejectedIds }: MachineBatch): void {
     for (let index = 0; index < rejectedIds.count; index++) {
       const slot = this.#reader.find(bytes, rejectedIds.start[index]!, rejectedIds.end[index]!);
@@ -209,7 +210,7 @@ export class ListingComparison {
     for (let slot = 1; slot < mark.length; slot++) {
       if (mark[slot] !== Mark.Unlisted) continue;
       if (!this.#reader.read(slot, known) || known.provider !== provider) continue;
-      // Only if the slot is still the machine that it was when the comparison began.
+      // Only if the slot still holds the machine that it held when the comparison began.
       if (isSameIncarnation(known.generation, this.#generation[slot]!)) {
         this.#removed.push(0, slot, known.generation);
       }
@@ -222,7 +223,7 @@ export class ListingComparison {
       const slot = this.#reader.findRow(bytes, deletedIds.start[index]!, deletedIds.end[index]!, known);
       if (slot === 0 || slot >= this.#mark.length || known.provider !== provider) continue;
       if (this.#mark[slot] === Mark.Listed) continue;
-      this.#mark[slot] = Mark.Listed; // once is enough
+      this.#mark[slot] = Mark.Listed; // an id may be listed twice
       this.#removed.push(0, slot, known.generation);
     }
   }
@@ -231,7 +232,7 @@ export class ListingComparison {
     const texts = [...batch.rejectionTexts];
     for (let index = 0; index < this.#foreign.count && texts.length < REJECTION_TEXTS_MAX; index++) {
       const owner = this.#reader.providerOf(this.#foreign.slot[index]!);
-      const what = `its id is known from provider ${this.#names[owner] ?? owner}`;
+      const what = `provider ${this.#names[owner] ?? owner} already has a machine with this id`;
       texts.push(new InvalidMachineError(idAt(batch, this.#foreign.row[index]!), 'structural', what).message);
     }
     return texts.map(boundedDetail);

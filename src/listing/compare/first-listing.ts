@@ -1,15 +1,14 @@
 /**
- * The listing of an inventory that holds no machine, in parts: every row of it is news, so nothing has to be compared, and
- * the main thread applies one part while this thread decodes the next. One after the other, both take a second at 500,000
+ * A listing for an empty inventory, in parts. Every row is new, so there is nothing to compare, and the main thread
+ * applies one part while the listing thread decodes the next. Done one after the other, each takes a second at 500,000
  * machines (docs/adr/0041).
  *
  *   const listing = new FirstListing(bytes, decoder, 16 * 1024 ** 2);
  *   while (listing.hasMore) hand over listing.next();
  *
- * Parts end where a field of the message does, so that each is decoded by itself, into one batch: an id that was listed in
- * an earlier part is found, and its last record takes the place of what was handed over (`repeatedCount`). Counts and
- * texts of a part are those of the answer so far; the last part's are the whole answer's. What a part says stays true if a
- * later one turns out to be no message: the provider said it.
+ * A part ends where a field of the message ends. All parts are decoded into one batch, so an id that an earlier part
+ * listed is found, and its last record replaces the one handed over (`repeatedCount`). Counts and texts are those of the
+ * answer so far. Parts that were handed over stay valid if a later part is malformed: the provider did list them.
  */
 import { boundedDetail } from '../../base/outside-text.ts';
 import { type MachineDecoder, RECORDS_MAX } from '../decode/decoder.ts';
@@ -21,12 +20,12 @@ import { RowList } from './row-list.ts';
 import { ShapeKeys } from './shape-keys.ts';
 
 const NO_BYTES = new Uint8Array(0);
-/** Later parts may have shorter records. */
+/** Later parts may have shorter records, hence more rows. */
 const ROWS_MARGIN = 1.1;
 
 export class FirstListing {
   readonly answerBytes: number;
-  /** Of all parts so far. */
+  /** Times of all parts so far. */
   decodeMs = 0;
   compareMs = 0;
   readonly #decoder: MachineDecoder;
@@ -36,7 +35,7 @@ export class FirstListing {
   #bytes: Uint8Array;
   #hasMore = true;
 
-  /** The decoder belongs to the listing until there is no more of it. */
+  /** The listing owns the decoder until the last part. */
   constructor(bytes: Uint8Array, decoder: MachineDecoder, partBytes: number) {
     this.answerBytes = bytes.length;
     this.#bytes = bytes;
@@ -50,7 +49,7 @@ export class FirstListing {
     return this.#hasMore;
   }
 
-  /** The next part, with memory of its own. Throws what the decoder throws, and then there is no more. */
+  /** The next part, with its own memory. Throws what the decoder throws; the listing has then ended. */
   next(): ComparedListing {
     try {
       const startedMs = performance.now();
@@ -68,7 +67,7 @@ export class FirstListing {
     }
   }
 
-  /** Gives back the answer, which may be 400 MB, whether all of it was read or not. */
+  /** Frees the answer, which may be 400 MB, read or not. */
   end(): void {
     this.#hasMore = false;
     this.#decoder.decodeList(NO_BYTES);
@@ -77,8 +76,8 @@ export class FirstListing {
   }
 
   /**
-   * Columns for the whole answer, by what its first part shows: grown by doubling they would leave as much garbage while the
-   * answer is still here and the inventory fills up. Pages that stay untouched cost nothing.
+   * Allocates columns for the whole answer, estimated from its first part. Doubling would leave as much garbage again
+   * while the answer is in memory and the inventory fills up. Untouched pages cost nothing.
    */
   #reserve(): void {
     const { batch } = this.#decoder;

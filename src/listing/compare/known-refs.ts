@@ -1,7 +1,7 @@
 /**
- * What a listing's shapes and clusters are called in the inventory: each is looked up once, however many machines have
- * it, and a row is then compared by refs. Refs are used again once nobody holds them, so what was looked up counts only
- * while the tables stay as they were (`isCurrent`); whoever compared meanwhile looks up and compares again.
+ * The inventory's refs of a listing's shapes and clusters. Each is looked up once, however many machines have it; rows
+ * are then compared by refs. The inventory reuses refs that no machine holds, so a lookup is valid only while its
+ * tables do not change (`isCurrent`); otherwise the caller must look up and compare again.
  */
 import type { StringTable } from '../../base/string-table.ts';
 import type { MachineBatch } from '../decode/batch.ts';
@@ -26,7 +26,7 @@ export class KnownRefs {
     this.keys = new ShapeKeys(ownLabelKeys);
   }
 
-  /** Takes a listing in: builds its keys and looks them up. */
+  /** Builds the keys of a listing and looks them up. */
   open(batch: MachineBatch): void {
     this.#batch = batch;
     const shapeCount = batch.shapes.count;
@@ -51,7 +51,7 @@ export class KnownRefs {
     this.#clusterRefs.fill(NOT_LOOKED_UP, 0, batch.strings.count + 1);
   }
 
-  /** Whether every ref that was given since `lookUp` still means what it meant. */
+  /** Whether every ref returned since `lookUp` still means the same. */
   isCurrent(): boolean {
     return (
       (this.#shapeVersion & 1) === 0 &&
@@ -61,12 +61,12 @@ export class KnownRefs {
     );
   }
 
-  /** The inventory's ref of a shape of the listing, 0 if it has none. */
+  /** The inventory's ref of a shape of the listing; 0 if the inventory lacks it. */
   shapeRef(shape: number): number {
     return this.#shapeRefs[shape]!;
   }
 
-  /** The inventory's ref of a cluster, given as a string of the listing; 0 if it has none. */
+  /** The inventory's ref of a cluster, which is a string of the listing; 0 if the inventory lacks it. */
   clusterRef(text: number): number {
     const known = this.#clusterRefs[text]!;
     if (known !== NOT_LOOKED_UP) return known;

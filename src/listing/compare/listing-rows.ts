@@ -1,14 +1,14 @@
 /**
- * New and changed rows of a listing, cut out of it: columns, the bytes that they point at, and nothing of the other rows.
- * All in one buffer with memory of its own, which is then moved to the main thread: the answer (400 MB) can go, the
- * decoder's columns are free for the next listing, and the main thread may take its time.
+ * Copies the new and changed rows of a listing: their columns and the bytes that they point at. All in one buffer, which
+ * is then moved to the main thread. So the answer (400 MB) can be freed, the decoder's columns are ready for the next
+ * listing, and the main thread need not hurry.
  *
  *   per row       2 × f64    16     16 × u32   64     i32   4     4 × u8   4       88 bytes
  *   per shape     2 × u32     8     per string 2 × u32  8
  *   bytes         ids, hosts, own labels, errors; each shape's key and each string once
  *
- * Widest first, so all are aligned. Sizes are counted before anything is allocated: a first listing is large enough
- * without being copied twice.
+ * Widest column first, so all are aligned. Sizes are summed before the buffer is allocated: a first listing is too large
+ * to copy twice.
  */
 
 import type { ListingRows } from '../../shard/ports/providers.ts';
@@ -18,7 +18,7 @@ import type { RowList } from './row-list.ts';
 import { RowTexts } from './row-texts.ts';
 import type { ShapeKeys } from './shape-keys.ts';
 
-/** What is to be cut out, and how much of it there is. */
+/** What to copy, and its size. */
 interface Extent {
   readonly rowCount: number;
   /** By shape of the listing: 1 + index in the output, 0 = not in use. */

@@ -1,4 +1,4 @@
-/** Growing lists of numbers: rows of a listing, and slots with the generation in which they were seen. */
+/** A growing list of rows of a listing, each with its slot and the slot's generation. */
 const LENGTH_MIN = 256;
 
 export class RowList {

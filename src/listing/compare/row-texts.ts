@@ -1,7 +1,7 @@
 /**
- * The two parts of a listed row that the inventory keeps in another form than the wire has them: own labels as the bytes
- * of inventory/shape-key.ts, and last_error as UTF-8 that is never missing where the state demands one. Compared and
- * passed on in that form, so that a row which was applied equals itself in the next listing.
+ * The two parts of a listed row that the inventory stores in another form than the wire: own labels as the bytes of
+ * inventory/shape-key.ts, and last_error as valid UTF-8, never empty for a Failed machine. They are compared and passed
+ * on in the inventory's form, so that an applied row equals itself in the next listing.
  */
 import { MachineState } from '../../machine/state.ts';
 import type { MachineBatch } from '../decode/batch.ts';
@@ -11,14 +11,14 @@ import { UNKNOWN_ERROR } from '../decode/rows.ts';
 const UNKNOWN_ERROR_BYTES = new TextEncoder().encode(UNKNOWN_ERROR);
 const NO_BYTES = new Uint8Array(0);
 
-/** A range that is filled again and again. */
+/** A range of bytes, reused for every row. */
 export class RowTexts {
   bytes: Uint8Array = NO_BYTES;
   start = 0;
   end = 0;
   #own = new Uint8Array(1024);
 
-  /** Fills the range with the own labels of a row; empty: none. */
+  /** Sets the range to the own labels of a row; empty: none. */
   ownLabels(batch: MachineBatch, row: number): void {
     const keyCount = batch.ownLabelKeys.length;
     this.start = this.end = 0;
@@ -29,7 +29,7 @@ export class RowTexts {
     this.bytes = this.#own;
   }
 
-  /** Fills the range with what the machine's last_error is; empty: none. */
+  /** Sets the range to the row's last_error; empty: none. */
   lastError(batch: MachineBatch, row: number, view: DataView): void {
     this.bytes = batch.bytes;
     this.start = batch.lastErrorStart[row]!;
@@ -38,7 +38,7 @@ export class RowTexts {
       if (batch.state[row] === MachineState.Failed) this.#whole(UNKNOWN_ERROR_BYTES);
       return;
     }
-    // What is not UTF-8 is kept as a reader of text would show it, the same on every path.
+    // Invalid UTF-8 gets replacement characters, as on every other path.
     if (isText(this.bytes, view, this.start, this.end)) return;
     this.#whole(new TextEncoder().encode(textOf(this.bytes, this.start, this.end)));
   }

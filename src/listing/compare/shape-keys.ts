@@ -1,19 +1,19 @@
 /**
- * Canonical bytes (inventory/shape-key.ts) of a listing's shapes, one after the other: what shapes of a listing and of the
- * inventory are compared by, and what crosses to the main thread. A listing that is read in parts adds those of each part.
+ * Keys (canonical bytes, inventory/shape-key.ts) of a listing's shapes, one after the other. Shapes of a listing and of
+ * the inventory are compared by key, and the keys go to the main thread. Each part of a listing adds its shapes.
  */
 import { ShapeKeyBuilder } from '../../inventory/shape-key.ts';
 import type { MachineBatch } from '../decode/batch.ts';
 import { unitsOfWords } from '../decode/entry-tables.ts';
 import { endOf, startOf } from '../decode/range-table.ts';
 
-/** A key with ten labels is about 400 bytes, and a fleet has dozens to thousands of shapes: it grows with them. */
+/** A key with ten labels has about 400 bytes; a fleet has dozens to thousands of shapes, and the array grows with them. */
 const KEY_BYTES_MIN = 64 * 1024;
 const SHAPES_MIN = 64;
 
 export class ShapeKeys {
   bytes = new Uint8Array(KEY_BYTES_MIN);
-  /** By shape of the listing: where its key ends, and the next one begins. */
+  /** By shape of the listing: where its key ends and the next one begins. */
   end = new Uint32Array(SHAPES_MIN);
   readonly #builder: ShapeKeyBuilder;
   #count = 0;
@@ -26,12 +26,12 @@ export class ShapeKeys {
     return shape === 0 ? 0 : this.end[shape - 1]!;
   }
 
-  /** For another listing. */
+  /** Before another listing. */
   reset(): void {
     this.#count = 0;
   }
 
-  /** The batch's shapes that are not here yet. */
+  /** Adds the batch's shapes that are missing here. */
   addThoseOf(batch: MachineBatch): void {
     const shapeCount = batch.shapes.count;
     if (this.end.length < shapeCount) {

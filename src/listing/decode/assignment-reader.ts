@@ -1,28 +1,28 @@
 /**
  * Collects the assignment of one machine from its `shard_metadata` entries. Reused for every machine.
  *
- * Priorities, penalties and most fingerprints repeat all the time, so what an entry meant is remembered
- * under a sample of its bytes, with the place where it stood last: a repeated entry is one comparison with
- * bytes that were read a moment ago, and neither its key nor its value is looked at again.
+ * Priorities, penalties and most fingerprints repeat often. The reader caches what an entry means under a sample of its
+ * bytes, with the offset where it last occurred. A repeated entry costs one comparison with bytes that are still in the
+ * CPU's cache; its key and value are not parsed again.
  *
  *   by sample, 256 places   meaning
- *   recentStart, …Length    u32, where the entry last stood and how long it is, 0 = nothing remembered
- *   recentKey               u8, its AssignmentKey, 0 = not one of ours; with MALFORMED if its value is
+ *   recentStart, …Length    u32, where the entry last occurred and how long it is, 0 = empty place
+ *   recentKey               u8, its AssignmentKey, 0 = a foreign key; with MALFORMED if the value is malformed
  *   recentValue             i32, priority, bucket or string ref; 0 if malformed
  */
 
+import type { AnswerReader } from './answer-reader.ts';
 import { AssignmentKey, assignmentKeyOf, parseInt32, parsePenalty } from './assignment.ts';
 import type { RangeTable } from './range-table.ts';
 import { equalRanges, sampleRange } from './ranges.ts';
-import type { WireReader } from './wire-reader.ts';
 
 const MALFORMED = 0x80;
 const RECENT_BITS = 8;
-/** The shortest entry that can be sampled; all that can be an assignment are longer. */
+/** The shortest entry that can be sampled; entries of an assignment are longer. */
 const RECENT_LENGTH_MIN = 8;
 
 export class AssignmentReader {
-  /** Bits of AssignmentKey: what was there and well-formed. */
+  /** Bits of AssignmentKey: present and well-formed. */
   keys = 0;
   priority = 0;
   interruptionPenalty = 0;
@@ -30,19 +30,19 @@ export class AssignmentReader {
   /** String refs. */
   need = 0;
   group = 0;
-  readonly #reader: WireReader;
+  readonly #reader: AnswerReader;
   readonly #strings: RangeTable;
   readonly #recentStart = new Uint32Array(1 << RECENT_BITS);
   readonly #recentLength = new Uint32Array(1 << RECENT_BITS);
   readonly #recentKey = new Uint8Array(1 << RECENT_BITS);
   readonly #recentValue = new Int32Array(1 << RECENT_BITS);
 
-  constructor(reader: WireReader, strings: RangeTable) {
+  constructor(reader: AnswerReader, strings: RangeTable) {
     this.#reader = reader;
     this.#strings = strings;
   }
 
-  /** Ahead of another answer. */
+  /** Before another answer. */
   reset(): void {
     this.#recentLength.fill(0);
   }
@@ -53,11 +53,11 @@ export class AssignmentReader {
     this.need = this.group = 0;
   }
 
-  /** Takes one entry. A repeated key replaces the earlier one, also by being malformed. */
+  /** Takes one entry. A repeated key replaces the earlier one, even if it is malformed. */
   take(start: number, end: number): void {
     const length = end - start;
     if (length < RECENT_LENGTH_MIN) {
-      this.#reader.entry(start, end); // too short for any of ours, but it has to be an entry
+      this.#reader.entry(start, end); // too short for our keys, but it must be a valid entry
       return;
     }
     const { view } = this.#reader;
@@ -75,7 +75,7 @@ export class AssignmentReader {
 
   #read(place: number, start: number, end: number): void {
     const reader = this.#reader;
-    this.#recentLength[place] = 0; // in case that the entry is broken
+    this.#recentLength[place] = 0; // in case `entry` throws
     reader.entry(start, end);
     const { bytes, valueStart, valueEnd } = reader;
     const key = assignmentKeyOf(reader.view, reader.keyStart, reader.keyEnd);

@@ -1,14 +1,14 @@
 /**
- * The assignment that a shard wrote into `shard_metadata` when it bound a machine: all that a restarted
- * shard has to rebuild its decisions from. Values are decimal strings, read from the bytes without making
- * strings; a malformed value skips its key alone, and keys of others are none of ours.
+ * The assignment that a shard wrote into `shard_metadata` when it bound a machine. A restarted shard rebuilds its
+ * decisions from this alone. Values are decimal strings, parsed from the bytes without making strings. A malformed value
+ * skips only its own key; foreign keys are ignored.
  */
 
 import { ASSIGNMENT_KEYS } from '../../machine/assignment-keys.ts';
 import { bucketOfDollars } from '../../machine/penalty.ts';
 import { equalRanges, textOf } from './ranges.ts';
 
-/** One bit per key that was there and well-formed. */
+/** One bit per key that is present and well-formed. */
 export const AssignmentKey = {
   Priority: 1,
   InterruptionPenalty: 2,
@@ -26,10 +26,10 @@ export const ASSIGNMENT_KEY_NAMES: Readonly<Record<AssignmentKey, string>> = {
   [AssignmentKey.Group]: ASSIGNMENT_KEYS.group,
 };
 
-/** The five names differ in length, so a key is known by its length and then compared once. */
+/** The five names differ in length, so the length selects the one name to compare with. */
 const NAMES = new Uint8Array(64 * 128);
 const NAMES_VIEW = new DataView(NAMES.buffer);
-/** By length: where the name stands in NAMES, 0 = no name has it. */
+/** By length: the offset of the name in NAMES, 0 = no name has this length. */
 const NAME_START = new Uint32Array(128);
 const KEY_BY_LENGTH = new Uint8Array(128);
 for (const [bit, name] of Object.entries(ASSIGNMENT_KEY_NAMES)) {
@@ -38,7 +38,7 @@ for (const [bit, name] of Object.entries(ASSIGNMENT_KEY_NAMES)) {
   NAMES.set(new TextEncoder().encode(name), NAME_START[name.length]);
 }
 
-/** 0: not one of ours. */
+/** 0: a foreign key. */
 export function assignmentKeyOf(view: DataView, start: number, end: number): AssignmentKey | 0 {
   const length = end - start;
   const key = length < KEY_BY_LENGTH.length ? KEY_BY_LENGTH[length]! : 0;
@@ -51,13 +51,13 @@ const PLUS = 0x2b;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 
-/** Digits of which every sum is exact in a double. */
+/** Integers of so many digits are exact in a double. */
 const EXACT_DIGITS_MAX = 15;
 const INT32_DIGITS_MAX = 10;
 const INT32_MAX = 2 ** 31 - 1;
 const INT32_MIN = -(2 ** 31);
 
-/** A 32-bit decimal integer; NaN if it is not one. */
+/** A 32-bit decimal integer; NaN for anything else. */
 export function parseInt32(bytes: Uint8Array, start: number, end: number): number {
   const sign = bytes[start] === MINUS ? -1 : 1;
   let at = sign < 0 || bytes[start] === PLUS ? start + 1 : start;
@@ -74,7 +74,7 @@ export function parseInt32(bytes: Uint8Array, start: number, end: number): numbe
   return value < INT32_MIN || value > INT32_MAX ? Number.NaN : value + 0;
 }
 
-/** The bucket of a dollar value, which may be infinite; NaN if it is not a number of dollars ≥ 0. */
+/** The bucket of a dollar value, which may be infinite; NaN if it is not a number ≥ 0. */
 export function parsePenalty(bytes: Uint8Array, start: number, end: number): number {
   const dollars = parseDollars(bytes, start, end);
   return Number.isNaN(dollars) ? dollars : bucketOfDollars(dollars);
@@ -101,10 +101,10 @@ function parseDollars(bytes: Uint8Array, start: number, end: number): number {
   return scale > 1 ? digits / scale : digits;
 }
 
-/** Exponents, signs, infinity, long fractions: rare, so a string and the language's own reading will do. */
+/** Exponents, signs, infinity and long fractions are rare: a string and `Number` are good enough. */
 const DECIMAL = /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 const INFINITE = /^\+?inf(inity)?$/i;
-/** The longest shortest form of a double has 24 characters. */
+/** The shortest exact form of a double has at most 24 characters. */
 const DOLLARS_TEXT_MAX = 64;
 
 function parseUnusualDollars(bytes: Uint8Array, start: number, end: number): number {

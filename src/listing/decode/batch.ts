@@ -1,7 +1,6 @@
 /**
- * One decoded answer as columns: a row per valid machine, interned strings and shapes beside them. A worker
- * compares the rows with the inventory and passes on those that changed; a listing of 500,000 machines that
- * says nothing new never becomes an object.
+ * One decoded answer as columns: a row per valid machine, with interned strings and shapes. A worker compares the rows
+ * with the inventory and passes on those that changed; a listing of 500,000 unchanged machines creates no objects.
  *
  *   per row                     bytes   meaning
  *   pricePerHourUsd             8       f64, ≥ 0
@@ -14,15 +13,15 @@
  *   priority                    4       i32, of the assignment
  *   hostProviderStart, …End     8       u32 offsets; all four equal 0 = no host
  *   hostRefStart, …End          8       u32 offsets
- *   lastErrorStart, …End        8       u32 offsets; equal = none, or the one that we give a Failed machine
+ *   lastErrorStart, …End        8       u32 offsets; equal = none, or UNKNOWN_ERROR for a Failed machine
  *   state, capacityType         2       u8
- *   interruption-, reclamationPenalty 2 u8 buckets of the assignment
+ *   …Penalty (two)              2       u8, interruption and reclamation buckets of the assignment
  *   assignmentKeys              1       u8, bits of AssignmentKey; 0 = no assignment
  *   ownLabelStart, ownLabelEnd  8·keys  u32 offsets at row × keys + key; start 0 = the machine lacks the label
  *
- * 77 bytes a row and 8 for each own label key. All in SharedArrayBuffers, grown by doubling and reused for
- * the next answer: another thread that got the batch by postMessage reads the columns in place (`bytes`
- * should be in the transfer list), and must be done before the next decode begins.
+ * 77 bytes a row and 8 for each own label key. All columns are SharedArrayBuffers, grown by doubling and reused for the
+ * next answer. A thread that receives the batch by postMessage reads the columns in place (put `bytes` in the transfer
+ * list) and must finish before the next decode begins.
  */
 import type { InvalidReason } from '../../machine/machine.ts';
 import type { RangeTable } from './range-table.ts';
@@ -40,7 +39,7 @@ import {
 
 export const INVALID_REASONS: readonly InvalidReason[] = ['price', 'interruption_probability', 'structural'];
 
-/** Enough for a log line to show what is wrong; the ids of all rejected records are kept anyway. */
+/** Enough for a log to show what is wrong; the batch keeps the ids of all rejected records. */
 export const REJECTION_TEXTS_MAX = 20;
 
 const ROWS_MIN = 16;
@@ -97,17 +96,17 @@ export class MachineBatch {
   revisionEnd = 0;
   /** As sent. An id that is listed as well is listed: the machine came back. */
   readonly deletedIds = new RangeList();
-  /** Ids of refused records: they are not applied, and do not count as removed. */
+  /** Ids of rejected records: not applied, and not counted as removed. */
   readonly rejectedIds = new RangeList();
-  /** By index in INVALID_REASONS. */
+  /** Indexed as INVALID_REASONS. */
   readonly rejectedCounts = new Uint32Array(INVALID_REASONS.length);
-  /** What was wrong with the first of them. */
+  /** The reasons of the first of them. */
   rejectionTexts: string[] = [];
   /** Rows that replaced an earlier one with their id. */
   duplicateIdCount = 0;
-  /** Of an answer that is read in parts: the first row of the last part. */
+  /** If the answer is read in parts: the first row of the latest part. */
   partStart = 0;
-  /** Rows before it that the last part replaced; one may be there twice. */
+  /** Earlier rows that the latest part replaced; a row may occur twice. */
   repeatedRows: number[] = [];
 
   constructor(strings: RangeTable, shapes: ShapeTable, ownLabelKeys: readonly string[]) {
@@ -135,7 +134,7 @@ export class MachineBatch {
     this.repeatedRows = [];
   }
 
-  /** A record has the id of an earlier one, and takes its row. */
+  /** A record repeats an earlier id and takes that row. */
   noteRepeated(row: number): void {
     this.duplicateIdCount++;
     if (row < this.partStart) this.repeatedRows.push(row);
@@ -145,7 +144,7 @@ export class MachineBatch {
     this.reserve(2 * this.idStart.length);
   }
 
-  /** Room for so many rows in all. Made at once it is not copied again and again, and leaves no garbage. */
+  /** Allocates columns for so many rows at once, which saves the copies and garbage of repeated doubling. */
   reserve(rows: number): void {
     if (rows <= this.idStart.length) return;
     const keys = this.ownLabelKeys.length;

@@ -1,23 +1,25 @@
 /**
- * The provider's answers, from bytes to columns in one pass: List, Get and the acks of lifecycle calls.
+ * Decodes a provider's answers from bytes to columns in one pass: List, Get and the acks of lifecycle calls.
  *
  *   const decoder = new MachineDecoder();
  *   const batch = decoder.decodeList(bytes);             // the decoder's one batch, valid until the next decode
  *   for (let row = 0; row < batch.rowCount; row++) …     // batch.ts: the columns; rows.ts: a row as an object
  *
- * A large listing can also be read in parts, into the same batch: `beginList`, then `readList` as often as it says that
- * there is more. Rows that were there before the part stay, unless a later record has their id (`repeatedRows`).
+ * A large listing can also be read in parts, into the same batch: `beginList`, then `readList` until it returns false.
+ * Rows of earlier parts stay, unless a later record has their id (`repeatedRows`).
  *
- * Records are validated here, once. One that breaks a rule is no row: it is counted by reason and its id
- * kept, so that it is not taken for removed. Bytes that are no message are an error, and the batch is empty.
+ * The decoder validates each record once. A record that breaks a rule becomes no row: the batch counts it by reason and
+ * keeps its id, so that the machine is not taken for removed. Bytes that are not a message are an error and leave the
+ * batch empty.
  *
- * - An id listed twice is one row: the last valid record counts, as for every repeated thing in protobuf.
- * - A string that is not UTF-8 refuses its record, in an assignment only its key; `last_error` may be anything.
+ * - An id listed twice is one row: the last valid record counts, as for every repeated field in protobuf.
+ * - A string that is not UTF-8 rejects its record; in an assignment only its key. `last_error` may be anything.
  * - A host with neither provider nor ref is no host. An unknown capacity type is Unspecified.
- * - `allocatable` counts if it is there at all, even empty.
+ * - `allocatable` counts if it is present, even if empty.
  */
 import { hashBytes } from '../../base/hash.ts';
 import { isCapacityType } from '../../machine/capacity-type.ts';
+import { AnswerReader } from './answer-reader.ts';
 import { INVALID_REASONS, MachineBatch, REJECTION_TEXTS_MAX } from './batch.ts';
 import { LabelEntries, ResourceEntries } from './entry-tables.ts';
 import { AnswerTooLargeError } from './errors.ts';
@@ -27,19 +29,18 @@ import { RangeTable } from './range-table.ts';
 import { isText, textOf } from './ranges.ts';
 import { ShapeTable } from './shape-table.ts';
 import { isAllowed, reasonOf, refusalOf } from './validity.ts';
-import { WireReader } from './wire-reader.ts';
 
-/** 1 GiB: four times 500,000 machines of 500 bytes; also keeps every offset below 2^31. */
+/** 1 GiB: four times 500,000 machines of 500 bytes. Also keeps every offset below 2^31. */
 export const ANSWER_BYTES_MAX = 2 ** 30;
 
-/** Four times what an inventory holds by default; 85 bytes a row are 360 MB of columns. */
+/** Four times the default capacity of an inventory; at 85 bytes a row, 360 MB of columns. */
 export const RECORDS_MAX = 2 ** 22;
 
 export interface MachineDecoderOptions {
-  /** Labels whose values differ per machine; they stay out of shapes. */
+  /** Labels whose values differ per machine; they are not part of a shape. */
   readonly ownLabelKeys?: readonly string[];
   readonly bytesMax?: number;
-  /** Machines, and as many deleted ids, of one answer. */
+  /** Maximum machines of one answer, and maximum deleted ids. */
   readonly recordsMax?: number;
 }
 
@@ -47,7 +48,7 @@ export class MachineDecoder {
   readonly batch: MachineBatch;
   readonly #bytesMax: number;
   readonly #recordsMax: number;
-  readonly #reader = new WireReader();
+  readonly #reader = new AnswerReader();
   readonly #labels: LabelEntries;
   readonly #resources: ResourceEntries;
   readonly #machine: MachineReader;
@@ -71,12 +72,12 @@ export class MachineDecoder {
     return this.#decode(bytes, () => this.#readList(bytes.length));
   }
 
-  /** A MachineList in parts; nothing of it is read yet. */
+  /** A MachineList in parts; reads nothing yet. */
   beginList(bytes: Uint8Array): MachineBatch {
     return this.#decode(bytes, () => {});
   }
 
-  /** The next part: what begins within so many bytes. Whether there is more. */
+  /** Reads the next part: the fields that begin within so many bytes. Returns whether there is more. */
   readList(byteCount: number): boolean {
     const { batch } = this;
     batch.beginPart();
@@ -84,7 +85,7 @@ export class MachineDecoder {
     return this.#reader.at < batch.bytes.length;
   }
 
-  /** A Machine: one row, or one rejection. `askedId`: any other id is refused. */
+  /** A Machine: one row, or one rejection. With an `askedId`, every other id is rejected. */
   decodeMachine(bytes: Uint8Array, askedId: string | null): MachineBatch {
     return this.#decode(bytes, () => {
       this.#machine.begin();
@@ -178,11 +179,11 @@ export class MachineDecoder {
         reader.at = machineEnd;
       } else reader.skip(tag, end);
     }
-    this.#commit(askedId); // without a machine the id is empty, and refused
+    this.#commit(askedId); // without a machine the id is empty, which rejects it
     return operationId;
   }
 
-  /** The machine that was read becomes a row, or is refused. */
+  /** Turns the machine that was read into a row or a rejection. */
   #commit(askedId: string | null): void {
     const { batch } = this;
     const { bytes, view } = this.#reader;

@@ -1,18 +1,18 @@
 /**
- * The entries of one map while its machine is read: sorted by key ref, the last value of a key wins. So the
- * order of entries on the wire, which Go shuffles, is gone before anything is hashed. Two words of value:
- * a string ref for labels, the halves of a double for amounts.
+ * The entries of one map while its machine is read, sorted by key ref; the last value of a key wins. Sorting removes the
+ * order of the wire, which Go shuffles, before anything is hashed. A value has two words: a string ref for labels, the
+ * halves of a double for amounts.
  */
 import { assert } from '../../base/assert.ts';
 
 /**
- * Labels and resources of one machine, repeated keys included. Machines have about ten; a record with more
- * than this is refused, so that sorting stays cheap whatever a provider sends.
+ * Labels and resources of one machine, repeated keys included. Machines have about ten. The decoder rejects a record
+ * with more than this, so that no provider can make sorting expensive.
  */
 export const ENTRIES_PER_MACHINE_MAX = 1024;
 
-/** Up to here the place of a key is found by walking from the end, which is cheaper than halving. */
-const WALK_MAX = 24;
+/** For so few keys a linear search from the end is cheaper than a binary one. */
+const LINEAR_SEARCH_MAX = 24;
 
 export class EntryList {
   readonly keys = new Uint32Array(ENTRIES_PER_MACHINE_MAX);
@@ -23,7 +23,7 @@ export class EntryList {
   put(key: number, low: number, high: number): void {
     const { keys, count } = this;
     let place = count;
-    if (count <= WALK_MAX) while (place > 0 && keys[place - 1]! > key) place--;
+    if (count <= LINEAR_SEARCH_MAX) while (place > 0 && keys[place - 1]! > key) place--;
     else place = this.#placeAfter(key);
     if (place > 0 && keys[place - 1] === key) place--;
     else {
@@ -40,7 +40,7 @@ export class EntryList {
     this.high[place] = high;
   }
 
-  /** Leaves out the zeros of a vector: a dimension that a vector lacks is zero. */
+  /** Removes the zeros of a vector: an absent dimension is zero. */
   dropZeros(): void {
     let kept = 0;
     for (let at = 0; at < this.count; at++) {

@@ -1,26 +1,26 @@
 /**
- * Map entries by their raw bytes. A fleet repeats a few thousand labels and quantities millions of times,
- * so an entry is parsed when its bytes are first seen, and afterwards is one hash and one compare. Raw
- * bytes only find the meaning sooner: an entry written differently (value before key, a length in two
- * bytes) is another entry with the same key and value refs, and shapes are made of those.
+ * Map entries, cached by their raw bytes. A fleet repeats a few thousand labels and quantities millions of times, so an
+ * entry is parsed when its bytes first occur and costs one hash and one comparison afterwards. The raw bytes are only a
+ * shortcut: an entry encoded differently (value before key, a length in two bytes) is another entry with the same key
+ * and value refs, and shapes are made of the refs.
  *
  *   labels, by entry                                resources, by entry
- *   key     u32, string ref                         name    u32, string ref of the dimension
- *   value   u32, string ref                         low, high  u32, the units (a double) as words
- *   fault   u8, EntryFault                          fault   u8, EntryFault
- *   ownKey  u8, 1 + index of the own label key, 0 = an ordinary label
+ *   key      u32, string ref                        name       u32, string ref of the dimension
+ *   value    u32, string ref                        low, high  u32, the units (a double) as words
+ *   fault    u8, EntryFault                         fault      u8, EntryFault
+ *   ownKey   u8, 1 + index of the own label key, 0 = an ordinary label
  */
 import { ShardError } from '../../base/errors.ts';
 import { parseSupply } from '../../base/quantity.ts';
+import type { AnswerReader } from './answer-reader.ts';
 import { RangeTable } from './range-table.ts';
 import { textOf } from './ranges.ts';
-import type { WireReader } from './wire-reader.ts';
 
 export const EntryFault = { None: 0, NotText: 1, Quantity: 2 } as const;
 
 const ENTRIES_MIN = 64;
 
-/** One double and its two words, in this process's own byte order. */
+/** One double and its two words, in this machine's byte order. */
 const DOUBLE = new Float64Array(1);
 const WORDS = new Uint32Array(DOUBLE.buffer);
 
@@ -31,7 +31,7 @@ export function unitsOfWords(low: number, high: number): number {
 }
 
 export class LabelEntries {
-  readonly #reader: WireReader;
+  readonly #reader: AnswerReader;
   readonly #strings: RangeTable;
   readonly #ownKeys: readonly string[];
   readonly #entries = new RangeTable();
@@ -41,7 +41,7 @@ export class LabelEntries {
   ownKey = new Uint8Array(ENTRIES_MIN);
   #parsedCount = 0;
 
-  constructor(reader: WireReader, strings: RangeTable, ownKeys: readonly string[]) {
+  constructor(reader: AnswerReader, strings: RangeTable, ownKeys: readonly string[]) {
     this.#reader = reader;
     this.#strings = strings;
     this.#ownKeys = ownKeys;
@@ -53,7 +53,7 @@ export class LabelEntries {
     this.#parse(0, 0, 0);
   }
 
-  /** The ref of an entry, whose memo columns are then filled. */
+  /** The ref of an entry; its columns are filled. */
   intern(start: number, end: number): number {
     const entry = this.#entries.intern(start, end);
     if (entry > this.#parsedCount) {
@@ -88,7 +88,7 @@ export class LabelEntries {
 }
 
 export class ResourceEntries {
-  readonly #reader: WireReader;
+  readonly #reader: AnswerReader;
   readonly #strings: RangeTable;
   readonly #entries = new RangeTable();
   name = new Uint32Array(ENTRIES_MIN);
@@ -97,7 +97,7 @@ export class ResourceEntries {
   fault = new Uint8Array(ENTRIES_MIN);
   #parsedCount = 0;
 
-  constructor(reader: WireReader, strings: RangeTable) {
+  constructor(reader: AnswerReader, strings: RangeTable) {
     this.#reader = reader;
     this.#strings = strings;
   }
@@ -105,7 +105,7 @@ export class ResourceEntries {
   reset(): void {
     this.#entries.reset(this.#reader.bytes, this.#reader.view);
     this.#parsedCount = 0;
-    // Entry 0 has no bytes: no name, and no quantity. Parsing it would throw and catch an error per answer.
+    // Entry 0 has no bytes, hence no quantity. Parsing it would throw and catch an error per answer.
     this.name[0] = this.low[0] = this.high[0] = 0;
     this.fault[0] = EntryFault.Quantity;
   }
@@ -143,7 +143,7 @@ export class ResourceEntries {
   }
 }
 
-/** null: not a quantity that a machine can have. */
+/** Null: not a quantity that a machine can have. */
 function supplyUnits(name: string, text: string): number | null {
   try {
     return parseSupply(name, text);

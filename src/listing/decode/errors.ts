@@ -1,4 +1,4 @@
-/** What can be wrong with an answer as a whole. A single bad record is no error: it is a rejected row. */
+/** Errors of a whole answer. A single bad record is not an error: the decoder rejects that row. */
 import { ShardError } from '../../base/errors.ts';
 
 export class MalformedAnswerError extends ShardError {
@@ -6,14 +6,14 @@ export class MalformedAnswerError extends ShardError {
   readonly next = 'reject-input';
   /** Bytes from the start of the answer. */
   readonly offset: number;
-  /** Machines read before; null outside of a listing. */
+  /** Machines read before it; null outside of a listing. */
   readonly row: number | null;
 
   constructor(offset: number, row: number | null, what: string) {
     const where = row === null ? '' : ` in machine ${row} of the listing`;
     super(
       `The provider's answer is not a valid message: ${what} at byte ${offset}${where}. ` +
-        'It was cut short or is not of this protocol. It counts as no answer.',
+        'It was cut short or is not of this protocol. The shard discards the answer.',
     );
     this.offset = offset;
     this.row = row;
@@ -26,8 +26,8 @@ export class AnswerTooLargeError extends ShardError {
 
   constructor(what: 'bytes' | 'machines' | 'deleted ids' | 'distinct strings', countMax: number) {
     super(
-      `The provider's answer has more ${what} than the ${countMax} that are accepted. ` +
-        'It would take memory that the shard needs. It counts as no answer.',
+      `The provider's answer has more than ${countMax} ${what}, the maximum that fits the shard's memory. ` +
+        'The shard discards the answer.',
     );
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Ids of one answer → rows, so that an id that is listed twice is noticed. Linear probing, at most half
- * full; ids stay where they are in the answer. A bucket holds 1 + row in its low 23 bits and nine bits of the
- * hash above them: nearly every id is new, and the tag tells so without touching another row.
+ * Maps the ids of one answer to rows, to find an id that is listed twice. Linear probing, at most half full; the ids
+ * themselves stay in the answer. A bucket holds 1 + row in its low 23 bits and nine bits of the hash above them: nearly
+ * every id is new, and the hash bits show it without reading another row.
  */
 import type { MachineBatch } from './batch.ts';
 import { equalRanges } from './ranges.ts';
@@ -10,7 +10,7 @@ const BUCKETS_MIN = 64;
 const ROW_BITS = 23;
 const ROW_MASK = (1 << ROW_BITS) - 1;
 
-/** Rows are below this. */
+/** Every row is below this. */
 export const INDEXED_ROWS_MAX = ROW_MASK;
 
 export class IdIndex {
@@ -25,7 +25,7 @@ export class IdIndex {
     this.#buckets.fill(0);
   }
 
-  /** The row that already has this id; else the next row, which is then taken for it. */
+  /** The row that already has this id; otherwise the next row, which the id then takes. */
   rowFor(view: DataView, hash: number, start: number, end: number): number {
     const { rowCount } = this.#batch;
     if (2 * rowCount >= this.#buckets.length) this.#grow();

@@ -1,22 +1,22 @@
 /**
- * Reads the fields of one Machine message into scalars: offsets of its strings, sorted lists of its map
- * entries, its numbers. One instance is reused for every machine, so reading allocates nothing. Fields come
- * in any order and any number of times: of scalars the last counts, messages merge, of map entries the last
- * of a key counts. What is not known is stepped over, also a known field with another wire type.
+ * Reads the fields of one Machine message into scalars: numbers, offsets of strings and sorted lists of map entries. One
+ * instance is reused for every machine, so reading allocates nothing. Fields may come in any order and any number of
+ * times: the last scalar counts, messages merge, the last entry of a map key counts. The reader skips unknown fields, and
+ * known fields with another wire type.
  */
-
+import { WIRE_BYTES } from '../../wire/protobuf-reader.ts';
+import type { AnswerReader } from './answer-reader.ts';
 import { AssignmentReader } from './assignment-reader.ts';
 import { ENTRIES_PER_MACHINE_MAX, EntryList } from './entry-list.ts';
 import { EntryFault, type LabelEntries, type ResourceEntries } from './entry-tables.ts';
 import type { RangeTable } from './range-table.ts';
 import { isText } from './ranges.ts';
-import { WIRE_BYTES, type WireReader } from './wire-reader.ts';
 
-/** Why a machine is refused although its bytes are a message. */
+/** Why a machine is rejected although its bytes are a valid message. */
 export const RowFault = { None: 0, NotText: 1, Quantity: 2, TooManyEntries: 3 } as const;
 export type RowFault = (typeof RowFault)[keyof typeof RowFault];
 
-/** The high word of an amount that could not be read: a NaN, which no parsed amount is. */
+/** The high word of an unreadable amount: a NaN, which no parsed amount is. */
 const UNREADABLE = 0xffff_ffff;
 
 export class MachineReader {
@@ -43,21 +43,21 @@ export class MachineReader {
   readonly resources = new EntryList();
   readonly allocatable = new EntryList();
   readonly assignment: AssignmentReader;
-  /** By own label key; start 0 = the machine has no such label. */
+  /** By own label key; start 0 = the machine lacks the label. */
   readonly ownLabelStart: Uint32Array;
   readonly ownLabelEnd: Uint32Array;
   fault: RowFault = RowFault.None;
   #entryCount = 0;
   #sawUnreadable = false;
-  readonly #reader: WireReader;
+  readonly #reader: AnswerReader;
   readonly #labelEntries: LabelEntries;
   readonly #resourceEntries: ResourceEntries;
   readonly #ownKeys: readonly Uint8Array[];
-  /** By length of a key in bytes: whether an own label key has it. */
+  /** By length in bytes: whether an own label key has this length. */
   readonly #isOwnKeyLength = new Uint8Array(128);
 
   constructor(
-    reader: WireReader,
+    reader: AnswerReader,
     strings: RangeTable,
     labelEntries: LabelEntries,
     resourceEntries: ResourceEntries,
@@ -73,7 +73,7 @@ export class MachineReader {
     this.ownLabelEnd = new Uint32Array(ownLabelKeys.length);
   }
 
-  /** What a machine is before its first field. */
+  /** Resets every field to its default. */
   begin(): void {
     this.idStart = this.idEnd = 0;
     this.state = this.capacityType = 0;
@@ -92,7 +92,7 @@ export class MachineReader {
     this.#sawUnreadable = false;
   }
 
-  /** Reads a message; called again for the next part of one that came in several. */
+  /** Reads a message; call it again for each further part of the same message. */
   read(start: number, end: number): void {
     const reader = this.#reader;
     const { bytes } = reader;
@@ -122,19 +122,19 @@ export class MachineReader {
     }
   }
 
-  /** A reference that is empty refers to nothing. */
+  /** An empty reference is no host. */
   hasHost(): boolean {
     return this.hostProviderEnd > this.hostProviderStart || this.hostRefEnd > this.hostRefStart;
   }
 
-  /** The list that the machine's capacity is, ready for a shape. */
+  /** `allocatable` if present, else `resources`; without zeros, ready for a shape. */
   capacity(): EntryList {
     const given = this.hasAllocatable ? this.allocatable : this.resources;
     given.dropZeros();
     return given;
   }
 
-  /** Faults that only the whole message shows: a later entry may have replaced an unreadable amount. */
+  /** Sets faults that only the whole message shows: a later entry may replace an unreadable amount. */
   finish(): void {
     if (!this.#sawUnreadable || this.fault !== RowFault.None) return;
     const isUnreadable = this.resources.hasHigh(UNREADABLE) || this.allocatable.hasHigh(UNREADABLE);
@@ -249,10 +249,10 @@ export class MachineReader {
     const entry = entries.intern(start, end);
     if (entries.fault[entry] !== EntryFault.None) this.fault = RowFault.NotText;
     else if (entries.ownKey[entry] === 0) this.labels.put(entries.key[entry]!, entries.value[entry]!, 0);
-    else this.#tookOwnLabel(start, end); // written in an unusual way
+    else this.#tookOwnLabel(start, end); // an unusual encoding
   }
 
-  /** Counts an entry; one too many makes the record refused and the rest of its entries ignored. */
+  /** Counts an entry. One too many rejects the record, and the rest of its entries are ignored. */
   #hasRoom(): boolean {
     if (this.#entryCount === ENTRIES_PER_MACHINE_MAX) {
       this.fault = RowFault.TooManyEntries;
@@ -262,7 +262,7 @@ export class MachineReader {
     return true;
   }
 
-  /** Before interning: the values of own labels are all different and would only fill the tables. */
+  /** Comes before interning: own labels all have different values, which would only fill the tables. */
   #tookOwnLabel(start: number, end: number): boolean {
     const reader = this.#reader;
     const { bytes } = reader;

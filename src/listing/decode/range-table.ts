@@ -1,31 +1,31 @@
 /**
- * Interned byte ranges of one answer: equal bytes get equal refs. Refs are dense from 1 in order of first
- * sight; 0 is the empty string. They mean nothing outside of the answer.
+ * Interned byte ranges of one answer: equal bytes get equal refs. Refs are dense from 1 in order of first occurrence; 0
+ * is the empty string. They mean nothing outside of the answer.
  *
  *   records, 4 words a ref      u32, meaning
  *   0                           hash
- *   1, 2                        start and end of the bytes where they first stood in the answer
- *   3                           where their copy stands in the arena
+ *   1, 2                        start and end of their first occurrence in the answer
+ *   3                           offset of their copy in the arena
  *
- *   text      by ref            u8, 1 = valid UTF-8 (checked once per distinct string)
+ *   text, by ref                u8, 1 = valid UTF-8 (checked once per distinct string)
  *   arena                       the bytes of all refs, one after the other
- *   buckets                     u32 ref, 0 = free; linear probing, at most half full
- *   recent                      u32 ref last seen with a sample of the bytes, 0 = none
+ *   buckets                     u32 ref, 0 = empty; linear probing, at most half full
+ *   recent                      u32, the latest ref with this sample of the bytes, 0 = none
  *
- * A fleet repeats a few hundred strings far more often than all others. Those are found in `recent` by two
- * words of their bytes and proved by comparing them, so that their hash is never taken. All others cost a
- * hash, a bucket, a record and the comparison; the copies in the arena lie close together, while first
- * sights lie all over an answer of hundreds of megabytes.
+ * A fleet repeats a few hundred strings far more often than all others. `recent` finds these by two words of their bytes
+ * and confirms them with one comparison, without a hash. All others cost a hash, a bucket, a record and a comparison.
+ * Comparisons use the copies in the arena, which lie close together; first occurrences are scattered over an answer of
+ * hundreds of megabytes.
  */
 import { AnswerTooLargeError } from './errors.ts';
 import { equalRanges, hashRange, isText, sampleRange } from './ranges.ts';
 import { grownUint8, grownUint32, sharedUint8, sharedUint32 } from './shared-columns.ts';
 
 const REFS_MIN = 64;
-/** 30 strings for each of 500,000 machines that no other machine has; 40 bytes each are 670 MB. */
+/** 30 unique strings for each of 500,000 machines; at 40 bytes each, 670 MB. */
 const REFS_MAX = 2 ** 24;
 const ARENA_BYTES_MIN = 4096;
-/** 4 KiB: stays in the nearest cache. */
+/** 4 KiB: stays in the L1 cache. */
 const RECENT_BITS = 10;
 const RECENT_LENGTH_MIN = 8;
 const RECORD_WORDS = 4;
@@ -34,7 +34,7 @@ const START = 1;
 const END = 2;
 const COPY = 3;
 
-/** Where a string first stood. Free functions: a table that came from another thread has no methods. */
+/** The first occurrence of a string. Free functions: a table that came from another thread has no methods. */
 export function startOf(table: Pick<RangeTable, 'records'>, ref: number): number {
   return table.records[RECORD_WORDS * ref + START]!;
 }
@@ -55,7 +55,7 @@ export class RangeTable {
   #bytes: Uint8Array = new Uint8Array();
   #view: DataView = new DataView(new ArrayBuffer(0));
 
-  /** Forgets everything; memory is kept for the next answer. */
+  /** Removes everything; keeps the memory for the next answer. */
   reset(bytes: Uint8Array, view: DataView): void {
     this.#bytes = bytes;
     this.#view = view;

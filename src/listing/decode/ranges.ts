@@ -1,8 +1,8 @@
 /**
- * Byte ranges of one answer, hashed and compared in place, eight bytes a step through a DataView (unaligned
- * loads in compiled code; assembling words from single bytes costs three times as much). Two lanes, because
- * a multiplication waits for the one before it in its lane. The last step overlaps the one before, so no
- * range of eight bytes or more needs a byte-wise tail.
+ * Hashes and compares byte ranges of one answer in place, eight bytes a step through a DataView (unaligned loads in
+ * compiled code; assembling words from single bytes costs three times as much). The hash has two independent halves,
+ * because each multiplication waits for the previous one of its half. The last step overlaps the one before, so no range
+ * of eight bytes or more needs a byte-wise tail.
  */
 import { isUtf8 } from 'node:buffer';
 
@@ -31,8 +31,8 @@ export function hashRange(view: DataView, start: number, end: number): number {
 }
 
 /**
- * A word made of two words of a range of at least eight bytes, for caches whose hits are proved by comparing:
- * strings that differ mostly do so at the end or in the middle, and where not, the cache misses and no more.
+ * A sample of a range of at least eight bytes: two of its words, mixed. For caches that confirm a hit by comparing:
+ * different strings mostly differ at the end or in the middle; where they do not, the cache only misses.
  */
 export function sampleRange(view: DataView, start: number, end: number): number {
   const length = end - start;
@@ -67,7 +67,7 @@ function differs(left: DataView, from: number, right: DataView, at: number): boo
   return (low | high) !== 0;
 }
 
-/** Whether bytes are UTF-8: nearly all are ASCII, and only the others pay for the native check. */
+/** Whether bytes are UTF-8. Nearly all are ASCII; only the others pay for the native check. */
 export function isText(bytes: Uint8Array, view: DataView, start: number, end: number): boolean {
   const lastWord = end - 4;
   let seen = 0;

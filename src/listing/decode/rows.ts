@@ -1,4 +1,4 @@
-/** Rows and shapes of a batch as objects, for the few that are passed on, shown or tested. */
+/** Rows and shapes of a batch as objects, for the few that are passed on, displayed or tested. */
 import type { CapacityType } from '../../machine/capacity-type.ts';
 import type { Assignment, Machine, ResourceAmounts } from '../../machine/machine.ts';
 import { MachineState } from '../../machine/state.ts';
@@ -7,7 +7,7 @@ import { unitsOfWords } from './entry-tables.ts';
 import { endOf, startOf } from './range-table.ts';
 import { textOf } from './ranges.ts';
 
-/** What a Failed machine says whose provider gave no reason. */
+/** The last_error of a Failed machine whose provider gave none. */
 export const UNKNOWN_ERROR = 'the provider reported FAILED without last_error';
 
 export interface DecodedShape {
@@ -43,7 +43,7 @@ export function idsOf(batch: MachineBatch, list: RangeList): string[] {
   );
 }
 
-/** The machine's own labels that are no part of its shape. */
+/** The machine's own labels, which are not part of its shape. */
 export function ownLabelsAt(batch: MachineBatch, row: number): Record<string, string> {
   const { ownLabelKeys, ownLabelStart, ownLabelEnd } = batch;
   const labels: [string, string][] = [];
@@ -71,7 +71,7 @@ export function shapeAt(batch: MachineBatch, shape: number): DecodedShape {
   for (; at < end; at += 3) {
     capacity.push([stringAt(batch, words[at]!), unitsOfWords(words[at + 1]!, words[at + 2]!)]);
   }
-  // fromEntries and not assignment: a label may be called __proto__.
+  // fromEntries and not assignment: a label may be named __proto__.
   return {
     instanceType,
     zone,
@@ -99,7 +99,7 @@ export function machineAt(batch: MachineBatch, row: number): Machine {
   };
 }
 
-/** What the assignment says; a key that was missing or malformed is 0 or empty. */
+/** The row's assignment; a missing or malformed key is 0 or empty. */
 export function assignmentAt(batch: MachineBatch, row: number): Assignment {
   return {
     fingerprint: stringAt(batch, batch.need[row]!),

@@ -1,7 +1,7 @@
 /**
- * Shapes of one answer: machines with equal instance type, zone, capacity type, labels and capacity share
- * one. Everything downstream that looks at labels or quantities does so once per shape. Refs are dense
- * from 0 in order of first sight and mean nothing outside of the answer.
+ * Shapes of one answer: machines with equal instance type, zone, capacity type, labels and capacity share one. Later
+ * stages read labels and quantities once per shape. Refs are dense from 0 in order of first occurrence and mean nothing
+ * outside of the answer.
  *
  *   words of one shape, from wordStart[shape] to wordStart[shape + 1]
  *   0      string ref of the instance type
@@ -11,8 +11,8 @@
  *   4 …    per label: string ref of the key, string ref of the value; by key ref
  *   …      per dimension: string ref of the name, low and high word of the units (a double); by name ref
  *
- * The words are the whole identity, in one canonical order, so equality is a comparison of words. Amounts
- * stand here as units: 16Gi and 17179869184 are one shape.
+ * The words identify a shape completely, in one canonical order, so shapes are equal if their words are. Amounts are
+ * units: 16Gi and 17179869184 are one shape.
  */
 import type { EntryList } from './entry-list.ts';
 import { grownUint32, sharedUint32 } from './shared-columns.ts';
@@ -27,7 +27,7 @@ export class ShapeTable {
   words = sharedUint32(WORDS_MIN);
   #latest = 0;
   #hash = new Uint32Array(SHAPES_MIN);
-  /** 1 + shape, 0 = free. */
+  /** 1 + shape, 0 = empty. */
   #buckets = new Uint32Array(4 * SHAPES_MIN);
 
   reset(): void {
@@ -44,7 +44,7 @@ export class ShapeTable {
     labels: EntryList,
     capacity: EntryList,
   ): number {
-    // The candidate is written where the next shape would stand: if it is new, it stays.
+    // Write the candidate where the next shape would be: if it is new, it stays there.
     const start = this.wordStart[this.count]!;
     const end = start + HEAD_WORDS + 2 * labels.count + 3 * capacity.count;
     while (end > this.words.length) this.words = grownUint32(this.words, 2 * this.words.length);
@@ -63,7 +63,7 @@ export class ShapeTable {
       words[at++] = capacity.low[dimension]!;
       words[at++] = capacity.high[dimension]!;
     }
-    // Listings often go rack by rack: the machine before is the likeliest twin.
+    // Listings often go rack by rack: the previous machine most likely has the same shape.
     if (this.#latest < this.count && this.#isEqual(this.#latest, start, end)) return this.#latest;
     this.#latest = this.#find(hashWords(words, start, end), start, end);
     return this.#latest;

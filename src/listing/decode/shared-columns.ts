@@ -1,7 +1,6 @@
 /**
- * Typed arrays in shared memory, and larger copies of them. Shared, because a batch is reused for every
- * listing: another thread reads what it needs in place, and nothing is given away that the next listing
- * would have to allocate and fault in again (42 MB at 500,000 machines).
+ * Typed arrays in shared memory, and larger copies of them. A batch is reused for every listing: another thread reads
+ * it in place, and the next listing need not allocate and fault in its columns again (42 MB at 500,000 machines).
  */
 export function sharedUint8(length: number): Uint8Array<SharedArrayBuffer> {
   return new Uint8Array(new SharedArrayBuffer(length));

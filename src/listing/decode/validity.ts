@@ -1,7 +1,7 @@
 /**
- * Whether a record may become a row. The rules are those of machine/machine.ts, asked once for every
- * combination of state and parts when this module loads, so that a row is checked by one load; the sentence
- * that explains a refusal is made only for records that are refused.
+ * Whether a record may become a row. The rules are those of machine/machine.ts. This module evaluates them once for every
+ * combination of state and parts when it loads, so that checking a row is one table lookup; it makes the explanation
+ * only for rejected records.
  */
 import {
   findInvalid,
@@ -13,7 +13,7 @@ import { isMachineState, STATE_COUNT } from '../../machine/state.ts';
 import { ENTRIES_PER_MACHINE_MAX } from './entry-list.ts';
 import { RowFault } from './machine-reader.ts';
 
-/** By state × 4 + host × 2 + cluster: 1 = allowed. last_error is no part: a Failed record gets one. */
+/** By state × 4 + host × 2 + cluster: 1 = allowed. Without last_error: a Failed record always gets one. */
 const ALLOWED = new Uint8Array(4 * STATE_COUNT);
 for (let state = 0; state < STATE_COUNT; state++) {
   for (let parts = 0; parts < 4; parts++) {
@@ -46,7 +46,7 @@ export function isAllowed(
   );
 }
 
-/** What a refused record with an id is counted under: the same as `refusalOf` says, without making an error. */
+/** The reason under which a rejected record with an id is counted: that of `refusalOf`, without making an error. */
 export function reasonOf(
   state: number,
   pricePerHourUsd: number,
@@ -66,7 +66,7 @@ const FAULT_TEXTS: Readonly<Record<RowFault, string>> = {
   [RowFault.TooManyEntries]: `it has more than ${ENTRIES_PER_MACHINE_MAX} labels and resources`,
 };
 
-/** Why a record is refused that `isAllowed`, its fault or the id asked for speaks against. */
+/** Explains why `isAllowed`, a fault or a wrong id rejects a record. */
 export function refusalOf(
   id: string,
   facts: Omit<MachineFacts, 'hasLastError'>,
@@ -76,5 +76,5 @@ export function refusalOf(
   const invalid = findInvalid(id, { ...facts, hasLastError: true });
   if (invalid !== null) return invalid;
   if (fault !== RowFault.None) return new InvalidMachineError(id, 'structural', FAULT_TEXTS[fault]);
-  return new InvalidMachineError(id, 'structural', `${JSON.stringify(askedId)} was asked for`);
+  return new InvalidMachineError(id, 'structural', `the shard asked for ${JSON.stringify(askedId)}`);
 }

@@ -1,11 +1,11 @@
 /**
- * Channels to one provider, in one thread: opened on first use, then kept, because a TLS handshake per call
- * would cost more than the call. Two connections, each with limits of its own:
+ * Channels to one provider, in one thread. A channel opens on first use and stays open, because a TLS handshake per
+ * call would cost more than the call. There are two connections with separate limits:
  *
- *   calls   Get and the lifecycle calls. Small answers; a provider that promises gigabytes is refused.
- *   list    List. 250 MB on the connection for calls would hold up every ack behind it for as long as it takes.
+ *   calls   Get and the lifecycle calls. Answers are small; the client refuses one that announces gigabytes.
+ *   list    List. On the connection for calls, 250 MB would delay every ack behind it.
  *
- * A thread that only lists, or never does, opens one of them.
+ * A thread that only lists, or never lists, opens just one of them.
  */
 import { type ChannelCredentials, type ChannelOptions, Client } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock.ts';
@@ -16,19 +16,19 @@ import type { CallLimits } from './limits.ts';
 export type ConnectionKind = 'calls' | 'list';
 
 /**
- * At most one window is under way per round trip: with the default of 64 KiB and a round trip of 10 ms a
- * List of 400 MB takes a minute, with this one the network's own time (docs/adr/0006).
+ * A sender can have one window in flight per round trip. With the default of 64 KiB and a round trip of 10 ms, a
+ * List of 400 MB takes a minute; with this window the network is the limit (docs/adr/0006).
  */
 const RECEIVE_WINDOW_BYTES = 16 * 1024 ** 2;
 
 /**
- * A dead peer is noticed within 30 s of the first call to it. Pings go out only while a call is open: many
- * servers answer pings on an idle connection by closing it.
+ * The client notices a dead peer within 30 s of the first call to it. It pings only while a call is open: many
+ * servers close an idle connection that is pinged.
  */
 const KEEPALIVE_TIME_MS = 20_000;
 const KEEPALIVE_TIMEOUT_MS = 10_000;
 
-/** A provider that comes back is found at most this much later: one cycle. */
+/** The client finds a recovered provider at most this much later: one cycle. */
 const RECONNECT_BACKOFF_MS_MAX = 10_000;
 const RECONNECT_BACKOFF_MS = 500;
 
@@ -46,7 +46,7 @@ export class ProviderChannels {
     this.#credentials = new ClientCredentials(endpoint.tls, clock);
   }
 
-  /** Throws UnusableCertificateError if there never was a certificate that could be used. */
+  /** Null once closed. Throws UnusableCertificateError if no usable certificate has been read yet. */
   connection(kind: ConnectionKind): Client | null {
     if (this.#isClosed) return null;
     const credentials = this.#credentials.current();
@@ -59,7 +59,7 @@ export class ProviderChannels {
     return client;
   }
 
-  /** Calls under way still end by themselves. */
+  /** Calls in flight still finish. */
   close(): void {
     this.#isClosed = true;
     this.#closeOpen();
@@ -74,14 +74,14 @@ export class ProviderChannels {
     return {
       'grpc.max_receive_message_length':
         kind === 'list' ? this.#limits.listBytesMax : this.#limits.answerBytesMax,
-      'grpc.max_send_message_length': -1, // a bootstrap blob is the provider's to refuse
+      'grpc.max_send_message_length': -1, // the provider decides how large a blob may be
       'grpc-node.flow_control_window': RECEIVE_WINDOW_BYTES,
       'grpc.keepalive_time_ms': KEEPALIVE_TIME_MS,
       'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
       'grpc.keepalive_permit_without_calls': 0,
       'grpc.initial_reconnect_backoff_ms': RECONNECT_BACKOFF_MS,
       'grpc.max_reconnect_backoff_ms': RECONNECT_BACKOFF_MS_MAX,
-      // Retries are ours (client.ts): a library that sends a call again would send an old token again.
+      // client.ts retries: the library would send the old fencing token again.
       'grpc.enable_retries': 0,
       'grpc.service_config_disable_resolution': 1,
       'grpc.enable_http_proxy': 0, // a proxy from the environment must not see bootstrap blobs

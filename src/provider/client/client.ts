@@ -1,12 +1,10 @@
 /**
- * Calls to one provider from one thread. Every call ends: with an answer (bytes, for src/listing/decode)
- * or with a failure as plain data, at its deadline at the latest. Nothing here throws because of what a
- * provider does.
+ * Calls to one provider from one thread. Every call ends by its deadline, with an answer (bytes, for
+ * src/listing/decode) or with a failure as plain data. No provider can make this module throw.
  *
- * Retries. A read is tried again while the provider is unavailable, within its deadline. A mutating call is
- * sent exactly once, whatever becomes of it: after a timeout or a broken connection nobody knows whether it
- * was carried out, and sending it again with a newer token could undo what happened since. The shard asks
- * with Get and decides again.
+ * Retries. The client retries a read while the provider is unavailable, within the read's deadline. It sends a
+ * mutating call exactly once: after a timeout or a broken connection the provider may have executed it, and a second
+ * call with a newer token could undo what happened since. The shard asks with Get and decides again.
  */
 import type { ServiceError } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -27,7 +25,7 @@ export interface CallTarget {
 
 export interface ConfigureTarget extends CallTarget {
   readonly clusterId: string;
-  /** Secret: sent, and kept nowhere. */
+  /** A secret: the client sends it and keeps no copy. */
   readonly bootstrapBlob: Uint8Array;
   readonly shardMetadata: Readonly<Record<string, string>>;
 }
@@ -37,7 +35,7 @@ export interface DrainTarget extends CallTarget {
 }
 
 export interface ListTarget {
-  /** Empty or left out: everything. */
+  /** Empty or absent: list everything. */
   readonly sinceRevision?: Uint8Array;
   readonly states?: readonly number[];
   /** Default: now + listTimeoutMs. */
@@ -47,7 +45,7 @@ export interface ListTarget {
 export interface ProviderClientOptions {
   readonly limits?: Partial<CallLimits>;
   readonly clock?: Clock;
-  /** Spreads the retries of many threads. */
+  /** Jitter, so that many threads do not retry at once. */
   readonly random?: Random;
 }
 
@@ -122,7 +120,7 @@ export class ProviderClient {
     );
   }
 
-  /** Opens no more calls; those under way end by themselves. */
+  /** Starts no more calls; those in flight still finish. */
   close(): void {
     this.#channels.close();
   }
@@ -139,7 +137,7 @@ export class ProviderClient {
       machineId,
       deadlineUnixMs: deadlineUnixMs ?? this.#clock.nowMs() + this.limits.callTimeoutMs,
     };
-    // The token is taken here, with the call in hand: nothing waits between it and the send.
+    // Take the token last: nothing may wait between it and the send.
     const request = { machineId, ...fields, ...this.#tokens.take() } as unknown as Request;
     return this.#send(attempt, request, 1);
   }
@@ -177,7 +175,7 @@ export class ProviderClient {
           },
         );
       } catch (error) {
-        // A certificate that cannot be read, a request that cannot be encoded: the call was not made.
+        // An unreadable certificate or a request that cannot be encoded: nothing was sent.
         fail({ kind: 'other', status: '', detail: boundedDetail((error as Error).message) });
       }
     });

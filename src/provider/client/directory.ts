@@ -1,6 +1,6 @@
 /**
- * All providers as one thread sees them, by name. Each has channels of its own, so one that is slow, broken
- * or gone holds up nobody else; a provider that this thread never calls costs no connection.
+ * The providers of one thread, by name. Each has its own channels, so a slow or broken provider delays no other, and
+ * a provider that this thread never calls costs no connection.
  */
 import { assert } from '../../base/assert.ts';
 import { ProviderClient, type ProviderClientOptions } from './client.ts';
@@ -8,7 +8,7 @@ import type { ProviderEndpoint } from './endpoint.ts';
 import { FencingTokens, type SharedFencing } from './fencing.ts';
 import { ProviderReader, type ProviderReaderOptions } from './reader.ts';
 
-/** What a worker is started with; survives structured clone. */
+/** The setup of a worker; survives structured clone. */
 export interface DirectorySetup {
   readonly endpoints: readonly ProviderEndpoint[];
   readonly fencing: SharedFencing;
@@ -31,7 +31,7 @@ export class ProviderDirectory {
     return [...this.#endpoints.keys()];
   }
 
-  /** The provider's reader, made on first use. The name is one that the settings gave us. */
+  /** The provider's reader, created on first use. The name must be one of the endpoints'. */
   reader(name: string): ProviderReader {
     const known = this.#readers.get(name);
     if (known !== undefined) return known;
@@ -43,7 +43,7 @@ export class ProviderDirectory {
     return reader;
   }
 
-  /** Opens no more calls; those under way end by themselves. */
+  /** Starts no more calls; those in flight still finish. */
   close(): void {
     for (const { client } of this.#readers.values()) client.close();
     this.#readers.clear();

@@ -1,14 +1,14 @@
-/** Which providers there are and how they are called: what the settings say, checked once. */
+/** Names and addresses of the providers, from the settings, checked once. */
 import { ShardError } from '../../base/errors.ts';
 import type { TlsFiles } from '../../tls/files.ts';
 
-/** Plain data: handed to every worker. */
+/** Plain data: every worker gets a copy. */
 export interface ProviderEndpoint {
-  /** Ours, unique; in logs and metrics. */
+  /** The shard's own, unique name for it; appears in logs and metrics. */
   readonly name: string;
   /** `host:port`, `[v6]:port`, `unix:/path` or a gRPC target such as `dns:///host:port`. */
   readonly address: string;
-  /** Left out: plaintext. */
+  /** Absent: plaintext. */
   readonly tls?: TlsFiles;
 }
 
@@ -37,15 +37,18 @@ export function parseEndpoints(texts: readonly string[], tls?: TlsFiles): Provid
     const name = text.slice(0, at);
     const address = text.slice(at + 1);
     if (!NAME.test(name)) {
-      throw new InvalidEndpointError(text, 'its name is not 1 to 63 of a-z, 0-9, dot, dash and underscore');
+      throw new InvalidEndpointError(
+        text,
+        'its name must be 1 to 63 characters of a-z, 0-9, dot, dash and underscore',
+      );
     }
     checkAddress(text, address);
     for (const other of endpoints) {
-      if (other.name === name) throw new InvalidEndpointError(text, 'another provider has this name');
+      if (other.name === name) throw new InvalidEndpointError(text, 'another provider already has this name');
       if (other.address === address) {
         throw new InvalidEndpointError(
           text,
-          `provider ${other.name} has this address, and its machines would appear twice`,
+          `provider ${other.name} already has this address, so its machines would appear twice`,
         );
       }
     }

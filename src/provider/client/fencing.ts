@@ -1,7 +1,6 @@
 /**
- * Fencing tokens. The epoch belongs to the process and is given; the sequence is one counter for all
- * threads, in shared memory, taken at the moment a call is sent. So no two calls of a shard ever carry the
- * same token, and no thread asks another for one.
+ * Fencing tokens. The process has one epoch; all threads share one sequence counter in shared memory, and a call takes
+ * the next number when it is sent. So no two calls of a shard carry the same token, and no thread waits for another.
  *
  *   offset  bytes  meaning
  *   0       8      i64, Atomics only: the last sequence number given out
@@ -14,7 +13,7 @@ export interface FencingToken {
   readonly sequenceNumber: number;
 }
 
-/** What a thread needs to fence calls; survives structured clone, and the buffer stays shared. */
+/** Everything a thread needs to fence calls. Survives structured clone; the buffer stays shared. */
 export interface SharedFencing {
   readonly shardId: string;
   readonly epoch: number;
@@ -25,7 +24,7 @@ export class FencingTokens {
   readonly #shared: SharedFencing;
   readonly #sequence: BigInt64Array;
 
-  /** Once per process, in the main thread. The epoch must have reached the disk before. */
+  /** Once per process, in the main thread, after the epoch has reached the disk. */
   static create(shardId: string, epoch: number): FencingTokens {
     const sequence = new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT);
     return new FencingTokens({ shardId, epoch, sequence });
@@ -37,7 +36,7 @@ export class FencingTokens {
   }
 
   private constructor(shared: SharedFencing) {
-    // An empty shard id would pass every fence unfenced (an absent token), and 0 is no epoch we ever write.
+    // Providers treat an empty shard id as an absent token and would not fence; epochs start at 1.
     assert(shared.shardId !== '', 'a shard has an id');
     assert(Number.isSafeInteger(shared.epoch) && shared.epoch > 0, `${shared.epoch} is not an epoch`);
     assert(shared.sequence.byteLength === BigInt64Array.BYTES_PER_ELEMENT, 'the sequence is one i64');
@@ -49,10 +48,10 @@ export class FencingTokens {
     return this.#shared;
   }
 
-  /** Newer than every token before it, whichever thread took that. */
+  /** Newer than every token that any thread took before. */
   take(): FencingToken {
     const sequenceNumber = Number(Atomics.add(this.#sequence, 0, 1n)) + 1;
-    // At a million calls a second 2^53 is 285 years; beyond it two tokens could be equal as numbers.
+    // At a million calls a second, 2^53 lasts 285 years; beyond it two tokens could be equal as numbers.
     assert(sequenceNumber <= Number.MAX_SAFE_INTEGER, 'the sequence of this epoch is used up');
     return { shardId: this.#shared.shardId, shardEpoch: this.#shared.epoch, sequenceNumber };
   }

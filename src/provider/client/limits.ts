@@ -1,4 +1,4 @@
-/** Bounds of every call to a provider, with the sums they come from. */
+/** Limits of every call to a provider, with the sums they come from. */
 
 export interface CallLimits {
   /** Get and the four lifecycle calls. */
@@ -8,9 +8,9 @@ export interface CallLimits {
   readonly listBytesMax: number;
   /** Largest other answer: one machine is about 500 bytes; with every label filled, some tens of KiB. */
   readonly answerBytesMax: number;
-  /** Attempts of a read in all; a mutating call has always one. */
+  /** Attempts of a read, the first included. A mutating call has exactly one. */
   readonly readAttemptsMax: number;
-  /** Before the second attempt of a read; doubles from there, less up to half by chance. */
+  /** Wait before the second attempt of a read. It doubles with each attempt; jitter subtracts up to half. */
   readonly readBackoffMs: number;
 }
 

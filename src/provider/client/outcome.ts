@@ -1,7 +1,7 @@
 /**
- * What became of a call, as plain data: a worker makes the call, the main thread reads the outcome, and an
- * error's class does not survive the way between them. Callers switch on `kind`; `status` and `detail` are
- * for people and logs.
+ * The outcome of a call, as plain data: a worker makes the call, the main thread reads the outcome, and an error's
+ * class does not survive the message between them. Callers switch on `kind`; `status` and `detail` are for people
+ * and logs.
  */
 import { status } from '@grpc/grpc-js';
 import { boundedDetail } from '../../base/outside-text.ts';
@@ -9,10 +9,10 @@ import { boundedDetail } from '../../base/outside-text.ts';
 export type FailureKind =
   | 'not_found'
   | 'unsupported' // UNIMPLEMENTED: the provider never does this
-  | 'fenced' // FAILED_PRECONDITION: another process owns this shard id; never tried again
-  | 'timeout' // deadline or cancelled: it may have been carried out
-  | 'unavailable' // no connection, or one that broke: it may have been carried out
-  | 'invalid' // INVALID_ARGUMENT: the provider finds our request wrong
+  | 'fenced' // FAILED_PRECONDITION: another process owns this shard id; never retried
+  | 'timeout' // deadline or cancelled: the provider may have executed the call
+  | 'unavailable' // no connection, or it broke: the provider may have executed the call
+  | 'invalid' // INVALID_ARGUMENT: the provider rejects our request
   | 'malformed' // answered, but not with what the protocol allows
   | 'other'; // any other refusal: quota, wrong state, a bug on the other side
 
@@ -20,7 +20,7 @@ export interface CallFailure {
   readonly kind: FailureKind;
   /** '' for a List. */
   readonly machineId: string;
-  /** The gRPC status in small letters, such as `resource_exhausted`; '' where there was none. */
+  /** The gRPC status in lower case, such as `resource_exhausted`; '' without one. */
   readonly status: string;
   /** One line of at most DETAIL_CHARS_MAX characters. */
   readonly detail: string;
@@ -48,10 +48,9 @@ const KIND_BY_STATUS: Readonly<Partial<Record<status, FailureKind>>> = {
 };
 
 /**
- * What the gRPC library says in a provider's name when the provider said nothing of the kind, with a status
- * that would mislead: an empty answer comes as UNIMPLEMENTED, which would end every further Delete, and a
- * broken stream as INTERNAL, although the call may have been carried out. The library marks them by
- * nothing but their text; each is tested against a server that provokes it.
+ * Errors that the gRPC library makes up itself, with a misleading status: an empty answer becomes UNIMPLEMENTED, which
+ * would stop every further Delete, and a broken stream becomes INTERNAL, although the provider may have executed the
+ * call. Only the text tells them apart; the tests provoke each one with a real server.
  */
 const SAID_BY_LIBRARY: readonly (readonly [start: string, kind: FailureKind])[] = [
   ['No message received', 'malformed'],
@@ -63,7 +62,7 @@ const SAID_BY_LIBRARY: readonly (readonly [start: string, kind: FailureKind])[] 
   ['Received HTTP status code 404', 'other'], // a web server at the provider's address
 ];
 
-/** The parts of the library's error that are looked at; on some paths it throws something without either. */
+/** The parts of the library's error that this module reads; on some paths the library throws one without either. */
 export interface RawFailure {
   readonly code?: number;
   readonly details?: string;
@@ -74,7 +73,7 @@ export function describeFailure({
   details = '',
 }: RawFailure): Pick<CallFailure, 'kind' | 'status' | 'detail'> {
   if (code === undefined) {
-    return { kind: 'malformed', status: '', detail: 'the answer could not be unpacked' };
+    return { kind: 'malformed', status: '', detail: 'the answer could not be decompressed' };
   }
   const said = SAID_BY_LIBRARY.find(([start]) => details.startsWith(start));
   return {
@@ -84,7 +83,7 @@ export function describeFailure({
   };
 }
 
-/** Whether the provider may have carried the call out although it did not say so. */
+/** Whether the provider may have executed the call without confirming it. */
 export function isUndecided(kind: FailureKind): boolean {
   return kind === 'timeout' || kind === 'unavailable';
 }

@@ -1,7 +1,7 @@
 /**
- * A client with its decoder: calls in, validated plain data out. This is what a worker holds per provider.
- * An answer that is no message, or a machine that breaks the rules (another id than asked for included), is
- * the failure `malformed`; a bad record in a listing is a rejected row, counted in the batch.
+ * A client with its decoder: calls in, validated plain data out. A worker has one per provider. An answer that is not
+ * a message, or a machine that breaks the rules (such as another id than the one asked for), is the failure
+ * `malformed`. Listings are not for this class: list-runner.ts decodes them.
  */
 
 import { ShardError } from '../../base/errors.ts';
@@ -10,10 +10,10 @@ import { INVALID_REASONS, type MachineBatch } from '../../listing/decode/batch.t
 import { MachineDecoder } from '../../listing/decode/decoder.ts';
 import { machineAt } from '../../listing/decode/rows.ts';
 import type { InvalidReason, Machine } from '../../machine/machine.ts';
-import type { CallTarget, ConfigureTarget, DrainTarget, ListTarget, ProviderClient } from './client.ts';
+import type { CallTarget, ConfigureTarget, DrainTarget, ProviderClient } from './client.ts';
 import type { Answered, CallFailure, RawOutcome } from './outcome.ts';
 
-/** A `malformed` one that came from a record's rules says which, for the counter. */
+/** `malformed` because of a record has the reason, for the counter. */
 export interface ReadFailure extends CallFailure {
   readonly reason?: InvalidReason;
 }
@@ -21,19 +21,12 @@ export interface ReadFailure extends CallFailure {
 export interface Accepted {
   readonly kind: 'accepted';
   readonly machineId: string;
-  /** Of a mutating call; '' for a Get. */
+  /** '' for a Get. */
   readonly operationId: string;
   readonly machine: Machine;
 }
 
-export interface Listed {
-  readonly kind: 'listed';
-  /** The reader's own: valid until its next listing. */
-  readonly batch: MachineBatch;
-}
-
 export type CallOutcome = Accepted | ReadFailure;
-export type ListOutcome = Listed | ReadFailure;
 
 export interface ProviderReaderOptions {
   readonly ownLabelKeys?: readonly string[];
@@ -41,15 +34,12 @@ export interface ProviderReaderOptions {
 
 export class ProviderReader {
   readonly client: ProviderClient;
-  /** Small, for one machine at a time; the columns of a listing must not be overwritten by an ack. */
-  readonly #machineDecoder: MachineDecoder;
-  readonly #listDecoder: MachineDecoder;
+  readonly #decoder: MachineDecoder;
 
   constructor(client: ProviderClient, options: ProviderReaderOptions = {}) {
     this.client = client;
     const labels = options.ownLabelKeys === undefined ? {} : { ownLabelKeys: options.ownLabelKeys };
-    this.#machineDecoder = new MachineDecoder({ ...labels, bytesMax: client.limits.answerBytesMax });
-    this.#listDecoder = new MachineDecoder({ ...labels, bytesMax: client.limits.listBytesMax });
+    this.#decoder = new MachineDecoder({ ...labels, bytesMax: client.limits.answerBytesMax });
   }
 
   async create(target: CallTarget): Promise<CallOutcome> {
@@ -70,28 +60,16 @@ export class ProviderReader {
 
   async get(target: CallTarget): Promise<CallOutcome> {
     return this.#readMachine(await this.client.get(target), ({ bytes, machineId }) => {
-      this.#machineDecoder.decodeMachine(bytes, machineId);
+      this.#decoder.decodeMachine(bytes, machineId);
       return '';
     });
   }
 
-  async list(target: ListTarget = {}): Promise<ListOutcome> {
-    const outcome = await this.client.list(target);
-    if (outcome.kind !== 'answered') return outcome;
-    try {
-      return { kind: 'listed', batch: this.#listDecoder.decodeList(outcome.bytes) };
-    } catch (error) {
-      return malformed(outcome, error);
-    }
-  }
-
   #readAck(outcome: RawOutcome): CallOutcome {
-    return this.#readMachine(outcome, ({ bytes, machineId }) =>
-      this.#machineDecoder.decodeAck(bytes, machineId),
-    );
+    return this.#readMachine(outcome, ({ bytes, machineId }) => this.#decoder.decodeAck(bytes, machineId));
   }
 
-  /** `decode` fills the batch with one row or one rejection and gives the operation's id. */
+  /** `decode` fills the batch with one row or one rejection and returns the operation's id. */
   #readMachine(outcome: RawOutcome, decode: (answer: Answered) => string): CallOutcome {
     if (outcome.kind !== 'answered') return outcome;
     let operationId: string;
@@ -100,7 +78,7 @@ export class ProviderReader {
     } catch (error) {
       return malformed(outcome, error);
     }
-    const { batch } = this.#machineDecoder;
+    const { batch } = this.#decoder;
     if (batch.rowCount === 0) return refusedRecord(outcome, batch);
     return { kind: 'accepted', machineId: outcome.machineId, operationId, machine: machineAt(batch, 0) };
   }
@@ -108,11 +86,11 @@ export class ProviderReader {
 
 function refusedRecord({ machineId, attemptCount }: Answered, batch: MachineBatch): ReadFailure {
   const reason = INVALID_REASONS.find((_, index) => batch.rejectedCounts[index]! > 0) ?? 'structural';
-  const detail = boundedDetail(batch.rejectionTexts[0] ?? 'the answer holds no machine');
+  const detail = boundedDetail(batch.rejectionTexts[0] ?? 'the answer contains no machine');
   return { kind: 'malformed', machineId, status: '', detail, attemptCount, reason };
 }
 
 function malformed({ machineId, attemptCount }: Answered, error: unknown): ReadFailure {
-  if (!(error instanceof ShardError)) throw error; // our own bug, not the provider's
+  if (!(error instanceof ShardError)) throw error; // a bug of this shard, not of the provider
   return { kind: 'malformed', machineId, status: '', detail: boundedDetail(error.message), attemptCount };
 }

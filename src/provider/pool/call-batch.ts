@@ -1,26 +1,26 @@
 /**
- * Calls on their way to a thread: all that one turn of the event loop made, as one FlatBuffer. A message of its own for
- * each would cost the main thread 10 µs a call before anything was sent.
+ * Calls on their way to a thread: all calls of one event-loop turn in one FlatBuffer. One message per call would cost
+ * the main thread 10 µs each before anything is sent.
  *
- * A configure carries a bootstrap blob, which is a secret. What was built is cut out of the builder and moved to the
- * other thread, and the builder's own memory is wiped; only one that had to grow leaves its smaller memory, unwiped, to
- * the garbage collector.
+ * A configure carries a bootstrap blob, which is a secret. The encoder copies the finished message out of the builder,
+ * moves it to the other thread and wipes the builder's memory. One case remains: a builder that had to grow leaves its
+ * smaller buffer, unwiped, to the garbage collector.
  */
 import { Builder, ByteBuffer } from 'flatbuffers';
 import { assert } from '../../base/assert.ts';
 import type { CallKind, ProviderCall } from '../../shard/ports/providers.ts';
 import { CallBatch, CallRecord, TextEntry } from '../../wire/calls.generated.ts';
 
-/** By number in the message. */
+/** Indexed by the number in the message. */
 export const CALL_KINDS: readonly (CallKind | 'get')[] = ['create', 'configure', 'drain', 'delete', 'get'];
 
-/** A call or a read, as the pool keeps it until it is sent. */
+/** A call or a read that the pool has not sent yet. */
 export interface OutgoingCall extends Omit<ProviderCall, 'kind'> {
   readonly call: number;
   readonly kind: CallKind | 'get';
 }
 
-/** What a thread is asked to do. The blob is a view of the message. */
+/** A call as a thread receives it. The blob is a view of the message. */
 export type IncomingCall = Required<OutgoingCall>;
 
 const NO_BYTES = new Uint8Array(0);
@@ -29,7 +29,7 @@ const BUILDER_BYTES = 64 * 1024;
 export class CallEncoder {
   readonly #builder = new Builder(BUILDER_BYTES);
 
-  /** A message with memory of its own, to be moved. `wallAheadMs`: of the clock that deadlines are given in. */
+  /** A message with its own memory, to be moved. `wallAheadMs`: wall clock minus the clock of the deadlines. */
   encode(calls: readonly OutgoingCall[], wallAheadMs = 0): Uint8Array<ArrayBuffer> {
     const builder = this.#builder;
     const records = calls.map((call) => encodeCall(builder, call, wallAheadMs));
@@ -48,7 +48,7 @@ export function decodeCalls(message: Uint8Array): IncomingCall[] {
   return calls;
 }
 
-/** A copy of what was finished; the builder is wiped and ready for the next. */
+/** A copy of the finished message; wipes the builder for the next one. */
 export function cutOut(builder: Builder): Uint8Array<ArrayBuffer> {
   const built = builder.asUint8Array();
   const message = new Uint8Array(built.length);
@@ -58,12 +58,12 @@ export function cutOut(builder: Builder): Uint8Array<ArrayBuffer> {
   return message;
 }
 
-/** 0 for an empty string: a field that is left out reads as none. */
+/** 0 for an empty string: an absent field reads as none. */
 export function putText(builder: Builder, text: string): number {
   return text === '' ? 0 : builder.createString(text);
 }
 
-/** The same for texts that repeat within a message: each is written once. */
+/** The same for texts that repeat within a message: the builder writes each once. */
 export function putSharedText(builder: Builder, text: string): number {
   return text === '' ? 0 : builder.createSharedString(text);
 }
@@ -74,7 +74,7 @@ export function putTextEntries(builder: Builder, entries: Readonly<Record<string
   );
 }
 
-/** Any key may be there, `__proto__` too: hence fromEntries and no assignment. */
+/** fromEntries and not assignment: a key may be `__proto__`. */
 export function readTextEntries(
   length: number,
   entryAt: (index: number, entry: TextEntry) => TextEntry | null,

@@ -1,8 +1,8 @@
 /**
- * From calls to batches. Executes and reads have slots of their own, so a read never waits behind an execute; what finds
- * no slot waits here, in order. Calls that were made in one turn of the event loop leave together at its end, as one
- * batch a thread, and their answers come back one by one or together, as they happen to end: a call that hangs
- * holds up nobody in its batch (docs/adr/0018).
+ * From calls to batches. There are two call classes, executes and reads, each with its own slots, so a read never waits
+ * behind an execute. A call without a slot waits here, in order. The calls of one event-loop turn leave together at its
+ * end, one batch per thread. Answers return as the calls finish, so a call that hangs delays no other in its batch
+ * (docs/adr/0018).
  */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
@@ -10,16 +10,22 @@ import { CallEncoder, type OutgoingCall } from './call-batch.ts';
 import { OpenCalls } from './open-calls.ts';
 import { decodeResults } from './result-batch.ts';
 
-/** Below this a batch is not divided: another thread costs another message and wakes another core. */
+/** Smaller batches are not divided: another thread costs another message and wakes another core. */
 const CALLS_PER_BATCH_MIN = 8;
 
-/** Why calls end that the threads never answered. */
+/** Answers for calls that no thread answered. */
 const LOST: ProviderAnswer = {
   kind: 'worker_lost',
-  detail: 'the thread that made the call died before it had an answer',
+  detail: 'the worker thread died before the provider answered',
 };
-const CLOSED: ProviderAnswer = { kind: 'unavailable', detail: 'the shard is ending and makes no more calls' };
-const CUT_SHORT: ProviderAnswer = { kind: 'timeout', detail: 'the shard ended before the answer came' };
+const CLOSED: ProviderAnswer = {
+  kind: 'unavailable',
+  detail: 'the shard is shutting down and makes no more calls',
+};
+const CUT_SHORT: ProviderAnswer = {
+  kind: 'timeout',
+  detail: 'the shard shut down before the provider answered',
+};
 
 interface CallClass {
   readonly slots: number;
@@ -32,7 +38,7 @@ export interface CallQueuesOptions {
   readonly executeConcurrency: number;
   readonly readSlots: number;
   readonly clock: Clock;
-  /** Settles when the batch has ended, rejects if its thread died. */
+  /** Resolves when the batch has finished; rejects if its thread died. */
   readonly run: (message: Uint8Array<ArrayBuffer>) => Promise<unknown>;
 }
 
@@ -52,7 +58,7 @@ export class CallQueues {
     this.#reads = { slots: options.readSlots, waiting: [], inFlight: 0 };
   }
 
-  /** Calls and reads that found no slot yet. */
+  /** Calls and reads without a slot. */
   get waitingCount(): number {
     return this.#executes.waiting.length + this.#reads.waiting.length;
   }
@@ -67,12 +73,12 @@ export class CallQueues {
     });
   }
 
-  /** What a thread said: results of any of its batches. */
+  /** A message of a thread: results of any of its batches. */
   receive(message: Uint8Array): void {
     for (const { call, answer } of decodeResults(message)) this.open.settle(call, answer);
   }
 
-  /** No call is sent from here on; waits for those under way, but no longer than the grace. */
+  /** Sends no more calls; waits for those in flight, at most for the grace. */
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true;
     for (const callClass of [this.#executes, this.#reads]) {
@@ -102,7 +108,7 @@ export class CallQueues {
   }
 
   #admit(callClass: CallClass): OutgoingCall[] {
-    // One whose deadline passed while it waited has settled, and is never sent.
+    // A call whose deadline passed while it waited has settled; never send it.
     const live = callClass.waiting.splice(0).filter(({ call }) => this.open.isOpen(call));
     const admitted = live.splice(0, Math.max(0, callClass.slots - callClass.inFlight));
     callClass.waiting.push(...live);
@@ -119,14 +125,14 @@ export class CallQueues {
   #sendBatch(batch: readonly OutgoingCall[]): void {
     const numbers = batch.map(({ call }) => call);
     const wallAheadMs = systemClock.nowMs() - this.#options.clock.nowMs();
-    // The batch's own results settle its calls; its end says nothing more, and may even overtake them.
+    // The results settle the calls. The promise of the batch adds nothing, and may resolve before them.
     this.#options.run(this.#encoder.encode(batch, wallAheadMs)).catch(() => {
       for (const call of numbers) this.open.settle(call, LOST);
     });
   }
 }
 
-/** Waits for a promise, but no longer than this. */
+/** Waits for a promise, at most this long. */
 export async function within(promise: Promise<unknown>, limitMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise((resolve) => {

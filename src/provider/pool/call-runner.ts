@@ -1,6 +1,6 @@
 /**
- * Makes the calls of a thread. Several batches run at a time; whatever ends in one turn of the event loop, of whichever
- * batch, goes back as one message, so that one slow call delays nobody's result.
+ * Makes the calls of a thread. Several batches run at a time. All calls that finish in one event-loop turn, of any
+ * batch, go back as one message, so a slow call delays no other result.
  */
 import { systemClock } from '../../base/clock.ts';
 import { boundedDetail } from '../../base/outside-text.ts';
@@ -25,7 +25,7 @@ export class CallRunner {
     this.#post = post;
   }
 
-  /** Ends when the last call of the batch has ended and its result was posted. */
+  /** Resolves when the result of the batch's last call has been posted. */
   async run(message: Uint8Array): Promise<void> {
     const calls = decodeCalls(message);
     await Promise.all(calls.map((call) => this.#make(call)));
@@ -48,7 +48,7 @@ export class CallRunner {
     try {
       return answerOf(await perform(this.#directory.reader(this.#names[call.provider]!), call));
     } catch (error) {
-      // A bug of ours that this answer brings out: it must not take the thread's other calls along.
+      // A bug of this shard that the answer triggers: the thread's other calls must survive it.
       return { kind: 'malformed', detail: boundedDetail(`the answer could not be read: ${String(error)}`) };
     }
   }

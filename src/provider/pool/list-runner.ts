@@ -1,12 +1,12 @@
 /**
- * Lists providers, for the thread that does nothing else: receives the answer, decodes it into columns, compares them
- * with the inventory and gives what is news. One decoder for all providers: between the answer's arrival and the
- * result nothing waits, so two listings never need it at a time. After a large answer decoder and comparison are made anew:
- * their columns for 500,000 rows are 70 MB, which would lie idle until the next one.
+ * Lists providers, in the listing thread: receives the answer, decodes it into columns, compares them with the
+ * inventory and returns the rows that are new or changed. All providers share one decoder: decoding and comparing never
+ * wait, so two listings never need it at once. After a large answer the runner replaces decoder and comparison: their
+ * columns for 500,000 rows are 70 MB, which would stay unused until the next listing.
  *
- * An answer that finds the inventory empty is handed over in parts, each when it is asked for (first-listing.ts), with a
- * decoder of its own. There is one such listing at a time: an answer of another provider that comes meanwhile is given
- * as a whole, because the first part of the other one is about to be in the inventory.
+ * While the inventory is empty, the runner hands an answer over in parts, each on request (first-listing.ts), with a
+ * separate decoder. There is one such listing at a time. If another provider answers meanwhile, its answer is compared
+ * as a whole, because the first part of the open listing is about to be in the inventory.
  */
 import { systemClock } from '../../base/clock.ts';
 import { ShardError } from '../../base/errors.ts';
@@ -24,7 +24,7 @@ import type { ListSetup } from './setup.ts';
 
 const NO_BYTES = new Uint8Array(0);
 
-/** The main thread asks for the next part before it applies the last one: whoever is so late is not coming back. */
+/** The main thread requests the next part before it applies the last one: after this long it will not come back. */
 const PART_WAIT_MS_MAX = 30_000;
 
 interface OpenListing {
@@ -55,7 +55,7 @@ export class ListRunner {
   }
 
   async list({ provider, sinceRevision, deadlineUnixMs }: WholeListTask): Promise<ListTaskAnswer> {
-    this.drop(provider); // whoever lists anew does not come back for the rest
+    this.drop(provider); // a new listing replaces the rest of an open one
     const startedMs = performance.now();
     const { client } = this.#directory.reader(this.#names[provider]!);
     const outcome = await client.list({ sinceRevision, deadlineUnixMs });
@@ -65,7 +65,7 @@ export class ListRunner {
       return { answer, hasMore: false, timings: { transferMs, decodeMs: 0, compareMs: 0 } };
     }
     const { bytes } = outcome;
-    await collectGarbageOf(bytes.length); // the pieces that it was joined from
+    await collectGarbageOf(bytes.length); // the pieces of which gRPC assembled it
     const isFull = sinceRevision.length === 0;
     if (isFull && this.#open === null && this.#comparison.knowsNothing) {
       const listing = new FirstListing(bytes, this.#newDecoder(), this.#partBytes);
@@ -79,17 +79,17 @@ export class ListRunner {
       this.#comparison = this.#newComparison();
       this.#decoder = this.#newDecoder();
     }
-    // The answer itself, and what it was decoded into. While the kernel takes 450 MB back, 30 ms, no thread of the process gets
-    // memory: the main thread would stand still over the first rows.
+    // The answer and its columns. While the kernel unmaps 450 MB, for 30 ms, no thread of the process gets memory; later
+    // than this, the main thread would stall on the first rows.
     await collectGarbageOf(answerBytes);
     return result;
   }
 
-  /** The next part of the listing that this provider has begun. */
+  /** The next part of this provider's open listing. */
   next(provider: number): ListTaskAnswer {
     const open = this.#open;
     if (open?.provider !== provider) {
-      const detail = 'the rest of the listing is gone: the thread was replaced, or waited too long';
+      const detail = 'the rest of the listing is gone: the listing thread was replaced, or gave up waiting';
       const timings = { transferMs: 0, decodeMs: 0, compareMs: 0 };
       return { answer: { kind: 'worker_lost', detail }, hasMore: false, timings };
     }
@@ -101,7 +101,7 @@ export class ListRunner {
     return { answer, hasMore, timings: { transferMs, decodeMs, compareMs } };
   }
 
-  /** Nobody will ask this provider for the rest of its listing. */
+  /** The main thread will not request the rest of this provider's listing. */
   drop(provider: number): void {
     if (this.#open?.provider === provider) this.#close(this.#open);
   }
@@ -110,7 +110,7 @@ export class ListRunner {
     this.#open = null;
     clearTimeout(patience);
     listing.end();
-    void collectGarbageOf(listing.answerBytes); // the answer itself, and what it was decoded into
+    void collectGarbageOf(listing.answerBytes); // the answer and its columns
   }
 
   #newComparison(): ListingComparison {
@@ -133,8 +133,9 @@ export class ListRunner {
       const compareMs = performance.now() - decodedMs;
       return { answer, hasMore: false, timings: { transferMs, decodeMs: decodedMs - startedMs, compareMs } };
     } finally {
-      this.#decoder.decodeList(NO_BYTES); // lets go of the answer, which may be 400 MB, so that …
-      giveBack(bytes); // … it is gone before the next one comes
+      // Frees the answer, which may be 400 MB, before the next one arrives. The decoder must not refer to it any more.
+      this.#decoder.decodeList(NO_BYTES);
+      giveBack(bytes);
     }
   }
 }
@@ -143,7 +144,7 @@ function orMalformed<Answer>(read: () => Answer): Answer | ProviderFailure {
   try {
     return read();
   } catch (error) {
-    if (!(error instanceof ShardError)) throw error; // our own bug, not the provider's
+    if (!(error instanceof ShardError)) throw error; // a bug of this shard, not of the provider
     return { kind: 'malformed', detail: boundedDetail(error.message) };
   }
 }

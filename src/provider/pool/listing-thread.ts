@@ -1,18 +1,18 @@
 /**
- * Listings: one thread of their own, where several providers may be listed at a time, each at most once. The answer is
- * what the inventory did not know (workers/list.ts); its columns are moved, not copied. A first listing comes in parts: the
- * thread keeps the answer until the last of them was asked for, until it is told that nobody will, or until it has waited
- * too long.
+ * The main thread's side of the listing thread. The thread lists several providers at a time, each at most once, and
+ * returns only what the inventory does not know (workers/list.ts); the columns are moved, not copied. A first listing
+ * comes in parts: the thread keeps the answer until the last part was requested, until it is dropped, or until the
+ * thread has waited too long.
  */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { giveBack } from '../../listing/give-back.ts';
 import type { ListAnswer, Listing, ListRequest, ProviderFailure } from '../../shard/ports/providers.ts';
 import { within } from './call-queues.ts';
 
-/** A listing that arrives just in time is then decoded and compared: two seconds at 500,000 machines. */
+/** An answer may arrive at the deadline and is then decoded and compared: two seconds at 500,000 machines. */
 export const LISTING_WATCHDOG_GRACE_MS = 10_000;
 
-/** What the thread is asked. */
+/** A request to the thread. */
 export type ListTask = WholeListTask | PartTask;
 
 export interface WholeListTask {
@@ -22,26 +22,26 @@ export interface WholeListTask {
   readonly deadlineUnixMs: number;
 }
 
-/** For the next part of the listing that this provider has begun; or it is told that nobody will ask for that. */
+/** `next`: the next part of this provider's open listing. `drop`: no more parts of it will be requested. */
 export interface PartTask {
   readonly kind: 'next' | 'drop';
   readonly provider: number;
 }
 
-/** Where the time of a listing went, in the thread. */
+/** Where the thread spent the time of a listing. */
 export interface ListTimings {
-  /** Until the whole answer was there. */
+  /** Until the whole answer had arrived. */
   readonly transferMs: number;
   readonly decodeMs: number;
   readonly compareMs: number;
 }
 
-/** What the thread says. */
+/** The thread's reply. */
 export interface ListTaskAnswer {
   readonly answer: Omit<Listing, 'durationMs' | 'next' | 'release'> | ProviderFailure;
-  /** This was a part, and the thread keeps the rest. */
+  /** The answer is a part, and the thread keeps the rest. */
   readonly hasMore: boolean;
-  /** Of the listing so far. */
+  /** Of all parts so far. */
   readonly timings: ListTimings;
 }
 
@@ -55,7 +55,7 @@ export interface ListingThreadOptions {
 
 export class ListingThread {
   readonly #options: ListingThreadOptions;
-  /** Providers whose listing, or part of one, has not ended in the thread, with what ends its wait here. */
+  /** Providers with a request open in the thread, each with the function that settles it here. */
   readonly #open = new Map<number, (end: ListEnd) => void>();
   #whenEmpty: (() => void) | null = null;
   #isClosed = false;
@@ -69,7 +69,7 @@ export class ListingThread {
     const task = {
       kind: 'list',
       provider,
-      // Copied: a view would take the whole buffer behind it along.
+      // A copy: a view would clone the whole buffer behind it.
       sinceRevision: sinceRevision.slice(),
       deadlineUnixMs: systemClock.nowMs() + leftMs,
     } as const;
@@ -85,7 +85,7 @@ export class ListingThread {
       await within(empty, graceMs);
     }
     for (const settle of this.#open.values()) {
-      settle(failure('timeout', 'the shard ended before the listing came'));
+      settle(failure('timeout', 'the shard shut down before the listing arrived'));
     }
   }
 
@@ -110,9 +110,9 @@ export class ListingThread {
 
   #run(task: ListTask, leftMs: number): Promise<ListEnd> {
     const { provider } = task;
-    if (this.#isClosed) return refuse('the shard is ending and lists no more');
-    // The one before ran into the watchdog and still holds the thread: a second would only hold it longer.
-    if (this.#open.has(provider)) return refuse('the listing before has not ended yet');
+    if (this.#isClosed) return refuse('the shard is shutting down and starts no more listings');
+    // The watchdog settled the previous request, which still occupies the thread: a second would only add to it.
+    if (this.#open.has(provider)) return refuse('the previous listing has not finished yet');
     return new Promise((resolve) => {
       let isSettled = false;
       const settle = (end: ListEnd) => {
@@ -121,10 +121,10 @@ export class ListingThread {
       };
       this.#open.set(provider, settle);
       const watchdog = setTimeout(
-        () => settle(failure('timeout', 'no listing came until after the deadline')),
+        () => settle(failure('timeout', 'no listing arrived by the deadline')),
         leftMs + LISTING_WATCHDOG_GRACE_MS,
       );
-      // Open no more before anybody hears of it: who does may ask for the next part at once.
+      // Delete before settling: the caller may request the next part at once.
       const close = (end: ListEnd) => {
         clearTimeout(watchdog);
         this.#open.delete(provider);
@@ -135,15 +135,15 @@ export class ListingThread {
         (result) => {
           const { answer, hasMore, timings } = result as ListTaskAnswer;
           if (!hasMore) this.#options.onListed(provider, timings);
-          else if (isSettled) this.#drop(provider); // nobody waits for it any more
+          else if (isSettled) this.#drop(provider); // the watchdog settled it: no caller is left
           close({ answer, hasMore });
         },
-        () => close(failure('worker_lost', 'the thread that lists died before it was done')),
+        () => close(failure('worker_lost', 'the listing thread died before it finished')),
       );
     });
   }
 
-  /** The thread may give the answer back. If it died, that is done already. */
+  /** The thread may release the answer. If the thread died, its memory is gone already. */
   #drop(provider: number): void {
     if (!this.#isClosed) this.#options.run({ kind: 'drop', provider }).catch(() => {});
   }

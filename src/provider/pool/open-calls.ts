@@ -1,17 +1,17 @@
 /**
- * Calls that have not settled, by number, and the watchdog over them. A call has its deadline in the thread that makes it;
- * if that thread is stuck or its answer got lost, the watchdog settles the call here, shortly after, and ends no thread.
- * What arrives for a call that has settled is ignored.
+ * Calls that have not settled, by number, and their watchdog. The thread that makes a call enforces its deadline; if
+ * the thread is stuck or its answer was lost, the watchdog settles the call here shortly afterwards. It ends no thread.
+ * An answer for a call that has settled is ignored.
  */
 import { assert } from '../../base/assert.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ProviderAnswer } from '../../shard/ports/providers.ts';
 
-/** For the deadline's own answer to arrive; also how often is looked. */
+/** Time for the thread's own timeout to arrive, and how often the watchdog runs. */
 export const WATCHDOG_GRACE_MS = 1_000;
 const WATCHDOG_INTERVAL_MS = 250;
 
-/** A number is used again only after this many calls: none of them is still open by then. */
+/** Numbers repeat after this many calls, long after the first of them settled. */
 const CALL_NUMBERS = 2 ** 32;
 
 function doNothing(): void {}
@@ -28,7 +28,7 @@ export class OpenCalls {
   #next = 1;
   #watchdog: NodeJS.Timeout | null = null;
   #whenEmpty: (() => void) | null = null;
-  /** Calls that the watchdog had to settle. */
+  /** Calls that the watchdog settled. */
   overdueCount = 0;
 
   constructor(clock: Clock) {
@@ -39,7 +39,7 @@ export class OpenCalls {
     return this.#open.size;
   }
 
-  /** The number of a new call. */
+  /** Registers a call and returns its number. */
   open(deadlineUnixMs: number, settle: (answer: ProviderAnswer) => void): number {
     const call = this.#next;
     this.#next = (call + 1) % CALL_NUMBERS;
@@ -53,12 +53,12 @@ export class OpenCalls {
     return this.#open.has(call);
   }
 
-  /** Of a call that is open. */
+  /** The call must be open. */
   whenSettled(call: number, onSettled: () => void): void {
     this.#open.get(call)!.onSettled = onSettled;
   }
 
-  /** Nothing if the call has settled already. */
+  /** Does nothing if the call has settled already. */
   settle(call: number, answer: ProviderAnswer): void {
     const open = this.#open.get(call);
     if (open === undefined) return;
@@ -92,7 +92,7 @@ export class OpenCalls {
     for (const [call, { deadlineUnixMs }] of [...this.#open]) {
       if (deadlineUnixMs > beforeMs) continue;
       this.overdueCount++;
-      this.settle(call, { kind: 'timeout', detail: 'no answer came until after the deadline' });
+      this.settle(call, { kind: 'timeout', detail: 'no answer arrived by the deadline' });
     }
   }
 }

@@ -1,12 +1,12 @@
 /**
- * The shard's providers, called from worker threads that live as long as the shard: a pool for calls and reads, and one
- * thread for listings, so that neither a call nor a read ever waits behind 400 MB.
+ * Calls the shard's providers from worker threads that live as long as the shard: a pool for calls and reads, and one
+ * listing thread, so that no call or read waits behind a listing of 400 MB.
  *
  *   const pool = new ProviderPool({ endpoints, fencing, inventory: inventory.share() });
  *   const answer = await pool.call({ kind: 'drain', provider: 0, machineId, deadlineUnixMs, graceSeconds: 600 });
  *   await pool.close({ graceMs: 10_000 });
  *
- * Every promise settles, whatever a provider or a thread does, and none rejects because of either. Reasons: docs/adr/0018.
+ * Every promise resolves, whatever a provider or a thread does; none rejects because of either (docs/adr/0018).
  */
 import { availableParallelism } from 'node:os';
 import { assert } from '../../base/assert.ts';
@@ -30,34 +30,34 @@ import { Threads } from './threads.ts';
 export const EXECUTE_CONCURRENCY_DEFAULT = 256;
 export const READ_SLOTS_DEFAULT = 64;
 /**
- * 16 MiB: 18,000 machines, which the listing thread decodes in about 40 ms and the main thread applies in as long. Larger
- * parts overlap less, smaller ones are more messages.
+ * 16 MiB: 18,000 machines. The listing thread decodes them in about 40 ms, and the main thread applies them in the same
+ * time. With larger parts the two threads overlap less; smaller parts cost more messages.
  */
 export const LISTING_PART_BYTES_DEFAULT = 16 * 1024 ** 2;
-/** Providers are numbered by a byte in the inventory. */
+/** The inventory stores a provider's number in one byte. */
 const PROVIDERS_MAX = 256;
 
 export interface WorkerLost {
   readonly thread: 'calls' | 'list';
-  /** Why, if the thread said so. */
+  /** The thread's error, if it reported one. */
   readonly detail: string;
 }
 
 export interface ProviderPoolOptions {
   readonly endpoints: readonly ProviderEndpoint[];
   readonly fencing: SharedFencing;
-  /** `Inventory.share()`: what listings are compared with. */
+  /** `Inventory.share()`, for the comparison of listings. */
   readonly inventory: object;
   /** Threads for calls and reads; default: available cores − 1, at least 1. */
   readonly threads?: number;
-  /** Calls under way at most; further ones wait. */
+  /** Maximum calls in flight; further ones wait. */
   readonly executeConcurrency?: number;
-  /** Reads under way at most. */
+  /** Maximum reads in flight. */
   readonly readSlots?: number;
-  /** A first listing that is larger is handed over in parts of about this size. */
+  /** The thread hands over a larger first listing in parts of about this size. */
   readonly listingPartBytes?: number;
   readonly limits?: Partial<CallLimits>;
-  /** What deadlines are given in. Threads, and gRPC in them, go by the wall's: it is converted when a call leaves. */
+  /** The clock of the deadlines. Threads use the wall clock, so the pool converts a deadline when the call leaves. */
   readonly clock?: Clock;
   /** A thread died and was replaced. */
   readonly onWorkerLost?: (lost: WorkerLost) => void;
@@ -68,10 +68,10 @@ export interface ProviderPoolOptions {
 export class ProviderPool implements ProviderPort {
   readonly names: readonly string[];
   readonly threadCount: number;
-  readonly #calls: Threads;
-  readonly #listing: Threads;
+  readonly #callThreads: Threads;
+  readonly #listThreads: Threads;
   readonly #callQueues: CallQueues;
-  readonly #listings: ListingThread;
+  readonly #listingThread: ListingThread;
   readonly #onWorkerLost: (lost: WorkerLost) => void;
   #workerRestarts = 0;
   #closing: Promise<void> | null = null;
@@ -91,22 +91,22 @@ export class ProviderPool implements ProviderPort {
     this.#onWorkerLost = options.onWorkerLost ?? (() => {});
     const setup: CallsSetup = { endpoints, fencing, limits };
     const listSetup: ListSetup = { ...setup, inventory, partBytes };
-    // This thread first: its listing is what a shard that starts waits for.
-    this.#listing = new Threads({
+    // The listing thread first: a starting shard waits for its first listing.
+    this.#listThreads = new Threads({
       file: files.list,
       threads: 1,
-      // While one provider is slow to answer the others are listed.
+      // All providers at once: a slow one must not delay the others.
       tasksPerThread: endpoints.length,
       setup: listSetup,
-      onLost: () => this.#noteLost('list', this.#listing),
+      onLost: () => this.#noteLost('list', this.#listThreads),
     });
-    this.#calls = new Threads({
+    this.#callThreads = new Threads({
       file: files.calls,
       threads,
-      // A batch is a task and holds one call at least: with so many no batch ever waits for a thread.
+      // A task is a batch of at least one call: with this many tasks no batch waits for a thread.
       tasksPerThread: Math.ceil((executeConcurrency + readSlots) / threads),
       setup,
-      onLost: () => this.#noteLost('calls', this.#calls),
+      onLost: () => this.#noteLost('calls', this.#callThreads),
       onMessage: (message) => this.#callQueues.receive(message as Uint8Array),
     });
     this.#callQueues = new CallQueues({
@@ -114,16 +114,16 @@ export class ProviderPool implements ProviderPort {
       executeConcurrency,
       readSlots,
       clock,
-      run: (message) => this.#calls.run(message, [message.buffer]),
+      run: (message) => this.#callThreads.run(message, [message.buffer]),
     });
-    this.#listings = new ListingThread({
+    this.#listingThread = new ListingThread({
       clock,
-      run: (task) => this.#listing.run(task, []),
+      run: (task) => this.#listThreads.run(task, []),
       onListed: options.onListed ?? (() => {}),
     });
   }
 
-  /** Threads that died and were replaced. */
+  /** Threads that died and that Piscina replaced. */
   get workerRestarts(): number {
     return this.#workerRestarts;
   }
@@ -133,12 +133,12 @@ export class ProviderPool implements ProviderPort {
     return this.#callQueues.open.size;
   }
 
-  /** Those of them that found no slot yet. */
+  /** Those of them without a slot. */
   get waitingCount(): number {
     return this.#callQueues.waitingCount;
   }
 
-  /** Calls whose thread did not even say that their deadline had passed. */
+  /** Calls whose thread did not even report the passed deadline. */
   get overdueCount(): number {
     return this.#callQueues.open.overdueCount;
   }
@@ -155,23 +155,23 @@ export class ProviderPool implements ProviderPort {
 
   list(request: ListRequest): Promise<ListAnswer> {
     this.#checkProvider(request.provider);
-    return this.#listings.list(request);
+    return this.#listingThread.list(request);
   }
 
-  /** Makes no more calls, lets those under way end within the grace, then ends the threads. */
+  /** Makes no more calls, gives those in flight the grace to finish, then ends the threads. */
   close({ graceMs }: { readonly graceMs: number }): Promise<void> {
     this.#closing ??= this.#close(graceMs);
     return this.#closing;
   }
 
   async #close(graceMs: number): Promise<void> {
-    await Promise.all([this.#callQueues.close(graceMs), this.#listings.close(graceMs)]);
-    await Promise.all([this.#calls.close(), this.#listing.close()]);
+    await Promise.all([this.#callQueues.close(graceMs), this.#listingThread.close(graceMs)]);
+    await Promise.all([this.#callThreads.close(), this.#listThreads.close()]);
   }
 
   #noteLost(thread: WorkerLost['thread'], threads: Threads): void {
     this.#workerRestarts++;
-    // Piscina tells the reason to the thread's tasks, after this.
+    // Piscina rejects the thread's tasks with the reason after this event.
     setImmediate(() => this.#onWorkerLost({ thread, detail: threads.lastError }));
   }
 

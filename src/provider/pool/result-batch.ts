@@ -1,7 +1,6 @@
 /**
- * Results on their way back: all that a thread finished in one turn of its event loop, whichever batches they came
- * with, as one FlatBuffer. The machine in a result was validated where it was decoded, in the other thread; here it
- * becomes an object once more and nothing is looked at again.
+ * Results on their way back: all calls that a thread finished in one event-loop turn, of any batch, in one FlatBuffer.
+ * The thread has validated the machine in a result when it decoded it; the main thread only rebuilds the object.
  */
 import { Builder, ByteBuffer } from 'flatbuffers';
 import { assert } from '../../base/assert.ts';
@@ -12,7 +11,7 @@ import type { ProviderAnswer, ProviderFailureKind } from '../../shard/ports/prov
 import { Amount, MachineRecord, ResultBatch, ResultRecord } from '../../wire/calls.generated.ts';
 import { cutOut, putSharedText, putText, putTextEntries, readTextEntries } from './call-batch.ts';
 
-/** By number in the message. */
+/** Indexed by the number in the message. */
 const ANSWER_KINDS: readonly ('accepted' | ProviderFailureKind)[] = [
   'accepted',
   'not_found',
@@ -38,7 +37,7 @@ export interface CallResult {
 export class ResultEncoder {
   readonly #builder = new Builder(BUILDER_BYTES);
 
-  /** A message with memory of its own, to be moved. */
+  /** A message with its own memory, to be moved. */
   encode(results: readonly CallResult[]): Uint8Array<ArrayBuffer> {
     const builder = this.#builder;
     const records = results.map((result) => encodeResult(builder, result));

@@ -1,6 +1,6 @@
 /**
- * What the threads are started with, and where their programs are. Plain data: it survives structured clone, and the
- * buffers in it stay shared.
+ * The setup of the threads and the paths of their programs. Plain data: it survives structured clone, and its shared
+ * buffers stay shared.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,23 +9,23 @@ import type { ProviderEndpoint } from '../client/endpoint.ts';
 import type { SharedFencing } from '../client/fencing.ts';
 import type { CallLimits } from '../client/limits.ts';
 
-/** Of a thread that calls and reads. */
+/** For a thread that calls and reads. */
 export interface CallsSetup {
-  /** By the index that calls name. */
+  /** Calls refer to a provider by its index here. */
   readonly endpoints: readonly ProviderEndpoint[];
   readonly fencing: SharedFencing;
   readonly limits: Partial<CallLimits>;
 }
 
-/** Of the thread that lists. */
+/** For the listing thread. */
 export interface ListSetup extends CallsSetup {
-  /** What `Inventory.share()` gave; this folder only hands it on. */
+  /** The result of `Inventory.share()`; this folder only passes it on. */
   readonly inventory: object;
-  /** Bytes of one part of a listing that finds the inventory empty; a shorter answer is one. */
+  /** Size of one part of a listing while the inventory is empty; a smaller answer is one part. */
   readonly partBytes: number;
 }
 
-/** Programs of threads, as file URLs. */
+/** The threads' programs, as file URLs. */
 export interface WorkerFiles {
   readonly calls: URL;
   readonly list: URL;
@@ -37,13 +37,13 @@ export class MissingWorkerError extends ShardError {
 
   constructor(path: string) {
     super(
-      `The program of a worker thread is not there: ${path}. Without it no provider can be called. ` +
-        'Build first (npm run build), or install the package again.',
+      `The program of a worker thread is missing: ${path}. Without it the shard cannot call providers. ` +
+        'Build first (npm run build), or reinstall the package.',
     );
   }
 }
 
-/** Beside this module once compiled; tests run this module as TypeScript and the threads from the build. */
+/** In the build, `workers/` is beside `src/`. Tests run this module as TypeScript and the threads from `dist/`. */
 export function workerFiles(): WorkerFiles {
   const folder = new URL(
     import.meta.url.endsWith('.ts') ? '../../../dist/workers/' : '../../../workers/',

@@ -1,18 +1,18 @@
 /**
- * Threads that live as long as the shard, as a Piscina pool with three of its defaults turned off:
+ * Threads that live as long as the shard: a Piscina pool without three of its features.
  *
- *   atomics    'disabled'   the default parks a thread without tasks, and its event loop with it: gRPC's keepalive
- *                           and closing connections would wait for the next call
- *   signal     never given  it makes a task exclusive to its thread, and aborting ends the thread with every channel
- *   timing     off          a histogram entry per task that nobody reads
+ *   atomics    'disabled'   the default blocks the event loop of a thread without tasks: gRPC's keepalive and the
+ *                           closing of connections would wait for the next call
+ *   signal     never given  it gives a task its own thread, and an abort ends that thread with all its channels
+ *   timing     off          costs a histogram entry per task, which the shard does not use
  *
- * A thread that dies, whatever of, is replaced by Piscina; its tasks reject, and whoever holds them is told.
+ * When a thread dies, Piscina replaces it and rejects its tasks.
  */
 import { Piscina } from 'piscina';
 import { boundedDetail } from '../../base/outside-text.ts';
 import { pathOfWorker } from './setup.ts';
 
-/** Calls and listings leave few objects, in columns or short-lived; V8 would let them pile up to 48 MiB in each thread. */
+/** Calls and listings make few and short-lived objects; without a limit V8 lets them grow to 48 MiB in each thread. */
 const YOUNG_MIB_MAX = 6;
 
 export interface ThreadsOptions {
@@ -20,9 +20,9 @@ export interface ThreadsOptions {
   readonly threads: number;
   readonly tasksPerThread: number;
   readonly setup: object;
-  /** A thread died; Piscina has replaced it already. */
+  /** A thread died; Piscina has already replaced it. */
   readonly onLost: () => void;
-  /** What threads said with `parentPort.postMessage`. */
+  /** Messages that threads sent with `parentPort.postMessage`. */
   readonly onMessage?: (message: unknown) => void;
 }
 
@@ -43,7 +43,7 @@ export class Threads {
       workerData: options.setup,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB_MAX },
     });
-    // Without a listener a thread that dies while it has nothing to do would end the process.
+    // Without a listener, the death of an idle thread would end the process.
     this.#pool.on('error', (error: unknown) => this.#noteError(error));
     this.#pool.on('workerDestroy', () => {
       if (!this.#isClosing) options.onLost();
@@ -51,12 +51,12 @@ export class Threads {
     if (options.onMessage !== undefined) this.#pool.on('message', options.onMessage);
   }
 
-  /** Why a thread died last, for people; '' if none did. */
+  /** The error of the last thread that died; '' if none did. */
   get lastError(): string {
     return this.#lastError;
   }
 
-  /** Settles when the task has ended; rejects if its thread died. */
+  /** Resolves when the task has finished; rejects if its thread died. */
   async run(task: unknown, transferList: ArrayBuffer[]): Promise<unknown> {
     try {
       return await this.#pool.run(task, { transferList });
@@ -66,7 +66,7 @@ export class Threads {
     }
   }
 
-  /** Ends the threads whatever they do. A thread that is ended so still writes its CPU profile. */
+  /** Ends the threads at once. They still write their CPU profiles. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#pool.destroy();

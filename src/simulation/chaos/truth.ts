@@ -1,10 +1,10 @@
 /** The machines as the provider lists them, requested directly and not through the proxy. */
 
+import { MachineDecoder } from '../../listing/decode/decoder.ts';
 import { machineAt } from '../../listing/decode/rows.ts';
 import { MachineState } from '../../machine/state.ts';
 import { ProviderClient } from '../../provider/client/client.ts';
 import { FencingTokens } from '../../provider/client/fencing.ts';
-import { ProviderReader } from '../../provider/client/reader.ts';
 
 export interface Truth {
   readonly machineCount: number;
@@ -17,9 +17,9 @@ export interface Truth {
 export async function truthOf(address: string): Promise<Truth> {
   const client = new ProviderClient({ name: 'truth', address }, FencingTokens.create('truth', 1));
   try {
-    const outcome = await new ProviderReader(client).list();
-    if (outcome.kind !== 'listed') throw new Error(`the provider could not be listed: ${outcome.detail}`);
-    const { batch } = outcome;
+    const answer = await client.list();
+    if (answer.kind !== 'answered') throw new Error(`the provider could not be listed: ${answer.detail}`);
+    const batch = new MachineDecoder().decodeList(answer.bytes);
     const nodes = new Map<string, Set<string>>();
     let restless = 0;
     for (let row = 0; row < batch.rowCount; row++) {

@@ -1,4 +1,4 @@
-/** A first listing in parts says what it says as a whole, and gives its answer back however it ends. */
+/** A first listing in parts has the same rows as the whole, and always frees its answer. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ComparedListing, ListingComparison } from '../../../src/listing/compare/comparison.ts';
@@ -19,7 +19,7 @@ function wholeOf(bytes: Uint8Array): ComparedListing {
   return comparison.compare(decoder().decodeList(bytes), 0, true);
 }
 
-/** A machine of few ids and few facts, or one that is refused. */
+/** A machine with few possible ids and facts, or one that is rejected. */
 const record: fc.Arbitrary<MachineInit> = fc
   .record({
     id: fc.nat(15).map((number) => `m-${number}`),
@@ -35,7 +35,7 @@ const record: fc.Arbitrary<MachineInit> = fc
     return { ...onWire(inState(state, { id, labels, ...bound })), pricePerHour: price };
   });
 
-/** Something that is given back: smaller buffers are not worth it. */
+/** Large enough to be given back. */
 function largeAnswer(...tail: number[]): Uint8Array {
   const lastError = 'x'.repeat(10_000);
   const machines = Array.from({ length: 200 }, (_, index) =>
@@ -49,7 +49,7 @@ function largeAnswer(...tail: number[]): Uint8Array {
 }
 
 describe('a first listing in parts', () => {
-  it('V1, S1: says in all what it says as a whole, also of ids that stand in two parts', () => {
+  it('V1, S1: has the same rows and counts as the whole listing, even if an id is in two parts', () => {
     const seen = { parts: 0, repeated: 0, rejected: 0 };
     const answers = fc.tuple(
       fc.array(record, { maxLength: 40, size: 'max' }),
@@ -84,7 +84,7 @@ describe('a first listing in parts', () => {
     for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(300);
   });
 
-  it('tells hundreds of shapes and clusters of its parts apart', () => {
+  it('keeps hundreds of shapes and clusters of its parts apart', () => {
     const machines = Array.from({ length: 600 }, (_, index) =>
       inState(S.Configured, {
         id: `m-${index}`,
@@ -102,7 +102,7 @@ describe('a first listing in parts', () => {
     expect(said).toEqual(machines);
   });
 
-  it('gives its answer back with the last part, and not before', () => {
+  it('frees its answer with the last part, and not before', () => {
     const bytes = largeAnswer();
     const { buffer } = bytes;
     const listing = new FirstListing(bytes, decoder(), 500_000);
@@ -115,7 +115,7 @@ describe('a first listing in parts', () => {
     expect(buffer.byteLength).toBe(0);
   });
 
-  it('gives its answer back when nobody wants the rest', () => {
+  it('frees its answer when the rest is dropped', () => {
     const bytes = largeAnswer();
     const { buffer } = bytes;
     const listing = new FirstListing(bytes, decoder(), 500_000);
@@ -125,7 +125,7 @@ describe('a first listing in parts', () => {
     expect(buffer.byteLength).toBe(0);
   });
 
-  it('S7: gives its answer back when a later part is no message, and says where', () => {
+  it('S7: frees its answer when a later part is malformed, and reports the offset', () => {
     const bytes = largeAnswer(0x0a, 0xff);
     const { buffer, length } = bytes;
     const listing = new FirstListing(bytes, decoder(), 500_000);

@@ -7,7 +7,7 @@ import { applyAll, Lister, machinesOf, OWN_LABEL, onWire, removedIds } from './l
 
 const ID_COUNT = 24;
 
-/** Few values of everything, so that listings agree with what is known as often as they do not. */
+/** Few values of everything, so that listings agree with the inventory as often as they differ. */
 const assignment: fc.Arbitrary<Assignment> = fc.record({
   fingerprint: fc.constantFrom('need-1', 'need-2'),
   group: fc.constantFrom('', 'gang-1'),
@@ -53,7 +53,7 @@ function machineOf(id: string, given: Facts): Machine {
   });
 }
 
-/** By id: what the inventory holds and what the provider says; null: nothing. A listed one may be refused. */
+/** By id: the inventory's machine and the provider's; null: none. A listed machine may be rejected. */
 const cells = fc.array(
   fc.record({
     known: fc.option(facts, { freq: 5 }),
@@ -65,7 +65,7 @@ const cells = fc.array(
   { minLength: ID_COUNT, maxLength: ID_COUNT },
 );
 
-/** The rule, read plainly: does the provider say anything that is not known? */
+/** The rule in plain code: does the provider report anything that the inventory does not know? */
 function isNews(known: Machine, listed: Machine): boolean {
   const isSilent = listed.cluster === '' && [S.Configuring, S.Failed].some((state) => state === listed.state);
   const cluster = isSilent ? known.cluster : listed.cluster;
@@ -81,7 +81,7 @@ function sorted(each: Machine): unknown {
   };
 }
 
-it('gives exactly what is new, changed and gone; applied, nothing of it is news', () => {
+it('finds exactly the new, changed and removed machines, and nothing once they are applied', () => {
   const seen = { unchanged: 0, changed: 0, new: 0, removed: 0, refused: 0, theirs: 0 };
   fc.assert(
     fc.property(cells, fc.boolean(), (drawn, isFull) => {

@@ -16,8 +16,8 @@ const FLEET = ALL_STATES.map((state) =>
   inState(state, { id: `m-${state}`, labels: { [OWN_LABEL]: `h-${state}` } }),
 );
 
-describe('a listing that says what is known', () => {
-  it('S2: is no news, in any order, in every state', () => {
+describe('a row is unchanged', () => {
+  it('S2: if state and facts are equal, in any order, in every state', () => {
     const { lister } = known(FLEET);
     for (const machines of [FLEET, [...FLEET].reverse()]) {
       const listing = lister.list(machines.map(onWire));
@@ -27,7 +27,7 @@ describe('a listing that says what is known', () => {
     }
   });
 
-  it('S2: is no news however labels and quantities are written', () => {
+  it('S2: however the provider writes labels and quantities', () => {
     const { lister } = known([
       inState(S.Idle, { labels: { a: '1', b: '2' }, capacity: { memory: 1_048_576 } }),
     ]);
@@ -38,7 +38,7 @@ describe('a listing that says what is known', () => {
     }
   });
 
-  it('S3: is no news whatever assignment a binding has that we hold', () => {
+  it('S3: whatever assignment it has, if the inventory holds its binding', () => {
     const { lister } = known([inState(S.Configured)]);
     const other = { ...ASSIGNMENT, priority: 7, group: 'another' };
     expect(lister.list([onWire(inState(S.Configured, { assignment: other }))]).rows.count).toBe(0);
@@ -48,14 +48,14 @@ describe('a listing that says what is known', () => {
     [S.Idle, Intent.Bootstrap],
     [S.Speculative, Intent.Provision],
   ] as const) {
-    it(`X1: is no news of a ${STATE_NAMES[state]} machine that is enqueued for a cluster`, () => {
+    it(`X1: if a ${STATE_NAMES[state]} machine is enqueued for a cluster that the provider does not know yet`, () => {
       const { fleet, lister } = known([inState(state)]);
       fleet.setIntent(fleet.find('m-1'), intent, 'west', ASSIGNMENT);
       expect(lister.list([onWire(inState(state))]).rows.count).toBe(0);
     });
   }
 
-  it('M3: is no news of a machine that is being created for a cluster', () => {
+  it('M3: if a machine is being created for a cluster that the provider does not know yet', () => {
     const { fleet, lister } = known([inState(S.Speculative)]);
     const slot = fleet.find('m-1');
     fleet.apply(slot, { state: S.Creating, cluster: 'west', assignment: ASSIGNMENT }, 0);
@@ -63,13 +63,13 @@ describe('a listing that says what is known', () => {
   });
 
   for (const state of [S.Configuring, S.Failed]) {
-    it(`S3: is no news of a ${STATE_NAMES[state]} machine whose provider names no cluster`, () => {
+    it(`S3: if a ${STATE_NAMES[state]} machine keeps its binding and its provider names no cluster`, () => {
       const { lister } = known([inState(state, { cluster: 'east', assignment: ASSIGNMENT })]);
       expect(lister.list([onWire(inState(state, { cluster: '', assignment: null }))]).rows.count).toBe(0);
     });
   }
 
-  it('V1: is no news of a Failed machine without last_error, once it was given one', () => {
+  it('V1: if a Failed machine still has no last_error and the shard has given it one', () => {
     const { fleet, lister } = known([inState(S.Configuring)]);
     const failed = { ...onWire(inState(S.Failed)), lastError: '' };
     const first = lister.list([failed]);
@@ -79,7 +79,7 @@ describe('a listing that says what is known', () => {
   });
 });
 
-describe('news', () => {
+describe('a row has changed', () => {
   const base = inState(S.Configured, { labels: { rack: 'r1', [OWN_LABEL]: 'h' } });
   for (const [what, change] of [
     ['state', { state: S.Draining }],
@@ -97,7 +97,7 @@ describe('news', () => {
     ['cluster', { cluster: 'west' }],
     ['last_error', { lastError: 'warm' }],
   ] as const) {
-    it(`S2: is another ${what}, and once it was applied it is none`, () => {
+    it(`S2: with another ${what}, and is unchanged once that is applied`, () => {
       const { fleet, lister } = known([base]);
       const changed: Machine = { ...base, ...change };
       const listing = lister.list([onWire(changed)]);
@@ -109,13 +109,13 @@ describe('news', () => {
     });
   }
 
-  it('X10: is a binding that is not held, with its assignment', () => {
+  it('X10: with a binding that the inventory does not hold; its assignment comes along', () => {
     const { lister } = known([inState(S.Idle)]);
     const bound = inState(S.Configured);
     expect(machinesOf(lister.list([onWire(bound)]).rows)).toEqual([bound]);
   });
 
-  it('is a machine that nobody knew, without a slot', () => {
+  it('without a slot, if the machine is unknown', () => {
     const { lister } = known([]);
     const listing = lister.list(FLEET.map(onWire));
     expect(machinesOf(listing.rows)).toEqual(FLEET);
@@ -123,7 +123,7 @@ describe('news', () => {
     expect(listing.knownCount).toBe(0);
   });
 
-  it('has each shape and each string once', () => {
+  it('and the result has each shape and each string once', () => {
     const { lister } = known([]);
     const machines = Array.from({ length: 100 }, (_, index) => inState(S.Configured, { id: `m-${index}` }));
     const { rows } = lister.list(machines.map(onWire));
@@ -132,7 +132,7 @@ describe('news', () => {
 });
 
 describe('removals', () => {
-  it('S1: are what a full listing does not hold, of this provider', () => {
+  it('S1: are the machines of this provider that a full listing lacks', () => {
     const { fleet, lister } = known(FLEET.slice(0, 4));
     for (const each of FLEET.slice(4)) fleet.insert(each, 1, 0);
     const listing = lister.list(FLEET.slice(0, 2).map(onWire));
@@ -141,7 +141,7 @@ describe('removals', () => {
     expect(listing.knownCount).toBe(4);
   });
 
-  it('V1: are never machines whose record was refused', () => {
+  it('V1: never include a machine whose record was rejected', () => {
     const { fleet, lister } = known(FLEET);
     const listing = lister.list(FLEET.map((each) => ({ ...onWire(each), pricePerHour: Number.NaN })));
     expect(removedIds(fleet, listing)).toEqual([]);
@@ -150,7 +150,7 @@ describe('removals', () => {
     expect(listing.listedCount).toBe(0);
   });
 
-  it('S5: are after a cursor the ids that it names, if they are known, not listed and not refused', () => {
+  it('S5: of an incremental listing are the deleted ids that are known, not listed and not rejected', () => {
     const { fleet, lister } = known(FLEET.slice(0, 6));
     fleet.insert({ ...FLEET[6]!, id: 'theirs' }, 1, 0);
     const refused = { ...onWire(FLEET[1]!), pricePerHour: -1 };
@@ -160,7 +160,7 @@ describe('removals', () => {
     expect(listing).toMatchObject({ isFull: false, knownCount: 6, listedCount: 1 });
   });
 
-  it('S1: an id of another provider is refused, named and neither applied nor removed', () => {
+  it('S1: an id of another provider is rejected and explained, neither applied nor removed', () => {
     const { fleet, lister } = known(FLEET.slice(0, 2));
     fleet.insert(inState(S.Idle, { id: 'theirs' }), 1, 0);
     const listing = lister.list([...FLEET.slice(0, 2), inState(S.Idle, { id: 'theirs' })].map(onWire));
@@ -172,8 +172,8 @@ describe('removals', () => {
   });
 });
 
-describe('what is given', () => {
-  it('S1: holds the next cursor', () => {
+describe('the result', () => {
+  it('S1: has the next cursor', () => {
     const { lister } = known([]);
     expect(lister.list([], { revision: Buffer.from('r-7') }).revision).toEqual(
       new Uint8Array(Buffer.from('r-7')),
@@ -181,7 +181,7 @@ describe('what is given', () => {
     expect(lister.list([]).revision.length).toBe(0);
   });
 
-  it('stays as it is while the next listing is compared', () => {
+  it('does not change while the next listing is compared', () => {
     const { lister } = known([]);
     const first = lister.list(FLEET.map(onWire));
     lister.list(FLEET.map((each) => onWire({ ...each, id: `x-${each.id}`, pricePerHourUsd: 9 })));

@@ -1,4 +1,4 @@
-/** Listings as bytes, compared with an inventory in this thread, and what came out as machines again. */
+/** Encodes listings, compares them with an inventory in this thread, and turns the result into machines again. */
 import type { Inventory } from '../../../src/inventory/inventory.ts';
 import { parseOwnLabels, parseShapeKey } from '../../../src/inventory/shape-key-reader.ts';
 import { type ComparedListing, ListingComparison } from '../../../src/listing/compare/comparison.ts';
@@ -58,7 +58,7 @@ export interface ListingParts {
   readonly provider?: number;
 }
 
-/** One comparison after another against one inventory, as the listing thread makes them. */
+/** Compares listings with one inventory, one after the other, as the listing thread does. */
 export class Lister {
   readonly #decoder = new MachineDecoder({ ownLabelKeys: [OWN_LABEL] });
   readonly #comparison: ListingComparison;
@@ -78,7 +78,7 @@ function text(rows: ListingRows, start: Uint32Array, end: Uint32Array, index: nu
   return Buffer.from(rows.bytes.subarray(start[index], end[index])).toString('utf8');
 }
 
-/** The rows as the machines that they say. */
+/** The rows as machines. */
 export function machinesOf(rows: ListingRows): Machine[] {
   const string = (index: number) => text(rows, rows.stringStart, rows.stringEnd, index);
   return Array.from({ length: rows.count }, (_, row) => {
@@ -114,12 +114,12 @@ export function machinesOf(rows: ListingRows): Machine[] {
   });
 }
 
-/** Ids of slots that a listing wants removed. */
+/** Ids of the slots that a listing removes. */
 export function removedIds(inventory: Inventory, { removed }: ComparedListing): string[] {
   return Array.from(removed.slot, (slot) => inventory.idOf(slot)).sort();
 }
 
-/** What the main thread does with a listing, by objects and without rules: every row is taken. */
+/** Applies a listing with plain objects and without rules: every row is taken. */
 export function applyAll(inventory: Inventory, listing: ComparedListing, provider = 0): void {
   for (const [index, machine] of machinesOf(listing.rows).entries()) {
     const slot = listing.rows.slot[index]!;

@@ -40,7 +40,7 @@ describe('X10: the assignment is read from shard_metadata', () => {
     expect(batch.assignmentKeys[0]).toBe(31);
   });
 
-  it('X10: an empty group is a group that was written', () => {
+  it('X10: an empty group counts as written', () => {
     const batch = decodeAssignment({ [`${P}group`]: '' });
     expect(batch.assignmentKeys[0]).toBe(AssignmentKey.Group);
     expect(machineAt(batch, 0).assignment).not.toBeNull();
@@ -148,7 +148,7 @@ describe('X10: the assignment is read from shard_metadata', () => {
     expect(batch.assignmentKeys[0]).toBe(AssignmentKey.Group);
   });
 
-  it('X10: a repeated key counts as its last value, also when that is malformed', () => {
+  it('X10: the last value of a repeated key counts, even if it is malformed', () => {
     const entry = (value: string) => bytes(15, Buffer.concat([bytes(1, `${P}priority`), bytes(2, value)]));
     const sound = [bytes(1, 'm-1'), number(2, 5), bytes(3, bytes(2, 'h')), bytes(14, 'c-1')];
     const decode = (...values: string[]) =>

@@ -5,7 +5,7 @@ import { MalformedAnswerError } from '../../../src/listing/decode/errors.ts';
 import { expectedMeaning, type Meaning, meaningOf } from './expected.ts';
 import { listMessage } from './generators.ts';
 
-/** The same answer between poisoned neighbours: a read outside of it would show. */
+/** The same answer between poisoned bytes: a read outside of it would show. */
 function poisoned(bytes: Uint8Array): Uint8Array {
   const large = new Uint8Array(bytes.length + 64).fill(0x0a);
   large.set(bytes, 32);
@@ -13,8 +13,8 @@ function poisoned(bytes: Uint8Array): Uint8Array {
 }
 
 describe('the columnar decoder', () => {
-  it('says the same as protobufjs and plain code, whatever valid bytes say it', () => {
-    const decoder = new MachineDecoder(); // one for all: what an answer leaves behind must not show in the next
+  it('agrees with protobufjs and plain code on all valid bytes', () => {
+    const decoder = new MachineDecoder(); // shared: leftovers of one answer must not show in the next
     const otherOwnLabels = new MachineDecoder({ ownLabelKeys: ['own', 'zone', 'k'.repeat(200)] });
     const seen = { rows: 0, rejected: 0, duplicates: 0, assignments: 0 };
     fc.assert(
@@ -40,7 +40,7 @@ describe('the columnar decoder', () => {
     }
   });
 
-  it('says the same of a listing that it reads in parts, and which of the rows before a part replaced', () => {
+  it('reads the same from a listing in parts, and reports the rows that a part replaced', () => {
     const decoder = new MachineDecoder();
     const seen = { parts: 0, repeated: 0, emptyParts: 0 };
     fc.assert(
@@ -68,7 +68,7 @@ describe('the columnar decoder', () => {
     for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(50);
   });
 
-  it('gives machines with equal facts one shape, and machines with other facts another', () => {
+  it('gives machines one shape if and only if their facts are equal', () => {
     const decoder = new MachineDecoder();
     let pairCount = 0;
     fc.assert(
@@ -95,7 +95,7 @@ describe('the columnar decoder', () => {
 });
 
 describe('corrupt and truncated answers', () => {
-  /** null: refused, as it must be, with a typed error that points into the answer. */
+  /** Null: refused with a typed error whose offset is in the answer. */
   function meaningOrRefusal(decoder: MachineDecoder, bytes: Uint8Array): Meaning | null {
     try {
       return meaningOf(decoder.decodeList(poisoned(bytes)));
@@ -117,7 +117,7 @@ describe('corrupt and truncated answers', () => {
     }
   }
 
-  it('are read as protobufjs reads them, or refused; never anything else', () => {
+  it('are read as protobufjs reads them, or refused', () => {
     const decoder = new MachineDecoder();
     const seen = { read: 0, refused: 0 };
     const change = fc.tuple(fc.nat(), fc.nat({ max: 255 }));

@@ -23,7 +23,7 @@ function decodeList(message: MachineListInit, decoder = new MachineDecoder()) {
   return decoder.decodeList(encode('MachineList', message));
 }
 
-/** Two texts with the same hash: among 400,000 of 2^32 there are about twenty such pairs. */
+/** Two texts with the same hash: among 400,000 random texts there are about twenty such pairs. */
 function collision(hash: (bytes: Uint8Array) => number, text: () => string): [string, string] {
   const seen = new Map<number, string>();
   for (let n = 0; n < 400_000; n++) {
@@ -43,7 +43,7 @@ describe('V1: a record is validated where it is decoded', () => {
     ['an unknown state', { ...IDLE, state: 9 }, 'structural'],
     ['a negative state', { ...IDLE, state: -3 }, 'structural'],
     ['Idle without a host', { id: 'm-1', state: S.Idle }, 'structural'],
-    ['Idle with a host that says nothing', { ...IDLE, host: {} }, 'structural'],
+    ['Idle with an empty host', { ...IDLE, host: {} }, 'structural'],
     ['Idle with a cluster', { ...IDLE, cluster: 'c-1' }, 'structural'],
     ['Speculative with a host', { ...IDLE, state: S.Speculative }, 'structural'],
     ['Creating with a cluster', { id: 'm-1', state: S.Creating, cluster: 'c-1' }, 'structural'],
@@ -67,7 +67,7 @@ describe('V1: a record is validated where it is decoded', () => {
       'structural',
     ],
   ] as const) {
-    it(`V1: refuses ${what}, counted as ${reason}, and keeps the rest of the listing`, () => {
+    it(`V1: rejects ${what}, counts it as ${reason}, and keeps the rest of the listing`, () => {
       const good: MachineInit = { ...IDLE, id: 'good' };
       const { machines, rejectedIds, rejectedCounts } = meaningOf(
         decodeList({ machines: [{ ...good, id: 'first' }, machine, good] }),
@@ -78,7 +78,7 @@ describe('V1: a record is validated where it is decoded', () => {
     });
   }
 
-  it('V1: gives a FAILED record without last_error one, and keeps the one it has', () => {
+  it('V1: fills in the last_error of a FAILED record that has none, and keeps an existing one', () => {
     const failed: MachineInit = { id: 'm-1', state: S.Failed };
     const { machines } = meaningOf(
       decodeList({ machines: [failed, { ...failed, id: 'm-2', lastError: 'disk full' }] }),
@@ -87,7 +87,7 @@ describe('V1: a record is validated where it is decoded', () => {
     expect(machines[1]!.lastError).toBe('disk full');
   });
 
-  it('V1: lists every refused id, but explains only the first few', () => {
+  it('V1: lists every rejected id, but explains only the first few', () => {
     const count = 3 * REJECTION_TEXTS_MAX;
     const batch = decodeList({ machines: Array.from({ length: count }, (_, n) => ({ id: `bad-${n}` })) });
     expect(idsOf(batch, batch.rejectedIds)).toEqual(Array.from({ length: count }, (_, n) => `bad-${n}`));
@@ -116,17 +116,17 @@ describe('V1: a record is validated where it is decoded', () => {
     });
   });
 
-  it('V1: refuses a machine with another id than asked for', () => {
+  it('V1: rejects a machine with another id than the one asked for', () => {
     const decoder = new MachineDecoder();
     const bytes = encode('Machine', IDLE);
     expect(decoder.decodeMachine(bytes, 'm-1').rowCount).toBe(1);
     const batch = decoder.decodeMachine(bytes, 'm-2');
     expect(batch.rowCount).toBe(0);
     expect(meaningOf(batch).rejectedCounts.structural).toBe(1);
-    expect(batch.rejectionTexts[0]).toMatch(/"m-2" was asked for/);
+    expect(batch.rejectionTexts[0]).toMatch(/asked for "m-2"/);
   });
 
-  it('V1: refuses a record with a string that is not UTF-8, and no other', () => {
+  it('V1: rejects a record with a string that is not UTF-8, and no other record', () => {
     const bad = Buffer.from([0x61, 0xff, 0x62]);
     const sound = [bytes(1, 'm-1'), number(2, S.Idle), bytes(3, bytes(2, 'h'))];
     const badEntry = bytes(10, Buffer.concat([bytes(1, 'key'), bytes(2, bad)]));
@@ -149,7 +149,7 @@ describe('V1: a record is validated where it is decoded', () => {
     }
   });
 
-  it('V1: shows a last_error that is not UTF-8 as well as it can', () => {
+  it('V1: keeps a last_error that is not UTF-8, with replacement characters', () => {
     const failed = Buffer.concat([
       bytes(1, 'm-1'),
       number(2, S.Failed),
@@ -158,7 +158,7 @@ describe('V1: a record is validated where it is decoded', () => {
     expect(machineAt(new MachineDecoder().decodeList(list(failed)), 0).lastError).toBe('a\ufffd');
   });
 
-  it('V1: refuses a record with absurdly many labels, and reads one with many', () => {
+  it('V1: rejects a record above the limit of labels, and reads one at the limit', () => {
     const labels = (count: number) =>
       Object.fromEntries(
         Array.from({ length: count }, (_, n) => [`key-${(n * 7919) % count}`, `value-${n}`]),
@@ -174,7 +174,7 @@ describe('V1: a record is validated where it is decoded', () => {
     expect(rejectedIds).toEqual(['m-2']);
   });
 
-  it('takes an unknown capacity type for unspecified, which is never released', () => {
+  it('reads an unknown capacity type as unspecified, which is never released', () => {
     expect(machineAt(decodeList({ machines: [{ ...IDLE, capacityType: 77 }] }), 0).capacityType).toBe(
       CapacityType.Unspecified,
     );
@@ -182,14 +182,14 @@ describe('V1: a record is validated where it is decoded', () => {
 });
 
 describe('acks', () => {
-  it('give the operation and its machine', () => {
+  it('have the operation id and its machine', () => {
     const decoder = new MachineDecoder();
     const ack = encode('TransitionAck', { operationId: 'op-1', machine: CONFIGURED });
     expect(decoder.decodeAck(ack, 'm-1')).toBe('op-1');
     expect(machineAt(decoder.batch, 0).cluster).toBe('c-1');
   });
 
-  it('V1: without a machine, or with another one, are refused', () => {
+  it('V1: without a machine, or with another one, are rejected', () => {
     const decoder = new MachineDecoder();
     expect(decoder.decodeAck(encode('TransitionAck', { operationId: 'op-1' }), 'm-1')).toBe('op-1');
     expect(decoder.batch.rejectedIds.count).toBe(1);
@@ -244,7 +244,7 @@ describe('capacity and shapes', () => {
     });
   });
 
-  it('gives one shape to labels in any order, and keeps labels of one machine alone out of it', () => {
+  it('gives labels in any order one shape, and leaves own labels out of it', () => {
     const labels = [
       entry(10, 'rack', 'r-1'),
       entry(10, 'arch', 'amd64'),
@@ -269,7 +269,7 @@ describe('capacity and shapes', () => {
     });
   });
 
-  it('reads a label of one machine alone that is empty, or written value first', () => {
+  it('reads an own label that is empty, or has its value before its key', () => {
     const key = 'kubernetes.io/hostname';
     const rest = [number(2, S.Idle), bytes(3, bytes(2, 'h'))];
     const batch = new MachineDecoder().decodeList(
@@ -287,7 +287,7 @@ describe('capacity and shapes', () => {
     expect(batch.shapes.count).toBe(1);
   });
 
-  it('tells strings and ids apart that have the same hash', () => {
+  it('keeps strings and ids with the same hash apart', () => {
     const random = new Random(1);
     const text = () =>
       `${random.uint32().toString(16).padStart(8, '0')}-${random.uint32().toString(16).padStart(8, '0')}`;
@@ -297,7 +297,7 @@ describe('capacity and shapes', () => {
     );
     const [one, other] = collision((bytes) => hashBytes(bytes, 0, bytes.length), text);
     const labels = [first, second].map((rack) => ({ rack }));
-    // Twice, so that each is looked up while the other is there.
+    // Twice, so that each is looked up while the other is in the table.
     const machines = [0, 1, 0, 1].map((n, row) => ({
       ...IDLE,
       id: [one, other][n]! + (row > 1 ? '' : '-'),
@@ -335,7 +335,7 @@ describe('listings', () => {
     expect(deletedIds).toEqual(['m-7', 'm-8']);
   });
 
-  it('with an id twice keep one row: the last valid record, at the place of the first', () => {
+  it('with an id twice have one row: the last valid record, in the place of the first', () => {
     const batch = decodeList({
       machines: [
         { ...IDLE, pricePerHour: 1 },
@@ -353,7 +353,7 @@ describe('listings', () => {
     expect(duplicateIdCount).toBe(1);
   });
 
-  it('leave nothing of themselves in the next one', () => {
+  it('leave nothing behind for the next one', () => {
     const decoder = new MachineDecoder();
     decodeList({ machines: [{ ...CONFIGURED, labels: { a: 'b' }, lastError: 'x' }, { id: 'bad' }] }, decoder);
     const fresh = meaningOf(decodeList({ machines: [{ id: 's', state: S.Speculative }] }));
@@ -364,25 +364,25 @@ describe('listings', () => {
   it('larger than the limit are refused before they are read', () => {
     const decoder = new MachineDecoder({ bytesMax: 10 });
     expect(() => decoder.decodeList(new Uint8Array(11).fill(0xff))).toThrow(AnswerTooLargeError);
-    expect(() => decoder.decodeList(new Uint8Array(11).fill(0xff))).toThrow(/more bytes than the 10/);
+    expect(() => decoder.decodeList(new Uint8Array(11).fill(0xff))).toThrow(/more than 10 bytes/);
   });
 
   it('with more machines or deleted ids than memory allows are refused whole', () => {
     const decoder = new MachineDecoder({ recordsMax: 3 });
     const some = (count: number) => Array.from({ length: count }, (_, n) => ({ ...IDLE, id: `m-${n}` }));
     expect(decodeList({ machines: some(3), deletedIds: ['a', 'b', 'c'] }, decoder).rowCount).toBe(3);
-    expect(() => decodeList({ machines: some(4) }, decoder)).toThrow(/more machines than the 3/);
+    expect(() => decodeList({ machines: some(4) }, decoder)).toThrow(/more than 3 machines/);
     expect(() => decodeList({ machines: some(3).concat({ ...IDLE, id: '' }) }, decoder)).toThrow(
       AnswerTooLargeError,
     );
     expect(() => decodeList({ deletedIds: ['a', 'b', 'c', 'd'] }, decoder)).toThrow(
-      /more deleted ids than the 3/,
+      /more than 3 deleted ids/,
     );
     expect(decoder.batch.rowCount).toBe(0);
     expect(decodeList({ machines: some(3) }, decoder).rowCount).toBe(3);
   });
 
-  it('that are read in parts have as many machines as others, in all parts together', () => {
+  it('in parts have the same limit of machines, over all parts together', () => {
     const decoder = new MachineDecoder({ recordsMax: 3 });
     const machines = [1, 2, 3, 4].map((n) => ({ ...IDLE, id: `m-${n}` }));
     decoder.beginList(encode('MachineList', { machines }));
@@ -391,7 +391,7 @@ describe('listings', () => {
     expect(decoder.batch.rowCount).toBe(0);
   });
 
-  it('cross to another thread as shared columns, with everything that reading a row needs', () => {
+  it('reach another thread as shared columns, with everything that it needs to read a row', () => {
     const batch = decodeList({
       machines: [{ ...CONFIGURED, zone: 'z', labels: { rack: 'r-1' } }],
       deletedIds: ['x'],

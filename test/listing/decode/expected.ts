@@ -1,6 +1,6 @@
 /**
- * What a listing means, said slowly: protobufjs decodes it, and each message is turned into a machine or a
- * reason by plain code. The columnar decoder must say the same.
+ * The meaning of a listing, in plain code: protobufjs decodes it, and each message becomes a machine or a reason for its
+ * rejection. The columnar decoder must agree.
  */
 import { parseSupply } from '../../../src/base/quantity.ts';
 import { INVALID_REASONS, type MachineBatch } from '../../../src/listing/decode/batch.ts';
@@ -26,7 +26,7 @@ export interface Meaning {
   readonly revision: readonly number[];
 }
 
-/** Throws what protobufjs throws if the bytes are no MachineList. */
+/** Throws what protobufjs throws if the bytes are not a MachineList. */
 export function expectedMeaning(bytes: Uint8Array): Meaning {
   const message = decode('MachineList', bytes);
   const machines = new Map<string, Machine>();

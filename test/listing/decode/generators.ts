@@ -1,4 +1,4 @@
-/** Random listings, as chunks of bytes: valid protobuf in every way that an encoder never writes it. */
+/** Random listings as chunks of bytes: valid protobuf, in all the ways that encoders never write it. */
 import fc from 'fast-check';
 import { bytes, double, fixed32, group, number, tag, varint } from './raw-wire.ts';
 
@@ -141,7 +141,7 @@ const probability = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(-0.1, 1.1, Number.NaN) },
 );
 
-/** Any field of a machine, any number of times: for the rules of merging. */
+/** Any field of a machine, any number of times: for the merge rules. */
 const anyField: fc.Arbitrary<Buffer> = fc.oneof(
   id.map((value) => bytes(1, value)),
   fc
@@ -162,7 +162,7 @@ const anyField: fc.Arbitrary<Buffer> = fc.oneof(
   unknownChunk,
 );
 
-/** A record that is often valid: the parts that its state asks for, then anything else, shuffled. */
+/** A record that is often valid: the parts that its state requires, then anything else, shuffled. */
 const SOUND = fc.constantFrom(
   [number(2, 1)],
   [number(2, 2)],

@@ -1,10 +1,10 @@
-/** Protobuf bytes by hand, so that tests can write what no encoder writes. */
+/** Protobuf bytes by hand, for encodings that no encoder produces. */
 export function varint(value: number | bigint, paddingBytes = 0): Buffer {
   const bytes: number[] = [];
   let left = BigInt.asUintN(64, BigInt(value));
   for (; left > 0x7fn; left >>= 7n) bytes.push(Number(left & 0x7fn) | 0x80);
   bytes.push(Number(left));
-  // Longer than needed is allowed: continuation bytes without bits.
+  // Overlong is allowed: continuation bytes without bits.
   for (let added = 0; added < paddingBytes; added++) {
     bytes[bytes.length - 1]! |= 0x80;
     bytes.push(0);
@@ -41,7 +41,7 @@ export function fixed32(field: number, value: number): Buffer {
   return Buffer.concat([tag(field, 5), buffer]);
 }
 
-/** A map entry as nearly everybody writes it. */
+/** A map entry as nearly all encoders write it. */
 export function entry(field: number, key: string, value: string): Buffer {
   return bytes(field, Buffer.concat([bytes(1, key), bytes(2, value)]));
 }

@@ -22,11 +22,11 @@ function failureOf(listing: Buffer): MalformedAnswerError {
     expect(decoder.batch.rowCount).toBe(0);
     return error as MalformedAnswerError;
   }
-  throw new Error('it was accepted');
+  throw new Error('the decoder accepted it');
 }
 
 describe('fields', () => {
-  it('that are not known are stepped over, of every wire type', () => {
+  it('that are unknown are skipped, with every wire type', () => {
     const plain = machineOf();
     for (const unknown of [
       number(100, 2n ** 64n - 1n),
@@ -41,13 +41,13 @@ describe('fields', () => {
     }
   });
 
-  it('that are known but of another wire type are stepped over too', () => {
+  it('that are known but have another wire type are skipped too', () => {
     expect(machineOf(number(1, 5), bytes(2, 'x'), number(9, 1), fixed32(7, 1), double(2, 3))).toEqual(
       machineOf(),
     );
   });
 
-  it('may come twice: the last scalar counts, messages merge, the last of a map key counts', () => {
+  it('may repeat: the last scalar counts, messages merge, the last value of a map key counts', () => {
     const machine = machineOf(
       bytes(4, 'first'),
       bytes(4, 'second'),
@@ -63,7 +63,7 @@ describe('fields', () => {
     expect(machine.host).toEqual({ provider: 'provider', ref: 'h' });
   });
 
-  it('a bad quantity that a later one replaces does not count, nor a good one that a bad one replaces', () => {
+  it('with a quantity: the last one counts, whether it is valid or not', () => {
     expect(machineOf(bytes(9, entry(1, 'cpu', 'x')), bytes(9, entry(1, 'cpu', '1'))).capacity).toEqual({
       cpu: 1000,
     });
@@ -73,7 +73,7 @@ describe('fields', () => {
     expect(batch.rejectedIds.count).toBe(1);
   });
 
-  it('of a map entry may be missing or turned around', () => {
+  it('of a map entry may be missing or in reverse order', () => {
     const machine = machineOf(
       bytes(10, bytes(1, 'only-key')),
       bytes(10, Buffer.concat([bytes(2, 'v'), bytes(1, 'k')])),
@@ -83,20 +83,20 @@ describe('fields', () => {
     expect(machineOf(bytes(10, '')).labels).toEqual({ '': '' });
   });
 
-  it('may have longer varints than they need, up to ten bytes', () => {
+  it('may have overlong varints of up to ten bytes', () => {
     const state = Buffer.concat([tag(2, 0), varint(MachineState.Idle, 9)]);
     expect(machineOf(state, bytes(4, 'type', 3)).instanceType).toBe('type');
     expect(machineOf(number(6, 2n ** 32n + 4n)).capacityType).toBe(4);
   });
 
-  it('may be longer than one, two and three length bytes can say', () => {
+  it('may need one to four length bytes', () => {
     for (const length of [127, 128, 16_383, 16_384, 2_097_152]) {
       expect(machineOf(bytes(5, 'z'.repeat(length))).zone).toHaveLength(length);
     }
   });
 });
 
-describe('S7: an answer that is no message is refused whole', () => {
+describe('S7: a malformed answer is refused as a whole', () => {
   for (const [what, tail, text] of [
     [
       'a length beyond the end',
@@ -105,13 +105,13 @@ describe('S7: an answer that is no message is refused whole', () => {
     ],
     ['a varint that never ends', Buffer.from([0x10, 0x80, 0x80]), /varint that does not end/],
     ['a varint of eleven bytes', Buffer.from([0x10, ...Array(10).fill(0xff), 1]), /more than 10 bytes/],
-    ['half a double', Buffer.concat([tag(7, 1), Buffer.from([1, 2])]), /8 bytes are wanted where 2 are left/],
-    ['a double at the very end', tag(7, 1), /8 bytes are wanted where 0 are left/],
+    ['half a double', Buffer.concat([tag(7, 1), Buffer.from([1, 2])]), /field of 8 bytes where 2 are left/],
+    ['a double at the very end', tag(7, 1), /field of 8 bytes where 0 are left/],
     ['wire type 6', tag(4, 6), /wire type 6/],
     ['wire type 7', tag(100, 7), /wire type 7/],
     ['field number 0', Buffer.from([0x02, 0x00]), /field number 0/],
     ['a tag of 35 bits', Buffer.from([0x92, 0x80, 0x80, 0x80, 0x10, 0]), /tag of more than 32 bits/],
-    ['an end of no group', tag(16, 4), /never begun/],
+    ['the end of a group that never began', tag(16, 4), /never began/],
     ['a group that does not end', tag(16, 3), /varint that does not end/],
     ['a group that ends as another', Buffer.concat([tag(16, 3), tag(17, 4)]), /another group/],
     ['groups a thousand deep', Buffer.concat(Array(1000).fill(tag(16, 3))), /nested deeper than 100/],
@@ -119,10 +119,10 @@ describe('S7: an answer that is no message is refused whole', () => {
     ['a broken resource', bytes(9, Buffer.from([0x0a, 5, 65])), /length of 5 bytes where 1 are left/],
     ['a broken host', bytes(3, Buffer.from([0x12])), /varint that does not end/],
     ['a broken assignment', bytes(15, Buffer.from([0x0a, 0x80])), /varint that does not end/],
-    ['a promise of 2 GB', Buffer.from([0x22, 0xff, 0xff, 0xff, 0xff, 0x07]), /length of 2147483647 bytes/],
-    ['a promise of more', Buffer.from([0x22, 0xff, 0xff, 0xff, 0xff, 0x0f]), /more than 31 bits/],
+    ['a length of 2 GB', Buffer.from([0x22, 0xff, 0xff, 0xff, 0xff, 0x07]), /length of 2147483647 bytes/],
+    ['a length of more than 2 GB', Buffer.from([0x22, 0xff, 0xff, 0xff, 0xff, 0x0f]), /more than 31 bits/],
   ] as const) {
-    it(`S7: ${what} names the offset and the machine`, () => {
+    it(`S7: the error for ${what} names the offset and the machine`, () => {
       const good = Buffer.concat([bytes(1, 'good'), SOUND]);
       const error = failureOf(list(good, good, Buffer.concat([SOUND, tail])));
       expect(error.message).toMatch(text);
@@ -135,13 +135,13 @@ describe('S7: an answer that is no message is refused whole', () => {
     });
   }
 
-  it('S7: names no machine where there is none', () => {
+  it('S7: the error names no machine outside of one', () => {
     const error = failureOf(Buffer.concat([list(SOUND), Buffer.from([0x12, 0x09])]));
     expect(error.row).toBeNull();
     expect(error.offset).toBe(SOUND.length + 3);
   });
 
-  it('S7: and the decoder goes on with the next answer', () => {
+  it('S7: the decoder reads the next answer', () => {
     const decoder = new MachineDecoder();
     expect(() => decoder.decodeList(Buffer.from([0x0a, 0x05]))).toThrow(MalformedAnswerError);
     expect(() => decoder.decodeMachine(Buffer.from([0x0a]), 'm-1')).toThrow(MalformedAnswerError);

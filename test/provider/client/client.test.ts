@@ -3,6 +3,7 @@ import { serveProvider } from '../../../src/simulation/provider/server.ts';
 import { everyOperation } from '../../../src/simulation/provider/settings.ts';
 import { encode } from '../../../src/wire/codec.ts';
 import { rig, S, seed, seedIn, value } from '../../simulation/provider/fixture.ts';
+import { listBatch } from '../list-batch.ts';
 import { closeAfterwards, dial, serve } from './fixture.ts';
 import { answer, frame, http2Server, rawServer } from './hostile-provider.ts';
 
@@ -13,7 +14,7 @@ describe('a client and a provider over loopback', () => {
     ['synchronous', null],
     ['asynchronous', { meanMs: 1_000, p99Ms: 3_000 }],
   ] as const) {
-    it(`walks a machine through its life with a ${style} provider`, async () => {
+    it(`takes a machine through all its states with a ${style} provider`, async () => {
       const { provider, timers } = rig({ operations: everyOperation({ latency }) }, [seed('m')]);
       const { address } = await serve(provider);
       const { reader } = dial(address);
@@ -59,23 +60,20 @@ describe('a client and a provider over loopback', () => {
     });
   }
 
-  it('hands out what a listing holds: rows, removals and the cursor for the next', async () => {
+  it('lists rows, removals and the cursor for the next listing', async () => {
     const { provider } = rig({}, [seed('a'), seedIn(S.Configured, 'b'), seedIn(S.Failed, 'c')]);
-    const { reader } = dial((await serve(provider)).address);
-    const full = await reader.list();
-    if (full.kind !== 'listed') throw new Error(full.detail);
-    expect(full.batch.rowCount).toBe(3);
-    const { bytes, revisionStart, revisionEnd } = full.batch;
+    const { client } = dial((await serve(provider)).address);
+    const full = await listBatch(client);
+    expect(full.rowCount).toBe(3);
+    const { bytes, revisionStart, revisionEnd } = full;
     const sinceRevision = bytes.slice(revisionStart, revisionEnd);
     provider.world.remove('a');
     provider.world.reprice('b', 3);
-    const delta = await reader.list({ sinceRevision });
-    if (delta.kind !== 'listed') throw new Error(delta.detail);
-    expect(delta.batch.rowCount).toBe(1);
-    expect(delta.batch.pricePerHourUsd[0]).toBe(3);
-    expect(delta.batch.deletedIds.count).toBe(1);
-    const failed = await reader.list({ states: [S.Failed] });
-    expect(failed).toMatchObject({ kind: 'listed', batch: { rowCount: 1 } });
+    const delta = await listBatch(client, { sinceRevision });
+    expect(delta.rowCount).toBe(1);
+    expect(delta.pricePerHourUsd[0]).toBe(3);
+    expect(delta.deletedIds.count).toBe(1);
+    expect((await listBatch(client, { states: [S.Failed] })).rowCount).toBe(1);
   });
 
   it('names every refusal', async () => {
@@ -105,7 +103,7 @@ describe('a client and a provider over loopback', () => {
     expect(quota).toMatchObject({ kind: 'other', status: 'resource_exhausted' });
   });
 
-  it('X8: a shard of an older epoch is fenced, for every mutating call and no read', async () => {
+  it('X8: a provider fences every mutating call of an older epoch, and no read', async () => {
     const { provider } = rig({}, [seedIn(S.Idle, 'm')]);
     const { address } = await serve(provider);
     const newer = dial(address, {}, 7);
@@ -123,18 +121,18 @@ describe('a client and a provider over loopback', () => {
       expect(outcome).toMatchObject({ kind: 'fenced', machineId: 'm', status: 'failed_precondition' });
     }
     expect(await reader.get({ machineId: 'm' })).toMatchObject({ kind: 'accepted' });
-    expect(await reader.list()).toMatchObject({ kind: 'listed' });
+    expect((await listBatch(older.client)).rowCount).toBe(1);
     expect(provider.ledger.count('create', 'started')).toBe(0);
   });
 
-  it('a call that is carried out and not answered is a timeout, and Get tells what happened', async () => {
+  it('a call that is executed and not answered is a timeout, and Get shows what happened', async () => {
     const { provider } = rig({ operations: { create: { silenceProbability: 1 } } }, [seed('m')]);
     const { reader } = dial((await serve(provider)).address, { callTimeoutMs: 100 });
     expect(await reader.create({ machineId: 'm' })).toMatchObject({ kind: 'timeout' });
     expect(await reader.get({ machineId: 'm' })).toMatchObject({ machine: { state: S.Idle } });
   });
 
-  it('keeps 200 calls apart that are under way together', async () => {
+  it('keeps 200 concurrent calls apart', async () => {
     const seeds = Array.from({ length: 200 }, (_, index) => seed(`m-${index}`));
     const { provider } = rig({}, seeds);
     const { reader } = dial((await serve(provider)).address);
@@ -151,7 +149,7 @@ describe('a client and a provider over loopback', () => {
 });
 
 describe('retries', () => {
-  it('a read is tried again while the provider is unavailable, and says how often', async () => {
+  it('the client retries a read while the provider is unavailable, and counts the attempts', async () => {
     let callCount = 0;
     const server = closeAfterwards(
       await http2Server((stream) => {
@@ -165,7 +163,7 @@ describe('retries', () => {
     expect(callCount).toBe(3);
   });
 
-  it('a read gives up after its attempts, and at once if the provider has decided', async () => {
+  it('a read fails after its last attempt, and at once if the provider refuses it', async () => {
     const codes = ['14', '14', '14', '13'];
     let callCount = 0;
     const server = closeAfterwards(
@@ -229,7 +227,7 @@ describe('retries', () => {
 });
 
 describe('channels', () => {
-  it('are opened once, one for calls and one for listings, and found again after the provider was gone', async () => {
+  it('open once, one for calls and one for listings, and reconnect after the provider was down', async () => {
     const { provider } = rig({}, [seed('m')]);
     const first = await serve(provider);
     const { client } = dial(first.address, { readAttemptsMax: 1 });
@@ -248,7 +246,7 @@ describe('channels', () => {
     expect(outcome.kind).toBe('answered');
   });
 
-  it('count two connections at the most', async () => {
+  it('use at most two connections', async () => {
     let connectionCount = 0;
     const counting = closeAfterwards(
       await rawServer((socket) => {
@@ -266,7 +264,7 @@ describe('channels', () => {
     expect(connectionCount).toBe(2);
   });
 
-  it('a closed client fails its calls and lets those under way end', async () => {
+  it('a closed client fails new calls and lets those in flight finish', async () => {
     const arrived: (() => void)[] = [];
     const server = closeAfterwards(
       await http2Server((stream) => arrived.push(() => answer(stream, frame(encode('MachineList', {}))))),

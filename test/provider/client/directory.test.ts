@@ -7,7 +7,7 @@ import { closeAfterwards, serve } from './fixture.ts';
 import { rawServer } from './hostile-provider.ts';
 
 describe('several providers', () => {
-  it('are called by name, share one sequence, and one that hangs holds up nobody', async () => {
+  it('are called by name and share one sequence, and one that hangs delays no other', async () => {
     const left = rig({}, [seed('l-1'), seed('l-2')]).provider;
     const right = rig({}, [seed('r-1')]).provider;
     const mute = closeAfterwards(await rawServer(() => {}));
@@ -16,7 +16,7 @@ describe('several providers', () => {
       `right=${(await serve(right)).address}`,
       `mute=${mute.address}`,
     ]);
-    // As a worker gets it: by structured clone.
+    // By structured clone, as a worker receives it.
     const setup = structuredClone({ endpoints, fencing: FencingTokens.create('s', 3).shared });
     const directory = closeAfterwards(new ProviderDirectory(setup, { limits: { callTimeoutMs: 2_000 } }));
     expect(directory.names).toEqual(['left', 'right', 'mute']);

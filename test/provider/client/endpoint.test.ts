@@ -19,15 +19,15 @@ describe('endpoints', () => {
 
   for (const [texts, why] of [
     [['10.0.0.7:7790'], 'no name'],
-    [['=10.0.0.7:7790'], 'name is not'],
-    [['Upper=h:1'], 'name is not'],
-    [[`${'x'.repeat(64)}=h:1`], 'name is not'],
+    [['=10.0.0.7:7790'], 'name must be'],
+    [['Upper=h:1'], 'name must be'],
+    [[`${'x'.repeat(64)}=h:1`], 'name must be'],
     [['a=host'], 'not HOST:PORT'],
     [['a=host:0'], 'not HOST:PORT'],
     [['a=host:65536'], 'not HOST:PORT'],
     [['a=ho st:1'], 'not HOST:PORT'],
     [['a=http://host:1'], 'not HOST:PORT'],
-    [['a=h:1', 'a=h:2'], 'another provider has this name'],
+    [['a=h:1', 'a=h:2'], 'another provider already has this name'],
     [['a=h:1', 'b=h:1'], 'its machines would appear twice'],
   ] as const) {
     it(`refuses ${texts.join(' ').slice(0, 40)}: ${why}`, () => {
@@ -38,7 +38,7 @@ describe('endpoints', () => {
 });
 
 describe('fencing tokens', () => {
-  it('go up by one from 1 within an epoch', () => {
+  it('increase by one from 1 within an epoch', () => {
     const tokens = FencingTokens.create('s', 4);
     expect([tokens.take(), tokens.take()]).toEqual([
       { shardId: 's', shardEpoch: 4, sequenceNumber: 1 },
@@ -46,12 +46,12 @@ describe('fencing tokens', () => {
     ]);
   });
 
-  it('never repeat, whichever thread takes them', async () => {
+  it('never repeat across threads', async () => {
     const THREADS = 3;
     const TAKEN_EACH = 200_000;
     const tokens = FencingTokens.create('s', 1);
     const module = fileURLToPath(new URL('../../../dist/src/provider/client/fencing.js', import.meta.url));
-    // All begin at once: threads that merely follow each other would not even disturb a plain counter.
+    // All begin at once: threads that run one after the other would not even break a plain counter.
     const ready = new SharedArrayBuffer(4);
     const script = `
       const { parentPort, workerData } = require('node:worker_threads');
@@ -74,12 +74,12 @@ describe('fencing tokens', () => {
     const taken = await Promise.all(Array.from({ length: THREADS }, takeInThread));
     const isTaken = new Uint8Array(THREADS * TAKEN_EACH + 1);
     for (const sequence of taken.flatMap((each) => [...each])) isTaken[sequence] = 1;
-    // As many different numbers as were taken, none left out.
+    // As many different numbers as were taken, without a gap.
     expect(isTaken.reduce((sum, each) => sum + each, 0)).toBe(THREADS * TAKEN_EACH);
     expect(tokens.take().sequenceNumber).toBe(THREADS * TAKEN_EACH + 1);
   });
 
-  it('an empty shard id or an epoch of 0 would pass every fence, and is a broken invariant', () => {
+  it('refuse an empty shard id and epoch 0, which would pass every fence', () => {
     expect(() => FencingTokens.create('', 1)).toThrow();
     expect(() => FencingTokens.create('s', 0)).toThrow();
     expect(() => FencingTokens.create('s', 2 ** 53)).toThrow();
@@ -87,7 +87,7 @@ describe('fencing tokens', () => {
 });
 
 describe('outcomes', () => {
-  it('X8: only a timeout and a lost connection leave open whether the call was carried out', () => {
+  it('X8: only after a timeout or a lost connection may the provider have executed the call', () => {
     const kinds = [
       'not_found',
       'unsupported',

@@ -1,4 +1,4 @@
-/** Providers that break the rules below the level at which our own server could: raw HTTP/2 and raw sockets. */
+/** Providers that break the protocol below gRPC: raw HTTP/2 and raw sockets. */
 import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
@@ -7,12 +7,12 @@ export interface Hostile {
   close(): Promise<void>;
 }
 
-/** A server that hands every new connection to `onSocket`. */
+/** A server that passes every new connection to `onSocket`. */
 export function rawServer(onSocket: (socket: Socket) => void): Promise<Hostile> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    socket.on('error', () => {}); // the client may hang up on us at any time
+    socket.on('error', () => {}); // the client may close the connection at any time
     onSocket(socket);
   });
   return listen(server, () => {
@@ -20,7 +20,7 @@ export function rawServer(onSocket: (socket: Socket) => void): Promise<Hostile> 
   });
 }
 
-/** An HTTP/2 server that hands every call to `onCall`, with a way to cut all its connections. */
+/** An HTTP/2 server that passes every call to `onCall`, with a function that cuts all connections. */
 export function http2Server(onCall: (stream: ServerHttp2Stream, cut: () => void) => void): Promise<Hostile> {
   const server = createHttp2Server();
   const sockets = new Set<Socket>();
@@ -52,7 +52,7 @@ function listen(server: Server, cut: () => void): Promise<Hostile> {
   });
 }
 
-/** A gRPC frame; `length` may lie. */
+/** A gRPC frame; `length` may be wrong. */
 export function frame(message: Uint8Array, { compressed = 0, length = message.length } = {}): Buffer {
   const header = Buffer.alloc(5);
   header[0] = compressed;

@@ -3,7 +3,9 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { DETAIL_CHARS_MAX } from '../../../src/base/outside-text.ts';
 import { Random } from '../../../src/base/random.ts';
+import { MalformedAnswerError } from '../../../src/listing/decode/errors.ts';
 import { encode } from '../../../src/wire/codec.ts';
+import { listBatch } from '../list-batch.ts';
 import { closeAfterwards, dial } from './fixture.ts';
 import { answer, frame, GRPC_HEADERS, http2Server, rawServer } from './hostile-provider.ts';
 
@@ -12,14 +14,14 @@ const SOON = { callTimeoutMs: 300, listTimeoutMs: 300 };
 
 async function dialHttp2(onCall: (stream: ServerHttp2Stream, cut: () => void) => void, limits = {}) {
   const server = closeAfterwards(await http2Server(onCall));
-  return dial(server.address, limits).reader;
+  return dial(server.address, limits);
 }
 
 const answering = (message: Uint8Array) => (stream: ServerHttp2Stream) => answer(stream, frame(message));
 const machineList = (...machines: object[]) => encode('MachineList', { machines });
 
 describe('a provider with bad records', () => {
-  it('V1: in a listing they are rejected and counted by reason, and the good ones are rows', async () => {
+  it('V1: the decoder rejects them and counts them by reason, and the good ones are rows', async () => {
     const bytes = machineList(
       GOOD,
       { ...GOOD, id: 'bad-state', state: 99 },
@@ -30,11 +32,11 @@ describe('a provider with bad records', () => {
       { ...GOOD, id: 'idle-without-host', state: 3 },
       { ...GOOD, id: '' },
     );
-    const outcome = await (await dialHttp2(answering(bytes))).list();
-    if (outcome.kind !== 'listed') throw new Error(outcome.detail);
-    expect(outcome.batch.rowCount).toBe(1);
-    expect([...outcome.batch.rejectedCounts]).toEqual([2, 1, 4]);
-    expect(outcome.batch.rejectedIds.count).toBe(7);
+    const { client } = await dialHttp2(answering(bytes));
+    const batch = await listBatch(client);
+    expect(batch.rowCount).toBe(1);
+    expect([...batch.rejectedCounts]).toEqual([2, 1, 4]);
+    expect(batch.rejectedIds.count).toBe(7);
   });
 
   for (const [what, change, reason] of [
@@ -45,7 +47,7 @@ describe('a provider with bad records', () => {
     ['another id than asked for', { id: 'n' }, 'structural'],
   ] as const) {
     it(`V1: Get of ${what} is malformed for reason ${reason}`, async () => {
-      const reader = await dialHttp2(answering(encode('Machine', { ...GOOD, ...change })));
+      const { reader } = await dialHttp2(answering(encode('Machine', { ...GOOD, ...change })));
       expect(await reader.get({ machineId: 'm' })).toMatchObject({
         kind: 'malformed',
         machineId: 'm',
@@ -56,96 +58,97 @@ describe('a provider with bad records', () => {
 
   it('V1: an ack without a machine, or with another one, is malformed', async () => {
     const without = await dialHttp2(answering(encode('TransitionAck', { operationId: 'op-1' })));
-    expect(await without.create({ machineId: 'm' })).toMatchObject({
+    expect(await without.reader.create({ machineId: 'm' })).toMatchObject({
       kind: 'malformed',
       reason: 'structural',
     });
     const other = encode('TransitionAck', { operationId: 'op-1', machine: { ...GOOD, id: 'n' } });
     const another = await dialHttp2(answering(other));
-    expect(await another.create({ machineId: 'm' })).toMatchObject({
+    expect(await another.reader.create({ machineId: 'm' })).toMatchObject({
       kind: 'malformed',
       reason: 'structural',
     });
   });
 });
 
-describe('a provider whose answers are no messages', () => {
+describe('a provider with malformed answers', () => {
   const bytes = machineList(GOOD, { ...GOOD, id: 'n' });
 
-  it('S7: a listing cut short is malformed, and the next good one is read', async () => {
+  it('S7: a truncated listing is malformed, and the next good one is read', async () => {
     let callCount = 0;
-    const reader = await dialHttp2((stream) => {
+    const { client } = await dialHttp2((stream) => {
       answer(stream, frame(callCount++ === 0 ? bytes.subarray(0, bytes.length - 3) : bytes));
     });
-    expect(await reader.list()).toMatchObject({ kind: 'malformed', detail: expect.stringContaining('byte') });
-    expect(await reader.list()).toMatchObject({ kind: 'listed', batch: { rowCount: 2 } });
+    await expect(listBatch(client)).rejects.toThrow(MalformedAnswerError);
+    expect((await listBatch(client)).rowCount).toBe(2);
   });
 
   it('a message of another type is malformed', async () => {
-    const reader = await dialHttp2(answering(encode('Machine', GOOD)));
-    expect(await reader.list()).toMatchObject({ kind: 'malformed' });
+    const { client, reader } = await dialHttp2(answering(encode('Machine', GOOD)));
+    await expect(listBatch(client)).rejects.toThrow(MalformedAnswerError);
     expect(await reader.create({ machineId: 'm' })).toMatchObject({ kind: 'malformed' });
     const listed = await dialHttp2(answering(bytes));
-    expect(await listed.get({ machineId: 'm' })).toMatchObject({ kind: 'malformed' });
+    expect(await listed.reader.get({ machineId: 'm' })).toMatchObject({ kind: 'malformed' });
   });
 
-  it('random bytes are malformed or hold no machine', async () => {
+  it('random bytes are malformed or contain no machine', async () => {
     let salt = 0;
-    const reader = await dialHttp2((stream) => {
+    const { client } = await dialHttp2((stream) => {
       const random = new Random(++salt);
       answer(stream, frame(Uint8Array.from({ length: 4_096 }, () => random.below(256))));
     });
     for (let round = 0; round < 20; round++) {
-      const outcome = await reader.list();
-      if (outcome.kind === 'listed') expect(outcome.batch.rowCount).toBe(0);
-      else expect(outcome.kind).toBe('malformed');
+      const read = listBatch(client).then((batch) => expect(batch.rowCount).toBe(0));
+      await read.catch((error) => expect(error).toBeInstanceOf(MalformedAnswerError));
     }
   });
 
   for (const [what, body, headers] of [
-    ['a frame shorter than it says', frame(bytes, { length: bytes.length + 50 }), {}],
+    ['a frame shorter than its length', frame(bytes, { length: bytes.length + 50 }), {}],
     ['no message at all', null, {}],
     ['half a frame header', Buffer.from([0, 0]), {}],
-    ['a message compressed in no known way', frame(bytes, { compressed: 1 }), { 'grpc-encoding': 'lzma' }],
-    ['a message compressed in no named way', frame(bytes, { compressed: 1 }), {}],
-    ['a compressed message that is noise', frame(bytes, { compressed: 1 }), { 'grpc-encoding': 'gzip' }],
+    ['a message with unknown compression', frame(bytes, { compressed: 1 }), { 'grpc-encoding': 'lzma' }],
+    ['a compressed message without an encoding header', frame(bytes, { compressed: 1 }), {}],
+    ['a compressed message of random bytes', frame(bytes, { compressed: 1 }), { 'grpc-encoding': 'gzip' }],
   ] as const) {
     it(`${what} is malformed, for reads and acks alike`, async () => {
-      const reader = await dialHttp2((stream) => answer(stream, body, { 'grpc-status': '0' }, headers));
-      expect(await reader.list()).toMatchObject({ kind: 'malformed', detail: expect.stringMatching(/./) });
+      const { client, reader } = await dialHttp2((stream) =>
+        answer(stream, body, { 'grpc-status': '0' }, headers),
+      );
+      expect(await client.list()).toMatchObject({ kind: 'malformed', detail: expect.stringMatching(/./) });
       expect(await reader.delete({ machineId: 'm' })).toMatchObject({ kind: 'malformed', machineId: 'm' });
     });
   }
 
   it('two messages instead of one are a timeout: the second is never read, and the status waits behind it', async () => {
     const twice = Buffer.concat([frame(bytes), frame(bytes)]);
-    const reader = await dialHttp2((stream) => answer(stream, twice), SOON);
-    expect(await reader.list()).toMatchObject({ kind: 'timeout' });
+    const { client } = await dialHttp2((stream) => answer(stream, twice), SOON);
+    expect(await client.list()).toMatchObject({ kind: 'timeout' });
   });
 });
 
-describe('a provider that promises too much', () => {
-  it('I4: a length of 2 GB is refused when it is read, not when it has arrived', async () => {
-    const reader = await dialHttp2((stream) => {
+describe('a provider with oversized answers', () => {
+  it('I4: the client refuses a length of 2 GB before the bytes arrive', async () => {
+    const { client } = await dialHttp2((stream) => {
       stream.respond(GRPC_HEADERS);
       stream.write(frame(Buffer.alloc(64), { length: 2 ** 31 }));
     });
     const detail = expect.stringContaining('2147483648 vs 1073741824');
-    expect(await reader.list()).toMatchObject({ kind: 'malformed', status: 'resource_exhausted', detail });
+    expect(await client.list()).toMatchObject({ kind: 'malformed', status: 'resource_exhausted', detail });
   });
 
   it('an ack may not be as large as a listing', async () => {
     const bytes = Buffer.alloc(5 * 1024 ** 2);
-    const reader = await dialHttp2(answering(bytes));
+    const { reader } = await dialHttp2(answering(bytes));
     for (const outcome of [await reader.create({ machineId: 'm' }), await reader.get({ machineId: 'm' })]) {
       expect(outcome).toMatchObject({ kind: 'malformed', status: 'resource_exhausted' });
     }
   });
 
-  it('what unpacks to more than the limit is refused', async () => {
+  it('an answer that decompresses to more than the limit is refused', async () => {
     const packed = gzipSync(Buffer.alloc(32 * 1024 ** 2));
     const headers = { 'grpc-encoding': 'gzip' };
-    const reader = await dialHttp2((stream) =>
+    const { reader } = await dialHttp2((stream) =>
       answer(stream, frame(packed, { compressed: 1 }), { 'grpc-status': '0' }, headers),
     );
     expect(await reader.get({ machineId: 'm' })).toMatchObject({
@@ -155,11 +158,11 @@ describe('a provider that promises too much', () => {
   });
 });
 
-describe('a provider that does not keep the connection', () => {
+describe('a provider that breaks the connection', () => {
   it('one that never answers is a timeout at the deadline', async () => {
-    const reader = await dialHttp2(() => {}, SOON);
+    const { client, reader } = await dialHttp2(() => {}, SOON);
     expect(await reader.drain({ machineId: 'm', gracePeriodSeconds: 1 })).toMatchObject({ kind: 'timeout' });
-    expect(await reader.list()).toMatchObject({ kind: 'timeout' });
+    expect(await client.list()).toMatchObject({ kind: 'timeout' });
     const own = await reader.get({ machineId: 'm', deadlineUnixMs: Date.now() + 20 });
     expect(own).toMatchObject({ kind: 'timeout', status: 'deadline_exceeded' });
   });
@@ -171,20 +174,20 @@ describe('a provider that does not keep the connection', () => {
   });
 
   it('one that stops in the middle of a message is a timeout at the deadline', async () => {
-    const reader = await dialHttp2((stream) => {
+    const { client } = await dialHttp2((stream) => {
       stream.respond(GRPC_HEADERS);
       stream.write(frame(Buffer.alloc(10), { length: 1_000 }));
     }, SOON);
-    expect(await reader.list()).toMatchObject({ kind: 'timeout' });
+    expect(await client.list()).toMatchObject({ kind: 'timeout' });
   });
 
   it('one that closes the connection in the middle of a message is unavailable', async () => {
-    const reader = await dialHttp2((stream, cut) => {
+    const { client, reader } = await dialHttp2((stream, cut) => {
       stream.respond(GRPC_HEADERS);
       stream.write(frame(Buffer.alloc(10), { length: 1_000 }), cut);
     });
     expect(await reader.create({ machineId: 'm' })).toMatchObject({ kind: 'unavailable' });
-    expect(await reader.list()).toMatchObject({ kind: 'unavailable' });
+    expect(await client.list()).toMatchObject({ kind: 'unavailable' });
   });
 
   for (const [what, code] of [
@@ -193,8 +196,8 @@ describe('a provider that does not keep the connection', () => {
     ['a refused stream', 7],
     ['a request for calm', 11],
   ] as const) {
-    it(`X8: one that ends the stream with ${what} and no status has decided nothing: unavailable`, async () => {
-      const reader = await dialHttp2((stream) => stream.close(code));
+    it(`X8: one that ends the stream with ${what} and no status is unavailable: it may have executed the call`, async () => {
+      const { reader } = await dialHttp2((stream) => stream.close(code));
       expect(await reader.create({ machineId: 'm' })).toMatchObject({ kind: 'unavailable', attemptCount: 1 });
     });
   }
@@ -212,7 +215,7 @@ describe('a provider that does not keep the connection', () => {
     });
   }
 
-  it('nobody there is unavailable', async () => {
+  it('an address without a server is unavailable', async () => {
     const server = await rawServer(() => {});
     await server.close();
     const { reader } = dial(server.address, { callTimeoutMs: 3_000 });
@@ -220,10 +223,10 @@ describe('a provider that does not keep the connection', () => {
   });
 });
 
-describe('what a provider says of its errors', () => {
+describe('the error text of a provider', () => {
   it('is cut to one line of bounded length, without control characters', async () => {
     const text = `first%0Asecond %1B%5B31mred%1B%5B0m%00 ${'x'.repeat(5_000)}`;
-    const reader = await dialHttp2((stream) =>
+    const { reader } = await dialHttp2((stream) =>
       answer(stream, null, { 'grpc-status': '13', 'grpc-message': text }),
     );
     const outcome = await reader.create({ machineId: 'm' });
@@ -240,17 +243,17 @@ describe('what a provider says of its errors', () => {
     ['HTTP 503', { ':status': 503, 'content-type': 'text/html' }, 'unavailable'],
   ] as const) {
     it(`${what} is ${kind}`, async () => {
-      const reader = await dialHttp2((stream) => {
+      const { reader } = await dialHttp2((stream) => {
         stream.respond(headers);
         stream.end('<html><body>hello</body></html>');
-      }, SOON);
+      });
       const outcome = await reader.create({ machineId: 'm' });
       expect(outcome.kind).toBe(kind);
     });
   }
 
   it('a status that gRPC does not know is other', async () => {
-    const reader = await dialHttp2((stream) => answer(stream, null, { 'grpc-status': '99' }));
+    const { reader } = await dialHttp2((stream) => answer(stream, null, { 'grpc-status': '99' }));
     expect(await reader.create({ machineId: 'm' })).toMatchObject({ kind: 'other', status: 'code_99' });
   });
 });

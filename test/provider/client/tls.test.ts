@@ -37,7 +37,7 @@ function write(leaf: Leaf, from: Authority): void {
   writeFileSync(files.caPath, from.pem);
 }
 
-/** A provider with a certificate for these names, that asks for ours. */
+/** A provider with a certificate for these names that requires a client certificate. */
 async function serveTls(names: LeafNames, from = authority): Promise<string> {
   const { certificate, privateKey } = issue(from, names);
   const pair = { cert_chain: Buffer.from(certificate), private_key: Buffer.from(privateKey) };
@@ -54,7 +54,7 @@ function dialTls(address: string, clock = new ManualClock(0)): ProviderClient {
   return closeAfterwards(new ProviderClient(endpoint, FencingTokens.create('s', 1), { limits, clock: wall }));
 }
 
-/** The certificate names a host, so the host is dialled by name. */
+/** The certificate names a host, so the client must dial by name. */
 const byName = (address: string) => address.replace('127.0.0.1', 'localhost');
 
 describe('I4: mutual TLS towards providers', () => {
@@ -63,7 +63,7 @@ describe('I4: mutual TLS towards providers', () => {
     expect(await dialTls(byName(address)).get({ machineId: 'm' })).toMatchObject({ kind: 'answered' });
   });
 
-  it('takes an address as host name if the certificate is for that address', async () => {
+  it('accepts an address as host name if the certificate is for that address', async () => {
     const address = await serveTls({ ip: ['127.0.0.1'] });
     expect(await dialTls(address).get({ machineId: 'm' })).toMatchObject({ kind: 'answered' });
   });
@@ -71,7 +71,7 @@ describe('I4: mutual TLS towards providers', () => {
   for (const [what, names] of [
     ['for another host', { dns: ['elsewhere.example'] }],
     ['of a cluster, although its host is right', { dns: ['localhost'], uri: ['bigfleet://cluster/blue'] }],
-    ['of a cluster in other letters', { dns: ['localhost'], uri: ['BigFleet://Cluster/blue'] }],
+    ['of a cluster in mixed case', { dns: ['localhost'], uri: ['BigFleet://Cluster/blue'] }],
     [
       'of a cluster among other names',
       { dns: ['localhost'], uri: ['https://x.example/a,b', 'bigfleet://cluster/b'] },
@@ -89,14 +89,14 @@ describe('I4: mutual TLS towards providers', () => {
     expect(await dialTls(byName(address)).get({ machineId: 'm' })).toMatchObject({ kind: 'unavailable' });
   });
 
-  it('is refused by a provider if our own certificate is from another CA', async () => {
+  it('a provider refuses our certificate if it is from another CA', async () => {
     const address = await serveTls({ dns: ['localhost'] });
     const stranger = makeAuthority('stranger');
     write(issue(stranger, OUR_NAMES), authority);
     expect(await dialTls(byName(address)).get({ machineId: 'm' })).toMatchObject({ kind: 'unavailable' });
   });
 
-  it('a plaintext provider is not spoken to', async () => {
+  it('refuses a plaintext provider', async () => {
     const { provider } = rig({}, [seed('m')]);
     const served = closeAfterwards(await serveProvider(provider, '127.0.0.1:0', { closeGraceMs: 50 }));
     const outcome = await dialTls(byName(served.address)).get({ machineId: 'm' });
@@ -104,7 +104,7 @@ describe('I4: mutual TLS towards providers', () => {
     expect(provider.ledger.count('get')).toBe(0);
   });
 
-  it('files that cannot be read fail the call and name themselves, and work once they are there', async () => {
+  it('a missing file fails the call and is named, and calls work once it exists', async () => {
     const address = await serveTls({ dns: ['localhost'] });
     rmSync(files.privateKeyPath);
     const client = dialTls(byName(address));
@@ -121,20 +121,20 @@ describe('I4: mutual TLS towards providers', () => {
     expect(await client.get({ machineId: 'm' })).toMatchObject({ kind: 'answered' });
 
     const next = issue(authority, OUR_NAMES);
-    writeFileSync(files.certificatePath, next.certificate); // its key is not there yet
+    writeFileSync(files.certificatePath, next.certificate); // its key is not written yet
     clock.advance(11_000);
     expect(await client.get({ machineId: 'm' })).toMatchObject({ kind: 'answered' });
     writeFileSync(files.privateKeyPath, next.privateKey);
     clock.advance(11_000);
     expect(await client.get({ machineId: 'm' })).toMatchObject({ kind: 'answered' });
 
-    // Proof that files are really read again: a certificate that the provider does not trust.
+    // To prove that the files are read again: a certificate that the provider does not trust.
     write(issue(makeAuthority('stranger'), OUR_NAMES), authority);
     clock.advance(11_000);
     expect(await client.get({ machineId: 'm' })).toMatchObject({ kind: 'unavailable' });
   });
 
-  it('loses no call to a rotation, however many are under way', async () => {
+  it('loses no call to a rotation, however many are in flight', async () => {
     const clock = new ManualClock(0);
     const client = dialTls(byName(await serveTls({ dns: ['localhost'] })), clock);
     const kinds: string[] = [];

@@ -18,7 +18,7 @@ describe('calls from threads', () => {
     ['synchronous', null],
     ['asynchronous', { meanMs: 1_000, p99Ms: 3_000 }],
   ] as const) {
-    it(`walks a machine through its life with a ${style} provider`, async () => {
+    it(`takes a machine through all its states with a ${style} provider`, async () => {
       const { provider, timers } = rig({ operations: everyOperation({ latency }) }, [seed('m')]);
       const { pool } = startPool([(await serve(provider)).address]);
       const machineId = 'm';
@@ -60,7 +60,7 @@ describe('calls from threads', () => {
     ['behind', -3_600_000],
     ['ahead of', 3_600_000],
   ] as const) {
-    it(`keeps deadlines of a clock that is an hour ${place} the wall's`, async () => {
+    it(`keeps deadlines of a clock that is an hour ${place} the wall clock`, async () => {
       const { provider } = rig({}, [seed('m'), seed('slow')]);
       const clock = { nowMs: () => Date.now() + byMs };
       const { pool } = startPool([(await serve(withSilence(provider))).address], { clock });
@@ -87,7 +87,7 @@ describe('calls from threads', () => {
     expect(kinds.map(({ kind }) => kind)).toEqual(['not_found', 'invalid', 'unsupported', 'other']);
   });
 
-  it('X8: a newer epoch fences this one, reads go on', async () => {
+  it('X8: a newer epoch fences this one; reads still work', async () => {
     const { provider } = rig({}, [seedIn(S.Idle, 'm')]);
     provider.delete({ machineId: 'm', shardId: 'shard-1', shardEpoch: 2, sequenceNumber: 1 });
     const { pool } = startPool([(await serve(provider)).address]);
@@ -95,7 +95,7 @@ describe('calls from threads', () => {
     expect((await pool.read({ ...later(), machineId: 'm' })).kind).toBe('accepted');
   });
 
-  it('V1: says which rule a malformed record breaks', async () => {
+  it('V1: reports which rule a malformed record breaks', async () => {
     const { provider } = rig({}, [seed('m', { pricePerHourUsd: 0.5 })]);
     const odd = Object.assign(Object.create(provider) as SimulatedProvider, {
       get: (call: { id: string }) => {
@@ -110,7 +110,7 @@ describe('calls from threads', () => {
     });
   });
 
-  it('a call that hangs holds up nobody in its batch', async () => {
+  it('a call that hangs delays no other in its batch', async () => {
     const ids = Array.from({ length: 40 }, (_, index) => (index % 4 === 0 ? `slow-${index}` : `m-${index}`));
     const { provider } = rig(
       {},
@@ -127,7 +127,7 @@ describe('calls from threads', () => {
     for (const answer of await Promise.all(slow)) expect(answer.kind).toBe('timeout');
   });
 
-  it('keeps hundreds of calls apart on two threads, each with a token of its own', async () => {
+  it('keeps hundreds of calls apart on two threads, each with its own token', async () => {
     const seeds = Array.from({ length: 300 }, (_, index) => seed(`m-${index}`));
     const { provider } = rig({}, seeds);
     const { pool } = startPool([(await serve(provider)).address], { threads: 2 });

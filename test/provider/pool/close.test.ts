@@ -10,7 +10,7 @@ import { hasSettled, later, startPool, withSilence } from './fixture.ts';
 
 const run = promisify(execFile);
 
-/** A whole program: opens a pool, calls, closes and has nothing else to keep it alive. */
+/** A whole program: opens a pool, calls, closes, and has nothing else that keeps it alive. */
 const PROGRAM = `
 const [root, address] = process.argv.slice(1);
 const load = (path) => import(root + 'dist/src/' + path);
@@ -36,7 +36,7 @@ console.log(read.kind, listed.kind, listed.rows.count, (await hanging).kind);
 `;
 
 describe('closing', () => {
-  it('I3: waits for calls under way, within the grace', async () => {
+  it('I3: waits for calls in flight, within the grace', async () => {
     const { provider } = rig({}, [seed('m')]);
     const { pool } = startPool([(await serve(withSilence(provider))).address]);
     const ending = pool.call({ ...later(500), kind: 'create', machineId: 'slow-1' });
@@ -49,7 +49,7 @@ describe('closing', () => {
     });
   });
 
-  it('makes no call afterwards, and closing twice is closing once', async () => {
+  it('makes no call afterwards, and a second close changes nothing', async () => {
     const { provider } = rig({}, [seed('m')]);
     const { pool } = startPool([(await serve(provider)).address]);
     await Promise.all([pool.close({ graceMs: 0 }), pool.close({ graceMs: 0 })]);

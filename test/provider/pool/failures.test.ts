@@ -20,7 +20,7 @@ describe('a deadline', () => {
     expect(slow).toMatchObject({ kind: 'timeout', detail: expect.stringContaining('Deadline exceeded') });
   });
 
-  it('is kept by the watchdog where the thread does not keep it, and no thread is ended for it', async () => {
+  it('is enforced by the watchdog if the thread does not enforce it, and no thread is ended', async () => {
     const { pool, lost } = await oddPool();
     const swallowed = await pool.call({ ...later(100), kind: 'create', machineId: 'swallow' });
     expect(swallowed).toMatchObject({ kind: 'timeout' });
@@ -30,10 +30,10 @@ describe('a deadline', () => {
     expect((await pool.read({ ...later(), machineId: 'm' })).kind).toBe('accepted');
   });
 
-  it('has passed: what arrives then is ignored', async () => {
+  it('has passed: later answers are ignored', async () => {
     const { pool } = await oddPool();
     const deadlineUnixMs = Date.now() + 3_000 - 2 * WATCHDOG_GRACE_MS;
-    // The thread is held up for 3 s and makes the call after that.
+    // The thread is blocked for 3 s and makes the call after that.
     const blocked = await pool.call({ provider: 0, kind: 'create', machineId: 'block', deadlineUnixMs });
     expect(blocked.kind).toBe('timeout');
     expect((await pool.read({ ...later(), machineId: 'm' })).kind).toBe('accepted');
@@ -47,7 +47,7 @@ describe('a thread that dies', () => {
     ['exit', 'worker exited with code: 3'],
     ['throw', 'a thread broke'],
   ] as const) {
-    it(`by ${how}: its calls end as worker_lost, and the next thread goes on`, async () => {
+    it(`by ${how}: its calls end as worker_lost, and the next thread continues`, async () => {
       const { pool, lost } = await oddPool();
       const hanging = pool.call({ ...later(), kind: 'create', machineId: 'slow-1' });
       expect((await pool.read({ ...later(), machineId: 'm' })).kind).toBe('accepted'); // it was sent
@@ -61,9 +61,9 @@ describe('a thread that dies', () => {
     });
   }
 
-  it('leaves the calls of other threads alone', async () => {
+  it('does not affect the calls of other threads', async () => {
     const { pool } = await oddPool({ threads: 2 });
-    // Two batches under way go to two threads; one of them dies.
+    // Two concurrent batches go to two threads; one of them dies.
     const hanging = pool.call({ ...later(5_000), kind: 'create', machineId: 'slow-1' });
     await new Promise((resolve) => setImmediate(resolve));
     expect((await pool.call({ ...later(), kind: 'create', machineId: 'exit' })).kind).toBe('worker_lost');
@@ -71,7 +71,7 @@ describe('a thread that dies', () => {
     expect(pool.workerRestarts).toBe(1);
   });
 
-  it('again and again: every call settles and the pool goes on', async () => {
+  it('repeatedly: every call settles and the pool continues', async () => {
     const { pool } = await oddPool({ threads: 2 });
     for (let round = 0; round < 10; round++) {
       const answers: ProviderAnswer[] = await Promise.all([
@@ -86,7 +86,7 @@ describe('a thread that dies', () => {
 });
 
 describe('a provider that goes away', () => {
-  it('is unavailable, and is called again when it is back', async () => {
+  it('is unavailable, and calls work again when it is back', async () => {
     const { provider } = rig({}, [seed('m'), seed('n')]);
     const first = await serve(provider);
     const { pool } = startPool([first.address]);
@@ -104,7 +104,7 @@ describe('a provider that goes away', () => {
 describe('a bootstrap blob', () => {
   const SECRET = 'do-not-tell-anyone';
 
-  it('X5: arrives as it was sent, and in no text of a failure', async () => {
+  it('X5: arrives unchanged, and appears in no failure text', async () => {
     const blobs: string[] = [];
     const { provider } = rig({}, [seed('m'), seedIn(S.Idle, 'i')]);
     const { address, close } = await serve({

@@ -9,10 +9,10 @@ import type { ProviderCalls } from '../../../src/simulation/provider/server.ts';
 import { inventory } from '../../inventory/machines.ts';
 import { closeAfterwards } from '../client/fixture.ts';
 
-/** Long enough for a busy machine, short enough not to be waited for. */
+/** Long enough for a busy machine; no test waits for it. */
 export const LATER_MS = 60_000;
 
-/** Threads whose program does what a call's machine id says (odd-worker.mjs). */
+/** Threads that fail as a call's machine id tells them to (odd-worker.mjs). */
 export const ODD_FILES = {
   ...workerFiles(),
   calls: new URL('./odd-worker.mjs', import.meta.url),
@@ -22,7 +22,7 @@ export const ODD_FILES = {
 export interface TestPool {
   readonly pool: ProviderPool;
   readonly inventory: Inventory;
-  /** What `onWorkerLost` was told. */
+  /** The calls of `onWorkerLost`. */
   readonly lost: string[];
 }
 

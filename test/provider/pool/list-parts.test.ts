@@ -1,4 +1,4 @@
-/** A first listing that its thread hands over in parts: real threads, real gRPC, nothing of it lost or kept too long. */
+/** A first listing in parts, with real threads and real gRPC: no row is lost, and nothing is kept too long. */
 import { describe, expect, it } from 'vitest';
 import type { ListAnswer, Listing } from '../../../src/shard/ports/providers.ts';
 import { bytesOf } from '../../../src/wire/outgoing-message.ts';
@@ -9,7 +9,7 @@ import { later, ODD_FILES, startPool, type TestPool } from './fixture.ts';
 
 const FULL = new Uint8Array(0);
 const IDS = Array.from({ length: 60 }, (_, index) => `m-${index}`);
-/** Of each of which an answer of these machines has several. */
+/** Small enough that an answer with these machines has several parts. */
 const PARTS = { listingPartBytes: 2_000 };
 
 function fleet() {
@@ -19,7 +19,7 @@ function fleet() {
   ).provider;
 }
 
-/** As many providers with these machines as are asked for. */
+/** Starts so many providers with these machines. */
 async function addresses(count: number): Promise<string[]> {
   return Promise.all(Array.from({ length: count }, async () => (await serve(fleet())).address));
 }
@@ -31,7 +31,7 @@ function listed(answer: ListAnswer): Listing {
   return answer;
 }
 
-/** A listing that has more to come. */
+/** The first part of a listing that has more. */
 async function begun(test: TestPool, provider = 0): Promise<Required<Listing>> {
   const first = listed(await list(test, provider));
   expect(first.next).toBeDefined();
@@ -48,7 +48,7 @@ const idsOf = (parts: readonly Listing[]) =>
   parts.flatMap(({ rows }) => machinesOf(rows).map(({ id }) => id));
 
 describe('a first listing in parts', () => {
-  it('S1: shows every machine once; the last part has the counts and the cursor of the whole', async () => {
+  it('S1: has every machine once; the last part has the counts and the cursor of the whole', async () => {
     const timings: number[] = [];
     const test = startPool(await addresses(1), { ...PARTS, onListed: (provider) => timings.push(provider) });
     const parts = await allParts(await begun(test));
@@ -64,7 +64,7 @@ describe('a first listing in parts', () => {
     expect(again.next).toBeUndefined();
   });
 
-  it('is whole where it is small, and where a machine is known', async () => {
+  it('is one part if it is small, or if the inventory has a machine', async () => {
     const small = startPool(await addresses(1), { listingPartBytes: 1_000_000 });
     expect(listed(await list(small)).next).toBeUndefined();
     const known = startPool(await addresses(1), PARTS);
@@ -74,7 +74,7 @@ describe('a first listing in parts', () => {
     expect(whole).toMatchObject({ listedCount: 60, knownCount: 1, rows: { count: 59 } });
   });
 
-  it('S7: fails as a whole where a later part is no message, and the next listing is an ordinary one', async () => {
+  it('S7: fails if a later part is malformed, and the next listing is an ordinary one', async () => {
     const provider = fleet();
     let isBroken = true;
     const served = Object.assign(Object.create(provider) as typeof provider, {
@@ -101,7 +101,7 @@ describe('a first listing in parts', () => {
     expect(idsOf([first, whole])).toEqual(IDS);
   });
 
-  it('there is one at a time: another provider’s comes as a whole meanwhile', async () => {
+  it('is the only one at a time: another provider’s listing comes as a whole meanwhile', async () => {
     const test = startPool(await addresses(2), PARTS);
     const first = await begun(test, 0);
     expect(listed(await list(test, 1)).next).toBeUndefined();
@@ -109,13 +109,13 @@ describe('a first listing in parts', () => {
     expect((await begun(test, 1)).rows.count).toBeLessThan(60);
   });
 
-  it('is given up when a part is let go without asking for the next', async () => {
+  it('is dropped when a part is released without a request for the next', async () => {
     const test = startPool(await addresses(2), PARTS);
     (await begun(test, 0)).release();
-    await begun(test, 1); // which it would not, while another is kept
+    await begun(test, 1); // in parts only because the other was dropped
   });
 
-  it('is given up when its provider is listed anew', async () => {
+  it('is dropped when its provider is listed again', async () => {
     const test = startPool(await addresses(1), PARTS);
     await begun(test);
     expect(idsOf(await allParts(await begun(test)))).toEqual(IDS);
@@ -131,7 +131,7 @@ describe('a first listing in parts', () => {
     expect(idsOf(await allParts(await begun(test)))).toEqual(IDS);
   });
 
-  it('ends with the pool, whether its next part is under way or not asked for yet', async () => {
+  it('ends with the pool, whether its next part is requested or not', async () => {
     const test = startPool(await addresses(3), { ...PARTS, files: ODD_FILES });
     const first = await begun(test, 2);
     const swallowed = first.next();

@@ -18,8 +18,8 @@ async function listed({ pool }: TestPool, parts: Partial<ListRequest> = {}): Pro
   return answer;
 }
 
-describe('a listing over gRPC, compared in its thread', () => {
-  it('S1: shows new machines first, then nothing, then what changed and what is gone', async () => {
+describe('a listing over gRPC, compared in the listing thread', () => {
+  it('S1: has the new machines, then nothing, then the changed and removed ones', async () => {
     const { provider } = rig({}, [seed('a'), seedIn(S.Configured, 'b'), seedIn(S.Failed, 'c')]);
     const test = startPool([(await serve(provider)).address]);
     const first = await listed(test);
@@ -39,7 +39,7 @@ describe('a listing over gRPC, compared in its thread', () => {
     expect(machinesOf(delta.rows)).toMatchObject([{ id: 'b', pricePerHourUsd: 3 }]);
   });
 
-  it('S7: fails as a whole where it is no listing, too large or unavailable', async () => {
+  it('S7: fails as a whole if it is malformed, too large or unavailable', async () => {
     const { provider } = rig(
       {},
       Array.from({ length: 50 }, (_, index) => seed(`m-${index}`)),
@@ -55,7 +55,7 @@ describe('a listing over gRPC, compared in its thread', () => {
     expect(kinds).toEqual(['malformed', 'malformed', 'unavailable']);
   });
 
-  it('S1: an id of another provider is refused', async () => {
+  it('S1: rejects an id of another provider', async () => {
     const { provider } = rig({}, [seed('a')]);
     const addresses = [await serve(provider), await serve(provider)].map(({ address }) => address);
     const test = startPool(addresses);
@@ -65,7 +65,7 @@ describe('a listing over gRPC, compared in its thread', () => {
     expect(other.rejectionTexts[0]).toContain('p0');
   });
 
-  it('is not held up by a provider that does not answer, and is one at a time for each', async () => {
+  it('does not wait for a provider that does not answer, and is one at a time per provider', async () => {
     const { provider } = rig({}, [seed('a')]);
     const silent = Object.assign(Object.create(provider) as typeof provider, {
       encodeList: () => ({ kind: 'silent' }) as const,
@@ -78,7 +78,7 @@ describe('a listing over gRPC, compared in its thread', () => {
     expect((await hanging).kind).toBe('timeout');
   });
 
-  it('ends as worker_lost with its thread, and the next one is made by another', async () => {
+  it('ends as worker_lost with its thread, and another thread makes the next one', async () => {
     const { provider } = rig({}, [seed('a')]);
     const test = startPool([(await serve(provider)).address], { files: ODD_FILES });
     const lost = await test.pool.list({ ...later(), sinceRevision: Buffer.from('exit') });
@@ -88,7 +88,7 @@ describe('a listing over gRPC, compared in its thread', () => {
     expect(test.pool.workerRestarts).toBe(1);
   });
 
-  it('under way ends with the pool', async () => {
+  it('in flight ends with the pool', async () => {
     const { provider } = rig({}, [seed('a')]);
     const { pool } = startPool([(await serve(provider)).address], { files: ODD_FILES });
     const swallowed = pool.list({ ...later(), sinceRevision: Buffer.from('swallow') });
@@ -98,7 +98,7 @@ describe('a listing over gRPC, compared in its thread', () => {
 });
 
 describe('a listing that is compared while the main thread writes', () => {
-  it('misses nothing that differed all the time, invents nothing, and is empty when all is applied', async () => {
+  it('misses no permanent difference, invents none, and is empty when all is applied', async () => {
     const random = new Random(5);
     const ids = Array.from({ length: 400 }, (_, index) => `m-${index}`);
     const truth = ids.map((id) => inState(S.Configured, { id, host: { provider: 'p', ref: `h-${id}` } }));
@@ -109,8 +109,8 @@ describe('a listing that is compared while the main thread writes', () => {
     const known = inventory({ machinesMax: 1_000, guards: false });
     const test = startPool([(await serve(served)).address], { known });
     applyAll(known, await listed(test));
-    // Shapes and clusters come and go: their refs are given back and used again while rows are compared. The first
-    // twenty machines are never as the provider says, in one way or another.
+    // Shapes and clusters come and go, so the inventory reuses their refs while rows are compared. The first twenty
+    // machines always differ from the provider's in some way.
     const bend = (index: number) => {
       const slot = known.find(ids[index]!);
       const rack = `r-${random.below(30)}`;

@@ -1,4 +1,4 @@
-/** What the main thread does about a part of a listing that comes too late, and the thread about one that nobody asks for. */
+/** A part of a listing that arrives too late in the main thread, and one that the main thread never requests. */
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { FencingTokens } from '../../../src/provider/client/fencing.ts';
@@ -37,12 +37,12 @@ async function runner(partWaitMsMax?: number): Promise<ListRunner> {
 }
 
 describe('a part of a listing', () => {
-  it('that does not come ends as timeout, and the thread is told when it comes after all', async () => {
+  it('that does not arrive ends as timeout, and the thread is told to drop it when it arrives late', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const lister = await runner();
     const tasks: ListTask['kind'][] = [];
     let late: () => void = () => {};
-    const callClass = new ListingThread({
+    const listings = new ListingThread({
       clock: systemClock,
       onListed: () => {},
       run: async (task) => {
@@ -55,19 +55,19 @@ describe('a part of a listing', () => {
         return lister.next(task.provider);
       },
     });
-    const first = await callClass.list({ ...later(), sinceRevision: FULL });
-    if (first.kind !== 'listed' || first.next === undefined) throw new Error('it comes in parts');
+    const first = await listings.list({ ...later(), sinceRevision: FULL });
+    if (first.kind !== 'listed' || first.next === undefined) throw new Error('the listing is not in parts');
     const second = first.next();
     await vi.advanceTimersByTimeAsync(LISTING_WATCHDOG_GRACE_MS);
     expect((await second).kind).toBe('timeout');
-    expect((await callClass.list({ ...later(), sinceRevision: FULL })).kind).toBe('unavailable');
+    expect((await listings.list({ ...later(), sinceRevision: FULL })).kind).toBe('unavailable');
     late();
     await vi.advanceTimersByTimeAsync(1);
     expect(tasks).toEqual(['list', 'next', 'drop']);
     expect(lister.next(0).answer.kind).toBe('worker_lost'); // the rest is gone
   });
 
-  it('that nobody asks for is given up after a while, and not while somebody does', async () => {
+  it('that is not requested is dropped after a while, and not while requests arrive', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const lister = await runner(1_000);
     const first = await lister.list({ ...LIST, ...later() });

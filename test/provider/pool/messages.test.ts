@@ -76,7 +76,7 @@ const answers = (): fc.Arbitrary<ProviderAnswer> =>
   );
 
 describe('messages between threads', () => {
-  it('calls come out as they went in, whatever they hold', () => {
+  it('carry calls unchanged, whatever they contain', () => {
     const encoder = new CallEncoder();
     fc.assert(
       fc.property(calls(), (batch) => {
@@ -85,7 +85,7 @@ describe('messages between threads', () => {
     );
   });
 
-  it('results come out as they went in, whatever they hold', () => {
+  it('carry results unchanged, whatever they contain', () => {
     const encoder = new ResultEncoder();
     const results = fc.array(fc.record({ call: fc.nat(2 ** 32 - 1), answer: answers() }), { maxLength: 20 });
     fc.assert(
@@ -95,7 +95,7 @@ describe('messages between threads', () => {
     );
   });
 
-  it('X5: nothing of a bootstrap blob stays with the sender', () => {
+  it('X5: leave nothing of a bootstrap blob with the sender', () => {
     const builder = new Builder(64);
     builder.finish(builder.createByteVector(Buffer.from('do-not-tell-anyone')));
     expect(Buffer.from(cutOut(builder)).includes('do-not-tell-anyone')).toBe(true);

@@ -1,6 +1,6 @@
 /**
- * The program of the listing thread; listings with a cursor that says so go wrong, and so does the next part of a listing, for
- * providers 1 to 3.
+ * The program of the listing thread, with faults: a listing fails if its cursor says so, and the next part of a listing
+ * fails for providers 1 to 3.
  */
 import list from '../../../dist/workers/list.js';
 

@@ -1,4 +1,4 @@
-/** The program of a calling thread, but for calls whose machine id tells it to go wrong. */
+/** The program of a calling thread, with faults: a call fails if its machine id says so. */
 import { decodeCalls } from '../../../dist/src/provider/pool/call-batch.js';
 import run from '../../../dist/workers/calls.js';
 
@@ -10,7 +10,7 @@ const ODDITIES = {
         throw new Error('a thread broke');
       });
     }),
-  /** Holds the whole thread up, deadlines too. */
+  /** Blocks the whole thread, and its deadlines too. */
   block: () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000),
   swallow: () => new Promise(() => {}),
 };
