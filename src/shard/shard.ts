@@ -31,7 +31,7 @@ import { type MachineChanged, MachineChanges } from './machines/changes.ts';
 import { FollowUpReads } from './machines/reads.ts';
 import { StuckMachines } from './machines/stuck.ts';
 import { AwayClusters } from './operators/away-clusters.ts';
-import { OperatorsSwitch } from './operators/operators-switch.ts';
+import { NO_OPERATORS } from './operators/no-operators.ts';
 import { SessionBits } from './operators/session-bits.ts';
 import type { CheckPort } from './ports/check.ts';
 import type { CycleReport, ShardCounters, ShardGauges, ShardObserver } from './ports/observer.ts';
@@ -47,6 +47,8 @@ export interface ShardOptions {
   /** I1: of this process, higher than that of any before it. */
   readonly epoch: number;
   readonly providers: ProviderPort;
+  /** Constructed first, and told to serve this shard afterwards. Default: no cluster can connect. */
+  readonly operators?: OperatorsPort;
   readonly observer: ShardObserver;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
@@ -77,7 +79,7 @@ export class Shard implements ShardForOperators {
   readonly sessions: SessionBits;
   readonly startedAtMs: number;
   readonly #options: ShardOptions;
-  readonly #operators = new OperatorsSwitch();
+  readonly #operators: OperatorsPort;
   readonly #announcer: Announcer;
   readonly #hints: CapacityHints;
   readonly #bindingTimes: BindingTimes;
@@ -94,6 +96,7 @@ export class Shard implements ShardForOperators {
     const { inventory, needs } = tables;
     const { counters } = this;
     this.#options = options;
+    this.#operators = options.operators ?? NO_OPERATORS;
     this.#rails = settings;
     this.settings = settings;
     this.epoch = options.epoch;
@@ -212,11 +215,6 @@ export class Shard implements ShardForOperators {
       holds: { onDemandMs: settings.idleHoldOnDemandMs, spotMs: settings.idleHoldSpotMs },
       ...(settings.preemptionWeights === null ? {} : { weights: settings.preemptionWeights }),
     };
-  }
-
-  /** The operators' edge is there. */
-  connectOperators(operators: OperatorsPort): void {
-    this.#operators.connect(operators);
   }
 
   start(): void {
