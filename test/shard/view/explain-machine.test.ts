@@ -41,7 +41,9 @@ describe('a Configured machine', () => {
     expect(facts.stays).toEqual({ kind: 'claimed' });
     expect(facts.claim).toMatchObject({ clusterId: 'alpha', group: 'web', priority: 100 });
     expect(text).toContain('Configured for 0 ms, bound to alpha (provider test).');
-    expect(text).toContain('It counts for a need of alpha at priority 100 (“web”). So it is kept.');
+    expect(text).toContain(
+      'It counts for a need of alpha at priority 100 (“web”). It will not be reclaimed while this need exists.',
+    );
   });
 
   it('N6: of a cluster that has not reported waits behind the gate', async () => {
@@ -49,7 +51,7 @@ describe('a Configured machine', () => {
       world([configured('m-1', boundTo('alpha'))], [cluster('alpha', [], { reported: false })]),
     );
     expect(facts.stays).toEqual({ kind: 'gate' });
-    expect(text).toContain('has not sent its demand since this shard started');
+    expect(text).toContain('has sent no roll-up since this shard started');
   });
 
   it('R2: in excess has a place in the queue, and what goes per cycle is said', async () => {
@@ -59,10 +61,10 @@ describe('a Configured machine', () => {
     const shard = viewOf(world(fleet, [cluster('alpha', [])]));
     const first = await ask(shard, 'm-00');
     expect(first.facts.stays).toEqual({ kind: 'reclaim_queue', excess: 40, place: 1, perInterval: 2 });
-    expect(first.text).toContain('the next ordinary cycle gives it back');
+    expect(first.text).toContain('The next ordinary cycle reclaims it.');
     const last = await ask(shard, 'm-39');
     expect(last.facts.stays).toMatchObject({ place: 40 });
-    expect(last.text).toContain('no more than 2 of alpha are given back per cycle (5 % of its machines)');
+    expect(last.text).toContain('The shard reclaims at most 2 of alpha per cycle (5 % of its machines)');
     expect(last.text).toContain('number 40 of 40: about 3 min 20 s');
   });
 
@@ -71,13 +73,13 @@ describe('a Configured machine', () => {
       world([configured('m-1', boundTo('alpha'), { backoff: true })], [cluster('alpha', [])]),
     );
     expect(facts.stays).toEqual({ kind: 'backoff', untilMs: NOW_MS + 30_000 });
-    expect(text).toContain('It failed once, last with “quota exceeded”, and is left alone for 30 s more.');
+    expect(text).toContain('It failed once, with “quota exceeded”, and is in back-off for another 30 s.');
   });
 
   it('while nothing executes says why', async () => {
     const shard = viewOf(world([configured('m-1', boundTo('alpha'))], [cluster('alpha', [])]));
     shard.rails = { ...shard.rails, isPaused: true };
-    expect((await ask(shard, 'm-1')).text).toContain('nothing is executed: the kill switch is on');
+    expect((await ask(shard, 'm-1')).text).toContain('executes no actions: the kill switch is on');
   });
 });
 
@@ -89,18 +91,20 @@ describe('an Idle machine', () => {
     shard.clock.advance(20_000);
     const held = await ask(shard, 'm-1');
     expect(held.facts.stays).toEqual({ kind: 'hold', leftMs: 40_000, holdMs: 60_000 });
-    expect(held.text).toContain('It is kept for 1 min in case somebody does, and released in 40 s.');
+    expect(held.text).toContain(
+      'The shard holds it for 1 min in case a need asks for it, and releases it in 40 s.',
+    );
     shard.clock.advance(60_000);
     expect((await ask(shard, 'm-1')).facts.stays).toEqual({ kind: 'hold_over' });
     const metal = await ask(shard, 'm-2');
     expect(metal.facts.stays).toEqual({ kind: 'kept_forever' });
-    expect(metal.text).toContain('bare-metal are paid for anyway and never released');
+    expect(metal.text).toContain('never releases a machine whose capacity type is bare-metal');
   });
 
   it('that a need takes in this cycle is about to be bound', async () => {
     const { facts, text } = await explain(world([idle('m-1')], [cluster('alpha', [web])]));
     expect(facts.stays).toEqual({ kind: 'claimed' });
-    expect(text).toContain('So it is about to be bound.');
+    expect(text).toContain('The shard is about to bind it.');
   });
 
   it('that an unmet need could use names that need', async () => {
@@ -123,7 +127,7 @@ describe('a machine on its way', () => {
     });
     const { facts, text } = await ask(shard, 'm-1');
     expect(facts.stays).toEqual({ kind: 'acting' });
-    expect(text).toContain('A Bootstrap waits for the operator’s bootstrap data, begun 5 s ago.');
+    expect(text).toContain('A Bootstrap began 5 s ago and waits for the operator’s bootstrap data.');
   });
 
   it('P6: that drains for a need names it', async () => {
@@ -137,7 +141,9 @@ describe('a machine on its way', () => {
   it('X11: that is stuck says what that means', async () => {
     const shard = viewOf(world([configuring('m-1', boundTo('alpha'))], [cluster('alpha', [])]));
     shard.inventory.setFlag(shard.inventory.find('m-1'), Flag.Stuck, true);
-    expect((await ask(shard, 'm-1')).text).toContain('It is stuck: longer than 15 min');
+    expect((await ask(shard, 'm-1')).text).toContain(
+      'It is stuck: it has been in a transitional state for longer than 15 min.',
+    );
   });
 });
 
@@ -146,7 +152,7 @@ describe('a machine that serves nobody', () => {
     const { facts, text } = await explain(world([machine('m-1', MachineState.Failed)], []));
     expect(facts.stays).toEqual({ kind: 'failed' });
     expect(text).toContain('with the error “broken”');
-    expect(text).toContain('left only by its provider’s word');
+    expect(text).toContain('It satisfies no need until its provider reports another state.');
   });
 
   it('because it is an offer says so, and when its offering is in back-off, that', async () => {

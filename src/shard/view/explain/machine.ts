@@ -111,9 +111,9 @@ function excessOf({ inventory, engine }: ViewSources, cluster: number): number[]
 
 export function whyNothingExecutes(sources: ViewSources): string {
   const { isFenced, isPaused, isDryRun, heldBack } = sources.rails();
-  if (isFenced) return 'another process owns this shard id (it is fenced)';
-  if (isPaused) return 'the kill switch is on';
-  if (isDryRun) return 'this is a dry run';
+  if (isFenced) return 'this process is fenced, because another process owns its shard id';
+  if (isPaused) return 'the kill switch is on (actuation-paused)';
+  if (isDryRun) return 'this is a dry run (dry-run)';
   return heldBack;
 }
 
