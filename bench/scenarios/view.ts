@@ -77,7 +77,7 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     readsWaiting: 0,
     readsInFlight: 0,
     listingsInFlight: 0,
-    parkedRows: 0,
+    deferredRows: 0,
     stuckMachines: 0,
     machinesInBackoff: 0,
     offeringsInBackoff: 0,

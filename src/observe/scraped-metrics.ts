@@ -166,7 +166,7 @@ export class ScrapedMetrics {
     from(
       'flotilla_parked_rows',
       'Machines to be read again when their action settles.',
-      (gauges) => gauges.parkedRows,
+      (gauges) => gauges.deferredRows,
     );
     from('flotilla_stuck_machines', 'Machines on their way for too long.', (gauges) => gauges.stuckMachines);
     from(

@@ -260,7 +260,7 @@ export class Shard implements ShardForOperators {
       readsWaiting: this.reads.waitingCount,
       readsInFlight: this.reads.inFlightCount,
       listingsInFlight: this.reconciler.view().filter(({ isListing }) => isListing).length,
-      parkedRows: this.reads.parkedCount,
+      deferredRows: this.reads.deferredCount,
       stuckMachines: this.stuck.count,
       machinesInBackoff: this.backoffs.machineCount,
       offeringsInBackoff: this.backoffs.offeringCount,
@@ -305,7 +305,7 @@ export class Shard implements ShardForOperators {
       else if (outcome === 'applied') {
         this.counters.rollupsAccepted++;
         this.#wake();
-      } else this.#tellHeld(clusterId);
+      } else this.#reportQuarantined(clusterId);
       return outcome;
     } catch (error) {
       if (!(error instanceof ShardError)) throw error;
@@ -375,9 +375,9 @@ export class Shard implements ShardForOperators {
     if (from === S.Creating || (from === S.Draining && this.engine.drainOf(slot) !== null)) this.#wake();
   }
 
-  #tellHeld(clusterId: string): void {
+  #reportQuarantined(clusterId: string): void {
     const inARow = this.needs.heldRollups(this.inventory.tables.clusters.find(clusterId));
-    this.#options.observer.happened({ kind: 'rollup_held', level: 'warn', clusterId, inARow });
+    this.#options.observer.happened({ kind: 'rollup_quarantined', level: 'warn', clusterId, inARow });
   }
 
   /** X8: another process owns this shard id. */

@@ -25,7 +25,7 @@ function tableCounts({ shard }: Fixture): Record<string, number> {
     zones: shapes.zones.count,
     hostBytes: hosts.bytesUsed,
     profiles: needs.profiles.count,
-    reads: reads.waitingCount + reads.inFlightCount + reads.parkedCount,
+    reads: reads.waitingCount + reads.inFlightCount + reads.deferredCount,
     doubts: changes.doubtCount,
     inBackoff: backoffs.machineCount + needBackoffs.count,
     underWay: gauges.queueDepth + gauges.inFlight,

@@ -258,7 +258,7 @@ describe('a first listing in parts', () => {
     world.shard.start();
     await world.run(1);
     expect(world.listings).toMatchObject([
-      { listedCount: 40, newCount: 40, changedCount: 0, parkedCount: 0, doubtedCount: 0 },
+      { listedCount: 40, newCount: 40, changedCount: 0, deferredCount: 0, doubtedCount: 0 },
     ]);
     expect(world.shard.counters).toMatchObject({ rowsNew: 40, rowsChanged: 0, observationsConfirmed: 0 });
     expect(world.reads).toEqual([]);

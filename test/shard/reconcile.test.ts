@@ -92,7 +92,7 @@ describe('S2: the provider’s word', () => {
     await fixture.run(10);
     expect(fixture.events).toContainEqual(
       expect.objectContaining({
-        kind: 'word_confirmed',
+        kind: 'observation_confirmed',
         machineId: 'm',
         from: S.Configured,
         to: S.Speculative,
@@ -205,7 +205,7 @@ describe('S4: nothing is lost', () => {
       for (let index = 0; index < 4; index++) {
         expect(inventory.get(inventory.find(`m-000${index}`)).pricePerHourUsd).toBe(7 + index);
       }
-      expect(fixture.shard.reads.parkedCount).toBe(0);
+      expect(fixture.shard.reads.deferredCount).toBe(0);
     });
   }
 
@@ -320,7 +320,7 @@ describe('N6, N7: what a shard does before it knows a cluster', () => {
     fixture.world.setDemand(fixture.cluster(), groups.slice(0, 1));
     const cluster = fixture.shard.inventory.tables.clusters.find('c1');
     expect(fixture.shard.needs.heldRollups(cluster)).toBe(1);
-    expect(fixture.events.at(-1)).toMatchObject({ kind: 'rollup_held', clusterId: 'c1' });
+    expect(fixture.events.at(-1)).toMatchObject({ kind: 'rollup_quarantined', clusterId: 'c1' });
     await fixture.run(8);
     expect(fixture.asked('drain')).toHaveLength(0);
     await fixture.run(40);

@@ -18,7 +18,7 @@ export interface AppliedCounts {
   new: number;
   changed: number;
   removed: number;
-  parked: number;
+  deferred: number;
   rejected: number;
 }
 
@@ -62,7 +62,7 @@ export interface ApplyContext {
 }
 
 export class ListingApplication {
-  readonly counts: AppliedCounts = { new: 0, changed: 0, removed: 0, parked: 0, rejected: 0 };
+  readonly counts: AppliedCounts = { new: 0, changed: 0, removed: 0, deferred: 0, rejected: 0 };
   /** Machines whose state cannot follow from what is known; not applied yet (S2). */
   readonly doubted: number[] = [];
   readonly #refused: RefusedMachines;
@@ -163,7 +163,7 @@ export class ListingApplication {
     }
     if (slot !== 0 && this.#mustWait(slot)) {
       this.#context.reads.defer(slot);
-      this.counts.parked++;
+      this.counts.deferred++;
       return;
     }
     try {
@@ -238,7 +238,7 @@ export class ListingApplication {
     if (inventory.columns.provider[slot] !== this.#provider) return;
     if (this.#mustWait(slot)) {
       this.#context.reads.defer(slot);
-      this.counts.parked++;
+      this.counts.deferred++;
       return;
     }
     this.#context.changes.remove(slot, 'listing');

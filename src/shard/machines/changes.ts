@@ -111,7 +111,12 @@ export class MachineChanges {
     const doubt = this.#doubts.get(slot);
     if (doubt === undefined || doubt.listing === BY_READING || doubt.listing >= listing) return;
     this.#doubts.delete(slot);
-    this.#reportDoubt('word_dropped', slot, this.inventory.stateOf(slot), doubt.state as MachineState);
+    this.#reportDoubt(
+      'observation_discarded',
+      slot,
+      this.inventory.stateOf(slot),
+      doubt.state as MachineState,
+    );
   }
 
   /** A change of ours. Throws what the inventory throws: an illegal one is our mistake. */
@@ -289,7 +294,7 @@ export class MachineChanges {
     const doubt = this.#doubts.get(slot);
     // A doubt of an earlier listing than the last one was answered by the silence of the last.
     const isAgain = doubt?.state === to && (doubt.listing === BY_READING || listing <= doubt.listing + 1);
-    const kind = isAgain ? 'word_confirmed' : doubt === undefined ? null : 'word_dropped';
+    const kind = isAgain ? 'observation_confirmed' : doubt === undefined ? null : 'observation_discarded';
     if (kind !== null) this.#reportDoubt(kind, slot, from, (isAgain ? to : doubt!.state) as MachineState);
     if (isAgain) return 'confirmed';
     this.#doubts.set(slot, { state: to, listing });
@@ -297,12 +302,12 @@ export class MachineChanges {
   }
 
   #reportDoubt(
-    kind: 'word_confirmed' | 'word_dropped',
+    kind: 'observation_confirmed' | 'observation_discarded',
     slot: number,
     from: MachineState,
     to: MachineState,
   ): void {
-    if (kind === 'word_confirmed') this.#counters.observationsConfirmed++;
+    if (kind === 'observation_confirmed') this.#counters.observationsConfirmed++;
     else this.#counters.observationsDiscarded++;
     this.#observer.happened({ kind, level: 'warn', machineId: this.inventory.idOf(slot), from, to });
   }
@@ -342,7 +347,8 @@ export class MachineChanges {
     const doubt = this.#doubts.get(slot);
     if (doubt === undefined) return;
     this.#doubts.delete(slot);
-    if (doubt.state !== to) this.#reportDoubt('word_dropped', slot, from, doubt.state as MachineState);
+    if (doubt.state !== to)
+      this.#reportDoubt('observation_discarded', slot, from, doubt.state as MachineState);
   }
 
   #refuse(error: unknown, provider: number): 'refused' {

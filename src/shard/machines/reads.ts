@@ -47,7 +47,7 @@ export class FollowUpReads {
   readonly #pending = new Map<number, Pending>();
   readonly #due = new DueHeap();
   /** Machines in flight whose row was not applied: read when the action settles (S4). */
-  readonly #parked = new Set<number>();
+  readonly #deferred = new Set<number>();
   #inFlight = 0;
   #timer: Timer | null = null;
   #timerDueMs = Number.POSITIVE_INFINITY;
@@ -66,8 +66,8 @@ export class FollowUpReads {
     return this.#inFlight;
   }
 
-  get parkedCount(): number {
-    return this.#parked.size;
+  get deferredCount(): number {
+    return this.#deferred.size;
   }
 
   /** X13, X8: read until it is in no transitional state any more. */
@@ -85,18 +85,18 @@ export class FollowUpReads {
   defer(slot: number): void {
     this.#options.counters.rowsDeferred++;
     if (this.#inventory.columns.intent[slot] === Intent.None) this.recheck(slot);
-    else this.#parked.add(slot);
+    else this.#deferred.add(slot);
   }
 
   /** The machine's action has settled. */
   settled(slot: number): void {
-    if (this.#parked.delete(slot)) this.recheck(slot);
+    if (this.#deferred.delete(slot)) this.recheck(slot);
   }
 
   /** The machine is gone. */
   forget(slot: number): void {
     this.#pending.delete(slot);
-    this.#parked.delete(slot);
+    this.#deferred.delete(slot);
     this.#due.delete(slot);
   }
 
@@ -161,7 +161,7 @@ export class FollowUpReads {
       return;
     }
     if (columns.intent[slot] !== Intent.None) {
-      this.#parked.add(slot);
+      this.#deferred.add(slot);
       this.#pending.delete(slot);
       return;
     }
@@ -193,7 +193,7 @@ export class FollowUpReads {
       return;
     }
     if (inventory.columns.intent[slot] !== Intent.None) {
-      this.#parked.add(slot); // an action began meanwhile: what was read is older than it
+      this.#deferred.add(slot); // an action began meanwhile: what was read is older than it
       this.#pending.delete(slot);
       return;
     }

@@ -105,7 +105,7 @@ export interface ListingReport {
   readonly newCount: number;
   readonly changedCount: number;
   readonly removedCount: number;
-  readonly parkedCount: number;
+  readonly deferredCount: number;
   /** States that M2 does not allow in one step, to be read again (S2). */
   readonly doubtedCount: number;
   readonly rejected: Readonly<Record<InvalidReason, number>>;
@@ -127,7 +127,7 @@ export type ShardEvent =
       readonly forMs: number;
     }
   | {
-      readonly kind: 'word_confirmed' | 'word_dropped';
+      readonly kind: 'observation_confirmed' | 'observation_discarded';
       readonly level: 'warn';
       readonly machineId: string;
       readonly from: MachineState;
@@ -139,12 +139,6 @@ export type ShardEvent =
       readonly provider: string;
       readonly reason: InvalidReason;
       readonly detail: string;
-    }
-  | {
-      readonly kind: 'machine_removed';
-      readonly level: 'info';
-      readonly machineId: string;
-      readonly clusterId: string;
     }
   | {
       readonly kind: 'listing_suspect';
@@ -167,7 +161,7 @@ export type ShardEvent =
       readonly detail: string;
     }
   | {
-      readonly kind: 'rollup_held';
+      readonly kind: 'rollup_quarantined';
       readonly level: 'warn';
       readonly clusterId: string;
       readonly inARow: number;
@@ -215,7 +209,7 @@ export interface ShardGauges {
   readonly readsWaiting: number;
   readonly readsInFlight: number;
   readonly listingsInFlight: number;
-  readonly parkedRows: number;
+  readonly deferredRows: number;
   readonly stuckMachines: number;
   readonly machinesInBackoff: number;
   readonly offeringsInBackoff: number;

@@ -210,7 +210,7 @@ export class Reconciler {
       newCount: counts.new,
       changedCount: counts.changed,
       removedCount: counts.removed,
-      parkedCount: counts.parked,
+      deferredCount: counts.deferred,
       doubtedCount: doubted.length,
       ...slices,
     });
@@ -307,7 +307,7 @@ export class Reconciler {
       newCount: 0,
       changedCount: 0,
       removedCount: 0,
-      parkedCount: 0,
+      deferredCount: 0,
       doubtedCount: 0,
       rejected: NONE_REJECTED,
       isSuspect: false,

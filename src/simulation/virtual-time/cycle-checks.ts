@@ -19,9 +19,9 @@ export function checkCycle(process: Process, memory: Memory, report: CycleReport
   const { shard } = process;
   const fresh = newActions(shard, memory);
   checkRails(shard, report, fresh.length);
-  if (shard.reads.parkedCount > memory.underWay.size)
+  if (shard.reads.deferredCount > memory.underWay.size)
     throw new Violation(
-      `S4: rows of ${shard.reads.parkedCount} machines are parked, ${memory.underWay.size} are in flight`,
+      `S4: rows of ${shard.reads.deferredCount} machines are deferred, ${memory.underWay.size} are in flight`,
     );
   if (memory.isFenced && fresh.length > 0) throw new Violation('X8: a fenced process begins actions');
   if (memory.isFenced && process.operators.ended === '')

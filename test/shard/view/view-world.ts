@@ -157,7 +157,7 @@ export class ViewWorld {
         readsWaiting: 0,
         readsInFlight: 0,
         listingsInFlight: 0,
-        parkedRows: 0,
+        deferredRows: 0,
         stuckMachines: 0,
         machinesInBackoff: this.machineBackoffs.size,
         offeringsInBackoff: this.offeringBackoffs.size,
