@@ -1,4 +1,4 @@
-/** Fleets built for each case of A8, and for what keeps a need from acquiring at all (A7, A9): what the explanation says. */
+/** Explanations of needs: a fleet for each unmet reason (A8), a parked gang (A7), and each bar to acquiring (A9). */
 import { describe, expect, it } from 'vitest';
 import { UnmetReason } from '../../../src/decision/verdicts/verdicts.ts';
 import { MachineState } from '../../../src/machine/state.ts';
@@ -33,7 +33,7 @@ async function explain(of: World, clusterId: string, one: WorldNeed, cycles = 1)
 const textOf = ({ sentences }: NeedExplanation) => sentences.join(' ');
 
 describe('A8: NO_MATCHING_SUPPLY', () => {
-  it('names the requirement that the nearest machines miss, and how many those are', async () => {
+  it('names the requirement that the nearest machines miss, and counts those machines', async () => {
     const web = need({ group: 'web', requirements: [isIn(ZONE, 'zone-7')] });
     const fleet = [idle('m-1'), idle('m-2'), speculative('m-3', { zone: 'zone-2' })];
     const explained = await explain(world(fleet, [cluster('alpha', [web])]), 'alpha', web, 3);
@@ -72,7 +72,7 @@ describe('A8: NO_MATCHING_SUPPLY', () => {
     expect(textOf(explained)).toContain('each has no example.com/gpu where the need requires at least 1');
   });
 
-  it('says so when there are no machines at all', async () => {
+  it('says that the inventory is empty', async () => {
     const web = need({ group: 'web' });
     const explained = await explain(world([], [cluster('alpha', [web])]), 'alpha', web);
     expect(textOf(explained)).toContain('The inventory is empty: no provider has listed a machine.');
@@ -80,7 +80,7 @@ describe('A8: NO_MATCHING_SUPPLY', () => {
 });
 
 describe('A8: PRIORITY_STARVED', () => {
-  it('says who holds the matching machines at which priority, and that none may be preempted', async () => {
+  it('names clusters and priorities of the matching machines, and that none may be preempted', async () => {
     const low = need({ group: 'low', priority: 10 });
     const high = need({ group: 'high', priority: 900, aggregate: cpus(8) });
     const equal = need({ group: 'equal', priority: 10 });
@@ -106,7 +106,7 @@ describe('A8: PRIORITY_STARVED', () => {
     expect(text).toContain('This need has priority 10 and can preempt none of them');
   });
 
-  it('counts what others take and what is in back-off or stuck', async () => {
+  it('counts machines that other needs take and machines in back-off', async () => {
     const first = need({ group: 'first', priority: 500 });
     const late = need({ group: 'late', priority: 5 });
     const fleet = [idle('m-1'), idle('m-2', { backoff: true })];
@@ -116,7 +116,7 @@ describe('A8: PRIORITY_STARVED', () => {
     expect(textOf(explained)).toContain('1 is in back-off after failures');
   });
 
-  it('A4: says where the skew lets it take no more', async () => {
+  it('A4: names the domains that are at the maximum skew', async () => {
     const web = need({ group: 'web', aggregate: cpus(16), spread: [spreadOver(ZONE)] });
     const fleet = [
       ...['a', 'b', 'c', 'd'].map((id) => idle(`z1-${id}`)),
@@ -141,7 +141,7 @@ describe('A8: PRIORITY_STARVED', () => {
 });
 
 describe('A8: PREEMPTION_EXHAUSTED', () => {
-  it('says that machines were preempted for it and that there are not enough', async () => {
+  it('says that the machines of lower priority are too few', async () => {
     const high = need({ group: 'high', priority: 900, aggregate: cpus(12) });
     const low = need({ group: 'low', priority: 10 });
     const fleet = [configured('m-1', assignmentFor('beta', low))];
@@ -174,7 +174,7 @@ describe('A8: PREEMPTION_EXHAUSTED', () => {
 });
 
 describe('A8: TOPOLOGY_UNSATISFIABLE', () => {
-  it('names the best domain and how much of the gang it would hold', async () => {
+  it('names the best domain and the share of the gang that it holds', async () => {
     const job = gang('job', 16, { minUnit: cpus(4) });
     const fleet = [
       ...['a', 'b', 'c'].map((id) => idle(`r1-${id}`, inRack('rack-1'))),
@@ -205,7 +205,7 @@ describe('A8: TOPOLOGY_UNSATISFIABLE', () => {
 describe('A9: a bar', () => {
   const web = need({ group: 'web' });
 
-  it('without a session is named first, though machines are free', async () => {
+  it('without a session comes first, although machines are free', async () => {
     const of = world([idle('m-1')], [cluster('alpha', [web], { hasSession: false })]);
     const explained = await explain(of, 'alpha', web);
     expect(explained.facts).toMatchObject({ bars: [{ kind: 'no_session' }], free: 1 });
@@ -214,7 +214,7 @@ describe('A9: a bar', () => {
     expect(textOf(explained)).toContain('It will use the free machines once the conditions above clear.');
   });
 
-  it('by a failed bootstrap carries the operator’s own text and when it is tried again', async () => {
+  it('by a failed bootstrap quotes the operator, with the time of the next attempt', async () => {
     const failing = { ...web, backoff: true };
     const explained = await explain(world([idle('m-1')], [cluster('alpha', [failing])]), 'alpha', failing);
     expect(explained.facts.bars).toMatchObject([{ kind: 'bootstrap_backoff', backoff: { failures: 3 } }]);
@@ -224,7 +224,7 @@ describe('A9: a bar', () => {
     );
   });
 
-  it('by the kill switch, a dry run, fencing or a missing listing says which', async () => {
+  it('by the kill switch, a dry run, fencing or a missing listing is named', async () => {
     const shard = viewOf(
       world([idle('m-1')], [cluster('alpha', [need({ group: 'web', aggregate: cpus(8) })])]),
     );
@@ -242,7 +242,7 @@ describe('A9: a bar', () => {
 });
 
 describe('a need', () => {
-  it('that is satisfied is explained by what counts for it', async () => {
+  it('is explained by its machines when it is satisfied', async () => {
     const web = need({ group: 'web', aggregate: cpus(8) });
     const fleet = [configured('m-1', assignmentFor('alpha', web)), idle('m-2')];
     const explained = await explain(world(fleet, [cluster('alpha', [web])]), 'alpha', web);
@@ -251,7 +251,7 @@ describe('a need', () => {
     ]);
   });
 
-  it('A1: that is served by a fold says so', async () => {
+  it('A1: names the fold that serves it', async () => {
     const job = gang('job', 2);
     const jobs = [job, gang('job-2', 2), gang('job-3', 2)];
     const explained = await explain(world([idle('m-1')], [cluster('alpha', jobs)]), 'alpha', job);
@@ -259,7 +259,7 @@ describe('a need', () => {
     expect(textOf(explained)).toContain('(“fold:cpu=2”)');
   });
 
-  it('without a name stands for the unmet ones of its cluster, in order', async () => {
+  it('without a name gives the unmet needs of its cluster, in order', async () => {
     const met = need({ group: 'met', priority: 900 });
     const unmet = [need({ group: 'b', priority: 5 }), need({ group: 'a', priority: 7 })];
     const shard = viewOf(world([idle('m-1')], [cluster('alpha', [met, ...unmet])]));
@@ -269,7 +269,7 @@ describe('a need', () => {
     expect(await shard.view.explainNeeds({ clusterId: 'alpha', group: 'nothing' })).toEqual([]);
   });
 
-  it('held by machines that nobody claims says that those may be taken', async () => {
+  it('may preempt machines that no need claims', async () => {
     const web = need({ group: 'web', priority: 5, aggregate: cpus(8) });
     const fleet = [configured('m-1', boundTo('beta', { priority: 77 }))];
     const of = world(fleet, [cluster('alpha', [web]), cluster('beta', [])]);

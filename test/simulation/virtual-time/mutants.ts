@@ -146,7 +146,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'O3: only new states of other machines are told',
     file: ANNOUNCE,
-    find: 'if (after !== 0 && (from !== 0 || this.#matters(after)))',
+    find: 'if (after !== 0 && (from !== 0 || this.#mustReport(after)))',
     replace: 'if (after !== 0 && from === 0)',
     profile: 'calm',
   },
