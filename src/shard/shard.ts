@@ -167,7 +167,7 @@ export class Shard implements ShardForOperators {
         this.engine.preemptionBegan(slot, cluster, fingerprint, group),
       onBind: (slot, cluster, fingerprint, group) =>
         this.#bindingTimes.begun(slot, cluster, fingerprint, group, clock.nowMs()),
-      onNothing: (slot) => this.#bindingTimes.abandoned(slot),
+      onAbandoned: (slot) => this.#bindingTimes.abandoned(slot),
       onRoom: () => this.#wake(),
     });
     this.#checks = new ScratchChecks({
@@ -348,7 +348,7 @@ export class Shard implements ShardForOperators {
     this.backoffs.expire(nowMs);
     this.needBackoffs.expire(nowMs);
     if (!isOrdinary) return;
-    this.stuck.look();
+    this.stuck.scan();
     this.#away.forgetIdle();
   }
 

@@ -111,7 +111,7 @@ export class ListingApplication {
   }
 
   /** Continues with the next part. Only a listing into an empty inventory has parts, so it removes no machine. */
-  goOnWith({ rows, repeatedCount }: Listing): void {
+  continueWith({ rows, repeatedCount }: Listing): void {
     this.#refs.release();
     this.#rows = rows;
     this.#repeatedStart = rows.count - repeatedCount;

@@ -36,7 +36,7 @@ export interface ExecutorOptions {
   /** A machine is being bound for this need. */
   readonly onBind: (slot: number, cluster: number, fingerprint: number, group: number) => void;
   /** The action ended and left its machine in the state before it. */
-  readonly onNothing: (slot: number) => void;
+  readonly onAbandoned: (slot: number) => void;
   /** C1: a queue that dropped actions and is half empty again wakes a cycle. */
   readonly onRoom: () => void;
 }
@@ -163,7 +163,7 @@ export class Executor {
   }
 
   #settle(action: Action, settled: Settlement): void {
-    const { inventory, reads, clock, observer, onNothing, onRoom } = this.#options;
+    const { inventory, reads, clock, observer, onAbandoned, onRoom } = this.#options;
     const { slot, kind } = action;
     assert(inventory.isCurrent(slot, action.generation), 'a machine in flight is not removed');
     inventory.clearIntent(slot);
@@ -171,7 +171,7 @@ export class Executor {
     const held = this.#heldBy.get(action.clusterId)! - 1;
     if (held === 0) this.#heldBy.delete(action.clusterId);
     else this.#heldBy.set(action.clusterId, held);
-    if (inventory.columns.state[slot] === INTENT_STATE[kind]) onNothing(slot);
+    if (inventory.columns.state[slot] === INTENT_STATE[kind]) onAbandoned(slot);
     reads.settled(slot);
     if (settled.next === 'follow') reads.follow(slot);
     if (settled.next === 'recheck') reads.recheck(slot);

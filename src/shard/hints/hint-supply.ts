@@ -26,7 +26,7 @@ import type { HintConfidence } from '../ports/operators.ts';
 
 const S = MachineState;
 /** Machines whose price one refresh reads again, besides those of changed shapes: a tenth of a millisecond. */
-const PRICES_PER_LOOK = 8_192;
+const PRICES_PER_REFRESH = 8_192;
 const FEW_ENTRIES = 64;
 /** Requirements whose answers are kept. A fleet has a few hundred; beyond this limit the cache is cleared. */
 const REQUIREMENTS_MAX = 8_192;
@@ -59,7 +59,7 @@ export class HintSupply {
   /** By shape ref: its entry + 1; 0 = none. */
   #entryOf = new Uint32Array(256);
   #priceCursor = 0;
-  #look = 0;
+  #refreshes = 0;
   #seenIndexes = -1;
   #seenShapes = -1;
   #seenSets = -1;
@@ -82,7 +82,7 @@ export class HintSupply {
   refresh(): boolean {
     const { indexes, shapes } = this.#inventory;
     if (indexes.version === this.#seenIndexes && this.#sets.version === this.#seenSets) return false;
-    this.#look++;
+    this.#refreshes++;
     this.#seenSets = this.#sets.version; // a ref may mean another set by now, so every answer is checked again
     this.#reserve();
     if (indexes.version === this.#seenIndexes) return false;
@@ -98,7 +98,7 @@ export class HintSupply {
       } else if (this.#idle[entry] === idle && this.#offers[entry] === offers) continue;
       this.#idle[entry] = idle;
       this.#offers[entry] = offers;
-      this.#changedAt[entry] = this.#look;
+      this.#changedAt[entry] = this.#refreshes;
       this.#cheapest[entry] = this.#cheapestOf(shape);
       hasChanged = true;
     }
@@ -108,8 +108,8 @@ export class HintSupply {
   /** Brings a set's columns up to the last refresh. */
   answer(setRef: number): void {
     const madeAt = this.#madeAt[setRef]!;
-    if (madeAt === this.#look) return;
-    this.#madeAt[setRef] = this.#look;
+    if (madeAt === this.#refreshes) return;
+    this.#madeAt[setRef] = this.#refreshes;
     const set = this.#sets.get(setRef);
     let matching = this.#matching[setRef];
     const isNew = matching?.set !== set;
@@ -224,7 +224,7 @@ export class HintSupply {
       this.#entryOf[shape.ref] = 0;
       if (this.#idle[entry]! + this.#offers[entry]! > 0) hasChanged = true;
       this.#idle[entry] = this.#offers[entry] = 0;
-      this.#changedAt[entry] = this.#look;
+      this.#changedAt[entry] = this.#refreshes;
     }
     if (deadCount * 2 <= this.#shapes.length || deadCount < FEW_ENTRIES) return hasChanged;
     this.#shapes = [];
@@ -238,7 +238,7 @@ export class HintSupply {
   #rereadPrices(): boolean {
     const count = this.#shapes.length;
     let hasChanged = false;
-    let left = PRICES_PER_LOOK;
+    let left = PRICES_PER_REFRESH;
     for (let seen = 0; seen < count && left > 0; seen++) {
       this.#priceCursor = (this.#priceCursor + 1) % count;
       const entry = this.#priceCursor;
@@ -249,7 +249,7 @@ export class HintSupply {
       const cheapest = this.#cheapestOf(shape.ref);
       if (cheapest === this.#cheapest[entry]) continue;
       this.#cheapest[entry] = cheapest;
-      this.#changedAt[entry] = this.#look;
+      this.#changedAt[entry] = this.#refreshes;
       hasChanged = true;
     }
     return hasChanged;

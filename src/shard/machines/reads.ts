@@ -8,8 +8,8 @@
  *   X11   a machine is stuck
  *
  * Reads come after 0.25, 0.5, 1, 2 … seconds, up to the cycle interval, until the machine is in a stable state. At most
- * READS_MAX are under way at a time, the longest due first. Due times use the stopwatch, as timers do: if the clock were
- * set forward and back, one timer an hour away would hold up all reads.
+ * READS_MAX are under way at a time, the longest due first. Due times use the stopwatch, as timers do: with a clock that is
+ * set back and put right again, one timer an hour away could hold up all reads.
  */
 import type { Clock, Scheduler, Stopwatch, Timer } from '../../base/clock.ts';
 import { Intent } from '../../inventory/intent.ts';

@@ -36,7 +36,7 @@ export class StuckMachines {
     this.#stuckAfterMs = stuckAfterMs;
   }
 
-  /** As of the last `look`. */
+  /** As of the last `scan`. */
   get count(): number {
     return this.#count;
   }
@@ -50,7 +50,7 @@ export class StuckMachines {
   }
 
   /** Before each ordinary cycle. */
-  look(): void {
+  scan(): void {
     const { columns, indexes } = this.#inventory;
     const nowMs = this.#clock.nowMs();
     this.#count = 0;

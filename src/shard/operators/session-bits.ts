@@ -1,4 +1,4 @@
-/** Connected clusters, one byte per cluster ref. A9: the decision asks for every need whether its cluster has a session. */
+/** Connected clusters, one byte per cluster ref. A9: a need acquires machines only while its cluster is connected. */
 import type { StringTable } from '../../base/string-table.ts';
 
 export class SessionBits {

@@ -146,7 +146,7 @@ export interface ClusterView {
   readonly hasReported: boolean;
   readonly needs: number;
   readonly unmetNeeds: number;
-  /** N7: quarantined roll-ups in a row. */
+  /** N7: roll-ups that drop most rows are quarantined; how many in a row. */
   readonly heldRollups: number;
   readonly rejectedRollups: number;
   readonly machines: StateCounts;

@@ -193,7 +193,7 @@ export class Reconciler {
     this.#countRejected(provider, listing);
     const { counts, doubted } = application;
     const isReadByOne = doubted.length <= DOUBTS_READ_MAX;
-    if (isReadByOne) for (const slot of doubted) if (this.#isThere(slot)) reads.recheck(slot);
+    if (isReadByOne) for (const slot of doubted) if (this.#exists(slot)) reads.recheck(slot);
     if (listing.isFull) for (const slot of provider.doubted) changes.dropDoubt(slot, number);
     provider.doubted = isReadByOne ? NONE_DOUBTED : doubted;
     // Machines that a suspect or empty listing did not show would stay hidden in an incremental one.
@@ -219,7 +219,7 @@ export class Reconciler {
 
   /** Applies each part while the next one is prepared. Returns the last one, or the failure in its place. */
   async #applyParts(application: ListingApplication, first: Listing, slices: Slices): Promise<ListAnswer> {
-    for (let part = first; ; application.goOnWith(part)) {
+    for (let part = first; ; application.continueWith(part)) {
       const coming = this.#isStopped ? undefined : part.next?.();
       // A part that was ready early would else begin right after the last slice, without a turn for others.
       if (part !== first) await this.#options.scheduler.yield();
@@ -251,7 +251,7 @@ export class Reconciler {
     }
   }
 
-  #isThere(slot: number): boolean {
+  #exists(slot: number): boolean {
     return this.#options.changes.inventory.columns.state[slot] !== 0;
   }
 

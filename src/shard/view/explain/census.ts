@@ -65,7 +65,7 @@ export class Census {
   static async take(sources: ViewSources, matcher: Matcher, asked: Asked): Promise<Census> {
     const census = new Census(sources, asked);
     const { inventory } = sources;
-    let looked = 0;
+    let scanned = 0;
     for (const shape of await matcher.shapes(() => sources.nextTurn())) {
       for (const state of ALL_STATES) {
         const start = inventory.indexes.startOfShape(state, shape);
@@ -75,9 +75,9 @@ export class Census {
           start + inventory.indexes.countOfShape(state, shape),
         );
         for (const slot of slots) {
-          if (++looked % MACHINES_PER_TURN === 0) await sources.nextTurn();
+          if (++scanned % MACHINES_PER_TURN === 0) await sources.nextTurn();
           if (inventory.columns.state[slot] !== state || inventory.columns.shape[slot] !== shape) continue;
-          if (matcher.isByShape || matcher.admitsSlot(slot)) census.#look(slot, state, shape);
+          if (matcher.isByShape || matcher.admitsSlot(slot)) census.#count(slot, state, shape);
         }
       }
     }
@@ -124,7 +124,7 @@ export class Census {
       .slice(0, DOMAINS_MAX);
   }
 
-  #look(slot: number, state: MachineState, shape: number): void {
+  #count(slot: number, state: MachineState, shape: number): void {
     const { inventory, engine } = this.#sources;
     this.matching[state]!++;
     const flags = inventory.columns.flags[slot]!;

@@ -125,11 +125,11 @@ function couldServe(sources: ViewSources, unmet: UnmetRows, slot: number): Machi
   const { vectors } = inventory.shapes;
   const attribute = (key: string) => attributeOf(shape, key) ?? labels[key];
   const found: { clusterId: string; priority: number; group: string }[] = [];
-  let looked = 0;
+  let tested = 0;
   for (const cluster of unmet.clusters()) {
     const start = needs.sliceStart(cluster);
     for (const row of unmet.ofCluster(cluster)!) {
-      if (++looked > ROWS_MAX || found.length === COULD_SERVE_MAX) return found;
+      if (++tested > ROWS_MAX || found.length === COULD_SERVE_MAX) return found;
       const { requirements, priority } = needs.profiles.get(needs.profile[start + row]!);
       if (!vectors.covers(shape.capacity, needs.minUnit[start + row]!)) continue;
       if (!requirements.every((requirement) => matches(requirement, attribute(requirement.key)))) continue;

@@ -229,7 +229,7 @@ function starved(need: NeedView, facts: NeedFacts): string[] {
 }
 
 function drainSentence(draining: number): string {
-  const which = draining === 1 ? 'it' : 'them';
+  const which = draining === 1 ? 'the machine' : 'the machines';
   return (
     `${machines(draining)} ${areOrIs(draining)} draining for this need. ` +
     `When the drain ends, this need or one with precedence over it takes ${which}.`
