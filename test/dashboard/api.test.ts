@@ -114,7 +114,9 @@ describe('the API', () => {
       state: 'Failed',
       lastError: 'instance lost: host power failure',
     });
-    expect(full.sentences.join(' ')).toContain('It satisfies no need until its provider reports another state.');
+    expect(full.sentences.join(' ')).toContain(
+      'It satisfies no need until its provider reports another state.',
+    );
     const begins = await get<ApiMachines>(`machines?prefix=${encodeURIComponent(id.slice(0, -1))}`);
     expect(begins.machines.map((one) => one.id)).toContain(id);
     const spot = await get<ApiMachines>('machines?capacity=spot&limit=1');
