@@ -16,7 +16,7 @@ import { ShardMetrics } from '../observe/shard-metrics.ts';
 import { sourcesOf } from '../observe/shard-sources.ts';
 import { FencingTokens } from '../provider/client/fencing.ts';
 import { ProviderPool } from '../provider/pool/pool.ts';
-import { type OperatorServer, startOperatorServer } from '../session/server.ts';
+import { OperatorServer } from '../session/server.ts';
 import type { ShardObserver } from '../shard/ports/observer.ts';
 import type { Rails, ShardSettings } from '../shard/settings.ts';
 import { SHARD_DEFAULTS } from '../shard/settings.ts';
@@ -125,32 +125,9 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
   if (audit !== null) observers.push(auditObserver(audit));
   const checker = new CheckThreads();
   closers.push(() => checker.close());
-  const shard = new Shard({
-    settings,
-    tables,
-    checker,
-    epoch: data.epoch,
-    providers: pool,
-    observer: observeAll(observers, log),
-    clock,
-    scheduler: systemScheduler,
-    stopwatch: systemStopwatch,
-  });
   const book = new SessionBook();
-  let operators: OperatorServer | null = null;
-  const view = new ShardView(
-    shardSources({
-      shard,
-      clock,
-      scheduler: systemScheduler,
-      providerNames: pool.names,
-      sessions: () => book.views(operators?.sessions() ?? []),
-    }),
-  );
-  operators = await startOperatorServer({
+  const operators = new OperatorServer({
     listen: config.listen.text,
-    shard,
-    needs: view,
     clock,
     tls,
     deadPeerMs: config.keepaliveTimeoutMs,
@@ -160,7 +137,28 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     },
   });
   closers.push(() => operators.close());
-  shard.connectOperators(operators);
+  const shard = new Shard({
+    settings,
+    tables,
+    checker,
+    epoch: data.epoch,
+    providers: pool,
+    operators,
+    observer: observeAll(observers, log),
+    clock,
+    scheduler: systemScheduler,
+    stopwatch: systemStopwatch,
+  });
+  const view = new ShardView(
+    shardSources({
+      shard,
+      clock,
+      scheduler: systemScheduler,
+      providerNames: pool.names,
+      sessions: () => book.views(operators.sessions()),
+    }),
+  );
+  await operators.listen({ shard, needs: view });
   metrics.watch({
     ...sourcesOf(shard),
     sessions: () => sessionCounts(operators),

@@ -1,6 +1,6 @@
 /**
- * The first thing a shard does (rule I1): make sure that it is alone, then learn which life this is. Nothing else
- * is kept in the directory that a restart would need; the fleet is read back from the providers.
+ * The first step of a start. I1: one running process per data directory, and an epoch higher than any before it. A restart
+ * needs nothing else from the directory; the shard reads the fleet back from the providers.
  */
 import { assert } from '../base/assert.ts';
 import { OpenDirectory } from './directory.ts';
@@ -8,18 +8,18 @@ import { DirectoryLock } from './directory-lock.ts';
 import { advanceEpoch } from './epoch-file.ts';
 
 export interface DataDirectoryOptions {
-  /** Made, for its owner alone, if it is missing. */
+  /** Created for its owner alone if it is missing. */
   readonly path: string;
   /**
-   * `--min-epoch N`: the epoch of this life is at least this, and an epoch file that cannot be read does not matter.
-   * For one start, after the file was lost: with a flag that is left in place a second loss would repeat N.
+   * `--min-epoch N`: this start's epoch is at least N, and a corrupt epoch file is replaced. For one start, after the file
+   * was lost: if the flag stayed in place, a second loss would repeat N.
    */
   readonly minEpoch?: number;
 }
 
 export class DataDirectory {
   readonly path: string;
-  /** On the disk already; higher than that of every earlier life. */
+  /** On the disk already; higher than that of every earlier start. */
   readonly epoch: number;
   readonly #directory: OpenDirectory;
   readonly #lock: DirectoryLock;
@@ -33,7 +33,7 @@ export class DataDirectory {
     this.#lock = lock;
   }
 
-  /** Lets the next process in. A process that ends without it lets the next one in as well. */
+  /** Releases the lock. A process that ends without this call releases it too. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -44,7 +44,7 @@ export class DataDirectory {
 
 /**
  * Rejects with DataDirectoryHeldError, DataDirectoryUnusableError or EpochCorruptError, all of them
- * 'refuse-to-start'; then nothing is held.
+ * 'refuse-to-start', and then holds nothing.
  */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { path, minEpoch = 0 } = options;

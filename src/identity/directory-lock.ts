@@ -1,15 +1,15 @@
 /**
- * One living process per data directory (docs/adr/0016). Locks are numbered files, each a second name of a
+ * One running process per data directory (docs/adr/0016). Lock files are numbered; each is a hard link to a
  * listening socket, and the highest number is the lock:
  *
- *   1. Ask the highest lock. Living: refuse to start.
- *   2. Listen at a name of our own, and link that to the next number. A link is made whole or not at all,
- *      and of two processes that link one number one fails: it begins again.
- *   3. Look again. If there is a higher number, what step 1 saw was old: take ours away and begin again.
+ *   1. Connect to the highest lock. If its owner is alive, refuse to start.
+ *   2. Listen at a name of our own, and link that name to the next number. A link is atomic: of two processes
+ *      that link the same number one fails, and begins again.
+ *   3. Read the directory again. If there is a higher number, step 1 saw an old lock: remove ours and begin again.
  *
- * The highest lock is never taken away, not even when it is released (it then refuses calls, which is enough);
- * only its successor clears what is below. So the highest number never goes back, whoever made the next number has
- * seen the owner of this one dead, and no two owners live at the same time.
+ * A process never removes the highest lock, not even when it releases it (the closed socket refuses connections, which
+ * is enough); its successor removes the lower ones. So the highest number never goes back, the process that made a
+ * number has seen the owner of the one before it dead, and two owners never run at the same time.
  */
 import { randomBytes } from 'node:crypto';
 import { linkSync, readdirSync, rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { askLiveness, LockSocket } from './lock-socket.ts';
 const LOCK = /^lock\.([1-9][0-9]{0,14})$/;
 const CLAIM = /^claim\.[0-9a-f]{16}$/;
 
-/** Every attempt but the last was lost to another starter, so a thousand are more starters than there are. */
+/** An attempt fails only if another process won it; a thousand processes do not start at once. */
 const ATTEMPT_COUNT_MAX = 1_000;
 
 export class DirectoryLock {
@@ -43,7 +43,11 @@ export class DirectoryLock {
       await clearBelow(directory, newest + 1);
       return new DirectoryLock(socket);
     }
-    throw new DataDirectoryUnusableError(directory.path, 'lock it', 'too many processes try to at once');
+    throw new DataDirectoryUnusableError(
+      directory.path,
+      'lock it',
+      'too many processes are trying to lock it at once',
+    );
   }
 
   private constructor(socket: LockSocket) {
@@ -65,7 +69,7 @@ function newestLock(directory: OpenDirectory): number {
   return newest;
 }
 
-/** False: what was seen is no longer so. Throws DataDirectoryHeldError if it lives. */
+/** False: the lock has changed since it was read. Throws DataDirectoryHeldError if its owner is alive. */
 async function isDead(directory: OpenDirectory, lock: number): Promise<boolean> {
   const liveness = await askLiveness(directory.socketPath(`lock.${lock}`)).catch((error: unknown) => {
     throw unusable(directory.path, `ask who holds lock.${lock}`, error);
@@ -82,7 +86,7 @@ async function listenAt(directory: OpenDirectory, claim: string): Promise<LockSo
   }
 }
 
-/** Whether the lock is ours; if not, nothing of it is left. */
+/** Returns whether the lock is ours; if not, it leaves no file behind. */
 function announce(directory: OpenDirectory, claim: string, lock: number): boolean {
   const lockFile = directory.file(`lock.${lock}`);
   return attempting(directory.path, 'lock it', () => {
@@ -90,7 +94,7 @@ function announce(directory: OpenDirectory, claim: string, lock: number): boolea
       linkSync(directory.file(claim), lockFile);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // Another starter was faster; or its owner found our claim in the moment before it listened.
+      // Another process was faster, or it removed our claim in the moment before the socket listened.
       if (code === 'EEXIST' || code === 'ENOENT') return false;
       throw error;
     } finally {
@@ -102,7 +106,7 @@ function announce(directory: OpenDirectory, claim: string, lock: number): boolea
   });
 }
 
-/** Housekeeping: what cannot be cleared is in nobody's way, and the next owner tries again. */
+/** Housekeeping: a file that cannot be removed does no harm, and the next owner tries again. */
 async function clearBelow(directory: OpenDirectory, lock: number): Promise<void> {
   try {
     for (const name of readdirSync(directory.path)) {

@@ -1,14 +1,13 @@
 /**
- * The data directory as an open file: made if it is missing, for its owner alone, and held open so that sockets
- * inside can be named however deep it lies. A socket's path may have 107 bytes, but a path through
- * /proc/self/fd is short, wherever it leads.
+ * The data directory, held open. It is created for its owner alone if it is missing. A socket's path may have 107
+ * bytes at most; a path through /proc/self/fd is short however deep the directory lies.
  */
 import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { attempting, DataDirectoryUnusableError } from './errors.ts';
 
 const OWNER_ONLY = 0o700;
-const WRITABLE_BY_ANYBODY = 0o002;
+const WRITABLE_BY_OTHERS = 0o002;
 
 /** Bytes of sockaddr_un.sun_path less the closing zero: 108 on Linux, 104 elsewhere. */
 const SOCKET_PATH_BYTES_MAX = 103;
@@ -24,11 +23,11 @@ export class OpenDirectory {
     const fd = attempting(path, 'open it', () => openSync(path, 'r'));
     try {
       const { mode } = attempting(path, 'look at it', () => fstatSync(fd));
-      if ((mode & WRITABLE_BY_ANYBODY) !== 0) {
+      if ((mode & WRITABLE_BY_OTHERS) !== 0) {
         throw new DataDirectoryUnusableError(
           path,
           'trust it',
-          `everybody may write to it (mode ${(mode & 0o7777).toString(8)}); give the shard a directory with mode 700`,
+          `every user may write to it (mode ${(mode & 0o7777).toString(8)}); give the shard a directory with mode 700`,
         );
       }
     } catch (error) {
@@ -47,12 +46,12 @@ export class OpenDirectory {
     return join(this.path, name);
   }
 
-  /** Throws DataDirectoryUnusableError if there is no path that is short enough. */
+  /** Throws DataDirectoryUnusableError if every path to it is too long. */
   socketPath(name: string): string {
     const direct = this.file(name);
     const viaDescriptor = `/proc/self/fd/${this.#fd}`;
     if (existsSync(viaDescriptor)) return `${viaDescriptor}/${name}`;
-    // Longer paths would be cut without a word, and two directories could share one lock.
+    // The system would cut a longer path silently, and two directories could share one lock.
     if (Buffer.byteLength(direct) <= SOCKET_PATH_BYTES_MAX) return direct;
     throw new DataDirectoryUnusableError(
       this.path,
@@ -61,7 +60,7 @@ export class OpenDirectory {
     );
   }
 
-  /** Until then a rename inside may be undone by a power failure. */
+  /** A rename inside may be lost in a power failure until this returns. */
   sync(): void {
     fsyncSync(this.#fd);
   }
@@ -72,8 +71,8 @@ export class OpenDirectory {
 }
 
 /**
- * With the parents that are missing. A directory that a power failure takes away takes the epoch with it, so each is
- * synced into its parent. (Node's own recursive mkdir never returns where a directory cannot be made, as in /proc.)
+ * Creates missing parents too. If a power failure removed a directory, the epoch would go with it, so each directory is
+ * synced into its parent. (Node's own recursive mkdir never returns where it cannot create one, as in /proc.)
  */
 function makeDirectory(path: string): void {
   if (existsSync(path)) return;
@@ -82,7 +81,7 @@ function makeDirectory(path: string): void {
   try {
     mkdirSync(path, OWNER_ONLY);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another starter was faster
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // another process was faster
   }
   const fd = openSync(parent, 'r');
   try {

@@ -1,7 +1,7 @@
 /**
- * The epoch: which life of this shard this is. It is part of every fencing token, so it must never repeat and never go
- * back, whatever the power does. The file is one line that ends with a digest of the rest: a file that was cut or
- * edited is noticed, and not taken for a smaller number.
+ * The epoch: a number that grows with every start of this shard. It is part of every fencing token, so it must never
+ * repeat or go back, not even after a power failure. The file is one line that ends with a digest of the rest, so the
+ * shard detects a cut or edited file instead of reading a smaller number.
  *
  *   flotilla-epoch 7 2f6c0e8b1d5a9374
  */
@@ -15,26 +15,26 @@ const FILE = 'epoch';
 const TEMPORARY_FILE = 'epoch.tmp';
 const OWNER_ONLY = 0o600;
 
-/** The longest line that is ever written has 49; a gigabyte in its place is not read to find that out. */
+/** The longest valid line has 49 bytes; a larger file is refused unread. */
 const FILE_BYTES_MAX = 128;
 const LINE = /^flotilla-epoch ([1-9][0-9]{0,15}) ([0-9a-f]{16})\n$/;
 
 /**
- * Gives the epoch of this life, after it has reached the disk: one more than the last, and at least `minEpoch`. Only
- * for the holder of the directory's lock. Throws EpochCorruptError, unless `minEpoch` says where to go on, and
- * DataDirectoryUnusableError.
+ * Returns the epoch of this start once it is on the disk: one more than the last, and at least `minEpoch`. Only the
+ * holder of the directory's lock may call it. Throws DataDirectoryUnusableError, and EpochCorruptError unless `minEpoch`
+ * replaces the file.
  */
 export function advanceEpoch(directory: OpenDirectory, minEpoch: number): number {
   const last = readEpoch(directory, minEpoch);
   const epoch = Math.max(last + 1, minEpoch);
   if (!Number.isSafeInteger(epoch)) {
-    throw new EpochCorruptError(directory.file(FILE), 'no higher number can be counted exactly');
+    throw new EpochCorruptError(directory.file(FILE), 'its number is too large to add one to');
   }
   writeEpoch(directory, epoch);
   return epoch;
 }
 
-/** 0 if there never was one, or if it cannot be trusted and `minEpoch` replaces it. */
+/** 0 if there is no file, or if the file is corrupt and `minEpoch` replaces it. */
 function readEpoch(directory: OpenDirectory, minEpoch: number): number {
   const text = attempting(directory.path, 'read its epoch file', () => readIfThere(directory.file(FILE)));
   if (text === null) return 0;
@@ -42,7 +42,7 @@ function readEpoch(directory: OpenDirectory, minEpoch: number): number {
   const epoch = Number(digits);
   if (digits !== '' && Number.isSafeInteger(epoch) && digest === digestOf(digits)) return epoch;
   if (minEpoch > 0) return 0;
-  const why = text === '' ? 'it is empty' : 'it is not what was written';
+  const why = text === '' ? 'it is empty' : 'its content is not what a shard wrote';
   throw new EpochCorruptError(directory.file(FILE), why);
 }
 
@@ -61,7 +61,7 @@ function readIfThere(path: string): string | null {
   }
 }
 
-/** A crash at any point leaves the old file or the new one. */
+/** A crash at any point leaves either the old file or the new one. */
 function writeEpoch(directory: OpenDirectory, epoch: number): void {
   assert(Number.isSafeInteger(epoch) && epoch > 0, `${epoch} is not an epoch`);
   const line = `flotilla-epoch ${epoch} ${digestOf(String(epoch))}\n`;

@@ -1,16 +1,16 @@
-/** Why a shard does not start on its data directory. Each needs a person; each says what that person can do. */
+/** Why a shard does not start on its data directory. Each error needs a person, and says what that person can do. */
 import { ShardError } from '../base/errors.ts';
 
 export class DataDirectoryHeldError extends ShardError {
   readonly code = 'data_directory_held';
   readonly next = 'refuse-to-start';
 
-  /** `holder` is what the living process says of itself; '' if it does not answer at the moment. */
+  /** `holder` is what the other process says about itself; '' if it does not answer now. */
   constructor(path: string, holder: string) {
     super(
-      `The data directory ${path} belongs to a living process${holder === '' ? '' : ` (${holder})`}. ` +
-        'Two shards with one identity would undo each other, so this one was not started. ' +
-        'End the other one first, or give this one a directory of its own.',
+      `Another running process${holder === '' ? '' : ` (${holder})`} holds the data directory ${path}. ` +
+        'Two shards with one identity would undo each other’s work, so this one did not start. ' +
+        'Stop the other process first, or give this shard its own directory with --data-dir.',
     );
   }
 }
@@ -21,8 +21,9 @@ export class DataDirectoryUnusableError extends ShardError {
 
   constructor(path: string, attempt: string, why: string) {
     super(
-      `The data directory ${path} cannot be used: could not ${attempt}, because ${why}. ` +
-        'Without it no epoch can be kept, so nothing was started.',
+      `The shard cannot use the data directory ${path}: it could not ${attempt}, because ${why}. ` +
+        'It keeps its epoch there, so it did not start. ' +
+        'Remove the cause, or choose another directory with --data-dir.',
     );
   }
 }
@@ -33,40 +34,40 @@ export class EpochCorruptError extends ShardError {
 
   constructor(path: string, why: string) {
     super(
-      `The epoch file ${path} cannot be trusted: ${why}. An epoch that was used before would be refused by ` +
-        'providers, or worse, accepted, so nothing was started. Find the highest epoch that this shard has used ' +
-        '(its log, its metrics) and start once with --min-epoch N, where N is higher.',
+      `The shard cannot trust the epoch file ${path}: ${why}. Providers would refuse a repeated epoch or, ` +
+        'worse, accept it, so the shard did not start. Find the highest epoch that this shard has used ' +
+        '(in its log or metrics) and start once with --min-epoch N, where N is higher.',
     );
   }
 }
 
 const WHY_BY_CODE: Readonly<Record<string, string>> = {
-  EACCES: 'this user has no right to',
-  EPERM: 'this user has no right to, or the file system does not support it',
+  EACCES: 'this user is not allowed to',
+  EPERM: 'this user is not allowed to, or the file system does not support it',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
   EDQUOT: "this user's disk quota is used up",
   ENOTDIR: 'a part of the path is not a directory',
-  EEXIST: 'there is something else of that name',
-  EISDIR: 'there is a directory of that name',
+  EEXIST: 'something else has that name',
+  EISDIR: 'a directory has that name',
   ENOENT: 'a part of the path does not exist',
   ENAMETOOLONG: 'the path is too long',
   ELOOP: 'the path has too many symbolic links',
-  EMFILE: 'this process may not open more files',
-  ENFILE: 'this machine has no more files to open',
+  EMFILE: 'this process has reached its limit of open files',
+  ENFILE: 'this machine has reached its limit of open files',
   EIO: 'the disk has failed',
   ENOTSUP: 'the file system has no sockets or no hard links; use a local one',
   EOPNOTSUPP: 'the file system has no sockets or no hard links; use a local one',
 };
 
-/** Any failure of the operating system, as a ShardError that names what was tried. */
+/** A failure of the operating system, as a ShardError that names the step that failed. */
 export function unusable(path: string, attempt: string, error: unknown): DataDirectoryUnusableError {
   const { code = '', message = '' } = error as NodeJS.ErrnoException;
   const why = WHY_BY_CODE[code];
   return new DataDirectoryUnusableError(path, attempt, why === undefined ? message : `${why} (${code})`);
 }
 
-/** Runs a step and names it if it fails. */
+/** Runs a step, and names it in the error if it fails. */
 export function attempting<T>(path: string, attempt: string, step: () => T): T {
   try {
     return step();

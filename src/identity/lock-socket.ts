@@ -1,31 +1,31 @@
 /**
- * A listening socket as proof of life. The kernel answers for it, whatever its process is busy with, stopped
- * or not, in whichever container; and it refuses the moment the process is dead, however it died. No pid is
- * compared, so none can be mistaken for another.
+ * A listening socket proves that its process is alive. The kernel accepts connections while the process is busy or
+ * stopped, and across containers, and refuses them as soon as the process is dead, however it died. No pids are
+ * compared, so a reused pid cannot mislead.
  */
 import { connect, createServer, type Server } from 'node:net';
 import { hostname } from 'node:os';
 import { boundedDetail } from '../base/outside-text.ts';
 
-/** A living process names itself at once; one that is stopped or busy is living all the same. */
+/** A running process sends its name at once; a stopped or busy one counts as alive without it. */
 const NAME_WAIT_MS = 250;
 const NAME_CHARS_MAX = 256;
 
 export class LockSocket {
   readonly #server: Server;
 
-  /** Listens at a path at which there is nothing yet. Rejects with the system's error. */
+  /** Listens at a path where no file exists. Rejects with the system's error. */
   static listen(path: string): Promise<LockSocket> {
     const server = createServer((caller) => {
-      caller.on('error', () => {}); // gone before it heard our name
+      caller.on('error', () => {}); // it hung up before it read our name
       caller.end(`process ${process.pid} on ${hostname()}`);
     });
     return new Promise((resolve, reject) => {
       server.once('error', reject);
       server.listen({ path, exclusive: true }, () => {
         server.off('error', reject);
-        server.on('error', () => {}); // a caller that could not be accepted knows enough
-        server.unref(); // a lock keeps nobody alive
+        server.on('error', () => {}); // a caller that was not accepted sees a live socket all the same
+        server.unref(); // a lock does not keep its process running
         resolve(new LockSocket(server));
       });
     });
@@ -35,7 +35,7 @@ export class LockSocket {
     this.#server = server;
   }
 
-  /** From here on callers are refused. */
+  /** Refuses connections from now on. */
   close(): Promise<void> {
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
@@ -44,10 +44,10 @@ export class LockSocket {
 export type Liveness =
   | { readonly kind: 'living'; readonly holder: string }
   | { readonly kind: 'dead' }
-  | { readonly kind: 'gone' } // there is nothing at that path any more
-  | { readonly kind: 'dying' }; // it took the call and hung up without a word: ask again
+  | { readonly kind: 'gone' } // the file no longer exists
+  | { readonly kind: 'dying' }; // it accepted and hung up without a name: ask again
 
-/** Asks the socket at a path. Rejects with the system's error if nobody can tell. */
+/** Asks the socket at a path. Rejects with the system's error if the answer is neither alive nor dead. */
 export function askLiveness(path: string): Promise<Liveness> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path });
@@ -61,7 +61,7 @@ export function askLiveness(path: string): Promise<Liveness> {
     };
     socket.once('connect', () => {
       isConnected = true;
-      // Not before: on a stalled machine it would end before the kernel's refusal was heard.
+      // Not before: on a stalled machine the timer would end before the kernel's refusal arrives.
       timer = setTimeout(() => settle({ kind: 'living', holder: '' }), NAME_WAIT_MS);
     });
     socket.on('data', (chunk) => {

@@ -6,7 +6,7 @@ import { ShardError } from '../base/errors.ts';
 import { formatQuantity } from '../base/quantity.ts';
 import { ACTION_NAMES, ACTION_REASONS, ActionKind, type ActionList } from '../decision/actions.ts';
 import { Engine } from '../decision/engine.ts';
-import { UnmetReason, type Verdict } from '../decision/verdicts.ts';
+import { UnmetReason, type Verdict } from '../decision/verdicts/verdicts.ts';
 import { INTENT_STATE } from '../inventory/intent.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { Assignment, Machine } from '../machine/machine.ts';

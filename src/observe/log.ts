@@ -65,7 +65,10 @@ export function createLogger(options: LogOptions): RootLogger {
     { write },
   );
   const limit = new RepeatLimit(clock, (repeatedLevel, event, suppressedCount) =>
-    root[repeatedLevel]({ more: suppressedCount, note: `… and ${grouped(suppressedCount)} more` }, event),
+    root[repeatedLevel](
+      { more: suppressedCount, note: `… and ${grouped(suppressedCount)} more`, ...formerName(event) },
+      event,
+    ),
   );
   return {
     ...loggerOf(root, limit),
@@ -89,7 +92,7 @@ function loggerOf(lines: pino.Logger, limit: RepeatLimit, common: LogFields = {}
     (event: string, fields: LogFields = {}) => {
       // Debug lines are never limited: at this level the user wants every line.
       if (!lines.isLevelEnabled(level) || (level !== 'debug' && !limit.admits(level, event))) return;
-      lines[level](safeFields({ ...common, ...fields }), event);
+      lines[level](safeFields({ ...common, ...fields, ...formerName(event) }), event);
     };
   return {
     debug: logAt('debug'),
@@ -98,6 +101,18 @@ function loggerOf(lines: pino.Logger, limit: RepeatLimit, common: LogFields = {}
     error: logAt('error'),
     with: (fields) => loggerOf(lines, limit, { ...common, ...fields }),
   };
+}
+
+/** Events that have been renamed, by today's name: a search or an alert for the old name still finds the line. */
+const FORMER_EVENTS: Readonly<Record<string, string>> = {
+  observation_confirmed: 'word_confirmed',
+  observation_discarded: 'word_dropped',
+  rollup_quarantined: 'rollup_held',
+};
+
+function formerName(event: string): { formerEvent?: string } {
+  const formerEvent = FORMER_EVENTS[event];
+  return formerEvent === undefined ? {} : { formerEvent };
 }
 
 const grouped = (count: number) => count.toLocaleString('en-US');

@@ -170,7 +170,7 @@ export class ScrapedMetrics {
     from(
       'flotilla_parked_rows',
       'Deferred rows: machines that were listed during an action and are read again when it settles.',
-      (gauges) => gauges.parkedRows,
+      (gauges) => gauges.deferredRows,
     );
     from(
       'flotilla_stuck_machines',

@@ -52,7 +52,6 @@ export interface SessionView {
 }
 
 export interface OperatorsOptions {
-  readonly shard: ShardForOperators;
   readonly clock: Clock;
   /** The server notices a dead peer within this time. */
   readonly deadPeerMs: number;
@@ -66,13 +65,14 @@ export interface OperatorsOptions {
 export class Operators implements OperatorsPort, SessionHost {
   readonly counters: OperatorCounters = newCounters();
   readonly #options: OperatorsOptions;
-  readonly #shard: ShardForOperators;
-  #acks: AckFrames;
+  /** The edge is constructed before the shard that it serves; `serve` sets these three before a stream can open. */
+  #shard!: ShardForOperators;
+  #acks!: AckFrames;
+  #rollups: RollupQueue | null = null;
   readonly #byCluster = new Map<string, Session>();
   /** Open streams, whether sessions or not; at most `streamsMax`. */
   readonly #streams = new Set<Session>();
   readonly #departures = new Map<string, Departures>();
-  readonly #rollups: RollupQueue;
   readonly #turns = new WriteTurns();
   readonly #expiry: NodeJS.Timeout;
   #opened = 0;
@@ -80,12 +80,15 @@ export class Operators implements OperatorsPort, SessionHost {
 
   constructor(options: OperatorsOptions) {
     this.#options = options;
-    this.#shard = options.shard;
-    const { epoch } = options.shard;
-    this.#acks = acksOf(epoch, 0);
-    this.#rollups = new RollupQueue(options.shard);
     this.#expiry = setInterval(() => this.#expire(), EXPIRY_INTERVAL_MS);
     this.#expiry.unref();
+  }
+
+  /** Once, before the first stream. */
+  protected serve(shard: ShardForOperators): void {
+    this.#shard = shard;
+    this.#acks = acksOf(shard.epoch, 0);
+    this.#rollups = new RollupQueue(shard);
   }
 
   /** A new stream; Hello makes it a session. */
@@ -121,7 +124,7 @@ export class Operators implements OperatorsPort, SessionHost {
 
   /** Bytes of roll-ups that wait or are being read. */
   get rollupBytesWaiting(): number {
-    return this.#rollups.bytes;
+    return this.#rollups?.bytes ?? 0;
   }
 
   hasSession(clusterId: string): boolean {
@@ -169,7 +172,7 @@ export class Operators implements OperatorsPort, SessionHost {
   endAll(reason: string): void {
     this.#endedWith = reason;
     for (const session of [...this.#streams]) session.end(status.UNAVAILABLE, reason);
-    this.#rollups.clear();
+    this.#rollups?.clear();
   }
 
   protected endForGood(): void {
@@ -214,7 +217,7 @@ export class Operators implements OperatorsPort, SessionHost {
   }
 
   rollup(session: Session, payload: Uint8Array): void {
-    this.#rollups.offer(session.clusterId, session, payload, (result) => {
+    this.#rollups?.offer(session.clusterId, session, payload, (result) => {
       this.#countRollup(result);
       session.rollupSettled(result);
     });

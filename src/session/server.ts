@@ -17,11 +17,15 @@ import { pipelined } from './pipelined-call.ts';
 import { RotatingServerCredentials } from './server-credentials.ts';
 import type { SessionStream } from './session.ts';
 
+/** What streams are served from. */
+export interface ServedShard {
+  readonly shard: ShardForOperators;
+  readonly needs: Pick<NeedsReader, 'inspectNeeds'>;
+}
+
 export interface OperatorServerOptions {
   /** `host:port`; port 0 picks an unused one. */
   readonly listen: string;
-  readonly shard: ShardForOperators;
-  readonly needs: Pick<NeedsReader, 'inspectNeeds'>;
   /** Mutual TLS. Absent: plaintext and no authentication. */
   readonly tls?: TlsFiles | undefined;
   /** How often the server checks the TLS files for changes. */
@@ -40,9 +44,12 @@ const CLOSE_GRACE_MS = 1_000;
 /** The outbox encodes the shard's messages itself. */
 const SESSION_SERVICE = { Session: { ...rawShardService.Session, responseSerialize: asBuffer } };
 
-export async function startOperatorServer(options: OperatorServerOptions): Promise<OperatorServer> {
+/** Constructs and listens in one step, where the shard does not need the server to exist first. */
+export async function startOperatorServer(
+  options: OperatorServerOptions & ServedShard,
+): Promise<OperatorServer> {
   const server = new OperatorServer(options);
-  await server.listen();
+  await server.listen(options);
   return server;
 }
 
@@ -50,6 +57,7 @@ export class OperatorServer extends Operators {
   readonly #options: OperatorServerOptions;
   readonly #grpc: Server;
   readonly #tls: RotatingServerCredentials | null;
+  #needs!: ServedShard['needs'];
   #address = '';
   #inspections = 0;
 
@@ -81,7 +89,10 @@ export class OperatorServer extends Operators {
     return this.#address;
   }
 
-  async listen(): Promise<void> {
+  /** Serves the shard from now on; before this, the server has no sessions and the shard may call it all the same. */
+  async listen({ shard, needs }: ServedShard): Promise<void> {
+    this.serve(shard);
+    this.#needs = needs;
     const { listen } = this.#options;
     const port = await bind(this.#grpc, listen, this.#tls ?? ServerCredentials.createInsecure());
     this.#address = `${listen.slice(0, listen.lastIndexOf(':'))}:${port}`;
@@ -108,7 +119,7 @@ export class OperatorServer extends Operators {
       );
     } else {
       this.#inspections++;
-      inspectNeeds(stream, this.#options.needs)
+      inspectNeeds(stream, this.#needs)
         .catch((error: Error) => refuse(stream, status.INTERNAL, error.message))
         .finally(() => this.#inspections--);
     }

@@ -1,4 +1,4 @@
-/** The counts that the shard keeps of itself; whoever exports metrics reads them when it is asked. */
+/** Counts that the shard keeps; metrics read them at scrape time. */
 import type { ShardCounters } from './ports/observer.ts';
 
 export function zeroCounters(): ShardCounters {

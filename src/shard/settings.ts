@@ -1,39 +1,39 @@
-/** What the shard's behaviour is set by, with the defaults that a user of the reference knows. */
+/** Settings of the shard, with the defaults that users of the reference know. */
 import type { PreemptionWeights } from '../decision/preempt/preempt.ts';
 
 export interface ShardSettings {
   readonly shardId: string;
   readonly cycleIntervalMs: number;
   readonly machinesMax: number;
-  /** S1: pass cursors, and list in full only now and then. */
+  /** S1: list changes since a cursor, and everything only now and then. */
   readonly isIncremental: boolean;
-  /** S5: in incremental mode a full listing every so many ordinary cycles; 0 = never. */
+  /** S5: in incremental mode, ordinary cycles between two full listings; 0 = never. */
   readonly fullListEveryCycles: number;
-  /** C2: providers that the first actions do not wait for, by name. */
+  /** C2: no action before every provider has been listed once, except these, by name. */
   readonly optionalProviders: readonly string[];
   readonly listTimeoutMs: number;
   readonly executeConcurrency: number;
   readonly executeTimeoutMs: number;
   readonly bootstrapTimeoutMs: number;
-  /** Bootstraps need no operator: what the cluster's nodes are started with. */
+  /** Bootstrap data for all nodes, so that no operator is needed; null: ask the operators. */
   readonly localBootstrapBlob: Uint8Array | null;
-  /** C3: 0 = none. */
+  /** C3: actions beyond this number wait for the next cycle; 0 = no limit. */
   readonly actionsPerCycleMax: number;
-  /** C4: nothing executes. */
+  /** C4: the kill switch; nothing executes. */
   readonly isPaused: boolean;
   readonly isDryRun: boolean;
-  /** R2: 0 = off. */
+  /** R2: largest share of a cluster's machines reclaimed per cycle; 0 = no limit. */
   readonly reclaimCapFraction: number;
-  /** N7. */
+  /** N7: a roll-up that drops most of a cluster's rows is quarantined. */
   readonly hasRollupGuard: boolean;
-  /** R3. */
+  /** R3: an Idle machine is released after its hold. */
   readonly idleHoldOnDemandMs: number;
   readonly idleHoldSpotMs: number;
-  /** X11. */
+  /** X11: a machine that is transitional for longer is stuck. */
   readonly stuckAfterMs: number;
-  /** O5. */
+  /** O5: shortest time between two hints with one key. */
   readonly hintIntervalMs: number;
-  /** From-scratch checks, in ordinary cycles; 0 = never. */
+  /** Ordinary cycles between two from-scratch checks; 0 = never. */
   readonly checkEveryCycles: number;
   readonly preemptionWeights: PreemptionWeights | null;
 }
@@ -63,7 +63,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   preemptionWeights: null,
 };
 
-/** What may change while the shard runs. */
+/** Settings that may change while the shard runs. */
 export type Rails = Pick<
   ShardSettings,
   'actionsPerCycleMax' | 'isPaused' | 'isDryRun' | 'reclaimCapFraction' | 'hasRollupGuard'

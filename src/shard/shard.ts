@@ -1,6 +1,6 @@
 /**
- * The shard: joins demand, machines and decisions with the outside, through ports alone. It wires its parts, and holds
- * what all of them share: whether it is fenced, whether it is ready, and its rails.
+ * The shard connects demand, machines and decisions with the outside, through ports alone. It constructs its parts, and
+ * holds the state that all of them share: whether it is fenced, whether it is ready, and its rails.
  *
  *   roll-ups → needs ┐
  *                    ├→ cycle → rails → executor → providers → changes → inventory → announcements
@@ -31,7 +31,7 @@ import { type MachineChanged, MachineChanges } from './machines/changes.ts';
 import { FollowUpReads } from './machines/reads.ts';
 import { StuckMachines } from './machines/stuck.ts';
 import { AwayClusters } from './operators/away-clusters.ts';
-import { OperatorsSwitch } from './operators/operators-switch.ts';
+import { NO_OPERATORS } from './operators/no-operators.ts';
 import { SessionBits } from './operators/session-bits.ts';
 import type { CheckPort } from './ports/check.ts';
 import type { CycleReport, ShardCounters, ShardGauges, ShardObserver } from './ports/observer.ts';
@@ -44,19 +44,21 @@ import type { ShardTables } from './tables.ts';
 export interface ShardOptions {
   readonly settings: ShardSettings;
   readonly tables: ShardTables;
-  /** I1: of this process, higher than that of any before it. */
+  /** I1: the epoch of this process is higher than that of any before it. */
   readonly epoch: number;
   readonly providers: ProviderPort;
+  /** Constructed first, and told to serve this shard afterwards. Default: no cluster can connect. */
+  readonly operators?: OperatorsPort;
   readonly observer: ShardObserver;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly stopwatch: Stopwatch;
-  /** Who derives cycles again from scratch; without one nobody does. */
+  /** Derives cycles again from scratch. Default: no checks. */
   readonly checker?: CheckPort;
 }
 
 const S = MachineState;
-/** O5's limit is by the second: what a cycle's run left over goes out without waiting for the next cycle. */
+/** O5 limits hints per second: hints that a cycle left over go out without waiting for the next cycle. */
 const HINT_PACE_MS = 1_000;
 
 export class Shard implements ShardForOperators {
@@ -77,7 +79,7 @@ export class Shard implements ShardForOperators {
   readonly sessions: SessionBits;
   readonly startedAtMs: number;
   readonly #options: ShardOptions;
-  readonly #operators = new OperatorsSwitch();
+  readonly #operators: OperatorsPort;
   readonly #announcer: Announcer;
   readonly #hints: CapacityHints;
   readonly #bindingTimes: BindingTimes;
@@ -94,6 +96,7 @@ export class Shard implements ShardForOperators {
     const { inventory, needs } = tables;
     const { counters } = this;
     this.#options = options;
+    this.#operators = options.operators ?? NO_OPERATORS;
     this.#rails = settings;
     this.settings = settings;
     this.epoch = options.epoch;
@@ -164,7 +167,7 @@ export class Shard implements ShardForOperators {
         this.engine.preemptionBegan(slot, cluster, fingerprint, group),
       onBind: (slot, cluster, fingerprint, group) =>
         this.#bindingTimes.begun(slot, cluster, fingerprint, group, clock.nowMs()),
-      onNothing: (slot) => this.#bindingTimes.abandoned(slot),
+      onAbandoned: (slot) => this.#bindingTimes.abandoned(slot),
       onRoom: () => this.#wake(),
     });
     this.#checks = new ScratchChecks({
@@ -186,7 +189,7 @@ export class Shard implements ShardForOperators {
       neverDelete: runner.neverDelete,
       checks: this.#checks,
       prepare: (isOrdinary, nowMs) => this.#prepare(isOrdinary, nowMs),
-      // One that is due within a second serves all cycles until then.
+      // A hint run that is due within a second serves all cycles until then.
       hint: (nowMs) => this.#hintTimer === null && this.#runHints(nowMs),
       heldBack: () => this.heldBack(),
       isFleetUnread: () => this.reconciler.isFirstListingUnderWay(),
@@ -201,7 +204,7 @@ export class Shard implements ShardForOperators {
     });
   }
 
-  /** For the live engine, and for one that checks it. */
+  /** For the live engine, and for the one that checks it. */
   engineOptions(): EngineOptions {
     const { settings, tables } = this.#options;
     const isLocal = settings.localBootstrapBlob !== null;
@@ -214,16 +217,11 @@ export class Shard implements ShardForOperators {
     };
   }
 
-  /** The operators' edge is there. */
-  connectOperators(operators: OperatorsPort): void {
-    this.#operators.connect(operators);
-  }
-
   start(): void {
     this.#loop.start();
   }
 
-  /** I3: no more cycles and actions; resolves when those in flight have ended, or after the grace. */
+  /** I3: starts no more cycles and actions; resolves when those in flight have ended, or after the grace. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
     this.#loop.stop();
@@ -244,7 +242,7 @@ export class Shard implements ShardForOperators {
     this.#wake();
   }
 
-  /** Why no action is emitted (C2, X8); ''. */
+  /** Why no action is emitted: a provider without a first listing (C2), or a newer owner of this shard id (X8). '' if none. */
   heldBack(): string {
     if (this.#fenced !== '') return this.#fenced;
     const missing = this.reconciler.notListedYet();
@@ -262,7 +260,7 @@ export class Shard implements ShardForOperators {
       readsWaiting: this.reads.waitingCount,
       readsInFlight: this.reads.inFlightCount,
       listingsInFlight: this.reconciler.view().filter(({ isListing }) => isListing).length,
-      parkedRows: this.reads.parkedCount,
+      deferredRows: this.reads.deferredCount,
       stuckMachines: this.stuck.count,
       machinesInBackoff: this.backoffs.machineCount,
       offeringsInBackoff: this.backoffs.offeringCount,
@@ -307,7 +305,7 @@ export class Shard implements ShardForOperators {
       else if (outcome === 'applied') {
         this.counters.rollupsAccepted++;
         this.#wake();
-      } else this.#tellHeld(clusterId);
+      } else this.#reportQuarantined(clusterId);
       return outcome;
     } catch (error) {
       if (!(error instanceof ShardError)) throw error;
@@ -319,7 +317,7 @@ export class Shard implements ShardForOperators {
   }
 
   rejectRollup(clusterId: string, why: string): void {
-    // A cluster that nobody knows has no count of its own, and the table of clusters may have no room for one.
+    // An unknown cluster has no count of its own, and the table of clusters may have no room for one.
     if (this.inventory.tables.clusters.find(clusterId) !== 0) this.needs.reject(clusterId);
     this.#away.note(clusterId);
     this.#options.observer.happened({ kind: 'rollup_rejected', level: 'warn', clusterId, detail: why });
@@ -336,12 +334,12 @@ export class Shard implements ShardForOperators {
   #decide(isOrdinary: boolean, reconcileMs: number): CycleReport {
     const report = this.cycle.run(isOrdinary, reconcileMs);
     this.#options.observer.cycleEnded(report);
-    // With a full queue the surplus would be dropped at once: then the queue wakes a cycle when it has room.
+    // A full queue would drop the surplus at once; it wakes a cycle itself when it has room.
     if (report.deferred > 0 && report.dropped === 0) this.#wake();
     return report;
   }
 
-  /** While nothing may be emitted yet, a decision would only be work: half a million machines arrive in a hundred slices. */
+  /** No woken cycles before the first listings: no action may be emitted, and a large fleet arrives in a hundred slices. */
   #wake(): void {
     if (this.reconciler.notListedYet().length === 0) this.#loop.wake();
   }
@@ -350,7 +348,7 @@ export class Shard implements ShardForOperators {
     this.backoffs.expire(nowMs);
     this.needBackoffs.expire(nowMs);
     if (!isOrdinary) return;
-    this.stuck.look();
+    this.stuck.scan();
     this.#away.forgetIdle();
   }
 
@@ -377,21 +375,22 @@ export class Shard implements ShardForOperators {
     if (from === S.Creating || (from === S.Draining && this.engine.drainOf(slot) !== null)) this.#wake();
   }
 
-  #tellHeld(clusterId: string): void {
+  #reportQuarantined(clusterId: string): void {
     const inARow = this.needs.quarantinedRollups(this.inventory.tables.clusters.find(clusterId));
-    this.#options.observer.happened({ kind: 'rollup_held', level: 'warn', clusterId, inARow });
+    this.#options.observer.happened({ kind: 'rollup_quarantined', level: 'warn', clusterId, inARow });
   }
 
-  /** X8: another process owns this shard id. */
+  /** X8: a fenced shard stops executing, ends its sessions and accepts none. */
   #fence(machineId: string, detail: string): void {
     if (this.#fenced !== '') return;
-    this.#fenced = `fenced: another process owns shard ${this.settings.shardId} (${detail}); end one of the two, and start the other anew`;
+    const owner = `another process owns shard ${this.settings.shardId} (${detail})`;
+    this.#fenced = `fenced: ${owner}; stop one of the two processes and restart the other`;
     this.#options.observer.happened({ kind: 'fenced', level: 'error', machineId, detail });
     void this.executor.stop(0);
     this.#operators.endAll(this.#fenced);
   }
 
-  /** A fold has the fingerprint of its members' profile without Same requirements (A1). */
+  /** A1: a fold has the fingerprint of its members' profile without Same requirements. */
   #requirementsOf(cluster: number, fingerprint: number): readonly Requirement[] {
     const { needs } = this;
     const { profiles } = needs;

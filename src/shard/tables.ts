@@ -1,5 +1,5 @@
 /**
- * The tables of a shard, made before anything that uses them: worker threads attach to the inventory, and needs and
+ * The tables of a shard, created before the parts that use them: worker threads attach to the inventory, and needs and
  * machines share their strings, so that a cluster, a fingerprint or a group is one number on both sides.
  */
 import { DimensionTable } from '../base/dimensions.ts';
@@ -16,22 +16,22 @@ export interface ShardTables {
 /** A ref of a cluster is a u16 in the columns. */
 const CLUSTERS_MAX = 65_535;
 const CLUSTER_ID_BYTES_MAX = 256;
-/** Profiles repeat over clusters: thousands of them in the largest fleets seen. */
+/** Clusters share profiles: the largest fleets seen have thousands. */
 const FINGERPRINTS_MAX = 262_144;
 const FINGERPRINT_BYTES = 512;
-/** Needs have groups of their own, 640,000 in the largest fleets, and a roll-up's new ones stand beside its old ones. */
+/** Most needs have their own group, 640,000 in the largest fleets, and a new roll-up's groups coexist with the old one's. */
 const GROUPS_MAX = 3_145_728;
 const GROUPS_PER_MACHINE_MAX = 3;
-/** A small shard has tables of at least this many entries, whatever its machines. */
+/** Tables of a small shard have at least this many entries. */
 const ENTRIES_MIN_DEFAULT = 16_384;
 const GROUP_BYTES = 64;
 
 export interface TablesOptions {
   readonly machinesMax: number;
   readonly hasRollupGuard: boolean;
-  /** Assert that nothing is written while a cycle decides. */
+  /** Assert that no part writes while a cycle decides. */
   readonly guards?: boolean;
-  /** For whoever makes thousands of small shards. */
+  /** For tests that create thousands of small shards. */
   readonly entriesMin?: number;
 }
 

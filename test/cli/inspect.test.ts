@@ -94,7 +94,7 @@ describe('flotilla explain', () => {
   it('explains every unmet need of a cluster, each under its name', async () => {
     const { code, out } = await flotilla('explain', 'need', DISCONNECTED);
     expect(code).toBe(0);
-    expect(out).toContain('Unmet for');
+    expect(out).toContain('Unmet: needs');
     expect(out).toContain(`The operator of cluster ${DISCONNECTED} is not connected`);
   });
 
@@ -122,7 +122,7 @@ describe('flotilla explain', () => {
     const { code, out } = await flotilla('explain', 'machine', machines[0]!.id);
     expect(code).toBe(0);
     expect(out).toContain('instance lost: host power failure');
-    expect(out).toContain('left only by its provider’s word');
+    expect(out).toContain('It satisfies no need until its provider reports another state.');
     const none = await flotilla('explain', 'machine', 'no-such-machine');
     expect(none.code).toBe(1);
     expect(none.error).toContain('There is no machine "no-such-machine"');

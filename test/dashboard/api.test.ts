@@ -90,7 +90,7 @@ describe('the API', () => {
     const { explanations } = await get<ApiNeedExplanations>(`needs/explain?${query}`);
     expect(explanations).toHaveLength(1);
     expect(explanations[0]!.need).toEqual(one);
-    expect(explanations[0]!.sentences[0]).toContain('Unmet for');
+    expect(explanations[0]!.sentences[0]).toContain('Unmet: needs');
   });
 
   it('explains the unmet needs of a cluster whose operator is disconnected', async () => {
@@ -114,7 +114,9 @@ describe('the API', () => {
       state: 'Failed',
       lastError: 'instance lost: host power failure',
     });
-    expect(full.sentences.join(' ')).toContain('left only by its provider’s word');
+    expect(full.sentences.join(' ')).toContain(
+      'It satisfies no need until its provider reports another state.',
+    );
     const begins = await get<ApiMachines>(`machines?prefix=${encodeURIComponent(id.slice(0, -1))}`);
     expect(begins.machines.map((one) => one.id)).toContain(id);
     const spot = await get<ApiMachines>('machines?capacity=spot&limit=1');

@@ -124,7 +124,7 @@ describe('the needs page', () => {
       const first = page.getByRole('button', { name: 'Why?' }).first();
       await first.focus();
       await page.keyboard.press('Enter');
-      await page.locator('.why .answer', { hasText: 'Unmet for' }).waitFor();
+      await page.locator('.why .answer', { hasText: 'Unmet: needs' }).waitFor();
       expect(await first.getAttribute('aria-expanded')).toBe('true');
       live.step();
       await page.locator('.summary', { hasText: `cycle ${live.world.cycle}` }).waitFor();

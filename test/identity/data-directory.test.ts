@@ -46,14 +46,14 @@ const failureOf = (path: string, minEpoch = 0) =>
   );
 
 describe('I1: the epoch', () => {
-  it('I1: is 1 in a new directory, which is made for its owner alone, and goes up by one with every start', async () => {
+  it('I1: is 1 in a new directory, which only its owner may use, and grows by one with every start', async () => {
     const path = join(temporaryDirectory(), 'not', 'there', 'yet');
     expect([await live(path), await live(path), await live(path)]).toEqual([1, 2, 3]);
     expect(statSync(path).mode & 0o777).toBe(0o700);
     expect(statSync(join(path, 'epoch')).mode & 0o777).toBe(0o600);
   });
 
-  it('is on the disk when the directory is given, and stays there', async () => {
+  it('is on the disk once the directory is open, and stays there', async () => {
     const path = temporaryDirectory();
     const directory = await openDataDirectory({ path });
     expect(readFileSync(join(path, 'epoch'), 'utf8')).toMatch(/^flotilla-epoch 1 [0-9a-f]{16}\n$/);
@@ -85,7 +85,7 @@ describe('I1: the epoch', () => {
     ['beyond what can be counted', () => `flotilla-epoch 9999999999999999 ${'0'.repeat(16)}\n`],
     ['enormous', () => 'x'.repeat(1_000_000)],
   ] as const) {
-    it(`a file that is ${what} refuses the start with the remedy, and the remedy works`, async () => {
+    it(`a file that is ${what} prevents the start, and the remedy in the error works`, async () => {
       const path = temporaryDirectory();
       for (let life = 1; life <= 3; life++) await live(path);
       const file = join(path, 'epoch');
@@ -94,13 +94,13 @@ describe('I1: the epoch', () => {
       expect(failure).toBeInstanceOf(EpochCorruptError);
       expect(failure).toMatchObject({ code: 'epoch_corrupt', next: 'refuse-to-start' });
       expect((failure as Error).message).toContain('--min-epoch');
-      expect(await failureOf(path)).toBeInstanceOf(EpochCorruptError); // the lock was given back both times
+      expect(await failureOf(path)).toBeInstanceOf(EpochCorruptError); // the lock was released both times
       expect(await live(path, 50)).toBe(50);
       expect(await live(path)).toBe(51);
     });
   }
 
-  it('never repeats and never goes back, whatever is asked for', async () => {
+  it('never repeats and never goes back, whatever --min-epoch says', async () => {
     let jumpCount = 0;
     const starts = fc.array(fc.oneof(fc.constant(0), fc.nat({ max: 60 })), { minLength: 1, maxLength: 12 });
     await fc.assert(
@@ -121,7 +121,7 @@ describe('I1: the epoch', () => {
 });
 
 describe('I1: the lock', () => {
-  it('is held against the same process, too, and names the holder', async () => {
+  it('also refuses the same process, and names the holder', async () => {
     const path = temporaryDirectory();
     const directory = await openDataDirectory({ path });
     const failure = await failureOf(path);
@@ -133,7 +133,7 @@ describe('I1: the lock', () => {
     expect(await live(path)).toBe(2);
   });
 
-  it('is of the directory and not of its name', async () => {
+  it('belongs to the directory and not to its path', async () => {
     const path = temporaryDirectory();
     const link = join(temporaryDirectory(), 'link');
     symlinkSync(path, link);
@@ -142,7 +142,7 @@ describe('I1: the lock', () => {
     await directory.close();
   });
 
-  it('fits a directory whose path is far longer than that of a socket may be', async () => {
+  it('works in a directory whose path is far longer than a socket’s may be', async () => {
     const path = join(
       temporaryDirectory(),
       ...Array.from({ length: 6 }, (_, depth) => `${depth}`.repeat(60)),
@@ -153,7 +153,7 @@ describe('I1: the lock', () => {
     expect(await live(path)).toBe(2);
   });
 
-  it('of a process that does not say its name, or says too much, is a lock all the same', async () => {
+  it('holds although its process sends no name, or too long a one', async () => {
     for (const name of ['', 'x'.repeat(10_000), 'evil\n\u001b[2J']) {
       const path = temporaryDirectory();
       const server = createServer((caller) => {
@@ -168,7 +168,7 @@ describe('I1: the lock', () => {
     }
   });
 
-  it('is taken over from anything that does not answer: a socket without a process, a file, a directory', async () => {
+  it('replaces anything that does not answer: a socket without a process, a file, a directory', async () => {
     const path = temporaryDirectory();
     writeFileSync(join(path, 'lock.8'), 'restored from a backup');
     expect(await live(path)).toBe(1);
@@ -177,7 +177,7 @@ describe('I1: the lock', () => {
     expect(await live(path)).toBe(3);
   });
 
-  it('leaves nothing behind that grows: one lock and one epoch, however many starts there were', async () => {
+  it('leaves one lock file and one epoch file after any number of starts', async () => {
     const path = temporaryDirectory();
     writeFileSync(join(path, 'claim.0123456789abcdef'), '');
     writeFileSync(join(path, 'audit.log'), 'not ours to clear');
@@ -185,7 +185,7 @@ describe('I1: the lock', () => {
     expect(readdirSync(path).sort()).toEqual(['audit.log', 'epoch', 'lock.20']);
   });
 
-  it('is held by one at a time among forty that try at once in one process', async () => {
+  it('has one holder at a time among forty attempts in one process', async () => {
     const path = temporaryDirectory();
     const epochs: number[] = [];
     let insideCount = 0;
@@ -210,8 +210,8 @@ describe('I1: the lock', () => {
   });
 });
 
-describe('I1: a directory that cannot be used refuses the start and says why', () => {
-  it('because something else has its name', async () => {
+describe('I1: an unusable directory prevents the start, and the error says why', () => {
+  it('something else has its name', async () => {
     const path = join(temporaryDirectory(), 'file');
     writeFileSync(path, '');
     expect(await failureOf(path)).toMatchObject({
@@ -222,12 +222,12 @@ describe('I1: a directory that cannot be used refuses the start and says why', (
     expect(await failureOf(join(path, 'below'))).toBeInstanceOf(DataDirectoryUnusableError);
   });
 
-  it('because it cannot be made', async () => {
+  it('it cannot be created', async () => {
     const failure = await failureOf('/proc/self/flotilla');
     expect(failure).toBeInstanceOf(DataDirectoryUnusableError);
   });
 
-  it('because everybody may write to it, and leaves its mode alone', async () => {
+  it('every user may write to it, and its mode stays', async () => {
     const path = temporaryDirectory();
     chmodSync(path, 0o777);
     const failure = await failureOf(path);
@@ -239,21 +239,21 @@ describe('I1: a directory that cannot be used refuses the start and says why', (
     expect(await live(path)).toBe(1);
   });
 
-  it('because the epoch is a directory', async () => {
+  it('the epoch file is a directory', async () => {
     const path = temporaryDirectory();
     mkdirSync(join(path, 'epoch'));
     expect(await failureOf(path)).toBeInstanceOf(EpochCorruptError);
     expect(await failureOf(path, 5)).toBeInstanceOf(DataDirectoryUnusableError);
   });
 
-  it('because this user may not write there', async () => {
+  it('this user may not write there', async () => {
     const path = join(temporaryDirectory(), 'locked');
     mkdirSync(path, { mode: 0o555 });
-    // The superuser may write anywhere: then somebody else is asked.
+    // The superuser may write anywhere, so another user tries.
     const uid = process.getuid?.() === 0 ? { uid: 65_534 } : {};
     const said = await openOnce(path, uid);
     expect(said).toMatchObject({ code: 'data_directory_unusable', next: 'refuse-to-start' });
-    expect(said?.message).toContain('no right to');
+    expect(said?.message).toContain('not allowed to');
     expect(existsSync(join(path, 'epoch'))).toBe(false);
   });
 });

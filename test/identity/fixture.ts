@@ -1,4 +1,4 @@
-/** Directories that are removed, and processes that are ended, when a test ends. */
+/** Directories and processes that are removed and ended with the test. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ afterEach(() => {
   for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
 });
 
-/** A directory in which everybody may look around, so that a process of another user can, too. */
+/** A directory that every user may read, so that a process of another user can, too. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'flotilla-identity-'));
   chmodSync(directory, 0o755);
@@ -36,7 +36,7 @@ export interface Said {
 
 export interface Holder {
   readonly child: ChildProcess;
-  /** What it said; null if it died before. */
+  /** Its answer; null if it died before. */
   readonly said: Promise<Said | null>;
   readonly exited: Promise<void>;
 }
@@ -66,7 +66,7 @@ export function startHolder(path: string, options: HolderOptions = {}): Holder {
   return { child, said, exited };
 }
 
-/** Opens the directory in a process, and lets it go again. */
+/** Opens the directory in a process, and closes it again. */
 export async function openOnce(path: string, options: HolderOptions = {}): Promise<Said | null> {
   const holder = startHolder(path, options);
   const said = await holder.said;

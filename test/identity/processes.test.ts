@@ -19,7 +19,7 @@ function isStopped(pid: number): boolean {
 }
 
 describe('I1: the lock between processes', () => {
-  it('a living process refuses a start, a killed one does not, not even once', async () => {
+  it('a running process prevents a start, a killed one never does', async () => {
     const path = temporaryDirectory();
     for (let round = 1; round <= 5; round++) {
       const holder = startHolder(path);
@@ -32,7 +32,7 @@ describe('I1: the lock between processes', () => {
     expect(await openOnce(path)).toMatchObject({ epoch: 6 });
   });
 
-  it('a process that is stopped is living, even when its callers have filled its queue', async () => {
+  it('a stopped process still holds the lock, even with a full connection queue', async () => {
     const path = temporaryDirectory();
     const holder = startHolder(path);
     await holder.said;
@@ -56,7 +56,7 @@ describe('I1: the lock between processes', () => {
     expect(await openOnce(path)).toMatchObject({ epoch: 2 });
   });
 
-  it('of ten that start at once over the lock of a dead one exactly one wins, every time', async () => {
+  it('exactly one of ten processes wins the lock of a dead one, every time', async () => {
     const path = temporaryDirectory();
     let lastEpoch = 0;
     for (let round = 1; round <= 4; round++) {
@@ -71,13 +71,13 @@ describe('I1: the lock between processes', () => {
     }
   });
 
-  it('a starter that was held up while others came and went does not act on what it saw', async () => {
+  it('a process that was suspended during its start does not act on an old lock', async () => {
     const path = temporaryDirectory();
     expect(await openOnce(path)).toMatchObject({ epoch: 1 });
-    const late = startHolder(path, { fault: 'stop:linkSync' }); // it saw that lock.1 is dead, and is about to take 2
+    const late = startHolder(path, { fault: 'stop:linkSync' }); // it saw that lock.1 is dead, and is about to link lock.2
     await expect.poll(() => isStopped(late.child.pid!)).toBe(true);
     expect(await openOnce(path)).toMatchObject({ epoch: 2 });
-    const owner = startHolder(path); // it takes 3 and clears 2 away
+    const owner = startHolder(path); // it takes lock.3 and removes lock.2
     expect(await owner.said).toMatchObject({ epoch: 3 });
     expect(readdirSync(path)).not.toContain('lock.2');
     late.child.kill('SIGCONT');
@@ -86,7 +86,7 @@ describe('I1: the lock between processes', () => {
     expect(await openOnce(path)).toMatchObject({ epoch: 4 });
   });
 
-  it('processes that come and go are never inside together, and each epoch is given once', async () => {
+  it('processes that come and go never hold the lock together, and each epoch is used once', async () => {
     const path = temporaryDirectory();
     const mark = join(temporaryDirectory(), 'inside');
     const runs = Array.from({ length: 6 }, (_, index) => {
@@ -114,19 +114,19 @@ describe('I1: the lock between processes', () => {
   });
 });
 
-/** What a first and a later start do with the file system: enough calls to be worth cutting short. */
+/** File-system calls of a first and a later start that the tests interrupt. */
 const CALL_COUNT_MIN = 12;
 
-describe('I1: a start that is cut short', () => {
+describe('I1: an interrupted start', () => {
   for (const kind of ['kill', 'tear']) {
-    it(`by ${kind} at any step leaves a directory that the next start can use, and no epoch twice`, async () => {
+    it(`by ${kind} at any step leaves a usable directory, and repeats no epoch`, async () => {
       const path = join(temporaryDirectory(), 'data');
       let lastEpoch = 0;
       let cutCount = 0;
       for (let step = 1; ; step++) {
         const cut = await openOnce(path, { fault: `${kind}:${step}` });
         if (cut === null) cutCount++;
-        else expect(cut.epoch).toBeGreaterThan(lastEpoch); // the step lies behind the last one: nothing was cut
+        else expect(cut.epoch).toBeGreaterThan(lastEpoch); // the step is after the last one: nothing was interrupted
         const next = await openOnce(path);
         expect(next?.epoch).toBeGreaterThan(Math.max(lastEpoch, cut?.epoch ?? 0));
         lastEpoch = next!.epoch!;
@@ -138,7 +138,7 @@ describe('I1: a start that is cut short', () => {
   }
 
   for (const code of ['ENOSPC', 'EROFS', 'EIO']) {
-    it(`by ${code} at any step is refused in words, or does not matter; the next start goes on`, async () => {
+    it(`by ${code} at any step gives an error or has no effect, and the next start works`, async () => {
       const path = join(temporaryDirectory(), 'data');
       let lastEpoch = 0;
       let refusedCount = 0;

@@ -135,6 +135,14 @@ describe('an event that repeats', () => {
     expect(records()).toHaveLength(21);
   });
 
+  it('carries its old name if it was renamed, in its summary too', () => {
+    const { log, records } = logOf();
+    for (let index = 0; index < 30; index++) log.warn('rollup_quarantined', { cluster_id: 'c1' });
+    log.flush();
+    expect(records()).toHaveLength(21);
+    expect(records().every(({ formerEvent }) => formerEvent === 'rollup_held')).toBe(true);
+  });
+
   it('is written every time at debug level', () => {
     const { log, lines } = logOf({ level: 'debug' });
     for (let index = 0; index < 100; index++) log.debug('step');

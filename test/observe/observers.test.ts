@@ -68,7 +68,7 @@ describe('the log of a shard', () => {
       forMs: 5,
     });
     observer.happened({
-      kind: 'word_confirmed',
+      kind: 'observation_confirmed',
       level: 'warn',
       machineId: 'm-1',
       from: MachineState.Idle,
@@ -76,7 +76,13 @@ describe('the log of a shard', () => {
     });
     expect(lines).toMatchObject([
       { level: 'warn', event: 'machine_stuck', machine_id: 'm-1', state: 'Draining', for_ms: 5 },
-      { level: 'warn', event: 'word_confirmed', from: 'Idle', to: 'Failed' },
+      {
+        level: 'warn',
+        event: 'observation_confirmed',
+        formerEvent: 'word_confirmed',
+        from: 'Idle',
+        to: 'Failed',
+      },
     ]);
   });
 

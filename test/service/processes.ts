@@ -1,4 +1,4 @@
-/** The real programs as processes of their own, over loopback, ended with the test that started them. */
+/** The real programs as separate processes over loopback, ended with the test that started them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -44,7 +44,7 @@ export class Processes {
       });
       void exited.then((code) => reject(new Error(`it ended with ${code}: ${output.join('\n')}`)));
     });
-    firstLine.catch(() => {}); // whoever waits for it hears of it
+    firstLine.catch(() => {}); // the caller that awaits it gets the error
     createInterface(child.stderr).on('line', (line) => output.push(line));
     return { child, exited, output, firstLine };
   }
@@ -83,7 +83,7 @@ export class Processes {
     return folder;
   }
 
-  /** Whatever a test left running. */
+  /** Processes that a test left running. */
   async end(): Promise<void> {
     for (const child of this.#children) {
       child.kill('SIGCONT');
@@ -99,7 +99,7 @@ export interface ShardProgram {
   readonly http: string;
 }
 
-/** What a provider itself says of its machines. */
+/** The provider's own record of its machines. */
 export class ProviderTruth {
   readonly #client: ProviderClient;
 
@@ -126,7 +126,7 @@ export class ProviderTruth {
   }
 }
 
-/** Polls until it holds; the last thing seen is in the error. */
+/** Polls until the condition holds; the error has the last value. */
 export async function until<T>(
   what: string,
   look: () => Promise<T> | T,

@@ -1,6 +1,6 @@
 /**
- * Shard, provider and operators as users run them: processes of their own, real threads, real gRPC on loopback. What is
- * asserted is the provider's own record and what the operator was told.
+ * Shard, provider and operators as users run them: separate processes, real threads, real gRPC on loopback. The tests assert
+ * on the provider's own record and on the updates that the operator received.
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { MachineState as S } from '../../src/machine/state.ts';
@@ -23,7 +23,7 @@ afterEach(async () => {
   processes = new Processes();
 });
 
-/** For so many machines of whatever kind; each need is one machine large. */
+/** Needs for so many machines of any kind, one machine each. */
 function rows(count: number, priority = 1_000): RollupRow[] {
   return Array.from({ length: count }, (_, index) => ({
     requirements: [{ key: 'topology.kubernetes.io/zone', operator: Operator.Exists, values: [] }],
@@ -69,10 +69,10 @@ for (const [name, providerFlags] of [
   ['an asynchronous provider', ASYNCHRONOUS],
 ] as const) {
   describe(`with ${name}`, { timeout: TIMEOUT_MS }, () => {
-    it('a need becomes Configured nodes that the operator is told of, and goes back when it is withdrawn', async () => {
+    it('turns a need into nodes, reports them to the operator, and reclaims them when the need is withdrawn', async () => {
       const { truth, shard } = await world(providerFlags);
       const operator = await connect(shard);
-      operator.setDemand(rows(25)); // more than are Idle: some are created first
+      operator.setDemand(rows(25)); // more than the Idle machines, so some are created first
       await until(
         '25 nodes',
         () => nodesIn(operator, S.Configured).length,
@@ -85,7 +85,7 @@ for (const [name, providerFlags] of [
       expect(states).toContain(S.Configuring);
       operator.setDemand(rows(5));
       await until(
-        '20 nodes told as gone',
+        '20 nodes reported as gone',
         () => nodesIn(operator, S.Idle).length,
         (count) => count === 20,
       );
@@ -97,7 +97,7 @@ for (const [name, providerFlags] of [
       );
     });
 
-    it('a higher priority takes machines from a lower one', async () => {
+    it('preempts machines of a lower priority', async () => {
       const { truth, shard } = await world(providerFlags);
       const low = await connect(shard, 'low');
       low.setDemand(rows(40, 100));
@@ -113,7 +113,7 @@ for (const [name, providerFlags] of [
         () => nodesIn(high, S.Configured).length,
         (count) => count === 3,
       );
-      // P6: three needs, three victims, in whatever order they are drained.
+      // P6: three needs, three victims, in any order of drains.
       const told = low.reclaims.flatMap(({ nodes }) => nodes);
       expect(new Set(told).size).toBe(3);
       expect(told).toHaveLength(3);
@@ -129,7 +129,7 @@ for (const [name, providerFlags] of [
       );
     });
 
-    it('an operator that was away knows everything after it reconnects', async () => {
+    it('resyncs an operator that reconnects', async () => {
       const { truth, shard } = await world(providerFlags);
       const operator = await connect(shard);
       operator.setDemand(rows(6));
@@ -141,7 +141,7 @@ for (const [name, providerFlags] of [
       await operator.close();
       const later = new SimulatedOperator({ address: shard.address, clusterId: 'blue' });
       closers.push(() => later.close());
-      later.setDemand(rows(6)); // with none its nodes would be taken back, as they should
+      later.setDemand(rows(6)); // without demand the shard would rightly reclaim its nodes
       await later.connect();
       await until(
         'the resync',
@@ -151,7 +151,7 @@ for (const [name, providerFlags] of [
       expect((await truth.counts()).Configured).toBe(6);
     });
 
-    it('killed in the middle of a burst and started again, the shard binds nothing twice and loses nothing', async () => {
+    it('binds nothing twice and loses nothing after a kill in the middle of a burst', async () => {
       const dataDir = ['--data-dir', processes.folder()];
       const { provider, truth, shard } = await world(providerFlags, ...dataDir);
       const operator = await connect(shard);
@@ -173,7 +173,7 @@ for (const [name, providerFlags] of [
         ({ Configured }) => Configured === 30,
       );
       await until(
-        'and told',
+        'and reported',
         () => nodesIn(second, S.Configured).length,
         (count) => count === 30,
       );
@@ -190,7 +190,7 @@ for (const [name, providerFlags] of [
 }
 
 describe('when something breaks', { timeout: TIMEOUT_MS }, () => {
-  it('a provider that stops answering holds nothing up, and is caught up with when it goes on', async () => {
+  it('a stopped provider delays no cycle, and the shard catches up when it continues', async () => {
     const { provider, truth, shard } = await world(ASYNCHRONOUS, '--execute-timeout', '2s');
     const operator = await connect(shard);
     operator.setDemand(rows(4));
@@ -215,13 +215,13 @@ describe('when something breaks', { timeout: TIMEOUT_MS }, () => {
       90_000,
     );
     await until(
-      'and told',
+      'and reported',
       () => nodesIn(operator, S.Configured).length,
       (count) => count === 12,
     );
   });
 
-  it('a provider that lost its memory is believed, and demand is met anew', async () => {
+  it('a provider that lost its memory is believed, and the demand is met again', async () => {
     const { provider, shard } = await world([]);
     const operator = await connect(shard);
     operator.setDemand(rows(8));
@@ -242,7 +242,7 @@ describe('when something breaks', { timeout: TIMEOUT_MS }, () => {
       90_000,
     );
     await until(
-      'and told',
+      'and reported',
       async () => {
         const bound = (await truth.machines())
           .filter(({ cluster }) => cluster === 'blue')
@@ -253,7 +253,7 @@ describe('when something breaks', { timeout: TIMEOUT_MS }, () => {
     );
   });
 
-  it('two processes with one shard id: the older one is fenced, stops executing, turns unready and says so', async () => {
+  it('of two processes with one shard id the older is fenced, stops executing, turns unready and says why', async () => {
     const { provider, shard } = await world([], '--id', 'twin');
     const operator = await connect(shard);
     operator.setDemand(rows(2));
@@ -293,7 +293,7 @@ describe('when something breaks', { timeout: TIMEOUT_MS }, () => {
     expect(operator.endings[0]).toMatchObject({ status: 14 });
   });
 
-  it('two processes on one data directory: the second refuses to start, with one line', async () => {
+  it('the second process on a data directory refuses to start, with one line', async () => {
     const dataDir = processes.folder();
     const { provider } = await world([], '--data-dir', dataDir);
     const second = processes.start(
@@ -314,7 +314,7 @@ describe('when something breaks', { timeout: TIMEOUT_MS }, () => {
     expect(second.output[0]).toContain(dataDir);
   });
 
-  it('SIGTERM ends it in order with exit code 0, in the middle of work', async () => {
+  it('SIGTERM ends a working shard in order, with exit code 0', async () => {
     const { shard } = await world(['--latency', '5s/6s']);
     const operator = await connect(shard);
     operator.setDemand(rows(30));
@@ -329,7 +329,7 @@ describe('when something breaks', { timeout: TIMEOUT_MS }, () => {
     expect(operator.endings[0]).toMatchObject({ status: 14 });
   });
 
-  it('without a provider it refuses to start and names what to do', async () => {
+  it('a shard without a provider refuses to start and names what to do', async () => {
     const program = processes.start('shard');
     expect(await program.exited).toBe(2);
     expect(program.output.join('\n')).toContain('flotilla up');
@@ -337,7 +337,7 @@ describe('when something breaks', { timeout: TIMEOUT_MS }, () => {
 });
 
 describe('with a coordinator', { timeout: TIMEOUT_MS }, () => {
-  it('K1: it is reported to, its instructions are acked, its term is in the acks of operators; gone, nothing changes', async () => {
+  it('K1: the shard reports to it, acks its instructions and passes on its term, and works on without it', async () => {
     const coordinator = await TestCoordinator.serve();
     closers.push(() => coordinator.close());
     const { state } = coordinator;

@@ -4,6 +4,7 @@ import type { OperatorEvent } from '../../src/session/operators.ts';
 import {
   type OperatorServer,
   type OperatorServerOptions,
+  type ServedShard,
   startOperatorServer,
 } from '../../src/session/server.ts';
 import type { NeedsReader } from '../../src/shard/ports/view.ts';
@@ -32,7 +33,7 @@ afterEach(async () => {
   for (const close of toClose.splice(0).reverse()) await close();
 });
 
-export async function startRig(options: Partial<OperatorServerOptions> = {}): Promise<Rig> {
+export async function startRig(options: Partial<OperatorServerOptions & ServedShard> = {}): Promise<Rig> {
   const shard = new FakeShard();
   const events: OperatorEvent[] = [];
   const server = await startOperatorServer({

@@ -1,4 +1,4 @@
-/** X5, X12: what is left alone for a while is left alone, and only that, and only for a while. */
+/** Back-offs. X5: of a need whose bootstraps failed. X12: of machines and offerings whose actions failed. */
 import { describe, expect, it } from 'vitest';
 import { Flag } from '../../src/inventory/intent.ts';
 import { NeedBackoffs } from '../../src/shard/execute/need-backoff.ts';
@@ -8,7 +8,7 @@ import { Fixture, machine, machines, need, S } from './fixture.ts';
 const OFFERING = 'a/z1/reserved';
 const SLOW_NETWORK = { delayMsMean: 400, requestLoss: 0, answerLoss: 0, noticedShare: 0 };
 
-/** Ids of machines that carry the flag without a back-off that gives them it. */
+/** Ids of machines with the flag but without a back-off. */
 function leftFlagged({ shard }: Fixture): string[] {
   const { inventory, backoffs } = shard;
   const left: string[] = [];
@@ -21,7 +21,7 @@ function leftFlagged({ shard }: Fixture): string[] {
 }
 
 describe('X12: the back-off of an offering', () => {
-  it('X12: a machine whose Create was enqueued before its offering’s back-off is none of it once it exists', async () => {
+  it('X12: does not bar a machine whose Create was enqueued before the back-off', async () => {
     const quotas = { [OFFERING]: 0 };
     const fixture = new Fixture({
       machines: machines(10, 'm'),
@@ -38,7 +38,7 @@ describe('X12: the back-off of an offering', () => {
     expect(leftFlagged(fixture)).toEqual([]);
   });
 
-  it('X12: an offer that becomes another offering’s leaves the back-off, and one that comes to it joins', async () => {
+  it('X12: follows an offer that moves from one offering to another', async () => {
     const fixture = new Fixture({
       machines: [...machines(6, 'm'), machine('other', { zone: 'z2' })],
       demand: { c1: [need(3)] },
@@ -61,7 +61,7 @@ describe('X12: the back-off of an offering', () => {
     expect(inventory.hasFlag(free, Flag.Backoff)).toBe(true);
   });
 
-  it('X12: nothing is kept of an offering whose machines are gone', async () => {
+  it('X12: forgets an offering whose machines are gone', async () => {
     const fixture = new Fixture({
       machines: machines(3, 'm'),
       demand: { c1: [need(3)] },
@@ -79,13 +79,13 @@ describe('X12: the back-off of an offering', () => {
 });
 
 describe('X5: the back-off of a need', () => {
-  it('X5: a machine created meanwhile is not bootstrapped for a need whose bootstrap just failed', async () => {
+  it('X5: leaves a machine Idle that was created for a need whose bootstrap just failed', async () => {
     const fixture = new Fixture({
       machines: [machine('a', { state: S.Idle }), machine('b')],
       demand: { c1: [need(2)] },
     });
     fixture.cluster().faults = { delayMsMean: 5, blobError: 1, blobSilence: 0 };
-    // The Create is answered long after the Idle machine's bootstrap was refused.
+    // The Create ends long after the operator refused the Idle machine's bootstrap.
     fixture.world.network.faults = { ...SLOW_NETWORK, delayMsMean: 1_500 };
     await fixture.run(30);
     const failures = fixture.actions
@@ -93,11 +93,11 @@ describe('X5: the back-off of a need', () => {
       .map(({ atMs }) => atMs);
     const gaps = failures.slice(1).map((atMs, index) => atMs - failures[index]!);
     expect(fixture.known('b')).toBe('Idle');
-    // Bootstraps that are under way together may fail together; the next one comes after the back-off.
+    // Bootstraps under way at the same time may fail together; the next one comes after the back-off.
     for (const gapMs of gaps.filter((gapMs) => gapMs > 500)) expect(gapMs).toBeGreaterThanOrEqual(10_000);
   });
 
-  it('X5: a failure during the back-off is the same failure, and the need waits 10 s from the last of them', () => {
+  it('X5: counts a failure during the back-off as the same one, and waits 10 s from the last', () => {
     const { tables } = createTables({ machinesMax: 16, hasRollupGuard: true }).inventory;
     const backoffs = new NeedBackoffs(tables);
     const need = [

@@ -1,6 +1,6 @@
 /**
- * Machines, kinds, clusters and needs that come and go for as long as a shard runs: what is kept of them in the end is
- * nothing, and a shard that has seen a thousand names has room for as many as one that has seen none.
+ * Machines, kinds, clusters and needs come and go for as long as a shard runs. It keeps nothing of those that are gone, so
+ * a shard that has seen a thousand names has as much room as a new one.
  */
 import { describe, expect, it } from 'vitest';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
@@ -9,7 +9,7 @@ import { Fixture, machine, need, PROVIDERS, S } from './fixture.ts';
 const ROUNDS = 12;
 const clusterOf = (round: number) => `cluster-${round}`;
 
-/** How many entries each table has. */
+/** Entries of each table. */
 function tableCounts({ shard }: Fixture): Record<string, number> {
   const { inventory, needs, reads, changes, backoffs, needBackoffs } = shard;
   const { clusters, fingerprints, groups, texts, shapes, hosts } = inventory.tables;
@@ -25,14 +25,14 @@ function tableCounts({ shard }: Fixture): Record<string, number> {
     zones: shapes.zones.count,
     hostBytes: hosts.bytesUsed,
     profiles: needs.profiles.count,
-    reads: reads.waitingCount + reads.inFlightCount + reads.parkedCount,
+    reads: reads.waitingCount + reads.inFlightCount + reads.deferredCount,
     doubts: changes.doubtCount,
     inBackoff: backoffs.machineCount + needBackoffs.count,
     underWay: gauges.queueDepth + gauges.inFlight,
   };
 }
 
-/** A kind of machine, a cluster and its needs that were never there before; gone again when it returns. */
+/** Adds a new kind of machine, a new cluster and its needs, and removes them again before it returns. */
 async function round(fixture: Fixture, number: number): Promise<void> {
   const { world } = fixture;
   const type = `type-${number}`;
@@ -61,7 +61,7 @@ async function round(fixture: Fixture, number: number): Promise<void> {
 for (const [name, provider] of PROVIDERS) {
   for (const isIncremental of [false, true]) {
     const mode = isIncremental ? 'incremental' : 'full';
-    it(`with ${name}, ${mode}: nothing is kept of what came and went`, async () => {
+    it(`with ${name}, ${mode}: keeps nothing of machines, clusters and needs that are gone`, async () => {
       const clusterIds = Array.from({ length: ROUNDS }, (_, number) => clusterOf(number));
       const fixture = new Fixture({
         demand: Object.fromEntries(clusterIds.map((id) => [id, []])),
@@ -89,7 +89,7 @@ for (const [name, provider] of PROVIDERS) {
 }
 
 describe('clusters', () => {
-  it('a cluster that left with demand, or with machines, is not forgotten', async () => {
+  it('are kept while disconnected if they have demand or machines', async () => {
     const fixture = new Fixture({
       machines: [machine('m', { state: S.Idle })],
       demand: { c1: [need(1)], c2: [], c3: [need(1, { type: 'missing' })] },

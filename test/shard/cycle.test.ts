@@ -1,17 +1,17 @@
-/** C1–C6 and R2: when cycles run, in which order, and what keeps their actions back. */
+/** C1–C6 and R2: when cycles run, in which order, and which rails hold back their actions. */
 import { describe, expect, it } from 'vitest';
 import { MachineState } from '../../src/machine/state.ts';
 import { Fixture, machine, machines, need, PROVIDERS, S, SLOW } from './fixture.ts';
 
 describe('C1: when cycles run', () => {
-  it('C1: an ordinary cycle every interval, whatever happens', async () => {
+  it('C1: runs an ordinary cycle every interval', async () => {
     const fixture = new Fixture({ machines: machines(3, 'm'), demand: { c1: [need(2)] } });
     await fixture.run(100.5);
     expect(fixture.ordinaryCycles()).toHaveLength(11);
     expect(fixture.cycles.map(({ cycle }) => cycle)).toEqual(fixture.cycles.map((_, index) => index + 1));
   });
 
-  it('C1: an accepted roll-up that changed something wakes a cycle at once; a repeated one does not', async () => {
+  it('C1: wakes a cycle for a roll-up that changed demand, and not for a repeated one', async () => {
     const fixture = new Fixture({ machines: machines(3, 'm', { state: S.Idle }), demand: { c1: [need(1)] } });
     await fixture.run(35);
     const before = fixture.cycles.length;
@@ -25,7 +25,7 @@ describe('C1: when cycles run', () => {
     expect(fixture.started('configure')).toHaveLength(2);
   });
 
-  it('C1: a machine that a read shows Idle wakes a cycle, which binds it without waiting for the interval', async () => {
+  it('C1: wakes a cycle when a read shows a machine Idle, and binds it at once', async () => {
     const fixture = new Fixture({
       machines: [machine('m')],
       demand: { c1: [need(1)] },
@@ -37,7 +37,7 @@ describe('C1: when cycles run', () => {
     expect(fixture.truth()).toEqual({ Configured: 1 });
   });
 
-  it('C1: a woken cycle emits no reclaim and advances no count', async () => {
+  it('C1: emits no reclaim and advances no count in a woken cycle', async () => {
     const fixture = new Fixture({
       machines: machines(2, 'm', { state: S.Idle }),
       demand: { c1: [need(2), need(1, { type: 'missing', priority: 9 })] },
@@ -62,7 +62,7 @@ describe('C1: when cycles run', () => {
     expect(ages()).toBe(age + 1);
   });
 
-  it('C1: a queue that dropped actions wakes a cycle when it has fallen to half', async () => {
+  it('C1: wakes a cycle when a queue that dropped actions is half empty', async () => {
     const fixture = new Fixture({
       machines: machines(40, 'm', { state: S.Idle }),
       demand: { c1: [need(40)] },
@@ -77,7 +77,7 @@ describe('C1: when cycles run', () => {
 });
 
 describe('C2: reconcile and decision', () => {
-  it('C2: until the provider has been listed once nothing is emitted, and the report says why', async () => {
+  it('C2: emits no action before the provider’s first listing, and the report says why', async () => {
     const fixture = new Fixture({
       machines: machines(2, 'm', { state: S.Idle }),
       demand: { c1: [need(1)] },
@@ -94,7 +94,7 @@ describe('C2: reconcile and decision', () => {
     expect(fixture.truth()).toEqual({ Configured: 1, Idle: 1 });
   });
 
-  it('C2: while the first listing is under way cycles keep their rhythm and look at nothing', async () => {
+  it('C2: runs cycles without a decision until the first listing is complete', async () => {
     const fixture = new Fixture({
       machines: machines(2, 'm', { state: S.Idle }),
       demand: { c1: [need(1)] },
@@ -109,7 +109,7 @@ describe('C2: reconcile and decision', () => {
     expect(fixture.truth()).toEqual({ Configured: 1, Idle: 1 });
   });
 
-  it('C2: where the first listing fails, cycles decide on what is known and show it', async () => {
+  it('C2: decides on the known machines when the first listing fails', async () => {
     const fixture = new Fixture({ demand: { c1: [need(1)] }, isStopped: true });
     fixture.world.network.isDown = true;
     fixture.world.startShard();
@@ -118,7 +118,7 @@ describe('C2: reconcile and decision', () => {
     expect(fixture.cycles.at(-1)!.unmetNeeds).toBe(1);
   });
 
-  it('C2: an optional provider is not waited for', async () => {
+  it('C2: does not wait for an optional provider', async () => {
     const fixture = new Fixture({
       demand: { c1: [need(1)] },
       settings: { optionalProviders: ['simulated'] },
@@ -130,7 +130,7 @@ describe('C2: reconcile and decision', () => {
     expect(fixture.cycles.at(-1)!.heldBack).toBe('');
   });
 
-  it('C2, S7: a listing that fails stops no cycle, and what is known stays', async () => {
+  it('C2, S7: runs cycles and keeps its machines when a listing fails', async () => {
     const fixture = new Fixture({ machines: machines(4, 'm', { state: S.Idle }), demand: { c1: [need(1)] } });
     await fixture.run(25);
     fixture.world.network.isDown = true;
@@ -140,7 +140,7 @@ describe('C2: reconcile and decision', () => {
     expect(fixture.shard.counters.failedListings).toBeGreaterThan(0);
   });
 
-  it('C2: a late listing is applied when it arrives, and the cycle goes on without it', async () => {
+  it('C2: runs the cycle without a late listing, and applies that when it arrives', async () => {
     const fixture = new Fixture({ machines: machines(2, 'm'), demand: { c1: [need(1)] } });
     await fixture.run(15);
     fixture.world.network.faults = { delayMsMean: 25_000, requestLoss: 0, answerLoss: 0, noticedShare: 0 };
@@ -150,7 +150,7 @@ describe('C2: reconcile and decision', () => {
     expect(fixture.ordinaryCycles().length).toBeGreaterThanOrEqual(31);
   });
 
-  it('the cycle never waits for an action: with every call hanging, cycles keep their rhythm', async () => {
+  it('runs cycles on time while every call hangs', async () => {
     const fixture = new Fixture({
       machines: machines(40, 'm', { state: S.Idle }),
       demand: { c1: [need(40)] },
@@ -165,7 +165,7 @@ describe('C2: reconcile and decision', () => {
 });
 
 describe('rails', () => {
-  it('C3: at most so many actions a cycle; the surplus is deferred and done in woken cycles', async () => {
+  it('C3: executes at most so many actions a cycle, and the surplus in woken cycles', async () => {
     const fixture = new Fixture({
       machines: machines(10, 'm', { state: S.Idle }),
       demand: { c1: [need(10)] },
@@ -181,7 +181,7 @@ describe('rails', () => {
     ['isPaused', 'suppressed'],
     ['isDryRun', 'dryRun'],
   ] as const) {
-    it(`C4: with ${rail} everything is decided, counted as ${outcome}, and nothing executes`, async () => {
+    it(`C4: with ${rail}, decides and counts every action as ${outcome}, and executes none`, async () => {
       const fixture = new Fixture({
         machines: machines(3, 'm', { state: S.Idle }),
         demand: { c1: [need(2)] },
@@ -212,7 +212,7 @@ describe('rails', () => {
       ['configure', 'Bootstrap', 'Idle', [need(8)]],
       ['create', 'Provision', 'Speculative', [need(8)]],
     ] as const) {
-      it(`C4: ${rail} also stops each ${kind} that is in the queue, and its machine stays ${state}`, async () => {
+      it(`C4: with ${rail}, stops each queued ${kind}, and its machine stays ${state}`, async () => {
         const fixture = new Fixture({
           machines: machines(8, 'm', { state: state === 'Speculative' ? S.Speculative : S.Idle }),
           demand: { c1: call === 'drain' ? [need(8)] : [] },
@@ -227,7 +227,7 @@ describe('rails', () => {
         expect(queueDepth).toBeGreaterThan(0);
         const sentCount = fixture.asked(call).length + fixture.asked('configure').length;
         await fixture.run(60);
-        // Only calls that were under way arrive.
+        // Only calls that were under way reach the provider.
         expect(fixture.asked(call).length + fixture.asked('configure').length).toBeLessThanOrEqual(
           sentCount + inFlight,
         );
@@ -240,7 +240,7 @@ describe('rails', () => {
     }
   }
 
-  it('C4: the kill switch wins over the dry run', async () => {
+  it('C4: applies the kill switch before the dry run', async () => {
     const fixture = new Fixture({
       machines: machines(1, 'm', { state: S.Idle }),
       demand: { c1: [need(1)] },
@@ -280,7 +280,7 @@ describe('rails', () => {
     });
   }
 
-  it('R2: the cap is each cluster’s own', async () => {
+  it('R2: caps each cluster on its own', async () => {
     const fixture = new Fixture({
       machines: machines(40, 'm', { state: S.Idle }),
       demand: { c1: [need(20)], c2: [need(20)] },
@@ -293,7 +293,7 @@ describe('rails', () => {
     expect(reclaims.map(({ clusterId }) => clusterId).sort()).toEqual(['c1', 'c2']);
   });
 
-  it('X1, R2: a machine whose reclaim is enqueued is none of its cluster’s Configured ones', async () => {
+  it('X1, R2: does not count a machine with an enqueued reclaim as Configured', async () => {
     const fixture = new Fixture({
       machines: machines(40, 'm', { state: S.Idle }),
       demand: { c1: [need(40)] },
@@ -315,7 +315,7 @@ describe('rails', () => {
     expect(capped).toBe(decided.Reclaim - Math.floor(0.5 * (40 - enqueued)));
   });
 
-  it('C6: every cycle says how long its phases took and what it looked at', async () => {
+  it('C6: reports the time of each phase and the work of every cycle', async () => {
     const fixture = new Fixture({ machines: machines(2, 'm'), demand: { c1: [need(1)] } });
     await fixture.run(5);
     const [first] = fixture.cycles;
@@ -333,7 +333,7 @@ describe('rails', () => {
 });
 
 describe('over many cycles', () => {
-  it('X1, A2: with creates that take 60 cycles exactly the demanded machines are ever requested', async () => {
+  it('X1, A2: requests exactly the demanded machines when creates take 60 cycles', async () => {
     const fixture = new Fixture({ machines: machines(20, 'm'), demand: { c1: [need(5)] }, provider: SLOW });
     await fixture.run(1_300);
     expect(fixture.asked('create')).toHaveLength(5);
@@ -342,7 +342,7 @@ describe('over many cycles', () => {
     expect(fixture.truth()).toEqual({ Configured: 5, Speculative: 15 });
   });
 
-  it('P6: with drains that take 60 cycles exactly the needed victims are ever preempted', async () => {
+  it('P6: preempts exactly the needed victims when drains take 60 cycles', async () => {
     const fixture = new Fixture({
       machines: machines(10, 'm', { state: MachineState.Idle }),
       demand: { low: [need(10, { priority: 100 })], high: [] },

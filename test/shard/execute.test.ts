@@ -1,4 +1,4 @@
-/** X1–X13: what becomes of an action, and of a machine whose action went wrong. */
+/** X1–X13: how actions end, and what happens to a machine whose action failed. */
 import { describe, expect, it } from 'vitest';
 import { Flag } from '../../src/inventory/intent.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
@@ -8,8 +8,8 @@ import { Fixture, machine, machines, need, S } from './fixture.ts';
 
 const HANGING = everyOperation({ latency: { meanMs: 1_000, p99Ms: 1_100 }, hangProbability: 1 });
 
-describe('X2: what no longer fits', () => {
-  it('X2: an action whose need was withdrawn while it waited ends quietly as stale', async () => {
+describe('X2: stale actions', () => {
+  it('X2: end without a call when the need is withdrawn while they wait', async () => {
     const fixture = new Fixture({
       machines: machines(6, 'm'),
       demand: { c1: [need(6)] },
@@ -23,7 +23,7 @@ describe('X2: what no longer fits', () => {
     expect(fixture.started('create').length).toBeLessThan(6);
   });
 
-  it('X5: a machine whose need is withdrawn before the provider is called goes back to Idle', async () => {
+  it('X5: return the machine to Idle when the need is withdrawn before the call', async () => {
     const fixture = new Fixture({
       machines: [machine('m', { state: S.Idle })],
       demand: { c1: [need(1)] },
@@ -41,7 +41,7 @@ describe('X2: what no longer fits', () => {
 });
 
 describe('X3: the queue', () => {
-  it('X3: holds twice the concurrency, drops the rest, and never has more in flight than that', async () => {
+  it('X3: holds twice the concurrency, drops the rest, and never exceeds the concurrency in flight', async () => {
     const fixture = new Fixture({
       machines: machines(50, 'm', { state: S.Idle }),
       demand: { c1: [need(50)] },
@@ -57,14 +57,14 @@ describe('X3: the queue', () => {
     expect(fixture.shard.executor.queueDepth).toBeLessThanOrEqual(8);
   });
 
-  it('X3: one cluster has at most a quarter of the slots while others wait, and waiting clusters take turns', async () => {
+  it('X3: gives one cluster at most a quarter of the slots while others wait, in turns', async () => {
     const slots = new FairSlots(8);
     const granted: string[] = [];
     const waiting = [...Array(6).fill('big'), 'b', 'c', 'd', 'b', 'c', 'big'].map((cluster) =>
       slots.take(cluster).then(() => granted.push(cluster)),
     );
     await Promise.all(waiting.slice(0, 8));
-    // Alone, the first cluster may have all it wants; from then on it waits until it has less than its share.
+    // Alone, the first cluster may use all slots; once others wait, it gets none until it is below its share.
     expect(granted).toEqual(['big', 'big', 'big', 'big', 'big', 'big', 'b', 'c']);
     slots.give('big');
     slots.give('big');
@@ -78,7 +78,7 @@ describe('X3: the queue', () => {
 });
 
 describe('X5: bootstraps', () => {
-  it('A9, X5: a cluster without a session gets nothing bound; it does when its operator comes', async () => {
+  it('A9, X5: bind nothing for a cluster without a session until its operator connects', async () => {
     const fixture = new Fixture({ machines: [machine('m', { state: S.Idle })], demand: { c1: [need(1)] } });
     await fixture.run(1);
     fixture.world.disconnect(fixture.cluster());
@@ -91,7 +91,7 @@ describe('X5: bootstraps', () => {
     expect(fixture.started('configure')).toHaveLength(2);
   });
 
-  it('X5: a session lost before the answer rolls the machine back to Idle', async () => {
+  it('X5: return the machine to Idle when the session ends before the answer', async () => {
     const fixture = new Fixture({ machines: [machine('m', { state: S.Idle })], demand: { c1: [need(1)] } });
     fixture.cluster().faults = { delayMsMean: 3_000, blobError: 0, blobSilence: 0 };
     await fixture.run(1.2);
@@ -106,7 +106,7 @@ describe('X5: bootstraps', () => {
     ['an error', { delayMsMean: 5, blobError: 1, blobSilence: 0 }, 'blob_error'],
     ['silence', { delayMsMean: 5, blobError: 0, blobSilence: 1 }, 'blob_timeout'],
   ] as const) {
-    it(`X5: after ${kind} the need waits 10 s, then 20 s, then 40 s; the machine is Idle meanwhile`, async () => {
+    it(`X5: wait 10 s, then 20 s, then 40 s after ${kind}, with the machine Idle meanwhile`, async () => {
       const fixture = new Fixture({
         machines: [machine('m', { state: S.Idle })],
         demand: { c1: [need(1)] },
@@ -126,21 +126,21 @@ describe('X5: bootstraps', () => {
     });
   }
 
-  it('X5: a blob past its ttl is fetched again', async () => {
+  it('X5: fetch an expired blob again', async () => {
     const fixture = new Fixture({
       machines: machines(2, 'm', { state: S.Idle }),
       demand: { c1: [need(2)] },
       settings: { executeConcurrency: 1, executeTimeoutMs: 90_000 },
       provider: { operations: { configure: { silenceProbability: 1 } } },
     });
-    // The first call hangs for 90 s in the only slot; the second machine's blob is good for 60 s.
+    // The first call hangs for 90 s in the only slot; the second machine's blob is valid for 60 s.
     await fixture.run(85);
     expect(fixture.asked('configure')).toHaveLength(1);
     await fixture.run(20);
     expect(fixture.asked('configure')).toHaveLength(2);
   });
 
-  it('X5: local bootstraps need no operator', async () => {
+  it('X5: need no operator when bootstrap data is local', async () => {
     const fixture = new Fixture({
       machines: [machine('m', { state: S.Idle })],
       demand: { c1: [need(1)] },
@@ -153,8 +153,8 @@ describe('X5: bootstraps', () => {
   });
 });
 
-describe('X8: when a provider does not say what became of a call', () => {
-  it('X8: a call that was carried out and never answered is learned by reading', async () => {
+describe('X8: calls without an answer', () => {
+  it('X8: are followed by reads, which find a call that was executed', async () => {
     const fixture = new Fixture({
       machines: [machine('m', { state: S.Idle })],
       demand: { c1: [need(1)] },
@@ -168,7 +168,7 @@ describe('X8: when a provider does not say what became of a call', () => {
     expect(fixture.asked('configure')).toHaveLength(1);
   });
 
-  it('X8, X12: a call that never arrived is learned too, and counts as a failure', async () => {
+  it('X8, X12: are followed by reads, and a call that never arrived counts as a failure', async () => {
     const fixture = new Fixture({
       machines: [machine('m')],
       demand: { c1: [need(1)] },
@@ -189,7 +189,7 @@ describe('X8: when a provider does not say what became of a call', () => {
     expect(fixture.truth()).toEqual({ Configured: 1 });
   });
 
-  it('X8: a provider’s refusal makes the machine Failed, and it heals by the provider’s word', async () => {
+  it('X8: a provider’s error makes the machine Failed until the provider reports another state', async () => {
     const fixture = new Fixture({
       machines: [machine('m')],
       demand: { c1: [need(1)] },
@@ -205,7 +205,7 @@ describe('X8: when a provider does not say what became of a call', () => {
   it('X8: a fenced shard stops executing, ends its sessions, accepts none and says why', async () => {
     const fixture = new Fixture({ machines: machines(3, 'm', { state: S.Idle }), demand: { c1: [need(1)] } });
     await fixture.run(5);
-    // Another process with our id and a later epoch has called for the machine that comes next.
+    // Another process with our id and a later epoch has already called for the next machine.
     fixture.world.provider.create({
       machineId: 'm-0001',
       shardId: 'shard-0',
@@ -226,7 +226,7 @@ describe('X8: when a provider does not say what became of a call', () => {
     expect(fixture.cycles.at(-1)!.heldBack).toContain('fenced');
   });
 
-  it('X8: what waited for the slot of the call that was fenced is not sent any more', async () => {
+  it('X8: an action that waits for the slot of the fenced call is not sent', async () => {
     const fixture = new Fixture({
       machines: machines(3, 'm'),
       demand: { c1: [need(3)] },
@@ -243,7 +243,7 @@ describe('X8: when a provider does not say what became of a call', () => {
 });
 
 describe('X7: releases', () => {
-  it('X7: a provider that never deletes is asked once', async () => {
+  it('X7: are sent once to a provider that never deletes', async () => {
     const fixture = new Fixture({
       machines: machines(3, 'm', { state: S.Idle, capacityType: CapacityType.Spot }),
       provider: { unsupported: ['delete'] },
@@ -256,8 +256,8 @@ describe('X7: releases', () => {
   });
 });
 
-describe('X11: the stuck', () => {
-  it('X11: a machine in a transitional state for too long is read again, reported, and replaced', async () => {
+describe('X11: stuck machines', () => {
+  it('X11: are read again, reported and replaced', async () => {
     const fixture = new Fixture({
       machines: machines(2, 'm'),
       demand: { c1: [need(1)] },
@@ -272,7 +272,7 @@ describe('X11: the stuck', () => {
     expect(fixture.asked('create')).toHaveLength(2);
   });
 
-  it('X11: a drain has its grace on top', async () => {
+  it('X11: do not include a drain within its grace', async () => {
     const fixture = new Fixture({
       machines: [machine('m', { state: S.Idle })],
       demand: { c1: [need(1)] },
@@ -290,7 +290,7 @@ describe('X11: the stuck', () => {
 });
 
 describe('X12: back-off', () => {
-  it('X12: a machine whose action failed is left alone for 30 s, then 60 s, then 120 s', async () => {
+  it('X12: of a machine lasts 30 s, then 60 s, then 120 s', async () => {
     const fixture = new Fixture({
       machines: [machine('m')],
       demand: { c1: [need(1)] },
@@ -303,7 +303,7 @@ describe('X12: back-off', () => {
     expect(gaps.slice(0, 3)).toEqual([3, 6, 12]);
   });
 
-  it('X12: three failed creates put the whole offering aside, so that the next best one is used', async () => {
+  it('X12: of an offering begins after three failed creates, and needs use the next best one', async () => {
     const fixture = new Fixture({
       machines: [
         ...machines(50, 'cheap', { zone: 'z1', price: 1 }),
@@ -320,7 +320,7 @@ describe('X12: back-off', () => {
     expect(fixture.shard.gauges().offeringsInBackoff).toBe(1);
   });
 
-  it('X12: an offering that is out is not asked again each cycle', async () => {
+  it('X12: of an offering without capacity prevents a create in every cycle', async () => {
     const fixture = new Fixture({
       machines: machines(200, 'm'),
       demand: { c1: [need(100)] },
@@ -329,11 +329,11 @@ describe('X12: back-off', () => {
     await fixture.run(25);
     const asked = fixture.asked('create').length;
     await fixture.run(300);
-    // Each end of back-off lets one burst go; 30 s, 60 s, 120 s: three of them, and not thirty.
+    // Each end of back-off allows one burst: after 30 s, 60 s and 120 s, so three bursts and not thirty.
     expect(fixture.asked('create').length).toBeLessThanOrEqual(4 * asked);
   });
 
-  it('X12: a success clears it', async () => {
+  it('X12: ends with a success', async () => {
     const fixture = new Fixture({
       machines: [machine('m')],
       demand: { c1: [need(1)] },
@@ -350,7 +350,7 @@ describe('X12: back-off', () => {
 });
 
 describe('X13: follow-up reads', () => {
-  it('X13: a transitional ack is followed by reads after 0.25, 0.5, 1, 2 … seconds, up to the interval', async () => {
+  it('X13: come 0.25, 0.5, 1, 2 … seconds after a transitional ack, up to the interval', async () => {
     const fixture = new Fixture({
       machines: [machine('m')],
       demand: { c1: [need(1)] },
@@ -363,7 +363,7 @@ describe('X13: follow-up reads', () => {
     expect(gaps.slice(0, 6).map((gap) => Math.round(gap * 4) / 4)).toEqual([0.25, 0.5, 1, 2, 4, 8]);
   });
 
-  it('X13: at most 64 reads are under way at a time', async () => {
+  it('X13: number at most 64 at a time', async () => {
     const fixture = new Fixture({
       machines: machines(200, 'm'),
       demand: { c1: [need(200)] },

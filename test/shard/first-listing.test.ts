@@ -1,4 +1,4 @@
-/** A first listing that comes in parts: what the shard knows and does in between, and when a later part goes wrong. */
+/** A first listing in parts: what the shard does between two parts, and when a later part fails. */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { Flag } from '../../src/inventory/intent.ts';
@@ -25,7 +25,7 @@ const FLEET = IDS.map((id) => onWire(inState(S.Idle, { id, instanceType: 'a' }))
 
 type Bend = (part: ListAnswer, index: number, provider: number) => ListAnswer | Promise<ListAnswer>;
 
-/** Providers whose listings a test writes, each machine as it stands there; local bootstraps, no operators. */
+/** Providers whose listings a test writes machine by machine; local bootstraps, no operators. */
 class Parts {
   readonly time = new VirtualTime(Date.UTC(2026, 0, 1));
   readonly cycles: CycleReport[] = [];
@@ -33,11 +33,11 @@ class Parts {
   readonly listings: ListingReport[] = [];
   readonly requests: ListRequest[] = [];
   readonly reads: string[] = [];
-  /** What each provider lists. */
+  /** The listing of each provider. */
   readonly machines: MachineInit[][];
-  /** What comes after it: bytes that are no field. */
+  /** Bytes after the listing that are not a valid field. */
   tail = new Uint8Array(0);
-  /** Looks at, delays or replaces parts; the first has index 0. */
+  /** Inspects, delays or replaces parts; the first has index 0. */
   bend: Bend = (part) => part;
   partCount = 0;
   released = 0;
@@ -143,7 +143,7 @@ class Parts {
 }
 
 describe('a first listing in parts', () => {
-  it('S1: is one listing: every machine is known, counted once, and the cursor is kept', async () => {
+  it('S1: adds and counts every machine once, and keeps the cursor', async () => {
     const world = new Parts([FLEET], { isIncremental: true });
     world.shard.start();
     await world.run(5);
@@ -159,7 +159,7 @@ describe('a first listing in parts', () => {
     ]);
   });
 
-  it('C2: nothing is done before the last part is applied, however late it is', async () => {
+  it('C2: allows no action before the last part is applied, however late it comes', async () => {
     const world = new Parts([FLEET]);
     let come: () => void = () => {};
     world.bend = (part) => {
@@ -185,7 +185,7 @@ describe('a first listing in parts', () => {
     expect(world.enqueued()).toBeGreaterThan(0);
   });
 
-  it('S7: fails as a whole where a later part is no message; what was said stays, and the next one is ordinary', async () => {
+  it('S7: fails as a whole when a later part is malformed; applied rows stay, and the next listing is ordinary', async () => {
     const world = new Parts([FLEET], { isIncremental: true });
     world.tail = new Uint8Array([0x0a, 0xff]);
     world.machines[0] = [...FLEET, { ...FLEET[0]!, id: 'odd', pricePerHour: -1 }];
@@ -211,7 +211,7 @@ describe('a first listing in parts', () => {
     expect(world.enqueued()).toBeGreaterThan(0);
   });
 
-  it('S7: a thread that dies in between is a failed listing', async () => {
+  it('S7: fails when its thread dies between two parts', async () => {
     const world = new Parts([FLEET]);
     world.bend = (part, index) =>
       index === 2 ? { kind: 'worker_lost', detail: 'died', durationMs: 7 } : part;
@@ -223,7 +223,7 @@ describe('a first listing in parts', () => {
     expect(world.shard.heldBack()).toContain('p0');
   });
 
-  it('V1: refused records are counted once, by reason, and told once', async () => {
+  it('V1: counts rejected records once, by reason, and reports them once', async () => {
     const odd = [
       { ...FLEET[0]!, id: 'price-1', pricePerHour: -1 },
       { ...FLEET[0]!, id: 'price-2', pricePerHour: Number.NaN },
@@ -242,14 +242,14 @@ describe('a first listing in parts', () => {
     expect(world.shard.inventory.find('state')).toBe(0);
   });
 
-  it('S1: of an id that stands in two parts the last valid record counts, at once and without a doubt', async () => {
+  it('S1: applies the last valid record of an id that is in two parts, without doubting it', async () => {
     const bound = (id: string, cluster: string) => onWire(inState(S.Configured, { id, cluster }));
     const draining = onWire(inState(S.Draining, { id: 'm-02', cluster: 'c9' }));
     const later: MachineInit[] = [
       { ...FLEET[0]!, pricePerHour: 7 }, // the same state
-      bound('m-01', 'c7'), // states that cannot follow from Idle
+      bound('m-01', 'c7'), // states that cannot follow Idle
       draining,
-      { ...FLEET[3]!, pricePerHour: -1 }, // refused: the first one stays
+      { ...FLEET[3]!, pricePerHour: -1 }, // rejected: the first one stays
       onWire(inState(S.Speculative, { id: 'm-04' })),
       { ...FLEET[0]!, pricePerHour: 8 }, // a third time
     ];
@@ -258,7 +258,7 @@ describe('a first listing in parts', () => {
     world.shard.start();
     await world.run(1);
     expect(world.listings).toMatchObject([
-      { listedCount: 40, newCount: 40, changedCount: 0, parkedCount: 0, doubtedCount: 0 },
+      { listedCount: 40, newCount: 40, changedCount: 0, deferredCount: 0, doubtedCount: 0 },
     ]);
     expect(world.shard.counters).toMatchObject({ rowsNew: 40, rowsChanged: 0, observationsConfirmed: 0 });
     expect(world.reads).toEqual([]);
@@ -267,13 +267,13 @@ describe('a first listing in parts', () => {
     expect(world.get('m-02')).toMatchObject({ state: S.Draining, cluster: 'c9' });
     expect(world.get('m-03')).toMatchObject({ state: S.Idle, pricePerHourUsd: FLEET[3]!.pricePerHour });
     expect(world.get('m-04')).toMatchObject({ state: S.Speculative, cluster: '', assignment: null });
-    // P6: found so by the first listing, whichever record said it.
+    // P6: the first listing found it Draining, whichever record showed that.
     const { inventory } = world.shard;
     expect(inventory.hasFlag(inventory.find('m-02'), Flag.FoundDraining)).toBe(true);
     expect(world.machines[0]).toHaveLength(46);
   });
 
-  it('S1: says the same of repeated ids as a listing that comes whole', async () => {
+  it('S1: treats repeated ids like a listing in one part', async () => {
     const random = new Random(3);
     const states = [S.Idle, S.Configured, S.Failed, S.Speculative, S.Draining] as const;
     const machines = Array.from({ length: 120 }, () => {
@@ -282,7 +282,7 @@ describe('a first listing in parts', () => {
     });
     const known = async (isInParts: boolean) => {
       const world = new Parts([machines]);
-      // Another provider's machine is known already: then it comes whole.
+      // With another provider's machine in the inventory, the listing comes in one part.
       if (!isInParts) world.shard.inventory.insert(inState(S.Speculative, { id: 'other' }), 9, 0);
       world.shard.start();
       await world.run(1);
@@ -299,11 +299,11 @@ describe('a first listing in parts', () => {
     expect(await known(true)).toEqual(await known(false));
   });
 
-  it('S1: two providers that are first listed at a time: an id of both is the one’s that is first, and counted once', async () => {
-    // Every fourth machine is listed by both, and one of those twice.
+  it('S1: gives an id that two providers list at the same time to the first, and counts the rejection once', async () => {
+    // Both list every fourth machine, and one of those twice.
     const theirs = IDS.map((id, index) => ({ ...FLEET[index]!, id: index % 4 === 0 ? id : `w-${id}` }));
     const world = new Parts([theirs, [...FLEET, FLEET[20]!]]);
-    // The second part of the one comes when the other is known.
+    // One provider's second part comes after the other's listing is complete.
     let come: () => void = () => {};
     world.bend = (part, index, provider) =>
       provider !== 1 || index !== 1
@@ -330,7 +330,7 @@ describe('a first listing in parts', () => {
     expect(world.shard.heldBack()).toBe('');
   });
 
-  it('leaves the thread to others between two parts, also when the next one is there already', async () => {
+  it('yields the thread between two parts, even when the next one is ready', async () => {
     const world = new Parts([FLEET]);
     let turns = 0;
     const counts: number[] = [];
@@ -345,13 +345,13 @@ describe('a first listing in parts', () => {
     };
     world.shard.start();
     await world.run(5);
-    // The next part is asked for before this one is applied. From then on each finds two turns more: the one before the
-    // rows of the part before it, and the one before their ids were ranked.
+    // The next part is requested before this one is applied. From then on each part comes two turns later: one before the
+    // rows of the part before it, and one before their ids are ranked.
     expect(counts.slice(2)).toEqual(counts.slice(2).map((_, index) => 2 + 2 * index));
     expect(counts.length).toBeGreaterThan(4);
   });
 
-  it('a shard that stops asks for no further part, applies nothing more, and gives back what it has', async () => {
+  it('is given up when the shard stops: no further part is requested or applied, and memory is released', async () => {
     const world = new Parts([FLEET]);
     let come: () => void = () => {};
     world.bend = (part, index) =>

@@ -1,6 +1,6 @@
 /**
- * A world for one rule: the real shard against a simulated provider and simulated operators, on virtual time. A test says
- * which machines and which demand there are, lets time pass, and looks at the provider's own record.
+ * A world for one rule: the real shard with a simulated provider and simulated operators, on virtual time. A test sets the
+ * machines and the demand, lets time pass, and asserts on the provider's own record.
  */
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import { MachineState, STATE_NAMES } from '../../src/machine/state.ts';
@@ -97,7 +97,7 @@ export interface FixtureOptions {
   readonly isStopped?: boolean;
 }
 
-/** Both kinds of provider, always. */
+/** Tests of the lifecycle run with both kinds of provider. */
 export const PROVIDERS: readonly (readonly [name: string, settings: ProviderSettingsChange])[] = [
   ['a synchronous provider', {}],
   ['an asynchronous provider', { operations: everyOperation({ latency: { meanMs: 900, p99Ms: 1_000 } }) }],
@@ -151,7 +151,7 @@ export class Fixture {
     return this.world.time.advance(seconds * 1000);
   }
 
-  /** What the provider was asked to do, in order. */
+  /** The calls that the provider received, in order. */
   asked(event: LedgerEvent): LedgerEntry[] {
     return [...this.world.provider.ledger.entries()].filter((entry) => entry.event === event);
   }
@@ -172,7 +172,7 @@ export class Fixture {
     return counts;
   }
 
-  /** What the shard knows of a machine. */
+  /** The machine as the shard knows it. */
   known(id: string): string {
     const slot = this.shard.inventory.find(id);
     return slot === 0 ? 'unknown' : STATE_NAMES[this.shard.inventory.stateOf(slot)];

@@ -55,7 +55,7 @@ function wants(...requirements: Requirement[]): RollupRow {
 const ZONE = 'topology.kubernetes.io/zone';
 
 describe('hints of available capacity', () => {
-  it('O5: count Idle and Speculative machines that match, name the cheapest, and say how sure that is', () => {
+  it('O5: count matching Idle and Speculative machines, with the cheapest price and a confidence', () => {
     const { hints, needs, put, take, sent } = world();
     put(inState(S.Idle, { id: 'a', zone: 'a', pricePerHourUsd: 3 }));
     put(inState(S.Speculative, { id: 'b', zone: 'a', pricePerHourUsd: 2 }));
@@ -99,7 +99,7 @@ describe('hints of available capacity', () => {
     expect(take()).toEqual([['east', '', 2, 3, 8]]);
   });
 
-  it('O5: are forgotten when the session ends, and said anew to the next one', () => {
+  it('O5: are forgotten when the session ends, and sent again to the next one', () => {
     const { hints, needs, put, take, clusters } = world();
     put(inState(S.Idle, { id: 'a', pricePerHourUsd: 3 }));
     needs.accept('east', [wants()], 1_000, 0);
@@ -121,7 +121,7 @@ describe('hints of available capacity', () => {
     expect([clusters.count, needs.profiles.count]).toEqual([0, 0]);
   });
 
-  it('O5: follow the demand: new profiles are told of, withdrawn ones no longer', () => {
+  it('O5: follow the demand: new profiles get hints, withdrawn ones no longer', () => {
     const { hints, needs, put, take } = world();
     const slot = put(inState(S.Idle, { id: 'a', zone: 'a', pricePerHourUsd: 3 }));
     needs.accept('east', [wants(isIn(ZONE, 'a'))], 1_000, 0);
@@ -138,7 +138,7 @@ describe('hints of available capacity', () => {
     expect(slot).toBeGreaterThan(0);
   });
 
-  it('O5: are held to a number of frames a second, and go to the stalest key first', () => {
+  it('O5: are limited in frames per second, and go to the stalest key first', () => {
     const { hints, needs, put, sent } = world({ perSecondMax: 10 });
     put(inState(S.Idle, { id: 'a', zone: 'z0', pricePerHourUsd: 3 }));
     for (const clusterId of ['c1', 'c2', 'c3', 'c4', 'c5']) {
@@ -151,7 +151,7 @@ describe('hints of available capacity', () => {
     expect(sent).toHaveLength(10);
     hints.run(1_500);
     expect(sent).toHaveLength(15);
-    // Every key changes again before all have been told once: those that were never told come first.
+    // Every key changes again before all were sent once: those that were never sent come first.
     for (let zone = 0; zone < 5; zone++) put(inState(S.Idle, { id: `b${zone}`, zone: `z${zone}` }));
     hints.run(7_000);
     expect(sent).toHaveLength(25);
@@ -162,7 +162,7 @@ describe('hints of available capacity', () => {
     expect(sent).toHaveLength(40);
   });
 
-  it('O5: agree with a count over all machines, whatever the fleet does, shapes that come and go included', () => {
+  it('O5: agree with a count over all machines while machines and shapes come and go', () => {
     const { hints, needs, inventory, put, sent } = world({ intervalMs: 0, perSecondMax: 1e9 });
     const sets: Requirement[][] = [
       [],
@@ -217,7 +217,7 @@ describe('hints of available capacity', () => {
 });
 
 function isMet({ key, operator, values }: Requirement, machine: Machine): boolean {
-  if (key === 'kubernetes.io/hostname') return true; // a label of the single machine is not asked for
+  if (key === 'kubernetes.io/hostname') return true; // labels of single machines are ignored
   const value = key === ZONE ? machine.zone : machine.labels[key];
   if (operator === Operator.In) return value !== undefined && values.includes(value);
   if (operator === Operator.NotIn) return value === undefined || !values.includes(value);

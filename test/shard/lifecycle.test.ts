@@ -1,4 +1,4 @@
-/** The whole way of a machine, with synchronous and asynchronous providers, asserted on the provider's own record. */
+/** A machine's whole lifecycle, with synchronous and asynchronous providers, asserted on the provider's own record. */
 import { describe, expect, it } from 'vitest';
 import { ASSIGNMENT_KEYS } from '../../src/machine/assignment-keys.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
@@ -6,20 +6,20 @@ import { Fixture, machine, machines, need, PROVIDERS, S } from './fixture.ts';
 
 for (const [name, provider] of PROVIDERS) {
   describe(`with ${name}`, () => {
-    it('X4, X5: demand appears, offers are created and bound, and the cluster is told', async () => {
+    it('X4, X5: creates and binds offers for new demand, and reports them to the cluster', async () => {
       const fixture = new Fixture({ machines: machines(5, 'm'), demand: { c1: [need(3)] }, provider });
       await fixture.run(60);
       expect(fixture.truth()).toEqual({ Configured: 3, Speculative: 2 });
       expect(fixture.started('create')).toHaveLength(3);
       expect(fixture.started('configure').map(({ cluster }) => cluster)).toEqual(['c1', 'c1', 'c1']);
       expect([...fixture.cluster().nodes.values()]).toEqual([S.Configured, S.Configured, S.Configured]);
-      // The time that it took is told per machine, over both steps.
+      // One latency per machine, over both steps.
       expect(fixture.latenciesMs).toHaveLength(3);
       const isAsynchronous = provider.operations !== undefined;
       for (const latencyMs of fixture.latenciesMs) expect(latencyMs > 1_500).toBe(isAsynchronous);
     });
 
-    it('X6, X7: demand shrinks, machines drain to Idle and are released after their hold', async () => {
+    it('X6, X7: drains machines when demand shrinks, and releases them after their hold', async () => {
       const fixture = new Fixture({
         machines: machines(4, 'm', { capacityType: CapacityType.OnDemand }),
         demand: { c1: [need(4)] },
@@ -36,7 +36,7 @@ for (const [name, provider] of PROVIDERS) {
       expect(fixture.outcomes('Delete')).toHaveLength(3);
     });
 
-    it('P1, X6: a higher priority takes machines from a lower one, which is told so', async () => {
+    it('P1, X6: preempts machines of a lower priority, and tells their operator', async () => {
       const fixture = new Fixture({
         machines: machines(3, 'm', { state: S.Idle }),
         demand: { low: [need(3, { priority: 100 })], high: [] },
@@ -51,14 +51,14 @@ for (const [name, provider] of PROVIDERS) {
       expect(fixture.started('drain')).toHaveLength(2);
     });
 
-    it('X12: a create that fails is replaced by another machine', async () => {
+    it('X12: replaces a machine whose create fails', async () => {
       const fixture = new Fixture({ machines: machines(2, 'm'), provider, isStopped: true });
       fixture.cluster().rows = [need(1)];
       const first = 'm-0000';
       fixture.world.startShard();
       const { provider: simulated } = fixture.world;
       if (provider.operations === undefined) {
-        // A synchronous one refuses: the machine is gone by the time it is asked for.
+        // A synchronous provider refuses, because the offer is gone.
         await fixture.run(1);
         simulated.world.fail(first, 'no capacity');
       } else {
@@ -70,7 +70,7 @@ for (const [name, provider] of PROVIDERS) {
       expect(fixture.cluster().nodes.get('m-0001')).toBe(S.Configured);
     });
 
-    it('X10, I2: after a restart nothing is reclaimed, bound again or created twice', async () => {
+    it('X10, I2: reclaims, binds and creates nothing because of a restart', async () => {
       const fixture = new Fixture({
         machines: [...machines(3, 'idle', { state: S.Idle }), ...machines(3, 'offer')],
         demand: { c1: [need(2, { group: 'g' }), need(2, { priority: 5 })], c2: [need(1)] },
@@ -91,7 +91,7 @@ for (const [name, provider] of PROVIDERS) {
         expect(engine.claimOf(inventory.find(id))).not.toBeNull();
     });
 
-    it('I2: killed in the middle of everything, a shard that starts again binds nothing twice', async () => {
+    it('I2: binds nothing twice after it was killed in the middle of its work', async () => {
       const fixture = new Fixture({
         machines: machines(12, 'm'),
         demand: { c1: [need(6)], c2: [need(4, { priority: 7 })] },
@@ -110,8 +110,8 @@ for (const [name, provider] of PROVIDERS) {
   });
 }
 
-describe('what a bound machine carries', () => {
-  it('X10: all five keys are written, an empty group too', async () => {
+describe('the metadata of a bound machine', () => {
+  it('X10: has all five keys, with an empty group too', async () => {
     const fixture = new Fixture({ machines: [machine('m', { state: S.Idle })], demand: { c1: [need(1)] } });
     await fixture.run(15);
     const read = fixture.world.provider.get({ id: 'm' });

@@ -1,11 +1,11 @@
-/** What happens when things overlap: rails with a full queue, reads with listings, full tables with answers. */
+/** Overlaps: rails with a full queue, reads with listings, full tables with answers. */
 import { describe, expect, it } from 'vitest';
 import type { NodeState } from '../../src/shard/ports/operators.ts';
 import { encode } from '../../src/wire/codec.ts';
 import { Fixture, machine, machines, need, S } from './fixture.ts';
 
 describe('C3: the surplus of a cycle', () => {
-  it('C3: with a full queue the surplus waits for room, and cycles do not follow each other meanwhile', async () => {
+  it('C3: waits for room in a full queue, without cycles in a row meanwhile', async () => {
     const fixture = new Fixture({
       machines: machines(20, 'm', { state: S.Idle }),
       demand: { c1: [need(20)] },
@@ -21,7 +21,7 @@ describe('C3: the surplus of a cycle', () => {
 });
 
 describe('S4: reads and listings', () => {
-  it('S4: what a read saw before a listing did does not undo what the listing said', async () => {
+  it('S4: a read from before a listing does not undo the listing', async () => {
     const fixture = new Fixture({
       machines: [machine('m', { price: 1 })],
       settings: { isIncremental: true, fullListEveryCycles: 0 },
@@ -29,7 +29,7 @@ describe('S4: reads and listings', () => {
     await fixture.run(19);
     const { inventory, reads } = fixture.shard;
     const { network, provider } = fixture.world;
-    const delays = [1, 5_000]; // of the read: there at once, and a slow way back
+    const delays = [1, 5_000]; // of the read: it arrives at once, and its answer is slow
     network.delayMs = () => delays.shift() ?? 2;
     reads.recheck(inventory.find('m'));
     await fixture.run(0.5);
@@ -39,8 +39,8 @@ describe('S4: reads and listings', () => {
   });
 });
 
-describe('O3: what clusters are told', () => {
-  it('O3: a machine that its provider gives to another cluster has left the one that had it', async () => {
+describe('O3: reports to clusters', () => {
+  it('O3: a machine that its provider gives to another cluster leaves the one that had it', async () => {
     const fixture = new Fixture({
       machines: [machine('m', { state: S.Idle })],
       demand: { c1: [need(1)], c2: [] },
@@ -52,7 +52,7 @@ describe('O3: what clusters are told', () => {
     const told: NodeState[] = [];
     operators.nodeLeft = (node) => told.push(node);
     shard.changes.observe(slot, { ...shard.inventory.get(slot), cluster: 'c2' }, 'read', 0);
-    // Configured would say that it is still c1's, and nothing would ever take that back.
+    // Configured would mean that c1 still has it, and no later update would correct that.
     expect(told).toMatchObject([{ machineId: 'm', clusterId: 'c1', state: S.Idle, lastError: '' }]);
     await fixture.run(1);
     expect(fixture.cluster('c2').nodes.get('m')).toBe(S.Configured);
@@ -60,7 +60,7 @@ describe('O3: what clusters are told', () => {
 });
 
 describe('full tables', () => {
-  it('X8: an error that there is no room for ends its action all the same, and the machine is read', async () => {
+  it('X8: end an action although there is no room for its error, and the machine is read', async () => {
     const fixture = new Fixture({
       machines: machines(2, 'm'),
       demand: { c1: [need(1)] },
@@ -72,7 +72,7 @@ describe('full tables', () => {
     try {
       for (let index = 0; ; index++) held.push(texts.intern(`${index}`.padEnd(20, '.')));
     } catch {
-      // It is full.
+      // The table of texts is full.
     }
     await fixture.run(20);
     expect(fixture.outcomes('Provision')[0]).toBe('provider_error');
@@ -86,7 +86,7 @@ describe('full tables', () => {
     ['full', false],
     ['incremental', true],
   ] as const) {
-    it(`S1: ${mode}: a machine that there was no room for is known when there is`, async () => {
+    it(`S1: ${mode}: delay a machine until there is room for it`, async () => {
       const fixture = new Fixture({
         machines: machines(6, 'm'),
         settings: { machinesMax: 4, isIncremental, fullListEveryCycles: 0 },
@@ -103,7 +103,7 @@ describe('full tables', () => {
 });
 
 describe('S2: doubts', () => {
-  it('S2: more than 256 doubted rows that the next listing does not confirm are dropped, logged and counted', async () => {
+  it('S2: discards, logs and counts more than 256 doubted rows that the next listing does not confirm', async () => {
     const fixture = new Fixture({
       machines: machines(300, 'm', { state: S.Idle }),
       demand: { c1: [need(300)] },
@@ -133,7 +133,7 @@ describe('S2: doubts', () => {
 });
 
 describe('the time until a machine is a node', () => {
-  it('is counted from the action that made it one, not from one that came to nothing', async () => {
+  it('counts from the action that bound it, not from an abandoned one', async () => {
     const fixture = new Fixture({
       machines: machines(6, 'm'),
       demand: { c1: [need(6)] },
@@ -151,7 +151,7 @@ describe('the time until a machine is a node', () => {
     for (const latencyMs of fixture.latenciesMs) expect(latencyMs).toBeLessThan(60_000);
   });
 
-  it('is not counted from a Create that served another need, long ago', async () => {
+  it('does not count from an old Create for another need', async () => {
     const fixture = new Fixture({
       machines: [machine('m')],
       demand: { c1: [need(1)], c2: [] },

@@ -1,4 +1,4 @@
-/** Several providers behind one shard: each has machines, listings and troubles of its own. */
+/** Several providers behind one shard: each has its own machines, listings and failures. */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { Flag } from '../../src/inventory/intent.ts';
@@ -91,7 +91,7 @@ class TwoProviders {
 }
 
 describe('two providers', () => {
-  it('S1: an id known from another provider is rejected, and taken when that one has it no more', async () => {
+  it('S1: an id of another provider is rejected, and accepted once that provider drops it', async () => {
     const world = new TwoProviders();
     world.east.add(machine('m', { state: S.Idle }));
     world.shard.start();
@@ -107,10 +107,10 @@ describe('two providers', () => {
     expect(world.known('m')).toBe('Speculative of west');
   });
 
-  it('S1: after a cursor too it is taken when the other provider has it no more', async () => {
+  it('S1: with cursors too, the id is accepted once the other provider drops it', async () => {
     const world = new TwoProviders({ isIncremental: true, fullListEveryCycles: 0 });
     world.east.add(machine('m', { state: S.Idle }));
-    world.west.add(machine('n')); // a provider that lists nothing is listed in full every time
+    world.west.add(machine('n')); // an empty listing would make every listing full
     world.shard.start();
     await world.run(15);
     world.west.add(machine('m'));
@@ -139,7 +139,7 @@ describe('two providers', () => {
     }
   });
 
-  it('P6: what the first listing of a late provider shows Draining was found so, and what a later one shows was not', async () => {
+  it('P6: a machine is found Draining only by its provider’s first listing, however late that is', async () => {
     const drain = { latency: { meanMs: 3_600_000, p99Ms: 3_600_000 } };
     const world = new TwoProviders({ optionalProviders: ['west'] }, { operations: { drain } });
     world.west.add(machine('found', { state: S.Draining, cluster: 'c1' }));
@@ -156,7 +156,7 @@ describe('two providers', () => {
     expect(['found', 'later'].map(isFound)).toEqual([true, false]);
   });
 
-  it('S6: one provider’s empty listing says nothing of the other’s machines', async () => {
+  it('S6: one provider’s empty listing does not affect the other’s machines', async () => {
     const world = new TwoProviders();
     for (let index = 0; index < 5; index++) {
       world.east.add(machine(`e${index}`, { state: S.Idle }));
@@ -172,7 +172,7 @@ describe('two providers', () => {
     expect(world.known('e4')).toBe('Idle of east');
   });
 
-  it('X7: that one provider never deletes does not keep the other from it', async () => {
+  it('X7: one provider that never deletes does not stop deletes at the other', async () => {
     const world = new TwoProviders({ idleHoldSpotMs: 20_000 }, { unsupported: ['delete'] });
     const capacityType = CapacityType.Spot;
     world.east.add(machine('e', { state: S.Idle, capacityType }));
@@ -181,10 +181,10 @@ describe('two providers', () => {
     await world.run(300);
     expect([world.known('e'), world.known('w1')]).toEqual(['Speculative of east', 'Idle of west']);
     const asked = [...world.west.ledger.entries()].filter(({ event }) => event === 'delete');
-    expect(asked.length).toBeLessThanOrEqual(2); // those that were sent before the first answer
+    expect(asked.length).toBeLessThanOrEqual(2); // sent before the first answer
   });
 
-  it('X12: an offering is one provider’s: the same kind of machine elsewhere is still to be had', async () => {
+  it('X12: an offering belongs to one provider: the same kind elsewhere stays available', async () => {
     const world = new TwoProviders({}, { quotas: { 'a/z1/reserved': 0 } });
     for (let index = 0; index < 4; index++) {
       world.west.add(machine(`w${index}`, { price: 1 }));

@@ -1,4 +1,4 @@
-/** S1–S7: what listings and reads do to what is known, and what they must not do. */
+/** S1–S7: how listings and reads change the inventory, and how they must not. */
 import { describe, expect, it } from 'vitest';
 import { everyOperation } from '../../src/simulation/provider/settings.ts';
 import { encode } from '../../src/wire/codec.ts';
@@ -11,7 +11,7 @@ describe('S1: listing', () => {
     ['full', {}],
     ['incremental', INCREMENTAL],
   ] as const) {
-    it(`S1: ${mode}: machines that come, change and go are known after a cycle`, async () => {
+    it(`S1: ${mode}: finds new, changed and removed machines within a cycle`, async () => {
       const fixture = new Fixture({ machines: machines(20, 'm'), settings });
       await fixture.run(5);
       const { world } = fixture.world.provider;
@@ -28,7 +28,7 @@ describe('S1: listing', () => {
     });
   }
 
-  it('S1: an incremental shard passes its cursor, and an empty revision makes the next listing full', async () => {
+  it('S1: passes its cursor when incremental, and lists in full after an empty revision', async () => {
     const withCursors = new Fixture({ machines: machines(5, 'm'), settings: INCREMENTAL });
     const without = new Fixture({
       machines: machines(5, 'm'),
@@ -41,12 +41,12 @@ describe('S1: listing', () => {
     withCursors.world.provider.world.remove('m-0000');
     await withCursors.run(10);
     await without.run(10);
-    // Without cursors every listing is full, and absence tells; with them the tombstone does.
+    // Without cursors every listing is full and absence counts; with cursors a tombstone does.
     expect(without.known('m-0000')).toBe('unknown');
     expect(withCursors.known('m-0000')).toBe('unknown');
   });
 
-  it('S5: without tombstones a removal is found by the full listing, every so many cycles', async () => {
+  it('S5: finds a removal without a tombstone in the periodic full listing', async () => {
     const fixture = new Fixture({
       machines: machines(5, 'm'),
       settings: { isIncremental: true, fullListEveryCycles: 10 },
@@ -60,7 +60,7 @@ describe('S1: listing', () => {
     expect(fixture.known('m-0000')).toBe('unknown');
   });
 
-  it('S1: the cursor is not persisted: a new process lists everything', async () => {
+  it('S1: lists everything in a new process, because the cursor is not persisted', async () => {
     const fixture = new Fixture({ machines: machines(5, 'm'), settings: INCREMENTAL });
     await fixture.run(25);
     fixture.world.killShard();
@@ -70,8 +70,8 @@ describe('S1: listing', () => {
   });
 });
 
-describe('S2: the provider’s word', () => {
-  it('S2: same state, other facts: the facts are updated', async () => {
+describe('S2: observations', () => {
+  it('S2: update the facts when the state is the same', async () => {
     const fixture = new Fixture({ machines: [machine('m', { state: S.Idle })] });
     await fixture.run(5);
     fixture.world.provider.world.reprice('m', 3, 0.25);
@@ -84,7 +84,7 @@ describe('S2: the provider’s word', () => {
     });
   });
 
-  it('S2: a state that cannot follow is read again, and taken when the reading confirms it', async () => {
+  it('S2: that show an impossible move are read again, and applied when the read confirms them', async () => {
     const fixture = new Fixture({ machines: [machine('m', { state: S.Idle })], demand: { c1: [need(1)] } });
     await fixture.run(15);
     expect(fixture.known('m')).toBe('Configured');
@@ -92,7 +92,7 @@ describe('S2: the provider’s word', () => {
     await fixture.run(10);
     expect(fixture.events).toContainEqual(
       expect.objectContaining({
-        kind: 'word_confirmed',
+        kind: 'observation_confirmed',
         machineId: 'm',
         from: S.Configured,
         to: S.Speculative,
@@ -100,10 +100,10 @@ describe('S2: the provider’s word', () => {
     );
     expect(fixture.shard.counters.observationsConfirmed).toBe(1);
     await fixture.run(15);
-    expect(fixture.truth()).toEqual({ Configured: 1 }); // bound anew: demand is still there
+    expect(fixture.truth()).toEqual({ Configured: 1 }); // bound again, because the demand is still there
   });
 
-  it('S2: a single wrong row is dropped, logged and counted', async () => {
+  it('S2: of a single wrong row are discarded, logged and counted', async () => {
     const fixture = new Fixture({ machines: [machine('m', { state: S.Idle })], demand: { c1: [need(1)] } });
     await fixture.run(15);
     const read = fixture.world.provider.get({ id: 'm' });
@@ -118,7 +118,7 @@ describe('S2: the provider’s word', () => {
     expect(fixture.asked('configure')).toHaveLength(1);
   });
 
-  it('S2, M2: a machine that is being configured is not Idle by one word: its call may be late on its way', async () => {
+  it('S2, M2: do not make a Configuring machine Idle at once, because its call may be delayed', async () => {
     const fixture = new Fixture({
       machines: machines(3, 'm', { state: S.Idle }),
       demand: { c1: [need(2)] },
@@ -139,7 +139,7 @@ describe('S2: the provider’s word', () => {
     expect(fixture.world.provider.ledger.count('configure')).toBe(2);
   });
 
-  it('S2: more than 256 such rows are confirmed by the next listing, which is full, and not one by one', async () => {
+  it('S2: beyond 256 are confirmed by the next listing, which is full, and not one by one', async () => {
     const fixture = new Fixture({
       machines: machines(300, 'm', { state: S.Idle }),
       demand: { c1: [need(300)] },
@@ -158,7 +158,7 @@ describe('S2: the provider’s word', () => {
     expect(fixture.known('m-0000')).toBe('Speculative');
   });
 
-  it('S2: a Failed slot heals when the provider repairs it', async () => {
+  it('S2: bring a Failed machine back when the provider repairs it', async () => {
     const fixture = new Fixture({ machines: [machine('m', { state: S.Failed, lastError: 'fan' })] });
     await fixture.run(5);
     expect(fixture.known('m')).toBe('Failed');
@@ -169,7 +169,7 @@ describe('S2: the provider’s word', () => {
 });
 
 describe('S3: bindings', () => {
-  it('S3, M5: a Failed machine keeps its binding for routing, counts for nobody, and loses it with the next word', async () => {
+  it('S3, M5: of a Failed machine are kept for routing, satisfy no need, and end with the next observation', async () => {
     const fixture = new Fixture({ machines: machines(2, 'm', { state: S.Idle }), demand: { c1: [need(1)] } });
     await fixture.run(15);
     fixture.world.provider.world.fail('m-0000', 'power');
@@ -186,9 +186,9 @@ describe('S3: bindings', () => {
   });
 });
 
-describe('S4: nothing is lost', () => {
+describe('S4: deferred rows', () => {
   for (const [name, provider] of PROVIDERS) {
-    it(`S4: with ${name}, what is listed while an action is under way is read again afterwards`, async () => {
+    it(`S4: with ${name}, are read again after the action that was under way`, async () => {
       const fixture = new Fixture({
         machines: machines(4, 'm'),
         demand: { c1: [need(2)] },
@@ -205,11 +205,11 @@ describe('S4: nothing is lost', () => {
       for (let index = 0; index < 4; index++) {
         expect(inventory.get(inventory.find(`m-000${index}`)).pricePerHourUsd).toBe(7 + index);
       }
-      expect(fixture.shard.reads.parkedCount).toBe(0);
+      expect(fixture.shard.reads.deferredCount).toBe(0);
     });
   }
 
-  it('S4: NOT_FOUND twice in a row removes a machine; S5: its cluster is told that the provider removed it', async () => {
+  it('S4, S5: NOT_FOUND twice in a row removes a machine and reports it to its cluster', async () => {
     const fixture = new Fixture({
       machines: machines(2, 'm', { state: S.Idle }),
       demand: { c1: [need(2)] },
@@ -233,7 +233,7 @@ describe('S6: suspect listings', () => {
     ['10 of 100 missing', 100, 10, false],
     ['50 of 99 missing', 99, 50, false],
   ] as const) {
-    it(`S6: ${what} is ${isSuspect ? 'believed at the third time' : 'believed at once'}`, async () => {
+    it(`S6: ${what} is ${isSuspect ? 'applied the third time' : 'applied at once'}`, async () => {
       const fixture = new Fixture({ machines: machines(known, 'm') });
       await fixture.run(5);
       for (let index = 0; index < missing; index++) {
@@ -249,7 +249,7 @@ describe('S6: suspect listings', () => {
     });
   }
 
-  it('S6: with cursors too: what an empty first listing did not show is seen in the next, which is full', async () => {
+  it('S6: an empty first listing is followed by a full one, with cursors too', async () => {
     const fixture = new Fixture({ machines: machines(5, 'm'), settings: INCREMENTAL, isStopped: true });
     let left = 1;
     fixture.world.link.bend = (listing) => (left-- > 0 ? { ...listing, machines: [] } : listing);
@@ -261,8 +261,8 @@ describe('S6: suspect listings', () => {
   });
 });
 
-describe('V1: records that cannot be', () => {
-  it('V1: a bad record is counted by reason, the last good one stays, and it does not count as removed', async () => {
+describe('V1: invalid records', () => {
+  it('V1: are counted by reason, keep the last good record, and do not count as removed', async () => {
     const fixture = new Fixture({ machines: machines(3, 'm', { state: S.Idle }) });
     await fixture.run(5);
     const listed = fixture.world.provider.list();
@@ -278,7 +278,7 @@ describe('V1: records that cannot be', () => {
     expect(fixture.events.some(({ kind }) => kind === 'record_rejected')).toBe(true);
   });
 
-  it('a listing that is no message changes nothing', async () => {
+  it('S7: a malformed listing changes nothing', async () => {
     const fixture = new Fixture({ machines: machines(3, 'm') });
     await fixture.run(5);
     fixture.world.link.bendListing = () => new Uint8Array([0x0a, 0xff, 0xff, 0xff]);
@@ -289,8 +289,8 @@ describe('V1: records that cannot be', () => {
   });
 });
 
-describe('N6, N7: what a shard does before it knows a cluster', () => {
-  it('N6: until a cluster has reported since the start nothing of it is reclaimed', async () => {
+describe('N6, N7: protection of a cluster’s machines', () => {
+  it('N6: reclaims nothing before the cluster’s first roll-up since the start', async () => {
     const fixture = new Fixture({
       machines: machines(5, 'm', { state: S.Idle }),
       demand: { c1: [need(5)] },
@@ -309,7 +309,7 @@ describe('N6, N7: what a shard does before it knows a cluster', () => {
     expect(fixture.asked('drain')).toHaveLength(5);
   });
 
-  it('N7: a roll-up that drops nine tenths is held until three agree; a gauge can see it', async () => {
+  it('N7: quarantines a roll-up that drops nine tenths until three in a row agree, and reports it', async () => {
     const groups = Array.from({ length: 20 }, (_, index) => need(1, { group: `g${index}` }));
     const fixture = new Fixture({
       machines: machines(20, 'm', { state: S.Idle }),
@@ -320,14 +320,14 @@ describe('N6, N7: what a shard does before it knows a cluster', () => {
     fixture.world.setDemand(fixture.cluster(), groups.slice(0, 1));
     const cluster = fixture.shard.inventory.tables.clusters.find('c1');
     expect(fixture.shard.needs.quarantinedRollups(cluster)).toBe(1);
-    expect(fixture.events.at(-1)).toMatchObject({ kind: 'rollup_held', clusterId: 'c1' });
+    expect(fixture.events.at(-1)).toMatchObject({ kind: 'rollup_quarantined', clusterId: 'c1' });
     await fixture.run(8);
     expect(fixture.asked('drain')).toHaveLength(0);
     await fixture.run(40);
     expect(fixture.asked('drain')).toHaveLength(19);
   });
 
-  it('N7: turned off while the shard runs, it lets the next roll-up through', async () => {
+  it('N7: applies the next roll-up once the guard is turned off', async () => {
     const groups = Array.from({ length: 20 }, (_, index) => need(1, { group: `g${index}` }));
     const fixture = new Fixture({
       machines: machines(20, 'm', { state: S.Idle }),

@@ -150,7 +150,7 @@ export function queue(view: ShardReader): ApiQueue {
     concurrency,
     readsWaiting: gauges.readsWaiting,
     readsInFlight: gauges.readsInFlight,
-    parkedRows: gauges.parkedRows,
+    parkedRows: gauges.deferredRows,
     stuckMachines: gauges.stuckMachines,
     machinesInBackoff: gauges.machinesInBackoff,
     offeringsInBackoff: gauges.offeringsInBackoff,

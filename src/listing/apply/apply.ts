@@ -1,7 +1,7 @@
 /**
- * Applies what a listing says to the inventory, row by row, without an object per machine. A row for a machine in flight,
- * or listed before the machine's last change of ours, is parked: not applied, not forgotten, but read again (S4). A listing
- * that comes in parts is taken part by part.
+ * Applies a listing to the inventory, row by row, without an object per machine. S4: a row for a machine in flight, or one
+ * listed before our last change of the machine, is deferred: the shard does not apply it and reads the machine again. A
+ * listing in parts is applied part by part.
  */
 import { ShardError } from '../../base/errors.ts';
 import { Flag, Intent } from '../../inventory/intent.ts';
@@ -13,19 +13,19 @@ import type { Listing, ListingRows, ProviderPort, SlotRefs } from '../../shard/p
 import { ListingRefs } from './listing-refs.ts';
 import type { RefusedMachines } from './refused-machines.ts';
 
-/** What became of the rows. */
+/** How many rows were applied, and how. */
 export interface AppliedCounts {
   new: number;
   changed: number;
   removed: number;
-  parked: number;
+  deferred: number;
   rejected: number;
 }
 
-/** The one place that changes machines (shard/machines/changes.ts), as far as a listing needs it. */
+/** The part of shard/machines/changes.ts, the one place that changes machines, which a listing needs. */
 export interface RowTarget {
   readonly inventory: Inventory;
-  /** Records that a full table had no room for, so far. */
+  /** Records refused because a table was full, so far. */
   readonly capacityExhaustedCount: number;
   insertRow(
     bytes: Uint8Array,
@@ -44,7 +44,7 @@ export interface RowTarget {
   reportCapacityExhausted(): void;
 }
 
-/** What becomes of a provider's observation of a machine (S2). */
+/** S2: an observation that shows an impossible move is doubted until a second one confirms it. */
 export type ObservationOutcome =
   | 'same' // it shows what the shard knew
   | 'applied'
@@ -54,7 +54,7 @@ export type ObservationOutcome =
 
 export interface ApplyContext {
   readonly changes: RowTarget;
-  /** Reads a machine again whose row had to wait (S4). */
+  /** Reads the machine of a deferred row again. */
   readonly reads: { defer(slot: number): void };
   readonly counters: ShardCounters;
   readonly observer: ShardObserver;
@@ -62,8 +62,8 @@ export interface ApplyContext {
 }
 
 export class ListingApplication {
-  readonly counts: AppliedCounts = { new: 0, changed: 0, removed: 0, parked: 0, rejected: 0 };
-  /** Machines whose state cannot follow from what is known; not applied yet (S2). */
+  readonly counts: AppliedCounts = { new: 0, changed: 0, removed: 0, deferred: 0, rejected: 0 };
+  /** Machines with a doubted row, which was not applied. */
   readonly doubted: number[] = [];
   readonly #refused: RefusedMachines;
   readonly #context: ApplyContext;
@@ -78,7 +78,7 @@ export class ListingApplication {
   #rows: ListingRows;
   #removed: SlotRefs;
   #refs: ListingRefs;
-  /** From here on rows are of ids that an earlier part showed. */
+  /** From here on, rows repeat ids of an earlier part. */
   #repeatedStart: number;
   #next = 0;
   #nextRemoved = 0;
@@ -110,8 +110,8 @@ export class ListingApplication {
     this.#capacityExhaustedBefore = context.changes.capacityExhaustedCount;
   }
 
-  /** The part before is applied; goes on with this one. Only a listing that found nothing known has parts: it removes nothing. */
-  goOnWith({ rows, repeatedCount }: Listing): void {
+  /** Continues with the next part. Only a listing into an empty inventory has parts, so it removes no machine. */
+  continueWith({ rows, repeatedCount }: Listing): void {
     this.#refs.release();
     this.#rows = rows;
     this.#repeatedStart = rows.count - repeatedCount;
@@ -123,12 +123,12 @@ export class ListingApplication {
     return this.#next >= this.#rows.count && this.#nextRemoved >= this.#removed.count;
   }
 
-  /** Some rows are neither applied nor parked, because a table was full. */
+  /** Some rows were neither applied nor deferred, because a table was full. */
   get lacksRows(): boolean {
     return this.#context.changes.capacityExhaustedCount > this.#capacityExhaustedBefore;
   }
 
-  /** At most so many rows and removals. */
+  /** Applies at most so many rows and removals. */
   step(countMax: number, nowMs: number): void {
     for (let left = countMax; left > 0 && this.#next < this.#rows.count; left--) {
       this.#applyRow(this.#next++, nowMs);
@@ -139,7 +139,7 @@ export class ListingApplication {
     }
   }
 
-  /** Gives back what was held. */
+  /** Releases the shapes and strings of the listing. */
   close(): void {
     this.#refs.release();
     this.#context.changes.reportCapacityExhausted();
@@ -156,14 +156,14 @@ export class ListingApplication {
         ? known
         : inventory.findBytes(rows.bytes, rows.idStart[index]!, rows.idEnd[index]!);
     if (slot !== 0 && inventory.columns.provider[slot] !== this.#provider) {
-      // A repeated one was refused, and counted, when it was first shown.
-      if (!isRepeated) this.#reject(`machine ${inventory.idOf(slot)} is another provider's`);
+      // A repeated row was rejected and counted when its id first came.
+      if (!isRepeated) this.#reject(`machine ${inventory.idOf(slot)} belongs to another provider`);
       this.#refused.add(slot, inventory.generationOf(slot));
       return;
     }
     if (slot !== 0 && this.#mustWait(slot)) {
       this.#context.reads.defer(slot);
-      this.counts.parked++;
+      this.counts.deferred++;
       return;
     }
     try {
@@ -171,7 +171,7 @@ export class ListingApplication {
       else if (isRepeated) this.#replace(slot, index, nowMs);
       else this.#change(slot, index, nowMs);
     } catch (error) {
-      // A table is full: the machine is refused, and the others go on.
+      // A table is full: this machine is refused, and the others go on.
       if (!(error instanceof ShardError)) throw error;
       this.counts.rejected++;
       this.#context.changes.noteCapacityExhausted(error);
@@ -181,8 +181,8 @@ export class ListingApplication {
   }
 
   /**
-   * There was no machine at all, and since then only this listing brought some: none has to be looked up. An id that came
-   * meanwhile all the same is refused by the inventory.
+   * The inventory was empty and has only machines of this listing, so no id needs a look-up. The inventory refuses an id
+   * that came meanwhile all the same.
    */
   #isAllOurs(): boolean {
     return this.#isIntoEmpty && this.#inventory.count === this.counts.new;
@@ -203,7 +203,7 @@ export class ListingApplication {
     this.#noteFoundDraining(slot, row);
   }
 
-  /** What an insertion would have made of the row. */
+  /** Leaves the machine as if this row had been inserted. */
   #replace(slot: number, index: number, nowMs: number): void {
     const row = this.#fill(index);
     row.saysCluster = row.saysAssignment = true;
@@ -211,7 +211,7 @@ export class ListingApplication {
     else this.#noteFoundDraining(slot, row);
   }
 
-  /** P6: nobody knows any more what it was drained for. */
+  /** P6: the need that it drains for is unknown after a restart, so it counts for the first deficit that it fits. */
   #noteFoundDraining(slot: number, { state }: MachineRow): void {
     if (!this.#isFirst || state !== MachineState.Draining) return;
     this.#inventory.setFlag(slot, Flag.FoundDraining, true);
@@ -238,7 +238,7 @@ export class ListingApplication {
     if (inventory.columns.provider[slot] !== this.#provider) return;
     if (this.#mustWait(slot)) {
       this.#context.reads.defer(slot);
-      this.counts.parked++;
+      this.counts.deferred++;
       return;
     }
     this.#context.changes.remove(slot, 'listing');

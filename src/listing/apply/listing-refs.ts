@@ -1,6 +1,6 @@
 /**
- * Shapes and strings of one listing, interned once each and held until the listing is applied: rows name them by index,
- * and two rows of one rack cost one look-up.
+ * Shapes and strings of one listing, each interned once and held until the listing is applied. Rows name them by index, so
+ * two rows of one rack cost one look-up.
  */
 import type { StringTable } from '../../base/string-table.ts';
 import type { InventoryTables } from '../../inventory/tables.ts';

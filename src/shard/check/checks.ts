@@ -1,9 +1,9 @@
 /**
- * From-scratch checks of a running shard. Repair is an optimisation with a hundred conditions, and one that is missing
- * shows as a machine in the wrong hands long after; so every so many ordinary cycles a cycle is derived again, elsewhere,
- * on a copy, and differences are counted (docs/adr/0027). Any count above zero is a defect.
+ * From-scratch checks of a running shard. Incremental and from-scratch decisions must be identical, but the incremental one
+ * has a hundred conditions, and a missing one shows only much later as a misplaced machine. So every so many ordinary
+ * cycles another thread derives a cycle again on a copy and counts differences (docs/adr/0027). Any difference is a defect.
  *
- * One check at a time, and nothing ever waits for one: the copy is the only time that the main thread spends.
+ * One check runs at a time, and no part waits for it: the main thread spends only the time of the copy.
  */
 import { copyImage, imageBytes } from '../../base/image.ts';
 import { boundedDetail } from '../../base/outside-text.ts';
@@ -13,14 +13,14 @@ import type { CheckExample, CheckPort, CheckResult, OpenCheck } from '../ports/c
 import type { ShardCounters, ShardObserver } from '../ports/observer.ts';
 import { type CheckImage, type CheckSubject, imageOfCycle } from './image.ts';
 
-/** Between the request for memory and the copy a fleet may grow a little. */
+/** The fleet may grow a little between the request for memory and the copy. */
 const ROOM_FACTOR = 1.05;
 const ROOM_BYTES = 1 << 20;
 
 export interface ChecksContext extends CheckSubject {
-  /** Null: nobody checks. */
+  /** Null: no checks. */
   readonly port: CheckPort | null;
-  /** In ordinary cycles; 0 = never. */
+  /** Ordinary cycles between two checks; 0 = never. */
   readonly everyCycles: number;
   readonly counters: ShardCounters;
   readonly observer: ShardObserver;
@@ -46,11 +46,11 @@ export class ScratchChecks {
     if (port === null || everyCycles === 0 || !isOrdinary || this.#isStopped) return;
     this.#cyclesSince++;
     if (this.#open !== null) this.#remembered = engine.remember();
-    // The memory is asked for a cycle ahead; a checked cycle itself asks for none.
+    // Memory is requested a cycle ahead, so that the checked cycle itself allocates none.
     else if (!this.#isBusy && this.#cyclesSince >= everyCycles - 1) void this.#prepare(port);
   }
 
-  /** After it has decided, and before anything is written. */
+  /** After the decision, before any write. */
   afterDecision(input: CycleInput): void {
     const remembered = this.#remembered;
     const check = this.#open;
@@ -61,7 +61,7 @@ export class ScratchChecks {
     remembered.letGo();
     if (image !== null) void this.#run(check, image);
     else {
-      check.close(); // the fleet has outgrown it meanwhile: the next ones will fit
+      check.close(); // the fleet has outgrown the buffer; the next one will fit
       this.#isBusy = false;
     }
   }
@@ -107,12 +107,12 @@ export class ScratchChecks {
     observer.happened({ kind: 'check_differs', level: 'error', actions, claims, verdicts, examples });
   }
 
-  /** Ids stayed here. A machine that went since has left its slot to nobody, or to another one. */
+  /** The copy has no ids. A slot may be empty by now, or hold another machine. */
   #textOf({ slot, text }: CheckExample, { inventory: { columns } }: CheckImage): string {
     if (slot === 0) return text;
     const { inventory } = this.#context.options;
     const isHere = inventory.isCurrent(slot, columns.core[slot * CORE_WORDS + Core.Generation]!);
-    return `${isHere ? inventory.idOf(slot) : 'a machine that is gone'}: ${text}`;
+    return `${isHere ? inventory.idOf(slot) : 'a removed machine'}: ${text}`;
   }
 
   #failed(error: unknown): void {

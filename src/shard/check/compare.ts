@@ -1,6 +1,6 @@
 /**
- * Compares what two engines made of one cycle over the same tables: actions, claims and verdicts, by refs. Any difference
- * is a defect of the engine that repaired its way there; the first few are put into words.
+ * Compares the results of two engines for one cycle over the same tables: actions, claims and verdicts, by refs. Any
+ * difference is a defect of the incremental engine; the first few are described.
  */
 import { ACTION_NAMES, type ActionKind } from '../../decision/actions.ts';
 import type { ActionColumns, EngineResult } from '../../decision/verdicts/result.ts';
@@ -72,7 +72,7 @@ export class ResultComparison {
       if (a === 0 && b === 0) continue;
       if (a !== 0 && b !== 0 && isSameName(this.#live, a, this.#scratch, b)) continue;
       if (count++ >= EXAMPLES_MAX) continue;
-      const text = `counted for ${this.#nameText(this.#live, a)}, from scratch for ${this.#nameText(this.#scratch, b)}`;
+      const text = `claimed by ${this.#nameText(this.#live, a)}, from scratch by ${this.#nameText(this.#scratch, b)}`;
       this.#examples.push({ slot, text });
     }
     return count;
@@ -110,7 +110,7 @@ export class ResultComparison {
   }
 
   #nameText({ assignments }: EngineResult, assignment: number): string {
-    if (assignment === 0) return 'nobody';
+    if (assignment === 0) return 'no need';
     const { clusters, fingerprints, groups } = this.#inventory.tables;
     const cluster = clusters.get(assignments.cluster[assignment]!);
     return `${cluster}/${groups.get(assignments.group[assignment]!)} (${fingerprints.get(assignments.fingerprint[assignment]!)})`;
@@ -127,7 +127,7 @@ export class ResultComparison {
   }
 }
 
-/** Which need counts a machine, as its assignment; 0 = none. */
+/** The need that claims a machine, as an assignment; 0 = none. */
 class ClaimReader {
   readonly #result: EngineResult;
   /** By cluster ref. */

@@ -1,7 +1,7 @@
 /**
- * The check itself, away from the shard: restores machines and needs from an image, decides the cycle with an engine that
- * knows nothing else, and compares. Needs no thread, so that tests and the simulator call it directly; a shard runs it in
- * a thread of its own (workers/check.ts), because at 500,000 machines it takes seconds.
+ * The check itself: restores machines and needs from an image, decides the cycle with a new engine, and compares. It needs no
+ * thread, so tests and the simulator call it directly; a shard runs it in a worker (workers/check.ts), because it takes
+ * seconds at 500,000 machines.
  */
 import { Engine } from '../../decision/engine.ts';
 import { restoreInventory } from '../../inventory/image.ts';

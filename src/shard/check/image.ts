@@ -1,8 +1,8 @@
 /**
- * All that a decision from scratch needs, and what the running engine decided, as one image (base/image.ts). It is taken
- * after the decision: deciding writes neither machines nor needs, and by then every string and vector that the engine
- * made on its way is in the tables, so that refs mean the same on both sides and are all that has to be compared.
- * Only what the decision itself moves on, the engine's memory, is taken before it.
+ * The inputs of a from-scratch decision and the result of the running engine, as one image (base/image.ts). It is taken
+ * after the decision: deciding writes neither machines nor needs, and by then the tables have every string and vector
+ * that the engine created, so refs mean the same on both sides and comparing refs is enough. Only the engine's memory,
+ * which the decision changes, is taken before it.
  */
 import type { CycleInput, Engine, EngineOptions } from '../../decision/engine.ts';
 import type { PreemptionWeights } from '../../decision/preempt/preempt.ts';
@@ -23,20 +23,20 @@ export interface CheckInputs extends CycleInput {
   readonly holds: IdleHolds;
   readonly weights: PreemptionWeights | null;
   readonly coarseValuesMax: number | null;
-  /** By cluster ref: 1 = connected (A9). */
+  /** By cluster ref: 1 = connected. A9: a cluster without a session gets credit only. */
   readonly sessions: Uint8Array;
-  /** Needs in back-off (X5): cluster, fingerprint and group of each. */
+  /** Needs in back-off after failed bootstraps: cluster, fingerprint and group of each. */
   readonly barred: Uint32Array;
 }
 
 export interface CheckSubject {
   readonly engine: Engine;
   readonly options: EngineOptions;
-  /** Needs that `options.inBackoff` says yes to: cluster, fingerprint, group, one after the other. */
+  /** Needs for which `options.inBackoff` is true: cluster, fingerprint, group, one after the other. */
   readonly barredNeeds: () => number[];
 }
 
-/** Views of everything; hold until anything is written. */
+/** Views of the live tables, valid until the next write. */
 export function imageOfCycle(
   { engine, options, barredNeeds }: CheckSubject,
   memory: EngineMemory,
@@ -60,7 +60,7 @@ export function imageOfCycle(
   };
 }
 
-/** Whether a need looks at one of these labels. */
+/** Whether a need's requirements or spread use one of these labels. */
 function asksForAny({ profiles }: NeedTable, keys: ReadonlySet<string>): boolean {
   const { requirementSets } = profiles;
   for (let ref = 1; ref < requirementSets.refLimit; ref++) {

@@ -1,6 +1,6 @@
 /**
- * Verdicts (A8) read from the columns of a result: those of an engine here, or copies of those of one elsewhere. It says
- * what `Engine.verdictsOf` would say, which a test holds it to.
+ * Reads verdicts from the columns of a result, of a live engine or copied. A8: every need has a verdict with what it lacks
+ * and why. A test checks that it agrees with `Engine.verdictsOf`.
  */
 import { joined } from '../../base/image.ts';
 import type { VectorTable } from '../../base/vectors.ts';
@@ -12,7 +12,7 @@ import type { EngineResult } from '../../decision/verdicts/result.ts';
 /** A verdict in numbers. */
 export interface VerdictFacts {
   satisfied: boolean;
-  /** Dimension and units of what is missing, one after the other. */
+  /** Dimension and missing units, in pairs. */
   deficit: number[];
   claimed: number;
   bootstraps: number;
@@ -39,12 +39,12 @@ export class VerdictReader {
   readonly #vectors: VectorTable;
   readonly #rowNeed: Uint32Array;
   readonly #rowAssignment: Uint32Array;
-  /** By cluster ref: its place among the result's clusters, and its first row. */
+  /** By cluster ref: its index in the result's clusters, and its first row. */
   readonly #places = new Map<number, { readonly index: number; readonly start: number }>();
   readonly #entryOf: Uint32Array;
   readonly #counts = new Map<number, Counts>();
   readonly #domainTexts: ReadonlyMap<string, readonly string[]>;
-  /** By need: rows seen before. */
+  /** By need: rows read so far. */
   readonly #members: Uint32Array;
 
   constructor(result: EngineResult, vectors: VectorTable) {
@@ -78,7 +78,7 @@ export class VerdictReader {
     return place === undefined ? 0 : this.#result.clusters.rowCount[place.index]!;
   }
 
-  /** Rows of a cluster one by one, from the first: members of a fold are told apart by their order. */
+  /** Rows of a cluster must be read in order from the first: the order distinguishes the members of a fold. */
   read(cluster: number, row: number, sameKeys: readonly string[]): VerdictFacts {
     const { needs, unmet, cycle, isOrdinary } = this.#result;
     const at = this.#places.get(cluster)!.start + row;

@@ -1,5 +1,5 @@
 /**
- * One cycle, from the open snapshot to the last action in the queue. It is synchronous: nothing else runs in between, so
+ * One cycle, from the open snapshot to the last action in the queue. It is synchronous: no other code runs meanwhile, so
  * the snapshot is the live columns (docs/adr/0002). It waits for no provider and no action.
  */
 import type { Clock, Stopwatch } from '../../base/clock.ts';
@@ -20,17 +20,17 @@ export interface CycleContext {
   readonly stopwatch: Stopwatch;
   readonly counters: ShardCounters;
   readonly rails: () => Rails;
-  /** Providers that never delete (X7). */
+  /** X7: providers that never delete get no Delete. */
   readonly neverDelete: ReadonlySet<number>;
-  /** What has to be brought up to date before a decision: ends of back-off, stuck machines. */
+  /** Updates before a decision: ends of back-offs, stuck machines. */
   readonly prepare: (isOrdinary: boolean, nowMs: number) => void;
   /** From-scratch checks, around the decision, with the snapshot open. */
   readonly checks: Pick<ScratchChecks, 'beforeDecision' | 'afterDecision'>;
-  /** O5, with the snapshot still open. */
+  /** O5: sends hints about available capacity, with the snapshot still open. */
   readonly hint: (nowMs: number) => void;
-  /** C2: why no action may be emitted; ''. */
+  /** Why no action may be emitted; ''. */
   readonly heldBack: () => string;
-  /** Half a fleet is being read: a decision on it would be long, of no use, and in the way of the other half. */
+  /** C2: cycles skip the decision until the first listing is complete; it would be slow, useless, and delay the listing. */
   readonly isFleetUnread: () => boolean;
 }
 
@@ -44,7 +44,7 @@ const PHASE_NAMES = {
   verdicts: 'phase3',
 } as const;
 
-const NOTHING_LOOKED_AT: CycleCost = {
+const NO_DECISION: CycleCost = {
   changedMachines: 0,
   changedClusters: 0,
   evaluatedNeeds: 0,
@@ -93,14 +93,14 @@ export class Cycle {
     };
     this.#context.prepare(isOrdinary, nowMs);
     const cost = this.#context.isFleetUnread()
-      ? NOTHING_LOOKED_AT
+      ? NO_DECISION
       : this.#decide(isOrdinary, nowMs, (phase) => mark(PHASE_NAMES[phase]));
     const { actions } = engine;
     const heldBack = this.#context.heldBack();
     const restraint = restraintOf(rails());
-    const isFree = heldBack === '' && restraint === 'none';
+    const mayExecute = heldBack === '' && restraint === 'none';
     const configuredOf = (cluster: number) => engine.configuredCount(cluster);
-    const admission = isFree
+    const admission = mayExecute
       ? applyRails(actions, rails(), inventory, configuredOf, this.#context.neverDelete)
       : NOTHING_ADMITTED;
     counters.reclaimsCapped += admission.capped;
@@ -112,17 +112,17 @@ export class Cycle {
     const offered = executor.offer(actions, admission.admitted, cycle);
     mark('execute');
     const decided = decidedCounts(actions);
-    const isTold = heldBack === '';
+    const isCounted = heldBack === '';
     return {
       cycle,
       atMs: nowMs,
       isOrdinary,
       durationMs: stopwatch() - beganMs,
       phaseMs,
-      decided: isTold ? decided : NO_COUNTS,
+      decided: isCounted ? decided : NO_COUNTS,
       enqueued: enqueuedCounts(offered),
-      suppressed: isTold && restraint === 'suppressed' ? decided : NO_COUNTS,
-      dryRun: isTold && restraint === 'dryrun' ? decided : NO_COUNTS,
+      suppressed: isCounted && restraint === 'suppressed' ? decided : NO_COUNTS,
+      dryRun: isCounted && restraint === 'dryrun' ? decided : NO_COUNTS,
       capped: admission.capped,
       deferred: admission.deferred,
       dropped: offered.dropped,

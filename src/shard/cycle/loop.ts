@@ -1,13 +1,13 @@
 /**
- * When cycles run (C1). An ordinary one every interval: it begins the listings, waits for them at most one interval, and
- * decides on what is then known. A woken one at once when something happened that a decision may answer; wake-ups
- * coalesce, and one that follows another waits for as long as that one took, so that a storm of wake-ups leaves half of
- * the thread to everybody else. Not longer: what comes meanwhile is more for the next one, which then takes longer still.
+ * When cycles run. C1: an ordinary cycle runs every interval, a woken one at once when a change may need a decision. An
+ * ordinary cycle starts the listings, waits for them at most one interval, and decides on the known fleet. Wake-ups
+ * coalesce, and a woken cycle waits for as long as the cycle before it took, so that a storm of wake-ups leaves half of
+ * the thread to other work. It waits no longer than that: changes would pile up, and the next cycle would take longer.
  */
 import type { Clock, Scheduler, Stopwatch, Timer } from '../../base/clock.ts';
 import type { CycleReport } from '../ports/observer.ts';
 
-/** The rest after a cycle, however long that was. */
+/** Longest rest after a cycle. */
 const REST_MS_MAX = 1_000;
 
 export interface CycleLoopOptions {
@@ -15,7 +15,7 @@ export interface CycleLoopOptions {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly stopwatch: Stopwatch;
-  /** Begins listings; resolves when they are applied. */
+  /** Starts listings; resolves when they are applied. */
   readonly reconcile: () => Promise<void>;
   readonly decide: (isOrdinary: boolean, reconcileMs: number) => CycleReport;
 }
@@ -26,7 +26,7 @@ export class CycleLoop {
   #wokenTimer: Timer | null = null;
   #restUntil = 0;
   #isRunning = false;
-  /** Of the ordinary cycle that waits for its listings; 0 if none does. */
+  /** Number of the ordinary cycle that waits for its listings; 0 = none. */
   #waiting = 0;
   #ordinaryCount = 0;
   #afterCycle: (() => void)[] = [];
@@ -45,10 +45,10 @@ export class CycleLoop {
     this.#ordinaryTimer?.cancel();
     this.#wokenTimer?.cancel();
     this.#wokenTimer = this.#ordinaryTimer = null;
-    this.#tellAfterCycle();
+    this.#resolveAfterCycle();
   }
 
-  /** A woken cycle is wanted, as soon as may be. */
+  /** Asks for a woken cycle as soon as possible. */
   wake(): void {
     if (!this.#isRunning || this.#wokenTimer !== null) return;
     const { scheduler, stopwatch } = this.#options;
@@ -66,7 +66,7 @@ export class CycleLoop {
 
   #tick(): void {
     const { intervalMs, scheduler, stopwatch, reconcile } = this.#options;
-    // The listing of the interval before is still under way: it has had its interval.
+    // The listing of the interval before is still under way; a cycle waits one interval at most.
     if (this.#waiting !== 0) this.#decideOrdinary(this.#waiting, intervalMs);
     this.#ordinaryTimer = scheduler.after(intervalMs, () => this.#tick());
     const number = ++this.#ordinaryCount;
@@ -87,10 +87,10 @@ export class CycleLoop {
     this.#options.decide(isOrdinary, reconcileMs);
     const endedMs = stopwatch();
     this.#restUntil = endedMs + Math.min(REST_MS_MAX, endedMs - beganMs);
-    this.#tellAfterCycle();
+    this.#resolveAfterCycle();
   }
 
-  #tellAfterCycle(): void {
+  #resolveAfterCycle(): void {
     const waiting = this.#afterCycle;
     this.#afterCycle = [];
     for (const resolve of waiting) resolve();

@@ -1,6 +1,6 @@
 /**
- * The rails between a decision and its execution: what a cycle may do at most. The decision itself knows none of them, so
- * a change of a rail changes nothing that was decided, only how much of it is carried out.
+ * The rails between a decision and its execution limit what a cycle may do. The decision does not know them: a changed
+ * rail changes how much of a decision is executed, not the decision.
  */
 import { ActionKind, type ActionList } from '../../decision/actions.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
@@ -9,24 +9,24 @@ import type { Rails } from '../settings.ts';
 export type Restraint = 'none' | 'suppressed' | 'dryrun';
 
 export interface Admission {
-  /** Indices of actions that may be carried out, in their order. */
+  /** Indices of the actions that may be executed, in their order. */
   readonly admitted: readonly number[];
   readonly capped: number;
   readonly deferred: number;
 }
 
-/** 0.29 × 100 is 28.999…: what a person calls 29. */
+/** 0.29 × 100 is 28.999…, and must give 29. */
 const ROUNDING = 1e-9;
 
-/** C4: the kill switch wins. */
+/** C4: the kill switch wins over a dry run. */
 export function restraintOf(rails: Rails): Restraint {
   if (rails.isPaused) return 'suppressed';
   return rails.isDryRun ? 'dryrun' : 'none';
 }
 
 /**
- * R2 and C3, in this order; releases to providers that never delete are left out (X7). `configuredOf`: a cluster's
- * Configured machines that nothing is enqueued for (X1).
+ * R2, the cap on reclaims per cluster, then C3, the cap on actions per cycle. X7: releases to providers that never delete
+ * are left out. `configuredOf` counts a cluster's Configured machines without an enqueued action.
  */
 export function applyRails(
   actions: ActionList,
@@ -59,7 +59,7 @@ export function applyRails(
   return { admitted, capped, deferred };
 }
 
-/** R2: a small cluster still shrinks by one. */
+/** At least one, so that a small cluster still shrinks. */
 function reclaimMax(configuredCount: number, fraction: number): number {
   return Math.max(1, Math.floor(fraction * configuredCount + ROUNDING));
 }

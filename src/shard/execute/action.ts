@@ -1,4 +1,4 @@
-/** One decided action on its way: from the queue to the provider and back. At most a few hundred exist at a time. */
+/** One decided action, from the queue to the provider and back. At most a few hundred exist at a time. */
 import { ACTION_NAMES, ACTION_REASONS, type ActionKind, type ActionList } from '../../decision/actions.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import type { Assignment } from '../../machine/machine.ts';
@@ -11,9 +11,9 @@ export interface Action {
   readonly generation: number;
   readonly provider: number;
   readonly machineId: string;
-  /** The machine's: the one it is bound to, or will be. '' for a release. */
+  /** The cluster that the machine is bound to, or will be. '' for a release. */
   readonly clusterId: string;
-  /** Refs of the need that it is done for, held until the action ends; 0 = for none. */
+  /** Refs of the need that the action serves, held until it ends; 0 = none. */
   readonly needCluster: number;
   readonly needFingerprint: number;
   readonly needGroup: number;
@@ -24,11 +24,11 @@ export interface Action {
   callMs: number;
 }
 
-/** What became of it, and what has to be read afterwards. */
+/** How an action ended, and which read follows. */
 export interface Settlement {
   readonly outcome: ActionOutcome;
   readonly detail: string;
-  /** `follow`: until the machine rests. `recheck`: what the provider has it as. */
+  /** `follow`: read until the machine is in a stable state. `recheck`: read once. */
   readonly next: 'nothing' | 'follow' | 'recheck';
 }
 
@@ -80,7 +80,7 @@ export function actionAt(
   };
 }
 
-/** Gives back what `actionAt` held. */
+/** Releases the refs that `actionAt` held. */
 export function releaseAction(action: Action, inventory: Inventory): void {
   inventory.tables.releaseRefs(action.needCluster, action.needFingerprint, action.needGroup);
 }

@@ -1,10 +1,10 @@
 /**
- * The execute queue: takes a cycle's actions, runs each on its own, and never makes a cycle wait. It is bounded at twice
- * the concurrency: what does not fit is dropped and counted, and a later cycle decides it again; a cycle is woken when
- * a queue that dropped something has fallen to half.
+ * The execute queue takes a cycle's actions, runs each on its own, and never makes a cycle wait. It holds at most twice the
+ * concurrency: it drops and counts the rest, and a later cycle decides those again. After a drop it wakes a cycle once it
+ * is half empty.
  *
- * An action is in the queue from the moment it is accepted until it holds a slot, and again between two calls. From then
- * on its machine carries the intent (X1), so every rule counts it as what it will be.
+ * An action is in the queue from its acceptance until it has a slot, and again between two calls. X1: all that time its
+ * machine carries the intent, and every rule counts it as what it will be.
  */
 import { assert } from '../../base/assert.ts';
 import type { Clock, Scheduler } from '../../base/clock.ts';
@@ -18,7 +18,7 @@ import { type Action, actionAt, recordOf, releaseAction, type Settlement } from 
 import { type FairSlots, SHARE_OF_ONE } from './fair-slots.ts';
 import type { ActionRunner } from './runner.ts';
 
-/** Of the queue: kept free for others when one cluster alone fills it. */
+/** Share of the queue that one cluster alone cannot fill. */
 const RESERVED_FOR_OTHERS = SHARE_OF_ONE;
 const STOP_POLL_MS = 20;
 
@@ -31,13 +31,13 @@ export interface ExecutorOptions {
   readonly scheduler: Scheduler;
   readonly counters: ShardCounters;
   readonly observer: ShardObserver;
-  /** P6: the machine drains for this need from now on. */
+  /** P6: the draining machine counts for this need from now on, so that no further victim is chosen. */
   readonly onPreempt: (slot: number, cluster: number, fingerprint: number, group: number) => void;
-  /** A machine is on its way to a cluster, for this need. */
+  /** A machine is being bound for this need. */
   readonly onBind: (slot: number, cluster: number, fingerprint: number, group: number) => void;
-  /** The action has ended, and its machine is in the state that it was in before. */
-  readonly onNothing: (slot: number) => void;
-  /** C1: the queue dropped something, and has fallen to half. */
+  /** The action ended and left its machine in the state before it. */
+  readonly onAbandoned: (slot: number) => void;
+  /** C1: a queue that dropped actions and is half empty again wakes a cycle. */
   readonly onRoom: () => void;
 }
 
@@ -70,7 +70,7 @@ export class Executor {
     this.#shareMax = Math.max(1, Math.floor(this.#queueMax * SHARE_OF_ONE));
   }
 
-  /** Accepted, and not in a call now. */
+  /** Accepted actions that are not in a call now. */
   get queueDepth(): number {
     return this.#actions.size - this.#options.slots.inUse;
   }
@@ -79,13 +79,13 @@ export class Executor {
     return this.#options.slots.inUse;
   }
 
-  /** What is under way for a machine; for whoever explains it. */
+  /** The action under way for a machine, for explanations. */
   actionOn(slot: number): Action | null {
     for (const action of this.#actions) if (action.slot === slot) return action;
     return null;
   }
 
-  /** Takes those of `list` that `admitted` names, in this order, as far as there is room. */
+  /** Takes the actions of `list` that `admitted` names, in this order, as far as there is room. */
   offer(list: ActionList, admitted: ArrayLike<number>, cycle: number): Offered {
     const offered: Offered = { enqueued: [0, 0, 0, 0, 0, 0], dropped: 0, deduped: 0 };
     const postponed: number[] = [];
@@ -98,13 +98,13 @@ export class Executor {
       if ((this.#heldBy.get(this.#clusterAt(list, index)) ?? 0) >= this.#shareMax) postponed.push(index);
       else this.#offerOne(list, index, cycle, this.#queueMax, offered);
     }
-    // Those of a cluster that has its share: as far as nobody else needs the room, with some left for who comes next.
+    // Clusters above their share use the remaining room, except for a reserve that the next clusters find.
     const roomMax = Math.floor(this.#queueMax * (1 - RESERVED_FOR_OTHERS));
     for (const index of postponed) this.#offerOne(list, index, cycle, roomMax, offered);
     return offered;
   }
 
-  /** An action that a rail kept from being executed: for the audit. */
+  /** Audits an action that a rail kept from being executed. */
   record(list: ActionList, index: number, cycle: number, outcome: 'suppressed' | 'dryrun' | 'dropped'): void {
     const { inventory, clock, observer } = this.#options;
     if (!observer.audits) return;
@@ -114,7 +114,7 @@ export class Executor {
     releaseAction(action, inventory);
   }
 
-  /** No more actions begin. Resolves when none is in a call, or after the grace. */
+  /** Begins no more actions. Resolves when no action is in a call, or after the grace. */
   async stop(graceMs: number): Promise<void> {
     const { slots, clock, scheduler } = this.#options;
     this.#isStopped = true;
@@ -125,7 +125,7 @@ export class Executor {
     }
   }
 
-  /** A burst is a hundred times the queue: what cannot fit is not looked at. */
+  /** A burst can be a hundred times the queue, so the rest is counted without a look at each action. */
   #dropRest(count: number, offered: Offered): void {
     offered.dropped += count;
     this.#options.counters.actionsDropped += count;
@@ -146,7 +146,7 @@ export class Executor {
     } else if (columns.state[slot] === INTENT_STATE[kind]) {
       offered.enqueued[kind]!++;
       this.#enqueue(list, index, cycle);
-    } // else stale (X2): the next cycle knows better
+    } // else stale. X2: the live state must fit; the next cycle decides again
   }
 
   #enqueue(list: ActionList, index: number, cycle: number): void {
@@ -163,7 +163,7 @@ export class Executor {
   }
 
   #settle(action: Action, settled: Settlement): void {
-    const { inventory, reads, clock, observer, onNothing, onRoom } = this.#options;
+    const { inventory, reads, clock, observer, onAbandoned, onRoom } = this.#options;
     const { slot, kind } = action;
     assert(inventory.isCurrent(slot, action.generation), 'a machine in flight is not removed');
     inventory.clearIntent(slot);
@@ -171,7 +171,7 @@ export class Executor {
     const held = this.#heldBy.get(action.clusterId)! - 1;
     if (held === 0) this.#heldBy.delete(action.clusterId);
     else this.#heldBy.set(action.clusterId, held);
-    if (inventory.columns.state[slot] === INTENT_STATE[kind]) onNothing(slot);
+    if (inventory.columns.state[slot] === INTENT_STATE[kind]) onAbandoned(slot);
     reads.settled(slot);
     if (settled.next === 'follow') reads.follow(slot);
     if (settled.next === 'recheck') reads.recheck(slot);

@@ -1,6 +1,6 @@
 /**
- * Execute slots, shared fairly (X3): in-flight never exceeds the number of slots, and one cluster has at most a quarter of
- * them while others wait. Waiting clusters take turns.
+ * Execute slots. X3: calls in flight never exceed the number of slots, and one cluster has at most a quarter of them while
+ * others wait. Waiting clusters take turns.
  */
 import { assert } from '../../base/assert.ts';
 
@@ -12,7 +12,7 @@ export class FairSlots {
   readonly slotsMax: number;
   readonly #shareMax: number;
   readonly #inUseBy = new Map<string, number>();
-  /** In order of their turns; a cluster that got a slot goes to the end. */
+  /** In order of turns; a cluster that got a slot goes to the end. */
   readonly #waiting = new Map<string, Granted[]>();
   #inUse = 0;
   #isStopped = false;
@@ -26,12 +26,12 @@ export class FairSlots {
     return this.#inUse;
   }
 
-  /** Nobody gets a slot any more. */
+  /** No more slots are granted. */
   get isStopped(): boolean {
     return this.#isStopped;
   }
 
-  /** Resolves with true when a slot is the caller's, who gives it back; with false if there will be none. */
+  /** Resolves with true when the caller has a slot, which it returns with `give`; with false if no more are granted. */
   take(cluster: string): Promise<boolean> {
     return new Promise((resolve) => {
       if (this.#isStopped) {
@@ -47,14 +47,14 @@ export class FairSlots {
 
   give(cluster: string): void {
     const inUse = this.#inUseBy.get(cluster)! - 1;
-    assert(inUse >= 0, 'a slot is given back once');
+    assert(inUse >= 0, 'a slot is returned once');
     if (inUse === 0) this.#inUseBy.delete(cluster);
     else this.#inUseBy.set(cluster, inUse);
     this.#inUse--;
     this.#grant();
   }
 
-  /** Whoever waits gets none; those in use are given back as usual. */
+  /** Waiting callers get none; slots in use are returned as usual. */
   stop(): void {
     this.#isStopped = true;
     const waiting = [...this.#waiting.values()].flat();
@@ -75,7 +75,7 @@ export class FairSlots {
     }
   }
 
-  /** The first whose share is not used up; if all have theirs, the first. */
+  /** The first cluster below its share; if none is, the first. */
   #nextCluster(): string {
     for (const cluster of this.#waiting.keys()) {
       if ((this.#inUseBy.get(cluster) ?? 0) < this.#shareMax) return cluster;

@@ -1,4 +1,4 @@
-/** An assignment as `shard_metadata` (X10): decimal strings, infinity as `+Inf`, all five keys always. */
+/** An assignment as `shard_metadata`. X10: decimal strings, infinity as `+Inf`, and always all five keys. */
 
 import { ASSIGNMENT_KEYS } from '../../machine/assignment-keys.ts';
 import type { Assignment } from '../../machine/machine.ts';

@@ -1,13 +1,13 @@
 /**
- * Needs whose bootstraps failed (X5): an operator that answers late or with an error is not asked again for the same need
- * for 10 s, doubling to 5 min while it repeats. The decision then gives such a need credit only (A9), and its text
- * is what an explanation shows. Few at a time: a map, and the strings' refs are held so that they keep their meaning.
+ * Needs whose bootstraps failed. X5: after a late answer or an error the shard does not ask the operator again for the same
+ * need for 10 s, doubling to 5 min while it repeats. A9: such a need gets credit only, and an explanation shows the
+ * operator's text. There are few at a time, so a map is enough; it holds the refs, so that they keep their meaning.
  */
 import type { InventoryTables } from '../../inventory/tables.ts';
 
 const BACKOFF_MS_MIN = 10_000;
 const BACKOFF_MS_MAX = 300_000;
-/** One that has not failed for this long after its end starts anew: its operator, or its demand, may be gone. */
+/** A need that has not failed for this long after its back-off starts from 10 s again. */
 const FORGOTTEN_AFTER_MS = 600_000;
 
 interface NeedBackoff {
@@ -22,7 +22,7 @@ interface NeedBackoff {
 export interface NeedBackoffView {
   readonly failuresInARow: number;
   readonly untilMs: number;
-  /** What the operator said, or that it said nothing. */
+  /** The operator's error, or that it did not answer. */
   readonly text: string;
 }
 
@@ -50,7 +50,7 @@ export class NeedBackoffs {
       groups.retain(group);
       this.#needs.set(key, need);
     }
-    // Bootstraps that were under way together fail together: that is one failure, and the last of them counts.
+    // Bootstraps under way at the same time fail together: they count as one failure, from the last of them.
     if (need.untilMs > nowMs) {
       need.untilMs = Math.max(need.untilMs, nowMs + BACKOFF_MS_MIN);
       return;
@@ -65,14 +65,14 @@ export class NeedBackoffs {
     if (this.#needs.size > 0) this.#drop(keyOf(cluster, fingerprint, group));
   }
 
-  /** A9's question, as of the time that `expire` was told. */
+  /** Whether the need is in back-off at the time of the last `expire`. */
   isBarred(cluster: number, fingerprint: number, group: number): boolean {
     if (this.#needs.size === 0) return false;
     const need = this.#needs.get(keyOf(cluster, fingerprint, group));
     return need !== undefined && need.untilMs > this.#nowMs;
   }
 
-  /** All that `isBarred` says yes to: cluster, fingerprint, group, one after the other. */
+  /** All needs in back-off: cluster, fingerprint, group, one after the other. */
   barredRefs(): number[] {
     const refs: number[] = [];
     for (const { cluster, fingerprint, group, untilMs } of this.#needs.values()) {

@@ -1,7 +1,7 @@
 /**
- * What each kind of action does, step by step, independent of any cycle: check against the live machine, move it, fetch
- * what is needed, call the provider, take its word. Every step has a deadline of its own. While an action is under way
- * its machine carries an intent, and nothing else changes it: listings and reads are parked until it settles.
+ * The steps of each kind of action, independent of any cycle: check the live machine, move it, fetch the bootstrap data,
+ * call the provider, apply the answer. Every step has its own deadline. While an action is under way its machine carries
+ * an intent, and no other part changes it: rows of listings and reads are deferred until the action settles.
  */
 import type { Clock } from '../../base/clock.ts';
 import { ActionKind } from '../../decision/actions.ts';
@@ -35,23 +35,23 @@ export interface RunnerOptions {
   readonly executeTimeoutMs: number;
   readonly bootstrapTimeoutMs: number;
   readonly localBootstrapBlob: Uint8Array | null;
-  /** C4: whether anything may be carried out now. */
+  /** C4: whether the kill switch or a dry run forbids execution now. */
   readonly restraint: () => Restraint;
-  /** X2: whether the need is still there. */
+  /** X2: an action begins only if its need still exists. */
   readonly isLiveNeed: (cluster: number, fingerprint: number, group: number) => boolean;
-  /** What the need asks of a machine. */
+  /** The requirements of the need. */
   readonly requirementsOf: (cluster: number, fingerprint: number) => readonly Requirement[];
   readonly onFenced: (machineId: string, detail: string) => void;
-  /** A drain was sent: how long it may take before the machine counts as stuck (X11). */
+  /** X11: a drain may take its grace longer than other steps before the machine is stuck. */
   readonly onDrain: (slot: number, graceSeconds: number) => void;
 }
 
 const S = MachineState;
 
 const STALE = settlement('stale_state');
-/** C4: of actions that were in the queue when somebody restrained the shard. */
-const RESTRAINED = 'the shard was paused, or put into a dry run, before its provider was called';
-/** Outcomes of a blob that was not to be had. */
+/** Of actions that were queued when the kill switch or the dry run was turned on. */
+const RESTRAINED = 'the shard was paused or put into a dry run before it called the provider';
+/** Outcomes when the operator gave no blob. */
 const BLOB_OUTCOMES: Readonly<Record<Exclude<BlobAnswer['kind'], 'blob'>, ActionOutcome>> = {
   no_session: 'no_session',
   timeout: 'blob_timeout',
@@ -61,7 +61,7 @@ const BLOB_OUTCOMES: Readonly<Record<Exclude<BlobAnswer['kind'], 'blob'>, Action
 export class ActionRunner {
   readonly #options: RunnerOptions;
   readonly #inventory: Inventory;
-  /** X7: providers that said that they never delete. */
+  /** X7: a provider that answered UNIMPLEMENTED to a Delete gets no more of them. */
   readonly neverDelete = new Set<number>();
   #instructions = 0;
 
@@ -83,18 +83,18 @@ export class ActionRunner {
     }
   }
 
-  /** X4. */
+  /** X4: create the machine, and go on as a bootstrap if it is Idle already. */
   async #provision(action: Action): Promise<Settlement> {
     const { slot, clusterId, assignment } = action;
     const settled = await this.#callInSlot(action, 'create', S.Idle, () => {
       this.#move(slot, S.Creating, { cluster: clusterId, assignment });
       this.#options.backoffs.createSent(slot, this.#options.clock.nowMs());
     });
-    // Idle already: a synchronous provider. The machine goes on to its cluster without waiting for a cycle.
+    // Idle already: the provider is synchronous, and the bootstrap need not wait for a cycle.
     return settled.outcome === 'success' && this.#mayBootstrap(action) ? this.#bootstrap(action) : settled;
   }
 
-  /** X5. */
+  /** X5: move to Configuring at once, so that the next cycle counts it; then the blob; then Configure. */
   async #bootstrap(action: Action): Promise<Settlement> {
     const { slot, clusterId, assignment } = action;
     if (this.#isBoundAlready(action)) return settlement('success');
@@ -109,18 +109,18 @@ export class ActionRunner {
       if (!(await slots.take(clusterId)))
         return this.#rollBack(action, 'rolled_back', 'the shard is stopping');
       if (this.#options.clock.nowMs() < expiresMs) return this.#configure(action, blob.userData);
-      slots.give(clusterId); // it waited longer than the blob is good for
+      slots.give(clusterId); // the blob expired while the action waited for a slot
     }
   }
 
-  /** Holds a slot, and gives it back. */
+  /** Called with a slot, which it returns. */
   async #configure(action: Action, bootstrapBlob: Uint8Array): Promise<Settlement> {
     const { clusterId, assignment } = action;
     const restraint = this.#options.restraint();
     if (restraint !== 'none' || !this.#hasNeed(action)) {
       this.#options.slots.give(clusterId);
       return restraint === 'none'
-        ? this.#rollBack(action, 'stale_state', 'its need was withdrawn')
+        ? this.#rollBack(action, 'stale_state', 'the cluster withdrew the need')
         : this.#rollBack(action, restraint, RESTRAINED);
     }
     const answer = await this.#call(action, 'configure', {
@@ -130,7 +130,11 @@ export class ActionRunner {
     });
     const settled = this.#take(action, answer, S.Configured);
     if (answer.kind === 'accepted' && answer.machine.cluster !== '' && answer.machine.cluster !== clusterId) {
-      return settlement('provider_error', `it is bound to ${answer.machine.cluster}`, 'follow');
+      return settlement(
+        'provider_error',
+        `the provider bound the machine to ${answer.machine.cluster}`,
+        'follow',
+      );
     }
     if (settled.outcome === 'success' || settled.outcome === 'accepted') {
       const { needCluster, needFingerprint, needGroup } = action;
@@ -139,7 +143,7 @@ export class ActionRunner {
     return settled;
   }
 
-  /** X6. */
+  /** X6: tell the operator, move to Draining, call Drain with the grace. */
   #drain(action: Action): Promise<Settlement> {
     const { slot, clusterId, graceSeconds, kind, assignment } = action;
     return this.#callInSlot(action, 'drain', S.Idle, () => {
@@ -155,12 +159,12 @@ export class ActionRunner {
     });
   }
 
-  /** X7. */
+  /** X7: move to Deleting, call Delete. */
   #delete(action: Action): Promise<Settlement> {
     return this.#callInSlot(action, 'delete', S.Speculative, () => this.#move(action.slot, S.Deleting));
   }
 
-  /** Waits for a slot, looks whether the action may still begin, moves the machine and calls, to have it end in `target`. */
+  /** Waits for a slot, checks that the action may still begin, moves the machine and makes the call that should end in `target`. */
   async #callInSlot(
     action: Action,
     call: CallKind,
@@ -179,7 +183,7 @@ export class ActionRunner {
     return this.#take(action, answer, target);
   }
 
-  /** Much may have happened while it waited: a restraint (C4), another state of the machine (X2), a provider's refusal (X7). */
+  /** While the action waited, a restraint, another state of the machine or a provider that never deletes may have come. */
   #objectionTo(action: Action): Settlement | null {
     const { slot, generation, kind, provider } = action;
     const restraint = this.#options.restraint();
@@ -192,7 +196,7 @@ export class ActionRunner {
     return isFitting ? null : STALE;
   }
 
-  /** In a slot that is held, and given back. */
+  /** Called with a slot, which it returns. */
   async #call(action: Action, kind: CallKind, fields: object): Promise<ProviderAnswer> {
     const { providers, slots, clock, executeTimeoutMs } = this.#options;
     const { provider, machineId, clusterId } = action;
@@ -200,7 +204,7 @@ export class ActionRunner {
     const deadlineUnixMs = beganMs + executeTimeoutMs;
     const answer = await providers.call({ kind, provider, machineId, deadlineUnixMs, ...fields });
     action.callMs += clock.nowMs() - beganMs;
-    // Before the slot is given back: whoever waits for it would still make its call.
+    // Before the slot is returned: the next action in line would still make its call.
     if (answer.kind === 'fenced') this.#options.onFenced(machineId, answer.detail);
     if (answer.kind === 'unsupported' && kind === 'delete') this.neverDelete.add(provider);
     slots.give(clusterId);
@@ -223,20 +227,25 @@ export class ActionRunner {
   #withoutBlob(action: Action, blob: Exclude<BlobAnswer, { kind: 'blob' }>): Settlement {
     const { needBackoffs, clock } = this.#options;
     const { needCluster, needFingerprint, needGroup } = action;
-    const detail = blob.kind === 'error' ? blob.text : blob.kind === 'timeout' ? 'no answer in time' : '';
+    const detail =
+      blob.kind === 'error'
+        ? blob.text
+        : blob.kind === 'timeout'
+          ? 'the operator did not answer in time'
+          : '';
     if (blob.kind !== 'no_session') {
       needBackoffs.failed(needCluster, needFingerprint, needGroup, detail, clock.nowMs());
     }
     return this.#rollBack(action, BLOB_OUTCOMES[blob.kind], detail);
   }
 
-  /** The provider was never called: the machine is what it was before. */
+  /** The provider was never called, so the machine is Idle as before. */
   #rollBack(action: Action, outcome: ActionOutcome, detail: string): Settlement {
     this.#move(action.slot, S.Idle);
     return settlement(outcome, detail);
   }
 
-  /** Takes the provider's answer to a mutating call that was meant to end in `target` (X8, X9). */
+  /** Applies the provider's answer to a call that should end in `target`. X8: an unanswered call is followed up by reads. */
   #take(action: Action, answer: ProviderAnswer, target: MachineState): Settlement {
     if (answer.kind !== 'accepted') return this.#takeFailure(action, answer);
     const fate = this.#options.changes.observe(
@@ -245,15 +254,20 @@ export class ActionRunner {
       'ack',
       this.#options.clock.nowMs(),
     );
-    if (fate === 'refused') return settlement('ack_rejected', 'the record cannot be kept', 'follow');
+    if (fate === 'refused')
+      return settlement('ack_rejected', 'the inventory could not store the record', 'follow');
     if (fate === 'doubted') {
       const said = STATE_NAMES[answer.machine.state];
-      return settlement('provider_error', `the ack says ${said}, which cannot follow`, 'recheck');
+      return settlement(
+        'provider_error',
+        `the ack says ${said}, which cannot follow the state before; the shard reads the machine again`,
+        'recheck',
+      );
     }
     const state = this.#inventory.columns.state[action.slot]! as MachineState;
     if (state === target) return settlement('success');
     if (isTransitional(state)) return settlement('accepted', '', 'follow');
-    const detail = answer.machine.lastError || `it ended in ${STATE_NAMES[state]}`;
+    const detail = answer.machine.lastError || `the machine ended in ${STATE_NAMES[state]}`;
     return settlement('provider_error', detail, 'recheck');
   }
 
@@ -286,12 +300,12 @@ export class ActionRunner {
     this.#options.changes.move(slot, { state, ...binding }, this.#options.clock.nowMs());
   }
 
-  /** A reclaim and a release are for nobody, and so always wanted. */
+  /** Reclaims and releases serve no need, so they always pass. */
   #hasNeed({ needCluster, needFingerprint, needGroup }: Action): boolean {
     return needCluster === 0 || this.#options.isLiveNeed(needCluster, needFingerprint, needGroup);
   }
 
-  /** X5: not for a need whose bootstraps failed just now, nor when no call would follow; the machine is Idle, and a cycle will know. */
+  /** Not for a need in back-off, nor while no call may follow. The machine stays Idle, and a later cycle may bind it. */
   #mayBootstrap(action: Action): boolean {
     const { needCluster, needFingerprint, needGroup } = action;
     const { needBackoffs, slots, restraint } = this.#options;

@@ -1,21 +1,21 @@
 /**
- * How much of the free fleet matches a requirement set, for hints to operators (O5). Requirements are matched with shapes
- * and never with machines, each requirement once per shape; a set's answer is kept until a shape that it matches has another
- * number of free machines or another cheapest price.
+ * How many unassigned machines match a requirement set. O5: hints tell operators about available capacity. Requirements are
+ * matched with shapes and never with machines, each requirement once per shape; a set's answer is kept until a matching
+ * shape has another number of unassigned machines or another cheapest price.
  *
- *   by entry    a shape that has, or had, free machines
+ *   by entry    a shape that has, or had, unassigned machines
  *     idle, offers    u32    Idle and Speculative machines of the shape
  *     cheapest        f64    lowest price among them, USD per hour
- *     changedAt       f64    number of the look that last found something changed
+ *     changedAt       f64    number of the refresh that last found a change
  *   by requirement set ref
- *     availableCount  u32    free machines that match
+ *     availableCount  u32    matching unassigned machines
  *     confidence      u8     HintConfidence
  *     cheapestUsd     f64    0 if there is none
- *     madeAt          f64    number of the look that the answer is of
+ *     madeAt          f64    number of the refresh that the answer reflects
  *
- * Counts are exact at every look. The price of a shape is read again when its counts change, and of all shapes in turn: a price
- * that moves alone is found within a few looks, because looking at every free machine every time would cost what exists.
- * Labels that are one machine's own (its host name) are not asked for: a hint says what there may be.
+ * Counts are exact at every refresh. A shape's price is read again when its counts change, and all shapes take turns besides: a
+ * price that changes alone is found within a few refreshes, because reading every machine each time would cost too much.
+ * Labels of single machines, such as the host name, are ignored: a hint says what may be available.
  */
 import type { Inventory } from '../../inventory/inventory.ts';
 import { attributeOf, type Shape } from '../../inventory/shapes.ts';
@@ -25,25 +25,25 @@ import { matches, type Requirement } from '../../needs/requirements.ts';
 import type { HintConfidence } from '../ports/operators.ts';
 
 const S = MachineState;
-/** Machines whose price is read again at one look, besides those of shapes that changed: a tenth of a millisecond. */
-const PRICES_PER_LOOK = 8_192;
+/** Machines whose price one refresh reads again, besides those of changed shapes: a tenth of a millisecond. */
+const PRICES_PER_REFRESH = 8_192;
 const FEW_ENTRIES = 64;
-/** Requirements whose answers are remembered. A fleet has a few hundred; beyond this all are asked anew. */
+/** Requirements whose answers are kept. A fleet has a few hundred; beyond this limit the cache is cleared. */
 const REQUIREMENTS_MAX = 8_192;
 
-/** What a requirement set matches. */
+/** The entries that a requirement set matches. */
 interface Matching {
   readonly set: RequirementSet;
   /** Entries that match, `count` of them. */
   entries: Uint32Array<ArrayBuffer>;
   count: number;
-  /** Entries that were asked so far. */
+  /** Entries tested so far. */
   asked: number;
 }
 
 interface RequirementAnswers {
   readonly requirement: Requirement;
-  /** By entry: 0 not asked, 1 matches, 2 does not. */
+  /** By entry: 0 not tested, 1 matches, 2 does not. */
   answers: Uint8Array<ArrayBuffer>;
 }
 
@@ -59,7 +59,7 @@ export class HintSupply {
   /** By shape ref: its entry + 1; 0 = none. */
   #entryOf = new Uint32Array(256);
   #priceCursor = 0;
-  #look = 0;
+  #refreshes = 0;
   #seenIndexes = -1;
   #seenShapes = -1;
   #seenSets = -1;
@@ -69,7 +69,7 @@ export class HintSupply {
   #madeAt = new Float64Array(256).fill(-1);
   readonly #matching: (Matching | undefined)[] = [];
   readonly #requirements = new Map<string, RequirementAnswers>();
-  /** Shape answers that had to be found out: what looking costs. */
+  /** Matches computed so far: the cost of the hints. */
   matchesAsked = 0;
 
   constructor(inventory: Inventory, sets: RequirementSets) {
@@ -78,12 +78,12 @@ export class HintSupply {
     this.#ownKeys = new Set(inventory.tables.ownLabelKeys);
   }
 
-  /** Looks at the fleet; whether anything that an answer rests on is different. */
+  /** Reads the fleet's counts and prices. Returns whether any of them changed. */
   refresh(): boolean {
     const { indexes, shapes } = this.#inventory;
     if (indexes.version === this.#seenIndexes && this.#sets.version === this.#seenSets) return false;
-    this.#look++;
-    this.#seenSets = this.#sets.version; // a set's ref may be another set's by now: every answer is looked at again
+    this.#refreshes++;
+    this.#seenSets = this.#sets.version; // a ref may mean another set by now, so every answer is checked again
     this.#reserve();
     if (indexes.version === this.#seenIndexes) return false;
     this.#seenIndexes = indexes.version;
@@ -98,18 +98,18 @@ export class HintSupply {
       } else if (this.#idle[entry] === idle && this.#offers[entry] === offers) continue;
       this.#idle[entry] = idle;
       this.#offers[entry] = offers;
-      this.#changedAt[entry] = this.#look;
+      this.#changedAt[entry] = this.#refreshes;
       this.#cheapest[entry] = this.#cheapestOf(shape);
       hasChanged = true;
     }
     return this.#rereadPrices() || hasChanged;
   }
 
-  /** Brings a set's columns up to the last look. */
+  /** Brings a set's columns up to the last refresh. */
   answer(setRef: number): void {
     const madeAt = this.#madeAt[setRef]!;
-    if (madeAt === this.#look) return;
-    this.#madeAt[setRef] = this.#look;
+    if (madeAt === this.#refreshes) return;
+    this.#madeAt[setRef] = this.#refreshes;
     const set = this.#sets.get(setRef);
     let matching = this.#matching[setRef];
     const isNew = matching?.set !== set;
@@ -143,7 +143,7 @@ export class HintSupply {
     this.cheapestUsd[setRef] = idle + offers === 0 ? 0 : cheapest;
   }
 
-  /** Asks the entries that came since the last time; whether one of them matches. */
+  /** Tests the entries that are new since the last time. Returns whether one of them matches. */
   #askNew(matching: Matching): boolean {
     if (matching.asked === this.#shapes.length) return false;
     const before = matching.count;
@@ -209,7 +209,7 @@ export class HintSupply {
     return entry;
   }
 
-  /** A shape's ref may be another shape's by now. Its entry stays, empty, until half of them are. */
+  /** A ref may mean another shape by now. A dead shape's entry stays, empty, until half of the entries are dead. */
   #dropDeadShapes(): boolean {
     const { shapes } = this.#inventory;
     if (shapes.version === this.#seenShapes) return false;
@@ -224,7 +224,7 @@ export class HintSupply {
       this.#entryOf[shape.ref] = 0;
       if (this.#idle[entry]! + this.#offers[entry]! > 0) hasChanged = true;
       this.#idle[entry] = this.#offers[entry] = 0;
-      this.#changedAt[entry] = this.#look;
+      this.#changedAt[entry] = this.#refreshes;
     }
     if (deadCount * 2 <= this.#shapes.length || deadCount < FEW_ENTRIES) return hasChanged;
     this.#shapes = [];
@@ -238,7 +238,7 @@ export class HintSupply {
   #rereadPrices(): boolean {
     const count = this.#shapes.length;
     let hasChanged = false;
-    let left = PRICES_PER_LOOK;
+    let left = PRICES_PER_REFRESH;
     for (let seen = 0; seen < count && left > 0; seen++) {
       this.#priceCursor = (this.#priceCursor + 1) % count;
       const entry = this.#priceCursor;
@@ -249,7 +249,7 @@ export class HintSupply {
       const cheapest = this.#cheapestOf(shape.ref);
       if (cheapest === this.#cheapest[entry]) continue;
       this.#cheapest[entry] = cheapest;
-      this.#changedAt[entry] = this.#look;
+      this.#changedAt[entry] = this.#refreshes;
       hasChanged = true;
     }
     return hasChanged;
@@ -259,7 +259,7 @@ export class HintSupply {
     const { columns, indexes } = this.#inventory;
     const price = columns.pricePerHourUsd;
     let cheapest = Number.POSITIVE_INFINITY;
-    for (const state of FREE_STATES) {
+    for (const state of UNASSIGNED_STATES) {
       const start = indexes.startOfShape(state, shape);
       const end = start + indexes.countOfShape(state, shape);
       const slots = indexes.shapeSlots;
@@ -271,7 +271,7 @@ export class HintSupply {
   }
 }
 
-const FREE_STATES = [S.Idle, S.Speculative] as const;
+const UNASSIGNED_STATES = [S.Idle, S.Speculative] as const;
 
 type Column = Uint8Array<ArrayBuffer> | Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
 

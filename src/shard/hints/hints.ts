@@ -1,8 +1,8 @@
 /**
- * O5: what an operator is told about capacity that it could get: for each profile that its cluster demands, how many free
- * machines match, how sure that is and what the cheapest costs. Operators use it to choose; nobody waits for it, so it gets
- * what is left of time: an answer is worked out once per requirement set, keys are looked at in a ring, the stalest first, and
- * each run has a limit on what it looks at and on what it sends.
+ * O5: hints to operators about available capacity. For each profile that its cluster demands, an operator learns how many
+ * unassigned machines match, how certain that is, and what the cheapest costs. No part waits for hints, so they get only
+ * spare time: an answer is computed once per requirement set, clusters and their keys take turns so that the stalest goes
+ * first, and each run limits how much it reads and sends.
  *
  *   by key (a cluster with a session, a profile it demands)
  *     profile, set      u32   refs; a key holds a reference to its profile, and so to the set
@@ -19,20 +19,20 @@ import { HintSupply } from './hint-supply.ts';
 export const HINT_INTERVAL_MS = 5_000;
 export const HINTS_PER_SECOND_MAX = 2_000;
 
-/** One run looks at this many keys, and asks this many questions of shapes: half a millisecond each. */
+/** Keys visited and shapes matched in one run: half a millisecond each. */
 const KEYS_PER_RUN = 32_768;
 const MATCHES_PER_RUN = 8_192;
-/** Rows of clusters whose needs changed: a fraction of a millisecond. */
+/** Rows read in one run, of clusters whose needs changed: a fraction of a millisecond. */
 const ROWS_PER_RUN = 8_192;
 const BYTES_PER_KEY = 29;
 
 export interface CapacityHintsOptions {
   readonly inventory: Inventory;
   readonly needs: NeedTable;
-  /** The table that both share. */
+  /** The table that inventory and needs share. */
   readonly clusters: StringTable;
   readonly operators: Pick<OperatorsPort, 'hintCapacity'>;
-  /** Between two hints with one key. */
+  /** Shortest time between two hints with one key. */
   readonly intervalMs?: number;
   readonly perSecondMax?: number;
 }
@@ -40,7 +40,7 @@ export interface CapacityHintsOptions {
 interface ClusterKeys {
   readonly clusterId: string;
   readonly cluster: number;
-  /** Of the needs that the keys were read from; -1 = not read yet. */
+  /** Version of the needs that the keys were read from; -1 = not read yet. */
   needsVersion: number;
   profile: Uint32Array;
   set: Uint32Array;
@@ -56,17 +56,17 @@ export class CapacityHints {
   readonly #perSecondMax: number;
   readonly #supply: HintSupply;
   readonly #byCluster = new Map<string, ClusterKeys>();
-  /** The clusters in turn, and the next key of the first of them. */
-  #ring: ClusterKeys[] = [];
+  /** The clusters take turns: `#turn` is the current one, `#nextKey` its next key. */
+  #clusters: ClusterKeys[] = [];
   #turn = 0;
   #nextKey = 0;
   #keyCount = 0;
-  /** By profile: the reading that last met it. */
+  /** By profile: number of the reading that last found it. */
   #seenIn = new Uint32Array(0);
   #reading = 0;
-  /** Keys to look at before all have been since anything changed. */
+  /** Keys not visited yet since the last change. */
   #keysToVisit = 0;
-  /** When a key that had something to say and came too early may say it. */
+  /** When the first hint that came too early may be sent. */
   #nextDueMs = Number.POSITIVE_INFINITY;
   #allowance: number;
   #lastRunMs = Number.NEGATIVE_INFINITY;
@@ -79,13 +79,13 @@ export class CapacityHints {
     this.#supply = new HintSupply(options.inventory, options.needs.profiles.requirementSets);
   }
 
-  /** A new session has been told nothing. */
+  /** A new session has received no hints. */
   sessionOpened(clusterId: string): void {
     this.sessionClosed(clusterId);
     const cluster = this.#options.clusters.intern(clusterId);
     const keys: ClusterKeys = { clusterId, cluster, needsVersion: -1, ...columnsFor(0) };
     this.#byCluster.set(clusterId, keys);
-    this.#ring.push(keys);
+    this.#clusters.push(keys);
   }
 
   sessionClosed(clusterId: string): void {
@@ -95,13 +95,13 @@ export class CapacityHints {
     this.#keyCount -= keys.profile.length;
     for (const profile of keys.profile) this.#options.needs.profiles.release(profile);
     this.#options.clusters.release(keys.cluster);
-    const place = this.#ring.indexOf(keys);
-    this.#ring.splice(place, 1);
+    const place = this.#clusters.indexOf(keys);
+    this.#clusters.splice(place, 1);
     if (place < this.#turn) this.#turn--;
     else if (place === this.#turn) this.#nextKey = 0;
   }
 
-  /** Sends what is due, as far as the limits allow; whether another run, soon, would find more to do. */
+  /** Sends due hints as far as the limits allow. Returns whether another run soon would find more. */
   run(nowMs: number): boolean {
     this.#earn(nowMs);
     const hasNewSupply = this.#supply.refresh();
@@ -120,12 +120,12 @@ export class CapacityHints {
     this.#allowance = Math.min(this.#perSecondMax, this.#allowance + Math.max(0, earned));
   }
 
-  /** Reads the profiles of clusters whose needs changed; whether there were any. */
+  /** Reads the profiles of clusters whose needs changed. Returns whether there were any. */
   #readNeeds(): boolean {
     const { needs } = this.#options;
     let hasChanged = false;
     let rowsLeft = ROWS_PER_RUN;
-    for (const keys of this.#ring) {
+    for (const keys of this.#clusters) {
       const version = needs.versionOf(keys.cluster);
       if (keys.needsVersion === version) continue;
       hasChanged = true;
@@ -137,7 +137,7 @@ export class CapacityHints {
     return hasChanged;
   }
 
-  /** The cluster's profiles, each once; what was sent for those that it had stays known. */
+  /** Reads each profile of the cluster once, and keeps what was sent for those that it had before. */
   #readProfiles(keys: ClusterKeys): void {
     const profiles = this.#profilesOf(keys.cluster);
     const table = this.#options.needs.profiles;
@@ -157,7 +157,7 @@ export class CapacityHints {
       keys.sentMs[key] = before.sentMs[old]!;
     }
     for (const profile of before.profile) table.release(profile);
-    if (this.#ring[this.#turn] === keys) this.#nextKey = 0;
+    if (this.#clusters[this.#turn] === keys) this.#nextKey = 0;
   }
 
   #profilesOf(cluster: number): Uint32Array {
@@ -178,14 +178,14 @@ export class CapacityHints {
     return Uint32Array.from(found).sort();
   }
 
-  /** Goes on around the ring until it is through, or a limit is reached. */
+  /** Visits clusters in turn until all keys are visited or a limit is reached. */
   #visitKeys(nowMs: number): void {
     const matchesMax = this.#supply.matchesAsked + MATCHES_PER_RUN;
     this.#keysToVisit = Math.min(this.#keysToVisit, this.#keyCount);
     let keysLeft = Math.min(KEYS_PER_RUN, this.#keysToVisit);
     while (keysLeft > 0 && this.#allowance >= 1 && this.#supply.matchesAsked < matchesMax) {
-      if (this.#turn >= this.#ring.length) this.#turn = 0;
-      const keys = this.#ring[this.#turn]!;
+      if (this.#turn >= this.#clusters.length) this.#turn = 0;
+      const keys = this.#clusters[this.#turn]!;
       if (this.#nextKey < keys.profile.length) {
         this.#visit(keys, this.#nextKey++, nowMs);
         this.#keysToVisit--;
@@ -228,7 +228,7 @@ export class CapacityHints {
   }
 }
 
-/** In one buffer: each has a price of its own, and a fleet has thousands of clusters. */
+/** In one buffer: every buffer has an overhead, and a fleet has thousands of clusters. */
 function columnsFor(keyCount: number) {
   const buffer = new ArrayBuffer(keyCount * BYTES_PER_KEY);
   return {

@@ -1,7 +1,7 @@
 /**
- * Tells clusters what becomes of their machines (O3): every change of a bound machine's state, labels, capacity or host,
- * when it is first seen bound, and the last word when it leaves, routed to the cluster that it had. It listens where
- * changes are applied, so acks, reads, listings and removals are all heard.
+ * Reports machines to their clusters. O3: every change of a bound machine's state, labels, capacity or host, its first sight
+ * as bound, and its departure, which goes to the cluster that it had. It listens where changes are applied, so it sees
+ * acks, reads, listings and removals alike.
  */
 import type { Inventory } from '../../inventory/inventory.ts';
 import { canBeBound, type MachineState, STATE_COUNT } from '../../machine/state.ts';
@@ -12,9 +12,9 @@ import { leftNodeState, nodeStateOf } from './node-state.ts';
 export class Announcer {
   readonly #inventory: Inventory;
   readonly #operators: OperatorsPort;
-  /** By cluster ref: whether anybody listens. */
+  /** By cluster ref: whether an operator is connected. */
   readonly #hasSession: (cluster: number) => boolean;
-  /** By cluster ref: a machine has left it, and may be remembered as gone for its operator (O4). */
+  /** By cluster ref: a machine has left it. O4: the edge may keep that departure for an operator that is away. */
   readonly #hasLost: Uint8Array;
 
   constructor(inventory: Inventory, operators: OperatorsPort, hasSession: (cluster: number) => boolean) {
@@ -29,10 +29,10 @@ export class Announcer {
     const before = from !== 0 && canBeBound(from as MachineState) ? clusterBefore : 0;
     const after = to !== 0 && canBeBound(to as MachineState) ? clusterAfter : 0;
     if (before !== 0 && before !== after) this.#left(slot, to, before);
-    if (after !== 0 && (from !== 0 || this.#matters(after))) this.#tell(slot, after);
+    if (after !== 0 && (from !== 0 || this.#mustReport(after))) this.#report(slot, after);
   }
 
-  /** O1: the machines bound to a cluster now. */
+  /** O1: a resync sends every machine bound to the cluster. */
   boundSlots(clusterId: string): Uint32Array {
     const { tables, indexes } = this.#inventory;
     const cluster = tables.clusters.find(clusterId);
@@ -64,12 +64,15 @@ export class Announcer {
     return nodeStateOf(this.#inventory, slot, clusterId);
   }
 
-  /** First seen bound, half a million of them at a start: the resync covers it, if nothing older is to be taken back. */
-  #matters(cluster: number): boolean {
+  /**
+   * For machines first seen bound, half a million at a start: the resync covers them, unless an earlier departure must be
+   * taken back.
+   */
+  #mustReport(cluster: number): boolean {
     return this.#hasSession(cluster) || this.#hasLost[cluster] === 1;
   }
 
-  #tell(slot: number, cluster: number): void {
+  #report(slot: number, cluster: number): void {
     const { tables } = this.#inventory;
     this.#operators.nodeChanged(tables.clusters.get(cluster), slot, this.#inventory.idOf(slot));
   }

@@ -1,11 +1,11 @@
 /**
- * Machines and offerings that are left alone for a while (X12). A machine whose action failed is not acted on for 30 s,
- * doubling with each failure in a row; three machines in a row that fail to be created in one offering put the whole
- * offering into the same back-off, so that the next best one is used. What is in back-off carries Flag.Backoff, which is
- * all that the decision looks at.
+ * Back-offs of machines and offerings. X12: the shard does not act on a machine for 30 s after a failed action, doubling
+ * with each failure in a row; three machines in a row that fail to be created in one offering put the whole offering into
+ * the same back-off, so that needs use the next best one. Machines in back-off carry Flag.Backoff; the decision reads only
+ * that.
  *
- * Failed means: an error that is not followed up, or a transitional state left for anything but its target. Both show
- * as a change of state, so this listens to changes and to nothing else.
+ * Failed means an error that is not followed up, or a transitional state left for anything but its target. Both show as a
+ * change of state, so this class needs only the changes.
  */
 
 import { Flag } from '../../inventory/intent.ts';
@@ -19,11 +19,11 @@ import { DueHeap } from './due-heap.ts';
 
 export const BACKOFF_MS_MIN = 30_000;
 export const BACKOFF_MS_MAX = 600_000;
-/** Failed creates in a row of different machines that put an offering aside. */
+/** Different machines in a row whose create failed that put their offering into back-off. */
 const OFFERING_FAILURES_MAX = 3;
 
 const S = MachineState;
-/** By state: the state that a transitional one is meant to end in. */
+/** By transitional state: the state that it should end in. */
 const TARGET = new Uint8Array(STATE_COUNT);
 TARGET[S.Creating] = S.Idle;
 TARGET[S.Configuring] = S.Configured;
@@ -32,7 +32,7 @@ TARGET[S.Deleting] = S.Speculative;
 
 interface Offering {
   readonly provider: number;
-  /** Refs in the tables of shapes, held. */
+  /** Refs in the tables of shapes, held by this object. */
   readonly instanceType: number;
   readonly zone: number;
   readonly capacityType: number;
@@ -51,7 +51,7 @@ export interface BackoffView {
   readonly untilMs: number;
 }
 
-/** By number of its provider. */
+/** With the number of its provider. */
 export interface OfferingView extends Omit<OfferingBackoffView, 'provider'> {
   readonly provider: number;
 }
@@ -84,20 +84,20 @@ export class Backoffs {
     this.#createSentMs.set(slot, nowMs);
   }
 
-  /** What is left of a machine's own back-off; null if it has none. */
+  /** The machine's own back-off; null if it has none. */
   ofMachine(slot: number): BackoffView | null {
     const untilMs = this.#until.dueOf(slot);
     return untilMs === undefined ? null : { untilMs, failuresInARow: this.#failures.get(slot) ?? 0 };
   }
 
-  /** The back-off of the machine's offering; null if there is none now. */
+  /** The back-off of the machine's offering; null if it has none now. */
   ofOffering(slot: number): BackoffView | null {
     const offering = this.#offerings.get(this.#keyOf(slot));
     if (offering === undefined || offering.untilMs === 0) return null;
     return { untilMs: offering.untilMs, failuresInARow: offering.failuresInARow };
   }
 
-  /** Those that are left alone now, the one that ends first at the head. */
+  /** Offerings in back-off, the one that ends first at the head. */
   offerings(): OfferingView[] {
     const { shapes } = this.#inventory;
     return [...this.#offerings.values()]
@@ -120,7 +120,7 @@ export class Backoffs {
     if (to === 0) this.#forget(slot);
     if (to === 0) return;
     if (from !== to) this.#moved(slot, from, to, source, nowMs);
-    // An offering's back-off is that of its offers: what becomes one, is one no more, or is one of another offering now.
+    // An offering's back-off applies to its offers: to a machine that becomes one, stops being one, or changes offering.
     const isOffer = from === S.Speculative || to === S.Speculative;
     if (isOffer && this.#offerings.size > 0) this.#flag(slot, this.#isBarred(slot));
   }
@@ -128,12 +128,12 @@ export class Backoffs {
   #moved(slot: number, from: number, to: number, source: ChangeSource, nowMs: number): void {
     const target = TARGET[from]!;
     if (target === to) this.#succeeded(slot, from);
-    // A roll-back of ours is no failure: the provider was never called.
+    // Our own roll-back is no failure: the provider was never called.
     else if (target !== 0 && !(source === 'local' && to === S.Idle)) this.#failed(slot, from, nowMs);
     if (from === S.Creating) this.#createSentMs.delete(slot);
   }
 
-  /** Ends what is over. Before each cycle. */
+  /** Ends back-offs whose time is over. Before each cycle. */
   expire(nowMs: number): void {
     for (let slot = this.#until.takeDue(nowMs); slot !== 0; slot = this.#until.takeDue(nowMs)) {
       this.#flag(slot, this.#isBarred(slot));
@@ -145,7 +145,7 @@ export class Backoffs {
         offering.untilMs = 0;
         this.#flagOffering(offering, false);
       }
-      // Offers come and go: one whose failed machines are gone is remembered for as long as its next back-off could be.
+      // Offers come and go: without failed machines, an offering is kept for as long as its next back-off could last.
       if (offering.failed.size === 0 && offering.lastMs + BACKOFF_MS_MAX < nowMs) this.#drop(key, offering);
     }
   }
@@ -180,9 +180,9 @@ export class Backoffs {
 
   #createFailed(slot: number, nowMs: number): void {
     const sentMs = this.#createSentMs.get(slot);
-    if (sentMs === undefined) return; // sent by a process before this one
+    if (sentMs === undefined) return; // an earlier process sent it
     const offering = this.#offeringOf(slot);
-    if (sentMs < offering.beganMs) return; // sent before the back-off began: it says nothing new
+    if (sentMs < offering.beganMs) return; // sent before the back-off began: no news
     offering.failed.add(slot);
     offering.lastMs = nowMs;
     offering.failuresInARow++;
@@ -244,7 +244,7 @@ export class Backoffs {
     this.#inventory.setFlag(slot, Flag.Backoff, on);
   }
 
-  /** Every offer of an offering: thousands of rows, once per back-off. */
+  /** Flags every offer of an offering: thousands of rows, once per back-off. */
   #flagOffering(offering: Offering, on: boolean): void {
     const { columns, shapes, indexes } = this.#inventory;
     for (let shape = 1; shape < shapes.refLimit; shape++) {

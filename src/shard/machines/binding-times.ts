@@ -1,15 +1,15 @@
 /**
- * How long machines take from the moment their action is enqueued until they are nodes, whichever path shows it: with an
- * asynchronous provider the ack says little. A machine that was created for a need and is Idle is still on its way.
+ * Measures the time from enqueueing an action until its machine is a node, whether an ack, a read or a listing shows it: an
+ * asynchronous provider's ack comes long before. A machine that was created for a need and is Idle is still under way.
  */
 import { MachineState } from '../../machine/state.ts';
 import type { MachineChanged } from './changes.ts';
 
 const S = MachineState;
-/** A woken cycle binds what is Idle at once; one that is left for longer was wanted by nobody meanwhile. */
+/** A woken cycle binds an Idle machine at once; one that stays Idle for longer had no need meanwhile. */
 const REST_MS_MAX = 60_000;
 
-/** Refs of the need, as they were: they are compared and not held. */
+/** Refs of the need, compared and not held. */
 interface Begun {
   readonly atMs: number;
   readonly cluster: number;
@@ -27,18 +27,18 @@ export class BindingTimes {
     this.#onBound = onBound;
   }
 
-  /** A Bootstrap or a Provision was enqueued; the second step of one way goes on with the time of the first. */
+  /** A Bootstrap or a Provision was enqueued. A Bootstrap after the Provision for the same need continues its time. */
   begun(slot: number, cluster: number, fingerprint: number, group: number, nowMs: number): void {
     const known = this.#begun.get(slot);
-    const isSameWay =
+    const isContinued =
       known?.cluster === cluster &&
       known.fingerprint === fingerprint &&
       known.group === group &&
       nowMs - known.idleMs <= REST_MS_MAX;
-    if (!isSameWay) this.#begun.set(slot, { atMs: nowMs, cluster, fingerprint, group, idleMs: nowMs });
+    if (!isContinued) this.#begun.set(slot, { atMs: nowMs, cluster, fingerprint, group, idleMs: nowMs });
   }
 
-  /** The action ended before it did anything. */
+  /** The action ended without effect. */
   abandoned(slot: number): void {
     this.#begun.delete(slot);
   }

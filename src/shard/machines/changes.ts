@@ -1,14 +1,13 @@
 /**
- * The one place where a machine changes, whichever path brought the change: an action of ours, a provider's ack, a
- * `Get`, a listing. It checks the move (M2), takes a provider's word or doubts it (S2), keeps or ends the binding (S3, by
- * inventory/binding.ts), and tells every listener what the machine was and what it is now.
+ * The one place where a machine changes: by our own action, a provider's ack, a `Get` or a listing. It checks the move (M2
+ * lists the legal ones), applies or doubts an observation, keeps or ends the binding (inventory/binding.ts), and reports
+ * the machine before and after to every listener.
  *
- * A state that M2 does not allow in one step is doubted: it is taken when a second reading says the same. So a step that
- * was missed, a spot machine that vanished or a provider that lost its memory are all learned, and a single wrong
- * row is not.
+ * S2: an observation that M2 does not allow in one step is doubted, and applied when a second one confirms it. So the shard
+ * learns of a missed step, a vanished spot machine or a provider that lost its memory, and ignores a single wrong row.
  *
- * `sequence` counts changes. A listing or a read that began before a machine's last one may show an older machine:
- * whoever applies it compares (S4).
+ * S4: an observation that began before our last change of the machine may be older than it. `sequence` counts changes, so
+ * that listings and reads can compare.
  */
 import { ShardError } from '../../base/errors.ts';
 import type { Inventory, MachineChange } from '../../inventory/inventory.ts';
@@ -20,18 +19,18 @@ import type { ShardCounters, ShardObserver } from '../ports/observer.ts';
 
 export type ChangeSource = 'local' | 'ack' | 'read' | 'listing';
 
-/** One object for all changes: a listener that keeps anything of it copies it. */
+/** One object serves all changes: a listener copies what it keeps. */
 export interface MachineChanged {
   slot: number;
   source: ChangeSource;
   /** 0: seen for the first time. */
   from: number;
-  /** 0: about to be removed; the row can still be read. */
+  /** 0: about to be removed; the row is still readable. */
   to: number;
-  /** Refs in the table of clusters, both still valid; 0 = none. */
+  /** Refs in the table of clusters, both valid during the call; 0 = none. */
   clusterBefore: number;
   clusterAfter: number;
-  /** Shape, own labels or host are others now. */
+  /** Shape, own labels or host changed. */
   hasOtherFacts: boolean;
 }
 
@@ -42,7 +41,7 @@ const BY_READING = -1;
 
 interface Doubt {
   readonly state: number;
-  /** Number of the listing that said it; BY_READING. */
+  /** Number of the listing that showed it, or BY_READING. */
   readonly listing: number;
 }
 
@@ -88,7 +87,7 @@ export class MachineChanges {
     this.#listeners.push(listener);
   }
 
-  /** To be kept when a listing or a read begins, and shown to `changedSince` when it ends. */
+  /** Keep it when a listing or a read begins, and pass it to `changedSince` when it ends. */
   get sequence(): number {
     return this.#sequence;
   }
@@ -101,20 +100,25 @@ export class MachineChanges {
     return this.#doubts.size;
   }
 
-  /** Records and errors that a full table had no room for. */
+  /** Records and errors refused because a table was full. */
   get capacityExhaustedCount(): number {
     return this.#capacityExhaustedCount;
   }
 
-  /** S2: listing number `listing`, a full one, did not repeat what an earlier one said of this machine. */
+  /** Full listing number `listing` did not repeat the doubted observation of an earlier one. */
   dropDoubt(slot: number, listing: number): void {
     const doubt = this.#doubts.get(slot);
     if (doubt === undefined || doubt.listing === BY_READING || doubt.listing >= listing) return;
     this.#doubts.delete(slot);
-    this.#reportDoubt('word_dropped', slot, this.inventory.stateOf(slot), doubt.state as MachineState);
+    this.#reportDoubt(
+      'observation_discarded',
+      slot,
+      this.inventory.stateOf(slot),
+      doubt.state as MachineState,
+    );
   }
 
-  /** A change of ours. Throws what the inventory throws: an illegal one is our mistake. */
+  /** Our own change. Throws what the inventory throws: an illegal move is a defect. */
   move(slot: number, change: MachineChange, nowMs: number): void {
     this.#begin(slot, 'local');
     try {
@@ -124,7 +128,7 @@ export class MachineChanges {
     }
   }
 
-  /** X8: the provider refused. False if there is no room for what it said: told, and the machine is as it was. */
+  /** X8: a provider's error makes the machine Failed. False if a full table has no room for the error: reported, no change. */
   fail(slot: number, lastError: string, nowMs: number): boolean {
     try {
       this.move(slot, { state: S.Failed, lastError }, nowMs);
@@ -136,7 +140,7 @@ export class MachineChanges {
     }
   }
 
-  /** Of those since it was last told: a full inventory refuses a whole listing, and that is one line in a log. */
+  /** One event for all refusals since the last one: a full inventory can refuse a whole listing. */
   reportCapacityExhausted(): void {
     if (this.#capacityExhaustedDetail === '') return;
     this.#observer.happened({
@@ -147,13 +151,13 @@ export class MachineChanges {
     this.#capacityExhaustedDetail = '';
   }
 
-  /** A table is full: what was said is refused, and counted. */
+  /** Counts a record that was refused because a table is full. */
   noteCapacityExhausted(error: ShardError): void {
     this.#capacityExhaustedCount++;
     this.#capacityExhaustedDetail = error.message;
   }
 
-  /** The provider's word in an ack or a `Get`. */
+  /** Applies or doubts the machine in an ack or a `Get`. */
   observe(slot: number, machine: Machine, source: 'ack' | 'read', nowMs: number): ObservationOutcome {
     const judged = this.#judge(slot, machine.state, BY_READING);
     if (judged === 'doubted') return judged;
@@ -171,15 +175,15 @@ export class MachineChanges {
     }
   }
 
-  /** The same in a row of listing number `listing`; the row is filled for this machine (`fillBinding`). */
+  /** The same for a row of listing number `listing`; `fillBinding` has prepared the row for this machine. */
   observeRow(slot: number, row: MachineRow, listing: number, nowMs: number): ObservationOutcome {
     const judged = this.#judge(slot, row.state, listing);
     return judged === 'doubted' ? judged : this.#applyRow(slot, row, judged, nowMs);
   }
 
   /**
-   * A row that takes the place of one that the same listing showed before, as if it had been inserted so: no change of the
-   * machine, so never doubted, and not later than the listing.
+   * Replaces a row that the same listing showed before, as if this one had been inserted: it is no change of the machine, so
+   * it is never doubted and not later than the listing.
    */
   replaceRow(slot: number, row: MachineRow, nowMs: number): ObservationOutcome {
     const fate = this.#applyRow(slot, row, 'confirmed', nowMs);
@@ -187,7 +191,7 @@ export class MachineChanges {
     return fate;
   }
 
-  /** A machine that a listing shows for the first time. Returns its slot, 0 if it was refused. */
+  /** Inserts a machine that a listing shows for the first time. Returns its slot; 0 if it was refused. */
   insertRow(
     bytes: Uint8Array,
     idStart: number,
@@ -216,7 +220,7 @@ export class MachineChanges {
     return slot;
   }
 
-  /** Tells the listeners while the row is still there, then forgets the machine. */
+  /** Calls the listeners while the row is still readable, then removes the machine. */
   remove(slot: number, source: 'read' | 'listing'): void {
     const { columns } = this.inventory;
     const change = this.#change;
@@ -234,8 +238,8 @@ export class MachineChanges {
   }
 
   /**
-   * What a row says of its binding to this machine: nothing where the provider cannot know better than we do (S3, X10),
-   * so that a local assignment survives while the machine stays bound to the same cluster.
+   * Decides which parts of a row's binding apply. S3: the local assignment survives while the machine stays bound to the same
+   * cluster. X10: the provider's copy counts only for a binding that the shard does not hold.
    */
   fillBinding(slot: number, row: MachineRow): void {
     const held = this.inventory.columns.cluster[slot]!;
@@ -287,9 +291,9 @@ export class MachineChanges {
     if (to === from) this.#settleDoubt(slot, from, to);
     if (to === from || (canMove(from, to as MachineState) && !isTakenBack(from, to))) return 'applied';
     const doubt = this.#doubts.get(slot);
-    // A doubt of an earlier listing than the last one was answered by the silence of the last.
+    // The listing in between did not repeat an older doubt, so that doubt is over.
     const isAgain = doubt?.state === to && (doubt.listing === BY_READING || listing <= doubt.listing + 1);
-    const kind = isAgain ? 'word_confirmed' : doubt === undefined ? null : 'word_dropped';
+    const kind = isAgain ? 'observation_confirmed' : doubt === undefined ? null : 'observation_discarded';
     if (kind !== null) this.#reportDoubt(kind, slot, from, (isAgain ? to : doubt!.state) as MachineState);
     if (isAgain) return 'confirmed';
     this.#doubts.set(slot, { state: to, listing });
@@ -297,12 +301,12 @@ export class MachineChanges {
   }
 
   #reportDoubt(
-    kind: 'word_confirmed' | 'word_dropped',
+    kind: 'observation_confirmed' | 'observation_discarded',
     slot: number,
     from: MachineState,
     to: MachineState,
   ): void {
-    if (kind === 'word_confirmed') this.#counters.observationsConfirmed++;
+    if (kind === 'observation_confirmed') this.#counters.observationsConfirmed++;
     else this.#counters.observationsDiscarded++;
     this.#observer.happened({ kind, level: 'warn', machineId: this.inventory.idOf(slot), from, to });
   }
@@ -342,7 +346,8 @@ export class MachineChanges {
     const doubt = this.#doubts.get(slot);
     if (doubt === undefined) return;
     this.#doubts.delete(slot);
-    if (doubt.state !== to) this.#reportDoubt('word_dropped', slot, from, doubt.state as MachineState);
+    if (doubt.state !== to)
+      this.#reportDoubt('observation_discarded', slot, from, doubt.state as MachineState);
   }
 
   #refuse(error: unknown, provider: number): 'refused' {
@@ -366,14 +371,14 @@ export class MachineChanges {
 }
 
 /**
- * M2 lets Configuring go back to Idle where the provider was never called. A provider that says so after it was called may have
- * been read before a call that is late on its way: taken at once, its need would be served twice.
+ * M2 allows Configuring → Idle as our own roll-back before the call. A provider that shows it may have been read before a
+ * delayed call arrived: applied at once, the need would be served twice. So it is doubted.
  */
 function isTakenBack(from: MachineState, to: number): boolean {
   return from === S.Configuring && to === S.Idle;
 }
 
-/** States in which a provider that names no cluster does not thereby end a binding that we hold. */
+/** States in which a record without a cluster does not end a binding that the shard holds. */
 function mayBeSilent(state: number): boolean {
   return state === S.Failed || state === S.Configuring;
 }

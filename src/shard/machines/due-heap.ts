@@ -1,12 +1,12 @@
-/** Slots by the time when something is due for them, earliest first; a slot that is put in again counts only as last put. */
+/** Slots by due time, earliest first; setting a slot again replaces its time. */
 import { TimeHeap } from '../../base/time-heap.ts';
 
-/** Entries that no longer count are passed over when they come up, and swept when they are most of the heap. */
+/** Stale entries are skipped when they come up, and swept once they are most of the heap. */
 const STALE_MIN = 64;
 
 export class DueHeap {
   readonly #heap = new TimeHeap();
-  /** By slot: what counts; an entry of the heap that says otherwise is passed over. */
+  /** By slot: the valid time; a heap entry with another time is stale. */
   readonly #dueOf = new Map<number, number>();
 
   get size(): number {
@@ -32,14 +32,14 @@ export class DueHeap {
     this.#dueOf.delete(slot);
   }
 
-  /** When the first is due; infinite if none is. */
+  /** When the first slot is due; infinite if there is none. */
   firstDueMs(): number {
     const heap = this.#heap;
     while (heap.first !== undefined && this.#dueOf.get(heap.first) !== heap.firstTimeMs) heap.pop();
     return heap.firstTimeMs;
   }
 
-  /** Takes out the first one that is due by now; 0 if none is. */
+  /** Removes and returns the first slot that is due by now; 0 if none is. */
   takeDue(nowMs: number): number {
     if (this.firstDueMs() > nowMs) return 0;
     const slot = this.#heap.pop();

@@ -1,4 +1,4 @@
-/** A machine as its cluster is told of it (O3). */
+/** A machine as its cluster sees it. O3: state, labels, resources, host and last error. */
 import type { Inventory } from '../../inventory/inventory.ts';
 import { INSTANCE_TYPE_KEY, ZONE_KEY } from '../../inventory/shapes.ts';
 import { canBeBound, MachineState } from '../../machine/state.ts';
@@ -7,7 +7,7 @@ import type { NodeState } from '../ports/operators.ts';
 const NODE_NAME_LABEL = 'kubernetes.io/hostname';
 const REMOVED_TEXT = 'removed by provider';
 
-/** The name that the cluster knows the node by: its host name if the provider says one, else the machine's id. */
+/** The node's name in its cluster: the host name label if the provider sets it, else the machine's id. */
 export function nodeNameOf(inventory: Inventory, slot: number): string {
   return inventory.labelsOf(slot)[NODE_NAME_LABEL] ?? inventory.idOf(slot);
 }
@@ -34,8 +34,8 @@ export function nodeStateOf(inventory: Inventory, slot: number, clusterId: strin
 }
 
 /**
- * The last word on a machine that its cluster has no longer. One that the provider has no longer (`to` is 0) Failed (S5). One
- * that is another cluster's now is to this one as if it were free: its own state would say that it is still here.
+ * The last state of a machine that left its cluster. S5: a machine that its provider removed (`to` is 0) is announced as
+ * Failed. One that another cluster has now is shown as Idle: its real state would mean that it is still bound here.
  */
 export function leftNodeState(inventory: Inventory, slot: number, to: number, clusterId: string): NodeState {
   const node = nodeStateOf(inventory, slot, clusterId);

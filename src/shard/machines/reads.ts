@@ -1,11 +1,15 @@
 /**
- * Machines that are read with `Get`, one after the other: to see an asynchronous provider finish (X13), to learn what
- * became of a call that was not answered (X8), to look again at what was listed while an action was under way (S4), to
- * confirm what was doubted (S2), and to ask about the stuck (X11). A machine is read for all its reasons at once.
+ * Follow-up reads of machines with `Get`. One read serves all reasons that a machine has:
  *
- * Reads come after 0.25, 0.5, 1, 2 … seconds, up to the cycle interval, until the machine rests; at most READS_MAX are
- * under way at a time, and what is due longest goes first. They are due by the stopwatch, as timers are: by a clock that is
- * set back and put right again, a timer for an hour later would hold all of them up.
+ *   X13   an asynchronous provider has not finished
+ *   X8    a call got no answer, and the shard must learn how it ended
+ *   S4    a row was deferred because an action was under way
+ *   S2    a doubted observation needs a second one
+ *   X11   a machine is stuck
+ *
+ * Reads come after 0.25, 0.5, 1, 2 … seconds, up to the cycle interval, until the machine is in a stable state. At most
+ * READS_MAX are under way at a time, the longest due first. Due times use the stopwatch, as timers do: with a clock that is
+ * set back and put right again, one timer an hour away could hold up all reads.
  */
 import type { Clock, Scheduler, Stopwatch, Timer } from '../../base/clock.ts';
 import { Intent } from '../../inventory/intent.ts';
@@ -16,10 +20,10 @@ import type { ProviderAnswer, ProviderPort } from '../ports/providers.ts';
 import type { MachineChanges } from './changes.ts';
 import { DueHeap } from './due-heap.ts';
 
-/** X13. */
+/** X13: reads under way at a time. */
 export const READS_MAX = 64;
 const FIRST_DELAY_MS = 250;
-/** S4: so many NOT_FOUND in a row and the machine is gone. */
+/** NOT_FOUND answers in a row that remove the machine. */
 const ABSENCES_MAX = 2;
 
 export interface ReadsOptions {
@@ -46,8 +50,8 @@ export class FollowUpReads {
   readonly #inventory: Inventory;
   readonly #pending = new Map<number, Pending>();
   readonly #due = new DueHeap();
-  /** Machines in flight whose row was not applied: read when the action settles (S4). */
-  readonly #parked = new Set<number>();
+  /** Machines with a deferred row, to be read when their action settles. */
+  readonly #deferred = new Set<number>();
   #inFlight = 0;
   #timer: Timer | null = null;
   #timerDueMs = Number.POSITIVE_INFINITY;
@@ -66,37 +70,37 @@ export class FollowUpReads {
     return this.#inFlight;
   }
 
-  get parkedCount(): number {
-    return this.#parked.size;
+  get deferredCount(): number {
+    return this.#deferred.size;
   }
 
-  /** X13, X8: read until it is in no transitional state any more. */
+  /** Reads until the machine is in a stable state. */
   follow(slot: number): void {
     this.#ask(slot, FIRST_DELAY_MS);
     this.#pending.get(slot)!.attempts = 0;
   }
 
-  /** One answer is wanted, whatever the state, and more if it is a transitional one. */
+  /** Reads once, and again while the state is transitional. */
   recheck(slot: number, delayMs = 0): void {
     this.#ask(slot, delayMs);
   }
 
-  /** S4: something was said of the machine that could not be applied. */
+  /** The machine was listed while an action was under way: reads it when the action has settled. */
   defer(slot: number): void {
     this.#options.counters.rowsDeferred++;
     if (this.#inventory.columns.intent[slot] === Intent.None) this.recheck(slot);
-    else this.#parked.add(slot);
+    else this.#deferred.add(slot);
   }
 
   /** The machine's action has settled. */
   settled(slot: number): void {
-    if (this.#parked.delete(slot)) this.recheck(slot);
+    if (this.#deferred.delete(slot)) this.recheck(slot);
   }
 
   /** The machine is gone. */
   forget(slot: number): void {
     this.#pending.delete(slot);
-    this.#parked.delete(slot);
+    this.#deferred.delete(slot);
     this.#due.delete(slot);
   }
 
@@ -149,7 +153,7 @@ export class FollowUpReads {
       if (pending.isInFlight) skipped.push(slot);
       else this.#read(slot, pending);
     }
-    // Asked for while it is being read already: the answer under way may be too old, so once more after it.
+    // The answer under way may be older than this request, so the machine is read once more after it.
     for (const slot of skipped) this.#due.set(slot, nowMs + FIRST_DELAY_MS);
     this.#arm();
   }
@@ -161,7 +165,7 @@ export class FollowUpReads {
       return;
     }
     if (columns.intent[slot] !== Intent.None) {
-      this.#parked.add(slot);
+      this.#deferred.add(slot);
       this.#pending.delete(slot);
       return;
     }
@@ -193,7 +197,7 @@ export class FollowUpReads {
       return;
     }
     if (inventory.columns.intent[slot] !== Intent.None) {
-      this.#parked.add(slot); // an action began meanwhile: what was read is older than it
+      this.#deferred.add(slot); // an action began meanwhile, and this answer is older
       this.#pending.delete(slot);
       return;
     }
@@ -204,7 +208,7 @@ export class FollowUpReads {
     if (answer.kind !== 'not_found') pending.absences = 0;
     if (answer.kind === 'accepted') {
       const fate = changes.observe(slot, answer.machine, 'read', clock.nowMs());
-      this.#heard(slot, pending, fate === 'doubted');
+      this.#observed(slot, pending, fate === 'doubted');
     } else if (answer.kind === 'not_found') this.#absent(slot, pending);
     else {
       if (answer.reason !== undefined) this.#rejected(slot, answer.reason, answer.detail);
@@ -212,7 +216,7 @@ export class FollowUpReads {
     }
   }
 
-  #heard(slot: number, pending: Pending, isDoubted: boolean): void {
+  #observed(slot: number, pending: Pending, isDoubted: boolean): void {
     const state = this.#inventory.columns.state[slot]! as MachineState;
     if (isDoubted) {
       pending.attempts = 0;

@@ -1,6 +1,6 @@
 /**
- * Machines that are in a transitional state for too long (X11): flagged, so that nobody counts on them any more, read
- * again, and reported once. The flag goes when the provider moves the machine. A drain has its grace on top.
+ * X11: a machine that is transitional for too long is stuck. It is flagged, so that it satisfies no need, read again, and
+ * reported once. The flag goes when the provider moves the machine. A drain may take its grace longer.
  */
 import type { Clock } from '../../base/clock.ts';
 import { Flag } from '../../inventory/intent.ts';
@@ -18,7 +18,7 @@ export class StuckMachines {
   readonly #observer: ShardObserver;
   readonly #clock: Clock;
   readonly #stuckAfterMs: number;
-  /** By slot: the grace of a drain of ours. */
+  /** By slot: the grace of our drain. */
   readonly #graceMs = new Map<number, number>();
   #count = 0;
 
@@ -36,7 +36,7 @@ export class StuckMachines {
     this.#stuckAfterMs = stuckAfterMs;
   }
 
-  /** As of the last look. */
+  /** As of the last `scan`. */
   get count(): number {
     return this.#count;
   }
@@ -50,7 +50,7 @@ export class StuckMachines {
   }
 
   /** Before each ordinary cycle. */
-  look(): void {
+  scan(): void {
     const { columns, indexes } = this.#inventory;
     const nowMs = this.#clock.nowMs();
     this.#count = 0;

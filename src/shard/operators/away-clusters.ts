@@ -1,7 +1,7 @@
 /**
- * Clusters whose operator is away. Their demand stays as it was (N1), and so do their machines. One that asks for nothing and
- * has no machine is forgotten: a shard has room for 65,535 clusters at a time, and it would else have room for that many
- * names ever. Should it come back it is a cluster that has not reported yet (N6), of which there is nothing to reclaim.
+ * Clusters whose operator is away. N1: their last demand stays in force, and so do their machines. The shard forgets such a
+ * cluster once it has neither needs nor machines; otherwise the table's 65,535 entries would fill with names of the past.
+ * N6: if the cluster comes back, it counts as not yet reported, and has no machine to protect.
  */
 import type { Inventory } from '../../inventory/inventory.ts';
 import { ALL_STATES } from '../../machine/state.ts';
@@ -11,7 +11,7 @@ export class AwayClusters {
   readonly #inventory: Inventory;
   readonly #needs: NeedTable;
   readonly #hasSession: (cluster: number) => boolean;
-  /** Refs; not held, because whoever has one by now is looked at as it is. */
+  /** Refs, not held: a ref that another cluster has by now is judged by that cluster's state. */
   readonly #away = new Set<number>();
 
   constructor(inventory: Inventory, needs: NeedTable, hasSession: (cluster: number) => boolean) {
@@ -20,7 +20,7 @@ export class AwayClusters {
     this.#hasSession = hasSession;
   }
 
-  /** Its session ended, or a roll-up of it was settled: it may be one of those. */
+  /** The cluster's session ended or one of its roll-ups settled: it may be away. */
   note(clusterId: string): void {
     const cluster = this.#inventory.tables.clusters.find(clusterId);
     if (cluster !== 0 && !this.#hasSession(cluster)) this.#away.add(cluster);
@@ -37,7 +37,7 @@ export class AwayClusters {
     }
   }
 
-  /** Bound ones, and those on their way to it. */
+  /** Bound machines, and those that are being bound. */
   #hasMachines(cluster: number): boolean {
     return ALL_STATES.some((state) => this.#inventory.indexes.countOfCluster(cluster, state) > 0);
   }

@@ -1,4 +1,4 @@
-/** Which clusters have an operator connected (A9): a bit by cluster ref, which the decision asks for every need. */
+/** Connected clusters, one byte per cluster ref. A9: a need acquires machines only while its cluster is connected. */
 import type { StringTable } from '../../base/string-table.ts';
 
 export class SessionBits {
@@ -19,7 +19,7 @@ export class SessionBits {
     return this.#bits[cluster] === 1;
   }
 
-  /** Holds the cluster's ref while the session lasts. Whether it is news. */
+  /** Holds the cluster's ref while the session lasts. Returns whether the cluster had no session before. */
   open(clusterId: string): boolean {
     const cluster = this.#clusters.intern(clusterId);
     if (this.#bits[cluster] === 1) {

@@ -1,26 +1,26 @@
 /**
- * Who derives a cycle again from scratch, away from the main thread. The shard asks for memory ahead of time, because fresh
- * pages cost more than the copy itself, and copies into it in one stretch when the cycle comes.
+ * Derives a cycle again from scratch, off the main thread. The shard requests memory ahead of time, because new pages cost
+ * more than the copy itself, and copies into it at once when the cycle comes.
  */
 
 export interface CheckPort {
-  /** Memory of at least this many bytes, and somebody who waits for it. Rejects if there is none to be had. */
+  /** Provides at least this many bytes, and a thread that waits for the copy. Rejects if there is not enough memory. */
   open(bytes: number): Promise<OpenCheck>;
 }
 
 export interface OpenCheck {
   /** Where the copy goes. */
   readonly buffer: SharedArrayBuffer;
-  /** Derives and compares; the image is plain data over the buffer. Rejects if it could not. Ends the check. */
+  /** Derives and compares; the image is plain data over the buffer. Rejects if the check fails. Ends the check. */
   run(image: object): Promise<CheckResult>;
-  /** Gives it up unused. */
+  /** Ends the check unused. */
   close(): void;
 }
 
 export interface CheckResult {
-  /** Actions that are not the same at the same place. */
+  /** Positions at which the actions differ. */
   readonly actions: number;
-  /** Machines that different needs count. */
+  /** Machines that different needs claim. */
   readonly claims: number;
   readonly verdicts: number;
   /** The first few of each. */
@@ -28,8 +28,8 @@ export interface CheckResult {
 }
 
 export interface CheckExample {
-  /** The machine that it is about; 0 = none. */
+  /** The machine in question; 0 = none. */
   readonly slot: number;
-  /** What the running engine said and what one from scratch says. */
+  /** The results of the running engine and of the one from scratch. */
   readonly text: string;
 }

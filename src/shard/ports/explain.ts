@@ -1,6 +1,5 @@
 /**
- * Why a need is unmet and why a machine is where it is: facts for programs, sentences for people. Every sentence is made
- * from the facts beside it.
+ * Explanations of a need or a machine: facts for programs, and sentences for people that are made from those facts.
  */
 import type { CapacityType } from '../../machine/capacity-type.ts';
 import type { ResourceAmounts } from '../../machine/machine.ts';
@@ -11,34 +10,34 @@ export interface NeedExplanation {
   readonly need: NeedView;
   readonly cycle: number;
   readonly facts: NeedFacts;
-  /** The first one is the answer; the rest is why. */
+  /** The first is the answer; the others give the facts, and what would help. */
   readonly sentences: readonly string[];
 }
 
 export interface NeedFacts {
-  /** A9, A7: what keeps the need from acquiring anything, whatever there is. */
+  /** What keeps the need from acquiring any machine: no session or a back-off (A9), a parked gang (A7), a rail. */
   readonly bars: readonly NeedBar[];
-  /** Machines that match the requirements and cover min_unit, by state. */
+  /** Machines that match the requirements and cover the min unit, by state. */
   readonly matching: StateCounts;
-  /** Of those: Idle or Speculative, not claimed and not in back-off. */
+  /** Idle or Speculative ones that no need claims and that are not in back-off. */
   readonly free: number;
-  /** Idle or Speculative ones that another need takes in this cycle. */
+  /** Idle or Speculative ones that other needs take in this cycle. */
   readonly takenByOthers: number;
   readonly inBackoff: number;
   readonly stuck: number;
-  /** Who holds the matching Configured machines, the highest priority first. */
+  /** The clusters that have the matching Configured machines, the highest priority first. */
   readonly holders: readonly Holder[];
-  /** Held at a priority that this need may preempt. */
+  /** Machines that this need may preempt. */
   readonly preemptible: number;
-  /** Machines that count for this need now. */
+  /** Machines that this need claims. */
   readonly ownMachines: number;
-  /** P6: machines that drain for it. */
+  /** P6: machines that drain for it, and so count for it already. */
   readonly drainingForIt: number;
-  /** A1: served together with others of its kind, under this name; '' if not. */
+  /** A1: gangs that fit one machine are served as one fold; its group, or ''. */
   readonly foldedAs: string;
-  /** Of a Same need or one with a spread: the domains that come nearest, best first. */
+  /** Of a gang or a need with a spread: the best domains, best first. */
   readonly domains: readonly DomainFacts[];
-  /** If nothing matches: the kinds of machine that come nearest, and what each lacks. */
+  /** If no machine matches: the nearest kinds of machine, and what each lacks. */
   readonly nearest: readonly NearMiss[];
 }
 
@@ -48,28 +47,28 @@ export type NeedBar =
   | { readonly kind: 'parked'; readonly cycles: number }
   | { readonly kind: 'nothing_executes'; readonly why: string };
 
-/** Machines that are held at one priority. */
+/** Matching Configured machines at one priority. */
 export interface Holder {
-  /** Of the needs that claim the machines, else of their assignments. */
+  /** Priority of the needs that claim the machines, else of their assignments. */
   readonly priority: number;
-  /** Not claimed by any need: excess, or of a cluster that has not reported. */
+  /** No need claims them: they are excess, or their cluster has not reported. */
   readonly isUnclaimed: boolean;
   readonly machines: number;
-  /** How many clusters hold them, and those with most of them. */
+  /** The number of clusters that have them, and those with most. */
   readonly clusters: number;
   readonly topClusters: readonly { readonly clusterId: string; readonly machines: number }[];
 }
 
 export interface DomainFacts {
-  /** Value of the key, or of the keys, joined by commas. */
+  /** The value of the key, or the values of several keys joined by commas. */
   readonly domain: string;
   /** The need's own machines in it. */
   readonly own: number;
   /** Free matching machines in it. */
   readonly free: number;
-  /** What both have together, of the dimensions that the need wants. */
+  /** Capacity of both together, in the need's dimensions. */
   readonly capacity: ResourceAmounts;
-  /** Of the aggregate, dimension by dimension, the scarcest: 0 … 1. */
+  /** Covered share of the aggregate in the scarcest dimension, 0 … 1. */
   readonly covered: number;
 }
 
@@ -87,7 +86,7 @@ export type Miss =
       readonly key: string;
       readonly operator: number;
       readonly values: readonly string[];
-      /** What the machines have; null if they lack the attribute. */
+      /** The machines' value; null if they lack the attribute. */
       readonly has: string | null;
     }
   | {
@@ -104,7 +103,7 @@ export interface MachineExplanation {
   readonly sentences: readonly string[];
 }
 
-/** A need by the name that its machines carry: its own, or that of its fold. */
+/** A need as its machines' assignment names it: itself, or its fold. */
 export interface NeedName {
   readonly clusterId: string;
   readonly fingerprint: string;
@@ -113,13 +112,13 @@ export interface NeedName {
 }
 
 export interface MachineFacts {
-  /** The need that counts it in the last cycle. */
+  /** The need that claims it since the last cycle. */
   readonly claim: NeedName | null;
-  /** P6: the need that it was preempted for. */
+  /** The need that it was preempted for. */
   readonly drainsFor: NeedName | null;
-  /** Why it is not given back or released, or that it will be. */
+  /** Why the shard keeps the machine, or when it reclaims or releases it. */
   readonly stays: MachineStay;
-  /** Needs that are unmet and that it matches and covers the min_unit of; a few. */
+  /** A few unmet needs that the machine matches, with its min unit covered. */
   readonly couldServe: readonly {
     readonly clusterId: string;
     readonly priority: number;
@@ -129,13 +128,13 @@ export interface MachineFacts {
 
 export type MachineStay =
   | { readonly kind: 'claimed' }
-  | { readonly kind: 'acting' } // something is enqueued or running for it
+  | { readonly kind: 'acting' } // an action is enqueued or running
   | { readonly kind: 'waiting_for_provider' } // transitional
-  | { readonly kind: 'gate' } // N6
+  | { readonly kind: 'gate' } // N6: its cluster has sent no roll-up yet
   | { readonly kind: 'backoff'; readonly untilMs: number }
   | { readonly kind: 'nothing_executes'; readonly why: string }
   | {
-      /** R2: excess machines of its cluster, its place among them (from 1), and how many go per interval. */
+      /** R2: a capped share of a cluster is reclaimed per interval. Its excess, this machine's place (from 1), and the cap. */
       readonly kind: 'reclaim_queue';
       readonly excess: number;
       readonly place: number;

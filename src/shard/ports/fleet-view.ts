@@ -1,6 +1,6 @@
 /**
- * Machines and clusters as they may be looked at: sums over the fleet, pages of machines, one machine in full. Made when
- * somebody asks; a fleet of half a million is never copied for it.
+ * Read models of machines and clusters: sums over the fleet, pages of machines, one machine in full. They are made on
+ * request; a fleet of half a million is never copied for them.
  */
 import type { CapacityType } from '../../machine/capacity-type.ts';
 import type { Machine } from '../../machine/machine.ts';
@@ -35,7 +35,7 @@ export interface FleetCost {
   readonly byCapacityTypeUsd: readonly number[];
   /** By number of the capacity type, of Idle machines. */
   readonly idleByCapacityTypeUsd: readonly number[];
-  /** Machines that carry a cluster, the dearest cluster first. */
+  /** Machines with a cluster, the most expensive cluster first. */
   readonly byCluster: readonly ClusterCost[];
 }
 
@@ -47,15 +47,16 @@ export interface ClusterCost {
 
 export interface MachinesQuery {
   readonly state?: MachineState;
-  /** These are '' or left out for all. */
+  /** '' or left out: all. The same holds for the next four. */
   readonly clusterId?: string;
   readonly instanceType?: string;
   readonly zone?: string;
   readonly provider?: string;
   readonly idPrefix?: string;
   readonly capacityType?: CapacityType;
-  /** X11, X12: only those that are. */
+  /** X11: stuck in a transitional state. */
   readonly stuckOnly?: boolean;
+  /** X12: in back-off after a failure. */
   readonly backoffOnly?: boolean;
   readonly limit?: number;
 }
@@ -71,7 +72,7 @@ export interface MachineLine {
   readonly pricePerHourUsd: number;
   readonly clusterId: string;
   readonly priority: number;
-  /** What is enqueued or running for it; '' if nothing is. */
+  /** The action enqueued or running for it; '' if there is none. */
   readonly action: ActionName | '';
   readonly isStuck: boolean;
   readonly isInBackoff: boolean;
@@ -82,7 +83,7 @@ export interface MachinesPage {
   readonly atMs: number;
   /** By id, bytewise. */
   readonly machines: readonly MachineLine[];
-  /** All that the query fits, on every page. */
+  /** Machines that match the query, over all pages. */
   readonly matching: number;
   readonly total: number;
   /** Where the next page begins; '' after the last one. */
@@ -97,7 +98,7 @@ export interface BackoffView {
   readonly text: string;
 }
 
-/** X12: a whole offering that is left alone, because creates in it failed one after the other. */
+/** An offering in back-off, because creates in it failed one after the other. */
 export interface OfferingBackoffView {
   readonly provider: string;
   readonly instanceType: string;
@@ -127,11 +128,11 @@ export interface MachineView extends Machine {
   readonly action: ActionView | null;
 }
 
-/** A cluster with a live stream, and what is known of its demand. */
+/** The session of a cluster, present or past. */
 export interface SessionView {
   readonly clusterId: string;
   readonly isConnected: boolean;
-  /** Of this session, or since when there is none; 0 if it never connected. */
+  /** When this session began, or when the last one ended; 0 if the cluster never connected. */
   readonly sinceMs: number;
   readonly peer: string;
   readonly outboxFrames: number;
@@ -141,11 +142,11 @@ export interface SessionView {
 export interface ClusterView {
   readonly clusterId: string;
   readonly session: SessionView | null;
-  /** N6. */
+  /** N6: no machine of a cluster is reclaimed before its first roll-up. */
   readonly hasReported: boolean;
   readonly needs: number;
   readonly unmetNeeds: number;
-  /** N7, in a row. */
+  /** N7: roll-ups that drop most rows are quarantined; how many in a row. */
   readonly heldRollups: number;
   readonly rejectedRollups: number;
   readonly machines: StateCounts;
@@ -159,16 +160,16 @@ export interface ClustersPage {
   readonly next: string;
 }
 
-/** What is set and what it does now, for people who ask why nothing happens. */
+/** Settings that limit execution and their present effect, for people who ask why nothing happens. */
 export interface RailsView {
   readonly isPaused: boolean;
   readonly isDryRun: boolean;
   readonly isFenced: boolean;
-  /** C2: why no action is emitted; ''. */
+  /** C2: why no action is emitted, such as a missing first listing; ''. */
   readonly heldBack: string;
-  /** R2; 0 is off. */
+  /** R2: largest share of a cluster reclaimed per cycle; 0 = no limit. */
   readonly reclaimFraction: number;
-  /** C3; 0 is none. */
+  /** C3: actions per cycle; 0 = no limit. */
   readonly actionsPerCycleMax: number;
   readonly cycleIntervalMs: number;
   readonly holdOnDemandMs: number;

@@ -1,27 +1,27 @@
 /**
- * What the shard tells whoever watches: metrics, audit log, log lines. The shard emits none of these itself. Calls are
- * synchronous and must be cheap; an observer never throws. What happens a hundred thousand times a second is counted in
- * `ShardCounters` and read when somebody scrapes.
+ * What the shard reports to observers, which write metrics, the audit log and log lines. Calls are synchronous and must be
+ * cheap; an observer never throws. Events that occur a hundred thousand times a second are only counted, in
+ * `ShardCounters`, and read at scrape time.
  */
 import type { InvalidReason } from '../../machine/machine.ts';
 import type { MachineState } from '../../machine/state.ts';
 
 export interface ShardObserver {
-  /** Whether actions that were not executed are told one by one too: a burst drops them by the ten thousand. */
+  /** Whether to report each action that was not executed: a burst drops tens of thousands. */
   readonly audits: boolean;
   cycleEnded(report: CycleReport): void;
-  /** Every action that was executed, when its fate is known; with `audits` also those suppressed, dry-run or dropped (C5). */
+  /** Every executed action, when it settles; with `audits` also suppressed, dry-run and dropped ones. C5: the audit log has all. */
   actionEnded(record: ActionRecord): void;
   listingEnded(report: ListingReport): void;
-  /** A machine is a node, so long after its action was enqueued. */
+  /** A machine became a node, this long after its action was enqueued. */
   machineBound?(latencyMs: number): void;
-  /** Something that a person may want to read in a log. */
+  /** An event for the log. */
   happened(event: ShardEvent): void;
 }
 
 export type ActionName = 'Bootstrap' | 'Provision' | 'Reclaim' | 'Preempt' | 'Delete';
 
-/** X9, and what was never executed. */
+/** X9: outcomes of executed actions are counted by kind; the last four were never executed. */
 export type ActionOutcome =
   | 'success'
   | 'accepted' // an asynchronous provider's ack
@@ -45,9 +45,9 @@ export interface ActionRecord {
   readonly cycle: number;
   readonly kind: ActionName;
   readonly machineId: string;
-  /** The machine's: the one it is bound to, or will be. */
+  /** The cluster that the machine is bound to, or will be. */
   readonly clusterId: string;
-  /** Of a preemption: who it is for. */
+  /** Of a preemption: the cluster that it serves. */
   readonly forClusterId: string;
   readonly fingerprint: string;
   readonly group: string;
@@ -55,11 +55,11 @@ export interface ActionRecord {
   readonly reason: string;
   readonly graceSeconds: number;
   readonly outcome: ActionOutcome;
-  /** What went wrong, one line; ''. */
+  /** What went wrong, in one line; ''. */
   readonly detail: string;
   /** From enqueueing to settlement; 0 if it was never executed. */
   readonly durationMs: number;
-  /** Parts of it, where there were any. */
+  /** Parts of `durationMs`; 0 if there was no such step. */
   readonly blobMs: number;
   readonly callMs: number;
 }
@@ -69,15 +69,15 @@ export type CyclePhase = 'reconcile' | 'snapread' | 'phase1' | 'phase2' | 'phase
 export type KindCounts = Readonly<Record<ActionName, number>>;
 
 export interface CycleReport {
-  /** From 1, every cycle. */
+  /** Counts every cycle, from 1. */
   readonly cycle: number;
   readonly atMs: number;
-  /** C1: false for a woken one. */
+  /** C1: ordinary cycles run every interval; false for a woken one. */
   readonly isOrdinary: boolean;
-  /** Without the wait for listings: what the main thread spent. */
+  /** Time of the main thread, without the wait for listings. */
   readonly durationMs: number;
   readonly phaseMs: Readonly<Record<CyclePhase, number>>;
-  /** Before any rail. */
+  /** Before the rails. */
   readonly decided: KindCounts;
   readonly enqueued: KindCounts;
   readonly suppressed: KindCounts;
@@ -90,7 +90,7 @@ export interface CycleReport {
   readonly changedClusters: number;
   readonly evaluatedNeeds: number;
   readonly unmetNeeds: number;
-  /** Why nothing was emitted: '' or a sentence (C2). */
+  /** Why no action was emitted: '' or a sentence. C2: none before every provider has been listed once. */
   readonly heldBack: string;
 }
 
@@ -105,18 +105,18 @@ export interface ListingReport {
   readonly newCount: number;
   readonly changedCount: number;
   readonly removedCount: number;
-  readonly parkedCount: number;
-  /** States that M2 does not allow in one step, to be read again (S2). */
+  readonly deferredCount: number;
+  /** S2: rows that show an impossible move, to be confirmed by a second observation. */
   readonly doubtedCount: number;
   readonly rejected: Readonly<Record<InvalidReason, number>>;
-  /** S6: nothing was removed. */
+  /** S6: the listing lacked so many machines that none was removed. */
   readonly isSuspect: boolean;
-  /** Longest stretch of the main thread, ms. */
+  /** Longest slice of the main thread, ms. */
   readonly sliceMsMax: number;
   readonly applyMs: number;
 }
 
-/** `level` is that of the log line. Per-machine kinds may come in thousands: whoever logs them limits the rate. */
+/** `level` is that of the log line. Kinds about one machine may come in thousands, so the log limits their rate. */
 export type ShardEvent =
   | { readonly kind: 'fenced'; readonly level: 'error'; readonly machineId: string; readonly detail: string }
   | {
@@ -127,7 +127,7 @@ export type ShardEvent =
       readonly forMs: number;
     }
   | {
-      readonly kind: 'word_confirmed' | 'word_dropped';
+      readonly kind: 'observation_confirmed' | 'observation_discarded';
       readonly level: 'warn';
       readonly machineId: string;
       readonly from: MachineState;
@@ -139,12 +139,6 @@ export type ShardEvent =
       readonly provider: string;
       readonly reason: InvalidReason;
       readonly detail: string;
-    }
-  | {
-      readonly kind: 'machine_removed';
-      readonly level: 'info';
-      readonly machineId: string;
-      readonly clusterId: string;
     }
   | {
       readonly kind: 'listing_suspect';
@@ -167,7 +161,7 @@ export type ShardEvent =
       readonly detail: string;
     }
   | {
-      readonly kind: 'rollup_held';
+      readonly kind: 'rollup_quarantined';
       readonly level: 'warn';
       readonly clusterId: string;
       readonly inARow: number;
@@ -179,7 +173,7 @@ export type ShardEvent =
       readonly actions: number;
       readonly claims: number;
       readonly verdicts: number;
-      /** The first few, in words. */
+      /** Descriptions of the first few. */
       readonly examples: readonly string[];
     }
   | { readonly kind: 'check_failed'; readonly level: 'warn'; readonly detail: string };
@@ -204,18 +198,18 @@ export interface ShardCounters {
   rollupsUnchanged: number;
   checkDifferences: number;
   checksRun: number;
-  /** Checks that could not be made: no memory, or their thread died. */
+  /** Checks that did not run: no memory, or their thread died. */
   checksFailed: number;
 }
 
-/** Taken at scrape time. */
+/** Read at scrape time. */
 export interface ShardGauges {
   readonly queueDepth: number;
   readonly inFlight: number;
   readonly readsWaiting: number;
   readonly readsInFlight: number;
   readonly listingsInFlight: number;
-  readonly parkedRows: number;
+  readonly deferredRows: number;
   readonly stuckMachines: number;
   readonly machinesInBackoff: number;
   readonly offeringsInBackoff: number;

@@ -1,17 +1,17 @@
 /**
- * What the shard asks of its providers, and what it hears back. Calls are made in worker threads; what crosses is
- * plain data, decoded and validated once on the other side. Every promise here settles, whatever a provider or a
- * thread does, and none rejects because of what either did.
+ * The interface between the shard and its providers. Worker threads make the calls, and return plain data that they have
+ * decoded and validated. Every promise here settles, whatever a provider or a thread does, and none rejects for that
+ * reason.
  */
 import type { InvalidReason, Machine } from '../../machine/machine.ts';
 
 export interface ProviderPort {
-  /** By index: what the inventory's provider column says. */
+  /** By the number in the inventory's provider column. */
   readonly names: readonly string[];
   call(call: ProviderCall): Promise<ProviderAnswer>;
   /** `Get`; never waits behind a call. */
   read(read: ProviderRead): Promise<ProviderAnswer>;
-  /** At most one at a time for each provider; has a thread of its own. */
+  /** At most one at a time per provider; listings have their own thread. */
   list(request: ListRequest): Promise<ListAnswer>;
 }
 
@@ -21,11 +21,11 @@ export interface ProviderCall {
   readonly kind: CallKind;
   readonly provider: number;
   readonly machineId: string;
-  /** Kept by the call itself and by a watchdog of the main thread. */
+  /** The call itself and a watchdog on the main thread enforce it. */
   readonly deadlineUnixMs: number;
   /** Drain only. */
   readonly graceSeconds?: number;
-  /** Configure only. The blob is a secret: it is sent, and kept nowhere. */
+  /** Configure only. The blob is a secret: the shard sends it and does not store it. */
   readonly clusterId?: string;
   readonly bootstrapBlob?: Uint8Array;
   readonly shardMetadata?: Readonly<Record<string, string>>;
@@ -39,13 +39,13 @@ export interface ProviderRead {
 
 export type ProviderFailureKind =
   | 'not_found'
-  | 'unsupported' // the provider never does this
+  | 'unsupported' // the provider does not offer this call
   | 'fenced' // another process owns this shard id
-  | 'timeout' // deadline or cancelled: it may have been carried out
-  | 'unavailable' // no connection, or one that broke: it may have been carried out
-  | 'worker_lost' // the thread that made the call died: it may have been carried out
-  | 'invalid' // the provider finds our request wrong
-  | 'malformed' // answered, but not with what the protocol allows: it may have been carried out
+  | 'timeout' // deadline or cancelled: the provider may have executed it
+  | 'unavailable' // no connection, or a broken one: the provider may have executed it
+  | 'worker_lost' // the calling thread died: the provider may have executed it
+  | 'invalid' // the provider rejects our request as invalid
+  | 'malformed' // the answer breaks the protocol: the provider may have executed the call
   | 'other'; // any other refusal: quota, wrong state, a bug on the other side
 
 export interface ProviderFailure {
@@ -56,13 +56,13 @@ export interface ProviderFailure {
   readonly reason?: InvalidReason;
 }
 
-/** A valid machine record, as an ack or a `Get` brought it. `assignment` is what its shard_metadata says. */
-export interface ProviderWord {
+/** A valid machine record from an ack or a `Get`. `assignment` is decoded from its shard_metadata. */
+export interface ProviderObservation {
   readonly kind: 'accepted';
   readonly machine: Machine;
 }
 
-export type ProviderAnswer = ProviderWord | ProviderFailure;
+export type ProviderAnswer = ProviderObservation | ProviderFailure;
 
 export interface ListRequest {
   readonly provider: number;
@@ -78,13 +78,12 @@ export interface ListFailure extends ProviderFailure {
 export type ListAnswer = Listing | ListFailure;
 
 /**
- * What a listing says that the inventory did not know when it was compared, in the listing's thread. A large one that found
- * the inventory empty comes in parts: of each part but the last only the rows count, and the last one says the rest
- * of the whole answer.
+ * The differences between a listing and the inventory, found in the listing's thread. A large listing into an empty inventory
+ * comes in parts: only the rows of the earlier parts count, and the last part has the other fields for the whole answer.
  */
 export interface Listing {
   readonly kind: 'listed';
-  /** Whether everything was asked for, so that absence means something. */
+  /** Whether the request was for all machines, so that a missing one counts as removed. */
   readonly isFull: boolean;
   /** The next cursor; empty: none. */
   readonly revision: Uint8Array;
@@ -92,30 +91,30 @@ export interface Listing {
   readonly listedCount: number;
   /** New and changed machines. */
   readonly rows: ListingRows;
-  /** So many rows at the end are of ids that an earlier part showed: of an id that is listed twice the last record counts. */
+  /** So many rows at the end repeat ids of an earlier part; the last record of an id counts. */
   readonly repeatedCount: number;
-  /** Full: machines of this provider that it does not list. After a cursor: those that it names as deleted. */
+  /** Full: known machines of this provider that it does not list. After a cursor: those that it names as deleted. */
   readonly removed: SlotRefs;
-  /** Machines of other providers that it lists too: refused (S1), but there to be taken when those have them no more. */
+  /** S1: listed machines that belong to another provider are rejected. Kept to notice when that provider drops them. */
   readonly foreign: SlotRefs;
   /** Machines of this provider that the inventory held when the comparison began. */
   readonly knownCount: number;
-  /** Refused records, by reason; they do not count as removed. */
+  /** Rejected records, by reason; they do not count as removed. */
   readonly rejected: Readonly<Record<InvalidReason, number>>;
-  /** What was wrong with the first of them. */
+  /** The errors of the first few. */
   readonly rejectionTexts: readonly string[];
   readonly answerBytes: number;
   readonly durationMs: number;
   /**
-   * If this is not all: asks for the next part, which is prepared while this one is applied. A failure is the whole listing's.
-   * At most once.
+   * Present if there are more parts: requests the next one, which is prepared while this one is applied. Its failure fails
+   * the whole listing. Call it at most once.
    */
   next?(): Promise<ListAnswer>;
-  /** The rows were applied and nobody looks at them any more. Without `next` before, the rest is given up. */
+  /** Frees the rows after they were applied. Without `next` before it, the remaining parts are dropped. */
   release?(): void;
 }
 
-/** Machines by slot, with the generation that tells whether the slot is still theirs. */
+/** Machines by slot, with the generation that shows whether the slot still holds the same machine. */
 export interface SlotRefs {
   readonly count: number;
   readonly slot: Uint32Array;
@@ -125,18 +124,19 @@ export interface SlotRefs {
 /**
  * Rows of a listing as columns; every offset is into `bytes`.
  *
- *   per row        slot, generation         u32   0, 0: no such id was known
- *                  state, hasStamp          u8
+ *   per row        slot, generation                           u32   0, 0: unknown id
+ *                  state, hasAssignment                       u8
  *                  pricePerHourUsd, interruptionProbability   f64
- *                  idStart, idEnd           u32
- *                  hostProviderStart/End, hostRefStart/End    u32; all 0: no host
- *                  ownLabelsStart/End       u32   bytes of inventory/shape-key.ts; equal: none
- *                  lastErrorStart/End       u32   equal: none
- *                  shape                    u32   index below
- *                  cluster, need, group     u32   index of a string below; 0 = ''
- *                  priority i32, interruptionPenalty, reclamationPenalty u8: of the assignment
- *   per shape      shapeKeyStart, shapeKeyEnd   u32   canonical bytes of inventory/shape-key.ts
- *   per string     stringStart, stringEnd       u32   UTF-8
+ *                  idStart, idEnd                             u32
+ *                  hostProviderStart/End, hostRefStart/End    u32   all 0: no host
+ *                  ownLabelsStart/End                         u32   bytes of inventory/shape-key.ts; equal: none
+ *                  lastErrorStart/End                         u32   equal: none
+ *                  shape                                      u32   index below
+ *                  cluster, need, group                       u32   index of a string below; 0 = ''
+ *                  priority                                   i32   of the assignment
+ *                  interruptionPenalty, reclamationPenalty    u8    buckets of the assignment
+ *   per shape      shapeKeyStart, shapeKeyEnd                 u32   canonical bytes of inventory/shape-key.ts
+ *   per string     stringStart, stringEnd                     u32   UTF-8
  */
 export interface ListingRows {
   readonly count: number;

@@ -1,4 +1,4 @@
-/** All that may be looked at, in one interface: what the dashboard, the HTTP API and reports are given. Read-only. */
+/** Read access to the shard, for the dashboard, the HTTP API and reports. */
 import type { MachineExplanation, NeedExplanation } from './explain.ts';
 import type {
   ClustersPage,
@@ -15,14 +15,14 @@ export interface ClustersQuery {
   readonly prefix?: string;
   readonly unmetOnly?: boolean;
   readonly disconnectedOnly?: boolean;
-  /** The id that the page begins behind. */
+  /** The page begins after this id. */
   readonly after?: string;
   readonly limit?: number;
 }
 
 export interface NeedToExplain {
   readonly clusterId: string;
-  /** Both left out: the cluster's unmet needs, the first of them. */
+  /** Both left out: the cluster's first unmet needs. */
   readonly fingerprint?: string;
   readonly group?: string;
 }
@@ -33,12 +33,12 @@ export interface ShardReader extends NeedsReader {
   gauges(): ShardGauges;
   /** Needs that the last cycle did not satisfy. */
   unmetCount(): number;
-  /** By state number; free of charge. */
+  /** By state number. */
   stateCounts(): readonly number[];
   /** At most a second old. */
   summary(): Promise<FleetSummary>;
   shortfalls(): readonly ShortfallView[];
-  /** X12: offerings that are left alone, the one that is taken up again first at the head. */
+  /** X12: offerings in back-off after failed creates, the one that ends first at the head. */
   offeringsInBackoff(): readonly OfferingBackoffView[];
   reportFacts(): ReportFacts;
   /** `after` is the `next` of the page before; '' is the first. */

@@ -1,6 +1,5 @@
 /**
- * The shard as it may be looked at: plain data made when somebody asks, from the live tables and the last cycle's
- * verdicts. Nothing here changes anything.
+ * Read models of the shard: plain data, made on request from the live tables and the last cycle's verdicts.
  */
 import type { ResourceAmounts } from '../../machine/machine.ts';
 import type { Requirement, Spread } from '../../needs/requirements.ts';
@@ -42,7 +41,7 @@ export interface NeedView {
   readonly parked: boolean;
   readonly parkedCycles: number;
   readonly cyclesUnmet: number;
-  /** Numbers of the protocol's UnmetReason. */
+  /** The protocol's UnmetReason. */
   readonly reason: number;
 }
 
@@ -53,16 +52,16 @@ export interface NeedsQuery {
   readonly group?: string;
   readonly fingerprint?: string;
   readonly unmetOnly?: boolean;
-  /** 0 or left out: none. */
+  /** 0 or left out: no limit. */
   readonly limit?: number;
 }
 
 export interface NeedsHeader {
   readonly cycle: number;
   readonly computedAtMs: number;
-  /** Of the cluster asked for, or of all; before any other filter and before the limit. */
+  /** Needs of the given cluster, or of all; before any other filter and before the limit. */
   readonly totalNeeds: number;
-  /** Of those, the ones that are not satisfied. */
+  /** Those that are not satisfied. */
   readonly unmetNeeds: number;
 }
 
@@ -72,18 +71,18 @@ export interface NeedsPage extends NeedsHeader {
   readonly next: string;
 }
 
-/** Needs with verdicts, by priority desc, arrival asc, cluster asc; made page by page, so that nobody waits for all. */
+/** Needs with verdicts, by priority desc, arrival asc, cluster asc; made page by page. */
 export interface NeedsReader {
-  /** Settles when a cycle has read all demand accepted so far: rows and verdicts always belong together. */
+  /** Settles when a cycle has read all demand accepted so far, so rows and verdicts always match. */
   inspectNeeds(query: NeedsQuery): Promise<{
     readonly header: NeedsHeader;
     readonly pages: AsyncIterable<readonly NeedView[]>;
   }>;
-  /** One page after a cursor of the page before; '' is the first. Rejects with a ShardError for a cursor that is none. */
+  /** One page after the cursor of the page before; '' is the first. Rejects with a ShardError if the cursor is invalid. */
   needsPage(query: NeedsQuery, after: string): Promise<NeedsPage>;
 }
 
-/** P5, for the coordinator and for metrics. */
+/** P5: what is still missing after preemption, summed by fingerprint; for the coordinator and metrics. */
 export interface ShortfallView {
   readonly fingerprint: string;
   readonly requirements: readonly Requirement[];
@@ -93,7 +92,7 @@ export interface ShortfallView {
   readonly interruptionPenalty: number;
 }
 
-/** What a coordinator is told. */
+/** The contents of a report to the coordinator. */
 export interface ReportFacts {
   readonly shardId: string;
   readonly epoch: number;
@@ -103,6 +102,6 @@ export interface ReportFacts {
   readonly freeMachines: number;
   readonly perInstanceType: Readonly<Record<string, number>>;
   readonly perZone: Readonly<Record<string, number>>;
-  /** The 100 highest. */
+  /** The 100 with the highest priority. */
   readonly shortfalls: readonly ShortfallView[];
 }

@@ -1,7 +1,7 @@
 /**
- * Keeps the inventory in step with what the providers list (S1–S7). One listing per provider at a time, compared in a
- * thread of its own; what is new is applied here in slices, so that sessions and health are answered meanwhile. A listing
- * that fails, or that would remove suspiciously much, changes nothing but a count.
+ * Keeps the inventory in step with the providers' listings (S1–S7). One listing per provider at a time is compared in its
+ * own thread; the differences are applied here in slices, so that sessions and health checks get answers meanwhile. A
+ * failed listing changes only a count, and a suspect one removes no machine.
  */
 import type { Clock, Scheduler, Stopwatch } from '../../base/clock.ts';
 import { type ApplyContext, ListingApplication } from '../../listing/apply/apply.ts';
@@ -11,19 +11,19 @@ import type { FollowUpReads } from '../machines/reads.ts';
 import type { ListingReport, ShardCounters, ShardObserver } from '../ports/observer.ts';
 import type { ListAnswer, Listing, ProviderPort } from '../ports/providers.ts';
 
-/** S2: more doubted rows than this in one listing are confirmed by the next one, not one by one. */
+/** S2: a doubted row needs a second observation; beyond this number the next listing gives it, not single reads. */
 const DOUBTS_READ_MAX = 256;
-/** S6. */
+/** S6: a listing that lacks more than this is suspect until three in a row agree. */
 const SUSPECT_MISSING_SHARE = 0.1;
 const SUSPECT_MISSING_MIN = 10;
 const SUSPECT_KNOWN_MIN = 100;
 const AGREEING_LISTINGS = 3;
 /**
- * A slice ends at the first look at the watch after this long. Where threads outnumber the cores, a slice may have to wait for one,
- * 4 ms for each of the others: the shorter it is, the fewer of them meet that.
+ * A slice ends at the first look at the watch after this long. Where threads outnumber cores, the system may suspend a slice
+ * for 4 ms per other thread: the shorter the slice, the rarer that is.
  */
 const SLICE_MS = 2;
-/** Few: the very first sixteen, whose code is not compiled yet, take 4 to 8 ms. */
+/** Few, because the first sixteen rows run before the code is compiled and take 4 to 8 ms. */
 const ROWS_BETWEEN_LOOKS = 16;
 
 export interface ReconcilerOptions {
@@ -39,7 +39,7 @@ export interface ReconcilerOptions {
   readonly fullListEveryCycles: number;
   readonly listTimeoutMs: number;
   readonly optionalProviders: readonly string[];
-  /** A provider is known from now on. */
+  /** A provider's first listing is complete. */
   readonly onFirstListing: () => void;
 }
 
@@ -52,7 +52,7 @@ interface ProviderState {
   /** Ordinary cycles since the last full listing. */
   cyclesSinceFull: number;
   wantsFull: boolean;
-  /** S2: machines that the last listing doubted, too many to be read: the next one tells. */
+  /** Doubted machines of the last listing, too many to read one by one: the next listing decides. */
   doubted: readonly number[];
   suspectInARow: number;
   readonly refused: RefusedMachines;
@@ -61,7 +61,7 @@ interface ProviderState {
   lastFailure: string;
 }
 
-/** Of the main thread, ms: all of them, and the longest. */
+/** Time of the main thread, ms: in all, and in the longest slice. */
 interface Slices {
   applyMs: number;
   sliceMsMax: number;
@@ -106,7 +106,7 @@ export class Reconciler {
     }));
   }
 
-  /** C2: the providers without a listing yet that nothing may be done before: name, and how the last try failed. */
+  /** C2: no action before these providers have been listed once. Each name with the kind of its last failure. */
   notListedYet(): string[] {
     return this.#providers
       .filter((known) => !known.isOptional && known.listings === 0)
@@ -115,7 +115,7 @@ export class Reconciler {
       );
   }
 
-  /** A provider is being read for the first time, and has not failed: what is known of it may be any part of its fleet. */
+  /** A first listing is under way and has not failed: the inventory may hold any part of that fleet. */
   isFirstListingUnderWay(): boolean {
     return this.#providers.some(
       (known) => !known.isOptional && known.listings === 0 && known.lastFailure === '',
@@ -133,7 +133,7 @@ export class Reconciler {
     }));
   }
 
-  /** Begins a listing of every provider that has none under way; resolves when all that are under way are applied. */
+  /** Starts a listing of every provider without one under way; resolves when all of them are applied. */
   async listAll(): Promise<void> {
     await Promise.all(
       this.#providers.map((known) => {
@@ -172,7 +172,7 @@ export class Reconciler {
     }
     const number = provider.listings + 1;
     const isSuspect = this.#isSuspect(provider, first);
-    if (first.isFull) provider.refused.clear(); // it names all that there are
+    if (first.isFull) provider.refused.clear(); // a full listing names all of them
     const application = new ListingApplication(
       this.#context,
       first,
@@ -193,13 +193,13 @@ export class Reconciler {
     this.#countRejected(provider, listing);
     const { counts, doubted } = application;
     const isReadByOne = doubted.length <= DOUBTS_READ_MAX;
-    if (isReadByOne) for (const slot of doubted) if (this.#isThere(slot)) reads.recheck(slot);
+    if (isReadByOne) for (const slot of doubted) if (this.#exists(slot)) reads.recheck(slot);
     if (listing.isFull) for (const slot of provider.doubted) changes.dropDoubt(slot, number);
     provider.doubted = isReadByOne ? NONE_DOUBTED : doubted;
-    // What a suspect or an empty listing did not show is not shown by the next one either, unless that is full.
+    // Machines that a suspect or empty listing did not show would stay hidden in an incremental one.
     const showsTooLittle = isSuspect || (listing.isFull && listing.listedCount === 0);
     provider.wantsFull = !isReadByOne || application.lacksRows || showsTooLittle;
-    // Kept only now that every row is applied or parked: what was lost would never be mentioned again.
+    // S1: the cursor moves only after every row is applied or deferred; a lost row would never be listed again.
     provider.cursor = listing.revision;
     provider.listings = number;
     provider.lastFailure = '';
@@ -210,18 +210,18 @@ export class Reconciler {
       newCount: counts.new,
       changedCount: counts.changed,
       removedCount: counts.removed,
-      parkedCount: counts.parked,
+      deferredCount: counts.deferred,
       doubtedCount: doubted.length,
       ...slices,
     });
     if (number === 1) this.#options.onFirstListing();
   }
 
-  /** Each part while the next one is prepared. Gives the last one, or why it did not come. */
+  /** Applies each part while the next one is prepared. Returns the last one, or the failure in its place. */
   async #applyParts(application: ListingApplication, first: Listing, slices: Slices): Promise<ListAnswer> {
-    for (let part = first; ; application.goOnWith(part)) {
+    for (let part = first; ; application.continueWith(part)) {
       const coming = this.#isStopped ? undefined : part.next?.();
-      // It may have been there for long: without this its first slice would follow the last one at once.
+      // A part that was ready early would else begin right after the last slice, without a turn for others.
       if (part !== first) await this.#options.scheduler.yield();
       await this.#applySlices(application, slices);
       part.release?.();
@@ -241,7 +241,7 @@ export class Reconciler {
       while (!application.isDone && stopwatch() - beganMs < SLICE_MS);
       noteSlice(slices, stopwatch() - beganMs);
       if (inventory.lacksRanks) {
-        // Ids are ranked along the way: all at once, half a million would hold up the first cycle for half a second.
+        // Ranking half a million ids at once would delay the first cycle by half a second.
         await scheduler.yield();
         const rankingMs = stopwatch();
         inventory.ensureRanks();
@@ -251,11 +251,11 @@ export class Reconciler {
     }
   }
 
-  #isThere(slot: number): boolean {
+  #exists(slot: number): boolean {
     return this.#options.changes.inventory.columns.state[slot] !== 0;
   }
 
-  /** S6: believed when three in a row say so. */
+  /** A suspect listing counts as true when three in a row agree. */
   #isSuspect(provider: ProviderState, listing: Listing): boolean {
     const { knownCount, removed } = listing;
     const isEmpty = listing.listedCount === 0 && removed.count > 0;
@@ -293,7 +293,7 @@ export class Reconciler {
     observer.happened({ kind: 'record_rejected', level: 'warn', provider: provider.name, reason, detail });
   }
 
-  /** S7. */
+  /** S7: a failed listing changes nothing. */
   #failed(provider: ProviderState, answer: Exclude<ListAnswer, Listing>): void {
     this.#options.counters.failedListings++;
     provider.lastFailure = `${answer.kind}: ${answer.detail}`;
@@ -307,7 +307,7 @@ export class Reconciler {
       newCount: 0,
       changedCount: 0,
       removedCount: 0,
-      parkedCount: 0,
+      deferredCount: 0,
       doubtedCount: 0,
       rejected: NONE_REJECTED,
       isSuspect: false,

@@ -1,4 +1,4 @@
-/** Clusters as they may be looked at: who is connected, what each asks for and has. */
+/** Pages of clusters: session, demand and machines of each. */
 import { compareBytewise } from '../../base/dimensions.ts';
 import { ALL_STATES } from '../../machine/state.ts';
 import type { ClustersPage, ClusterView, SessionView } from '../ports/fleet-view.ts';
@@ -17,7 +17,7 @@ export function clustersPage(
   const { clusters } = inventory.tables;
   const sessions = new Map(sources.sessions().map((session) => [session.clusterId, session]));
   const refs = new Map<string, number>();
-  // One that left is shown for as long as it has demand or machines.
+  // A disconnected cluster is shown for as long as it has demand or machines.
   for (const [id, { isConnected }] of sessions) if (isConnected) refs.set(id, clusters.find(id));
   for (const ref of needs.clusterRefs()) refs.set(clusters.get(ref), ref);
   for (let ref = 1; ref < clusters.refLimit; ref++) {

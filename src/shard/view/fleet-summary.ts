@@ -1,14 +1,14 @@
 /**
- * Sums over the fleet. Counts are sums over shapes, which the inventory keeps; dollars are added up from the columns,
- * half a million rows in slices of a millisecond or so, at most once a second however many people look.
+ * Sums over the fleet. Counts come from the inventory's counts by shape; dollars are added up from the columns, half a million
+ * rows in slices of a millisecond or so, at most once a second for all readers together.
  */
 import { CAPACITY_TYPE_COUNT } from '../../machine/capacity-type.ts';
 import { ALL_STATES, MachineState, STATE_COUNT } from '../../machine/state.ts';
 import type { ClusterCost, CountedName, FleetCost, FleetSummary } from '../ports/fleet-view.ts';
 import type { ViewSources } from './sources.ts';
 
-const FRESH_FOR_MS = 1_000;
-/** Slots added up before others have their turn: about half a millisecond. */
+const KEPT_FOR_MS = 1_000;
+/** Slots added up in one turn of the event loop: about half a millisecond. */
 const SLOTS_PER_TURN = 131_072;
 
 export class FleetSummaries {
@@ -20,17 +20,17 @@ export class FleetSummaries {
     this.#sources = sources;
   }
 
-  /** At most a second old; whoever asks while one is made gets that one. */
+  /** At most a second old; a request during a computation gets its result. */
   read(): Promise<FleetSummary> {
     const last = this.#last;
-    if (last !== null && this.#sources.clock.nowMs() - last.atMs < FRESH_FOR_MS) return Promise.resolve(last);
+    if (last !== null && this.#sources.clock.nowMs() - last.atMs < KEPT_FOR_MS) return Promise.resolve(last);
     this.#running ??= this.#make().finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
-  /** By state number; costs nothing. */
+  /** By state number; the index keeps these counts. */
   stateCounts(): number[] {
     const { indexes } = this.#sources.inventory;
     return Array.from({ length: STATE_COUNT }, (_, state) => (state === 0 ? 0 : indexes.countInState(state)));

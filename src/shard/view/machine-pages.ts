@@ -1,7 +1,7 @@
 /**
- * Pages of machines in the order of their ids. The candidates come from the narrowest index that the query allows: an id
- * prefix is a stretch of the id order, a cluster or a rare state is a list; else the whole fleet is passed over, in slices,
- * so that a search over half a million machines never holds the event loop for more than a moment.
+ * Pages of machines in the order of their ids. Candidates come from the narrowest index that the query allows: an id prefix
+ * is a range of the id order, a cluster or a rare state has a list; otherwise the whole fleet is scanned, in slices, so that
+ * a search over half a million machines never blocks the event loop for more than about a millisecond.
  */
 import { compareBytewise } from '../../base/dimensions.ts';
 import { Flag, Intent } from '../../inventory/intent.ts';
@@ -12,7 +12,7 @@ import type { ActionName } from '../ports/observer.ts';
 import type { ViewSources } from './sources.ts';
 
 export const MACHINES_PER_PAGE = 500;
-/** Rows looked at before others have their turn: about a millisecond. */
+/** Rows scanned in one turn of the event loop: about a millisecond. */
 const ROWS_PER_TURN = 65_536;
 
 export const INTENT_NAMES: Readonly<Record<Intent, ActionName | ''>> = {
@@ -44,7 +44,7 @@ export class MachinePages {
     this.#sources = sources;
   }
 
-  /** `after` is an id: the page begins behind it, whether there is such a machine or not. */
+  /** `after` is an id: the page begins behind it, even if no such machine exists. */
   async page(query: MachinesQuery, after: string): Promise<MachinesPage> {
     const { inventory, clock } = this.#sources;
     const limit = Math.min(query.limit || MACHINES_PER_PAGE, MACHINES_PER_PAGE);
@@ -59,13 +59,13 @@ export class MachinePages {
     return { atMs: nowMs, machines, matching, total: inventory.count, next };
   }
 
-  /** The first slots behind `after`, in order of ids, and how many fit in all. */
+  /** The first matching slots behind `after`, in order of ids, and how many match in all. */
   async #select(wanted: Wanted, prefix: string, after: string, limit: number) {
     const list = prefix === '' ? this.#indexed(wanted) : null;
     if (list !== null) return this.#fromList(list, wanted, after, limit);
     const slots: number[] = [];
     let matching = 0;
-    let last = ''; // places move while others run; ids do not
+    let last = ''; // positions change between turns; ids do not
     let isFirst = true;
     for (;;) {
       const { slotsById } = this.#sources.inventory;
@@ -88,7 +88,7 @@ export class MachinePages {
 
   #fromList(list: Uint32Array, wanted: Wanted, after: string, limit: number) {
     const { inventory } = this.#sources;
-    const { slotsById } = inventory; // ranks them all
+    const { slotsById } = inventory; // ranks all ids
     const { idRank } = inventory.columns;
     const fitting = list.filter((slot) => this.#fits(wanted, slot));
     const first = after === '' ? 0 : this.#lowerBound(slotsById, `${after}\0`);
@@ -100,7 +100,7 @@ export class MachinePages {
     return { slots: [...slots], matching: fitting.length };
   }
 
-  /** A copy of the shortest list that holds all candidates; null if passing over the fleet is as good. */
+  /** A copy of the shortest list with all candidates; null if a scan of the fleet is as good. */
   #indexed({ cluster, state }: Wanted): Uint32Array | null {
     const { inventory } = this.#sources;
     const { indexes } = inventory;
@@ -160,7 +160,7 @@ export class MachinePages {
     );
   }
 
-  /** Empty if the machine is gone since it was selected. */
+  /** Empty if the machine was removed after it was selected. */
   #line(slot: number, nowMs: number): MachineLine[] {
     const { inventory, providerNames } = this.#sources;
     const { columns, tables } = inventory;
@@ -186,12 +186,12 @@ export class MachinePages {
     ];
   }
 
-  /** The first place whose id is not before `id`. */
+  /** The first position whose id is not before `id`. */
   #lowerBound(slotsById: Uint32Array, id: string): number {
     return this.#search(slotsById, (other) => compareBytewise(other, id) < 0);
   }
 
-  /** The first place behind the ids that begin so. */
+  /** The first position after the ids that begin with `prefix`. */
   #upperBound(slotsById: Uint32Array, prefix: string): number {
     return this.#search(slotsById, (other) => other.startsWith(prefix) || compareBytewise(other, prefix) < 0);
   }

@@ -1,6 +1,7 @@
 /**
- * Where a need stands in the order of all needs (N4), as values and not as a place in a table: a page that begins after
- * such a key is right whatever happened to the tables since. As text it is the cursor of a page.
+ * A need's place in the order of all needs, as values and not as a position in a table: a page that begins after such a key
+ * stays right however the tables change. As text it is the cursor of a page. N4: priority, then arrival, then cluster,
+ * fingerprint and group.
  */
 import { compareBytewise } from '../../base/dimensions.ts';
 import { ShardError } from '../../base/errors.ts';
@@ -12,7 +13,7 @@ export interface NeedKey {
   readonly clusterId: string;
   readonly fingerprint: string;
   readonly group: string;
-  /** Needs of equal name before it: profiles of odd label values may print alike. */
+  /** Needs of equal name before it: profiles with unusual label values may have the same text. */
   readonly twin: number;
 }
 
@@ -22,8 +23,8 @@ export class BadCursorError extends ShardError {
 
   constructor() {
     super(
-      'This is no cursor of a page: a cursor is what the page before gave as `next`, unchanged. ' +
-        'Nothing was read; leave it out to begin with the first page.',
+      'The cursor is not valid: a cursor is the `next` of the page before, unchanged. ' +
+        'The shard read nothing. Leave the cursor out to begin with the first page.',
     );
   }
 }
@@ -50,7 +51,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** How many of these rows of a cluster, which are in order, come at or before the key. */
+/** How many of these ordered rows of a cluster come at or before the key. */
 export function rowsUpTo(
   needs: NeedTable,
   groups: { get(ref: number): string },
@@ -81,7 +82,7 @@ export function rowsUpTo(
   return low;
 }
 
-/** Rows of a cluster's slice in order: all of them, or some. */
+/** Rows of a cluster's slice, in order: all of them, or some. */
 export interface RowList {
   readonly count: number;
   at(position: number): number;

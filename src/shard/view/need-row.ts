@@ -5,16 +5,16 @@ import type { ViewSources } from './sources.ts';
 
 export function readNeed(
   { needs, inventory }: ViewSources,
-  lane: { readonly clusterId: string; readonly start: number },
+  slice: { readonly clusterId: string; readonly start: number },
   row: number,
   verdict: Verdict,
 ): NeedView {
   const { vectors } = inventory.shapes;
-  const tableRow = lane.start + row;
+  const tableRow = slice.start + row;
   const profile = needs.profiles.get(needs.profile[tableRow]!);
   const { fingerprint, priority, interruptionPenalty, reclamationPenalty, requirements, spread } = profile;
   return {
-    clusterId: lane.clusterId,
+    clusterId: slice.clusterId,
     fingerprint,
     group: inventory.tables.groups.get(needs.group[tableRow]!),
     priority,

@@ -1,8 +1,8 @@
 /**
  * Needs with verdicts in one order over all clusters. Each cluster's needs are in that order already, so a page is a
- * merge: a heap of clusters by their next need. Every page finds its place by the key that it begins after, because
- * between two pages the event loop runs, roll-ups arrive and cycles pass; 2,000 clusters cost such a search
- * about a millisecond, and nothing has to be kept for a reader who may never come back.
+ * merge: a heap of clusters by their next need. Every page finds its place by the key that it begins after, because roll-ups
+ * arrive and cycles run between two pages. For 2,000 clusters such a search costs about a millisecond, and the shard keeps
+ * no state for a reader that may never come back.
  */
 import { compareBytewise } from '../../base/dimensions.ts';
 import { ShardError } from '../../base/errors.ts';
@@ -23,10 +23,10 @@ import { UnmetRows } from './unmet-rows.ts';
 
 /** About two milliseconds of the main thread. */
 export const NEEDS_PER_PAGE = 500;
-/** Rows looked at in one turn when a filter lets few of them through. */
+/** Rows tested in one turn when a filter accepts few of them. */
 const ROWS_PER_TURN = 20_000;
 
-/** Cycles waited for: each reads all demand there is, so a second one is rare and this many mean that none runs. */
+/** Cycles to wait for: each reads all demand, so a second one is rare, and this many mean that no cycle runs. */
 const ATTEMPTS_MAX = 50;
 
 export class NotInStepError extends ShardError {
@@ -35,13 +35,13 @@ export class NotInStepError extends ShardError {
 
   constructor() {
     super(
-      'Demand has changed and no cycle has read it: the shard is stopping, or demand changes faster than it decides. ' +
-        'Verdicts would not belong to the needs shown, so none are shown; ask again in a moment.',
+      'The demand has changed and no cycle has read it: the shard is stopping, or demand changes faster than it decides. ' +
+        'The verdicts would not match the needs, so the shard returned none. Ask again in a moment.',
     );
   }
 }
 
-interface Lane {
+interface ClusterRows {
   readonly cluster: number;
   readonly clusterId: string;
   readonly start: number;
@@ -73,13 +73,13 @@ export class NeedsView implements NeedsReader {
     return { ...this.#header(query.clusterId ?? ''), needs, next };
   }
 
-  /** Rows and verdicts belong together when this has settled, until the next await. */
+  /** After this, rows and verdicts are of the same demand until the next await. */
   async inStep(): Promise<void> {
     const { needs, nextCycle, nextTurn } = this.#sources;
     for (let attempt = 0; needs.dirtyCount > 0; attempt++) {
       if (attempt === ATTEMPTS_MAX) throw new NotInStepError();
       await nextCycle();
-      if (needs.dirtyCount > 0) await nextTurn(); // no cycle came, or another roll-up did
+      if (needs.dirtyCount > 0) await nextTurn(); // no cycle ran, or another roll-up came
     }
   }
 
@@ -96,7 +96,7 @@ export class NeedsView implements NeedsReader {
     }
   }
 
-  /** In step at each return, so that the header can be read right after it. */
+  /** Rows and verdicts are in step at each return, so the caller can read the header right after it. */
   async #page(query: NeedsQuery, after: NeedKey | null, limit: number) {
     const needs: NeedView[] = [];
     let last = after;
@@ -109,26 +109,26 @@ export class NeedsView implements NeedsReader {
     }
   }
 
-  /** Without a turn of the event loop in between: what it reads is of one moment. */
+  /** Synchronous, so it reads one moment. */
   #take(query: NeedsQuery, after: NeedKey | null, limit: number, out: NeedView[]) {
-    const heap = this.#lanes(query, after);
+    const heap = this.#clusterRows(query, after);
     const { engine } = this.#sources;
     let looked = 0;
     let taken = 0;
     let last: NeedKey | null = after;
     for (let at = (heap.length >> 1) - 1; at >= 0; at--) this.#sink(heap, at);
     while (heap.length > 0 && taken < limit && looked < ROWS_PER_TURN) {
-      const lane = heap[0]!;
-      const row = lane.rows.at(lane.position);
+      const next = heap[0]!;
+      const row = next.rows.at(next.position);
       looked++;
-      if (this.#fits(query, lane.start + row)) {
-        out.push(readNeed(this.#sources, lane, row, engine.verdict(lane.cluster, row)));
+      if (this.#fits(query, next.start + row)) {
+        out.push(readNeed(this.#sources, next, row, engine.verdict(next.cluster, row)));
         taken++;
       }
       const isLast = taken === limit || looked === ROWS_PER_TURN;
-      if (isLast) last = this.#keyOf(lane, row);
-      lane.position++;
-      if (lane.position === lane.rows.count) {
+      if (isLast) last = this.#keyOf(next, row);
+      next.position++;
+      if (next.position === next.rows.count) {
         const moved = heap.pop()!;
         if (heap.length > 0) heap[0] = moved;
       }
@@ -137,18 +137,18 @@ export class NeedsView implements NeedsReader {
     return { last, isEnd: heap.length === 0 };
   }
 
-  #lanes({ clusterId = '', unmetOnly = false }: NeedsQuery, after: NeedKey | null): Lane[] {
+  #clusterRows({ clusterId = '', unmetOnly = false }: NeedsQuery, after: NeedKey | null): ClusterRows[] {
     const { needs, inventory } = this.#sources;
-    const lanes: Lane[] = [];
+    const found: ClusterRows[] = [];
     for (const cluster of this.#clusterRefs(clusterId, unmetOnly)) {
       const unmet = unmetOnly ? this.unmet.ofCluster(cluster) : undefined;
       const rows = unmet === undefined ? allRows(needs.sliceCount(cluster)) : someRows(unmet);
       const start = needs.sliceStart(cluster);
       const id = inventory.tables.clusters.get(cluster);
       const position = after === null ? 0 : rowsUpTo(needs, this.#groups, start, id, rows, after);
-      if (position < rows.count) lanes.push({ cluster, clusterId: id, start, rows, position });
+      if (position < rows.count) found.push({ cluster, clusterId: id, start, rows, position });
     }
-    return lanes;
+    return found;
   }
 
   #clusterRefs(clusterId: string, unmetOnly: boolean): Iterable<number> {
@@ -165,22 +165,22 @@ export class NeedsView implements NeedsReader {
     return fingerprint === '' || needs.profiles.get(needs.profile[tableRow]!).fingerprint === fingerprint;
   }
 
-  #keyOf(lane: Lane, row: number): NeedKey {
+  #keyOf(from: ClusterRows, row: number): NeedKey {
     const { needs } = this.#sources;
     const nameOf = (at: number) => ({
-      fingerprint: needs.profiles.get(needs.profile[lane.start + at]!).fingerprint,
-      group: this.#groups.get(needs.group[lane.start + at]!),
+      fingerprint: needs.profiles.get(needs.profile[from.start + at]!).fingerprint,
+      group: this.#groups.get(needs.group[from.start + at]!),
     });
     const name = nameOf(row);
     let twin = 0;
-    for (let position = lane.position - 1; position >= 0; position--) {
-      const before = nameOf(lane.rows.at(position));
+    for (let position = from.position - 1; position >= 0; position--) {
+      const before = nameOf(from.rows.at(position));
       if (before.fingerprint !== name.fingerprint || before.group !== name.group) break;
       twin++;
     }
-    const { priority } = needs.profiles.get(needs.profile[lane.start + row]!);
-    const arrivalMs = needs.arrivalMs[lane.start + row]!;
-    return { priority, arrivalMs, clusterId: lane.clusterId, ...name, twin };
+    const { priority } = needs.profiles.get(needs.profile[from.start + row]!);
+    const arrivalMs = needs.arrivalMs[from.start + row]!;
+    return { priority, arrivalMs, clusterId: from.clusterId, ...name, twin };
   }
 
   #header(clusterId: string): NeedsHeader {
@@ -194,29 +194,29 @@ export class NeedsView implements NeedsReader {
     return { ...header, totalNeeds: needs.sliceCount(cluster), unmetNeeds };
   }
 
-  #isBefore(laneA: Lane, laneB: Lane): boolean {
+  #isBefore(a: ClusterRows, b: ClusterRows): boolean {
     const { needs } = this.#sources;
-    const rowA = laneA.start + laneA.rows.at(laneA.position);
-    const rowB = laneB.start + laneB.rows.at(laneB.position);
+    const rowA = a.start + a.rows.at(a.position);
+    const rowB = b.start + b.rows.at(b.position);
     const byPriority =
       needs.profiles.get(needs.profile[rowB]!).priority - needs.profiles.get(needs.profile[rowA]!).priority;
     if (byPriority !== 0) return byPriority < 0;
     const byArrival = needs.arrivalMs[rowA]! - needs.arrivalMs[rowB]!;
     if (byArrival !== 0) return byArrival < 0;
-    return compareBytewise(laneA.clusterId, laneB.clusterId) < 0;
+    return compareBytewise(a.clusterId, b.clusterId) < 0;
   }
 
-  #sink(heap: Lane[], from: number): void {
-    const lane = heap[from]!;
+  #sink(heap: ClusterRows[], from: number): void {
+    const moved = heap[from]!;
     let at = from;
     for (;;) {
       let child = 2 * at + 1;
       if (child >= heap.length) break;
       if (child + 1 < heap.length && this.#isBefore(heap[child + 1]!, heap[child]!)) child++;
-      if (!this.#isBefore(heap[child]!, lane)) break;
+      if (!this.#isBefore(heap[child]!, moved)) break;
       heap[at] = heap[child]!;
       at = child;
     }
-    heap[at] = lane;
+    heap[at] = moved;
   }
 }

@@ -1,4 +1,4 @@
-/** A running shard as the sources of its view. */
+/** The sources of a view, read from a running shard. */
 import type { Clock, Scheduler } from '../../base/clock.ts';
 import { ACTION_NAMES, ActionKind } from '../../decision/actions.ts';
 import { INTENT_STATE } from '../../inventory/intent.ts';
@@ -13,7 +13,7 @@ export interface ShardSourcesOptions {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly providerNames: readonly string[];
-  /** What the operators' edge knows of its streams. */
+  /** The sessions, from the operators' edge. */
   readonly sessions: () => readonly SessionView[];
 }
 
@@ -91,7 +91,7 @@ function backoffOf(
   return { untilMs: backoff.untilMs, failures: backoff.failuresInARow, text };
 }
 
-/** The step shows in the machine's state: an action that has begun has moved it. */
+/** The machine's state shows the step: an action that has begun has moved the machine. */
 function actionOf(shard: Shard, slot: number): ActionView | null {
   const { inventory } = shard;
   if (inventory.columns.intent[slot] === 0) return null;

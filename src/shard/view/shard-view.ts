@@ -1,6 +1,6 @@
 /**
- * The shard as people and other programs look at it. Everything is made when somebody asks, from the live tables and the
- * last cycle's verdicts; what could take long is done in slices. Nothing here writes, and no cycle waits for it.
+ * The shard as people and other programs see it. Each answer is made on request from the live tables and the last cycle's
+ * verdicts; long ones are made in slices. Nothing here writes, and no cycle waits for it.
  */
 import type { MachineExplanation, NeedExplanation } from '../ports/explain.ts';
 import type {
@@ -23,7 +23,7 @@ import { NeedsView } from './needs-reader.ts';
 import { reportFactsOf, shortfallsOf } from './shortfalls.ts';
 import type { ViewSources } from './sources.ts';
 
-/** Without a name, this many of a cluster's unmet needs are explained. */
+/** Unmet needs of a cluster that are explained if the request names none. */
 const EXPLAINED_MAX = 20;
 
 export class ShardView implements ShardReader {
@@ -95,7 +95,7 @@ export class ShardView implements ShardReader {
     return reportFactsOf(this.#sources);
   }
 
-  /** Empty if there is no such need; without a fingerprint, the cluster's unmet needs, the first of them. */
+  /** Empty if there is no such need; without a name, the cluster's first unmet needs. */
   async explainNeeds({ clusterId, fingerprint, group }: NeedToExplain): Promise<NeedExplanation[]> {
     await this.#needs.inStep();
     const { inventory, needs } = this.#sources;
@@ -107,7 +107,7 @@ export class ShardView implements ShardReader {
       ? this.#rowsNamed(cluster, fingerprint, group)
       : [...(this.#needs.unmet.ofCluster(cluster) ?? [])];
     for (const row of rows.slice(0, EXPLAINED_MAX)) {
-      if (row >= needs.sliceCount(cluster)) break; // the cluster asks for less by now
+      if (row >= needs.sliceCount(cluster)) break; // the cluster's demand has shrunk meanwhile
       explained.push(await explainNeed(this.#sources, cluster, row));
       await this.#needs.inStep();
     }

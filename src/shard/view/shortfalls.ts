@@ -1,12 +1,12 @@
-/** Shortfalls (P5) and what a coordinator is told. */
+/** Facts for the coordinator. P5: shortfalls are summed by fingerprint over clusters, and the 100 highest are reported. */
 import { MachineState, STATE_COUNT } from '../../machine/state.ts';
 import type { ReportFacts, ShortfallView } from '../ports/view.ts';
 import type { ViewSources } from './sources.ts';
 
-/** What one report may carry. */
+/** Shortfalls in one report. */
 export const SHORTFALLS_MAX = 100;
 
-/** The highest first, then the older ones. */
+/** The highest priority first, then the oldest. */
 export function shortfallsOf({ engine, needs, inventory }: ViewSources): ShortfallView[] {
   const { dimensions } = inventory.shapes.vectors;
   return engine.shortfalls

@@ -1,7 +1,6 @@
 /**
- * What the view looks at. Inventory, needs and engine it reads itself; what other parts of the shard know (who is
- * connected, what is in back-off, what is under way, what is set) it asks for by machine or by need, when a person asks.
- * Nothing here is called by a cycle.
+ * Where the view gets its facts. It reads inventory, needs and engine itself, and asks other parts of the shard on request:
+ * sessions, back-offs, actions under way, settings. No cycle calls anything here.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Engine } from '../../decision/engine.ts';
@@ -22,12 +21,12 @@ export interface ViewSources {
   readonly needs: NeedTable;
   readonly engine: Engine;
   readonly clock: Clock;
-  /** By number: what the inventory's provider column says. */
+  /** By the number in the inventory's provider column. */
   readonly providerNames: readonly string[];
 
-  /** Settles after the next cycle, or at once if there will be none. */
+  /** Settles after the next cycle, or at once if no more will run. */
   nextCycle(): Promise<void>;
-  /** Lets whatever waits for the event loop run first. */
+  /** Settles in the next turn of the event loop. */
   nextTurn(): Promise<void>;
 
   /** Of the last cycle; 0 before the first. */
@@ -36,19 +35,19 @@ export interface ViewSources {
   rails(): RailsView;
   gauges(): ShardGauges;
 
-  /** A9: connected, or bootstrapped without an operator. */
+  /** A9: a need acquires machines only if its cluster is connected, or if no operator is needed to bootstrap. */
   hasSession(cluster: number): boolean;
-  /** Every cluster that has or had a session since the start, in no order; looked at by cluster id. */
+  /** Every cluster that has or had a session since the start, in no order. */
   sessions(): readonly SessionView[];
 
-  /** X5, by refs of the inventory's tables; null if the need is in none. */
+  /** X5: the back-off of a need whose bootstraps failed; null if it has none. */
   needBackoff(cluster: number, fingerprint: number, group: number): BackoffView | null;
-  /** X12, of the machine alone; null if it is in none. */
+  /** X12: the back-off of a machine whose action failed; null if it has none. */
   machineBackoff(slot: number): BackoffView | null;
-  /** X12, of the machine's offering; null if it is in none. */
+  /** The back-off of the machine's offering; null if it has none. */
   offeringBackoff(slot: number): BackoffView | null;
-  /** X12: all of them, the one that ends first at the head. */
+  /** All offerings in back-off, the one that ends first at the head. */
   offeringsInBackoff(): readonly OfferingBackoffView[];
-  /** X1: what is enqueued or running for the machine; null if nothing is. */
+  /** X1: the machine's one action, enqueued or running; null if there is none. */
   actionOf(slot: number): ActionView | null;
 }

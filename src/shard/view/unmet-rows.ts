@@ -1,4 +1,4 @@
-/** The rows that the last cycle left unmet, by cluster and in order; made once per cycle, when somebody asks. */
+/** The rows that the last cycle left unmet, by cluster and in order; built on the first request after a cycle. */
 import type { ViewSources } from './sources.ts';
 
 export class UnmetRows {

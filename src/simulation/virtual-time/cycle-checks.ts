@@ -20,9 +20,9 @@ export function checkCycle(process: Process, memory: Memory, report: CycleReport
   const begunSlots = newActions(shard, memory);
   checkRails(shard, report, begunSlots.length);
   // S4: the shard defers listed rows only for machines in flight.
-  if (shard.reads.parkedCount > memory.inFlight.size)
+  if (shard.reads.deferredCount > memory.inFlight.size)
     throw new Violation(
-      `S4: the shard defers rows of ${shard.reads.parkedCount} machines, but only ${memory.inFlight.size} are in flight`,
+      `S4: the shard defers rows of ${shard.reads.deferredCount} machines, but only ${memory.inFlight.size} are in flight`,
     );
   // X8: a fenced process stops executing and ends its sessions.
   if (memory.isFenced && begunSlots.length > 0) throw new Violation('X8: a fenced process begins actions');

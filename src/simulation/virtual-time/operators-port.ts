@@ -15,7 +15,7 @@ import type { SimulatedCluster } from './clusters.ts';
 
 export class SimulatedOperatorsPort implements OperatorsPort {
   readonly #clusters: ReadonlyMap<string, SimulatedCluster>;
-  readonly #shard: ShardForOperators;
+  #shard!: ShardForOperators;
   /** By cluster: the number of the session that this process has with it. */
   readonly #sessions = new Map<string, number>();
   /** O4: the last update of each machine that left while its cluster was disconnected, by cluster and machine. */
@@ -23,8 +23,12 @@ export class SimulatedOperatorsPort implements OperatorsPort {
   hints = 0;
   ended = '';
 
-  constructor(clusters: ReadonlyMap<string, SimulatedCluster>, shard: ShardForOperators) {
+  constructor(clusters: ReadonlyMap<string, SimulatedCluster>) {
     this.#clusters = clusters;
+  }
+
+  /** Once, before the first session opens. */
+  serve(shard: ShardForOperators): void {
     this.#shard = shard;
   }
 

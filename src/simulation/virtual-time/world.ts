@@ -156,6 +156,7 @@ export class SimulatedWorld {
       machineBound: (latencyMs) => watcher.machineBound?.(process, latencyMs),
       happened: (event) => watcher.happened?.(process, event),
     };
+    const operators = new SimulatedOperatorsPort(this.clusters);
     const shard = new Shard({
       settings: this.settings,
       tables,
@@ -179,21 +180,21 @@ export class SimulatedWorld {
           return answer;
         },
       },
+      operators: {
+        requestBlob: (request) => life.observe(operators.requestBlob(request)),
+        instructReclaim: (cluster, instruction) => operators.instructReclaim(cluster, instruction),
+        nodeChanged: (cluster, slot, machineId) => operators.nodeChanged(cluster, slot, machineId),
+        nodeLeft: (node) => operators.nodeLeft(node),
+        hintCapacity: (cluster, hint) => operators.hintCapacity(cluster, hint),
+        endAll: (reason) => operators.endAll(reason),
+      },
       observer,
       clock: life,
       scheduler: life,
       stopwatch: () => this.time.nowMs(),
       checker: this.#options.checker ?? checkInPlace,
     });
-    const operators = new SimulatedOperatorsPort(this.clusters, shard);
-    shard.connectOperators({
-      requestBlob: (request) => life.observe(operators.requestBlob(request)),
-      instructReclaim: (cluster, instruction) => operators.instructReclaim(cluster, instruction),
-      nodeChanged: (cluster, slot, machineId) => operators.nodeChanged(cluster, slot, machineId),
-      nodeLeft: (node) => operators.nodeLeft(node),
-      hintCapacity: (cluster, hint) => operators.hintCapacity(cluster, hint),
-      endAll: (reason) => operators.endAll(reason),
-    });
+    operators.serve(shard);
     const process: Process = { epoch, shard, operators, life, reported: new Set(), listed };
     this.process = process;
     watcher.started?.(process);

@@ -4,7 +4,7 @@ import type { Inventory } from '../../../src/inventory/inventory.ts';
 import { FencingTokens } from '../../../src/provider/client/fencing.ts';
 import { ProviderPool, type ProviderPoolOptions } from '../../../src/provider/pool/pool.ts';
 import { workerFiles } from '../../../src/provider/pool/setup.ts';
-import type { ProviderAnswer, ProviderWord } from '../../../src/shard/ports/providers.ts';
+import type { ProviderAnswer, ProviderObservation } from '../../../src/shard/ports/providers.ts';
 import type { ProviderCalls } from '../../../src/simulation/provider/server.ts';
 import { inventory } from '../../inventory/machines.ts';
 import { closeAfterwards } from '../client/fixture.ts';
@@ -49,7 +49,7 @@ export function later(ms = LATER_MS): { readonly provider: 0; readonly deadlineU
   return { provider: 0, deadlineUnixMs: Date.now() + ms };
 }
 
-export function accepted(answer: ProviderAnswer): ProviderWord {
+export function accepted(answer: ProviderAnswer): ProviderObservation {
   if (answer.kind !== 'accepted') throw new Error(`${answer.kind}: ${answer.detail}`);
   return answer;
 }

@@ -1,11 +1,11 @@
-/** One cycle of an engine, derived again from a copy as a shard does it, on this thread. */
+/** One cycle of an engine, derived again from a copy as in a shard, on this thread. */
 import { copyImage, imageBytes } from '../../../src/base/image.ts';
 import type { CycleInput, Engine, EngineOptions } from '../../../src/decision/engine.ts';
 import { deriveAndCompare } from '../../../src/shard/check/derive.ts';
 import { type CheckImage, imageOfCycle } from '../../../src/shard/check/image.ts';
 import type { CheckResult } from '../../../src/shard/ports/check.ts';
 
-/** Decides, and gives the copy that a check looks at; `change` may plant a fault in what the engine decided. */
+/** Decides, and returns the copy that a check compares; `change` may plant a fault in the engine's result. */
 export function copyOfCycle(
   engine: Engine,
   options: EngineOptions,

@@ -1,4 +1,4 @@
-/** When a shard checks itself, and what becomes of what is found. */
+/** When a shard checks itself, and how it reports the result. */
 import { describe, expect, it } from 'vitest';
 import { deriveAndCompare } from '../../../src/shard/check/derive.ts';
 import type { CheckImage } from '../../../src/shard/check/image.ts';
@@ -17,7 +17,7 @@ function fixtureWith(checker: CheckPort, checkEveryCycles: number): Fixture {
   return fixture;
 }
 
-/** Counts what is asked of it; `answer` may change what is found. */
+/** Counts requests; `answer` may change the result. */
 function countingPort(answer: (image: CheckImage) => Promise<CheckResult>) {
   const counts = { opened: 0, closed: 0, ran: 0, openNow: 0, openMax: 0 };
   const port: CheckPort = {
@@ -70,11 +70,11 @@ describe('a shard that checks itself', () => {
     const found = fixture.events.filter((event) => event.kind === 'check_differs');
     expect(found).toHaveLength(1);
     expect(found[0]).toMatchObject({ level: 'error', actions: 0, claims: 1, verdicts: 0 });
-    expect(found[0]!.examples[0]).toMatch(/^m-\d+: counted for nobody, from scratch for c[12]\//);
+    expect(found[0]!.examples[0]).toMatch(/^m-\d+: claimed by no need, from scratch by c[12]\//);
     expect(fixture.shard.counters).toMatchObject({ checksRun: 1, checkDifferences: 1 });
   });
 
-  it('has one check at a time, and waits for none', async () => {
+  it('runs one check at a time, and waits for none', async () => {
     const { port, counts } = countingPort(() => new Promise(() => {}));
     const fixture = fixtureWith(port, 2);
     await fixture.world.time.advance(20 * CYCLE_MS);
@@ -96,13 +96,13 @@ describe('a shard that checks itself', () => {
     });
   });
 
-  it('counts memory that is not to be had as a check that failed', async () => {
+  it('counts a lack of memory as a failed check', async () => {
     const fixture = fixtureWith({ open: () => Promise.reject(new Error('no memory')) }, 4);
     await fixture.world.time.advance(9 * CYCLE_MS);
     expect(fixture.shard.counters.checksFailed).toBeGreaterThan(1);
   });
 
-  it('gives a check up whose memory the fleet has outgrown, and asks for more the next time', async () => {
+  it('gives up a check whose memory the fleet has outgrown, and requests more the next time', async () => {
     const { port, counts } = countingPort(async (image) => deriveAndCompare(image));
     const small: CheckPort = { open: (bytes) => port.open(counts.opened === 0 ? 64 : bytes) };
     const fixture = fixtureWith(small, 3);

@@ -1,4 +1,4 @@
-/** The check on a copy: silent where the engine is right, and not where a fault was planted. */
+/** The check on a copy finds nothing where the engine is right, and finds planted faults. */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../../src/base/random.ts';
 import { type CycleInput, Engine, type EngineOptions } from '../../../src/decision/engine.ts';
@@ -53,7 +53,7 @@ function livingLoop(seed: number): { loop: ClosedLoop; disturb: (cycle: number) 
 }
 
 describe('a decision derived from a copy', () => {
-  it('is the running engine’s in a loop that lives: prices, supply, drains and demand on the move', () => {
+  it('equals the running engine’s while prices, supply, drains and demand change', () => {
     let actionCount = 0;
     let unmetCount = 0;
     for (let seed = 1; seed <= 12; seed++) {
@@ -77,7 +77,7 @@ describe('a decision derived from a copy', () => {
     expect(unmetCount).toBeGreaterThan(100);
   });
 
-  it('reads verdicts from columns as the engine puts them into words', () => {
+  it('reads the same verdicts from columns as the engine gives', () => {
     let unsatisfied = 0;
     for (let seed = 21; seed <= 28; seed++) {
       const { loop, disturb } = livingLoop(seed);
@@ -107,7 +107,7 @@ describe('a decision derived from a copy', () => {
     expect(unsatisfied).toBeGreaterThan(50);
   });
 
-  it('shows a price that changed behind the change log’s back, as other claims and actions', () => {
+  it('shows a price that bypassed the change log as other claims and actions', () => {
     const { inventory, options, live } = shardOf(
       [configured('m-1', boundTo('alpha')), configured('m-2', boundTo('alpha'), { price: 2 })],
       [need()],
@@ -118,10 +118,10 @@ describe('a decision derived from a copy', () => {
     expect(countsOf(result)).toEqual({ actions: 1, claims: 2, verdicts: 0 });
     const texts = result.examples.map(({ text }) => text);
     expect(texts[0]).toMatch(/^action 0: Reclaim of slot 2 for .*, from scratch Reclaim of slot 1 for/);
-    expect(texts[1]).toMatch(/^counted for alpha\/ \(p=.*\), from scratch for nobody$/);
+    expect(texts[1]).toMatch(/^claimed by alpha\/ \(p=.*\), from scratch by no need$/);
   });
 
-  it('shows a claim that was flipped in the running engine, and a verdict that was', () => {
+  it('shows a flipped claim and a flipped verdict of the running engine', () => {
     const { options, live } = shardOf(
       [configured('m-1', boundTo('alpha')), configured('m-2', boundTo('alpha'))],
       [need({ aggregate: cpus(8) })],
@@ -135,7 +135,7 @@ describe('a decision derived from a copy', () => {
     expect(result.examples[1]!.text).toMatch(/^need alpha\/ \(p=.*\): claimed 1, from scratch 2$/);
   });
 
-  it('P6: goes on from the drains that no table holds', () => {
+  it('P6: includes the drains, which no table holds', () => {
     const urgent = need({ priority: 500 });
     const idler = need({ priority: 1 });
     const { needs, options, live } = shardOf(
@@ -150,11 +150,11 @@ describe('a decision derived from a copy', () => {
     expect(image.memory.drains.slot).toHaveLength(1);
     expect(countsOf(deriveAndCompare(image))).toEqual(NO_DIFFERENCES);
     const { memory } = new Engine(options).remember();
-    // It preempts m-2 though m-1 is on its way.
+    // It preempts m-2 although m-1 is draining for the need.
     expect(countsOf(deriveAndCompare({ ...image, memory }))).toEqual({ ...NO_DIFFERENCES, actions: 1 });
   });
 
-  it('A7, A8: goes on from the counts that no table holds', () => {
+  it('A7, A8: includes the counts, which no table holds', () => {
     const { options, live } = shardOf([idle('m-1')], [gang('job', 8)]);
     for (let cycle = 0; cycle < 12; cycle++) {
       expect(countsOf(decideChecked(live, options, INPUT))).toEqual(NO_DIFFERENCES);
@@ -184,7 +184,7 @@ describe('a decision derived from a copy', () => {
     }
   });
 
-  it('takes own labels along where a need asks for one', () => {
+  it('copies labels of single machines if a need uses one', () => {
     const { inventory, needs } = makeTables({ ownLabelKeys: ['host'] });
     const options: EngineOptions = {
       inventory,

@@ -1,4 +1,4 @@
-/** The thread that checks, as a real one (from the build). */
+/** The check in a real worker thread, from the build. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ function cycleImage() {
 }
 
 describe('the thread of a check', () => {
-  it('compares what it is given, and says what was planted', { timeout: 60_000 }, async () => {
+  it('compares its image, and reports a planted fault', { timeout: 60_000 }, async () => {
     const threads = new CheckThreads();
     const image = cycleImage();
     const right = await threads.open(1 << 24);
@@ -50,7 +50,7 @@ describe('the thread of a check', () => {
     ['throws', "parentPort.once('message', () => { throw new Error('broken on purpose'); });"],
     ['ends', "parentPort.once('message', () => process.exit(3));"],
   ] as const) {
-    it(`a thread that ${name} makes the check fail, and nothing else`, { timeout: 60_000 }, async () => {
+    it(`a thread that ${name} fails only the check`, { timeout: 60_000 }, async () => {
       const threads = new CheckThreads(
         program(`${source}\nparentPort.postMessage(new SharedArrayBuffer(64));`),
       );
@@ -60,14 +60,14 @@ describe('the thread of a check', () => {
     });
   }
 
-  it('a thread that is gone before it is needed makes the check fail', { timeout: 60_000 }, async () => {
+  it('a thread that ends early makes the check fail', { timeout: 60_000 }, async () => {
     const threads = new CheckThreads(program('parentPort.postMessage(new SharedArrayBuffer(64));'));
     const check = await threads.open(64);
     await threads.close();
     await expect(check.run({})).rejects.toThrow(/ended/);
   });
 
-  it('memory that is not to be had is an error of the opening', { timeout: 60_000 }, async () => {
+  it('fails to open without enough memory', { timeout: 60_000 }, async () => {
     const threads = new CheckThreads();
     await expect(threads.open(2 ** 45)).rejects.toThrow();
     await threads.close();

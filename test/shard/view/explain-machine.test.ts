@@ -1,4 +1,4 @@
-/** Why a machine is where it is: one machine for each reason to stay, and what is said of it. */
+/** Explanations of machines: one machine for each reason to stay. */
 import { describe, expect, it } from 'vitest';
 import { Flag } from '../../../src/inventory/intent.ts';
 import { CapacityType } from '../../../src/machine/capacity-type.ts';
@@ -34,50 +34,52 @@ const explain = (of: World, id = 'm-1') => ask(viewOf(of), id);
 const web = need({ group: 'web' });
 
 describe('a Configured machine', () => {
-  it('that a need claims is kept for it', async () => {
+  it('is kept while a need claims it', async () => {
     const { facts, text } = await explain(
       world([configured('m-1', assignmentFor('alpha', web))], [cluster('alpha', [web])]),
     );
     expect(facts.stays).toEqual({ kind: 'claimed' });
     expect(facts.claim).toMatchObject({ clusterId: 'alpha', group: 'web', priority: 100 });
     expect(text).toContain('Configured for 0 ms, bound to alpha (provider test).');
-    expect(text).toContain('It counts for a need of alpha at priority 100 (“web”). So it is kept.');
+    expect(text).toContain(
+      'It counts for a need of alpha at priority 100 (“web”). It will not be reclaimed while this need exists.',
+    );
   });
 
-  it('N6: of a cluster that has not reported waits behind the gate', async () => {
+  it('N6: is kept until its cluster has sent a roll-up', async () => {
     const { facts, text } = await explain(
       world([configured('m-1', boundTo('alpha'))], [cluster('alpha', [], { reported: false })]),
     );
     expect(facts.stays).toEqual({ kind: 'gate' });
-    expect(text).toContain('has not sent its demand since this shard started');
+    expect(text).toContain('has sent no roll-up since this shard started');
   });
 
-  it('R2: in excess has a place in the queue, and what goes per cycle is said', async () => {
+  it('R2: in excess has a place in the queue, with the cap per cycle', async () => {
     const fleet = Array.from({ length: 40 }, (_, index) =>
       configured(`m-${String(index).padStart(2, '0')}`, boundTo('alpha'), { price: 1 + index }),
     );
     const shard = viewOf(world(fleet, [cluster('alpha', [])]));
     const first = await ask(shard, 'm-00');
     expect(first.facts.stays).toEqual({ kind: 'reclaim_queue', excess: 40, place: 1, perInterval: 2 });
-    expect(first.text).toContain('the next ordinary cycle gives it back');
+    expect(first.text).toContain('The next ordinary cycle reclaims it.');
     const last = await ask(shard, 'm-39');
     expect(last.facts.stays).toMatchObject({ place: 40 });
-    expect(last.text).toContain('no more than 2 of alpha are given back per cycle (5 % of its machines)');
+    expect(last.text).toContain('The shard reclaims at most 2 of alpha per cycle (5 % of its machines)');
     expect(last.text).toContain('number 40 of 40: about 3 min 20 s');
   });
 
-  it('in back-off is left alone, with the failure in words', async () => {
+  it('in back-off is left alone, and the failure is quoted', async () => {
     const { facts, text } = await explain(
       world([configured('m-1', boundTo('alpha'), { backoff: true })], [cluster('alpha', [])]),
     );
     expect(facts.stays).toEqual({ kind: 'backoff', untilMs: NOW_MS + 30_000 });
-    expect(text).toContain('It failed once, last with “quota exceeded”, and is left alone for 30 s more.');
+    expect(text).toContain('It failed once, with “quota exceeded”, and is in back-off for another 30 s.');
   });
 
-  it('while nothing executes says why', async () => {
+  it('is kept while no action executes, with the reason', async () => {
     const shard = viewOf(world([configured('m-1', boundTo('alpha'))], [cluster('alpha', [])]));
     shard.rails = { ...shard.rails, isPaused: true };
-    expect((await ask(shard, 'm-1')).text).toContain('nothing is executed: the kill switch is on');
+    expect((await ask(shard, 'm-1')).text).toContain('executes no actions: the kill switch is on');
   });
 });
 
@@ -89,21 +91,23 @@ describe('an Idle machine', () => {
     shard.clock.advance(20_000);
     const held = await ask(shard, 'm-1');
     expect(held.facts.stays).toEqual({ kind: 'hold', leftMs: 40_000, holdMs: 60_000 });
-    expect(held.text).toContain('It is kept for 1 min in case somebody does, and released in 40 s.');
+    expect(held.text).toContain(
+      'The shard holds it for 1 min in case a need asks for it, and releases it in 40 s.',
+    );
     shard.clock.advance(60_000);
     expect((await ask(shard, 'm-1')).facts.stays).toEqual({ kind: 'hold_over' });
     const metal = await ask(shard, 'm-2');
     expect(metal.facts.stays).toEqual({ kind: 'kept_forever' });
-    expect(metal.text).toContain('bare-metal are paid for anyway and never released');
+    expect(metal.text).toContain('never releases a machine whose capacity type is bare-metal');
   });
 
-  it('that a need takes in this cycle is about to be bound', async () => {
+  it('is about to be bound when a need takes it in this cycle', async () => {
     const { facts, text } = await explain(world([idle('m-1')], [cluster('alpha', [web])]));
     expect(facts.stays).toEqual({ kind: 'claimed' });
-    expect(text).toContain('So it is about to be bound.');
+    expect(text).toContain('The shard is about to bind it.');
   });
 
-  it('that an unmet need could use names that need', async () => {
+  it('names an unmet need that it matches', async () => {
     const { facts, text } = await explain(
       world([idle('m-1')], [cluster('alpha', [web], { hasSession: false })]),
     );
@@ -112,8 +116,8 @@ describe('an Idle machine', () => {
   });
 });
 
-describe('a machine on its way', () => {
-  it('says what is done with it, which step that is at, and for how long', async () => {
+describe('a transitional machine', () => {
+  it('shows its action, the step and the time', async () => {
     const shard = viewOf(world([configuring('m-1', assignmentFor('alpha', web))], [cluster('alpha', [web])]));
     shard.actions.set('m-1', {
       kind: 'Bootstrap',
@@ -123,10 +127,10 @@ describe('a machine on its way', () => {
     });
     const { facts, text } = await ask(shard, 'm-1');
     expect(facts.stays).toEqual({ kind: 'acting' });
-    expect(text).toContain('A Bootstrap waits for the operator’s bootstrap data, begun 5 s ago.');
+    expect(text).toContain('A Bootstrap began 5 s ago and waits for the operator’s bootstrap data.');
   });
 
-  it('P6: that drains for a need names it', async () => {
+  it('P6: names the need that it drains for', async () => {
     const high = need({ group: 'high', priority: 900, aggregate: cpus(8) });
     const fleet = [draining('m-1', boundTo('beta'), drainFor('alpha', high))];
     const { facts, text } = await explain(world(fleet, [cluster('alpha', [high]), cluster('beta', [])]));
@@ -134,22 +138,24 @@ describe('a machine on its way', () => {
     expect(text).toContain('It was preempted for a need of alpha at priority 900 (“high”).');
   });
 
-  it('X11: that is stuck says what that means', async () => {
+  it('X11: explains that it is stuck', async () => {
     const shard = viewOf(world([configuring('m-1', boundTo('alpha'))], [cluster('alpha', [])]));
     shard.inventory.setFlag(shard.inventory.find('m-1'), Flag.Stuck, true);
-    expect((await ask(shard, 'm-1')).text).toContain('It is stuck: longer than 15 min');
+    expect((await ask(shard, 'm-1')).text).toContain(
+      'It is stuck: it has been in a transitional state for longer than 15 min.',
+    );
   });
 });
 
-describe('a machine that serves nobody', () => {
-  it('because it failed shows its error and what ends that', async () => {
+describe('a machine that satisfies no need', () => {
+  it('shows its error if it Failed, and what ends that', async () => {
     const { facts, text } = await explain(world([machine('m-1', MachineState.Failed)], []));
     expect(facts.stays).toEqual({ kind: 'failed' });
     expect(text).toContain('with the error “broken”');
-    expect(text).toContain('left only by its provider’s word');
+    expect(text).toContain('It satisfies no need until its provider reports another state.');
   });
 
-  it('because it is an offer says so, and when its offering is in back-off, that', async () => {
+  it('says that it is an offer, and whether its offering is in back-off', async () => {
     const shard = viewOf(world([speculative('m-1')], []));
     expect((await ask(shard, 'm-1')).facts.stays).toEqual({ kind: 'offer' });
     shard.offeringBackoffs.set('standard', { untilMs: NOW_MS + 60_000, failures: 3, text: 'no capacity' });
@@ -158,7 +164,7 @@ describe('a machine that serves nobody', () => {
     );
   });
 
-  it('because there is none of that id has no explanation', async () => {
+  it('has no explanation if the id is unknown', async () => {
     expect(await viewOf(world([], [])).view.explainMachine('m-9')).toBeNull();
   });
 });

@@ -1,4 +1,4 @@
-/** Fleets built for each case of A8, and for what keeps a need from acquiring at all (A7, A9): what the explanation says. */
+/** Explanations of needs: a fleet for each unmet reason (A8), a parked gang (A7), and each bar to acquiring (A9). */
 import { describe, expect, it } from 'vitest';
 import { UnmetReason } from '../../../src/decision/verdicts/verdicts.ts';
 import { MachineState } from '../../../src/machine/state.ts';
@@ -33,7 +33,7 @@ async function explain(of: World, clusterId: string, one: WorldNeed, cycles = 1)
 const textOf = ({ sentences }: NeedExplanation) => sentences.join(' ');
 
 describe('A8: NO_MATCHING_SUPPLY', () => {
-  it('names the requirement that the nearest machines miss, and how many those are', async () => {
+  it('names the requirement that the nearest machines miss, and counts those machines', async () => {
     const web = need({ group: 'web', requirements: [isIn(ZONE, 'zone-7')] });
     const fleet = [idle('m-1'), idle('m-2'), speculative('m-3', { zone: 'zone-2' })];
     const explained = await explain(world(fleet, [cluster('alpha', [web])]), 'alpha', web, 3);
@@ -46,10 +46,10 @@ describe('A8: NO_MATCHING_SUPPLY', () => {
     expect(explained.facts.nearest[0]!.machines[S.Idle]).toBe(2);
     const text = textOf(explained);
     expect(explained.sentences[0]).toBe(
-      'Unmet for 3 cycles (about 30 s): 4 cpu missing of 4 cpu, at priority 100.',
+      'Unmet: needs 4 cpu more in zone-7. It asks for 4 cpu in all, at priority 100, and has been unmet for 3 cycles (about 30 s).',
     );
     expect(text).toContain('No machine in any state matches (NO_MATCHING_SUPPLY)');
-    expect(text).toContain('Nearest: 2 machines (standard in zone-1, bare-metal), but zone is zone-1');
+    expect(text).toContain('Nearest match: 2 machines (standard in zone-1, bare-metal), but zone is zone-1');
     expect(text).toContain('“zone is zone-7”');
   });
 
@@ -68,19 +68,19 @@ describe('A8: NO_MATCHING_SUPPLY', () => {
         { kind: 'min_unit', dimension: 'example.com/gpu', wanted: 1_000, has: 0 },
       ],
     ]);
-    expect(textOf(explained)).toContain('each has 12 of the 16 cpu that one must have');
-    expect(textOf(explained)).toContain('each has none of the 1 example.com/gpu that one must have');
+    expect(textOf(explained)).toContain('each has 12 cpu where the need requires at least 16');
+    expect(textOf(explained)).toContain('each has no example.com/gpu where the need requires at least 1');
   });
 
-  it('says so when there are no machines at all', async () => {
+  it('says that the inventory is empty', async () => {
     const web = need({ group: 'web' });
     const explained = await explain(world([], [cluster('alpha', [web])]), 'alpha', web);
-    expect(textOf(explained)).toContain('There are no machines at all');
+    expect(textOf(explained)).toContain('The inventory is empty: no provider has listed a machine.');
   });
 });
 
 describe('A8: PRIORITY_STARVED', () => {
-  it('says who holds the matching machines at which priority, and that none may be preempted', async () => {
+  it('names clusters and priorities of the matching machines, and that none may be preempted', async () => {
     const low = need({ group: 'low', priority: 10 });
     const high = need({ group: 'high', priority: 900, aggregate: cpus(8) });
     const equal = need({ group: 'equal', priority: 10 });
@@ -101,22 +101,22 @@ describe('A8: PRIORITY_STARVED', () => {
       ],
     });
     const text = textOf(explained);
-    expect(text).toContain('3 machines match: 3 Configured; none is Idle or Speculative');
-    expect(text).toContain('held at priority 900: 2 of beta and at priority 10: 1 of gamma');
-    expect(text).toContain('none of them is held below its own priority 10');
+    expect(text).toContain('3 machines match (3 Configured): none is Idle or Speculative');
+    expect(text).toContain('are taken: 2 at priority 900 (beta) and 1 at priority 10 (gamma).');
+    expect(text).toContain('This need has priority 10 and can preempt none of them');
   });
 
-  it('counts what others take and what is in back-off or stuck', async () => {
+  it('counts machines that other needs take and machines in back-off', async () => {
     const first = need({ group: 'first', priority: 500 });
     const late = need({ group: 'late', priority: 5 });
     const fleet = [idle('m-1'), idle('m-2', { backoff: true })];
     const explained = await explain(world(fleet, [cluster('alpha', [first, late])]), 'alpha', late);
     expect(explained.facts).toMatchObject({ free: 0, takenByOthers: 1, inBackoff: 1 });
-    expect(textOf(explained)).toContain('1 machine that would fit is being taken');
+    expect(textOf(explained)).toContain('Other needs are taking 1 matching machine.');
     expect(textOf(explained)).toContain('1 is in back-off after failures');
   });
 
-  it('A4: says where the skew lets it take no more', async () => {
+  it('A4: names the domains that are at the maximum skew', async () => {
     const web = need({ group: 'web', aggregate: cpus(16), spread: [spreadOver(ZONE)] });
     const fleet = [
       ...['a', 'b', 'c', 'd'].map((id) => idle(`z1-${id}`)),
@@ -134,12 +134,14 @@ describe('A8: PRIORITY_STARVED', () => {
       ]),
     );
     expect(textOf(explained)).toContain('It must spread over zone with a skew of at most 1');
-    expect(textOf(explained)).toContain('What is free lies where the skew forbids more');
+    expect(textOf(explained)).toContain(
+      'The free machines are in domains that are already at the maximum skew.',
+    );
   });
 });
 
 describe('A8: PREEMPTION_EXHAUSTED', () => {
-  it('says that machines were preempted for it and that there are not enough', async () => {
+  it('says that the machines of lower priority are too few', async () => {
     const high = need({ group: 'high', priority: 900, aggregate: cpus(12) });
     const low = need({ group: 'low', priority: 10 });
     const fleet = [configured('m-1', assignmentFor('beta', low))];
@@ -148,7 +150,7 @@ describe('A8: PREEMPTION_EXHAUSTED', () => {
     expect(explained.need.reason).toBe(UnmetReason.PreemptionExhausted);
     expect(explained.facts).toMatchObject({ preemptible: 1 });
     expect(textOf(explained)).toContain('PREEMPTION_EXHAUSTED');
-    expect(textOf(explained)).toContain('at priority 10: 1 of beta');
+    expect(textOf(explained)).toContain('1 at priority 10 (beta)');
   });
 
   it('P6: counts the machines that drain for it', async () => {
@@ -167,12 +169,12 @@ describe('A8: PREEMPTION_EXHAUSTED', () => {
     shard.decide();
     const [explained] = await shard.view.explainNeeds({ clusterId: 'alpha' });
     expect(explained!.facts.drainingForIt).toBe(1);
-    expect(textOf(explained!)).toContain('1 machine drains for it now');
+    expect(textOf(explained!)).toContain('1 machine is draining for this need.');
   });
 });
 
 describe('A8: TOPOLOGY_UNSATISFIABLE', () => {
-  it('names the best domain and how much of the gang it would hold', async () => {
+  it('names the best domain and the share of the gang that it holds', async () => {
     const job = gang('job', 16, { minUnit: cpus(4) });
     const fleet = [
       ...['a', 'b', 'c'].map((id) => idle(`r1-${id}`, inRack('rack-1'))),
@@ -185,49 +187,51 @@ describe('A8: TOPOLOGY_UNSATISFIABLE', () => {
     expect(best!.own + best!.free).toBe(3);
     expect(second).toMatchObject({ domain: 'rack-2', covered: 0.25 });
     const text = textOf(explained);
-    expect(text).toContain('All of it must be in one rack, and no rack can hold it (TOPOLOGY_UNSATISFIABLE)');
-    expect(text).toContain('Best: rack-1 with');
-    expect(text).toContain('75 % of it');
+    expect(text).toContain(
+      'All its machines must share one rack, and no rack can hold them (TOPOLOGY_UNSATISFIABLE).',
+    );
+    expect(text).toContain('Best: rack-1 has 12 cpu');
+    expect(text).toContain('75 % of what it asks for');
   });
 
   it('A7: says that a parked gang is parked', async () => {
     const job = gang('job', 16, { minUnit: cpus(4) });
     const explained = await explain(world([], [cluster('alpha', [job])]), 'alpha', job, 12);
     expect(explained.facts.bars).toEqual([{ kind: 'parked', cycles: 12 }]);
-    expect(textOf(explained)).toContain('It is parked: for 12 cycles no domain could hold all of it');
+    expect(textOf(explained)).toContain('It is parked: no domain could hold all of it for 12 cycles.');
   });
 });
 
 describe('A9: a bar', () => {
   const web = need({ group: 'web' });
 
-  it('without a session is named first, though machines are free', async () => {
+  it('without a session comes first, although machines are free', async () => {
     const of = world([idle('m-1')], [cluster('alpha', [web], { hasSession: false })]);
     const explained = await explain(of, 'alpha', web);
     expect(explained.facts).toMatchObject({ bars: [{ kind: 'no_session' }], free: 1 });
     expect(explained.sentences[1]).toContain('The operator of cluster alpha is not connected');
-    expect(textOf(explained)).not.toContain('others come first');
-    expect(textOf(explained)).toContain('it would take what is free');
+    expect(textOf(explained)).not.toContain('PRIORITY_STARVED');
+    expect(textOf(explained)).toContain('It will use the free machines once the conditions above clear.');
   });
 
-  it('by a failed bootstrap carries the operator’s own text and when it is tried again', async () => {
+  it('by a failed bootstrap quotes the operator, with the time of the next attempt', async () => {
     const failing = { ...web, backoff: true };
     const explained = await explain(world([idle('m-1')], [cluster('alpha', [failing])]), 'alpha', failing);
     expect(explained.facts.bars).toMatchObject([{ kind: 'bootstrap_backoff', backoff: { failures: 3 } }]);
     expect(explained.sentences[1]).toBe(
-      'Its bootstrap failed 3 times in a row, last with “no token for this node group”. It is tried again in 40 s; ' +
-        'until then nothing is acquired for it.',
+      'Its bootstrap failed 3 times in a row, last with “no token for this node group”. The shard tries again in 40 s ' +
+        'and acquires nothing for it until then.',
     );
   });
 
-  it('by the kill switch, a dry run, fencing or a missing listing says which', async () => {
+  it('by the kill switch, a dry run, fencing or a missing listing is named', async () => {
     const shard = viewOf(
       world([idle('m-1')], [cluster('alpha', [need({ group: 'web', aggregate: cpus(8) })])]),
     );
     for (const [rail, words] of [
       [{ isPaused: true }, 'the kill switch is on'],
       [{ isDryRun: true }, 'this is a dry run'],
-      [{ isFenced: true }, 'another process owns this shard id'],
+      [{ isFenced: true }, 'another process owns its shard id'],
       [{ heldBack: 'provider east has not been listed yet' }, 'provider east has not been listed yet'],
     ] as const) {
       shard.rails = { ...shard.rails, isPaused: false, isDryRun: false, isFenced: false, ...rail };
@@ -238,14 +242,16 @@ describe('A9: a bar', () => {
 });
 
 describe('a need', () => {
-  it('that is satisfied is explained by what counts for it', async () => {
+  it('is explained by its machines when it is satisfied', async () => {
     const web = need({ group: 'web', aggregate: cpus(8) });
     const fleet = [configured('m-1', assignmentFor('alpha', web)), idle('m-2')];
     const explained = await explain(world(fleet, [cluster('alpha', [web])]), 'alpha', web);
-    expect(explained.sentences).toEqual(['Satisfied: 2 machines count for it, 1 to be bootstrapped.']);
+    expect(explained.sentences).toEqual([
+      'Satisfied: 2 machines count for it, 1 of them to be bootstrapped.',
+    ]);
   });
 
-  it('A1: that is served by a fold says so', async () => {
+  it('A1: names the fold that serves it', async () => {
     const job = gang('job', 2);
     const jobs = [job, gang('job-2', 2), gang('job-3', 2)];
     const explained = await explain(world([idle('m-1')], [cluster('alpha', jobs)]), 'alpha', job);
@@ -253,7 +259,7 @@ describe('a need', () => {
     expect(textOf(explained)).toContain('(“fold:cpu=2”)');
   });
 
-  it('without a name stands for the unmet ones of its cluster, in order', async () => {
+  it('without a name gives the unmet needs of its cluster, in order', async () => {
     const met = need({ group: 'met', priority: 900 });
     const unmet = [need({ group: 'b', priority: 5 }), need({ group: 'a', priority: 7 })];
     const shard = viewOf(world([idle('m-1')], [cluster('alpha', [met, ...unmet])]));
@@ -263,13 +269,13 @@ describe('a need', () => {
     expect(await shard.view.explainNeeds({ clusterId: 'alpha', group: 'nothing' })).toEqual([]);
   });
 
-  it('held by machines that nobody claims says that those may be taken', async () => {
+  it('may preempt machines that no need claims', async () => {
     const web = need({ group: 'web', priority: 5, aggregate: cpus(8) });
     const fleet = [configured('m-1', boundTo('beta', { priority: 77 }))];
     const of = world(fleet, [cluster('alpha', [web]), cluster('beta', [])]);
     const explained = await explain(of, 'alpha', web);
     expect(explained.facts.holders).toMatchObject([{ priority: 77, isUnclaimed: true, machines: 1 }]);
-    expect(textOf(explained)).toContain('by no need (assigned 77): 1 of beta');
+    expect(textOf(explained)).toContain('1 unclaimed, bound at priority 77 (beta)');
     expect(explained.facts.preemptible).toBe(1);
   });
 });

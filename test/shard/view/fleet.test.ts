@@ -1,4 +1,4 @@
-/** Sums over the fleet and pages of machines, against the plain reading of every machine. */
+/** Sums over the fleet and pages of machines, compared with a read of every machine. */
 import { describe, expect, it } from 'vitest';
 import { compareBytewise } from '../../../src/base/dimensions.ts';
 import { Flag } from '../../../src/inventory/intent.ts';
@@ -73,7 +73,7 @@ describe('the summary of a fleet', () => {
     expect(cost.byCluster).toHaveLength(6);
   });
 
-  it('is made once a second, however many ask', async () => {
+  it('is computed once a second for all readers', async () => {
     const { shard } = steady();
     const [first, second] = await Promise.all([shard.view.summary(), shard.view.summary()]);
     expect(second).toBe(first);
@@ -84,7 +84,7 @@ describe('the summary of a fleet', () => {
 });
 
 describe('pages of machines', () => {
-  it('hold every machine once, by id, whatever the size of a page', async () => {
+  it('hold every machine once, by id, for every page size', async () => {
     const { shard, machines } = steady();
     for (const limit of [7, 400, 5_000]) {
       const { ids, matching } = await allPages(shard, { limit });
@@ -93,7 +93,7 @@ describe('pages of machines', () => {
     }
   });
 
-  it('of a filter hold what it fits, with the count of all of it on each page', async () => {
+  it('hold the machines that match the filter, with their total on each page', async () => {
     const { shard, machines } = steady();
     const { idPrefix, type, zone } = {
       idPrefix: machines[700]!.id.slice(0, -3),
@@ -130,7 +130,7 @@ describe('pages of machines', () => {
     }
   });
 
-  it('say how long each is in its state, what is wrong with it and what is done with it', async () => {
+  it('show each machine’s time in its state, its failures and its action', async () => {
     const { shard, machines } = steady();
     const { id } = machines.find(({ state }) => state === S.Idle)!;
     const slot = shard.inventory.find(id);
@@ -140,7 +140,7 @@ describe('pages of machines', () => {
     expect(found).toEqual([expect.objectContaining({ id, forMs: 5_000, isInBackoff: true, action: '' })]);
   });
 
-  it('begin behind an id that is gone by now', async () => {
+  it('begin behind an id that no longer exists', async () => {
     const { shard, machines } = steady();
     const gone = machines[10]!;
     shard.inventory.remove(shard.inventory.find(gone.id));

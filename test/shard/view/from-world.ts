@@ -1,4 +1,4 @@
-/** Hand-made worlds of the rules' tests, as a shard to look at, after one cycle. */
+/** The hand-made worlds of the rules' tests as a readable shard, after one cycle. */
 import { acceptAsArrived, insertMachine } from '../../decision/world-tables.ts';
 import { NOW_MS } from '../../oracle/rules/worlds.ts';
 import type { World } from '../../oracle/world.ts';

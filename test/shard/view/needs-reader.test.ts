@@ -1,4 +1,4 @@
-/** Needs with verdicts, page by page, against the plain reading: all of them, sorted. */
+/** Needs with verdicts, page by page, compared with all of them read and sorted. */
 import { describe, expect, it } from 'vitest';
 import { compareBytewise } from '../../../src/base/dimensions.ts';
 import type { NeedView } from '../../../src/shard/ports/view.ts';
@@ -8,7 +8,7 @@ import { assignmentFor, cluster, configured, cpus, idle, need, world } from '../
 import { viewOf } from './from-world.ts';
 import { ViewWorld } from './view-world.ts';
 
-/** 1,000 machines in four clusters, of which some machines have failed: some needs are unmet. */
+/** 1,000 machines in four clusters. Some machines Failed, so some needs are unmet. */
 function steady(): ViewWorld {
   const fleet = new SteadyFleet(1_000);
   const shard = new ViewWorld();
@@ -37,7 +37,7 @@ async function readAll(shard: ViewWorld, query = {}): Promise<{ needs: NeedView[
   return { needs, pageSizes };
 }
 
-/** N4, in words. */
+/** N4: priority desc, arrival asc, cluster, fingerprint, group. */
 function inOrder(needs: readonly NeedView[]): NeedView[] {
   return needs.toSorted(
     (a, b) =>
@@ -79,7 +79,7 @@ describe('the needs of all clusters', () => {
     for (const one of needs) expect(one).toMatchObject(expected.get(nameOf(one))!);
   });
 
-  it('of which only the unmet are asked for are those whose verdict says so', async () => {
+  it('are those with an unmet verdict if only those are requested', async () => {
     const shard = steady();
     const { needs } = await readAll(shard);
     const unmet = needs.filter(({ satisfied }) => !satisfied);
@@ -90,7 +90,7 @@ describe('the needs of all clusters', () => {
     expect(header).toMatchObject({ cycle: 1, totalNeeds: needs.length, unmetNeeds: unmet.length });
   });
 
-  it('of one cluster, of a limit and of a group are what is asked for', async () => {
+  it('follow the filters: cluster, limit and group', async () => {
     const shard = steady();
     const { needs } = await readAll(shard);
     const clusterId = 'cluster-0002';
@@ -105,7 +105,7 @@ describe('the needs of all clusters', () => {
     expect((await shard.view.inspectNeeds({ clusterId, limit: 1 })).header.totalNeeds).toBe(ofCluster.length);
   });
 
-  it('by cursor are the same needs, each once, whatever the page size', async () => {
+  it('are the same by cursor, each once, for every page size', async () => {
     const shard = steady();
     const { needs } = await readAll(shard);
     for (const limit of [1, 97, 500]) {
@@ -122,14 +122,14 @@ describe('the needs of all clusters', () => {
     }
   });
 
-  it('whose cursor is made up are refused with a word on what a cursor is', async () => {
+  it('are refused for an invalid cursor, with what a cursor is', async () => {
     const shard = steady();
     for (const cursor of ['x', 'WzFd', Buffer.from('[1,2,3,4,5,6]').toString('base64url')]) {
       await expect(shard.view.needsPage({}, cursor)).rejects.toMatchObject({ code: 'bad_cursor' });
     }
   });
 
-  it('that change between two pages are read on from where the reader was, and never with an old verdict', async () => {
+  it('continue at the reader’s place when they change between two pages, never with an old verdict', async () => {
     const shard = steady();
     const { header, pages } = await shard.view.inspectNeeds({});
     const iterator = pages[Symbol.asyncIterator]();
@@ -155,7 +155,7 @@ describe('the needs of all clusters', () => {
     expect(rest.some((one) => names.has(nameOf(one)))).toBe(false);
   });
 
-  it('of a shard without any are none, at once', async () => {
+  it('are empty at once for a shard without needs', async () => {
     const shard = new ViewWorld();
     expect((await readAll(shard)).needs).toEqual([]);
     const page = await shard.view.needsPage({}, '');
@@ -164,7 +164,7 @@ describe('the needs of all clusters', () => {
 });
 
 describe('shortfalls and the report', () => {
-  it('P5: are the highest first, at most 100, and the report counts what there is', () => {
+  it('P5: have the highest priority first, at most 100, and the report counts the fleet', () => {
     const needs = Array.from({ length: 120 }, (_, index) =>
       need({ priority: index, group: `g-${index}`, aggregate: cpus(4) }),
     );
@@ -188,7 +188,7 @@ describe('shortfalls and the report', () => {
     expect(facts.shortfalls[0]).toMatchObject({ ageCycles: 1, deficit: cpus(4), interruptionPenalty: 0 });
   });
 
-  it('name what is missing, whatever it is called', async () => {
+  it('name missing dimensions with unusual names', async () => {
     const shard = new ViewWorld();
     const amounts = Object.fromEntries([
       ['__proto__', '2'],
@@ -206,7 +206,7 @@ describe('shortfalls and the report', () => {
     expect(Object.entries(shard.view.shortfalls()[0]!.deficit)).toEqual(missing);
   });
 
-  it('count machines of a type and a zone with odd names', () => {
+  it('count machines of a type and a zone with unusual names', () => {
     const names = { instanceType: '__proto__', zone: '__proto__' };
     const facts = viewOf(world([idle('m-1', names)], [])).view.reportFacts();
     expect(Object.entries(facts.perInstanceType)).toEqual([['__proto__', 1]]);

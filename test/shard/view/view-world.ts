@@ -1,7 +1,7 @@
 /**
- * A shard to look at: real inventory, needs and engine, and by hand what a running shard would add (sessions, back-off,
- * actions under way, settings). Cycles are decided when a test says so; `carryOut` does what the last one decided, as a
- * provider that finishes at once.
+ * A readable shard: real inventory, needs and engine; tests set what a running shard would add (sessions, back-offs, actions
+ * under way, settings). A test calls `decide` for each cycle; `carryOut` executes its actions, like a provider that finishes
+ * at once.
  */
 import { ManualClock } from '../../../src/base/clock.ts';
 import { DimensionTable } from '../../../src/base/dimensions.ts';
@@ -93,7 +93,7 @@ export class ViewWorld {
     return cost;
   }
 
-  /** Some of the last cycle's actions, by index from `from`: done at once. Returns how many there were. */
+  /** Executes the first actions of the last cycle at once. Returns how many. */
   carryOut(actionsMax = Number.POSITIVE_INFINITY): number {
     const { engine, inventory } = this;
     const { clusters, fingerprints, groups } = inventory.tables;
@@ -157,7 +157,7 @@ export class ViewWorld {
         readsWaiting: 0,
         readsInFlight: 0,
         listingsInFlight: 0,
-        parkedRows: 0,
+        deferredRows: 0,
         stuckMachines: 0,
         machinesInBackoff: this.machineBackoffs.size,
         offeringsInBackoff: this.offeringBackoffs.size,

@@ -147,7 +147,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'O3: the shard reports only machines that it sees for the first time',
     file: ANNOUNCE,
-    find: 'if (after !== 0 && (from !== 0 || this.#matters(after)))',
+    find: 'if (after !== 0 && (from !== 0 || this.#mustReport(after)))',
     replace: 'if (after !== 0 && from === 0)',
     profile: 'calm',
   },

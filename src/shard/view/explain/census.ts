@@ -1,6 +1,6 @@
 /**
- * A pass over the machines that a need matches: in which states they are, who holds them at which priority, what is free,
- * and in which domains. In slices, because a popular kind of machine may be most of the fleet.
+ * A scan of the machines that match a need: their states, the priorities at which they are held, how many are free, and in
+ * which domains. In slices, because a popular kind of machine may be most of the fleet.
  */
 import { Flag } from '../../../inventory/intent.ts';
 import { attributeOf } from '../../../inventory/shapes.ts';
@@ -13,12 +13,12 @@ import type { Matcher } from './matcher.ts';
 const S = MachineState;
 /** About two milliseconds. */
 const MACHINES_PER_TURN = 4_096;
-/** Priorities told, and clusters named for each. */
+/** Priorities listed, and clusters named for each. */
 const HOLDERS_MAX = 8;
 const TOP_CLUSTERS_MAX = 3;
 const DOMAINS_MAX = 5;
 
-/** The need that is asked about, in refs, under the name that its machines carry. */
+/** The need in question, in refs, as its machines' assignment names it. */
 export interface Asked {
   readonly cluster: number;
   readonly fingerprint: number;
@@ -65,19 +65,19 @@ export class Census {
   static async take(sources: ViewSources, matcher: Matcher, asked: Asked): Promise<Census> {
     const census = new Census(sources, asked);
     const { inventory } = sources;
-    let looked = 0;
+    let scanned = 0;
     for (const shape of await matcher.shapes(() => sources.nextTurn())) {
       for (const state of ALL_STATES) {
         const start = inventory.indexes.startOfShape(state, shape);
-        // A copy: the list may change while others have their turn.
+        // A copy: the list may change in another turn of the event loop.
         const slots = inventory.indexes.shapeSlots.slice(
           start,
           start + inventory.indexes.countOfShape(state, shape),
         );
         for (const slot of slots) {
-          if (++looked % MACHINES_PER_TURN === 0) await sources.nextTurn();
+          if (++scanned % MACHINES_PER_TURN === 0) await sources.nextTurn();
           if (inventory.columns.state[slot] !== state || inventory.columns.shape[slot] !== shape) continue;
-          if (matcher.isByShape || matcher.admitsSlot(slot)) census.#look(slot, state, shape);
+          if (matcher.isByShape || matcher.admitsSlot(slot)) census.#count(slot, state, shape);
         }
       }
     }
@@ -102,7 +102,7 @@ export class Census {
       }));
   }
 
-  /** Those that cover most of the need, best first. */
+  /** The domains that cover most of the need, best first. */
   domains(): DomainFacts[] {
     const { aggregate } = this.#asked;
     return [...this.#domains]
@@ -124,7 +124,7 @@ export class Census {
       .slice(0, DOMAINS_MAX);
   }
 
-  #look(slot: number, state: MachineState, shape: number): void {
+  #count(slot: number, state: MachineState, shape: number): void {
     const { inventory, engine } = this.#sources;
     this.matching[state]!++;
     const flags = inventory.columns.flags[slot]!;
@@ -164,7 +164,7 @@ export class Census {
     if (isBelow && (flags[slot]! & Flag.Backoff) === 0) this.preemptible++;
   }
 
-  /** A fingerprint begins with its priority (N2). */
+  /** N2: a fingerprint begins with the priority. */
   #priorityOf(fingerprint: number): number {
     const known = this.#priorities.get(fingerprint);
     if (known !== undefined) return known;

@@ -1,9 +1,12 @@
-/** The explanation of a machine in sentences: its state and since when, who has it, why it stays, what went wrong. */
+/**
+ * The explanation of a machine in sentences. The first is the answer: its state, for how long, and its cluster. Then the
+ * need that claims it, the action under way, failures, and what the shard will do with it.
+ */
 import { CAPACITY_TYPE_NAMES } from '../../../machine/capacity-type.ts';
 import { isTransitional, STATE_NAMES } from '../../../machine/state.ts';
 import type { MachineFacts, MachineStay, NeedName } from '../../ports/explain.ts';
 import type { ActionView, BackoffView, MachineView, RailsView } from '../../ports/fleet-view.ts';
-import { count, duration, list, quoted } from './words.ts';
+import { count, duration, failuresWords, list, quoted } from './words.ts';
 
 export function machineSentences(
   machine: MachineView,
@@ -16,15 +19,15 @@ export function machineSentences(
     sentences.push(`It counts for ${needWords(facts.claim)}.`);
   } else if (machine.assignment !== null && machine.cluster !== '') {
     sentences.push(
-      `It was bound at priority ${count(machine.assignment.priority)}, and no need of ${machine.cluster} claims it now.`,
+      `It was bound at priority ${count(machine.assignment.priority)}; no need of ${machine.cluster} claims it now.`,
     );
   }
   if (facts.drainsFor !== null) sentences.push(`It was preempted for ${needWords(facts.drainsFor)}.`);
   if (machine.action !== null) sentences.push(actionSentence(machine.action, nowMs));
   if (machine.isStuck) {
     sentences.push(
-      `It is stuck: longer than ${duration(rails.stuckAfterMs)} in a state that should pass. It is read again and ` +
-        'again, and counts for nobody until its provider moves it.',
+      `It is stuck: it has been in a transitional state for longer than ${duration(rails.stuckAfterMs)}. It ` +
+        'satisfies no need until its provider moves it. The shard keeps reading it; ask the provider about the operation.',
     );
   }
   if (machine.backoff !== null) sentences.push(backoffSentence('It', machine.backoff, nowMs));
@@ -39,7 +42,7 @@ export function machineSentences(
       ({ clusterId, priority }) => `${clusterId} (priority ${count(priority)})`,
     );
     sentences.push(
-      `It matches unmet needs of ${list([...new Set(who)])}; their explanations say why they do not take it.`,
+      `It matches unmet needs of ${list([...new Set(who)])}. Explain those needs to see why they do not take it.`,
     );
   }
   return sentences;
@@ -58,52 +61,59 @@ function needWords({ clusterId, group, priority, fingerprint }: NeedName): strin
 }
 
 const STEPS: Readonly<Record<ActionView['step'], string>> = {
-  queued: 'waits for a free slot',
+  queued: 'waits for an execute slot',
   bootstrap_blob: 'waits for the operator’s bootstrap data',
-  provider_call: 'is at the provider',
+  provider_call: 'waits for the provider’s answer',
 };
 
 function actionSentence({ kind, step, sinceMs }: ActionView, nowMs: number): string {
-  return `A ${kind} ${STEPS[step]}, begun ${duration(Math.max(0, nowMs - sinceMs))} ago.`;
+  return `A ${kind} began ${duration(Math.max(0, nowMs - sinceMs))} ago and ${STEPS[step]}.`;
 }
 
 function backoffSentence(what: string, { failures, text, untilMs }: BackoffView, nowMs: number): string {
-  const times = failures === 1 ? 'once' : `${count(failures)} times in a row`;
-  const how = text === '' ? '' : `, last with ${quoted(text)},`;
-  return `${what} failed ${times}${how} and is left alone for ${duration(Math.max(0, untilMs - nowMs))} more.`;
+  const comma = text === '' ? '' : ',';
+  return `${what} failed ${failuresWords(failures, text)}${comma} and is in back-off for another ${duration(Math.max(0, untilMs - nowMs))}.`;
 }
 
 function staySentence(stay: MachineStay, machine: MachineView, nowMs: number, rails: RailsView): string {
   switch (stay.kind) {
     case 'claimed':
-      return machine.cluster === '' ? 'So it is about to be bound.' : 'So it is kept.';
+      return machine.cluster === ''
+        ? 'The shard is about to bind it.'
+        : 'It will not be reclaimed while this need exists.';
     case 'acting':
-      return machine.action === null ? 'An action is enqueued for it.' : '';
+      return machine.action === null ? 'The shard has enqueued an action for it.' : '';
     case 'waiting_for_provider':
-      return isTransitional(machine.state)
-        ? 'Its provider has to finish that; nothing else is done with it.'
-        : '';
+      return isTransitional(machine.state) ? 'The shard waits for its provider to finish.' : '';
     case 'gate':
-      return `Cluster ${machine.cluster} has not sent its demand since this shard started, so nothing of it is given back.`;
+      return (
+        `Cluster ${machine.cluster} has sent no roll-up since this shard started, so the shard reclaims none of its ` +
+        'machines. Connect its operator.'
+      );
     case 'backoff':
-      return `Nothing is done with it for ${duration(Math.max(0, stay.untilMs - nowMs))} more.`;
-    case 'nothing_executes':
-      return `It would be given back, but nothing is executed: ${stay.why}.`;
+      return `The shard takes no action on it for another ${duration(Math.max(0, stay.untilMs - nowMs))}.`;
+    case 'nothing_executes': {
+      const verb = machine.cluster === '' ? 'release' : 'reclaim';
+      return `Unclaimed. The shard would ${verb} it, but executes no actions: ${stay.why}.`;
+    }
     case 'reclaim_queue':
       return reclaimSentence(stay.excess, stay.place, stay.perInterval, machine, rails);
     case 'hold':
       return (
-        `Nobody needs it. It is kept for ${duration(stay.holdMs)} in case somebody does, and released in ` +
+        `Unclaimed. The shard holds it for ${duration(stay.holdMs)} in case a need asks for it, and releases it in ` +
         `${duration(stay.leftMs)}.`
       );
     case 'hold_over':
-      return 'Nobody needs it and its hold is over: the next cycle releases it.';
+      return 'Unclaimed. Its hold is over: the next cycle releases it.';
     case 'kept_forever':
-      return `Nobody needs it. Machines that are ${CAPACITY_TYPE_NAMES[machine.capacityType]} are paid for anyway and never released.`;
+      return (
+        `Unclaimed. The shard never releases a machine whose capacity type is ` +
+        `${CAPACITY_TYPE_NAMES[machine.capacityType]}: it is paid for whether it is used or not.`
+      );
     case 'offer':
-      return 'It is an offer that nobody has taken up: nothing exists and nothing is paid.';
+      return 'Unclaimed. It is an offer: the machine does not exist yet and costs nothing.';
     case 'failed':
-      return 'Failed is left only by its provider’s word; until then it counts for nobody.';
+      return 'It satisfies no need until its provider reports another state.';
   }
 }
 
@@ -114,11 +124,11 @@ function reclaimSentence(
   { cluster }: MachineView,
   { reclaimFraction, cycleIntervalMs }: RailsView,
 ): string {
-  if (place <= perInterval) return 'Nobody claims it: the next ordinary cycle gives it back.';
+  if (place <= perInterval) return 'Unclaimed. The next ordinary cycle reclaims it.';
   const cycles = Math.ceil(place / perInterval);
   return (
-    `Nobody claims it, but no more than ${count(perInterval)} of ${cluster} are given back per cycle ` +
-    `(${reclaimFraction * 100} % of its machines). It is number ${count(place)} of ${count(excess)}: about ` +
-    `${duration(cycles * cycleIntervalMs)}.`
+    `Unclaimed. The shard reclaims at most ${count(perInterval)} of ${cluster} per cycle ` +
+    `(${reclaimFraction * 100} % of its machines), and this machine is number ${count(place)} of ${count(excess)}: ` +
+    `about ${duration(cycles * cycleIntervalMs)}.`
   );
 }

@@ -1,4 +1,4 @@
-/** Why a machine is where it is: who claims it, what is under way, and why it is not given back or released. */
+/** Explains a machine: the need that claims it, the action under way, and why the shard does not reclaim or release it. */
 import { Flag } from '../../../inventory/intent.ts';
 import { attributeOf } from '../../../inventory/shapes.ts';
 import { CapacityType } from '../../../machine/capacity-type.ts';
@@ -14,10 +14,10 @@ import { machineSentences } from './machine-sentences.ts';
 
 const S = MachineState;
 const COULD_SERVE_MAX = 5;
-/** Unmet rows looked at for them: about a millisecond. */
+/** Unmet rows tested for them: about a millisecond. */
 const ROWS_MAX = 5_000;
 
-/** With demand and verdicts in step. */
+/** Call with demand and verdicts in step. */
 export function explainMachine(sources: ViewSources, unmet: UnmetRows, slot: number): MachineExplanation {
   const machine = machineView(sources, slot);
   const claim = claimOf(sources, slot);
@@ -89,7 +89,7 @@ function boundStay(sources: ViewSources, slot: number): MachineStay {
   return { kind: 'reclaim_queue', excess: excess.length, place: excess.indexOf(slot) + 1, perInterval };
 }
 
-/** R1: what nobody claims, in keep order. */
+/** R1: machines that no need claims are reclaimed in keep order. */
 function excessOf({ inventory, engine }: ViewSources, cluster: number): number[] {
   inventory.ensureRanks();
   const { indexes, columns } = inventory;
@@ -111,9 +111,9 @@ function excessOf({ inventory, engine }: ViewSources, cluster: number): number[]
 
 export function whyNothingExecutes(sources: ViewSources): string {
   const { isFenced, isPaused, isDryRun, heldBack } = sources.rails();
-  if (isFenced) return 'another process owns this shard id (it is fenced)';
-  if (isPaused) return 'the kill switch is on';
-  if (isDryRun) return 'this is a dry run';
+  if (isFenced) return 'this process is fenced, because another process owns its shard id';
+  if (isPaused) return 'the kill switch is on (actuation-paused)';
+  if (isDryRun) return 'this is a dry run (dry-run)';
   return heldBack;
 }
 
@@ -125,11 +125,11 @@ function couldServe(sources: ViewSources, unmet: UnmetRows, slot: number): Machi
   const { vectors } = inventory.shapes;
   const attribute = (key: string) => attributeOf(shape, key) ?? labels[key];
   const found: { clusterId: string; priority: number; group: string }[] = [];
-  let looked = 0;
+  let tested = 0;
   for (const cluster of unmet.clusters()) {
     const start = needs.sliceStart(cluster);
     for (const row of unmet.ofCluster(cluster)!) {
-      if (++looked > ROWS_MAX || found.length === COULD_SERVE_MAX) return found;
+      if (++tested > ROWS_MAX || found.length === COULD_SERVE_MAX) return found;
       const { requirements, priority } = needs.profiles.get(needs.profile[start + row]!);
       if (!vectors.covers(shape.capacity, needs.minUnit[start + row]!)) continue;
       if (!requirements.every((requirement) => matches(requirement, attribute(requirement.key)))) continue;

@@ -1,15 +1,15 @@
 /**
- * Which machines a need could take at all, and what the others lack: requirements (V4) and min_unit, asked of shapes; only
- * labels that are a machine's own are asked of machines.
+ * Which machines match a need, and what the others lack. Requirements and min unit are matched with shapes; only labels
+ * of single machines are matched with machines. V4: instance type and zone are attributes of their own, other keys labels.
  */
 import type { Inventory } from '../../../inventory/inventory.ts';
 import { attributeOf, type Shape } from '../../../inventory/shapes.ts';
 import { matches, type Requirement } from '../../../needs/requirements.ts';
 import type { Miss } from '../../ports/explain.ts';
 
-/** About a millisecond: a fleet with racks has tens of thousands of shapes. */
+/** Shapes tested in one turn, about a millisecond: a fleet with racks has tens of thousands. */
 const SHAPES_PER_TURN = 4_096;
-/** The same when what each lacks is put together. */
+/** Shapes per turn when their misses are collected. */
 export const MISSES_PER_TURN = 512;
 
 export class Matcher {
@@ -33,7 +33,7 @@ export class Matcher {
     this.#minUnits = Object.entries(minUnit).map(([name, units]) => ({ dim: dimensions.find(name), units }));
   }
 
-  /** Whether shapes alone decide. */
+  /** Whether the shape alone decides. */
   get isByShape(): boolean {
     return this.#ofMachine.length === 0;
   }
@@ -54,7 +54,7 @@ export class Matcher {
     return misses;
   }
 
-  /** Without a word on why not: asked of every shape. */
+  /** Cheaper than `missesOf`, for every shape. */
   admitsShape(shape: Shape): boolean {
     for (const requirement of this.#ofShape) {
       if (!matches(requirement, attributeOf(shape, requirement.key))) return false;
@@ -66,7 +66,7 @@ export class Matcher {
     return true;
   }
 
-  /** Of a machine whose shape is admitted. */
+  /** Call only for a machine whose shape is admitted. */
   admitsSlot(slot: number): boolean {
     if (this.#ofMachine.length === 0) return true;
     const labels = this.#inventory.labelsOf(slot);

@@ -1,6 +1,6 @@
 /**
- * The kinds of machine that come nearest to what a need wants, and what each lacks. Machines of one type, zone and way of
- * payment that lack the same things are one kind, whatever rack they stand in.
+ * The kinds of machine that come nearest to a need, and what each lacks. Machines with equal instance type, zone, capacity type
+ * and misses are one kind, in whichever rack.
  */
 import type { Inventory } from '../../../inventory/inventory.ts';
 import type { Shape } from '../../../inventory/shapes.ts';
@@ -42,7 +42,7 @@ function kindOf(shape: Shape, misses: readonly Miss[]): string {
   return JSON.stringify([shape.instanceType, shape.zone, shape.capacityType, ...lacks]);
 }
 
-/** Fewer things missing; then the smaller lack of capacity; then more machines. */
+/** Fewer misses first, then the smaller lack of capacity, then more machines. */
 function compareNearness(a: NearMiss, b: NearMiss): number {
   return a.misses.length - b.misses.length || lackOf(a) - lackOf(b) || total(b.machines) - total(a.machines);
 }

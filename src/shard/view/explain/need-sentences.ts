@@ -1,12 +1,13 @@
 /**
- * The explanation of a need in sentences: what is missing since when, why, what was looked for and what there is, who
- * holds it, and what would have to change.
+ * The explanation of a need in sentences. The first is the answer: what the need lacks. Then come the facts: what bars it,
+ * why it is unmet, which machines match and which needs hold them. The last says what change would help.
  */
 
 import { UnmetReason } from '../../../decision/verdicts/verdicts.ts';
+import { INSTANCE_TYPE_KEY, ZONE_KEY } from '../../../inventory/shapes.ts';
 import { CAPACITY_TYPE_NAMES } from '../../../machine/capacity-type.ts';
 import { MachineState } from '../../../machine/state.ts';
-import { WhenUnsatisfiable } from '../../../needs/requirements.ts';
+import { Operator, WhenUnsatisfiable } from '../../../needs/requirements.ts';
 import type { DomainFacts, Holder, Miss, NearMiss, NeedBar, NeedFacts } from '../../ports/explain.ts';
 import type { NeedView } from '../../ports/view.ts';
 import {
@@ -15,6 +16,7 @@ import {
   areOrIs,
   count,
   duration,
+  failuresWords,
   list,
   machines,
   plainKey,
@@ -23,6 +25,9 @@ import {
   states,
   total,
 } from './words.ts';
+
+/** Types or zones that the first sentence names. */
+const PLACE_VALUES_MAX = 2;
 
 export interface Moment {
   readonly nowMs: number;
@@ -35,7 +40,7 @@ export function needSentences(need: NeedView, facts: NeedFacts, moment: Moment):
   for (const bar of facts.bars) sentences.push(barSentence(bar, need, moment));
   if (facts.foldedAs !== '') {
     sentences.push(
-      `One machine can hold it whole, so it is served together with the other needs of its kind (${quoted(facts.foldedAs)}).`,
+      `One machine can hold all of it, so the shard serves it in one fold with similar needs (${quoted(facts.foldedAs)}).`,
     );
   }
   sentences.push(...reasonSentences(need, facts));
@@ -44,15 +49,15 @@ export function needSentences(need: NeedView, facts: NeedFacts, moment: Moment):
 
 function satisfiedSentences(need: NeedView, facts: NeedFacts): string[] {
   const coming = [
-    need.bootstraps > 0 ? `${count(need.bootstraps)} to be bootstrapped` : '',
-    need.provisions > 0 ? `${count(need.provisions)} to be provisioned` : '',
+    need.bootstraps > 0 ? `${count(need.bootstraps)} of them to be bootstrapped` : '',
+    need.provisions > 0 ? `${count(need.provisions)} of them to be provisioned` : '',
   ].filter((text) => text !== '');
   const where = need.domain === '' ? '' : ` in ${need.domain}`;
   const sentences = [
     `Satisfied: ${machines(facts.ownMachines)} ${facts.ownMachines === 1 ? 'counts' : 'count'} for it${where}${coming.length > 0 ? `, ${list(coming)}` : ''}.`,
   ];
   if (facts.foldedAs !== '') {
-    sentences.push(`They serve it together with other needs of its kind (${quoted(facts.foldedAs)}).`);
+    sentences.push(`They serve it in one fold with similar needs (${quoted(facts.foldedAs)}).`);
   }
   return sentences;
 }
@@ -63,31 +68,44 @@ function unmetSentence(need: NeedView, { cycleIntervalMs }: Moment): string {
     cycles === 0
       ? 'since the last cycle'
       : `for ${count(cycles)} cycle${cycles === 1 ? '' : 's'} (about ${duration(cycles * cycleIntervalMs)})`;
-  return `Unmet ${since}: ${amounts(need.deficit)} missing of ${amounts(need.aggregate)}, at priority ${count(need.priority)}.`;
+  return (
+    `Unmet: needs ${amounts(need.deficit)} more${place(need)}. It asks for ${amounts(need.aggregate)} in all, ` +
+    `at priority ${count(need.priority)}, and has been unmet ${since}.`
+  );
+}
+
+/** ` on realtime-48 in eu-north-1c`, where the need names them; longer lists stand in the requirements alone. */
+function place({ requirements }: NeedView): string {
+  const named = (key: string) => {
+    const values = requirements.find((one) => one.key === key && one.operator === Operator.In)?.values ?? [];
+    return values.length <= PLACE_VALUES_MAX ? list(values, 'or') : '';
+  };
+  const type = named(INSTANCE_TYPE_KEY);
+  const zone = named(ZONE_KEY);
+  return `${type === '' ? '' : ` on ${type}`}${zone === '' ? '' : ` in ${zone}`}`;
 }
 
 function barSentence(bar: NeedBar, need: NeedView, { nowMs }: Moment): string {
   switch (bar.kind) {
     case 'no_session':
       return (
-        `The operator of cluster ${need.clusterId} is not connected, so no machine is bootstrapped, provisioned or ` +
-        'preempted for it. This ends when the operator connects to this shard.'
+        `The operator of cluster ${need.clusterId} is not connected, so the shard bootstraps, provisions and ` +
+        'preempts no machine for this need. Connect the operator to this shard.'
       );
     case 'bootstrap_backoff': {
       const { text, failures, untilMs } = bar.backoff;
-      const times = failures === 1 ? 'once' : `${count(failures)} times in a row`;
       return (
-        `Its bootstrap failed ${times}, last with ${quoted(text)}. It is tried again in ` +
-        `${duration(Math.max(0, untilMs - nowMs))}; until then nothing is acquired for it.`
+        `Its bootstrap failed ${failuresWords(failures, text)}. The shard tries again in ` +
+        `${duration(Math.max(0, untilMs - nowMs))} and acquires nothing for it until then.`
       );
     }
     case 'parked':
       return (
-        `It is parked: for ${count(bar.cycles)} cycles no domain could hold all of it, so it keeps what it has and ` +
-        'is tried again every 32 cycles.'
+        `It is parked: no domain could hold all of it for ${count(bar.cycles)} cycles. It keeps its machines, and ` +
+        'the shard tries again every 32 cycles.'
       );
     case 'nothing_executes':
-      return `Nothing is executed at all: ${bar.why}.`;
+      return `The shard executes no actions: ${bar.why}.`;
   }
 }
 
@@ -104,20 +122,20 @@ function reasonSentences(need: NeedView, facts: NeedFacts): string[] {
   }
 }
 
-function wish(need: NeedView): string {
+/** `It accepts machines where zone is zone-7; each has at least 4 cpu.` */
+function wishSentence(need: NeedView): string {
   const parts = need.requirements.map(requirement);
-  const unit = Object.keys(need.minUnit).length > 0 ? `each with at least ${amounts(need.minUnit)}` : '';
-  const wishes = [...parts, unit].filter((text) => text !== '');
-  return wishes.length === 0 ? 'any machine' : `machines: ${wishes.join('; ')}`;
+  if (Object.keys(need.minUnit).length > 0) parts.push(`each has at least ${amounts(need.minUnit)}`);
+  return parts.length === 0 ? 'It accepts any machine.' : `It accepts machines where ${parts.join('; ')}.`;
 }
 
 function noSupply(need: NeedView, { nearest }: NeedFacts): string[] {
-  const first = `No machine in any state matches (NO_MATCHING_SUPPLY). It wants ${wish(need)}.`;
-  if (nearest.length === 0) return [first, 'There are no machines at all: no provider has listed any.'];
+  const first = `No machine in any state matches (NO_MATCHING_SUPPLY). ${wishSentence(need)}`;
+  if (nearest.length === 0) return [first, 'The inventory is empty: no provider has listed a machine.'];
   return [
     first,
     ...nearest.map((miss, index) => nearestSentence(miss, index === 0)),
-    'It will be met when a provider offers such machines, or when the cluster asks for less.',
+    'To meet it, have a provider offer such machines, or relax its requirements.',
   ];
 }
 
@@ -126,41 +144,40 @@ function nearestSentence(
   isFirst: boolean,
 ): string {
   const kind = [instanceType, zone === '' ? '' : `in ${zone}`].filter((text) => text !== '').join(' ');
-  const what = `${machines(total(counts))} (${kind || 'of no type'}, ${CAPACITY_TYPE_NAMES[capacityType]})`;
-  return `${isFirst ? 'Nearest' : 'Then'}: ${what}, but ${list(misses.map(missWords))}.`;
+  const what = `${machines(total(counts))} (${kind || 'no instance type'}, ${CAPACITY_TYPE_NAMES[capacityType]})`;
+  return `${isFirst ? 'Nearest match' : 'Next'}: ${what}, but ${list(misses.map(missWords))}.`;
 }
 
 function missWords(miss: Miss): string {
   if (miss.kind === 'min_unit') {
     const { dimension, wanted, has } = miss;
-    const found = has === 0 ? 'none' : amount(dimension, has);
-    return `each has ${found} of the ${amount(dimension, wanted)} ${dimension} that one must have`;
+    const found = has === 0 ? 'no' : amount(dimension, has);
+    return `each has ${found} ${dimension} where the need requires at least ${amount(dimension, wanted)}`;
   }
   const found = miss.has === null ? 'is not set' : `is ${miss.has}`;
-  return `${plainKey(miss.key)} ${found} where the need says “${requirement(miss)}”`;
+  return `${plainKey(miss.key)} ${found} where the need requires “${requirement(miss)}”`;
 }
 
 function topology(need: NeedView, facts: NeedFacts): string[] {
   const key = list(
-    need.requirements.filter(({ operator }) => operator === 5).map((one) => plainKey(one.key)),
+    need.requirements.filter(({ operator }) => operator === Operator.Same).map((one) => plainKey(one.key)),
   );
-  const sentences = [`All of it must be in one ${key}, and no ${key} can hold it (TOPOLOGY_UNSATISFIABLE).`];
-  sentences.push(supplySentence(need, facts));
-  const [best] = facts.domains;
-  if (best === undefined) {
+  const sentences = [
+    `All its machines must share one ${key}, and no ${key} can hold them (TOPOLOGY_UNSATISFIABLE).`,
+    supplySentence(need, facts),
+    ...facts.nearest.map((miss, at) => nearestSentence(miss, at === 0)),
+  ];
+  if (facts.domains.length === 0) {
     sentences.push(
-      `No ${key} has a machine that is free or already its own.`,
+      `No ${key} has a free machine that matches, or one that already counts for it.`,
       ...holderSentences(need, facts),
     );
-  } else {
-    sentences.push(...facts.domains.map((domain, index) => domainSentence(domain, need, index === 0)));
-    sentences.push(
-      `It will be met when one ${key} has ${amounts(need.aggregate)} free at once, or when it asks for less.`,
-    );
   }
-  if (facts.nearest.length > 0)
-    sentences.push(...facts.nearest.map((miss, at) => nearestSentence(miss, at === 0)));
-  return sentences;
+  return [
+    ...sentences,
+    ...facts.domains.map((domain, index) => domainSentence(domain, need, index === 0)),
+    `It will be met when one ${key} has ${amounts(need.aggregate)} in matching machines, free or its own, or when it asks for less.`,
+  ];
 }
 
 function domainSentence(
@@ -168,20 +185,21 @@ function domainSentence(
   need: NeedView,
   isFirst: boolean,
 ): string {
-  const who = list(
-    [own > 0 ? `${count(own)} of its own` : '', free > 0 ? `${count(free)} free` : ''].filter(
-      (text) => text !== '',
-    ),
+  const which = list(
+    [
+      own > 0 ? `${machines(own)} of its own` : '',
+      free > 0 ? `${count(free)} free machine${free === 1 ? '' : 's'}` : '',
+    ].filter((text) => text !== ''),
   );
   const offered = amounts(
     Object.fromEntries(Object.keys(need.aggregate).map((name) => [name, capacity[name] ?? 0])),
   );
-  return `${isFirst ? 'Best' : 'Then'}: ${domain} with ${who}, ${offered} together: ${Math.floor(covered * 100)} % of it.`;
+  return `${isFirst ? 'Best' : 'Next'}: ${domain} has ${offered} (${which}), ${Math.floor(covered * 100)} % of what it asks for.`;
 }
 
 function exhausted(need: NeedView, facts: NeedFacts): string[] {
   const sentences = [
-    'Machines of lower priority were preempted for it, but not enough of them exist (PREEMPTION_EXHAUSTED).',
+    'The matching machines of lower priority are too few, even if the shard preempts all of them (PREEMPTION_EXHAUSTED).',
     supplySentence(need, facts),
   ];
   if (facts.drainingForIt > 0) sentences.push(drainSentence(facts.drainingForIt));
@@ -193,27 +211,29 @@ function starved(need: NeedView, facts: NeedFacts): string[] {
   const sentences = [supplySentence(need, facts)];
   if (!isBarred) {
     sentences.unshift(
-      'Machines that it could use exist, but others come first or they are on their way (PRIORITY_STARVED).',
+      'Matching machines exist, but are held at equal or higher priority or are still being provisioned (PRIORITY_STARVED).',
     );
   } else if (facts.free > 0) {
-    sentences.push('But for what is said above it would take what is free.');
+    sentences.push('It will use the free machines once the conditions above clear.');
   }
   if (facts.drainingForIt > 0) sentences.push(drainSentence(facts.drainingForIt));
   if (facts.takenByOthers > 0) {
-    const taken = machines(facts.takenByOthers);
-    sentences.push(`${taken} that would fit ${areOrIs(facts.takenByOthers)} being taken for other needs.`);
+    const taken = facts.takenByOthers;
+    sentences.push(`Other needs are taking ${count(taken)} matching machine${taken === 1 ? '' : 's'}.`);
   }
   if (isBarred && facts.free > 0) return sentences;
   if (facts.free > 0 && facts.domains.length === 0) {
-    sentences.push('What is free became so after the last cycle; the next one may take it.');
+    sentences.push('The free machines became free after the last cycle; the next cycle may take them.');
   }
   return [...sentences, ...spreadSentences(need, facts), ...holderSentences(need, facts), helpSentence(need)];
 }
 
 function drainSentence(draining: number): string {
-  return draining === 1
-    ? '1 machine drains for it now and will be free for it, or for whoever comes first then.'
-    : `${machines(draining)} drain for it now and will be free for it, or for whoever comes first then.`;
+  const which = draining === 1 ? 'the machine' : 'the machines';
+  return (
+    `${machines(draining)} ${areOrIs(draining)} draining for this need. ` +
+    `When the drain ends, this need or one with precedence over it takes ${which}.`
+  );
 }
 
 function supplySentence(
@@ -221,10 +241,11 @@ function supplySentence(
   { matching, free, inBackoff, stuck, ownMachines }: NeedFacts,
 ): string {
   const all = total(matching);
+  if (all === 0) return `No machine in any state matches. ${wishSentence(need)}`;
   const offered = (matching[MachineState.Idle] ?? 0) + (matching[MachineState.Speculative] ?? 0);
   const asides = [
     free > 0
-      ? `${count(free)} of the Idle and Speculative ones ${areOrIs(free)} free`
+      ? `${count(free)} ${areOrIs(free)} free (Idle or Speculative, and unclaimed)`
       : offered > 0
         ? 'none of the Idle and Speculative ones is free'
         : 'none is Idle or Speculative',
@@ -232,7 +253,7 @@ function supplySentence(
     stuck > 0 ? `${count(stuck)} ${areOrIs(stuck)} stuck` : '',
     ownMachines > 0 ? `${count(ownMachines)} ${ownMachines === 1 ? 'counts' : 'count'} for this need` : '',
   ].filter((text) => text !== '');
-  return `It wants ${wish(need)}. ${machines(all)} ${all === 1 ? 'matches' : 'match'}: ${states(matching)}; ${list(asides)}.`;
+  return `${wishSentence(need)} ${machines(all)} ${all === 1 ? 'matches' : 'match'} (${states(matching)}): ${list(asides)}.`;
 }
 
 function spreadSentences(need: NeedView, { domains, free }: NeedFacts): string[] {
@@ -241,34 +262,38 @@ function spreadSentences(need: NeedView, { domains, free }: NeedFacts): string[]
   );
   if (spread === undefined || domains.length === 0) return [];
   const each = domains.map(
-    ({ domain, own, free: left }) => `${domain} has ${count(own)} of its own and ${count(left)} free`,
+    ({ domain, own, free: left }) => `${domain} has ${count(own)} of its machines and ${count(left)} free`,
   );
   return [
-    `It must spread over ${plainKey(spread.topologyKey)} with a skew of at most ${Math.max(1, spread.maxSkew)}: ${list(each)}.` +
-      (free > 0 ? ' What is free lies where the skew forbids more.' : ''),
+    `It must spread over ${plainKey(spread.topologyKey)} with a skew of at most ${Math.max(1, spread.maxSkew)}: ${each.join('; ')}.` +
+      (free > 0 ? ' The free machines are in domains that are already at the maximum skew.' : ''),
   ];
 }
 
 function holderSentences(need: NeedView, { holders, preemptible }: NeedFacts): string[] {
   if (holders.length === 0) return [];
-  const below =
-    preemptible === 0
-      ? `none of them is held below its own priority ${count(need.priority)}, so none may be preempted`
-      : `${count(preemptible)} of them may be preempted for it, at its own priority ${count(need.priority)}`;
-  return [`Configured machines that fit are held ${list(holders.map(holderWords))}; ${below}.`];
+  const own = `This need has priority ${count(need.priority)}`;
+  return [
+    `The other matching Configured machines are taken: ${list(holders.map(holderWords))}. ` +
+      (preemptible === 0
+        ? `${own} and can preempt none of them: preemption takes only machines of lower priority that are not in back-off.`
+        : `${own} and can preempt ${count(preemptible)} of them.`),
+  ];
 }
 
 function holderWords({ priority, isUnclaimed, machines: held, clusters, topClusters }: Holder): string {
   const others = clusters - topClusters.length;
   const names = topClusters.map(({ clusterId }) => clusterId);
   const who = list(others > 0 ? [...names, `${count(others)} more`] : names);
-  const at = isUnclaimed ? `by no need (assigned ${count(priority)})` : `at priority ${count(priority)}`;
-  return `${at}: ${count(held)} of ${who}`;
+  const at = isUnclaimed
+    ? `unclaimed, bound at priority ${count(priority)}`
+    : `at priority ${count(priority)}`;
+  return `${count(held)} ${at} (${who})`;
 }
 
 function helpSentence(need: NeedView): string {
   return (
-    'It will be met when matching machines become free or are offered, when needs of higher or equal priority shrink, ' +
-    `or when its priority is raised above ${count(need.priority)}.`
+    'To meet it, have a provider offer more matching machines, reduce needs of equal or higher priority, or raise its ' +
+    `priority above ${count(need.priority)}.`
   );
 }

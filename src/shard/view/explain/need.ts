@@ -1,4 +1,4 @@
-/** Why a need is unmet: facts first, then the sentences that are made of them. */
+/** Explains a need: collects the facts, then makes sentences of them. */
 import { WhenUnsatisfiable } from '../../../needs/requirements.ts';
 import type { NeedBar, NeedExplanation, NeedFacts } from '../../ports/explain.ts';
 import type { NeedView } from '../../ports/view.ts';
@@ -11,7 +11,7 @@ import { nearestMisses } from './nearest-miss.ts';
 import { needSentences } from './need-sentences.ts';
 import { total } from './words.ts';
 
-/** The row must be one of the cluster's slice, with demand and verdicts in step. */
+/** The row must be in the cluster's slice, with demand and verdicts in step. */
 export async function explainNeed(
   sources: ViewSources,
   cluster: number,

@@ -1,12 +1,13 @@
-/** How facts are put into words: amounts, times, requirements and counts, the same in every sentence. */
+/** Facts in words: amounts, times, requirements and counts read the same in every sentence. */
 import { compareBytewise } from '../../../base/dimensions.ts';
 import { formatQuantity, isInKib } from '../../../base/quantity.ts';
+import { INSTANCE_TYPE_KEY } from '../../../inventory/shapes.ts';
 import type { ResourceAmounts } from '../../../machine/machine.ts';
 import { ALL_STATES, STATE_NAMES } from '../../../machine/state.ts';
 import { Operator, type Requirement } from '../../../needs/requirements.ts';
 import type { StateCounts } from '../../ports/fleet-view.ts';
 
-/** `1,203`, whatever the machine's locale is. */
+/** `1,203` in every locale. */
 export function count(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 }
@@ -28,10 +29,10 @@ export function amounts(of: ResourceAmounts): string {
 }
 
 const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi'] as const;
-/** Exact text of at most this many digits is shown as it is. */
+/** An exact amount with more digits than this is rounded. */
 const EXACT_LENGTH_MAX = 4;
 
-/** `24`, `8Gi`, and `268.8Gi` for what would be `275251Mi` exactly. */
+/** `24`, `8Gi`, and `268.8Gi` for `275251Mi`. */
 export function amount(dimension: string, units: number): string {
   const exact = formatQuantity(dimension, units);
   if (exact.replace(/\D/g, '').length <= EXACT_LENGTH_MAX) return exact;
@@ -71,7 +72,7 @@ export function requirement({ key, operator, values }: Requirement): string {
   const name = plainKey(key);
   switch (operator) {
     case Operator.In:
-      return values.length === 0 ? `${name} is one of none` : `${name} is ${list(values, 'or')}`;
+      return values.length === 0 ? `${name} is one of an empty list` : `${name} is ${list(values, 'or')}`;
     case Operator.NotIn:
       return `${name} is not ${list(values, 'or')}`;
     case Operator.Exists:
@@ -80,19 +81,18 @@ export function requirement({ key, operator, values }: Requirement): string {
       return `${name} is not set`;
     case Operator.Same:
       return values.length === 0
-        ? `all in one ${name}`
-        : `all in one ${name}, which is ${list(values, 'or')}`;
+        ? `all share one ${name}`
+        : `all share one ${name}, which is ${list(values, 'or')}`;
     default:
-      return `${name} with an operator that matches nothing`;
+      return `${name} has an unknown operator, which matches no machine`;
   }
 }
 
-const INSTANCE_TYPE = 'node.kubernetes.io/instance-type';
 const TOPOLOGY = 'topology.kubernetes.io/';
 
 /** `zone` for topology.kubernetes.io/zone; other keys as they are, since their prefix may matter. */
 export function plainKey(key: string): string {
-  if (key === INSTANCE_TYPE) return 'instance type';
+  if (key === INSTANCE_TYPE_KEY) return 'instance type';
   return key.startsWith(TOPOLOGY) ? key.slice(TOPOLOGY.length) : key;
 }
 
@@ -109,7 +109,14 @@ export function total(counts: StateCounts): number {
   return counts.reduce((sum, one) => sum + one, 0);
 }
 
-/** Names from outside, so that a sentence ends where it ends. */
+/** For texts from outside: the quotes keep their punctuation apart from the sentence's. */
 export function quoted(text: string): string {
   return `“${text}”`;
+}
+
+/** `once, with “no token”`, `3 times in a row, last with “no token”`; the text is the other side's own. */
+export function failuresWords(failures: number, text: string): string {
+  const times = failures === 1 ? 'once' : `${count(failures)} times in a row`;
+  if (text === '') return times;
+  return `${times}, ${failures === 1 ? '' : 'last '}with ${quoted(text)}`;
 }
