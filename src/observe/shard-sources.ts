@@ -38,7 +38,7 @@ function* heldRollups(
   clusters: StringTable,
 ): Iterable<readonly [string, number]> {
   for (let cluster = 1; cluster < clusters.refLimit; cluster++) {
-    const quarantined = needs.heldRollups(cluster);
-    if (quarantined > 0) yield [clusters.get(cluster), quarantined];
+    const held = needs.heldRollups(cluster);
+    if (held > 0) yield [clusters.get(cluster), held];
   }
 }
