@@ -85,7 +85,7 @@ const REASON_SENTENCES: Readonly<Record<UnmetReasonName, string>> = {
     'Matching machines exist, but are held at equal or higher priority or are still being provisioned.',
   NO_MATCHING_SUPPLY: 'No machine in any state matches the requirements and is large enough.',
   TOPOLOGY_UNSATISFIABLE: 'All machines of this need must share one domain, and no domain can hold it.',
-  PREEMPTION_EXHAUSTED: 'The shard preempted machines for this need, but too few are preemptible.',
+  PREEMPTION_EXHAUSTED: 'The matching machines of lower priority are too few, even if all are preempted.',
 };
 
 const PARKED_SENTENCE =
