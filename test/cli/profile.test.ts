@@ -133,6 +133,6 @@ describe('flotilla profile', () => {
     expect(shown.some((one) => parts(one).includes('src/shard'))).toBe(true);
     expect(shown.some((one) => parts(one).includes('workers'))).toBe(true);
     const places = shown.flatMap(({ functions }) => functions.map(({ place }) => place));
-    expect(places.some((place) => /^src\/provider\/decode\/[a-z-]+\.ts:\d+$/.test(place))).toBe(true);
+    expect(places.some((place) => /^src\/listing\/decode\/[a-z-]+\.ts:\d+$/.test(place))).toBe(true);
   });
 });
