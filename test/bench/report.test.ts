@@ -89,7 +89,7 @@ describe('the README', () => {
 
   it('gets its figures between the two marks, and keeps the rest', () => {
     const block = renderHighlights([delta], null);
-    expect(block).toContain('| 4.5 ms | 1.02 × against half the fleet |');
+    expect(block).toContain('| 4.5 ms | 1.02 × the time at half the fleet |');
     const [begin, end] = [
       '<!-- results: written by npm run bench -- --report -->',
       '<!-- end of results -->',
