@@ -265,8 +265,28 @@ function picturedFolders(): string[] {
   return folders;
 }
 
+/** The stages of a decision, which have one rule together: a stage imports values only of stages above it. */
+const STAGES = 'decision/';
+
 describe('the picture of the tree', () => {
-  const pictured = picturedFolders();
+  const stages = picturedFolders().filter((folder) => folder.startsWith(STAGES));
+  const pictured = picturedFolders().filter((folder) => !folder.startsWith(STAGES));
+
+  it('shows the stages of a decision in their order: a stage imports only what stands above it', () => {
+    const stageOf = (path: string) => stages.find((stage) => path.startsWith(`src/${stage}/`));
+    const inStages = sourceFiles().filter(
+      ({ path }) => path.split('/').length > 3 && path.startsWith(`src/${STAGES}`),
+    );
+    expect(new Set(inStages.map(({ path }) => stageOf(path)))).toEqual(new Set(stages));
+    const upward = inStages.flatMap(({ path, source }) =>
+      importsOf(source).flatMap(({ target, isTypeOnly }) => {
+        const other = stageOf(posix.join(posix.dirname(path), target));
+        const isUpward = other !== undefined && stages.indexOf(other) > stages.indexOf(stageOf(path)!);
+        return isUpward && !isTypeOnly ? [`${path} imports ${target}`] : [];
+      }),
+    );
+    expect(upward).toEqual([]);
+  });
 
   it('shows every folder that has a rule or a file, and no other', () => {
     const onDisk = sourceFiles().flatMap(({ path }) => (path === INDEX ? [] : (folderOf(path) ?? [])));
