@@ -13,7 +13,7 @@ import type { BenchContext, Scenario } from '../harness.ts';
 import { ProviderProcess } from '../providers/process.ts';
 
 /** The worker's report of one listing. */
-interface Listing {
+interface ListedAnswer {
   readonly error: string;
   readonly rowCount: number;
   readonly rejectedCount: number;
@@ -75,10 +75,10 @@ async function measureListings(context: BenchContext, worker: Worker): Promise<v
   context.sample('delay max', 'ms', delay.max / NS_PER_MS);
 }
 
-function list(worker: Worker): Promise<Listing> {
+function list(worker: Worker): Promise<ListedAnswer> {
   return new Promise((resolve, reject) => {
     worker.once('error', reject);
-    worker.once('message', (listing: Listing) => {
+    worker.once('message', (listing: ListedAnswer) => {
       worker.off('error', reject);
       resolve(listing);
     });
@@ -94,7 +94,7 @@ function runWorker(address: string): void {
     const outcome = await client.list();
     const receivedMs = performance.now();
     const batch = outcome.kind === 'answered' ? decoder.decodeList(outcome.bytes) : null;
-    const listing: Listing = {
+    const listing: ListedAnswer = {
       error: outcome.kind === 'answered' ? '' : `${outcome.kind} ${outcome.detail}`,
       rowCount: batch?.rowCount ?? 0,
       rejectedCount: batch?.rejectedIds.count ?? 0,

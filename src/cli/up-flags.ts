@@ -47,7 +47,7 @@ Examples:
   flotilla up --machines 500000 --clusters 2000
   flotilla up --seconds 60 --plain -- --log-level debug --audit-log audit.jsonl
 
-Exit code: 0 stopped by a signal or --seconds, 1 a process failed, 2 invalid usage.
+Exit code: 0 stopped by a signal or --seconds, 1 a process failed, 2 invalid usage or a process could not start.
 `;
 
 const OPTIONS = {

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ApiHistory, ApiOverview } from '../dashboard/api/types.ts';
 import { Child } from './children.ts';
-import { EXIT_OK, exitCodeOf } from './exit.ts';
+import { EXIT_FAILED, EXIT_OK, exitCodeOf } from './exit.ts';
 import { parseUpFlags, UP_HELP, type UpPlan } from './up-flags.ts';
 import { pageLines, progressLine, type UpSample } from './up-view.ts';
 
@@ -52,8 +52,8 @@ class Up {
     const ended = endSignal(this.#plan.seconds);
     try {
       await Promise.race([this.#start(dataDir), ended]);
-      await Promise.race([this.#show(), this.#anyEnds(), ended]);
-      return EXIT_OK;
+      const stopped = Promise.race([this.#show(), ended]).then(() => EXIT_OK);
+      return await Promise.race([stopped, this.#anyEnds()]);
     } finally {
       await this.#stop();
       rmSync(dataDir, { recursive: true, force: true });
@@ -151,12 +151,13 @@ class Up {
     }
   }
 
-  async #anyEnds(): Promise<void> {
+  async #anyEnds(): Promise<number> {
     const ends = this.#children.map(async (child) => ({ child, code: await child.exited }));
     const { child, code } = await Promise.race(ends);
-    if (this.#isEnding) return;
+    if (this.#isEnding) return EXIT_OK;
     const how = code === null ? 'a signal' : `exit code ${code}`;
     process.stderr.write(`flotilla up: ${child.command} ended with ${how}: ${child.lastLine}\n`);
+    return EXIT_FAILED;
   }
 
   async #stop(): Promise<void> {

@@ -119,7 +119,9 @@ export class Sync {
     const { familyOf } = families; // the loop admits no shape, so the column is not replaced
     const { role } = this.#tables.fleet;
     let changed = this.changed.subarray(0, changedMachines);
-    let mustRegroup = false;
+    // T12: labels, capacities and topology values that drift leave families and domains behind.
+    const mustForget = families.isMostlyEmpty || this.#tables.domains.areMostlyDead;
+    let mustRegroup = mustForget;
     for (let index = 0; index < changedMachines; index++) {
       const slot = changed[index]!;
       if (role[slot] !== Role.None) {
@@ -130,6 +132,11 @@ export class Sync {
       if (this.#isFirstOf(shape[slot]!) && families.countLabels(shape[slot]!)) mustRegroup = true;
     }
     if (mustRegroup) changed = this.#regroup(changed);
+    if (mustForget) {
+      families.forgetLabels();
+      for (const one of this.#newShapes) families.countLabels(one);
+    }
+    this.#tables.domains.dropUnused();
     for (const one of this.#newShapes) {
       families.admit(one);
       this.#tables.domains.admitShape(one);
@@ -148,7 +155,7 @@ export class Sync {
     return true;
   }
 
-  /** A label turned fine: all machines leave their lists, and all shapes get new families. */
+  /** A label turned fine, or most families are empty: all machines leave their lists, and all shapes get new families. */
   #regroup(changed: Uint32Array): Uint32Array {
     const { state, shape } = this.#tables.inventory.columns;
     let count = changed.length;

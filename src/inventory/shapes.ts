@@ -39,6 +39,12 @@ const NAMES_MAX = 65_535;
 export const INSTANCE_TYPE_KEY = 'node.kubernetes.io/instance-type';
 export const ZONE_KEY = 'topology.kubernetes.io/zone';
 
+/**
+ * Distinct types, zones and label keys and values that the table shares as JavaScript strings. A fleet has a few hundred; a
+ * provider whose labels drift would add some with every listing. Past this the table starts over: shapes keep their strings.
+ */
+const NAMES_SHARED_MAX = 16_384;
+
 /** V4: instance type and zone come before labels of the same key. Undefined if the shape lacks the attribute. */
 export function attributeOf(shape: Shape, key: string): string | undefined {
   if (key === INSTANCE_TYPE_KEY && shape.instanceType !== '') return shape.instanceType;
@@ -191,6 +197,7 @@ export class ShapeTable {
   }
 
   #add(ref: number, bytes: Uint8Array, start: number, end: number): void {
+    if (this.#names.size > NAMES_SHARED_MAX) this.#names.clear();
     const {
       instanceType,
       zone,

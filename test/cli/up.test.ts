@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import { UsageError } from '../../src/base/flag-words.ts';
@@ -49,6 +50,19 @@ describe('flotilla up', { timeout: 180_000 }, () => {
         () => true,
       );
     await until('the dashboard is gone', isGone, (gone) => gone);
+  });
+
+  it('exits with 1 and names the process when one of them dies', async () => {
+    const up = processes.start('up', '--machines', '100', '--clusters', '1', '--plain');
+    await until(
+      'the address of the dashboard',
+      () => up.output.join('\n'),
+      (text) => text.includes('dashboard http'),
+    );
+    const children = readFileSync(`/proc/${up.child.pid}/task/${up.child.pid}/children`, 'utf8');
+    process.kill(Number(children.trim().split(' ')[0]), 'SIGKILL');
+    expect(await up.exited).toBe(1);
+    expect(up.output.join('\n')).toContain('ended with a signal');
   });
 
   it('exits with 2 and one line when the shard cannot start', async () => {

@@ -5,6 +5,9 @@ import { Domains } from '../supply/domains.ts';
 import type { Fleet } from '../supply/fleet.ts';
 import type { SlotAttributes } from '../supply/slot-attributes.ts';
 
+/** Lists of topology keys that no profile has, kept all the same: each has a column with a word for every shape. */
+const UNUSED_LISTS_MAX = 64;
+
 export class GangDomains {
   readonly #profiles: ProfileTable;
   readonly #needs: EngineNeeds;
@@ -14,11 +17,35 @@ export class GangDomains {
   /** A cache by profile; an entry is void when the ref names another profile, with other keys. */
   readonly #byProfile: ({ readonly keys: readonly string[]; readonly domains: Domains } | undefined)[] = [];
 
+  /** Lists after the last `dropUnused`. */
+  #usedCount = 0;
+
   constructor(profiles: ProfileTable, needs: EngineNeeds, fleet: Fleet, attributes: SlotAttributes) {
     this.#profiles = profiles;
     this.#needs = needs;
     this.#fleet = fleet;
     this.#attributes = attributes;
+  }
+
+  /** T12: whether so many domains were left behind that all shapes must be regrouped. */
+  get areMostlyDead(): boolean {
+    for (const domains of this.#byKeys.values()) if (domains.areMostlyDead) return true;
+    return false;
+  }
+
+  /** T12: drops the lists of keys that no profile has any more. Costs a pass over the profiles, when enough may be unused. */
+  dropUnused(): void {
+    if (this.#byKeys.size <= 2 * this.#usedCount + UNUSED_LISTS_MAX) return;
+    const used = new Set<string>();
+    for (let ref = 1; ref < this.#profiles.refLimit; ref++) {
+      if (this.#profiles.referenceCount(ref) === 0) continue;
+      const { sameKeys, spread } = this.#profiles.get(ref);
+      if (sameKeys.length > 0) used.add(JSON.stringify(sameKeys));
+      for (const { topologyKey } of spread) used.add(JSON.stringify([topologyKey]));
+    }
+    for (const keys of this.#byKeys.keys()) if (!used.has(keys)) this.#byKeys.delete(keys);
+    this.#usedCount = this.#byKeys.size;
+    this.#byProfile.length = 0;
   }
 
   /** Families were rebuilt: which labels are fine may have changed. */

@@ -12,6 +12,9 @@ import type { Families } from './families.ts';
 import { MatchLevel } from './filters.ts';
 import type { SlotAttributes } from './slot-attributes.ts';
 
+/** Domains without a machine that the engine tolerates, beside those that shapes or machines can be in: 200 bytes each. */
+const DEAD_DOMAINS_MAX = 4_096;
+
 const UNKNOWN = 0;
 const NOWHERE = 1; // stored numbers are domain + 1
 
@@ -39,6 +42,13 @@ export class Domains {
     this.matchLevel = own ? MatchLevel.Machine : fine ? MatchLevel.Shape : MatchLevel.Family;
     for (let family = 1; family <= families.count; family++)
       families.shapesOf(family).forEach(this.admitShape, this);
+  }
+
+  /** T12: whether most domains were left behind by values that drift. */
+  get areMostlyDead(): boolean {
+    const { shapes, count } = this.#inventory;
+    const liveMax = this.matchLevel === MatchLevel.Machine ? count : shapes.count;
+    return this.#values.length > DEAD_DOMAINS_MAX + 2 * liveMax;
   }
 
   /** The shapes of a domain; only at MatchLevel.Shape. */

@@ -25,6 +25,12 @@ import {
 } from '../../inventory/shapes.ts';
 import { columnF64, columnU32, widerF64, widerU32 } from '../columns/columns.ts';
 
+/**
+ * Families without a shape that the engine tolerates: about a kilobyte each. Labels or capacities that drift leave some
+ * behind with every listing; past this, and once they outnumber the others, all shapes are regrouped.
+ */
+const EMPTY_FAMILIES_MAX = 4_096;
+
 /** A label with more values than this is fine: a zone has three values, a rack label thousands. */
 export const COARSE_VALUES_MAX = 64;
 
@@ -52,6 +58,8 @@ export class Families {
   readonly #shapesOf: number[][] = [];
   readonly #openShapesOf: number[][] = [];
   #count = 0;
+  /** Families whose last shape is gone. */
+  #emptyCount = 0;
   /** Increases when a count changes that decides which gangs fold (A1). */
   unassignedVersion = 0;
 
@@ -64,6 +72,11 @@ export class Families {
   /** Families are 1 … count. */
   get count(): number {
     return this.#count;
+  }
+
+  /** T12: whether so many families are empty that all shapes must be regrouped. */
+  get isMostlyEmpty(): boolean {
+    return this.#emptyCount > EMPTY_FAMILIES_MAX && 2 * this.#emptyCount > this.#count;
   }
 
   sampleOf(family: number): Shape {
@@ -120,7 +133,7 @@ export class Families {
       this.open = widerU32(this.open, family);
       this.#vectors.retain(shape.capacity);
       this.#writeCapacity(family, shape.capacity);
-    }
+    } else if (this.#shapesOf[family]!.length === 0) this.#emptyCount--;
     this.familyOf = widerU32(this.familyOf, ref);
     this.machinesIn = widerU32(this.machinesIn, ref);
     this.unassignedIn = widerU32(this.unassignedIn, ref);
@@ -138,14 +151,22 @@ export class Families {
     const shapes = this.#shapesOf[family]!;
     shapes[shapes.indexOf(ref)] = shapes[shapes.length - 1]!;
     shapes.pop();
+    if (shapes.length === 0) this.#emptyCount++;
     this.familyOf[ref] = 0;
     for (const [key, value] of this.#shapes.get(ref).labels) {
       const values = this.#valuesOf.get(key);
       const left = (values?.get(value) ?? 0) - 1;
       if (left > 0) values!.set(value, left);
       else values?.delete(value);
+      if (values?.size === 0) this.#valuesOf.delete(key);
     }
     this.#shapes.release(ref);
+  }
+
+  /** Forgets what the labels said: `countLabels` must read those of all shapes again. */
+  forgetLabels(): void {
+    this.fineKeys.clear();
+    this.#valuesOf.clear();
   }
 
   /** Forgets every family and releases every shape; no machine may be attached. Fine labels stay fine. */
@@ -158,8 +179,9 @@ export class Families {
       this.#vectors.release(this.#sample[family]!.capacity);
       this.unassigned[family] = this.machines[family] = this.open[family] = 0;
     }
-    this.#count = 0;
+    this.#count = this.#emptyCount = 0;
     this.#byKey.clear();
+    this.#sample.length = this.#shapesOf.length = this.#openShapesOf.length = 0;
     this.capacity.fill(0);
     this.unassignedVersion++;
   }
