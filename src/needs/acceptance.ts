@@ -15,8 +15,12 @@ import { type DraftTables, RollupDraft } from './rollup-draft.ts';
 
 /** Rows of one step. A new row costs 3 to 6 µs, so a step is one to two milliseconds. */
 const ROWS_PER_STEP = 256;
+/** T7: bytes of new rows of one step. Usual rows have 350 bytes, so 256 of them are about as much; one row may be as long. */
+const ROW_BYTES_PER_STEP = 64 * 1024;
 /** About a kilobyte each. */
 const DECODED_ROWS_MAX = 4_096;
+/** The same in bytes on the wire: 4,096 usual rows. As objects, rows may take 40 times as much. */
+const DECODED_BYTES_MAX = 2 * 1024 * 1024;
 /** Scratch for more rows than this is not kept for the next roll-up. */
 const KEPT_ROWS_MAX = 8_192;
 
@@ -60,13 +64,22 @@ export class Acceptance {
     const { digests, decodeRow } = source;
     const rowCount = digests.length / 2;
     this.draft.begin(source.clusterId, rowCount);
+    let stepBytes = 0;
     for (let index = 0; index < rowCount; index++) {
       if (index % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
       const low = digests[2 * index]!;
       const high = digests[2 * index + 1]!;
       const known = this.#rowByDigest.get(low, high);
-      if (known >= 0) this.draft.keep(old.columns, known, index);
-      else this.draft.add(decoded[index] ?? decodeRow(index), index, low, high);
+      if (known >= 0) {
+        this.draft.keep(old.columns, known, index);
+        continue;
+      }
+      const row = decoded[index] ?? decodeRow(index);
+      this.draft.add(row, index, low, high);
+      stepBytes += row.wireBytes ?? 0;
+      if (stepBytes < ROW_BYTES_PER_STEP) continue;
+      stepBytes = 0;
+      yield;
     }
   }
 
@@ -97,6 +110,8 @@ export class Acceptance {
     const { vectors } = this.#tables;
     const decoded: (RollupRow | undefined)[] = [];
     let decodedCount = 0;
+    let decodedBytes = 0;
+    let stepBytes = 0;
     checker.begin(source.clusterId);
     for (let index = 0; index < digests.length / 2; index++) {
       if (index % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
@@ -108,7 +123,13 @@ export class Acceptance {
       }
       const row = decodeRow(index);
       checker.check(row, index);
-      if (decodedCount++ < DECODED_ROWS_MAX) decoded[index] = row;
+      const { wireBytes = 0 } = row;
+      decodedBytes += wireBytes;
+      if (decodedCount++ < DECODED_ROWS_MAX && decodedBytes < DECODED_BYTES_MAX) decoded[index] = row;
+      stepBytes += wireBytes;
+      if (stepBytes < ROW_BYTES_PER_STEP) continue;
+      stepBytes = 0;
+      yield;
     }
     checker.end();
     return decoded;

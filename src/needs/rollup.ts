@@ -20,6 +20,8 @@ export interface RollupRow {
   readonly interruptionBucket: number;
   readonly reclamationBucket: number;
   readonly group: string;
+  /** Its size on the wire; absent if the row never was there. */
+  readonly wireBytes?: number;
 }
 
 /** Dimensions with a quantity above zero in one roll-up. Real roll-ups have three to five. */

@@ -24,6 +24,27 @@ export const ROLLUP_ROWS_MAX = 131_072;
  */
 export const ROLLUP_BYTES_WAITING_MAX = 1024 * 1024 * 1024;
 
+/** The same of one cluster: two of the largest frames, the one that is being read and the latest behind it. */
+export const ROLLUP_BYTES_PER_CLUSTER_MAX = ROLLUP_BYTES_WAITING_MAX / 16;
+
+/**
+ * T7: bytes of one cluster that the shard reads per visit. The usual roll-up of 130 KB fits, so it is read in one visit. If
+ * each of 256 KiB is new, a visit takes about 10 ms.
+ */
+export const ROLLUP_QUANTUM_BYTES = 256 * 1024;
+
+/**
+ * T7: bytes that one step reads before it pauses: one row of the largest size, or about 200 usual ones, which take one or
+ * two milliseconds. A step that reads no bytes (ordering, releasing) counts as much.
+ */
+export const ROLLUP_STEP_BYTES = 64 * 1024;
+
+/**
+ * T7: larger roll-ups that are open at a time. One of 131,072 rows needs about 20 MB beside its own bytes: 16 bytes a row
+ * for the scan, 60 for the draft and 60 for the rows that it replaces. Eight of them need 160 MB.
+ */
+export const ROLLUPS_OPEN_MAX = 8;
+
 /** One row has a few hundred bytes. It is hashed and decoded in one step, and the limit bounds that step. */
 export const ROW_BYTES_MAX = 1024 * 1024;
 

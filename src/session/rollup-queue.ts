@@ -4,8 +4,12 @@
  * event-loop turn spends a few milliseconds on them.
  *
  * N1: a roll-up is a cluster's complete demand, and the latest wins. So per cluster the queue finishes the roll-up that is
- * being read or enqueued, and keeps only the latest of those behind it. There are two queues, because a roll-up of
- * megabytes takes a second in all, and smaller ones should not wait for it.
+ * first, and keeps only the latest of those behind it.
+ *
+ * T7: clusters are served round robin, by bytes. A visit reads one quantum; a roll-up that fits a quantum is read whole, a
+ * larger one continues at the cluster's next visit. A visit that read more than its quantum pays at the next one. A cluster
+ * that sends megabytes thus delays the others by one quantum per round. Only larger roll-ups stay open between visits, and
+ * only a few at a time; the next ones wait for one of these to end, without delaying the clusters that fit a quantum.
  */
 import { ShardError } from '../base/errors.ts';
 import type { RollupOutcome } from '../needs/need-table.ts';
@@ -15,15 +19,16 @@ import { messageMemory } from '../wire/message-memory.ts';
 import { MalformedFrameError } from './errors.ts';
 import {
   ROLLUP_BYTES_LATE,
+  ROLLUP_BYTES_PER_CLUSTER_MAX,
   ROLLUP_BYTES_WAITING_MAX,
+  ROLLUP_QUANTUM_BYTES,
+  ROLLUP_STEP_BYTES,
   ROLLUP_TURN_LATE_MS,
   ROLLUP_TURN_MS,
+  ROLLUPS_OPEN_MAX,
 } from './limits.ts';
 import { RollupScan } from './rollup-scan.ts';
 import { RowDecoder } from './row-decoder.ts';
-
-/** Larger frames go to the queue of large ones: ten times the usual roll-up. */
-const LARGE_BYTES = 1024 * 1024;
 
 export interface RollupResult {
   readonly outcome: RollupOutcome | 'rejected';
@@ -37,7 +42,6 @@ export interface RollupResult {
 export type WhenSettled = (result: RollupResult) => void;
 
 interface Waiting {
-  readonly clusterId: string;
   readonly sender: object;
   readonly bytes: Uint8Array;
   readonly whenSettled: WhenSettled;
@@ -45,31 +49,46 @@ interface Waiting {
   readonly acks: number;
 }
 
-interface SizeQueue {
-  readonly waiting: Waiting[];
+/** A cluster with roll-ups: the first, and the latest behind it. */
+interface Line {
+  readonly clusterId: string;
+  first: Waiting;
+  behind: Waiting | null;
+  reading: Reading | null;
+  /** Bytes that it may still read in this round; negative after a step that was larger than the rest. */
+  credit: number;
+}
+
+interface Reading {
   readonly reader: RollupReader;
-  /** Being read now. */
-  steps: Generator<void, RollupResult> | null;
-  current: Waiting | null;
+  readonly steps: Generator<void, RollupResult>;
 }
 
 type RollupShard = Pick<ShardForOperators, 'acceptRollup' | 'rejectRollup'>;
 
 export class RollupQueue {
-  /** By cluster with a roll-up in a queue: the latest one behind it. */
-  readonly #behind = new Map<string, Waiting | null>();
-  readonly #small: SizeQueue;
-  readonly #large: SizeQueue;
+  readonly #lines = new Map<string, Line>();
+  /** In the order of their visits. */
+  readonly #round: Line[] = [];
+  /** Larger roll-ups that wait until one of the open ones ends. */
+  readonly #unopened: Line[] = [];
+  #visited: Line | null = null;
+  #largeOpen = 0;
+  readonly #idleReaders: RollupReader[] = [];
   readonly #shard: RollupShard;
   readonly #bytesMax: number;
+  readonly #clusterBytesMax: number;
   #bytes = 0;
   #turn: NodeJS.Immediate | null = null;
 
-  constructor(shard: RollupShard, bytesMax = ROLLUP_BYTES_WAITING_MAX) {
+  constructor(
+    shard: RollupShard,
+    bytesMax = ROLLUP_BYTES_WAITING_MAX,
+    clusterBytesMax = ROLLUP_BYTES_PER_CLUSTER_MAX,
+  ) {
     this.#shard = shard;
     this.#bytesMax = bytesMax;
-    this.#small = { waiting: [], reader: new RollupReader(shard), steps: null, current: null };
-    this.#large = { waiting: [], reader: new RollupReader(shard), steps: null, current: null };
+    this.#clusterBytesMax = clusterBytesMax;
   }
 
   /** Bytes of roll-ups that wait or are being read. */
@@ -79,80 +98,117 @@ export class RollupQueue {
 
   /** `sender`: the session. A new session of a cluster gets no acks for the roll-ups of the old one. */
   offer(clusterId: string, sender: object, bytes: Uint8Array, whenSettled: WhenSettled): void {
-    const behind = this.#behind.get(clusterId);
+    const line = this.#lines.get(clusterId);
+    const behind = line?.behind ?? null;
     const replacedBytes = behind?.bytes.length ?? 0;
-    if (this.#bytes + bytes.length - replacedBytes > this.#bytesMax) {
-      const why = `arrived while ${this.#bytes} bytes of roll-ups wait to be read; the maximum is ${this.#bytesMax}`;
+    const why = this.#whyFull(bytes.length - replacedBytes, (line?.first.bytes.length ?? 0) + bytes.length);
+    if (why !== null) {
       this.#shard.rejectRollup(clusterId, new RollupRejectedError(clusterId, 'needs', why).message);
       messageMemory.giveBack(bytes);
       whenSettled({ outcome: 'rejected', rowCount: 0, rollups: 1, acks: 0 });
       return;
     }
     this.#bytes += bytes.length - replacedBytes;
-    if (behind != null) messageMemory.giveBack(behind.bytes);
+    if (behind !== null) messageMemory.giveBack(behind.bytes);
     const rollups = 1 + (behind?.rollups ?? 0);
     const acks = 1 + (behind?.sender === sender ? behind.acks : 0);
-    const waiting = { clusterId, sender, bytes, whenSettled, rollups, acks };
-    this.#behind.set(clusterId, behind === undefined ? null : waiting);
-    if (behind === undefined) this.#enqueue(waiting);
+    const waiting = { sender, bytes, whenSettled, rollups, acks };
+    if (line === undefined) this.#open({ clusterId, first: waiting, behind: null, reading: null, credit: 0 });
+    else line.behind = waiting;
   }
 
   /** Drops everything that waits. */
   clear(): void {
     if (this.#turn !== null) clearImmediate(this.#turn);
-    this.#turn = null;
-    this.#behind.clear();
-    this.#bytes = 0;
-    for (const queue of [this.#small, this.#large]) {
-      queue.waiting.length = 0;
-      queue.steps?.return({ outcome: 'rejected', rowCount: 0, rollups: 0, acks: 0 });
-      queue.steps = queue.current = null;
+    this.#turn = this.#visited = null;
+    for (const { reading } of this.#lines.values()) {
+      reading?.steps.return({ outcome: 'rejected', rowCount: 0, rollups: 0, acks: 0 });
     }
+    this.#lines.clear();
+    this.#round.length = this.#unopened.length = this.#largeOpen = this.#bytes = 0;
   }
 
-  #enqueue(waiting: Waiting): void {
-    (waiting.bytes.length > LARGE_BYTES ? this.#large : this.#small).waiting.push(waiting);
+  #whyFull(bytes: number, bytesOfCluster: number): string | null {
+    if (this.#bytes + bytes > this.#bytesMax)
+      return `arrived while ${this.#bytes} bytes of roll-ups wait to be read; the maximum is ${this.#bytesMax}`;
+    if (bytesOfCluster <= this.#clusterBytesMax) return null;
+    return `would make ${bytesOfCluster} bytes of this cluster wait; the maximum is ${this.#clusterBytesMax}`;
+  }
+
+  #open(line: Line): void {
+    this.#lines.set(line.clusterId, line);
+    this.#round.push(line);
     this.#turn ??= setImmediate(() => this.#takeTurn());
   }
 
   #takeTurn(): void {
     this.#turn = null;
-    const turnMs = this.#bytes > ROLLUP_BYTES_LATE ? ROLLUP_TURN_LATE_MS : ROLLUP_TURN_MS;
-    const endMs = performance.now() + turnMs;
-    this.#run(this.#small, hasWork(this.#large) ? endMs - turnMs / 2 : endMs);
-    this.#run(this.#large, endMs);
-    if (hasWork(this.#small) || hasWork(this.#large)) this.#turn ??= setImmediate(() => this.#takeTurn());
+    const endMs =
+      performance.now() + (this.#bytes > ROLLUP_BYTES_LATE ? ROLLUP_TURN_LATE_MS : ROLLUP_TURN_MS);
+    for (;;) {
+      const line = this.#visited ?? this.#visitNext();
+      if (line === null) return; // every line is in the round or waits for one that is, so none is left
+      if (performance.now() >= endMs) break;
+      this.#step(line);
+    }
+    this.#turn ??= setImmediate(() => this.#takeTurn());
   }
 
-  #run(queue: SizeQueue, endMs: number): void {
-    while (hasWork(queue) && performance.now() < endMs) {
-      if (queue.current === null) {
-        queue.current = queue.waiting.shift()!;
-        queue.steps = queue.reader.read(queue.current);
+  /** The next cluster of the round; null if there is none. */
+  #visitNext(): Line | null {
+    for (;;) {
+      const line = this.#round.shift();
+      if (line === undefined) return null;
+      if (line.reading === null && isLarge(line)) {
+        if (this.#largeOpen === ROLLUPS_OPEN_MAX) {
+          this.#unopened.push(line);
+          continue;
+        }
+        this.#largeOpen++;
       }
-      const step = queue.steps!.next();
-      if (!step.done) continue;
-      const { current } = queue;
-      queue.current = queue.steps = null;
-      this.#bytes -= current.bytes.length;
-      messageMemory.giveBack(current.bytes);
-      this.#moveUp(current.clusterId);
-      current.whenSettled(step.value);
+      line.credit = Math.min(line.credit, 0) + ROLLUP_QUANTUM_BYTES;
+      this.#visited = line;
+      return line;
     }
   }
 
-  #moveUp(clusterId: string): void {
-    const behind = this.#behind.get(clusterId) ?? null;
-    if (behind === null) this.#behind.delete(clusterId);
-    else {
-      this.#behind.set(clusterId, null);
-      this.#enqueue(behind);
+  #step(line: Line): void {
+    line.reading ??= this.#read(line);
+    const { steps, reader } = line.reading;
+    const step = steps.next();
+    line.credit -= reader.takeStepBytes();
+    if (step.done) this.#settle(line, step.value);
+    else if (line.credit <= 0 && isLarge(line)) {
+      this.#visited = null;
+      this.#round.push(line);
     }
+  }
+
+  #read({ clusterId, first }: Line): Reading {
+    const reader = this.#idleReaders.pop() ?? new RollupReader(this.#shard);
+    return { reader, steps: reader.read(clusterId, first) };
+  }
+
+  #settle(line: Line, result: RollupResult): void {
+    const { first, behind } = line;
+    this.#visited = null;
+    this.#idleReaders.push(line.reading!.reader);
+    line.reading = null;
+    this.#bytes -= first.bytes.length;
+    if (isLarge(line)) {
+      this.#largeOpen--;
+      const next = this.#unopened.shift();
+      if (next !== undefined) this.#round.push(next);
+    }
+    messageMemory.giveBack(first.bytes);
+    this.#lines.delete(line.clusterId);
+    if (behind !== null) this.#open({ ...line, first: behind, behind: null });
+    first.whenSettled(result);
   }
 }
 
-function hasWork(queue: SizeQueue): boolean {
-  return queue.current !== null || queue.waiting.length > 0;
+function isLarge({ first }: Line): boolean {
+  return first.bytes.length > ROLLUP_QUANTUM_BYTES;
 }
 
 /** Digests a roll-up's rows and passes them to the shard. Its arrays are reused for the next roll-up. */
@@ -160,13 +216,24 @@ class RollupReader {
   readonly #shard: RollupShard;
   readonly #scan = new RollupScan();
   readonly #decoder = new RowDecoder();
+  #decodedBytes = 0;
+  #scannedTo = 0;
 
   constructor(shard: RollupShard) {
     this.#shard = shard;
   }
 
-  *read({ clusterId, bytes, rollups, acks }: Waiting): Generator<void, RollupResult> {
+  /** What the last step cost, in bytes: those that it read, or as much as ordering a few hundred rows is worth. */
+  takeStepBytes(): number {
+    const bytes = this.#scan.at - this.#scannedTo + this.#decodedBytes;
+    this.#scannedTo = this.#scan.at;
+    this.#decodedBytes = 0;
+    return Math.max(bytes, ROLLUP_STEP_BYTES);
+  }
+
+  *read(clusterId: string, { bytes, rollups, acks }: Waiting): Generator<void, RollupResult> {
     const scan = this.#scan;
+    this.#scannedTo = this.#decodedBytes = 0;
     try {
       if (!(yield* this.#digest(clusterId, bytes)))
         return { outcome: 'rejected', rowCount: 0, rollups, acks };
@@ -199,8 +266,11 @@ class RollupReader {
   }
 
   #decode(clusterId: string, row: number) {
+    const start = this.#scan.startOf(row);
+    const end = this.#scan.endOf(row);
+    this.#decodedBytes += end - start;
     try {
-      return this.#decoder.decode(this.#scan.startOf(row), this.#scan.endOf(row));
+      return this.#decoder.decode(start, end);
     } catch (error) {
       if (!(error instanceof MalformedFrameError)) throw error;
       throw new RollupRejectedError(clusterId, `needs[${row}]`, `cannot be read (${error.message})`);

@@ -14,14 +14,12 @@
 import { RollupRejectedError } from '../needs/rollup.ts';
 import { WIRE_BYTES } from '../wire/protobuf-reader.ts';
 import { FrameReader } from './frame-reader.ts';
-import { ROLLUP_ROWS_MAX, ROW_BYTES_MAX } from './limits.ts';
+import { ROLLUP_ROWS_MAX, ROLLUP_STEP_BYTES, ROW_BYTES_MAX } from './limits.ts';
 
 const CLUSTER_ID = 0x0a;
 const NEED = 0x1a;
 /** Fields of a row that occur once, as bits. If one repeats, the last counts, which a sum cannot express. */
 const SINGLE_FIELDS = (1 << 3) | (1 << 6) | (1 << 7) | (1 << 9);
-/** Between two yields: a fraction of a millisecond. */
-const BYTES_PER_STEP = 256 * 1024;
 const ROWS_AT_START = 512;
 /** Arrays for more rows are not kept. */
 const KEPT_ROWS_MAX = 8_192;
@@ -46,6 +44,11 @@ export class RollupScan {
     return this.#reader.bytes;
   }
 
+  /** The byte up to which the roll-up has been read. */
+  get at(): number {
+    return this.#reader.at;
+  }
+
   startOf(row: number): number {
     return this.#starts[row]!;
   }
@@ -61,14 +64,14 @@ export class RollupScan {
     reader.open(bytes);
     this.rowCount = 0;
     this.clusterId = '';
-    let pauseAt = BYTES_PER_STEP;
+    let pauseAt = ROLLUP_STEP_BYTES;
     while (reader.at < end) {
       const tag = reader.tag(end);
       if (tag === NEED) this.#row(reader.lengthEnd(end), sessionClusterId);
       else if (tag === CLUSTER_ID) this.#clusterId(reader.lengthEnd(end));
       else reader.skip(tag, end);
       if (reader.at < pauseAt) continue;
-      pauseAt = reader.at + BYTES_PER_STEP;
+      pauseAt = reader.at + ROLLUP_STEP_BYTES;
       yield;
     }
   }

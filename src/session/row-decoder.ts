@@ -55,6 +55,7 @@ export class RowDecoder {
       interruptionBucket,
       reclamationBucket,
       group,
+      wireBytes: end - start,
     };
   }
 

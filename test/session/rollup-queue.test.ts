@@ -1,24 +1,42 @@
 import { describe, expect, it } from 'vitest';
 import type { RollupOutcome } from '../../src/needs/need-table.ts';
+import { ROLLUP_QUANTUM_BYTES, ROLLUP_STEP_BYTES, ROLLUPS_OPEN_MAX } from '../../src/session/limits.ts';
 import { RollupQueue, type RollupResult } from '../../src/session/rollup-queue.ts';
 import { encode } from '../../src/wire/codec.ts';
 import { needs } from './operator.ts';
 
+/** Rows of more than a megabyte. */
+const LARGE = [20_000, 'group-with-a-long-name'.repeat(2)] as const;
+const STEPS_PER_VISIT = ROLLUP_QUANTUM_BYTES / ROLLUP_STEP_BYTES;
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
 /** Accepts roll-ups after a given number of steps, and records their cluster and rows. */
-function rig(options: { isReady?: (rows: number, steps: number) => boolean; bytesMax?: number } = {}) {
+function rig(
+  options: {
+    isReady?: (rows: number, steps: number) => boolean;
+    bytesMax?: number;
+    clusterBytesMax?: number;
+  } = {},
+) {
   const accepted: string[] = [];
+  const steps: string[] = [];
   const rejected: string[] = [];
   const queue = new RollupQueue(
     {
       *acceptRollup(clusterId, digests): Generator<void, RollupOutcome> {
         const rows = digests.length / 2;
-        for (let steps = 0; options.isReady?.(rows, steps) === false; steps++) yield;
+        steps.push(clusterId);
+        for (let count = 0; options.isReady?.(rows, count) === false; count++) {
+          yield;
+          steps.push(clusterId);
+        }
         accepted.push(`${clusterId} ${rows}`);
         return 'applied';
       },
       rejectRollup: (_, why) => void rejected.push(why),
     },
     options.bytesMax,
+    options.clusterBytesMax,
   );
   const results: RollupResult[] = [];
   const offer = (clusterId: string, rows: number, prefix = 'g', sender: object = queue) => {
@@ -30,7 +48,7 @@ function rig(options: { isReady?: (rows: number, steps: number) => boolean; byte
       });
     });
   };
-  return { queue, offer, accepted, rejected, results };
+  return { queue, offer, accepted, steps, rejected, results };
 }
 
 describe('waiting roll-ups', () => {
@@ -56,16 +74,61 @@ describe('waiting roll-ups', () => {
     expect([rollups, acks]).toEqual([3, 2]);
   });
 
-  it('do not wait behind a large one', async () => {
+  it('T7: of other clusters do not wait behind a large one', async () => {
     let mayEnd = false;
-    const { offer, accepted } = rig({ isReady: (rows) => rows < 1_000 || mayEnd });
-    const large = offer('large', 20_000, 'group-with-a-long-name'.repeat(2));
-    await new Promise((resolve) => setImmediate(resolve));
-    for (let cluster = 0; cluster < 50; cluster++) await offer(`c-${cluster}`, 10);
+    const { offer, accepted, steps } = rig({ isReady: (rows) => rows < 1_000 || mayEnd });
+    const large = offer('large', ...LARGE);
+    while (steps.length === 0) await turn();
+    for (let cluster = 0; cluster < 50; cluster++) {
+      const before = steps.length;
+      await offer(`c-${cluster}`, 10);
+      const between = steps.slice(before).lastIndexOf(`c-${cluster}`);
+      expect(between).toBeLessThanOrEqual(2 * STEPS_PER_VISIT); // the visit under way, and at most one more
+    }
     expect(accepted).toHaveLength(50);
     mayEnd = true;
     await large;
     expect(accepted.at(-1)).toBe('large 20000');
+  });
+
+  it('T7: of several clusters are read in turns of equal size, however large they are', async () => {
+    const { offer, steps } = rig({ isReady: (_, count) => count === 500 });
+    await Promise.all(['east', 'west', 'north'].map((cluster) => offer(cluster, ...LARGE)));
+    const counts = { east: 0, west: 0, north: 0 };
+    const differences: number[] = [];
+    const last = Math.min(...Object.keys(counts).map((cluster) => steps.lastIndexOf(cluster)));
+    for (const cluster of steps.slice(steps.indexOf('north'), last)) {
+      counts[cluster as keyof typeof counts]++;
+      differences.push(Math.max(...Object.values(counts)) - Math.min(...Object.values(counts)));
+    }
+    expect(differences.length).toBeGreaterThan(1_000);
+    expect(Math.max(...differences)).toBeLessThanOrEqual(2 * STEPS_PER_VISIT);
+  });
+
+  it('T7: are open only a few at a time, and small ones pass those that wait to be opened', async () => {
+    let mayEnd = false;
+    const { offer, accepted, steps } = rig({ isReady: (rows) => rows < 1_000 || mayEnd });
+    const clusters = Array.from({ length: ROLLUPS_OPEN_MAX + 3 }, (_, index) => `large-${index}`);
+    const large = clusters.map((cluster) => offer(cluster, ...LARGE));
+    while (new Set(steps).size < ROLLUPS_OPEN_MAX) await turn();
+    await offer('small', 10);
+    expect(accepted).toEqual(['small 10']);
+    expect(new Set(steps).size).toBe(ROLLUPS_OPEN_MAX + 1);
+    mayEnd = true;
+    await Promise.all(large);
+    expect(accepted).toHaveLength(clusters.length + 1);
+  });
+
+  it('T7: of one cluster are bounded in bytes, and other clusters have room', async () => {
+    const { offer, accepted, rejected } = rig({ clusterBytesMax: 2_000 });
+    const first = offer('east', 20);
+    expect((await offer('east', 60)).outcome).toBe('rejected');
+    expect(rejected[0]).toMatch(/would make \d+ bytes of this cluster wait; the maximum is 2000/);
+    void offer('west', 20);
+    void offer('east', 10);
+    await offer('east', 11); // replaces the one behind the first, so its bytes do not count
+    await first;
+    expect(accepted).toEqual(['east 20', 'west 20', 'east 11']);
   });
 
   it('leave event-loop turns to others', async () => {
@@ -96,7 +159,7 @@ describe('waiting roll-ups', () => {
     const { queue, offer, accepted, results } = rig({ isReady: () => false });
     void offer('east', 5);
     void offer('west', 5);
-    await new Promise((resolve) => setImmediate(resolve));
+    await turn();
     queue.clear();
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect([accepted, results, queue.bytes]).toEqual([[], [], 0]);
