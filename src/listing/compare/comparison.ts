@@ -101,6 +101,7 @@ export class ListingComparison {
       foreign: slotRefs(this.#foreign),
       knownCount,
       rejected: rejectedOf(batch, this.#foreign.count),
+      unnamedCount: batch.unnamedCount,
       rejectionTexts: this.#rejectionTexts(batch),
       answerBytes: bytes.length,
     };

@@ -259,11 +259,13 @@ export class Reconciler {
   #isSuspect(provider: ProviderState, listing: Listing): boolean {
     const { knownCount, removed } = listing;
     const isEmpty = listing.listedCount === 0 && removed.count > 0;
+    // T5: a record without a readable id may be that of a machine that the listing seems to lack.
+    const isUnsure = listing.unnamedCount > 0 && removed.count > 0;
     const lacksMuch =
       knownCount >= SUSPECT_KNOWN_MIN &&
       removed.count >= SUSPECT_MISSING_MIN &&
       removed.count > knownCount * SUSPECT_MISSING_SHARE;
-    if (!listing.isFull || !(isEmpty || lacksMuch)) {
+    if (!listing.isFull || !(isEmpty || isUnsure || lacksMuch)) {
       if (listing.isFull) provider.suspectInARow = 0;
       return false;
     }
