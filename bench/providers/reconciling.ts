@@ -5,11 +5,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { systemClock, systemScheduler, systemStopwatch } from '../../src/base/clock.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
+import { ProviderNames } from '../../src/listing/apply/provider-names.ts';
 import { FencingTokens } from '../../src/provider/client/fencing.ts';
 import type { ListTimings } from '../../src/provider/pool/listing-thread.ts';
 import { ProviderPool } from '../../src/provider/pool/pool.ts';
 import { zeroCounters } from '../../src/shard/counters.ts';
 import { MachineChanges } from '../../src/shard/machines/changes.ts';
+import { Disputes } from '../../src/shard/machines/disputes.ts';
 import { FollowUpReads } from '../../src/shard/machines/reads.ts';
 import type { ListingReport, ShardObserver } from '../../src/shard/ports/observer.ts';
 import { Reconciler } from '../../src/shard/reconcile/reconciler.ts';
@@ -59,7 +61,9 @@ export class Reconciling {
       },
     };
     const counters = zeroCounters();
-    const changes = new MachineChanges(inventory, counters, observer, this.pool.names);
+    const { names } = this.pool;
+    const resourceNames = new ProviderNames(inventory.shapes.vectors.dimensions, names);
+    const changes = new MachineChanges(inventory, counters, observer, names, resourceNames);
     const shared = { changes, counters, observer, providers: this.pool, clock: systemClock };
     const reads = new FollowUpReads({
       ...shared,
@@ -77,6 +81,9 @@ export class Reconciling {
       fullListEveryCycles: 0,
       listTimeoutMs: LIST_TIMEOUT_MS,
       optionalProviders: [],
+      providerIdPrefixes: [],
+      disputes: new Disputes(inventory, names.length),
+      resourceNames,
       onFirstListing: () => {},
     });
   }

@@ -163,7 +163,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     ...sourcesOf(shard),
     sessions: () => sessionCounts(operators),
     workerRestarts: () => pool.workerRestarts,
-    isReady: () => shard.heldBack() === '',
+    isReady: () => shard.notReady() === '',
     ...(audit === null ? {} : { audit: () => audit.counts }),
   });
   history.watch(view);
@@ -202,7 +202,7 @@ async function startHttp(
     allowedHosts: config.metricsHost,
     scrape: () => metrics.scrape(),
     readiness: () => {
-      const reason = shard.heldBack();
+      const reason = shard.notReady();
       return { isReady: reason === '', reason };
     },
     log,
@@ -253,6 +253,7 @@ function settingsOf(config: ShardConfig): ShardSettings {
     isIncremental: config.incrementalReconcile,
     fullListEveryCycles: config.fullListEvery,
     optionalProviders: config.optionalProviders,
+    providerIdPrefixes: config.providerIdPrefixes,
     executeConcurrency: config.executeConcurrency,
     executeTimeoutMs: config.executeTimeoutMs,
     bootstrapTimeoutMs: config.bootstrapTimeoutMs,

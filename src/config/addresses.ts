@@ -106,6 +106,31 @@ export function readProviderName(text: string): string {
   );
 }
 
+export interface ProviderIdPrefix {
+  /** Of a provider. */
+  readonly name: string;
+  readonly prefix: string;
+}
+
+/** As long as a machine id may be. */
+const ID_PREFIX = /^[^\s,]{1,512}$/;
+
+/** `NAME=PREFIX`. */
+export function readProviderIdPrefix(text: string): ProviderIdPrefix {
+  const at = text.indexOf('=');
+  const name = text.slice(0, Math.max(at, 0));
+  const prefix = text.slice(at + 1);
+  if (NAME.test(name) && ID_PREFIX.test(prefix)) return { name, prefix };
+  throw new InvalidValueError(
+    `${JSON.stringify(text)} is not an id prefix of a provider`,
+    'Write NAME=PREFIX, such as rack-a=ra-, without spaces and commas',
+  );
+}
+
+export function writeProviderIdPrefix({ name, prefix }: ProviderIdPrefix): string {
+  return `${name}=${prefix}`;
+}
+
 export function readShardId(text: string): string {
   if (SHARD_ID.test(text)) return text;
   throw new InvalidValueError(

@@ -25,6 +25,7 @@ export function crossCheck(values: Values, origins: Origins): Problem[] {
     ...checkExposure(values, origins),
     ...checkPorts(values, origins),
     ...checkProviders(values, origins),
+    ...checkIdPrefixes(values, origins),
   ];
 }
 
@@ -116,5 +117,33 @@ function checkProviders({ providers, optionalProviders }: Values, origins: Origi
       remedy: names === '' ? 'Set its --provider-addr too' : `Choose one of ${names}`,
     });
   }
+  return problems;
+}
+
+/** T10: an id with two prefixes would belong to two providers, and neither could have it. */
+function checkIdPrefixes({ providers, providerIdPrefixes }: Values, origins: Origins): Problem[] {
+  const key = '--provider-id-prefix';
+  const origin = origins.providerIdPrefixes;
+  const problems: Problem[] = [];
+  providerIdPrefixes.forEach(({ name, prefix }, index) => {
+    if (!providers.some((provider) => provider.name === name)) {
+      const names = providers.map((provider) => provider.name).join(', ');
+      const remedy = names === '' ? 'Set its --provider-addr too' : `Choose one of ${names}`;
+      problems.push({ key, origin, what: `no provider is named ${name}`, remedy });
+    }
+    const clash = providerIdPrefixes
+      .slice(0, index)
+      .find(
+        (other) =>
+          other.name !== name && (other.prefix.startsWith(prefix) || prefix.startsWith(other.prefix)),
+      );
+    if (clash === undefined) return;
+    problems.push({
+      key,
+      origin,
+      what: `ids can begin with both ${clash.prefix} of ${clash.name} and ${prefix} of ${name}`,
+      remedy: 'Choose prefixes of which none begins with another',
+    });
+  });
   return problems;
 }

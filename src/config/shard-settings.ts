@@ -11,9 +11,11 @@ import {
   readOptionalListenAddress,
   readPath,
   readProviderAddress,
+  readProviderIdPrefix,
   readProviderName,
   readShardId,
   writeProviderAddress,
+  writeProviderIdPrefix,
 } from './addresses.ts';
 import { bytes, choice, count, decimal, duration, fraction, list, onOff, text } from './kinds.ts';
 import type { Settings } from './setting.ts';
@@ -110,6 +112,14 @@ const PROVIDERS = {
     read: readProviderName,
     write: asWritten,
     help: 'Name of a provider whose first listing the shard does not wait for before it acts.',
+  }),
+  providerIdPrefixes: list({
+    flag: 'provider-id-prefix',
+    type: 'list of NAME=PREFIX',
+    placeholder: 'NAME=PREFIX',
+    read: readProviderIdPrefix,
+    write: writeProviderIdPrefix,
+    help: 'Machine ids that begin with PREFIX belong to provider NAME: the shard accepts them from no other provider, and no other ids from this one.',
   }),
   incrementalReconcile: onOff({
     default: false,

@@ -37,5 +37,10 @@ export const Flag = {
   Backoff: 2,
   /** P6: a draining machine counts as draining credit. The first listing after a start showed this one Draining. */
   FoundDraining: 4,
+  /** T10: two providers claim the machine; the shard does not act on it. */
+  Disputed: 8,
 } as const;
 export type Flag = (typeof Flag)[keyof typeof Flag];
+
+/** Machines with one of these flags are credited, but the shard does not act on them. */
+export const BARRED = Flag.Backoff | Flag.Disputed;

@@ -231,8 +231,9 @@ export class Inventory extends RowStore {
     writeFlag(this, slot, flag, on);
   }
 
-  hasFlag(slot: number, flag: Flag): boolean {
-    return (this.columns.flags[slot]! & flag) !== 0;
+  /** Whether the machine has one of these flags. */
+  hasFlag(slot: number, flags: number): boolean {
+    return (this.columns.flags[slot]! & flags) !== 0;
   }
 
   /** O(1): the live columns and indexes, until it is closed. */

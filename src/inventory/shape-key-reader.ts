@@ -35,6 +35,29 @@ export function parseShapeKey(
   return { instanceType, zone, capacityType, labels, capacity };
 }
 
+/** Where the resources of a shape key begin: equal bytes from there to its end are an equal capacity. */
+export function capacityStart(bytes: Uint8Array, start: number): number {
+  const reader = new KeyReader(bytes, start + 1);
+  reader.skipText();
+  reader.skipText();
+  for (let left = reader.varint(); left > 0; left--) {
+    reader.skipText();
+    reader.skipText();
+  }
+  return reader.at;
+}
+
+/** The resource names of a capacity that begins there. */
+export function capacityNames(bytes: Uint8Array, start: number): string[] {
+  const reader = new KeyReader(bytes, start);
+  const names: string[] = [];
+  for (let left = reader.varint(); left > 0; left--) {
+    names.push(reader.text());
+    reader.double();
+  }
+  return names;
+}
+
 /** One JavaScript string for equal names, up to NAMES_MAX of them. */
 function shared(names: Map<string, string>, name: string): string {
   const known = names.get(name);
@@ -75,6 +98,11 @@ class KeyReader {
       value |= (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
+  }
+
+  skipText(): void {
+    const length = this.varint();
+    this.at += length;
   }
 
   text(): string {

@@ -188,6 +188,11 @@ export class ScrapedMetrics {
       (gauges) => gauges.offeringsInBackoff,
     );
     from(
+      'flotilla_disputed_machines',
+      'Machines in dispute: two providers listed the id before the shard acted, so that it makes no call for them.',
+      (gauges) => gauges.disputedMachines,
+    );
+    from(
       'flotilla_reads_waiting',
       'Reads of machines waiting in the queue.',
       (gauges) => gauges.readsWaiting,

@@ -87,6 +87,7 @@ export class ShardMetrics implements ShardObserver {
   /** By provider; providers are settings, so there are few. */
   readonly #lastListingMs = new Map<string, number>();
   readonly #suspect = new Map<string, boolean>();
+  readonly #foreign: Record<string, number> = {};
   #lastReport: CycleReport | null = null;
 
   constructor(options: ShardMetricsOptions = {}) {
@@ -225,6 +226,15 @@ export class ShardMetrics implements ShardObserver {
       () => mapSamples(this.#suspect, Number),
       ['provider'],
     );
+    counterFrom(
+      registry,
+      own(
+        'foreign_records_total',
+        'Records refused because the machine id belongs to another provider, by the provider that listed it.',
+      ),
+      () => this.#foreign,
+      'provider',
+    );
     const loopMax = histogram(
       registry,
       own('event_loop_delay_max_seconds', 'Maximum delay of the event loop in each window of 10 s.'),
@@ -305,6 +315,8 @@ export class ShardMetrics implements ShardObserver {
     if (report.failure !== '') return;
     this.#lastListingMs.set(report.provider, this.#clock.nowMs());
     this.#suspect.set(report.provider, report.isSuspect);
+    const { provider, foreignCount } = report;
+    this.#foreign[provider] = (this.#foreign[provider] ?? 0) + foreignCount;
   }
 
   happened(event: ShardEvent): void {

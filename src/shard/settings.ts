@@ -1,6 +1,12 @@
 /** Settings of the shard, with the defaults that users of the reference know. */
 import type { PreemptionWeights } from '../decision/preempt/preempt.ts';
 
+export interface ProviderIdPrefix {
+  /** Of a provider. It may have several prefixes. */
+  readonly name: string;
+  readonly prefix: string;
+}
+
 export interface ShardSettings {
   readonly shardId: string;
   readonly cycleIntervalMs: number;
@@ -11,6 +17,8 @@ export interface ShardSettings {
   readonly fullListEveryCycles: number;
   /** C2: no action before every provider has been listed once, except these, by name. */
   readonly optionalProviders: readonly string[];
+  /** T10: machine ids with this prefix belong to this provider, and it may have no others. */
+  readonly providerIdPrefixes: readonly ProviderIdPrefix[];
   readonly listTimeoutMs: number;
   readonly executeConcurrency: number;
   readonly executeTimeoutMs: number;
@@ -45,6 +53,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   isIncremental: false,
   fullListEveryCycles: 360,
   optionalProviders: [],
+  providerIdPrefixes: [],
   listTimeoutMs: 120_000,
   executeConcurrency: 256,
   executeTimeoutMs: 30_000,

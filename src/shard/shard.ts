@@ -10,6 +10,7 @@ import type { Clock, Scheduler, Stopwatch, Timer } from '../base/clock.ts';
 import { ShardError } from '../base/errors.ts';
 import { Engine, type EngineOptions } from '../decision/engine.ts';
 import type { Inventory } from '../inventory/inventory.ts';
+import { ProviderNames } from '../listing/apply/provider-names.ts';
 import { MachineState } from '../machine/state.ts';
 import type { NeedTable, RollupOutcome } from '../needs/need-table.ts';
 import type { Requirement } from '../needs/requirements.ts';
@@ -28,6 +29,7 @@ import { Announcer } from './machines/announce.ts';
 import { Backoffs } from './machines/backoff.ts';
 import { BindingTimes } from './machines/binding-times.ts';
 import { type MachineChanged, MachineChanges } from './machines/changes.ts';
+import { Disputes } from './machines/disputes.ts';
 import { FollowUpReads } from './machines/reads.ts';
 import { StuckMachines } from './machines/stuck.ts';
 import { AwayClusters } from './operators/away-clusters.ts';
@@ -71,6 +73,7 @@ export class Shard implements ShardForOperators {
   readonly changes: MachineChanges;
   readonly reads: FollowUpReads;
   readonly backoffs: Backoffs;
+  readonly disputes: Disputes;
   readonly needBackoffs: NeedBackoffs;
   readonly stuck: StuckMachines;
   readonly reconciler: Reconciler;
@@ -107,7 +110,8 @@ export class Shard implements ShardForOperators {
     this.#away = new AwayClusters(inventory, needs, (cluster) => this.sessions.has(cluster));
     this.needBackoffs = new NeedBackoffs(inventory.tables);
     this.engine = new Engine(this.engineOptions());
-    this.changes = new MachineChanges(inventory, counters, observer, providers.names);
+    const resourceNames = new ProviderNames(inventory.shapes.vectors.dimensions, providers.names);
+    this.changes = new MachineChanges(inventory, counters, observer, providers.names, resourceNames);
     const { changes } = this;
     this.reads = new FollowUpReads({
       changes,
@@ -121,6 +125,7 @@ export class Shard implements ShardForOperators {
       timeoutMs: settings.executeTimeoutMs,
     });
     this.backoffs = new Backoffs(inventory, observer);
+    this.disputes = new Disputes(inventory, providers.names.length);
     this.stuck = new StuckMachines(inventory, this.reads, observer, clock, settings.stuckAfterMs);
     this.#announcer = new Announcer(inventory, this.#operators, (cluster) => this.sessions.has(cluster));
     this.#bindingTimes = new BindingTimes((latencyMs) => observer.machineBound?.(latencyMs));
@@ -138,6 +143,8 @@ export class Shard implements ShardForOperators {
       changes,
       counters,
       reads: this.reads,
+      disputes: this.disputes,
+      resourceNames,
       onFirstListing: () => this.#wake(),
     });
     const slots = new FairSlots(settings.executeConcurrency);
@@ -249,6 +256,12 @@ export class Shard implements ShardForOperators {
     return missing.length === 0 ? '' : `waiting for the first listing of ${missing.join(', ')}`;
   }
 
+  /** Why the shard is not ready; '' if it is. T6: a provider of which it refuses every row, although it acts for the others. */
+  notReady(): string {
+    const why = this.heldBack();
+    return why === '' ? this.reconciler.refusedWholly().join('; ') : why;
+  }
+
   get isFenced(): boolean {
     return this.#fenced !== '';
   }
@@ -264,6 +277,7 @@ export class Shard implements ShardForOperators {
       stuckMachines: this.stuck.count,
       machinesInBackoff: this.backoffs.machineCount,
       offeringsInBackoff: this.backoffs.offeringCount,
+      disputedMachines: this.disputes.count,
       isPaused: this.#rails.isPaused,
       isDryRun: this.#rails.isDryRun,
       isFenced: this.isFenced,
@@ -368,7 +382,10 @@ export class Shard implements ShardForOperators {
     this.#bindingTimes.changed(change, nowMs);
     this.stuck.changed(change);
     this.#announcer.changed(change);
-    if (to === 0) this.reads.forget(slot);
+    if (to === 0) {
+      this.reads.forget(slot);
+      this.disputes.forget(slot);
+    }
     if (to === from) return;
     const isAnswer = source === 'ack' || source === 'read';
     if (!isAnswer || to !== S.Idle) return;

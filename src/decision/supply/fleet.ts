@@ -17,7 +17,7 @@
  *             byId          orphaned Creating machines per family; victims per bucket and family (preempt.ts)
  */
 
-import { Flag, Intent } from '../../inventory/intent.ts';
+import { BARRED, Flag, Intent } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { OrderedLists } from '../../inventory/ordered-lists.ts';
 import { isReleasable } from '../../machine/capacity-type.ts';
@@ -148,8 +148,9 @@ export class Fleet {
     return (this.inventory.columns.flags[slot]! & Flag.Stuck) !== 0;
   }
 
+  /** In back-off (X12) or in dispute (T10): the shard does not act on it. */
   inBackoff(slot: number): boolean {
-    return (this.inventory.columns.flags[slot]! & Flag.Backoff) !== 0;
+    return (this.inventory.columns.flags[slot]! & BARRED) !== 0;
   }
 
   /** A Creating machine that was created for no need of this cycle: needs acquire it before Idle machines (A3). */

@@ -4,13 +4,18 @@
  * listing in parts is applied part by part.
  */
 import { ShardError } from '../../base/errors.ts';
+import { boundedDetail } from '../../base/outside-text.ts';
 import { Flag, Intent } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { MachineRow } from '../../inventory/machine-row.ts';
+import { InvalidMachineError } from '../../machine/machine.ts';
 import { MachineState } from '../../machine/state.ts';
 import type { ShardCounters, ShardObserver } from '../../shard/ports/observer.ts';
 import type { Listing, ListingRows, ProviderPort, SlotRefs } from '../../shard/ports/providers.ts';
-import { ListingRefs } from './listing-refs.ts';
+import { textOf } from '../decode/ranges.ts';
+import type { IdPrefixes } from './id-prefixes.ts';
+import { type AdmitNames, ListingRefs } from './listing-refs.ts';
+import { type ProviderNames, TooManyResourceNamesError } from './provider-names.ts';
 import type { RefusedMachines } from './refused-machines.ts';
 
 /** How many rows were applied, and how. */
@@ -19,7 +24,18 @@ export interface AppliedCounts {
   changed: number;
   removed: number;
   deferred: number;
+  /** Refused here; the records that the decoder rejected are not among them. */
   rejected: number;
+  /** T10: rows of machines that belong to another provider, those that the comparison found included. */
+  foreign: number;
+  /** Those of them that are newly in dispute. */
+  disputed: number;
+}
+
+/** T10: the part of shard/machines/disputes.ts that a listing needs. */
+export interface DisputeTarget {
+  claim(slot: number, provider: number, listing: number): boolean;
+  repeat(slot: number, provider: number, listing: number): boolean;
 }
 
 /** The part of shard/machines/changes.ts, the one place that changes machines, which a listing needs. */
@@ -59,14 +75,47 @@ export interface ApplyContext {
   readonly counters: ShardCounters;
   readonly observer: ShardObserver;
   readonly providers: Pick<ProviderPort, 'names'>;
+  readonly disputes: DisputeTarget;
+  /** Null: no provider has a prefix. */
+  readonly idPrefixes: IdPrefixes | null;
+  readonly resourceNames: ProviderNames;
+}
+
+/** Which listing it is, and what it may do. */
+export interface ListingRole {
+  /** Index of its provider. */
+  readonly provider: number;
+  /** Counts the provider's listings, from 1. */
+  readonly number: number;
+  /** The sequence of changes when the listing began. */
+  readonly begun: number;
+  readonly mayRemove: boolean;
+  readonly refused: RefusedMachines;
+  /** T10: whether the shard has not acted yet, so that a machine that two providers list is in dispute. */
+  readonly mayDispute: () => boolean;
+  /** Number of the listing of that provider that is under way, or comes next. */
+  readonly listingOf: (provider: number) => number;
 }
 
 export class ListingApplication {
-  readonly counts: AppliedCounts = { new: 0, changed: 0, removed: 0, deferred: 0, rejected: 0 };
+  readonly counts: AppliedCounts = {
+    new: 0,
+    changed: 0,
+    removed: 0,
+    deferred: 0,
+    rejected: 0,
+    foreign: 0,
+    disputed: 0,
+  };
+  /** The error of the first row that was refused here. */
+  firstRefusal = '';
+  /** T10: the first machine that is newly in dispute; 0 = none. */
+  firstDisputed = 0;
   /** Machines with a doubted row, which was not applied. */
   readonly doubted: number[] = [];
   readonly #refused: RefusedMachines;
   readonly #context: ApplyContext;
+  readonly #role: ListingRole;
   readonly #inventory: Inventory;
   readonly #provider: number;
   readonly #listing: number;
@@ -76,37 +125,34 @@ export class ListingApplication {
   readonly #row = new MachineRow();
   readonly #capacityExhaustedBefore: number;
   #rows: ListingRows;
-  #removed: SlotRefs;
+  readonly #removed: SlotRefs;
+  readonly #foreign: SlotRefs;
+  readonly #admitNames: AdmitNames;
   #refs: ListingRefs;
   /** From here on, rows repeat ids of an earlier part. */
   #repeatedStart: number;
   #next = 0;
+  #nextForeign = 0;
   #nextRemoved = 0;
 
-  /** `number` counts this provider's listings; `begun` is the changes' sequence when this one was asked for. */
-  constructor(
-    context: ApplyContext,
-    listing: Listing,
-    provider: number,
-    number: number,
-    begun: number,
-    removes: boolean,
-    refused: RefusedMachines,
-  ) {
+  constructor(context: ApplyContext, listing: Listing, role: ListingRole) {
+    const { provider, number } = role;
     this.#context = context;
+    this.#role = role;
     this.#inventory = context.changes.inventory;
     this.#rows = listing.rows;
     this.#repeatedStart = listing.rows.count - listing.repeatedCount;
-    this.#removed = removes ? listing.removed : { ...listing.removed, count: 0 };
+    this.#removed = role.mayRemove ? listing.removed : { ...listing.removed, count: 0 };
+    this.#foreign = listing.foreign;
     this.#provider = provider;
     this.#listing = number;
-    this.#begun = begun;
+    this.#begun = role.begun;
     this.#isFirst = number === 1;
-    this.#refused = refused;
-    const { foreign } = listing;
-    for (let at = 0; at < foreign.count; at++) refused.add(foreign.slot[at]!, foreign.generation[at]!);
+    this.#refused = role.refused;
+    this.counts.foreign = listing.foreign.count;
     this.#isIntoEmpty = this.#inventory.count === 0;
-    this.#refs = new ListingRefs(this.#inventory.tables, listing.rows);
+    this.#admitNames = (names) => context.resourceNames.admit(provider, names);
+    this.#refs = this.#refsOf(listing.rows);
     this.#capacityExhaustedBefore = context.changes.capacityExhaustedCount;
   }
 
@@ -115,12 +161,16 @@ export class ListingApplication {
     this.#refs.release();
     this.#rows = rows;
     this.#repeatedStart = rows.count - repeatedCount;
-    this.#refs = new ListingRefs(this.#inventory.tables, rows);
+    this.#refs = this.#refsOf(rows);
     this.#next = 0;
   }
 
   get isDone(): boolean {
-    return this.#next >= this.#rows.count && this.#nextRemoved >= this.#removed.count;
+    return (
+      this.#next >= this.#rows.count &&
+      this.#nextForeign >= this.#foreign.count &&
+      this.#nextRemoved >= this.#removed.count
+    );
   }
 
   /** Some rows were neither applied nor deferred, because a table was full. */
@@ -134,6 +184,10 @@ export class ListingApplication {
       this.#applyRow(this.#next++, nowMs);
     }
     if (this.#next < this.#rows.count) return;
+    for (let left = countMax; left > 0 && this.#nextForeign < this.#foreign.count; left--) {
+      this.#noteForeign(this.#nextForeign++);
+    }
+    if (this.#nextForeign < this.#foreign.count) return;
     for (let left = countMax; left > 0 && this.#nextRemoved < this.#removed.count; left--) {
       this.#removeAt(this.#nextRemoved++);
     }
@@ -155,10 +209,10 @@ export class ListingApplication {
       isCurrent || (this.#isAllOurs() && !isRepeated)
         ? known
         : inventory.findBytes(rows.bytes, rows.idStart[index]!, rows.idEnd[index]!);
-    if (slot !== 0 && inventory.columns.provider[slot] !== this.#provider) {
-      // A repeated row was rejected and counted when its id first came.
-      if (!isRepeated) this.#reject(`machine ${inventory.idOf(slot)} belongs to another provider`);
-      this.#refused.add(slot, inventory.generationOf(slot));
+    const isForeign = slot !== 0 && inventory.columns.provider[slot] !== this.#provider;
+    if ((slot === 0 || isForeign) && this.#isRefusedByPrefix(index)) return;
+    if (isForeign) {
+      this.#applyForeign(slot, index, isRepeated, nowMs);
       return;
     }
     if (slot !== 0 && this.#mustWait(slot)) {
@@ -172,9 +226,93 @@ export class ListingApplication {
       else this.#change(slot, index, nowMs);
     } catch (error) {
       // A table is full: this machine is refused, and the others go on.
-      if (!(error instanceof ShardError)) throw error;
-      this.counts.rejected++;
-      this.#context.changes.noteCapacityExhausted(error);
+      this.#refuseRow(error);
+    } finally {
+      this.#releaseTexts();
+    }
+  }
+
+  /** A table or the provider's share of it is full: this machine is refused, and the others go on. */
+  #refuseRow(error: unknown): void {
+    if (!(error instanceof ShardError)) throw error;
+    if (error instanceof TooManyResourceNamesError) {
+      this.#reject(error.message);
+      return;
+    }
+    this.counts.rejected++;
+    if (this.firstRefusal === '') this.firstRefusal = error.message;
+    this.#context.changes.noteCapacityExhausted(error);
+  }
+
+  /** T10: a prefix decides which provider has an id, before anything is known. */
+  #isRefusedByPrefix(index: number): boolean {
+    const { idPrefixes } = this.#context;
+    if (idPrefixes === null) return false;
+    const { bytes, idStart, idEnd } = this.#rows;
+    const why = idPrefixes.refusal(bytes, idStart[index]!, idEnd[index]!, this.#provider);
+    if (why === '') return false;
+    const id = textOf(bytes, idStart[index]!, idEnd[index]!);
+    this.counts.foreign++;
+    this.#reject(new InvalidMachineError(id, 'structural', why).message);
+    return true;
+  }
+
+  /** S1: the row of a machine that belongs to another provider is refused. T10: unless neither is known to own it. */
+  #applyForeign(slot: number, index: number, isRepeated: boolean, nowMs: number): void {
+    const inventory = this.#inventory;
+    const isNewClaim = this.#dispute(slot);
+    if (isNewClaim && this.#rows.cluster[index] !== 0 && inventory.columns.cluster[slot] === 0) {
+      this.#takeOver(slot, index, nowMs);
+      return;
+    }
+    this.#refused.add(slot, inventory.generationOf(slot));
+    if (isRepeated) return; // rejected and counted when its id first came
+    const owner = this.#context.providers.names[inventory.columns.provider[slot]!];
+    const what = `provider ${owner} already has a machine with this id`;
+    this.counts.foreign++;
+    this.#reject(new InvalidMachineError(inventory.idOf(slot), 'structural', what).message);
+  }
+
+  /** A foreign row that the comparison found; it is counted as rejected already. */
+  #noteForeign(at: number): void {
+    const { slot: slots, generation } = this.#foreign;
+    const slot = slots[at]!;
+    this.#refused.add(slot, generation[at]!);
+    const inventory = this.#inventory;
+    if (!inventory.isCurrent(slot, generation[at]!)) return;
+    if (inventory.columns.provider[slot] === this.#provider) return;
+    const { idPrefixes } = this.#context;
+    if (idPrefixes !== null && this.#isFirst) {
+      const id = new TextEncoder().encode(inventory.idOf(slot));
+      if (idPrefixes.refusal(id, 0, id.length, this.#provider) !== '') return;
+    }
+    this.#dispute(slot);
+  }
+
+  /** T10: notes that this provider lists the machine of another. Returns whether that is a new claim. */
+  #dispute(slot: number): boolean {
+    const { disputes } = this.#context;
+    if (disputes.repeat(slot, this.#provider, this.#listing)) return false;
+    if (!this.#isFirst || !this.#role.mayDispute()) return false;
+    if (!disputes.claim(slot, this.#provider, this.#listing)) return false;
+    this.counts.disputed++;
+    this.firstDisputed ||= slot;
+    return true;
+  }
+
+  /** The machine in dispute has a binding in this listing only: keeps this record, so that needs are credited with it. */
+  #takeOver(slot: number, index: number, nowMs: number): void {
+    const inventory = this.#inventory;
+    const owner = inventory.columns.provider[slot]!;
+    try {
+      this.#refs.shape(this.#rows.shape[index]!); // refuses the row before the other record is gone
+      this.#context.changes.remove(slot, 'listing');
+      const taken = this.#insert(index, nowMs);
+      if (taken === 0) return;
+      this.#context.disputes.claim(taken, owner, this.#role.listingOf(owner));
+      if (this.firstDisputed === slot) this.firstDisputed = taken;
+    } catch (error) {
+      this.#refuseRow(error);
     } finally {
       this.#releaseTexts();
     }
@@ -188,7 +326,8 @@ export class ListingApplication {
     return this.#isIntoEmpty && this.#inventory.count === this.counts.new;
   }
 
-  #insert(index: number, nowMs: number): void {
+  /** Returns the slot; 0 if it was refused. */
+  #insert(index: number, nowMs: number): number {
     const { changes, counters } = this.#context;
     const { bytes, idStart, idEnd } = this.#rows;
     const row = this.#fill(index);
@@ -196,11 +335,12 @@ export class ListingApplication {
     const slot = changes.insertRow(bytes, idStart[index]!, idEnd[index]!, row, this.#provider, nowMs);
     if (slot === 0) {
       this.counts.rejected++;
-      return;
+      return 0;
     }
     this.counts.new++;
     counters.rowsNew++;
     this.#noteFoundDraining(slot, row);
+    return slot;
   }
 
   /** Leaves the machine as if this row had been inserted. */
@@ -280,6 +420,10 @@ export class ListingApplication {
     return row;
   }
 
+  #refsOf(rows: ListingRows): ListingRefs {
+    return new ListingRefs(this.#inventory.tables, rows, this.#admitNames);
+  }
+
   #releaseTexts(): void {
     const { texts } = this.#inventory.tables;
     texts.release(this.#row.ownLabels);
@@ -287,11 +431,20 @@ export class ListingApplication {
     this.#row.ownLabels = this.#row.lastError = 0;
   }
 
+  /** Counts a refused row. One event for all of a listing: a provider may list half a million of them. */
   #reject(detail: string): void {
     const { counters, observer } = this.#context;
     counters.rejected.structural++;
     this.counts.rejected++;
+    if (this.firstRefusal !== '') return;
+    this.firstRefusal = boundedDetail(detail);
     const provider = this.#context.providers.names[this.#provider]!;
-    observer.happened({ kind: 'record_rejected', level: 'warn', provider, reason: 'structural', detail });
+    observer.happened({
+      kind: 'record_rejected',
+      level: 'warn',
+      provider,
+      reason: 'structural',
+      detail: this.firstRefusal,
+    });
   }
 }

@@ -2,7 +2,10 @@
  * Shapes and strings of one listing, each interned once and held until the listing is applied. Rows name them by index, so
  * two rows of one rack cost one look-up.
  */
+
+import { ShardError } from '../../base/errors.ts';
 import type { StringTable } from '../../base/string-table.ts';
+import { capacityNames, capacityStart } from '../../inventory/shape-key-reader.ts';
 import type { InventoryTables } from '../../inventory/tables.ts';
 import type { ListingRows } from '../../shard/ports/providers.ts';
 
@@ -32,6 +35,9 @@ class StringRefs {
   }
 }
 
+/** Checks the resource names of a capacity; throws what refuses a row that has it. */
+export type AdmitNames = (names: readonly string[]) => void;
+
 export class ListingRefs {
   readonly clusters: StringRefs;
   readonly fingerprints: StringRefs;
@@ -39,10 +45,14 @@ export class ListingRefs {
   readonly #tables: InventoryTables;
   readonly #rows: ListingRows;
   readonly #shapes: Uint32Array;
+  readonly #admitNames: AdmitNames;
+  /** By the bytes of a capacity: the error that refuses it, null if it is admitted. */
+  readonly #admitted = new Map<string, ShardError | null>();
 
-  constructor(tables: InventoryTables, rows: ListingRows) {
+  constructor(tables: InventoryTables, rows: ListingRows, admitNames: AdmitNames) {
     this.#tables = tables;
     this.#rows = rows;
+    this.#admitNames = admitNames;
     this.#shapes = new Uint32Array(rows.shapeCount);
     this.clusters = new StringRefs(tables.clusters, rows);
     this.fingerprints = new StringRefs(tables.fingerprints, rows);
@@ -53,9 +63,32 @@ export class ListingRefs {
     const known = this.#shapes[index]!;
     if (known !== 0) return known;
     const { bytes, shapeKeyStart, shapeKeyEnd } = this.#rows;
+    this.#admit(shapeKeyStart[index]!, shapeKeyEnd[index]!);
     const ref = this.#tables.shapes.internKey(bytes, shapeKeyStart[index]!, shapeKeyEnd[index]!);
     this.#shapes[index] = ref;
     return ref;
+  }
+
+  #admit(start: number, end: number): void {
+    const { bytes } = this.#rows;
+    const from = capacityStart(bytes, start);
+    const key = Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString('latin1');
+    let refusal = this.#admitted.get(key);
+    if (refusal === undefined) {
+      refusal = this.#refusalOf(capacityNames(bytes, from));
+      this.#admitted.set(key, refusal);
+    }
+    if (refusal !== null) throw refusal;
+  }
+
+  #refusalOf(names: readonly string[]): ShardError | null {
+    try {
+      this.#admitNames(names);
+      return null;
+    } catch (error) {
+      if (error instanceof ShardError) return error;
+      throw error;
+    }
   }
 
   release(): void {

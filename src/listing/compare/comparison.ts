@@ -101,6 +101,7 @@ export class ListingComparison {
       foreign: slotRefs(this.#foreign),
       knownCount,
       rejected: rejectedOf(batch, this.#foreign.count),
+      unnamedCount: batch.unnamedCount,
       rejectionTexts: this.#rejectionTexts(batch),
       answerBytes: bytes.length,
     };
@@ -152,7 +153,9 @@ export class ListingComparison {
     }
     this.#hint = slot + 1;
     if (known.provider !== provider) {
-      this.#foreign.push(row, slot, known.generation);
+      // T10: of two records of a machine in dispute, the one with a binding counts. The main thread decides, so it gets the row.
+      const isBoundHereOnly = batch.cluster[row] !== 0 && known.cluster === 0;
+      (isBoundHereOnly ? this.#changed : this.#foreign).push(row, slot, known.generation);
       return;
     }
     if (slot < this.#mark.length) this.#mark[slot] = Mark.Listed;

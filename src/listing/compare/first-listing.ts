@@ -105,6 +105,7 @@ export class FirstListing {
       foreign: { count: 0, slot: new Uint32Array(0), generation: new Uint32Array(0) },
       knownCount: 0,
       rejected: rejectedOf(batch, 0),
+      unnamedCount: batch.unnamedCount,
       rejectionTexts: batch.rejectionTexts.map(boundedDetail),
       answerBytes: this.answerBytes,
     };

@@ -7,6 +7,7 @@ import { MachineState } from '../../machine/state.ts';
 import type { MachineBatch } from '../decode/batch.ts';
 import { isText, textOf } from '../decode/ranges.ts';
 import { UNKNOWN_ERROR } from '../decode/rows.ts';
+import { cutEnd, LAST_ERROR_BYTES_MAX } from '../decode/text-limits.ts';
 
 const UNKNOWN_ERROR_BYTES = new TextEncoder().encode(UNKNOWN_ERROR);
 const NO_BYTES = new Uint8Array(0);
@@ -33,7 +34,7 @@ export class RowTexts {
   lastError(batch: MachineBatch, row: number, view: DataView): void {
     this.bytes = batch.bytes;
     this.start = batch.lastErrorStart[row]!;
-    this.end = batch.lastErrorEnd[row]!;
+    this.end = cutEnd(this.bytes, this.start, batch.lastErrorEnd[row]!, LAST_ERROR_BYTES_MAX);
     if (this.start === this.end) {
       if (batch.state[row] === MachineState.Failed) this.#whole(UNKNOWN_ERROR_BYTES);
       return;

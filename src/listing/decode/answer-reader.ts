@@ -1,10 +1,11 @@
-/** Reads the bytes of a provider's answer. An error names the machine of the listing in which it occurred. */
+/** Reads the bytes of a provider's answer. An error within a machine of a listing concerns that machine alone. */
 import { ProtobufReader } from '../../wire/protobuf-reader.ts';
-import { MalformedAnswerError } from './errors.ts';
+import { MalformedAnswerError, MalformedRecordError } from './errors.ts';
 
 export class AnswerReader extends ProtobufReader {
-  /** For error texts: the machine being read, null outside of a listing. */
+  /** The machine being read; null outside of a listing. */
   row: number | null = null;
+  readonly #recordError = new MalformedRecordError();
   /** Set by `entry`. */
   keyStart = 0;
   keyEnd = 0;
@@ -17,7 +18,10 @@ export class AnswerReader extends ProtobufReader {
   }
 
   override fail(offset: number, what: string): never {
-    throw new MalformedAnswerError(offset, this.row, what);
+    if (this.row === null) throw new MalformedAnswerError(offset, what);
+    this.#recordError.offset = offset;
+    this.#recordError.what = what;
+    throw this.#recordError;
   }
 
   /** Reads a map entry of strings. A missing part is empty; of repeated parts the last counts. */

@@ -15,6 +15,7 @@ import type { AnswerReader } from './answer-reader.ts';
 import { AssignmentKey, assignmentKeyOf, parseInt32, parsePenalty } from './assignment.ts';
 import type { RangeTable } from './range-table.ts';
 import { equalRanges, sampleRange } from './ranges.ts';
+import { FINGERPRINT_BYTES_MAX, GROUP_BYTES_MAX } from './text-limits.ts';
 
 const MALFORMED = 0x80;
 const RECENT_BITS = 8;
@@ -84,8 +85,9 @@ export class AssignmentReader {
     else if (key === AssignmentKey.InterruptionPenalty || key === AssignmentKey.ReclamationPenalty) {
       value = parsePenalty(bytes, valueStart, valueEnd);
     } else if (key !== 0) {
-      value = this.#strings.intern(valueStart, valueEnd);
-      if (this.#strings.text[value] === 0) value = Number.NaN;
+      const bytesMax = key === AssignmentKey.Group ? GROUP_BYTES_MAX : FINGERPRINT_BYTES_MAX;
+      value = valueEnd - valueStart > bytesMax ? Number.NaN : this.#strings.intern(valueStart, valueEnd);
+      if (this.#strings.text[value] === 0) value = Number.NaN; // NaN has no entry there
     }
     this.#recentLength[place] = end - start;
     this.#recentKey[place] = Number.isNaN(value) ? key | MALFORMED : key;

@@ -98,6 +98,8 @@ export class MachineBatch {
   readonly deletedIds = new RangeList();
   /** Ids of rejected records: not applied, and not counted as removed. */
   readonly rejectedIds = new RangeList();
+  /** Rejected records whose id could not be read: any known machine may be one of them. */
+  unnamedCount = 0;
   /** Indexed as INVALID_REASONS. */
   readonly rejectedCounts = new Uint32Array(INVALID_REASONS.length);
   /** The reasons of the first of them. */
@@ -124,6 +126,7 @@ export class MachineBatch {
     this.deletedIds.count = 0;
     this.rejectedIds.count = 0;
     this.rejectedCounts.fill(0);
+    this.unnamedCount = 0;
     this.rejectionTexts = [];
     this.duplicateIdCount = 0;
     this.beginPart();

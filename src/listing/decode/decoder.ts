@@ -9,11 +9,13 @@
  * Rows of earlier parts stay, unless a later record has their id (`repeatedRows`).
  *
  * The decoder validates each record once. A record that breaks a rule becomes no row: the batch counts it by reason and
- * keeps its id, so that the machine is not taken for removed. Bytes that are not a message are an error and leave the
- * batch empty.
+ * keeps its id, so that the machine is not taken for removed. So does a machine of a listing whose own bytes are malformed:
+ * its length says where the next one begins. Other bytes that are not a message are an error and leave the batch empty, and so
+ * is a listing in which every record is malformed and has no readable id.
  *
  * - An id listed twice is one row: the last valid record counts, as for every repeated field in protobuf.
- * - A string that is not UTF-8 rejects its record; in an assignment only its key. `last_error` may be anything.
+ * - A string that is not UTF-8 or too long (text-limits.ts) rejects its record; in an assignment only its key. `last_error`
+ *   may be anything, and is cut.
  * - A host with neither provider nor ref is no host. An unknown capacity type is Unspecified.
  * - `allocatable` counts if it is present, even if empty.
  */
@@ -22,19 +24,24 @@ import { isCapacityType } from '../../machine/capacity-type.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { INVALID_REASONS, MachineBatch, REJECTION_TEXTS_MAX } from './batch.ts';
 import { LabelEntries, ResourceEntries } from './entry-tables.ts';
-import { AnswerTooLargeError } from './errors.ts';
+import { AnswerTooLargeError, MalformedAnswerError, MalformedRecordError } from './errors.ts';
 import { IdIndex, INDEXED_ROWS_MAX } from './id-index.ts';
 import { MachineReader, RowFault } from './machine-reader.ts';
 import { RangeTable } from './range-table.ts';
 import { isText, textOf } from './ranges.ts';
 import { ShapeTable } from './shape-table.ts';
-import { isAllowed, reasonOf, refusalOf } from './validity.ts';
+import { cutEnd } from './text-limits.ts';
+import { type FaultDetail, isAllowed, reasonOf, refusalOf } from './validity.ts';
 
 /** 1 GiB: four times 500,000 machines of 500 bytes. Also keeps every offset below 2^31. */
 export const ANSWER_BYTES_MAX = 2 ** 30;
 
 /** Four times the default capacity of an inventory; at 85 bytes a row, 360 MB of columns. */
 export const RECORDS_MAX = 2 ** 22;
+
+/** Of an id in an error text: the rest of the text must stay readable. */
+const SHOWN_ID_BYTES_MAX = 128;
+const SHOWN_TEXT_BYTES_MAX = 64;
 
 export interface MachineDecoderOptions {
   /** Labels whose values differ per machine; they are not part of a shape. */
@@ -54,6 +61,9 @@ export class MachineDecoder {
   readonly #machine: MachineReader;
   readonly #ids: IdIndex;
   #recordCount = 0;
+  /** Of the latest RowFault.Malformed: what was found where. */
+  #malformedWhat = '';
+  #malformedAt = 0;
 
   constructor(options: MachineDecoderOptions = {}) {
     const { ownLabelKeys = ['kubernetes.io/hostname'] } = options;
@@ -145,7 +155,11 @@ export class MachineDecoder {
         const machineEnd = reader.lengthEnd(end);
         reader.row = this.#recordCount++;
         machine.begin();
-        machine.read(reader.at, machineEnd);
+        try {
+          machine.read(reader.at, machineEnd);
+        } catch (error) {
+          this.#noteMalformed(error);
+        }
         this.#commit(null);
         reader.row = null;
         reader.at = machineEnd;
@@ -160,6 +174,9 @@ export class MachineDecoder {
         reader.at = idEnd;
       } else reader.skip(tag, end);
     }
+    // Not one record of it is a machine, so it is no listing: a message of another type, or noise.
+    const isNoise = reader.at >= end && batch.unnamedCount > 0 && batch.unnamedCount === this.#recordCount;
+    if (isNoise) throw new MalformedAnswerError(this.#malformedAt, this.#malformedWhat);
   }
 
   #readAck(end: number, askedId: string | null): string {
@@ -183,6 +200,15 @@ export class MachineDecoder {
     return operationId;
   }
 
+  /** T5: a malformed record hides no other. Fields before the fault were read, and nearly always the id is among them. */
+  #noteMalformed(error: unknown): void {
+    if (!(error instanceof MalformedRecordError)) throw error;
+    const machine = this.#machine;
+    machine.fault = RowFault.Malformed;
+    this.#malformedWhat = error.what;
+    this.#malformedAt = error.offset;
+  }
+
   /** Turns the machine that was read into a row or a rejection. */
   #commit(askedId: string | null): void {
     const { batch } = this;
@@ -190,6 +216,10 @@ export class MachineDecoder {
     const machine = this.#machine;
     const { idStart, idEnd } = machine;
     machine.finish();
+    if (machine.fault !== RowFault.None) {
+      this.#refuse(machine.clusterEnd > machine.clusterStart, askedId);
+      return;
+    }
     const strings = batch.strings;
     const cluster = strings.intern(machine.clusterStart, machine.clusterEnd);
     const instanceType = strings.intern(machine.instanceTypeStart, machine.instanceTypeEnd);
@@ -274,12 +304,29 @@ export class MachineDecoder {
     const machine = this.#machine;
     const { idStart, idEnd, state, pricePerHourUsd, interruptionProbability, fault } = machine;
     batch.rejectedIds.push(idStart, idEnd);
-    const reason =
-      idStart === idEnd ? 'structural' : reasonOf(state, pricePerHourUsd, interruptionProbability);
+    if (fault === RowFault.Malformed && idStart === idEnd) batch.unnamedCount++;
+    const isStructural = idStart === idEnd || fault === RowFault.Malformed || fault === RowFault.TooLong;
+    const reason = isStructural ? 'structural' : reasonOf(state, pricePerHourUsd, interruptionProbability);
     batch.rejectedCounts[INVALID_REASONS.indexOf(reason)]!++;
     if (batch.rejectionTexts.length === REJECTION_TEXTS_MAX) return;
-    const id = textOf(batch.bytes, idStart, idEnd);
+    const id = this.#shown(idStart, idEnd, SHOWN_ID_BYTES_MAX);
     const facts = { state, hasHost: machine.hasHost(), hasCluster, pricePerHourUsd, interruptionProbability };
-    batch.rejectionTexts.push(refusalOf(id, facts, fault, askedId).message);
+    batch.rejectionTexts.push(refusalOf(id, facts, this.#faultDetail(fault), askedId).message);
+  }
+
+  #faultDetail(fault: RowFault): FaultDetail {
+    const { longStart, longEnd, longWhat, longMax } = this.#machine;
+    if (fault === RowFault.Malformed) {
+      const what = `${this.#malformedWhat} at byte ${this.#malformedAt}`;
+      return { fault, what, position: this.#recordCount };
+    }
+    if (fault !== RowFault.TooLong) return { fault };
+    const begins = this.#shown(longStart, longEnd, SHOWN_TEXT_BYTES_MAX);
+    return { fault, what: longWhat, begins, byteCount: longEnd - longStart, bytesMax: longMax };
+  }
+
+  #shown(start: number, end: number, bytesMax: number): string {
+    const cut = cutEnd(this.batch.bytes, start, end, bytesMax);
+    return textOf(this.batch.bytes, start, cut) + (cut === end ? '' : '…');
   }
 }

@@ -15,8 +15,10 @@ import { parseSupply } from '../../base/quantity.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import { RangeTable } from './range-table.ts';
 import { textOf } from './ranges.ts';
+import { LABEL_KEY_BYTES_MAX, LABEL_VALUE_BYTES_MAX, RESOURCE_NAME_BYTES_MAX } from './text-limits.ts';
 
-export const EntryFault = { None: 0, NotText: 1, Quantity: 2 } as const;
+/** Malformed: the bytes are not an entry, and reading them throws. TooLong: T3 limits its texts. */
+export const EntryFault = { None: 0, NotText: 1, Quantity: 2, TooLong: 3, Malformed: 4 } as const;
 
 const ENTRIES_MIN = 64;
 
@@ -57,8 +59,8 @@ export class LabelEntries {
   intern(start: number, end: number): number {
     const entry = this.#entries.intern(start, end);
     if (entry > this.#parsedCount) {
+      this.#parsedCount = entry; // also if parsing throws: the fault then says so
       this.#parse(entry, start, end);
-      this.#parsedCount = entry;
     }
     return entry;
   }
@@ -67,7 +69,16 @@ export class LabelEntries {
     if (entry === this.key.length) this.#grow();
     const reader = this.#reader;
     const strings = this.#strings;
+    this.key[entry] = this.value[entry] = this.ownKey[entry] = 0;
+    this.fault[entry] = EntryFault.Malformed; // stays if `entry` throws
     reader.entry(start, end);
+    if (
+      reader.keyEnd - reader.keyStart > LABEL_KEY_BYTES_MAX ||
+      reader.valueEnd - reader.valueStart > LABEL_VALUE_BYTES_MAX
+    ) {
+      this.fault[entry] = EntryFault.TooLong;
+      return;
+    }
     const key = strings.intern(reader.keyStart, reader.keyEnd);
     const value = strings.intern(reader.valueStart, reader.valueEnd);
     const isText = strings.text[key]! & strings.text[value]!;
@@ -113,8 +124,8 @@ export class ResourceEntries {
   intern(start: number, end: number): number {
     const entry = this.#entries.intern(start, end);
     if (entry > this.#parsedCount) {
+      this.#parsedCount = entry; // also if parsing throws: the fault then says so
       this.#parse(entry, start, end);
-      this.#parsedCount = entry;
     }
     return entry;
   }
@@ -122,8 +133,14 @@ export class ResourceEntries {
   #parse(entry: number, start: number, end: number): void {
     if (entry === this.name.length) this.#grow();
     const reader = this.#reader;
+    this.name[entry] = this.low[entry] = this.high[entry] = 0;
+    this.fault[entry] = EntryFault.Malformed; // stays if `entry` throws
     reader.entry(start, end);
     const { bytes, keyStart, keyEnd, valueStart, valueEnd } = reader;
+    if (keyEnd - keyStart > RESOURCE_NAME_BYTES_MAX) {
+      this.fault[entry] = EntryFault.TooLong;
+      return;
+    }
     const name = this.#strings.intern(keyStart, keyEnd);
     this.name[entry] = name;
     const units = supplyUnits(textOf(bytes, keyStart, keyEnd), textOf(bytes, valueStart, valueEnd));

@@ -1,4 +1,4 @@
-/** Errors of a whole answer. A single bad record is not an error: the decoder rejects that row. */
+/** Errors of a whole answer. A single bad record is not one: the decoder rejects that row, even if its bytes are malformed. */
 import { ShardError } from '../../base/errors.ts';
 
 export class MalformedAnswerError extends ShardError {
@@ -6,17 +6,29 @@ export class MalformedAnswerError extends ShardError {
   readonly next = 'reject-input';
   /** Bytes from the start of the answer. */
   readonly offset: number;
-  /** Machines read before it; null outside of a listing. */
-  readonly row: number | null;
 
-  constructor(offset: number, row: number | null, what: string) {
-    const where = row === null ? '' : ` in machine ${row} of the listing`;
+  constructor(offset: number, what: string) {
     super(
-      `The provider's answer is not a valid message: ${what} at byte ${offset}${where}. ` +
+      `The provider's answer is not a valid message: ${what} at byte ${offset}. ` +
         'It was cut short or is not of this protocol. The shard discards the answer.',
     );
     this.offset = offset;
-    this.row = row;
+  }
+}
+
+/**
+ * Bytes of one machine of a listing that are not a message, although the listing around it is intact. T5: the decoder
+ * rejects that row. A reader throws one object again and again: a stack trace for each of 500,000 rows would take seconds.
+ */
+export class MalformedRecordError extends ShardError {
+  readonly code = 'malformed_record';
+  readonly next = 'reject-input';
+  /** Bytes from the start of the answer. */
+  offset = 0;
+  what = '';
+
+  constructor() {
+    super('A record of the listing is not a valid message. The shard rejects the record.');
   }
 }
 

@@ -11,9 +11,24 @@ import { ENTRIES_PER_MACHINE_MAX, EntryList } from './entry-list.ts';
 import { EntryFault, type LabelEntries, type ResourceEntries } from './entry-tables.ts';
 import type { RangeTable } from './range-table.ts';
 import { isText } from './ranges.ts';
+import {
+  ENTRY_BYTES_MAX,
+  HOST_BYTES_MAX,
+  LABEL_KEY_BYTES_MAX,
+  LABEL_VALUE_BYTES_MAX,
+  NAME_BYTES_MAX,
+  RESOURCE_NAME_BYTES_MAX,
+} from './text-limits.ts';
 
-/** Why a machine is rejected although its bytes are a valid message. */
-export const RowFault = { None: 0, NotText: 1, Quantity: 2, TooManyEntries: 3 } as const;
+/** Why a machine is rejected. Only Malformed means that its bytes are not a valid message. */
+export const RowFault = {
+  None: 0,
+  NotText: 1,
+  Quantity: 2,
+  TooManyEntries: 3,
+  TooLong: 4,
+  Malformed: 5,
+} as const;
 export type RowFault = (typeof RowFault)[keyof typeof RowFault];
 
 /** The high word of an unreadable amount: a NaN, which no parsed amount is. */
@@ -47,6 +62,11 @@ export class MachineReader {
   readonly ownLabelStart: Uint32Array;
   readonly ownLabelEnd: Uint32Array;
   fault: RowFault = RowFault.None;
+  /** Of RowFault.TooLong: the text, what it is, and its limit. */
+  longStart = 0;
+  longEnd = 0;
+  longWhat = '';
+  longMax = 0;
   #entryCount = 0;
   #sawUnreadable = false;
   readonly #reader: AnswerReader;
@@ -134,11 +154,59 @@ export class MachineReader {
     return given;
   }
 
-  /** Sets faults that only the whole message shows: a later entry may replace an unreadable amount. */
+  /** Sets faults that only the whole message shows: a later entry may replace an unreadable amount, or a long text. */
   finish(): void {
+    if (
+      this.idEnd - this.idStart > NAME_BYTES_MAX ||
+      this.instanceTypeEnd - this.instanceTypeStart > NAME_BYTES_MAX ||
+      this.zoneEnd - this.zoneStart > NAME_BYTES_MAX ||
+      this.clusterEnd - this.clusterStart > NAME_BYTES_MAX ||
+      this.hostProviderEnd - this.hostProviderStart > HOST_BYTES_MAX ||
+      this.hostRefEnd - this.hostRefStart > HOST_BYTES_MAX
+    ) {
+      this.#findLong();
+    }
     if (!this.#sawUnreadable || this.fault !== RowFault.None) return;
     const isUnreadable = this.resources.hasHigh(UNREADABLE) || this.allocatable.hasHigh(UNREADABLE);
     if (isUnreadable) this.fault = RowFault.Quantity;
+  }
+
+  /** T3: the record has a text that is too long; the first of them is named. */
+  #findLong(): void {
+    this.#checkLength('the id', this.idStart, this.idEnd, NAME_BYTES_MAX);
+    this.#checkLength('the instance type', this.instanceTypeStart, this.instanceTypeEnd, NAME_BYTES_MAX);
+    this.#checkLength('the zone', this.zoneStart, this.zoneEnd, NAME_BYTES_MAX);
+    this.#checkLength('the cluster id', this.clusterStart, this.clusterEnd, NAME_BYTES_MAX);
+    this.#checkLength("the host's provider", this.hostProviderStart, this.hostProviderEnd, HOST_BYTES_MAX);
+    this.#checkLength("the host's ref", this.hostRefStart, this.hostRefEnd, HOST_BYTES_MAX);
+  }
+
+  #checkLength(what: string, start: number, end: number, bytesMax: number): boolean {
+    if (end - start <= bytesMax) return false;
+    if (this.fault !== RowFault.None) return true; // the first fault is named
+    this.fault = RowFault.TooLong;
+    this.longWhat = what;
+    this.longStart = start;
+    this.longEnd = end;
+    this.longMax = bytesMax;
+    return true;
+  }
+
+  /** Whether a label entry has a text that is too long, which rejects the record. */
+  #isLongLabel(start: number, end: number): boolean {
+    const reader = this.#reader;
+    reader.entry(start, end);
+    const { keyStart, keyEnd, valueStart, valueEnd } = reader;
+    return (
+      this.#checkLength('a label key', keyStart, keyEnd, LABEL_KEY_BYTES_MAX) ||
+      this.#checkLength('a label value', valueStart, valueEnd, LABEL_VALUE_BYTES_MAX)
+    );
+  }
+
+  #isLongResource(start: number, end: number): boolean {
+    const reader = this.#reader;
+    reader.entry(start, end);
+    return this.#checkLength('a resource name', reader.keyStart, reader.keyEnd, RESOURCE_NAME_BYTES_MAX);
   }
 
   #takeNumber(tag: number, end: number): void {
@@ -225,13 +293,17 @@ export class MachineReader {
         continue;
       }
       const entryEnd = reader.lengthEnd(end);
-      const entry = entries.intern(reader.at, entryEnd);
+      const entryStart = reader.at;
       at = entryEnd;
+      if (entryEnd - entryStart > ENTRY_BYTES_MAX && this.#isLongResource(entryStart, entryEnd)) continue;
+      const entry = entries.intern(entryStart, entryEnd);
       if (!this.#hasRoom()) continue;
       const fault = entries.fault[entry]!;
       if (fault === EntryFault.None)
         into.put(entries.name[entry]!, entries.low[entry]!, entries.high[entry]!);
       else if (fault === EntryFault.NotText) this.fault = RowFault.NotText;
+      else if (fault === EntryFault.TooLong || fault === EntryFault.Malformed)
+        this.#isLongResource(entryStart, entryEnd); // throws if it is malformed
       else {
         this.#sawUnreadable = true;
         into.put(entries.name[entry]!, 0, UNREADABLE);
@@ -245,9 +317,13 @@ export class MachineReader {
     if (end - start >= 4 && bytes[start] === 0x0a && this.#isOwnKeyLength[bytes[start + 1]! & 0x7f] === 1) {
       if (this.#tookOwnLabel(start, end)) return;
     }
+    if (end - start > ENTRY_BYTES_MAX && this.#isLongLabel(start, end)) return;
     const entries = this.#labelEntries;
     const entry = entries.intern(start, end);
-    if (entries.fault[entry] !== EntryFault.None) this.fault = RowFault.NotText;
+    const fault = entries.fault[entry]!;
+    if (fault === EntryFault.NotText) this.fault = RowFault.NotText;
+    else if (fault !== EntryFault.None)
+      this.#isLongLabel(start, end); // throws if it is malformed
     else if (entries.ownKey[entry] === 0) this.labels.put(entries.key[entry]!, entries.value[entry]!, 0);
     else this.#tookOwnLabel(start, end); // an unusual encoding
   }
@@ -273,9 +349,11 @@ export class MachineReader {
       let at = key.length - 1;
       while (at >= 0 && bytes[reader.keyStart + at] === key[at]) at--;
       if (at >= 0) continue;
-      this.ownLabelStart[index] = reader.valueStart;
-      this.ownLabelEnd[index] = reader.valueEnd;
-      if (!isText(bytes, reader.view, reader.valueStart, reader.valueEnd)) this.fault = RowFault.NotText;
+      const { valueStart, valueEnd } = reader;
+      if (this.#checkLength('a label value', valueStart, valueEnd, LABEL_VALUE_BYTES_MAX)) return true;
+      this.ownLabelStart[index] = valueStart;
+      this.ownLabelEnd[index] = valueEnd;
+      if (!isText(bytes, reader.view, valueStart, valueEnd)) this.fault = RowFault.NotText;
       return true;
     }
     return false;

@@ -6,6 +6,7 @@ import type { MachineBatch, RangeList } from './batch.ts';
 import { unitsOfWords } from './entry-tables.ts';
 import { endOf, startOf } from './range-table.ts';
 import { textOf } from './ranges.ts';
+import { cutEnd, LAST_ERROR_BYTES_MAX } from './text-limits.ts';
 
 /** The last_error of a Failed machine whose provider gave none. */
 export const UNKNOWN_ERROR = 'the provider reported FAILED without last_error';
@@ -27,7 +28,9 @@ export function stringAt(batch: MachineBatch, ref: number): string {
 }
 
 export function lastErrorAt(batch: MachineBatch, row: number): string {
-  const text = textOf(batch.bytes, batch.lastErrorStart[row]!, batch.lastErrorEnd[row]!);
+  const start = batch.lastErrorStart[row]!;
+  const end = cutEnd(batch.bytes, start, batch.lastErrorEnd[row]!, LAST_ERROR_BYTES_MAX);
+  const text = textOf(batch.bytes, start, end);
   return text === '' && batch.state[row] === MachineState.Failed ? UNKNOWN_ERROR : text;
 }
 

@@ -13,6 +13,24 @@ import { isMachineState, STATE_COUNT } from '../../machine/state.ts';
 import { ENTRIES_PER_MACHINE_MAX } from './entry-list.ts';
 import { RowFault } from './machine-reader.ts';
 
+/** A fault, with what its explanation needs. */
+export type FaultDetail =
+  | { readonly fault: Exclude<RowFault, typeof RowFault.TooLong | typeof RowFault.Malformed> }
+  | {
+      readonly fault: typeof RowFault.TooLong;
+      readonly what: string;
+      /** Its first bytes. */
+      readonly begins: string;
+      readonly byteCount: number;
+      readonly bytesMax: number;
+    }
+  | {
+      readonly fault: typeof RowFault.Malformed;
+      readonly what: string;
+      /** In the listing, from 1. */
+      readonly position: number;
+    };
+
 /** By state × 4 + host × 2 + cluster: 1 = allowed. Without last_error: a Failed record always gets one. */
 const ALLOWED = new Uint8Array(4 * STATE_COUNT);
 for (let state = 0; state < STATE_COUNT; state++) {
@@ -59,22 +77,39 @@ export function reasonOf(
     : 'interruption_probability';
 }
 
-const FAULT_TEXTS: Readonly<Record<RowFault, string>> = {
+const FAULT_TEXTS = {
   [RowFault.None]: '',
   [RowFault.NotText]: 'a string is not UTF-8',
   [RowFault.Quantity]: 'a resource is not a quantity ≥ 0',
   [RowFault.TooManyEntries]: `it has more than ${ENTRIES_PER_MACHINE_MAX} labels and resources`,
-};
+} as const;
+
+function faultText(of: FaultDetail): string {
+  switch (of.fault) {
+    case RowFault.TooLong: {
+      const begins = JSON.stringify(of.begins);
+      return `${of.what} that begins with ${begins} has ${of.byteCount} bytes, and the limit is ${of.bytesMax}`;
+    }
+    case RowFault.Malformed:
+      return `record ${of.position} of the listing is not a valid message, with ${of.what}`;
+    default:
+      return FAULT_TEXTS[of.fault];
+  }
+}
 
 /** Explains why `isAllowed`, a fault or a wrong id rejects a record. */
 export function refusalOf(
   id: string,
   facts: Omit<MachineFacts, 'hasLastError'>,
-  fault: RowFault,
+  detail: FaultDetail,
   askedId: string | null,
 ): InvalidMachineError {
+  // Facts after the fault were not read, and a text that is too long says more than what follows from it.
+  if (detail.fault === RowFault.Malformed || detail.fault === RowFault.TooLong) {
+    return new InvalidMachineError(id, 'structural', faultText(detail));
+  }
   const invalid = findInvalid(id, { ...facts, hasLastError: true });
   if (invalid !== null) return invalid;
-  if (fault !== RowFault.None) return new InvalidMachineError(id, 'structural', FAULT_TEXTS[fault]);
+  if (detail.fault !== RowFault.None) return new InvalidMachineError(id, 'structural', faultText(detail));
   return new InvalidMachineError(id, 'structural', `the shard asked for ${JSON.stringify(askedId)}`);
 }

@@ -13,6 +13,7 @@ import { ShardError } from '../../base/errors.ts';
 import type { Inventory, MachineChange } from '../../inventory/inventory.ts';
 import type { MachineRow } from '../../inventory/machine-row.ts';
 import type { ObservationOutcome } from '../../listing/apply/apply.ts';
+import type { ProviderNames } from '../../listing/apply/provider-names.ts';
 import { InvalidMachineError, type InvalidReason, type Machine } from '../../machine/machine.ts';
 import { canMove, MachineState } from '../../machine/state.ts';
 import type { ShardCounters, ShardObserver } from '../ports/observer.ts';
@@ -50,6 +51,7 @@ export class MachineChanges {
   readonly #counters: ShardCounters;
   readonly #observer: ShardObserver;
   readonly #providerNames: readonly string[];
+  readonly #resourceNames: ProviderNames;
   readonly #listeners: ChangeListener[] = [];
   readonly #doubts = new Map<number, Doubt>();
   readonly #changedAt: Float64Array;
@@ -75,11 +77,13 @@ export class MachineChanges {
     counters: ShardCounters,
     observer: ShardObserver,
     providerNames: readonly string[],
+    resourceNames: ProviderNames,
   ) {
     this.inventory = inventory;
     this.#counters = counters;
     this.#observer = observer;
     this.#providerNames = providerNames;
+    this.#resourceNames = resourceNames;
     this.#changedAt = new Float64Array(inventory.columns.rowCapacity);
   }
 
@@ -163,6 +167,7 @@ export class MachineChanges {
     if (judged === 'doubted') return judged;
     this.#begin(slot, source);
     try {
+      this.#resourceNames.admit(this.inventory.columns.provider[slot]!, Object.keys(machine.capacity));
       const options = { force: judged === 'confirmed' };
       const hasChanged = this.inventory.apply(slot, this.#changeOf(slot, machine), nowMs, options);
       return hasChanged ? judged : 'same';

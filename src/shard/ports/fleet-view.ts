@@ -123,6 +123,8 @@ export interface MachineView extends Machine {
   readonly stateSinceMs: number;
   readonly forMs: number;
   readonly isStuck: boolean;
+  /** T10: other providers that claim it; empty if it is not in dispute. */
+  readonly claimedBy: readonly string[];
   readonly backoff: BackoffView | null;
   readonly offeringBackoff: BackoffView | null;
   readonly action: ActionView | null;

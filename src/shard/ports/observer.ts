@@ -108,6 +108,8 @@ export interface ListingReport {
   readonly deferredCount: number;
   /** S2: rows that show an impossible move, to be confirmed by a second observation. */
   readonly doubtedCount: number;
+  /** T10: rows of machines that belong to another provider, refused. */
+  readonly foreignCount: number;
   readonly rejected: Readonly<Record<InvalidReason, number>>;
   /** S6: the listing lacked so many machines that none was removed. */
   readonly isSuspect: boolean;
@@ -147,6 +149,23 @@ export type ShardEvent =
       readonly knownCount: number;
       readonly missingCount: number;
       readonly inARow: number;
+    }
+  | {
+      /** T10: two providers list the same machine, and neither is known to own it. */
+      readonly kind: 'machines_disputed';
+      readonly level: 'error';
+      /** Whose listing showed it. */
+      readonly provider: string;
+      readonly count: number;
+      /** The first of them, and all providers that list it. */
+      readonly machineId: string;
+      readonly claimedBy: string;
+    }
+  | {
+      readonly kind: 'disputes_ended';
+      readonly level: 'info';
+      readonly provider: string;
+      readonly count: number;
     }
   | {
       readonly kind: 'offering_backoff';
@@ -213,6 +232,7 @@ export interface ShardGauges {
   readonly stuckMachines: number;
   readonly machinesInBackoff: number;
   readonly offeringsInBackoff: number;
+  readonly disputedMachines: number;
   readonly isPaused: boolean;
   readonly isDryRun: boolean;
   readonly isFenced: boolean;

@@ -101,6 +101,8 @@ export interface Listing {
   readonly knownCount: number;
   /** Rejected records, by reason; they do not count as removed. */
   readonly rejected: Readonly<Record<InvalidReason, number>>;
+  /** Those of them whose id could not be read: any known machine may be one of them. */
+  readonly unnamedCount: number;
   /** The errors of the first few. */
   readonly rejectionTexts: readonly string[];
   readonly answerBytes: number;

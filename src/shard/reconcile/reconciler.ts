@@ -5,11 +5,15 @@
  */
 import type { Clock, Scheduler, Stopwatch } from '../../base/clock.ts';
 import { type ApplyContext, ListingApplication } from '../../listing/apply/apply.ts';
+import { IdPrefixes } from '../../listing/apply/id-prefixes.ts';
+import type { ProviderNames } from '../../listing/apply/provider-names.ts';
 import { RefusedMachines } from '../../listing/apply/refused-machines.ts';
 import type { MachineChanges } from '../machines/changes.ts';
+import type { Disputes } from '../machines/disputes.ts';
 import type { FollowUpReads } from '../machines/reads.ts';
 import type { ListingReport, ShardCounters, ShardObserver } from '../ports/observer.ts';
 import type { ListAnswer, Listing, ProviderPort } from '../ports/providers.ts';
+import type { ProviderIdPrefix } from '../settings.ts';
 
 /** S2: a doubted row needs a second observation; beyond this number the next listing gives it, not single reads. */
 const DOUBTS_READ_MAX = 256;
@@ -39,6 +43,9 @@ export interface ReconcilerOptions {
   readonly fullListEveryCycles: number;
   readonly listTimeoutMs: number;
   readonly optionalProviders: readonly string[];
+  readonly providerIdPrefixes: readonly ProviderIdPrefix[];
+  readonly disputes: Disputes;
+  readonly resourceNames: ProviderNames;
   /** A provider's first listing is complete. */
   readonly onFirstListing: () => void;
 }
@@ -59,6 +66,8 @@ interface ProviderState {
   /** The listing under way. */
   running: Promise<void> | null;
   lastFailure: string;
+  /** T6: the shard refused every row of the last full listing. The first error, '' if it accepted some. */
+  refusal: string;
 }
 
 /** Time of the main thread, ms: in all, and in the longest slice. */
@@ -89,7 +98,10 @@ export class Reconciler {
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
-    this.#context = options;
+    const { providers, providerIdPrefixes } = options;
+    const idPrefixes =
+      providerIdPrefixes.length === 0 ? null : new IdPrefixes(providers.names, providerIdPrefixes);
+    this.#context = { ...options, idPrefixes };
     this.#providers = options.providers.names.map((name, index) => ({
       index,
       name,
@@ -103,6 +115,7 @@ export class Reconciler {
       refused: new RefusedMachines(),
       running: null,
       lastFailure: '',
+      refusal: '',
     }));
   }
 
@@ -113,6 +126,13 @@ export class Reconciler {
       .map(({ name, lastFailure }) =>
         lastFailure === '' ? name : `${name} (${lastFailure.split(':', 1)[0]!})`,
       );
+  }
+
+  /** T6: required providers of which the shard refused every row, each with the first error. */
+  refusedWholly(): string[] {
+    return this.#providers
+      .filter(({ isOptional, refusal }) => !isOptional && refusal !== '')
+      .map(({ name, refusal }) => `every machine of provider ${name} is refused: ${refusal}`);
   }
 
   /** A first listing is under way and has not failed: the inventory may hold any part of that fleet. */
@@ -153,7 +173,9 @@ export class Reconciler {
     const { changes, providers, clock, isIncremental, fullListEveryCycles, listTimeoutMs } = this.#options;
     const isDue = fullListEveryCycles > 0 && ++provider.cyclesSinceFull >= fullListEveryCycles;
     const hasMoved = provider.refused.isAnyGone(changes.inventory);
-    const isFull = !isIncremental || provider.wantsFull || provider.cursor.length === 0 || isDue || hasMoved;
+    // T10: only a full listing shows that a provider no longer claims the machine of another.
+    const mustBeFull = provider.wantsFull || hasMoved || this.#options.disputes.hasClaims(provider.index);
+    const isFull = !isIncremental || provider.cursor.length === 0 || isDue || mustBeFull;
     const begun = changes.sequence;
     const answer = await providers.list({
       provider: provider.index,
@@ -173,15 +195,15 @@ export class Reconciler {
     const number = provider.listings + 1;
     const isSuspect = this.#isSuspect(provider, first);
     if (first.isFull) provider.refused.clear(); // a full listing names all of them
-    const application = new ListingApplication(
-      this.#context,
-      first,
-      provider.index,
+    const application = new ListingApplication(this.#context, first, {
+      provider: provider.index,
       number,
       begun,
-      !isSuspect,
-      provider.refused,
-    );
+      mayRemove: !isSuspect,
+      refused: provider.refused,
+      mayDispute: () => this.#isGateClosed(),
+      listingOf: (other) => this.#providers[other]!.listings + 1,
+    });
     const slices = { applyMs: 0, sliceMsMax: 0 };
     const listing = await this.#applyParts(application, first, slices);
     application.close();
@@ -191,7 +213,9 @@ export class Reconciler {
       return;
     }
     this.#countRejected(provider, listing);
+    this.#settleClaims(provider, listing, application);
     const { counts, doubted } = application;
+    if (listing.isFull) provider.refusal = refusalOf(listing, application);
     const isReadByOne = doubted.length <= DOUBTS_READ_MAX;
     if (isReadByOne) for (const slot of doubted) if (this.#exists(slot)) reads.recheck(slot);
     if (listing.isFull) for (const slot of provider.doubted) changes.dropDoubt(slot, number);
@@ -212,6 +236,7 @@ export class Reconciler {
       removedCount: counts.removed,
       deferredCount: counts.deferred,
       doubtedCount: doubted.length,
+      foreignCount: counts.foreign,
       ...slices,
     });
     if (number === 1) this.#options.onFirstListing();
@@ -259,11 +284,13 @@ export class Reconciler {
   #isSuspect(provider: ProviderState, listing: Listing): boolean {
     const { knownCount, removed } = listing;
     const isEmpty = listing.listedCount === 0 && removed.count > 0;
+    // T5: a record without a readable id may be that of a machine that the listing seems to lack.
+    const isUnsure = listing.unnamedCount > 0 && removed.count > 0;
     const lacksMuch =
       knownCount >= SUSPECT_KNOWN_MIN &&
       removed.count >= SUSPECT_MISSING_MIN &&
       removed.count > knownCount * SUSPECT_MISSING_SHARE;
-    if (!listing.isFull || !(isEmpty || lacksMuch)) {
+    if (!listing.isFull || !(isEmpty || isUnsure || lacksMuch)) {
       if (listing.isFull) provider.suspectInARow = 0;
       return false;
     }
@@ -293,6 +320,33 @@ export class Reconciler {
     observer.happened({ kind: 'record_rejected', level: 'warn', provider: provider.name, reason, detail });
   }
 
+  /** C2: no action has been emitted yet. */
+  #isGateClosed(): boolean {
+    return this.#providers.some(({ isOptional, listings }) => !isOptional && listings === 0);
+  }
+
+  /** T10: reports new disputes, and ends those whose claim a full listing did not repeat. */
+  #settleClaims(provider: ProviderState, listing: Listing, application: ListingApplication): void {
+    const { changes, disputes, observer } = this.#options;
+    const { counts, firstDisputed } = application;
+    if (counts.disputed > 0) {
+      const { inventory } = changes;
+      const owners = [inventory.columns.provider[firstDisputed]!, ...disputes.claimantsOf(firstDisputed)];
+      observer.happened({
+        kind: 'machines_disputed',
+        level: 'error',
+        provider: provider.name,
+        count: counts.disputed,
+        machineId: inventory.idOf(firstDisputed),
+        claimedBy: owners.map((index) => this.#providers[index]!.name).join(', '),
+      });
+    }
+    const ended = listing.isFull ? disputes.listed(provider.index, provider.listings + 1) : 0;
+    if (ended > 0) {
+      observer.happened({ kind: 'disputes_ended', level: 'info', provider: provider.name, count: ended });
+    }
+  }
+
   /** S7: a failed listing changes nothing. */
   #failed(provider: ProviderState, answer: Exclude<ListAnswer, Listing>): void {
     this.#options.counters.failedListings++;
@@ -309,6 +363,7 @@ export class Reconciler {
       removedCount: 0,
       deferredCount: 0,
       doubtedCount: 0,
+      foreignCount: 0,
       rejected: NONE_REJECTED,
       isSuspect: false,
       sliceMsMax: 0,
@@ -324,6 +379,14 @@ export class Reconciler {
 function noteSlice(slices: Slices, sliceMs: number): void {
   slices.applyMs += sliceMs;
   slices.sliceMsMax = Math.max(slices.sliceMsMax, sliceMs);
+}
+
+/** The first error if the shard refused every row of a listing; '' if it has no rows, or the shard accepted one. */
+function refusalOf(listing: Listing, { counts, firstRefusal }: ListingApplication): string {
+  const { price, interruption_probability, structural } = listing.rejected;
+  const decodedOut = price + interruption_probability + structural;
+  if (decodedOut + counts.rejected === 0 || listing.listedCount > counts.rejected) return '';
+  return listing.rejectionTexts[0] ?? firstRefusal;
 }
 
 function reportOf(provider: ProviderState, listing: Listing, isSuspect: boolean) {

@@ -14,6 +14,7 @@ export function machineView(sources: ViewSources, slot: number): MachineView {
     stateSinceMs,
     forMs: Math.max(0, clock.nowMs() - stateSinceMs),
     isStuck: inventory.hasFlag(slot, Flag.Stuck),
+    claimedBy: sources.claimantsOf(slot),
     backoff: sources.machineBackoff(slot),
     offeringBackoff: sources.offeringBackoff(slot),
     action: sources.actionOf(slot),

@@ -35,7 +35,7 @@ export function shardSources({
     nextTurn: () => scheduler.yield(),
     cycle: () => shard.cycle.number,
     status: () => {
-      const notReadyReason = shard.heldBack();
+      const notReadyReason = shard.notReady();
       return {
         shardId: settings.shardId,
         epoch: shard.epoch,
@@ -70,6 +70,7 @@ export function shardSources({
       if (backoff === null || backoff.untilMs <= clock.nowMs()) return null;
       return { untilMs: backoff.untilMs, failures: backoff.failuresInARow, text: backoff.text };
     },
+    claimantsOf: (slot) => shard.disputes.claimantsOf(slot).map((index) => providerNames[index] ?? ''),
     machineBackoff: (slot) => backoffOf(shard, slot, shard.backoffs.ofMachine(slot)),
     offeringBackoff: (slot) => backoffOf(shard, slot, shard.backoffs.ofOffering(slot)),
     offeringsInBackoff: () =>

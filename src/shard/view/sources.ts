@@ -44,6 +44,8 @@ export interface ViewSources {
   needBackoff(cluster: number, fingerprint: number, group: number): BackoffView | null;
   /** X12: the back-off of a machine whose action failed; null if it has none. */
   machineBackoff(slot: number): BackoffView | null;
+  /** T10: the names of other providers that claim the machine; empty if it is not in dispute. */
+  claimantsOf(slot: number): readonly string[];
   /** The back-off of the machine's offering; null if it has none. */
   offeringBackoff(slot: number): BackoffView | null;
   /** All offerings in back-off, the one that ends first at the head. */

@@ -2,7 +2,7 @@
  * What must hold some time after the last accident: shard, providers and operators agree, and every need has the machines
  * that the fleet can give it and no more than it asks for.
  */
-import { Flag, Intent } from '../../inventory/intent.ts';
+import { BARRED, Flag, Intent } from '../../inventory/intent.ts';
 import { canBeBound, isTransitional, MachineState, STATE_NAMES } from '../../machine/state.ts';
 import { isMatch, type ServedNeed, servedNeeds } from './served-needs.ts';
 import type { SimulatedWorld } from './world.ts';
@@ -90,7 +90,7 @@ function unrest(world: SimulatedWorld): string[] {
     if (
       state === MachineState.Configured &&
       engine.claimOf(slot) === null &&
-      !inventory.hasFlag(slot, Flag.Backoff)
+      !inventory.hasFlag(slot, BARRED)
     ) {
       say('is Configured and serves no need');
     }

@@ -82,6 +82,8 @@ function checkAction(process: Process, memory: Memory, slot: number): void {
   const nowMs = process.life.nowMs();
   if (inventory.hasFlag(slot, Flag.Backoff))
     throw new Violation(`X12: the cycle begins an action for ${id}, which is in back-off`);
+  if (inventory.hasFlag(slot, Flag.Disputed))
+    throw new Violation(`T10: the cycle begins an action for ${id}, which is in dispute`);
   const failedAtMs = memory.failedAtMs.get(id);
   if (failedAtMs !== undefined && nowMs - failedAtMs >= 0 && nowMs - failedAtMs < MACHINE_BACKOFF_MS)
     throw new Violation(

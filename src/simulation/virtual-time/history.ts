@@ -4,7 +4,7 @@
  * violation; a replay can leave accidents out.
  */
 import { Random } from '../../base/random.ts';
-import { Flag } from '../../inventory/intent.ts';
+import { BARRED } from '../../inventory/intent.ts';
 import type { Shard } from '../../shard/shard.ts';
 import { ACCIDENTS, calm, changeDemand } from './accidents.ts';
 import { differences } from './convergence.ts';
@@ -160,7 +160,7 @@ async function restartAtRest(
 /** A restart ends back-offs, so the new process would act on these machines. */
 function isAnyInBackoff({ inventory }: Shard): boolean {
   for (let slot = 1; slot < inventory.columns.slotLimit; slot++) {
-    if (inventory.columns.state[slot] !== 0 && inventory.hasFlag(slot, Flag.Backoff)) return true;
+    if (inventory.columns.state[slot] !== 0 && inventory.hasFlag(slot, BARRED)) return true;
   }
   return false;
 }

@@ -2,7 +2,7 @@
  * Needs as the shard serves them, in plain numbers. Every need of a simulation asks for machines of one type, so a number of
  * machines covers it, and each further machine is one too many.
  */
-import { Flag } from '../../inventory/intent.ts';
+import { BARRED } from '../../inventory/intent.ts';
 import { Operator, type Requirement } from '../../needs/requirements.ts';
 import type { Shard } from '../../shard/shard.ts';
 import { RACK_KEY, TYPE_KEY, TYPES, ZONE_KEY } from './scenery.ts';
@@ -100,6 +100,6 @@ export function rackOf(shard: Shard, slot: number): string {
 export function isMatch(shard: Shard, slot: number, need: ServedNeed): boolean {
   const { columns, shapes } = shard.inventory;
   const shape = shapes.get(columns.shape[slot]!);
-  if (shard.inventory.hasFlag(slot, Flag.Backoff)) return false;
+  if (shard.inventory.hasFlag(slot, BARRED)) return false;
   return shape.instanceType === need.type && (need.zone === null || shape.zone === need.zone);
 }

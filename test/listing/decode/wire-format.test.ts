@@ -3,6 +3,7 @@ import { MachineDecoder } from '../../../src/listing/decode/decoder.ts';
 import { MalformedAnswerError } from '../../../src/listing/decode/errors.ts';
 import { machineAt } from '../../../src/listing/decode/rows.ts';
 import { MachineState } from '../../../src/machine/state.ts';
+import { meaningOf } from './expected.ts';
 import { bytes, double, entry, fixed32, group, list, number, tag, varint } from './raw-wire.ts';
 
 const SOUND = Buffer.concat([bytes(1, 'm-1'), number(2, MachineState.Idle), bytes(3, bytes(2, 'h'))]);
@@ -91,12 +92,13 @@ describe('fields', () => {
 
   it('may need one to four length bytes', () => {
     for (const length of [127, 128, 16_383, 16_384, 2_097_152]) {
-      expect(machineOf(bytes(5, 'z'.repeat(length))).zone).toHaveLength(length);
+      const machine = machineOf(bytes(100, 'z'.repeat(length)), bytes(5, 'zone'));
+      expect(machine.zone).toBe('zone');
     }
   });
 });
 
-describe('S7: a malformed answer is refused as a whole', () => {
+describe('T5: a malformed record of an intact listing', () => {
   for (const [what, tail, text] of [
     [
       'a length beyond the end',
@@ -122,23 +124,77 @@ describe('S7: a malformed answer is refused as a whole', () => {
     ['a length of 2 GB', Buffer.from([0x22, 0xff, 0xff, 0xff, 0xff, 0x07]), /length of 2147483647 bytes/],
     ['a length of more than 2 GB', Buffer.from([0x22, 0xff, 0xff, 0xff, 0xff, 0x0f]), /more than 31 bits/],
   ] as const) {
-    it(`S7: the error for ${what} names the offset and the machine`, () => {
-      const good = Buffer.concat([bytes(1, 'good'), SOUND]);
-      const error = failureOf(list(good, good, Buffer.concat([SOUND, tail])));
-      expect(error.message).toMatch(text);
-      expect(error.row).toBe(2);
-      const prefix = list(good, good).length + 2 + SOUND.length;
-      expect(error.offset).toBeGreaterThanOrEqual(prefix);
-      expect(error.offset).toBeLessThanOrEqual(prefix + tail.length);
-      expect(error.message).toContain(`at byte ${error.offset} in machine 2 of the listing`);
-      expect(error.next).toBe('reject-input');
+    it(`T5: ${what} rejects that row alone, named by position and id`, () => {
+      const good = (id: string) => Buffer.concat([SOUND, bytes(1, id)]);
+      const bad = Buffer.concat([SOUND, tail]);
+      const batch = new MachineDecoder().decodeList(list(good('a'), good('b'), bad, good('c'), bad));
+      expect(meaningOf(batch).machines.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+      expect(meaningOf(batch)).toMatchObject({
+        rejectedIds: ['m-1', 'm-1'],
+        rejectedCounts: { price: 0, interruption_probability: 0, structural: 2 },
+      });
+      expect(batch.unnamedCount).toBe(0);
+      expect(batch.rejectionTexts[0]).toMatch(text);
+      expect(batch.rejectionTexts[0]).toMatch(
+        /^Machine "m-1" is not valid: record 3 of the listing .* at byte \d+\./,
+      );
+      expect(batch.rejectionTexts[1]).toMatch(/record 5 of the listing/);
+      const offset = Number(/at byte (\d+)/.exec(batch.rejectionTexts[0]!)![1]);
+      const prefix = list(good('a'), good('b')).length + 2 + SOUND.length;
+      expect(offset).toBeGreaterThanOrEqual(prefix);
+      expect(offset).toBeLessThanOrEqual(prefix + tail.length);
     });
   }
 
-  it('S7: the error names no machine outside of one', () => {
+  it('T5: whose id cannot be read is counted as unnamed', () => {
+    const nameless = Buffer.concat([tag(4, 6), SOUND]);
+    const batch = new MachineDecoder().decodeList(list(SOUND, nameless, nameless));
+    expect(batch.rowCount).toBe(1);
+    expect(batch.unnamedCount).toBe(2);
+    expect(meaningOf(batch)).toMatchObject({ rejectedIds: ['', ''], rejectedCounts: { structural: 2 } });
+  });
+
+  it('T5: with a broken entry that a later record repeats does not spoil the entries in between', () => {
+    const broken = bytes(10, Buffer.from([0x0a, 5, 65, 65, 65]));
+    const brokenResource = bytes(9, bytes(1, Buffer.from([0x0a, 5, 65, 65, 65])));
+    const good = Buffer.concat([
+      SOUND,
+      bytes(1, 'good'),
+      entry(10, 'k', 'v'),
+      bytes(9, entry(1, 'cpu', '4')),
+    ]);
+    for (const spoilt of [broken, brokenResource]) {
+      const bad = Buffer.concat([SOUND, spoilt]);
+      const batch = new MachineDecoder().decodeList(list(bad, good, bad, good, bad));
+      expect(batch.rowCount).toBe(1);
+      expect(machineAt(batch, 0)).toMatchObject({ id: 'good', labels: { k: 'v' }, capacity: { cpu: 4000 } });
+      expect(meaningOf(batch).rejectedCounts.structural).toBe(3);
+    }
+  });
+
+  it('T5: leaves a listing of 20,000 malformed records readable: the last machine is there', () => {
+    const bad = Buffer.concat([bytes(1, 'bad'), tag(4, 6)]);
+    const batch = new MachineDecoder().decodeList(list(...Array(20_000).fill(bad), SOUND));
+    expect(meaningOf(batch).machines.map(({ id }) => id)).toEqual(['m-1']);
+    expect(batch.rejectedIds.count).toBe(20_000);
+  });
+});
+
+describe('S7: a malformed answer is refused as a whole', () => {
+  it('S7: the error names the offset', () => {
     const error = failureOf(Buffer.concat([list(SOUND), Buffer.from([0x12, 0x09])]));
-    expect(error.row).toBeNull();
     expect(error.offset).toBe(SOUND.length + 3);
+    expect(error.message).toContain(`at byte ${error.offset}`);
+    expect(error.next).toBe('reject-input');
+  });
+
+  it('S7: a machine that runs past the end of the listing is an error of the whole', () => {
+    expect(failureOf(list(SOUND, SOUND).subarray(0, -1)).message).toMatch(/where \d+ are left/);
+  });
+
+  it('S7: an answer of which no record is a machine is an error of the whole', () => {
+    const noise = Buffer.concat([tag(4, 6), SOUND]);
+    expect(failureOf(list(noise, noise)).message).toMatch(/wire type 6/);
   });
 
   it('S7: the decoder reads the next answer', () => {

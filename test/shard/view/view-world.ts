@@ -47,6 +47,7 @@ export class ViewWorld {
   readonly disconnected = new Set<string>();
   readonly sessions = new Map<string, SessionView>();
   readonly needBackoffs = new Map<string, BackoffView>();
+  readonly claimants = new Map<string, readonly string[]>();
   readonly machineBackoffs = new Map<string, BackoffView>();
   /** By instance type. */
   readonly offeringBackoffs = new Map<string, BackoffView>();
@@ -161,6 +162,7 @@ export class ViewWorld {
         stuckMachines: 0,
         machinesInBackoff: this.machineBackoffs.size,
         offeringsInBackoff: this.offeringBackoffs.size,
+        disputedMachines: 0,
         isPaused: this.rails.isPaused,
         isDryRun: this.rails.isDryRun,
         isFenced: this.rails.isFenced,
@@ -170,6 +172,7 @@ export class ViewWorld {
       sessions: () => [...this.sessions.values()],
       needBackoff: (cluster, _fingerprint, group) =>
         this.needBackoffs.get(`${clusters.get(cluster)}/${groups.get(group)}`) ?? null,
+      claimantsOf: (slot) => this.claimants.get(this.inventory.idOf(slot)) ?? [],
       machineBackoff: (slot) => this.machineBackoffs.get(this.inventory.idOf(slot)) ?? null,
       offeringsInBackoff: () =>
         [...this.offeringBackoffs].map(([instanceType, { untilMs, failures }]) => ({

@@ -2,7 +2,7 @@
  * A scan of the machines that match a need: their states, the priorities at which they are held, how many are free, and in
  * which domains. In slices, because a popular kind of machine may be most of the fleet.
  */
-import { Flag } from '../../../inventory/intent.ts';
+import { BARRED, Flag } from '../../../inventory/intent.ts';
 import { attributeOf } from '../../../inventory/shapes.ts';
 import type { ResourceAmounts } from '../../../machine/machine.ts';
 import { ALL_STATES, MachineState } from '../../../machine/state.ts';
@@ -139,7 +139,7 @@ export class Census {
     if (isOwn) this.ownMachines++;
     const isOffered = state === S.Idle || state === S.Speculative;
     const isFree =
-      isOffered && claim === null && inventory.columns.intent[slot] === 0 && (flags & Flag.Backoff) === 0;
+      isOffered && claim === null && inventory.columns.intent[slot] === 0 && (flags & BARRED) === 0;
     if (isFree) this.free++;
     if (isOffered && !isOwn && (claim !== null || inventory.columns.intent[slot] !== 0)) this.takenByOthers++;
     if (state === S.Configured && !isOwn) this.#hold(slot, claim);
@@ -161,7 +161,7 @@ export class Census {
     held.machines++;
     held.byCluster.set(owner, (held.byCluster.get(owner) ?? 0) + 1);
     const isBelow = isUnclaimed ? needs.hasReported(owner) : priority < this.#asked.priority;
-    if (isBelow && (flags[slot]! & Flag.Backoff) === 0) this.preemptible++;
+    if (isBelow && (flags[slot]! & BARRED) === 0) this.preemptible++;
   }
 
   /** N2: a fingerprint begins with the priority. */

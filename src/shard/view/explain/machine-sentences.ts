@@ -30,6 +30,13 @@ export function machineSentences(
         'satisfies no need until its provider moves it. The shard keeps reading it; ask the provider about the operation.',
     );
   }
+  if (machine.claimedBy.length > 0) {
+    const providers = list([machine.provider, ...machine.claimedBy]);
+    sentences.push(
+      `It is in dispute: providers ${providers} all list this id, and the shard cannot know which of them owns the machine. Its ` +
+        'binding counts, and the shard makes no call for it. Give the id to one of them, or set provider-id-prefix.',
+    );
+  }
   if (machine.backoff !== null) sentences.push(backoffSentence('It', machine.backoff, nowMs));
   if (machine.offeringBackoff !== null) {
     const what = `Its offering (${machine.instanceType}, ${machine.zone}, ${CAPACITY_TYPE_NAMES[machine.capacityType]})`;
@@ -90,6 +97,8 @@ function staySentence(stay: MachineStay, machine: MachineView, nowMs: number, ra
         `Cluster ${machine.cluster} has sent no roll-up since this shard started, so the shard reclaims none of its ` +
         'machines. Connect its operator.'
       );
+    case 'disputed':
+      return ''; // said above
     case 'backoff':
       return `The shard takes no action on it for another ${duration(Math.max(0, stay.untilMs - nowMs))}.`;
     case 'nothing_executes': {

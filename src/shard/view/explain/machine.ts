@@ -1,5 +1,5 @@
 /** Explains a machine: the need that claims it, the action under way, and why the shard does not reclaim or release it. */
-import { Flag } from '../../../inventory/intent.ts';
+import { BARRED, Flag } from '../../../inventory/intent.ts';
 import { attributeOf } from '../../../inventory/shapes.ts';
 import { CapacityType } from '../../../machine/capacity-type.ts';
 import { isTransitional, MachineState } from '../../../machine/state.ts';
@@ -58,6 +58,7 @@ function stayOf(sources: ViewSources, slot: number, machine: MachineView, isClai
   if (machine.action !== null || sources.inventory.columns.intent[slot] !== 0) return { kind: 'acting' };
   if (isTransitional(state)) return { kind: 'waiting_for_provider' };
   if (isClaimed) return { kind: 'claimed' };
+  if (sources.inventory.hasFlag(slot, Flag.Disputed)) return { kind: 'disputed' };
   const untilMs = Math.max(machine.backoff?.untilMs ?? 0, machine.offeringBackoff?.untilMs ?? 0);
   if (sources.inventory.hasFlag(slot, Flag.Backoff)) return { kind: 'backoff', untilMs };
   if (state === S.Speculative) return { kind: 'offer' };
@@ -98,7 +99,7 @@ function excessOf({ inventory, engine }: ViewSources, cluster: number): number[]
   const count = indexes.countOfCluster(cluster, S.Configured);
   const found: number[] = [];
   for (const slot of indexes.clusterSlots.subarray(start, start + count)) {
-    if (columns.intent[slot] !== 0 || inventory.hasFlag(slot, Flag.Backoff)) continue;
+    if (columns.intent[slot] !== 0 || inventory.hasFlag(slot, BARRED)) continue;
     if (engine.claimOf(slot) === null) found.push(slot);
   }
   return found.sort(
