@@ -62,6 +62,7 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     isDryRun: false,
     isFenced: false,
     heldBack: '',
+    preemptionFraction: 0.2,
     reclaimFraction: 0.05,
     actionsPerCycleMax: 0,
     cycleIntervalMs: 10_000,

@@ -239,6 +239,7 @@ function railsOf(config: ShardConfig): Rails {
     isDryRun: config.dryRun,
     actionsPerCycleMax: config.maxActionsPerCycle,
     reclaimCapFraction: config.reclaimCapFraction,
+    preemptionCapFraction: config.preemptionCapFraction,
     hasRollupGuard: config.emptyRollupGuard,
   };
 }

@@ -241,6 +241,11 @@ const RAILS = {
     reload: true,
     help: 'Maximum fraction of a cluster reclaimed per cycle (at least one machine). 0: no limit.',
   }),
+  preemptionCapFraction: fraction({
+    default: 0.2,
+    reload: true,
+    help: "Maximum fraction of a cluster's machines that needs of higher priority take per cycle interval (at least one machine; a gang takes its machines at once). 0: no limit.",
+  }),
   emptyRollupGuard: onOff({
     default: true,
     reload: true,

@@ -26,6 +26,14 @@ export const ACTION_NAMES: Readonly<Record<ActionKind, string>> = {
   [ActionKind.Delete]: 'Delete',
 };
 
+/** What a preemption's victim is to its cluster and to the need, as bits. */
+export const Victim = {
+  /** P1, second tier: a need claims it. T9: it costs its cluster a token. */
+  Claimed: 1,
+  /** T9: the victims of a gang go all or none. */
+  OfGang: 2,
+} as const;
+
 /** The reasons in the audit log. */
 export const ACTION_REASONS: Readonly<Record<ActionKind, string>> = {
   [ActionKind.Bootstrap]: 'phase1.idle',
@@ -81,6 +89,8 @@ export class ActionList {
   interruptionPenalty = columnU8(256);
   reclamationPenalty = columnU8(256);
   graceSeconds = columnF64(256);
+  /** Of a preemption: bits of `Victim`; else 0. */
+  victim = columnU8(256);
 
   clear(): void {
     this.count = 0;
@@ -92,6 +102,7 @@ export class ActionList {
     cluster: number,
     graceSeconds: number,
     need: ActionNeed = NO_NEED,
+    victim = 0,
   ): void {
     const at = this.count++;
     if (at >= this.kind.length) this.#widen(at);
@@ -99,6 +110,7 @@ export class ActionList {
     this.slot[at] = slot;
     this.cluster[at] = cluster;
     this.graceSeconds[at] = graceSeconds;
+    this.victim[at] = victim;
     this.forCluster[at] = need.cluster;
     this.fingerprint[at] = need.fingerprint;
     this.group[at] = need.group;
@@ -118,5 +130,6 @@ export class ActionList {
     this.interruptionPenalty = widerU8(this.interruptionPenalty, at);
     this.reclamationPenalty = widerU8(this.reclamationPenalty, at);
     this.graceSeconds = widerF64(this.graceSeconds, at);
+    this.victim = widerU8(this.victim, at);
   }
 }

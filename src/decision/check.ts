@@ -79,7 +79,8 @@ function isSameAction(live: ActionList, fromScratch: ActionList, index: number):
     live.priority[index] === fromScratch.priority[index] &&
     live.interruptionPenalty[index] === fromScratch.interruptionPenalty[index] &&
     live.reclamationPenalty[index] === fromScratch.reclamationPenalty[index] &&
-    live.graceSeconds[index] === fromScratch.graceSeconds[index]
+    live.graceSeconds[index] === fromScratch.graceSeconds[index] &&
+    live.victim[index] === fromScratch.victim[index]
   );
 }
 

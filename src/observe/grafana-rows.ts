@@ -236,6 +236,7 @@ const ACTIONS: Row = {
           'Actions stopped by rails',
           EVENTS,
           rate('bigfleet_shard_reclaims_capped_total', 'reclaims capped'),
+          rate('flotilla_preemptions_capped_total', 'preemptions capped'),
           rate('bigfleet_shard_actions_deferred_total', 'deferred'),
           rate('bigfleet_shard_actions_dropped_total', 'dropped'),
           rate('bigfleet_shard_actions_suppressed_total', 'suppressed'),

@@ -100,6 +100,11 @@ export class ScrapedMetrics {
       (counters) => counters.reclaimsCapped,
     );
     from(
+      'flotilla_preemptions_capped_total',
+      'Preemptions beyond the preemption cap of the cluster that has the machine; a later cycle decides them again.',
+      (counters) => counters.preemptionsCapped,
+    );
+    from(
       'bigfleet_shard_machines_rejected_total',
       'Machine records from providers that the shard rejected, by reason.',
       (counters) => counters.rejected,

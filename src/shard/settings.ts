@@ -32,6 +32,8 @@ export interface ShardSettings {
   readonly isDryRun: boolean;
   /** R2: largest share of a cluster's machines reclaimed per cycle; 0 = no limit. */
   readonly reclaimCapFraction: number;
+  /** T9: largest share of a cluster's machines that higher priorities take per cycle interval; 0 = no limit. */
+  readonly preemptionCapFraction: number;
   /** N7: a roll-up that drops most of a cluster's rows is quarantined. */
   readonly hasRollupGuard: boolean;
   /** R3: an Idle machine is released after its hold. */
@@ -63,6 +65,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   isPaused: false,
   isDryRun: false,
   reclaimCapFraction: 0.05,
+  preemptionCapFraction: 0.2,
   hasRollupGuard: true,
   idleHoldOnDemandMs: 600_000,
   idleHoldSpotMs: 60_000,
@@ -75,5 +78,10 @@ export const SHARD_DEFAULTS: ShardSettings = {
 /** Settings that may change while the shard runs. */
 export type Rails = Pick<
   ShardSettings,
-  'actionsPerCycleMax' | 'isPaused' | 'isDryRun' | 'reclaimCapFraction' | 'hasRollupGuard'
+  | 'actionsPerCycleMax'
+  | 'isPaused'
+  | 'isDryRun'
+  | 'reclaimCapFraction'
+  | 'preemptionCapFraction'
+  | 'hasRollupGuard'
 >;

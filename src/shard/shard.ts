@@ -193,6 +193,7 @@ export class Shard implements ShardForOperators {
       engine: this.engine,
       executor: this.executor,
       rails: () => this.#rails,
+      cycleIntervalMs: settings.cycleIntervalMs,
       neverDelete: runner.neverDelete,
       checks: this.#checks,
       prepare: (isOrdinary, nowMs) => this.#prepare(isOrdinary, nowMs),

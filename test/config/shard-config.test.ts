@@ -23,6 +23,7 @@ describe('the settings of a shard', () => {
       actuationPaused: false,
       dryRun: false,
       reclaimCapFraction: 0.05,
+      preemptionCapFraction: 0.2,
       emptyRollupGuard: true,
       auditLog: '',
       localBootstrap: false,

@@ -55,7 +55,13 @@ describe('the API', () => {
       cycle: 12,
       isReady: true,
       machines: 2_000,
-      rails: { killSwitch: false, dryRun: false, fenced: false, reclaimFraction: 0.05 },
+      rails: {
+        killSwitch: false,
+        dryRun: false,
+        fenced: false,
+        reclaimFraction: 0.05,
+        preemptionFraction: 0.2,
+      },
       queue: { queueMax: 512, concurrency: 256 },
     });
     expect(status.needs).toBe(live.world.needs.count);

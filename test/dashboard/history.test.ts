@@ -17,6 +17,7 @@ function report(cycle: number, atMs: number, facts: Partial<CycleReport> = {}): 
     suppressed: NONE,
     dryRun: NONE,
     capped: 0,
+    preemptionsCapped: 0,
     deferred: 0,
     dropped: 0,
     deduped: 0,

@@ -85,6 +85,7 @@ export class LiveWorld {
       suppressed: decided,
       dryRun: decided,
       capped: 0,
+      preemptionsCapped: 0,
       deferred: 0,
       dropped: 0,
       deduped: 0,

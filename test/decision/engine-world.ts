@@ -7,6 +7,7 @@ import {
   ACTION_REASONS,
   type ActionKind,
   ActionKind as Kind,
+  Victim,
 } from '../../src/decision/actions.ts';
 import { deriveFromScratch } from '../../src/decision/check.ts';
 import { Engine, type EngineOptions } from '../../src/decision/engine.ts';
@@ -252,6 +253,8 @@ export class EngineWorld {
         group: groups.get(actions.group[index]!),
         reason: ACTION_REASONS[kind],
         graceSeconds: actions.graceSeconds[index]!,
+        isClaimedVictim: (actions.victim[index]! & Victim.Claimed) !== 0,
+        isGangVictim: (actions.victim[index]! & Victim.OfGang) !== 0,
       };
     });
   }

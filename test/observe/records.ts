@@ -44,6 +44,7 @@ export function cycleReport(changes: Partial<CycleReport> = {}): CycleReport {
     suppressed: NO_ACTIONS,
     dryRun: NO_ACTIONS,
     capped: 0,
+    preemptionsCapped: 0,
     deferred: 0,
     dropped: 0,
     deduped: 0,

@@ -59,6 +59,8 @@ function take(cycle: Cycle, turn: Turn, machine: WorldMachine): void {
     fingerprint: need.fingerprint,
     group: need.group,
     graceSeconds: 0,
+    isClaimedVictim: false,
+    isGangVictim: false,
   };
   if (stateOf(machine) === MachineState.Idle) {
     turn.bootstrapCount++;

@@ -179,5 +179,7 @@ function emit(cycle: Cycle, need: LiveNeed, victim: WorldMachine): void {
     group: need.group,
     reason: 'phase2.inversion',
     graceSeconds: graceSecondsOf(need.priority - priorityOf(cycle, victim)),
+    isClaimedVictim: cycle.claims.has(victim.id),
+    isGangVictim: need.sameKeys.length > 0,
   });
 }

@@ -33,6 +33,8 @@ export function reclaim(cycle: Cycle): void {
       group: '',
       reason: 'phase3.excess',
       graceSeconds: 600,
+      isClaimedVictim: false,
+      isGangVictim: false,
     });
   }
 }
@@ -58,6 +60,8 @@ export function release(cycle: Cycle): void {
       group: '',
       reason: 'phase3.release',
       graceSeconds: 0,
+      isClaimedVictim: false,
+      isGangVictim: false,
     });
   }
 }

@@ -129,6 +129,10 @@ export interface OracleAction {
   group: string;
   reason: string;
   graceSeconds: number;
+  /** P1: whether a need claims the victim (second tier); else false. */
+  isClaimedVictim: boolean;
+  /** T9: whether the victim is one of a gang's; else false. */
+  isGangVictim: boolean;
 }
 
 export interface OracleVerdict {

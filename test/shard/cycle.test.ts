@@ -346,6 +346,7 @@ describe('over many cycles', () => {
     const fixture = new Fixture({
       machines: machines(10, 'm', { state: MachineState.Idle }),
       demand: { low: [need(10, { priority: 100 })], high: [] },
+      settings: { preemptionCapFraction: 0 },
       provider: { operations: { drain: { latency: { meanMs: 590_000, p99Ms: 600_000 } } } },
     });
     await fixture.run(30);

@@ -40,6 +40,7 @@ for (const [name, provider] of PROVIDERS) {
       const fixture = new Fixture({
         machines: machines(3, 'm', { state: S.Idle }),
         demand: { low: [need(3, { priority: 100 })], high: [] },
+        settings: { preemptionCapFraction: 0 },
         provider,
       });
       await fixture.run(30);

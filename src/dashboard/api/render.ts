@@ -132,6 +132,7 @@ export function rails(view: ShardReader): ApiRails {
     fenced: of.isFenced,
     heldBack: of.heldBack,
     reclaimFraction: of.reclaimFraction,
+    preemptionFraction: of.preemptionFraction,
     actionsPerCycleMax: of.actionsPerCycleMax,
     cycleIntervalMs: of.cycleIntervalMs,
     holdOnDemandMs: of.holdOnDemandMs,

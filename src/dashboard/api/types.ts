@@ -62,6 +62,7 @@ export interface ApiRails {
   readonly fenced: boolean;
   readonly heldBack: string;
   readonly reclaimFraction: number;
+  readonly preemptionFraction: number;
   readonly actionsPerCycleMax: number;
   readonly cycleIntervalMs: number;
   readonly holdOnDemandMs: number;

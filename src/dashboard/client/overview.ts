@@ -196,6 +196,12 @@ export function overviewPage(page: HTMLElement): void {
         set.reclaimFraction === 0 ? 'no limit' : `at most ${percent(set.reclaimFraction, 1)} of a cluster`,
       ),
       ...line(
+        'Preempted per interval',
+        set.preemptionFraction === 0
+          ? 'no limit'
+          : `at most ${percent(set.preemptionFraction, 1)} of a cluster`,
+      ),
+      ...line(
         'Actions per cycle',
         set.actionsPerCycleMax === 0 ? 'no limit' : `at most ${count(set.actionsPerCycleMax)}`,
       ),

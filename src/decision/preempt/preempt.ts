@@ -8,7 +8,7 @@
 
 import type { VectorTable } from '../../base/vectors.ts';
 import { BUCKET_DOLLARS, PENALTY_BUCKET_COUNT } from '../../machine/penalty.ts';
-import { ActionKind, type ActionList, actionNeed } from '../actions.ts';
+import { ActionKind, type ActionList, actionNeed, Victim } from '../actions.ts';
 import type { GangDomains } from '../assign/gang-domains.ts';
 import type { Spreading } from '../assign/spread.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
@@ -150,12 +150,14 @@ export class Preemption {
   }
 
   #emit(need: number, first: number, actions: ActionList): void {
-    const { cluster } = this.#fleet;
+    const { cluster, claim } = this.#fleet;
     const served = actionNeed(this.#needs, this.#fleet.assignments, need);
+    const ofGang = this.#needs.kind[need] === NeedKind.Gang ? Victim.OfGang : 0;
     for (let index = first; index < this.#victims.length; index++) {
       const slot = this.#victims[index]!;
       const gap = this.#needs.priority[need]! - this.#priorityOf(slot);
-      actions.add(ActionKind.Preempt, slot, cluster[slot]!, graceSeconds(gap), served);
+      const victim = (claim[slot] === 0 ? 0 : Victim.Claimed) | ofGang;
+      actions.add(ActionKind.Preempt, slot, cluster[slot]!, graceSeconds(gap), served, victim);
     }
   }
 

@@ -84,6 +84,7 @@ export type ActionColumns = Pick<
   | 'interruptionPenalty'
   | 'reclamationPenalty'
   | 'graceSeconds'
+  | 'victim'
 >;
 
 export function memoryOf({ cycle, assignments, drains }: EngineTables): EngineMemory {
@@ -209,5 +210,6 @@ function actionColumns(actions: ActionList): ActionColumns {
     interruptionPenalty: actions.interruptionPenalty.subarray(0, count),
     reclamationPenalty: actions.reclamationPenalty.subarray(0, count),
     graceSeconds: actions.graceSeconds.subarray(0, count),
+    victim: actions.victim.subarray(0, count),
   };
 }

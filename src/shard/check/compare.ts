@@ -23,6 +23,7 @@ const ACTION_FIELDS = [
   'interruptionPenalty',
   'reclamationPenalty',
   'graceSeconds',
+  'victim',
 ] as const;
 
 export class ResultComparison {

@@ -3,13 +3,15 @@
  * the snapshot is the live columns (docs/adr/0002). It waits for no provider and no action.
  */
 import type { Clock, Stopwatch } from '../../base/clock.ts';
-import { ACTION_NAMES, type ActionKind, type ActionList } from '../../decision/actions.ts';
+import { ACTION_NAMES, ActionKind, type ActionList } from '../../decision/actions.ts';
 import type { CycleCost, Engine, PhaseListener } from '../../decision/engine.ts';
+import { Intent } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import type { ScratchChecks } from '../check/checks.ts';
 import type { Executor, Offered } from '../execute/executor.ts';
 import type { ActionName, CyclePhase, CycleReport, KindCounts, ShardCounters } from '../ports/observer.ts';
 import type { Rails } from '../settings.ts';
+import { PreemptionCap } from './preemption-cap.ts';
 import { type Admission, applyRails, restraintOf } from './rails.ts';
 
 export interface CycleContext {
@@ -20,6 +22,7 @@ export interface CycleContext {
   readonly stopwatch: Stopwatch;
   readonly counters: ShardCounters;
   readonly rails: () => Rails;
+  readonly cycleIntervalMs: number;
   /** X7: providers that never delete get no Delete. */
   readonly neverDelete: ReadonlySet<number>;
   /** Updates before a decision: ends of back-offs, stuck machines. */
@@ -50,15 +53,21 @@ const NO_DECISION: CycleCost = {
   evaluatedNeeds: 0,
   unmetNeeds: 0,
 };
-const NOTHING_ADMITTED: Admission = { admitted: [], capped: 0, deferred: 0 };
+const NOTHING_ADMITTED: Admission = { admitted: [], capped: 0, preemptionsCapped: 0, deferred: 0 };
 
 export class Cycle {
   readonly #context: CycleContext;
+  readonly #preemptionCap: PreemptionCap;
   #number = 0;
   #lastAtMs = 0;
 
   constructor(context: CycleContext) {
     this.#context = context;
+    this.#preemptionCap = new PreemptionCap({
+      clusters: context.inventory.tables.clusters,
+      intervalMs: context.cycleIntervalMs,
+      configuredOf: (cluster) => context.engine.configuredCount(cluster),
+    });
   }
 
   /** Of the last cycle; 0 before the first. */
@@ -100,16 +109,20 @@ export class Cycle {
     const restraint = restraintOf(rails());
     const mayExecute = heldBack === '' && restraint === 'none';
     const configuredOf = (cluster: number) => engine.configuredCount(cluster);
+    const cap = this.#preemptionCap;
+    cap.begin(nowMs, rails().preemptionCapFraction);
     const admission = mayExecute
-      ? applyRails(actions, rails(), inventory, configuredOf, this.#context.neverDelete)
+      ? applyRails(actions, rails(), inventory, configuredOf, this.#context.neverDelete, cap)
       : NOTHING_ADMITTED;
     counters.reclaimsCapped += admission.capped;
+    counters.preemptionsCapped += admission.preemptionsCapped;
     counters.actionsDeferred += admission.deferred;
     if (heldBack === '' && restraint !== 'none') {
       for (let index = 0; index < actions.count; index++) executor.record(actions, index, cycle, restraint);
     }
     mark('emit');
     const offered = executor.offer(actions, admission.admitted, cycle);
+    if (offered.dropped > 0) this.#giveBack(actions, admission.admitted);
     mark('execute');
     const decided = decidedCounts(actions);
     const isCounted = heldBack === '';
@@ -124,12 +137,23 @@ export class Cycle {
       suppressed: isCounted && restraint === 'suppressed' ? decided : NO_COUNTS,
       dryRun: isCounted && restraint === 'dryrun' ? decided : NO_COUNTS,
       capped: admission.capped,
+      preemptionsCapped: admission.preemptionsCapped,
       deferred: admission.deferred,
       dropped: offered.dropped,
       deduped: offered.deduped,
       ...cost,
       heldBack,
     };
+  }
+
+  /** T9: a preemption that found no room in the queue costs no token. */
+  #giveBack(actions: ActionList, admitted: readonly number[]): void {
+    const { intent } = this.#context.inventory.columns;
+    for (const index of admitted) {
+      const isDropped =
+        actions.kind[index] === ActionKind.Preempt && intent[actions.slot[index]!] === Intent.None;
+      if (isDropped) this.#preemptionCap.giveBack(actions, index);
+    }
   }
 
   #decide(isOrdinary: boolean, nowMs: number, mark: PhaseListener): CycleCost {

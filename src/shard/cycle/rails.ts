@@ -5,18 +5,18 @@
 import { ActionKind, type ActionList } from '../../decision/actions.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import type { Rails } from '../settings.ts';
+import { capOf, type PreemptionCap } from './preemption-cap.ts';
 
 export type Restraint = 'none' | 'suppressed' | 'dryrun';
 
 export interface Admission {
   /** Indices of the actions that may be executed, in their order. */
   readonly admitted: readonly number[];
+  /** Reclaims, and preemptions, that their cap left for a later cycle. */
   readonly capped: number;
+  readonly preemptionsCapped: number;
   readonly deferred: number;
 }
-
-/** 0.29 × 100 is 28.999…, and must give 29. */
-const ROUNDING = 1e-9;
 
 /** C4: the kill switch wins over a dry run. */
 export function restraintOf(rails: Rails): Restraint {
@@ -25,7 +25,7 @@ export function restraintOf(rails: Rails): Restraint {
 }
 
 /**
- * R2, the cap on reclaims per cluster, then C3, the cap on actions per cycle. X7: releases to providers that never delete
+ * R2 and T9, the caps on reclaims and on preemptions per cluster, then C3, the cap on actions per cycle. X7: releases to providers that never delete
  * are left out. `configuredOf` counts a cluster's Configured machines without an enqueued action.
  */
 export function applyRails(
@@ -34,10 +34,12 @@ export function applyRails(
   inventory: Inventory,
   configuredOf: (cluster: number) => number,
   neverDelete: ReadonlySet<number>,
+  preemptionCap: PreemptionCap,
 ): Admission {
   const admitted: number[] = [];
   const reclaims = new Map<number, number>();
   let capped = 0;
+  let preemptionsCapped = 0;
   let deferred = 0;
   for (let index = 0; index < actions.count; index++) {
     const kind = actions.kind[index];
@@ -47,19 +49,20 @@ export function applyRails(
     if (kind === ActionKind.Reclaim && rails.reclaimCapFraction > 0) {
       const cluster = actions.cluster[index]!;
       const taken = reclaims.get(cluster) ?? 0;
-      if (taken >= reclaimMax(configuredOf(cluster), rails.reclaimCapFraction)) {
+      if (taken >= capOf(configuredOf(cluster), rails.reclaimCapFraction)) {
         capped++;
         continue;
       }
       reclaims.set(cluster, taken + 1);
     }
-    if (rails.actionsPerCycleMax > 0 && admitted.length >= rails.actionsPerCycleMax) deferred++;
-    else admitted.push(index);
+    if (kind === ActionKind.Preempt && !preemptionCap.admits(actions, index)) {
+      preemptionsCapped++;
+      continue;
+    }
+    if (rails.actionsPerCycleMax > 0 && admitted.length >= rails.actionsPerCycleMax) {
+      deferred++;
+      if (kind === ActionKind.Preempt) preemptionCap.giveBack(actions, index);
+    } else admitted.push(index);
   }
-  return { admitted, capped, deferred };
-}
-
-/** At least one, so that a small cluster still shrinks. */
-function reclaimMax(configuredCount: number, fraction: number): number {
-  return Math.max(1, Math.floor(fraction * configuredCount + ROUNDING));
+  return { admitted, capped, preemptionsCapped, deferred };
 }

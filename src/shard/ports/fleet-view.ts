@@ -171,6 +171,8 @@ export interface RailsView {
   readonly heldBack: string;
   /** R2: largest share of a cluster reclaimed per cycle; 0 = no limit. */
   readonly reclaimFraction: number;
+  /** T9: largest share of a cluster preempted per cycle interval; 0 = no limit. */
+  readonly preemptionFraction: number;
   /** C3: actions per cycle; 0 = no limit. */
   readonly actionsPerCycleMax: number;
   readonly cycleIntervalMs: number;

@@ -82,7 +82,10 @@ export interface CycleReport {
   readonly enqueued: KindCounts;
   readonly suppressed: KindCounts;
   readonly dryRun: KindCounts;
+  /** R2: reclaims that the cap left for a later cycle. */
   readonly capped: number;
+  /** T9: preemptions that the cap left for a later cycle. */
+  readonly preemptionsCapped: number;
   readonly deferred: number;
   readonly dropped: number;
   readonly deduped: number;
@@ -210,6 +213,7 @@ export interface ShardCounters {
   failedListings: number;
   followUpReads: number;
   reclaimsCapped: number;
+  preemptionsCapped: number;
   actionsDeferred: number;
   actionsDropped: number;
   actionsDeduped: number;

@@ -55,6 +55,7 @@ export function shardSources({
       isFenced: shard.isFenced,
       heldBack: shard.heldBack(),
       reclaimFraction: shard.rails.reclaimCapFraction,
+      preemptionFraction: shard.rails.preemptionCapFraction,
       cycleIntervalMs: settings.cycleIntervalMs,
       holdOnDemandMs: settings.idleHoldOnDemandMs,
       holdSpotMs: settings.idleHoldSpotMs,

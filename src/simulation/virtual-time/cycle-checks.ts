@@ -6,6 +6,7 @@ import type { CycleReport } from '../../shard/ports/observer.ts';
 import type { Shard } from '../../shard/shard.ts';
 import { checkAcquisitions, checkPreemptions } from './acquisition-checks.ts';
 import { Violation } from './invariants.ts';
+import { checkPreemptionCap } from './preemption-checks.ts';
 import { servedNeeds } from './served-needs.ts';
 import type { Memory } from './watch.ts';
 import type { Process } from './world.ts';
@@ -33,6 +34,7 @@ export function checkCycle(process: Process, memory: Memory, report: CycleReport
   const served = servedNeeds(shard);
   checkAcquisitions(shard, served, begunSlots);
   checkPreemptions(shard, memory, served, begunSlots);
+  checkPreemptionCap(process, memory, report, served, begunSlots);
 }
 
 /** Slots of the machines for which this cycle enqueued an action. */

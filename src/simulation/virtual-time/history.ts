@@ -40,6 +40,8 @@ export interface HistoryResult {
 }
 
 const INTERVAL_MS = 10_000;
+/** T9: off, the default, and one that lets a few machines go at a time. */
+const PREEMPTION_CAPS = [0.2, 0, 0.5];
 /**
  * Back-offs last up to 10 min and drains up to a minute, and a clock that jumped back an hour makes each last an hour
  * longer. Two hours are enough for everything that ends at all.
@@ -59,7 +61,7 @@ export async function runHistory(options: HistoryOptions): Promise<HistoryResult
   const random = new Random(options.seed);
   const plan = planAccidents(PROFILES[options.profile], options.cycles * INTERVAL_MS, random.fork());
   const watch = new Watch(options.trace ?? null);
-  const world = drawWorld(random, options.profile, watch);
+  const world = drawWorld(random, options, watch);
   const look = () => {
     if (watch.violation !== null) throw watch.violation;
   };
@@ -172,7 +174,7 @@ function callsOf(world: SimulatedWorld): string {
   return `${count('create')} creates, ${count('configure')} configures, ${count('drain')} drains`;
 }
 
-function drawWorld(random: Random, profile: ProfileName, watch: Watch): SimulatedWorld {
+function drawWorld(random: Random, { profile, seed }: HistoryOptions, watch: Watch): SimulatedWorld {
   const { hasWeakProviders } = PROFILES[profile];
   const meanMs = random.between(50, 20_000);
   const operation = {
@@ -197,6 +199,8 @@ function drawWorld(random: Random, profile: ProfileName, watch: Watch): Simulate
       fullListEveryCycles: random.pick([20, 100]),
       executeConcurrency: random.pick([2, 8, 256]),
       reclaimCapFraction: random.pick([0, 0.05, 0.5]),
+      // Not drawn: one more number would change every history that a seed names.
+      preemptionCapFraction: PREEMPTION_CAPS[seed % PREEMPTION_CAPS.length]!,
       stuckAfterMs: random.pick([120_000, 900_000]),
       actionsPerCycleMax: random.pick([0, 0, 0, 3]),
     },

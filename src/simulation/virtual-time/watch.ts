@@ -26,6 +26,8 @@ export interface Memory {
   readonly needFailedAtMs: Map<string, number>;
   /** By preempted machine: the need that it drains for. */
   readonly drainingFor: Map<string, string>;
+  /** T9, by cluster: the tokens that its bucket had after the last cycle that decided to preempt its machines, by the process's clock. */
+  readonly preemptionTokens: Map<string, { readonly tokens: number; readonly atMs: number }>;
   /** By machine: when the process saw it become Idle, by its clock. */
   readonly idleSinceMs: Map<string, number>;
   /** By machine whose call has an open result: the time by which the shard must read it. */
@@ -76,6 +78,7 @@ export class Watch implements Watcher {
       failedAtMs: new Map(),
       needFailedAtMs: new Map(),
       drainingFor: new Map(),
+      preemptionTokens: new Map(),
       idleSinceMs: new Map(),
       mustReadByMs: new Map(),
       changedAt: new Map(),

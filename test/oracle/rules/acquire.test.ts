@@ -97,6 +97,8 @@ describe.each(subjects)('$name', ({ decideWith }) => {
         group: '',
         reason: 'phase1.idle',
         graceSeconds: 0,
+        isClaimedVictim: false,
+        isGangVictim: false,
       },
     ]);
   });

@@ -51,6 +51,8 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       group: 'web',
       reason: 'phase2.inversion',
       graceSeconds: 600,
+      isClaimedVictim: true,
+      isGangVictim: false,
     });
   });
 

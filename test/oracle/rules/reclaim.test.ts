@@ -35,6 +35,8 @@ describe.each(subjects)('$name', ({ decideWith }) => {
         group: '',
         reason: 'phase3.excess',
         graceSeconds: 600,
+        isClaimedVictim: false,
+        isGangVictim: false,
       },
     ]);
   });
@@ -110,6 +112,8 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       group: '',
       reason: 'phase3.release',
       graceSeconds: 0,
+      isClaimedVictim: false,
+      isGangVictim: false,
     });
   });
 

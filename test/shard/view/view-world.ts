@@ -27,6 +27,7 @@ export const RAILS: RailsView = {
   isFenced: false,
   heldBack: '',
   reclaimFraction: 0.05,
+  preemptionFraction: 0.2,
   actionsPerCycleMax: 0,
   cycleIntervalMs: 10_000,
   holdOnDemandMs: 600_000,

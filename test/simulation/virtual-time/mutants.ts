@@ -23,6 +23,7 @@ const EXECUTOR = 'shard/execute/executor.js';
 const RUNNER = 'shard/execute/runner.js';
 const SLOTS = 'shard/execute/fair-slots.js';
 const RAILS = 'shard/cycle/rails.js';
+const PREEMPTION_CAP = 'shard/cycle/preemption-cap.js';
 const SHARD = 'shard/shard.js';
 const ENGINE = 'decision/engine.js';
 const RESTRICTIONS = 'decision/restrictions.js';
@@ -189,8 +190,22 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'R2: reclaims have no cap',
     file: RAILS,
-    find: 'taken >= reclaimMax(configuredOf(cluster), rails.reclaimCapFraction)',
+    find: 'taken >= capOf(configuredOf(cluster), rails.reclaimCapFraction)',
     replace: 'false',
+    profile: 'usual',
+  },
+  {
+    why: 'T9: preemptions have no cap',
+    file: RAILS,
+    find: '!preemptionCap.admits(actions, index)',
+    replace: 'false',
+    profile: 'usual',
+  },
+  {
+    why: 'T9: claimed victims cost no token',
+    file: PREEMPTION_CAP,
+    find: 'bucket.tokens -= count;',
+    replace: ';',
     profile: 'usual',
   },
   {
