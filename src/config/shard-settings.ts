@@ -13,6 +13,7 @@ import {
   readProviderAddress,
   readProviderName,
   readShardId,
+  readUnsetListenAddress,
   writeProviderAddress,
 } from './addresses.ts';
 import { bytes, choice, count, decimal, duration, fraction, list, onOff, text } from './kinds.ts';
@@ -46,6 +47,14 @@ const LISTENING = {
     read: readOptionalListenAddress,
     write: (address) => address?.text ?? '0',
     help: 'Address of metrics, health checks, API and dashboard (HTTP). 0 turns them off.',
+  }),
+  healthAddr: text({
+    type: 'address',
+    placeholder: 'HOST:PORT',
+    default: '',
+    read: readUnsetListenAddress,
+    write: (address) => address?.text ?? '',
+    help: 'Second address for /healthz and /readyz and nothing else (HTTP). Empty: only --metrics-addr answers them.',
   }),
   metricsHost: list({
     type: 'list of host names',

@@ -2,7 +2,7 @@
  * Recent cycles and actions, in ring buffers of fixed size. The shard fills them as it runs, so that a page opened now can
  * show the last hours without a database.
  */
-import { SharedTexts } from '../observe/shared-texts.ts';
+import { SharedTexts } from '../base/shared-texts.ts';
 import type {
   ActionRecord,
   CyclePhase,

@@ -1,6 +1,6 @@
 /** Formats a record of the audit log. Times are ISO 8601 in UTC, durations seconds; docs/operating.md lists the keys. */
+import { cutText } from '../base/cut-text.ts';
 import type { ActionRecord } from '../shard/ports/observer.ts';
-import { cutText } from './cut-text.ts';
 
 /** T3: no line is longer. The largest row of a roll-up has 64 KiB, so the lines of accepted demand are written whole. */
 export const LINE_BYTES_MAX = 262_144;

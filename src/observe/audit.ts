@@ -6,11 +6,11 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { ShardError } from '../base/errors.ts';
+import { SharedTexts } from '../base/shared-texts.ts';
 import type { ActionRecord } from '../shard/ports/observer.ts';
 import { auditLine, lostLine } from './audit-line.ts';
 import type { Logger } from './log.ts';
 import type { AuditCounts } from './scraped-metrics.ts';
-import { SharedTexts } from './shared-texts.ts';
 
 export class AuditLogUnusableError extends ShardError {
   readonly code = 'audit_log_unusable';

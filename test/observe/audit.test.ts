@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { SharedTexts } from '../../src/base/shared-texts.ts';
 import {
   type AuditFile,
   AuditLog,
@@ -21,7 +22,6 @@ import {
 } from '../../src/observe/audit.ts';
 import { auditLine, LINE_BYTES_MAX } from '../../src/observe/audit-line.ts';
 import { createLogger } from '../../src/observe/log.ts';
-import { SharedTexts } from '../../src/observe/shared-texts.ts';
 import type { ActionRecord } from '../../src/shard/ports/observer.ts';
 import { actionRecord } from './records.ts';
 

@@ -2,11 +2,17 @@
  * Keeps one copy of each long text. T3: records share strings. The string tables decode a text each time that it is read,
  * so without this a queue of 262,144 records with a fingerprint of 64 KiB would hold 16 GiB of copies of it.
  */
-import type { ActionRecord } from '../shard/ports/observer.ts';
 import { cutText } from './cut-text.ts';
 
 /** Shorter texts are not looked up: the copies of all waiting records with such a text take 64 MiB at most. */
 const SHORT_CHARS_MAX = 256;
+
+/** The texts of a record that clients choose. */
+export interface RecordTexts {
+  readonly fingerprint: string;
+  readonly group: string;
+  readonly detail: string;
+}
 
 export class SharedTexts {
   readonly #charsMax: number;
@@ -19,7 +25,7 @@ export class SharedTexts {
   }
 
   /** The record with the first copies of its texts; itself if they are short. */
-  shareIn(record: ActionRecord): ActionRecord {
+  shareIn<Texts extends RecordTexts>(record: Texts): Texts {
     const { fingerprint, group, detail } = record;
     if (fingerprint.length + group.length + detail.length <= SHORT_CHARS_MAX) return record;
     return {
