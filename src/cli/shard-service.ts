@@ -9,7 +9,8 @@ import { createDashboard } from '../dashboard/dashboard.ts';
 import { ShardHistory } from '../dashboard/history.ts';
 import { openDataDirectory } from '../identity/data-directory.ts';
 import { AuditLog } from '../observe/audit.ts';
-import { HttpServer } from '../observe/http.ts';
+import { HttpServer, type Readiness } from '../observe/http.ts';
+import { HEALTH_LIMITS, HTTP_REFUSALS, type HttpRefusal } from '../observe/http-limits.ts';
 import type { RootLogger } from '../observe/log.ts';
 import { auditObserver, LogObserver, logEvent, observeAll } from '../observe/observers.ts';
 import { ShardMetrics } from '../observe/shard-metrics.ts';
@@ -44,6 +45,7 @@ interface ServiceParts {
   readonly view: ShardView;
   readonly operators: OperatorServer;
   readonly http: HttpServer | null;
+  readonly health: HttpServer | null;
   readonly audit: AuditLog | null;
   readonly options: ServiceOptions;
   readonly closers: Closer[];
@@ -54,6 +56,8 @@ export class ShardService {
   readonly view: ShardView;
   readonly operators: OperatorServer;
   readonly http: HttpServer | null;
+  /** The server of --health-addr. */
+  readonly health: HttpServer | null;
   readonly #audit: AuditLog | null;
   readonly #log: RootLogger;
   readonly #closers: Closer[];
@@ -65,6 +69,7 @@ export class ShardService {
     this.view = parts.view;
     this.operators = parts.operators;
     this.http = parts.http;
+    this.health = parts.health;
     this.#audit = parts.audit;
     this.#log = parts.options.log;
     this.#graceMs = parts.options.config.shutdownGraceMs;
@@ -167,7 +172,11 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     ...(audit === null ? {} : { audit: () => audit.counts }),
   });
   history.watch(view);
+  const health = await startHealth(options, shard);
+  if (health !== null) closers.push(() => health.close());
   const http = await startHttp(options, shard, metrics);
+  const servers = [http, health].filter((server) => server !== null);
+  if (servers.length > 0) metrics.watch({ httpRefused: () => refusedBy(servers) });
   if (http !== null) {
     closers.push(() => http.close());
     http.mount('/', createDashboard({ view, history, version, nowMs: clock.nowMs }));
@@ -186,7 +195,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     reporter.start();
   }
   shard.start();
-  return new ShardService({ shard, view, operators, http, audit, options, closers });
+  return new ShardService({ shard, view, operators, http, health, audit, options, closers });
 }
 
 async function startHttp(
@@ -201,12 +210,36 @@ async function startHttp(
     port: metricsAddr.port,
     allowedHosts: config.metricsHost,
     scrape: () => metrics.scrape(),
-    readiness: () => {
-      const reason = shard.notReady();
-      return { isReady: reason === '', reason };
-    },
+    readiness: () => readinessOf(shard),
     log,
   });
+}
+
+/** T13: probes on an address of their own wait behind no other client. */
+async function startHealth({ config, log }: ServiceOptions, shard: Shard): Promise<HttpServer | null> {
+  const { healthAddr } = config;
+  if (healthAddr === null) return null;
+  return HttpServer.listen({
+    host: healthAddr.host,
+    port: healthAddr.port,
+    allowedHosts: config.metricsHost,
+    limits: HEALTH_LIMITS,
+    setting: '--health-addr',
+    readiness: () => readinessOf(shard),
+    log,
+  });
+}
+
+function readinessOf(shard: Shard): Readiness {
+  const reason = shard.notReady();
+  return { isReady: reason === '', reason };
+}
+
+function refusedBy(servers: readonly HttpServer[]): Record<HttpRefusal, number> {
+  const sums = { ...servers[0]!.refused };
+  for (const { refused } of servers.slice(1))
+    for (const reason of HTTP_REFUSALS) sums[reason] += refused[reason];
+  return sums;
 }
 
 function sessionCounts({ sessionCount, counters, rollupBytesWaiting }: OperatorServer) {

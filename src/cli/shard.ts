@@ -51,6 +51,7 @@ async function serve(loaded: LoadedConfig, sources: ConfigSources): Promise<numb
       epoch: service.shard.epoch,
       listen: service.operators.address,
       http,
+      ...(service.health === null ? {} : { health: service.health.url }),
       providers: config.providers.map(({ name, address }) => `${name}=${address}`).join(','),
     });
     let current = loaded;

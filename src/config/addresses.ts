@@ -46,6 +46,11 @@ export function readOptionalListenAddress(text: string): ListenAddress | null {
   return text === '0' ? null : readListenAddress(text);
 }
 
+/** Empty: no such listener. */
+export function readUnsetListenAddress(text: string): ListenAddress | null {
+  return text === '' ? null : readListenAddress(text);
+}
+
 const LOOPBACK_HOST = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|::1)$/i;
 
 export function isLoopback(address: ListenAddress): boolean {

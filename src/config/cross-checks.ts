@@ -42,7 +42,10 @@ function checkTls(values: Values, origins: Origins): Problem[] {
   return [{ key: given[0]![0], origin: given[0]![2], what, remedy: 'Set all three TLS files, or none' }];
 }
 
-/** I4: without TLS the shard listens on loopback only, unless --insecure allows more. */
+/**
+ * I4: without TLS the shard listens on loopback only, unless --insecure allows more. --health-addr is exempt: it tells
+ * nothing but health, and a probe that needed --insecure would allow plaintext sessions too.
+ */
 function checkExposure(values: Values, origins: Origins): Problem[] {
   if (values.insecure) return [];
   const problems: Problem[] = [];
@@ -66,19 +69,36 @@ function checkExposure(values: Values, origins: Origins): Problem[] {
   return problems;
 }
 
-function checkPorts({ listen, metricsAddr }: Values, origins: Origins): Problem[] {
-  const isSame = (one: ListenAddress, other: ListenAddress) =>
-    one.host === other.host && one.port === other.port && one.port !== 0;
-  if (metricsAddr === null || !isSame(listen, metricsAddr)) return [];
-  const what = `${metricsAddr.text} is already used by --listen`;
-  return [
-    {
+function checkPorts({ listen, metricsAddr, healthAddr }: Values, origins: Origins): Problem[] {
+  const problems: Problem[] = [];
+  if (isSame(listen, metricsAddr)) {
+    problems.push({
       key: '--metrics-addr',
       origin: origins.metricsAddr,
-      what,
+      what: `${metricsAddr!.text} is already used by --listen`,
       remedy: 'Choose another port, or 0 to turn HTTP off',
-    },
-  ];
+    });
+  }
+  const other = isSame(listen, healthAddr)
+    ? '--listen'
+    : isSame(metricsAddr, healthAddr)
+      ? '--metrics-addr'
+      : '';
+  if (other !== '') {
+    problems.push({
+      key: '--health-addr',
+      origin: origins.healthAddr,
+      what: `${healthAddr!.text} is already used by ${other}`,
+      remedy: 'Choose another port, or leave --health-addr empty: --metrics-addr answers health checks too',
+    });
+  }
+  return problems;
+}
+
+function isSame(one: ListenAddress | null, other: ListenAddress | null): boolean {
+  return (
+    one !== null && other !== null && one.host === other.host && one.port === other.port && one.port !== 0
+  );
 }
 
 /** Apart from the other checks because --print-config works without a provider. */

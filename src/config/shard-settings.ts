@@ -14,6 +14,7 @@ import {
   readProviderIdPrefix,
   readProviderName,
   readShardId,
+  readUnsetListenAddress,
   writeProviderAddress,
   writeProviderIdPrefix,
 } from './addresses.ts';
@@ -48,6 +49,14 @@ const LISTENING = {
     read: readOptionalListenAddress,
     write: (address) => address?.text ?? '0',
     help: 'Address of metrics, health checks, API and dashboard (HTTP). 0 turns them off.',
+  }),
+  healthAddr: text({
+    type: 'address',
+    placeholder: 'HOST:PORT',
+    default: '',
+    read: readUnsetListenAddress,
+    write: (address) => address?.text ?? '',
+    help: 'Second address for /healthz and /readyz and nothing else (HTTP). Empty: only --metrics-addr answers them.',
   }),
   metricsHost: list({
     type: 'list of host names',

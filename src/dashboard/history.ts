@@ -2,6 +2,7 @@
  * Recent cycles and actions, in ring buffers of fixed size. The shard fills them as it runs, so that a page opened now can
  * show the last hours without a database.
  */
+import { SharedTexts } from '../base/shared-texts.ts';
 import type {
   ActionRecord,
   CyclePhase,
@@ -17,6 +18,8 @@ export const SAMPLES_MAX = 720;
 const SAMPLE_MS = 1_000;
 /** A few minutes of a busy shard. About 400 bytes each. */
 export const ACTIONS_MAX = 4_096;
+/** Of distinct long texts in ACTIONS_MAX actions: 256 fingerprints of 64 KiB. Later ones are cut. */
+const TEXT_CHARS_MAX = 16_777_216;
 
 export interface CycleSample {
   atMs: number;
@@ -40,6 +43,7 @@ export class ShardHistory implements Pick<ShardObserver, 'audits' | 'cycleEnded'
   readonly #samples: CycleSample[] = [];
   #samplesFrom = 0;
   readonly #actions: ActionRecord[] = [];
+  readonly #texts = new SharedTexts(TEXT_CHARS_MAX);
   #lastAction = 0;
   #reader: Pick<ShardReader, 'stateCounts' | 'gauges'> | null = null;
 
@@ -64,7 +68,10 @@ export class ShardHistory implements Pick<ShardObserver, 'audits' | 'cycleEnded'
   }
 
   actionEnded(record: ActionRecord): void {
-    this.#actions[this.#lastAction++ % ACTIONS_MAX] = record;
+    const at = this.#lastAction++ % ACTIONS_MAX;
+    // T3: records share long texts, at most TEXT_CHARS_MAX of this round of the buffer and as many of the one before.
+    if (at === 0) this.#texts.clear();
+    this.#actions[at] = this.#texts.shareIn(record);
   }
 
   /** Samples after this time, oldest first. */

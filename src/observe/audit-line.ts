@@ -1,9 +1,47 @@
 /** Formats a record of the audit log. Times are ISO 8601 in UTC, durations seconds; docs/operating.md lists the keys. */
+import { cutText } from '../base/cut-text.ts';
 import type { ActionRecord } from '../shard/ports/observer.ts';
 
+/** T3: no line is longer. The largest row of a roll-up has 64 KiB, so the lines of accepted demand are written whole. */
+export const LINE_BYTES_MAX = 262_144;
+/** Of a text in a line that would be longer: 7 texts × 4,096 characters × 6 bytes for an escaped one is 168 KiB. */
+const CUT_TEXT_CHARS_MAX = 4_096;
+
+/** A line that would be too long has its long texts cut and marked. Ends with a line feed. */
 export function auditLine(record: ActionRecord): string {
+  const { machineId, clusterId, forClusterId, fingerprint, group, detail } = record;
+  const chars =
+    machineId.length +
+    clusterId.length +
+    forClusterId.length +
+    fingerprint.length +
+    group.length +
+    detail.length;
+  if (chars > LINE_BYTES_MAX) return lineOf(withTextsCut(record));
+  const line = lineOf(record);
+  // A character of the line takes three bytes at most, so only a long line has to be measured.
+  return line.length * 3 > LINE_BYTES_MAX && Buffer.byteLength(line) > LINE_BYTES_MAX
+    ? lineOf(withTextsCut(record))
+    : line;
+}
+
+function withTextsCut(record: ActionRecord): ActionRecord {
+  const cut = (text: string) => cutText(text, CUT_TEXT_CHARS_MAX);
+  return {
+    ...record,
+    machineId: cut(record.machineId),
+    clusterId: cut(record.clusterId),
+    forClusterId: cut(record.forClusterId),
+    fingerprint: cut(record.fingerprint),
+    group: cut(record.group),
+    reason: cut(record.reason),
+    detail: cut(record.detail),
+  };
+}
+
+function lineOf(record: ActionRecord): string {
   const line = {
-    time: new Date(record.atMs).toISOString(),
+    time: timeOf(record.atMs),
     cycle: record.cycle,
     kind: record.kind,
     machine: record.machineId,
@@ -23,6 +61,12 @@ export function auditLine(record: ActionRecord): string {
 
 /** A line in place of lost records. */
 export function lostLine(before: ActionRecord, lostCount: number): string {
-  const time = new Date(before.atMs).toISOString();
+  const time = timeOf(before.atMs);
   return `${JSON.stringify({ time, cycle: before.cycle, kind: 'RecordsLost', records: lostCount })}\n`;
+}
+
+/** Null for a time that has no date: a line must not fail because of a broken clock. */
+function timeOf(atMs: number): string | null {
+  const date = new Date(atMs);
+  return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }

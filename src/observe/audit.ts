@@ -6,6 +6,7 @@
  */
 import { type FileHandle, open } from 'node:fs/promises';
 import { ShardError } from '../base/errors.ts';
+import { SharedTexts } from '../base/shared-texts.ts';
 import type { ActionRecord } from '../shard/ports/observer.ts';
 import { auditLine, lostLine } from './audit-line.ts';
 import type { Logger } from './log.ts';
@@ -27,6 +28,10 @@ export class AuditLogUnusableError extends ShardError {
 const WAITING_RECORDS_MAX = 262_144;
 /** Formatting these takes about 5 ms. */
 const RECORDS_PER_SLICE = 2_048;
+/** T3: bytes, not records, bound a slice: 2,048 usual lines have 600 KB, 2,048 lines of the greatest length 512 MiB. */
+const SLICE_CHARS_MAX = 1_048_576;
+/** Of the distinct long texts in waiting records; later texts are cut. As much as WAITING_RECORDS_MAX short ones take. */
+const WAITING_TEXT_CHARS_MAX = 67_108_864;
 const RETRY_AFTER_MS = 1_000;
 const FILE_MODE = 0o640;
 
@@ -48,6 +53,7 @@ export class AuditLog {
   readonly #retryAfterMs: number;
   #file: AuditFile;
   #waiting: ActionRecord[] = [];
+  readonly #texts = new SharedTexts(WAITING_TEXT_CHARS_MAX);
   /** Bytes that a partial write left over. They complete a line in the file, so they are written first. */
   #rest: Buffer = Buffer.alloc(0);
   #lostUnreported = 0;
@@ -87,7 +93,7 @@ export class AuditLog {
       this.#lostUnreported++;
       return;
     }
-    this.#waiting.push(record);
+    this.#waiting.push(this.#texts.shareIn(record));
     // While writes fail, only the timer retries; otherwise every record would be an attempt.
     if (!this.#isFailing) void this.flush();
   }
@@ -130,13 +136,18 @@ export class AuditLog {
 
   /** False if the write failed. */
   async #writeSlice(): Promise<boolean> {
-    const records = this.#waiting.slice(0, RECORDS_PER_SLICE);
-    const last = records.at(-1);
-    // Records were lost after all that still wait, so the note comes after the last of them.
-    const unreported =
-      last !== undefined && records.length === this.#waiting.length ? this.#lostUnreported : 0;
     let text = '';
-    for (const record of records) text += auditLine(record);
+    let recordCount = 0;
+    while (
+      recordCount < RECORDS_PER_SLICE &&
+      recordCount < this.#waiting.length &&
+      text.length < SLICE_CHARS_MAX
+    ) {
+      text += auditLine(this.#waiting[recordCount++]!);
+    }
+    const last = this.#waiting[recordCount - 1];
+    // Records were lost after all that still wait, so the note comes after the last of them.
+    const unreported = last !== undefined && recordCount === this.#waiting.length ? this.#lostUnreported : 0;
     if (unreported > 0) text += lostLine(last!, unreported);
     const bytes = Buffer.concat([this.#rest, Buffer.from(text)]);
     if (bytes.length === 0) return true;
@@ -146,8 +157,9 @@ export class AuditLog {
       this.#rest = bytes.subarray(writtenBytes, this.#rest.length);
       return false;
     }
-    this.#waiting.splice(0, records.length);
-    this.#written += records.length;
+    this.#waiting.splice(0, recordCount);
+    if (this.#waiting.length === 0) this.#texts.clear();
+    this.#written += recordCount;
     this.#lostUnreported -= unreported;
     this.#rest = bytes.subarray(writtenBytes);
     return writtenBytes === bytes.length;

@@ -1,12 +1,15 @@
 /**
  * The HTTP server: metrics, health checks and mounted pages, all read-only, on loopback by default. I4: a foreign web page
  * must not read it through a user's browser. So the server checks the Host header, against a name that an attacker points
- * at 127.0.0.1, and forbids framing and content sniffing.
+ * at 127.0.0.1, and forbids framing and content sniffing. T13: what clients can hold is bounded, and health checks are
+ * answered beside whatever they hold (http-guard.ts).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';
 import { ShardError } from '../base/errors.ts';
+import { HttpGuard } from './http-guard.ts';
 import { isHostAllowed } from './http-host.ts';
+import { HTTP_LIMITS, type HttpLimits, type HttpRefusal, HttpRefusals } from './http-limits.ts';
 import type { Logger } from './log.ts';
 
 export interface Readiness {
@@ -20,11 +23,19 @@ export interface HttpServerOptions {
   readonly port: number;
   /** Further names that a Host header may carry. */
   readonly allowedHosts?: readonly string[];
-  readonly scrape: () => Promise<{ readonly body: string; readonly contentType: string }>;
+  /** Left out: a server for health checks alone. */
+  readonly scrape?: () => Promise<Scrape>;
   readonly readiness: () => Readiness;
   readonly log: Logger;
-  /** The server closes a connection after this long without traffic. */
-  readonly idleTimeoutMs?: number;
+  /** Default: HTTP_LIMITS. */
+  readonly limits?: HttpLimits;
+  /** The setting that names the address, for an error. Default: --metrics-addr. */
+  readonly setting?: string;
+}
+
+export interface Scrape {
+  readonly body: string;
+  readonly contentType: string;
 }
 
 /**
@@ -41,10 +52,11 @@ export class CannotListenError extends ShardError {
   readonly code = 'cannot_listen';
   readonly next = 'refuse-to-start';
 
-  constructor(address: string, why: string) {
+  constructor(address: string, why: string, setting: string) {
+    const off = setting === '--metrics-addr' ? ', or 0 to turn HTTP off' : ', or remove it';
     super(
       `Cannot listen on ${address} for HTTP: ${why}. ` +
-        'Set another address with --metrics-addr, or 0 to turn HTTP off.',
+        `The shard was not started. Set another address with ${setting}${off}.`,
     );
   }
 }
@@ -58,39 +70,39 @@ const SAFE_HEADERS: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
 };
 
-/** Enough for a scraper, probes, and some browsers with a few streams each. */
-const CONNECTIONS_MAX = 512;
-const REQUEST_TIMEOUT_MS = 15_000;
-const HEADERS_TIMEOUT_MS = 10_000;
-/** How often Node checks the two timeouts above; its default is 30 s. */
-const TIMEOUT_CHECK_MS = 2_000;
-/** Readers that stop reading must not hold connections forever: CONNECTIONS_MAX of them would block all probes. */
-const IDLE_TIMEOUT_MS = 60_000;
+/** These are answered whatever the limits say. */
+const HEALTH_TARGET = /^\/(?:healthz|readyz)(?:\?|$)/;
 
 export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #server: Server;
   /** Longest prefix first. */
   #mounts: { readonly prefix: string; readonly handler: HttpHandler }[] = [];
-  #scrape: ReturnType<HttpServerOptions['scrape']> | null = null;
+  #scrape: Promise<Scrape> | null = null;
+  readonly #guard: HttpGuard;
+  readonly #refusals: HttpRefusals;
 
   private constructor(options: HttpServerOptions) {
     this.#options = options;
+    const limits = options.limits ?? HTTP_LIMITS;
     this.#server = createServer(
       {
-        requestTimeout: REQUEST_TIMEOUT_MS,
-        headersTimeout: HEADERS_TIMEOUT_MS,
-        connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+        requestTimeout: limits.requestTimeoutMs,
+        headersTimeout: limits.headersTimeoutMs,
+        connectionsCheckingInterval: limits.checkMs,
       },
       (request, response) => void this.#answer(request, response),
     );
-    this.#server.maxConnections = CONNECTIONS_MAX;
-    this.#server.timeout = options.idleTimeoutMs ?? IDLE_TIMEOUT_MS;
+    this.#refusals = new HttpRefusals(options.log);
+    this.#guard = new HttpGuard(this.#server, limits, this.#refusals);
     this.#mounts = [
-      { prefix: '/metrics', handler: (_request, response) => this.#metrics(response) },
       { prefix: '/healthz', handler: (_request, response) => sendText(response, 200, 'ok\n') },
       { prefix: '/readyz', handler: (_request, response) => this.#ready(response) },
     ];
+    const { scrape } = options;
+    if (scrape !== undefined) {
+      this.mount('/metrics', (_request, response) => this.#metrics(scrape, response));
+    }
   }
 
   /** Throws CannotListenError. */
@@ -98,7 +110,13 @@ export class HttpServer {
     const http = new HttpServer(options);
     await new Promise<void>((resolve, reject) => {
       const refuse = (error: Error) =>
-        reject(new CannotListenError(authorityOf(options.host, options.port), error.message));
+        reject(
+          new CannotListenError(
+            authorityOf(options.host, options.port),
+            error.message,
+            options.setting ?? '--metrics-addr',
+          ),
+        );
       http.#server.once('error', refuse);
       http.#server.listen(options.port, options.host, () => {
         http.#server.off('error', refuse);
@@ -113,6 +131,11 @@ export class HttpServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
+  /** T13: what the server refused since the start, by reason. */
+  get refused(): Readonly<Record<HttpRefusal, number>> {
+    return this.#refusals.counts;
+  }
+
   get url(): string {
     return `http://${authorityOf(this.#options.host, this.port)}/`;
   }
@@ -125,11 +148,13 @@ export class HttpServer {
   /** Closes open streams too. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#guard.close();
     this.#server.closeAllConnections();
     await closed;
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!this.#guard.admits(request, response, HEALTH_TARGET.test(request.url ?? ''))) return;
     for (const [name, value] of Object.entries(SAFE_HEADERS)) response.setHeader(name, value);
     try {
       const refusal = this.#refusal(request);
@@ -162,8 +187,8 @@ export class HttpServer {
   }
 
   /** Overlapping scrapes share one answer, because each costs a pass over the fleet. */
-  async #metrics(response: ServerResponse): Promise<void> {
-    this.#scrape ??= this.#options.scrape().finally(() => {
+  async #metrics(scrape: () => Promise<Scrape>, response: ServerResponse): Promise<void> {
+    this.#scrape ??= scrape().finally(() => {
       this.#scrape = null;
     });
     const { body, contentType } = await this.#scrape;

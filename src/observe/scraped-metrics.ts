@@ -8,6 +8,7 @@ import { boundedByCluster } from './cluster-labels.ts';
 import type { DemandTally } from './demand-tally.ts';
 import { counterFrom, gaugeFrom } from './families.ts';
 import { type FleetColumns, FleetTally } from './fleet-gauges.ts';
+import type { HttpRefusal } from './http-limits.ts';
 import { agedSamples, prioritySamples, type ShortfallFacts } from './shortfall-gauges.ts';
 
 export interface SessionCounts {
@@ -42,6 +43,8 @@ export interface MetricSources {
   /** Worker threads replaced since the start. */
   workerRestarts(): number;
   audit(): AuditCounts;
+  /** T13: what the HTTP servers refused, by reason. */
+  httpRefused(): Readonly<Record<HttpRefusal, number>>;
   isReady(): boolean;
 }
 
@@ -349,6 +352,15 @@ export class ScrapedMetrics {
       registry,
       { name: 'flotilla_audit_failing', help: '1 while writes to the audit log fail.' },
       () => audit()?.isFailing ?? null,
+    );
+    counterFrom(
+      registry,
+      {
+        name: 'flotilla_http_refused_total',
+        help: 'HTTP requests and connections that the shard refused or cut off, by reason. Health checks are not among them.',
+      },
+      () => this.#sources.httpRefused?.() ?? null,
+      'reason',
     );
     gaugeFrom(
       registry,

@@ -196,6 +196,14 @@ describe('settings that contradict each other', () => {
       ['--metrics-addr', '127.0.0.1:7780'],
       '--metrics-addr (--metrics-addr): 127.0.0.1:7780 is already used by --listen.',
     ],
+    [
+      ['--health-addr', '127.0.0.1:7780'],
+      '--health-addr (--health-addr): 127.0.0.1:7780 is already used by --listen.',
+    ],
+    [
+      ['--health-addr', '127.0.0.1:8780'],
+      '--health-addr (--health-addr): 127.0.0.1:8780 is already used by --metrics-addr.',
+    ],
     [['--provider-addr', 'rack-a=h:1'], '--provider-addr (--provider-addr): two providers are named rack-a.'],
     [
       ['--provider-addr', 'b=10.0.0.7:7790'],
@@ -219,6 +227,7 @@ describe('settings that contradict each other', () => {
     ['--listen', '0.0.0.0:7780', '--tls-cert=c', '--tls-key=k', '--tls-ca=a'],
     ['--listen', '[::1]:7780', '--metrics-addr', 'localhost:1'],
     ['--listen', '127.0.0.1:0', '--metrics-addr', '127.0.0.1:0'],
+    ['--health-addr', '0.0.0.0:8781'],
   ]) {
     it(`I4: are accepted for ${argv.join(' ')}`, () => expect(load({ argv }).asked).toBe('start'));
   }

@@ -8,16 +8,19 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { SharedTexts } from '../../src/base/shared-texts.ts';
 import {
   type AuditFile,
   AuditLog,
   type AuditLogOptions,
   AuditLogUnusableError,
 } from '../../src/observe/audit.ts';
+import { auditLine, LINE_BYTES_MAX } from '../../src/observe/audit-line.ts';
 import { createLogger } from '../../src/observe/log.ts';
 import type { ActionRecord } from '../../src/shard/ports/observer.ts';
 import { actionRecord } from './records.ts';
@@ -115,6 +118,68 @@ describe('C5: the audit log', () => {
     const machines = machinesIn(path);
     expect(machines).toHaveLength(100_000);
     expect(machines.every((machine, index) => machine === `m-${index}`)).toBe(true);
+  });
+
+  it('T3: writes 2,048 records with a value of 900 KB, cut and marked, and a usual one after them', async () => {
+    const path = join(directory(), 'audit.log');
+    const { audit, events } = await auditAt(path);
+    const text = `p=100|reqs=${'v'.repeat(900_000)}`;
+    for (let index = 0; index < 2_048; index++) {
+      // A new copy each time, as the string tables give it.
+      audit.record(actionRecord({ machineId: `m-${index}`, fingerprint: Buffer.from(text).toString() }));
+    }
+    audit.record(recordOf(2_048));
+    await audit.flush();
+    expect(audit.counts).toEqual({ written: 2_049, lost: 0, isFailing: false });
+    expect(events()).toEqual([]);
+    const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
+    expect(lines).toHaveLength(2_049);
+    for (const line of lines) expect(Buffer.byteLength(line)).toBeLessThan(LINE_BYTES_MAX);
+    expect(JSON.parse(lines[2_047]!)).toMatchObject({
+      machine: 'm-2047',
+      fingerprint: `${text.slice(0, 4_096)}… (cut, ${text.length} characters)`,
+    });
+    expect(JSON.parse(lines[2_048]!)).toMatchObject({ machine: 'm-2048' });
+  }, 60_000);
+
+  it('T3: writes the longest line that an accepted row gives whole, in as many writes as the disk wants', async () => {
+    const path = join(directory(), 'audit.log');
+    const openFile = async (name: string): Promise<AuditFile> => {
+      const file = await open(name, 'a+');
+      const write = (bytes: Buffer, offset: number) =>
+        file.write(bytes, offset, Math.min(10_000, bytes.length - offset));
+      return { write: write as AuditFile['write'], close: () => file.close() };
+    };
+    const { audit } = await auditAt(path, { openFile });
+    const fingerprint = 'é'.repeat(32_768);
+    for (let index = 0; index < 40; index++)
+      audit.record(actionRecord({ machineId: `m-${index}`, fingerprint }));
+    await audit.flush();
+    const records = recordsIn(readFileSync(path, 'utf8'));
+    expect(records).toHaveLength(40);
+    expect(records.every((record) => record.fingerprint === fingerprint)).toBe(true);
+  });
+
+  it('T3: never throws, whatever a record contains', async () => {
+    const { audit } = await auditAt(join(directory(), 'audit.log'));
+    for (const text of ['\u0000'.repeat(50_000), '\ud800'.repeat(50_000), '漢'.repeat(100_000)]) {
+      const record = actionRecord({ fingerprint: text, group: text, detail: text, atMs: Number.NaN });
+      expect(Buffer.byteLength(auditLine(record))).toBeLessThanOrEqual(LINE_BYTES_MAX);
+      audit.record(record);
+    }
+    await audit.flush();
+    expect(audit.counts.written).toBe(3);
+  });
+
+  it('T3: keeps one copy of a long text for all records, and cuts new texts beyond its limit', () => {
+    const texts = new SharedTexts(2_000);
+    const first = 'a'.repeat(1_500);
+    expect(texts.share(first)).toBe(first);
+    expect(texts.share(Buffer.from(first).toString())).toBe(first);
+    expect(texts.share('short')).toBe('short');
+    expect(texts.share('b'.repeat(1_500))).toBe(`${'b'.repeat(256)}… (cut, 1500 characters)`);
+    texts.clear();
+    expect(texts.share('b'.repeat(1_500))).toBe('b'.repeat(1_500));
   });
 
   it('writes records that arrive during a write', async () => {

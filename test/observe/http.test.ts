@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CannotListenError, HttpServer, type HttpServerOptions } from '../../src/observe/http.ts';
 import { isHostAllowed } from '../../src/observe/http-host.ts';
+import { HTTP_LIMITS } from '../../src/observe/http-limits.ts';
 import { createLogger, SILENT } from '../../src/observe/log.ts';
 
 async function serve(options: Partial<HttpServerOptions> = {}): Promise<HttpServer> {
@@ -200,7 +201,7 @@ describe('the HTTP server', () => {
   });
 
   it('closes a connection whose reader has stopped', async () => {
-    const server = await serve({ idleTimeoutMs: 200 });
+    const server = await serve({ limits: { ...HTTP_LIMITS, idleTimeoutMs: 200 } });
     const closed = new Promise<void>((resolve) => {
       server.mount('/large', (_request, response) => {
         response.once('close', resolve);

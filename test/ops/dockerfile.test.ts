@@ -78,8 +78,9 @@ describe('docs/ops/Dockerfile', () => {
     const ports = [listen, metricsAddr].map(
       (setting) => (setting.defaultValue({ coreCount: 1 }) as { port: number }).port,
     );
-    expect(instructionOf(image, 'EXPOSE').split(' ').map(Number)).toEqual(ports);
-    expect(instructionOf(image, 'HEALTHCHECK')).toContain(`127.0.0.1:${ports[1]}/healthz`);
+    const health = /FLOTILLA_HEALTH_ADDR=(127\.0\.0\.1:(\d+))/.exec(instructionOf(image, 'ENV'))!;
+    expect(instructionOf(image, 'EXPOSE').split(' ').map(Number)).toEqual([...ports, Number(health[2])]);
+    expect(instructionOf(image, 'HEALTHCHECK')).toContain(`${health[1]}/healthz`);
   });
 });
 

@@ -102,12 +102,13 @@ describe('docs/ops/kubernetes.yaml', () => {
   });
 
   it('uses the ports of the settings in the container, the services and the policy', () => {
-    const { listen, metricsAddr } = configOfPod();
+    const { listen, metricsAddr, healthAddr } = configOfPod();
     const ports = [listen.port, metricsAddr!.port];
-    expect(shard.ports.map(({ containerPort }) => containerPort)).toEqual(ports);
+    expect(shard.ports.map(({ containerPort }) => containerPort)).toEqual([...ports, healthAddr!.port]);
     expect(services.flatMap(({ spec }) => spec.ports.map(({ port }) => port))).toEqual(ports);
     const names = services.flatMap(({ spec }) => spec.ports.map(({ targetPort }) => targetPort));
-    expect(names).toEqual(shard.ports.map(({ name }) => name));
+    expect(names).toEqual(['sessions', 'http']);
+    expect(shard.ports.map(({ name }) => name)).toEqual([...names, 'health']);
     const [{ spec: policy }] = ofKind<NetworkPolicy>('NetworkPolicy') as [NetworkPolicy];
     expect(policy.ingress.flatMap((rule) => rule.ports.map(({ port }) => port))).toEqual(ports);
     expect(policy.ingress[1]!.from, 'plaintext is for some only').toHaveLength(1);
@@ -130,7 +131,8 @@ describe('docs/ops/kubernetes.yaml', () => {
     for (const path of paths)
       expect((await fetch(`http://127.0.0.1:${http.port}${path}`)).status, path).toBe(200);
     await http.close();
-    expect(probes.map(({ httpGet }) => httpGet.port)).toEqual(['http', 'http', 'http']);
+    // T13: probes wait behind no other client.
+    expect(probes.map(({ httpGet }) => httpGet.port)).toEqual(['health', 'health', 'health']);
   });
 
   it('allows the host names that its services use', () => {
