@@ -126,6 +126,7 @@ function isSameVerdict(a: Verdict, b: Verdict): boolean {
     a.parkedCycles === b.parkedCycles &&
     a.cyclesUnmet === b.cyclesUnmet &&
     a.reason === b.reason &&
+    a.limitedBy === b.limitedBy &&
     isSameDeficit(a.deficit, b.deficit)
   );
 }

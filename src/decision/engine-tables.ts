@@ -16,6 +16,7 @@ import { EngineNeeds } from './demand/engine-needs.ts';
 import { FoldQueries } from './demand/fold-queries.ts';
 import { ServingOrder } from './demand/serving-order.ts';
 import type { EngineOptions } from './engine.ts';
+import { Limits } from './limits.ts';
 import { Restrictions } from './restrictions.ts';
 import { AssignmentTable } from './supply/assignments.ts';
 import { Drains } from './supply/drains.ts';
@@ -56,6 +57,7 @@ export interface EngineTables {
   readonly domains: GangDomains;
   readonly scans: ScanContext;
   readonly restrictions: Restrictions;
+  readonly limits: Limits;
   readonly unmet: UnmetNeeds;
 }
 
@@ -79,6 +81,7 @@ export function createTables(options: EngineOptions): EngineTables {
   const domains = new GangDomains(needTable.profiles, needs, fleet, attributes);
   const scans = new ScanContext(fleet, filters, supply);
   const restrictions = new Restrictions(options, { cycle, needTable, fleet, needs });
+  const limits = new Limits(options.limits, fleet);
   const unmet = new UnmetNeeds();
   return {
     cycle,
@@ -99,6 +102,7 @@ export function createTables(options: EngineOptions): EngineTables {
     domains,
     scans,
     restrictions,
+    limits,
     unmet,
   };
 }

@@ -15,6 +15,7 @@ import { Credit } from './assign/credit.ts';
 import { Gangs } from './assign/gangs.ts';
 import { createTables, type EngineTables } from './engine-tables.ts';
 import { Inspection } from './inspection.ts';
+import type { LimitSource } from './limits.ts';
 import { Preemption, type PreemptionWeights } from './preempt/preempt.ts';
 import { type IdleHolds, Reclamation } from './reclaim/reclaim.ts';
 import { AssignmentTable, type NeedCounts } from './supply/assignments.ts';
@@ -30,6 +31,8 @@ export interface EngineOptions {
   readonly hasSession: (cluster: number) => boolean;
   /** A9: the same for a need (cluster, fingerprint, group) that backs off after a failed bootstrap (X5). */
   readonly inBackoff?: (cluster: number, fingerprint: number, group: number) => boolean;
+  /** T8: what a cluster may have at most. Default: no limits. */
+  readonly limits?: LimitSource;
   readonly holds: IdleHolds;
   readonly weights?: PreemptionWeights;
   /** A label with more values than this distinguishes shapes and no longer families. */

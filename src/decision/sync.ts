@@ -59,6 +59,7 @@ export class Sync {
     if (this.#tables.assignments.count === 0) this.#reserve(dirtyClusters);
     const changed = this.#admitShapes(changedMachines);
     for (const ref of dirtyClusters) this.#forgetIfAnother(this.#tables.fleet.clusterState(ref));
+    this.#readLimits(dirtyClusters);
     this.#tables.filters.refreshAll();
     this.#attachAll(this.#byCluster(changed));
     this.#endDrains();
@@ -78,6 +79,19 @@ export class Sync {
     this.#rankClusters();
     // Frees the pages that only a first cycle writes.
     if (changedMachines > MANY_CHANGED) this.changed = columnU32(this.changed.length);
+  }
+
+  /** T8: a need's priority, and with it the order of a cluster's needs, depends on the cluster's limits. */
+  #readLimits(dirtyClusters: readonly number[]): void {
+    const { limits, fleet } = this.#tables;
+    if (limits.beginCycle()) {
+      for (const cluster of fleet.clusters) {
+        if (cluster === undefined || cluster.rowCount === 0 || !limits.refresh(cluster.ref)) continue;
+        cluster.stale = true;
+        this.touched.add(cluster);
+      }
+    }
+    for (const ref of dirtyClusters) if (limits.refresh(ref)) fleet.clusterState(ref).stale = true;
   }
 
   /** Before a first cycle, which brings everything: the tables grow once, to about their final size. */

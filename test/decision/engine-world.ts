@@ -11,6 +11,7 @@ import {
 } from '../../src/decision/actions.ts';
 import { deriveFromScratch } from '../../src/decision/check.ts';
 import { Engine, type EngineOptions } from '../../src/decision/engine.ts';
+import type { LimitSource } from '../../src/decision/limits.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import type { NeedTable } from '../../src/needs/need-table.ts';
@@ -99,17 +100,30 @@ export class EngineWorld {
             need.group === groups.get(group) &&
             fingerprintOf(need) === fingerprints.get(fingerprint),
         ) ?? false,
+      limits: this.#limits(find),
       holds: this.#holds,
       ...(coarseValuesMax === undefined ? {} : { coarseValuesMax }),
     };
   }
 
+  #limits(find: (ref: number) => WorldCluster | undefined): LimitSource {
+    const version = () => this.#limitsVersion;
+    return {
+      get version() {
+        return version();
+      },
+      of: (cluster) => find(cluster)?.limits ?? null,
+    };
+  }
+
+  #limitsVersion = 0;
   readonly #holds = { onDemandMs: 0, spotMs: 0 };
 
   #sync(world: World): void {
     const before = this.#world;
     if (world === before) return;
     this.#world = world;
+    if (limitsOf(world) !== limitsOf(before)) this.#limitsVersion++;
     this.#holds.onDemandMs = world.holdOnDemandMs;
     this.#holds.spotMs = world.holdSpotMs;
     if (before.clusters.length === 0) this.#seedCounts(world);
@@ -280,6 +294,14 @@ export class EngineWorld {
     const { clusters, fingerprints, groups } = this.#inventory.tables;
     return needKey(clusters.get(cluster), groups.get(group), fingerprints.get(fingerprint));
   }
+}
+
+function limitsOf({ clusters }: World): string {
+  const text = (_: string, value: unknown) => (value === Number.POSITIVE_INFINITY ? 'none' : value);
+  return JSON.stringify(
+    clusters.map(({ id, limits }) => [id, limits]),
+    text,
+  );
 }
 
 function keyOf(need: WorldNeed): string {

@@ -50,7 +50,8 @@ function runHistory(seed: number, counts: Map<string, number>): void {
     const incremental = live.decide(world);
     expectSame(incremental, expected, `${where}: incremental against the oracle`);
     for (const { kind } of expected.actions) count(kind);
-    for (const { reason, parked, satisfied } of expected.verdicts) {
+    for (const { reason, parked, satisfied, limitedBy } of expected.verdicts) {
+      count(`limited ${limitedBy}`);
       count(`reason ${reason}`);
       if (parked) count('parked');
       if (satisfied) count('satisfied');
@@ -79,7 +80,9 @@ export function describeHistories(part: number): void {
     it(`agrees with the oracle, from scratch and incrementally, over histories ${first} to ${end - 1} of ${STEPS} steps`, () => {
       const counts = new Map<string, number>();
       for (let seed = first; seed < end; seed++) runHistory(seed, counts);
-      for (const what of ['Bootstrap', 'Provision', 'Preempt', 'Reclaim', 'Delete', 'parked', 'satisfied']) {
+      const actions = ['Bootstrap', 'Provision', 'Preempt', 'Reclaim', 'Delete'];
+      const limits = ['max-machines', 'max-resources', 'max-dollars-per-hour', 'max-offering-share'];
+      for (const what of [...actions, 'parked', 'satisfied', ...limits.map((name) => `limited ${name}`)]) {
         expect(counts.get(what) ?? 0, what).toBeGreaterThan(0);
       }
     }, 900_000);

@@ -4,6 +4,7 @@ import { MachineState } from '../../src/machine/state.ts';
 import { isNothing, subtract } from './amounts.ts';
 import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
 import { acquireWalk, isInDomain, reservedByOthers } from './credit.ts';
+import { barredBy, countTaken, exhausted, gangBarredBy } from './limits.ts';
 import { attributeOf, sortedSpread } from './profile.ts';
 import {
   byId,
@@ -29,21 +30,55 @@ export function acquire(cycle: Cycle): void {
     if (constraint !== null) turn.spreadDomains = domainsAtTurn(cycle, turn, constraint);
     // A7: "credit only, no acquisition"; A9: "credit only: no Bootstrap, no Provision, no preemption".
     if (turn.isParked || turn.isBarred) continue;
-    if (constraint === null) acquireInOrder(cycle, turn);
+    if (need.sameKeys.length > 0) acquireGang(cycle, turn);
+    else if (constraint === null) acquireInOrder(cycle, turn);
     else acquireSpread(cycle, turn, constraint);
+    noteLimit(cycle, turn);
   }
 }
 
 function acquireInOrder(cycle: Cycle, turn: Turn): void {
   const { need } = turn;
-  const reserved = reservedByOthers(cycle, need);
   for (const machine of acquireWalk(cycle, need)) {
     if (isNothing(turn.remaining)) return;
     if (!canTake(cycle, machine, need, turn.remaining)) continue;
-    // A5: "credit and acquisition stay in the domain"; "no other Same need acquires" what one has reserved.
-    if (need.sameKeys.length > 0 && (!isInDomain(machine, turn) || reserved.has(machine.id))) continue;
-    take(cycle, turn, machine);
+    if (barredBy(cycle, need.cluster, machine) === '') take(cycle, turn, machine);
   }
+}
+
+/** A5: "credit and acquisition stay in the domain"; "no other Same need acquires" what one has reserved. */
+function acquireGang(cycle: Cycle, turn: Turn): void {
+  const { need } = turn;
+  const reserved = reservedByOthers(cycle, need);
+  const planned: WorldMachine[] = [];
+  let remaining = turn.remaining;
+  for (const machine of acquireWalk(cycle, need)) {
+    if (!canTake(cycle, machine, need, remaining)) continue;
+    if (!isInDomain(machine, turn) || reserved.has(machine.id)) continue;
+    planned.push(machine);
+    remaining = subtract(remaining, countedOf(machine, need));
+  }
+  // It "is barred for the whole cycle" if a limit barred it when it would have reserved.
+  if (turn.domain === null || turn.limitedBy !== '') return;
+  turn.limitedBy = gangBarredBy(cycle, need.cluster, planned, remaining);
+  if (turn.limitedBy !== '') return;
+  for (const machine of planned) take(cycle, turn, machine);
+}
+
+/**
+ * T8: the limit that keeps a machine from a need: of the first machine that the need could use and that a limit bars, whatever
+ * the spread; else the one that leaves no room.
+ */
+function noteLimit(cycle: Cycle, turn: Turn): void {
+  const { need } = turn;
+  if (isNothing(turn.remaining) || turn.limitedBy !== '') return;
+  if (need.sameKeys.length === 0) {
+    const limits = acquireWalk(cycle, need)
+      .filter((machine) => canTake(cycle, machine, need, turn.remaining))
+      .map((machine) => barredBy(cycle, need.cluster, machine));
+    turn.limitedBy = limits.find((limit) => limit !== '') ?? '';
+  } else if (turn.domain === null) return;
+  if (turn.limitedBy === '') turn.limitedBy = exhausted(cycle, need.cluster, turn.remaining);
 }
 
 /** "Idle gives a Bootstrap, Speculative a Provision"; an orphan is "counted as claimed, without an action". */
@@ -51,6 +86,7 @@ function take(cycle: Cycle, turn: Turn, machine: WorldMachine): void {
   const { need } = turn;
   cycle.claims.set(machine.id, need);
   turn.acquired.push(machine);
+  countTaken(cycle, need.cluster, machine);
   turn.remaining = subtract(turn.remaining, countedOf(machine, need));
   const action = {
     machine: machine.id,
@@ -130,7 +166,9 @@ function acquireSpread(cycle: Cycle, turn: Turn, constraint: Spread): void {
   while (!isNothing(turn.remaining)) {
     const heads = acquireWalk(cycle, need).filter(
       (machine) =>
-        canTake(cycle, machine, need, turn.remaining) && isSpreadAllowed(turn, constraint, machine),
+        canTake(cycle, machine, need, turn.remaining) &&
+        isSpreadAllowed(turn, constraint, machine) &&
+        barredBy(cycle, need.cluster, machine) === '',
     );
     const next = heads.sort((left, right) => compareHeads(left, right, need, constraint))[0];
     if (next === undefined) return;

@@ -3,6 +3,7 @@ import { effectiveCostUsd } from '../../src/machine/cost.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { coverage, covers, hasSomeOf, isNothing, subtract, sum, uncappedCoverage } from './amounts.ts';
 import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
+import { gangBarredBy } from './limits.ts';
 import { domainOf } from './profile.ts';
 import {
   byId,
@@ -161,7 +162,7 @@ function chooseDomain(cycle: Cycle, turn: Turn, creditable: readonly WorldMachin
   // READING: without a domain the capacity is zero, which covers an empty aggregate.
   turn.isSatisfiable = chosen?.coversAll ?? isNothing(need.aggregate);
   if (chosen === undefined || turn.isParked || turn.isBarred) return;
-  reserve(turn, inDomain(acquirable, turn), chosen.creditable);
+  reserve(cycle, turn, inDomain(acquirable, turn), chosen.creditable);
 }
 
 export function reservedByOthers(cycle: Cycle, need: LiveNeed): Set<string> {
@@ -170,13 +171,18 @@ export function reservedByOthers(cycle: Cycle, need: LiveNeed): Set<string> {
 }
 
 /** "What it will take is A3's scan in its domain for the aggregate less creditable; it reserves that". */
-function reserve(turn: Turn, acquirable: readonly WorldMachine[], creditable: Amounts): void {
+function reserve(cycle: Cycle, turn: Turn, acquirable: readonly WorldMachine[], creditable: Amounts): void {
   let remaining = subtract(turn.need.aggregate, creditable);
+  const planned: WorldMachine[] = [];
   for (const machine of acquirable) {
     if (!hasSomeOf(machine.capacity, remaining)) continue;
-    turn.reserved.add(machine.id);
+    planned.push(machine);
     remaining = subtract(remaining, machine.capacity);
   }
+  // T8: a gang that does not fit whole "reserves nothing".
+  turn.limitedBy = gangBarredBy(cycle, turn.need.cluster, planned, remaining);
+  if (turn.limitedBy !== '') return;
+  for (const { id } of planned) turn.reserved.add(id);
 }
 
 function domainsOf(

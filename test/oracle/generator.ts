@@ -5,6 +5,7 @@
 
 import type { Random } from '../../src/base/random.ts';
 import { MachineState } from '../../src/machine/state.ts';
+import { randomLimits } from './generator-limits.ts';
 import { MACHINES_MAX, randomMachine, randomMenu } from './generator-machines.ts';
 import { addNeed, CLUSTER_IDS, NEEDS_MAX } from './generator-needs.ts';
 import { fingerprintOf, sameKeysOf } from './profile.ts';
@@ -40,6 +41,7 @@ function addClusters(world: World, random: Random): void {
     world.clusters.push({ id, hasSession: !random.chance(0.1), reported: !random.chance(0.12), needs: [] });
   }
   for (let count = 0; count < needCount; count++) addNeed(world, random);
+  if (random.chance(0.4)) for (const cluster of world.clusters) randomLimits(cluster, random);
 }
 
 function addMachines(world: World, random: Random): void {

@@ -1,6 +1,7 @@
 /** Normalisation (A1): gangs that fit one machine need no co-location; equal ones become one plain need. */
 import { MachineState } from '../../src/machine/state.ts';
 import { covers, maximum, sum, wholeGangs } from './amounts.ts';
+import { cappedPriority } from './limits.ts';
 import { fingerprintOf, foldGroupOf, matches, sameKeysOf, withoutSame } from './profile.ts';
 import {
   compareN4,
@@ -20,7 +21,15 @@ export function originalNeeds(world: World): OriginalNeed[] {
       cluster.needs.map((need) => {
         const fingerprint = fingerprintOf(need);
         const key = needKey(cluster.id, need.group, fingerprint);
-        return { ...need, key, cluster, fingerprint, sameKeys: sameKeysOf(need.requirements) };
+        return {
+          ...need,
+          key,
+          cluster,
+          fingerprint,
+          priority: cappedPriority(cluster, need.priority),
+          statedPriority: need.priority,
+          sameKeys: sameKeysOf(need.requirements),
+        };
       }),
     )
     .sort(compareN4);
@@ -58,7 +67,7 @@ function alone(need: OriginalNeed): LiveNeed {
 function foldOf(members: OriginalNeed[]): LiveNeed {
   const first = members[0]!;
   const requirements = withoutSame(first.requirements);
-  const fingerprint = fingerprintOf({ ...first, requirements });
+  const fingerprint = fingerprintOf({ ...first, priority: first.statedPriority, requirements });
   const group = foldGroupOf(first.aggregate);
   return {
     ...first,

@@ -17,7 +17,7 @@ export function decide(world: World): OracleResult {
   const originals = originalNeeds(world);
   const needs = normalise(world, originals);
   const turns = new Map(needs.map((need) => [need.key, beginTurn(world, need)]));
-  const cycle: Cycle = { world, needs, turns, claims: new Map(), actions: [] };
+  const cycle: Cycle = { world, needs, turns, claims: new Map(), actions: [], limitTaken: new Map() };
 
   // R4: "Actions of a cycle are ordered: phase 1, phase 2, phase 3."
   credit(cycle);
@@ -61,6 +61,7 @@ function beginTurn(world: World, need: LiveNeed): Turn {
     draining: [],
     victims: [],
     missing: {},
+    limitedBy: '',
   };
 }
 

@@ -4,6 +4,7 @@ import { isSpreadAllowed, spreadConstraintOf } from './acquire.ts';
 import { hasSomeOf, isNothing, subtract } from './amounts.ts';
 import { compareNumbers, firstDifference } from './bytes.ts';
 import { isInDomain } from './credit.ts';
+import { barredBy, countTaken, exhausted } from './limits.ts';
 import { attributeOf } from './profile.ts';
 import {
   byId,
@@ -33,11 +34,11 @@ export function preempt(cycle: Cycle): void {
   const draining = inState(cycle.world, MachineState.Draining)
     .filter((machine) => !machine.stuck && (machine.drainFor !== null || machine.foundDraining))
     .sort(byId);
-  for (const turn of served) countOwn(turn, draining);
+  for (const turn of served) countOwn(cycle, turn, draining);
   const counted = new Set(served.flatMap((turn) => turn.draining));
   const pool = draining.filter((machine) => !counted.has(machine));
   for (const turn of served) {
-    countPool(turn, pool);
+    countPool(cycle, turn, pool);
     chooseVictims(cycle, turn, victims);
   }
 }
@@ -47,11 +48,12 @@ export function preempt(cycle: Cycle): void {
  * its chosen domain)".
  * READING: under A4 they count whatever the skew is now, because it was met when they were chosen; but not without the key.
  */
-function countOwn(turn: Turn, draining: readonly WorldMachine[]): void {
+function countOwn(cycle: Cycle, turn: Turn, draining: readonly WorldMachine[]): void {
   const constraint = spreadConstraintOf(turn.need);
   for (const machine of draining) {
     if (!isDrainingFor(machine, turn.need) || !isUseful(turn, machine)) continue;
-    if (constraint === null || attributeOf(machine, constraint.key) !== null) count(turn, machine);
+    if (barredBy(cycle, turn.need.cluster, machine) !== '') continue;
+    if (constraint === null || attributeOf(machine, constraint.key) !== null) count(cycle, turn, machine);
   }
 }
 
@@ -59,17 +61,20 @@ function countOwn(turn: Turn, draining: readonly WorldMachine[]): void {
  * P6: "then, in P1's order, those that no owner counts […], by id, for the first deficit that could take them as victims".
  * READING: under A4 each step starts again with the smallest id, as with victims.
  */
-function countPool(turn: Turn, pool: WorldMachine[]): void {
+function countPool(cycle: Cycle, turn: Turn, pool: WorldMachine[]): void {
   for (;;) {
-    const place = pool.findIndex((machine) => isWanted(turn, machine));
+    const place = pool.findIndex(
+      (machine) => isWanted(turn, machine) && barredBy(cycle, turn.need.cluster, machine) === '',
+    );
     if (place < 0) return;
-    count(turn, ...pool.splice(place, 1));
+    count(cycle, turn, ...pool.splice(place, 1));
   }
 }
 
-function count(turn: Turn, ...machines: WorldMachine[]): void {
+function count(cycle: Cycle, turn: Turn, ...machines: WorldMachine[]): void {
   for (const machine of machines) {
     turn.draining.push(machine);
+    countTaken(cycle, turn.need.cluster, machine);
     turn.missing = subtract(turn.missing, countedOf(machine, turn.need));
   }
 }
@@ -81,21 +86,43 @@ function count(turn: Turn, ...machines: WorldMachine[]): void {
  */
 function chooseVictims(cycle: Cycle, turn: Turn, victims: Set<string>): void {
   const missingBefore = turn.missing;
+  const { cluster } = turn.need;
+  const takenBefore = cycle.limitTaken.get(cluster.id) ?? [];
+  // T8: a gang that a limit barred in phase 1 "may preempt machines of its own cluster only".
+  const isLimitedGang = turn.need.sameKeys.length > 0 && turn.limitedBy !== '';
   for (;;) {
     const next = candidates(cycle, turn).find(
-      (machine) => !victims.has(machine.id) && isWanted(turn, machine),
+      (machine) =>
+        !victims.has(machine.id) &&
+        isWanted(turn, machine) &&
+        barredBy(cycle, cluster, machine) === '' &&
+        (!isLimitedGang || machine.assignment?.cluster === cluster.id),
     );
     if (next === undefined || isNothing(turn.missing)) break;
     victims.add(next.id);
     turn.victims.push(next);
+    countTaken(cycle, cluster, next);
     turn.missing = subtract(turn.missing, countedOf(next, turn.need));
   }
+  noteLimit(cycle, turn, victims);
   if (turn.need.sameKeys.length > 0 && !isNothing(turn.missing)) {
     for (const victim of turn.victims) victims.delete(victim.id);
     turn.victims = [];
     turn.missing = missingBefore;
+    cycle.limitTaken.set(cluster.id, takenBefore);
   }
   for (const victim of turn.victims) emit(cycle, turn.need, victim);
+}
+
+/** T8, as in phase 1: the first victim that the need could use and that a limit bars; else the limit that leaves no room. */
+function noteLimit(cycle: Cycle, turn: Turn, victims: ReadonlySet<string>): void {
+  const { need } = turn;
+  if (isNothing(turn.missing) || turn.limitedBy !== '') return;
+  if (need.sameKeys.length > 0 && turn.domain === null) return;
+  const limits = candidates(cycle, turn)
+    .filter((machine) => !victims.has(machine.id) && isUseful(turn, machine))
+    .map((machine) => barredBy(cycle, need.cluster, machine));
+  turn.limitedBy = limits.find((limit) => limit !== '') ?? exhausted(cycle, need.cluster, turn.missing);
 }
 
 /** P1: "match, cover min_unit and have some of a dimension still missing"; "Same needs only within their chosen domain". */

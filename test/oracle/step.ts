@@ -4,6 +4,7 @@
  */
 import type { Random } from '../../src/base/random.ts';
 import { MachineState } from '../../src/machine/state.ts';
+import { randomLimits } from './generator-limits.ts';
 import {
   MACHINES_MAX,
   randomLabels,
@@ -13,6 +14,7 @@ import {
   setState,
 } from './generator-machines.ts';
 import { addNeed, randomAggregate, randomMinUnit, ZONES } from './generator-needs.ts';
+import { cappedPriority } from './limits.ts';
 import { sameKeysOf } from './profile.ts';
 import type { Assignment, OracleAction, OracleResult, World, WorldMachine } from './world.ts';
 
@@ -42,11 +44,11 @@ function enqueue(world: World, action: OracleAction): void {
   switch (action.kind) {
     case 'Bootstrap':
       machine.intent = 'bootstrap';
-      machine.assignment = assignmentFrom(cluster, fingerprint, group);
+      machine.assignment = assignmentFrom(world, cluster, fingerprint, group);
       return;
     case 'Provision':
       machine.intent = 'provision';
-      machine.assignment = assignmentFrom(cluster, fingerprint, group);
+      machine.assignment = assignmentFrom(world, cluster, fingerprint, group);
       return;
     case 'Preempt':
       machine.intent = 'preempt';
@@ -60,11 +62,15 @@ function enqueue(world: World, action: OracleAction): void {
   }
 }
 
-/** Reads priority and penalties from the fingerprint, which begins with them (N2). */
-function assignmentFrom(cluster: string, fingerprint: string, group: string): Assignment {
-  const [, priority, interruptionPenalty, reclamationPenalty] = /^p=(-?\d+)\|ipb=(\d+)\|rpb=(\d+)\|/
+/** Reads priority and penalties from the fingerprint, which begins with them (N2); T8 caps the priority. */
+function assignmentFrom(world: World, cluster: string, fingerprint: string, group: string): Assignment {
+  const [, stated, interruptionPenalty, reclamationPenalty] = /^p=(-?\d+)\|ipb=(\d+)\|rpb=(\d+)\|/
     .exec(fingerprint)!
     .map(Number) as [number, number, number, number];
+  const priority = cappedPriority(
+    world.clusters.find(({ id }) => id === cluster),
+    stated,
+  );
   return { cluster, fingerprint, group, priority, interruptionPenalty, reclamationPenalty };
 }
 
@@ -193,6 +199,10 @@ const EVENTS: readonly ((world: World, random: Random) => void)[] = [
     if (world.clusters.length === 0) return;
     const cluster = random.pick(world.clusters);
     cluster.hasSession = !cluster.hasSession;
+  },
+  // T8: a reload of the limits.
+  (world, random) => {
+    if (world.clusters.length > 0 && random.chance(0.3)) randomLimits(random.pick(world.clusters), random);
   },
 ];
 

@@ -11,7 +11,7 @@ import {
   stateOf,
   type Turn,
 } from './view.ts';
-import { type OracleResult, type OracleVerdict, UnmetReason } from './world.ts';
+import { type LimitName, type OracleResult, type OracleVerdict, UnmetReason } from './world.ts';
 
 /**
  * A7: "count consecutive ordinary cycles in which a Same need is unsatisfied, no domain's total covers it, it acquired
@@ -25,7 +25,8 @@ export function parkingAfter(cycle: Cycle): Map<string, number> {
   for (const turn of cycle.turns.values()) {
     const { need } = turn;
     if (need.sameKeys.length === 0 || isNothing(turn.remaining) || turn.isSatisfiable) continue;
-    if (turn.acquired.length > 0) continue;
+    // T8: a gang that a limit bars "is not parked".
+    if (turn.acquired.length > 0 || limitOf(turn) !== '') continue;
     const isComing = cycle.world.machines.some(
       (machine) =>
         (stateOf(machine) === MachineState.Creating && isAssignedTo(machine.assignment, need)) ||
@@ -64,6 +65,7 @@ function ownVerdict(cycle: Cycle, turn: Turn): OracleVerdict {
     parked: turn.isParked,
     cyclesUnmet: cyclesUnmetAfter(cycle, need, satisfied),
     reason: satisfied ? UnmetReason.None : reasonOf(cycle, turn),
+    limitedBy: satisfied ? '' : limitOf(turn),
   };
 }
 
@@ -93,7 +95,13 @@ function memberVerdict(cycle: Cycle, turn: Turn, member: OriginalNeed): OracleVe
     parked: false,
     cyclesUnmet: cyclesUnmetAfter(cycle, member, satisfied),
     reason: satisfied ? UnmetReason.None : reasonOf(cycle, turn),
+    limitedBy: satisfied ? '' : limitOf(turn),
   };
+}
+
+/** T8: nothing bars a need whose machines drain already. */
+function limitOf(turn: Turn): LimitName {
+  return isNothing(turn.missing) ? '' : turn.limitedBy;
 }
 
 /** READING: cycles unmet, this one included if it is ordinary; 0 when satisfied, in a woken cycle too. */
@@ -115,6 +123,8 @@ function reasonOf(cycle: Cycle, turn: Turn): UnmetReason {
     return UnmetReason.TopologyUnsatisfiable;
   }
   if (!cycle.world.machines.some((machine) => fits(machine, need))) return UnmetReason.NoMatchingSupply;
+  // T8: "The reason on the wire is PRIORITY_STARVED".
+  if (limitOf(turn) !== '') return UnmetReason.PriorityStarved;
   if (turn.victims.length > 0 && !isNothing(turn.missing)) return UnmetReason.PreemptionExhausted;
   return UnmetReason.PriorityStarved;
 }
@@ -123,7 +133,8 @@ function reasonOf(cycle: Cycle, turn: Turn): UnmetReason {
 export function shortfallsOf(cycle: Cycle): OracleResult['shortfalls'] {
   const byFingerprint = new Map<string, Turn[]>();
   for (const turn of cycle.turns.values()) {
-    if (isNothing(turn.missing)) continue;
+    // T8: "What a limit bars is no shortfall".
+    if (isNothing(turn.missing) || limitOf(turn) !== '') continue;
     const { fingerprint } = turn.need;
     byFingerprint.set(fingerprint, [...(byFingerprint.get(fingerprint) ?? []), turn]);
   }

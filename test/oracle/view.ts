@@ -11,6 +11,7 @@ import { matches, type Profile } from './profile.ts';
 import {
   type Amounts,
   type Assignment,
+  type LimitName,
   needKey,
   type OracleAction,
   type World,
@@ -23,6 +24,8 @@ export interface OriginalNeed extends Profile {
   key: string;
   cluster: WorldCluster;
   fingerprint: string;
+  /** T8: as the cluster sent it; `priority` is the one that counts. */
+  statedPriority: number;
   group: string;
   aggregate: Amounts;
   minUnit: Amounts;
@@ -68,6 +71,8 @@ export interface Turn {
   victims: WorldMachine[];
   /** What phase 2 leaves missing. */
   missing: Amounts;
+  /** T8: the limit that kept a machine from it. */
+  limitedBy: LimitName;
 }
 
 export interface Cycle {
@@ -78,6 +83,8 @@ export interface Cycle {
   /** By machine id. */
   claims: Map<string, LiveNeed>;
   actions: OracleAction[];
+  /** T8: by cluster id, what its needs took in this cycle. */
+  limitTaken: Map<string, WorldMachine[]>;
 }
 
 /**

@@ -92,12 +92,26 @@ export interface WorldNeed {
   backoff: boolean;
 }
 
+/** T8; an amount that is not limited is infinite. */
+export interface WorldLimits {
+  maxPriority: number;
+  maxMachines: number;
+  maxResources: Amounts;
+  maxDollarsPerHour: number;
+  maxOfferingShare: number;
+}
+
+/** '' = none. */
+export type LimitName = '' | 'max-machines' | 'max-resources' | 'max-dollars-per-hour' | 'max-offering-share';
+
 export interface WorldCluster {
   id: string;
   /** A9: without a session the cluster gets credit only. */
   hasSession: boolean;
   /** N6: until it has reported, the shard reclaims nothing from it. */
   reported: boolean;
+  /** T8; absent: none. */
+  limits?: WorldLimits;
   /** In any order. N3 merged equal rows already: (fingerprint, group) is unique. */
   needs: WorldNeed[];
 }
@@ -150,6 +164,8 @@ export interface OracleVerdict {
   parked: boolean;
   cyclesUnmet: number;
   reason: UnmetReason;
+  /** T8: the limit that bars what it lacks. */
+  limitedBy: LimitName;
 }
 
 export interface OracleResult {

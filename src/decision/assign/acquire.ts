@@ -8,14 +8,16 @@ import type { ProfileTable } from '../../needs/profiles.ts';
 import { ActionKind, type ActionList, type ActionNeed, actionNeed } from '../actions.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
 import type { EngineTables } from '../engine-tables.ts';
+import { type ClusterUsage, Limit, type Limits } from '../limits.ts';
 import type { Restrictions } from '../restrictions.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Supply } from '../supply/supply.ts';
 import type { GangDomains } from './gang-domains.ts';
+import { planGang } from './gangs.ts';
 import { Scan, type ScanContext } from './scan.ts';
 import { bindingSpread, Spreading } from './spread.ts';
-import type { UnmetNeeds } from './unmet.ts';
+import { UnmetNeeds } from './unmet.ts';
 
 export class Acquisition {
   readonly #context: ScanContext;
@@ -27,7 +29,9 @@ export class Acquisition {
   readonly #needs: EngineNeeds;
   readonly #domains: GangDomains;
   readonly #restrictions: Restrictions;
+  readonly #limits: Limits;
   readonly #scan: Scan;
+  readonly #planned: number[] = [];
 
   constructor(tables: EngineTables) {
     this.#context = tables.scans;
@@ -39,6 +43,7 @@ export class Acquisition {
     this.#needs = tables.needs;
     this.#domains = tables.domains;
     this.#restrictions = tables.restrictions;
+    this.#limits = tables.limits;
     this.#scan = new Scan(tables.scans);
   }
 
@@ -51,31 +56,121 @@ export class Acquisition {
         this.#needs.kind[need] === NeedKind.Gang
           ? null
           : bindingSpread(this.#profiles.get(this.#needs.profile[need]!));
-      if (spread === null) this.#inOrder(unmet, entry, actions);
-      else this.#spread(unmet, entry, actions, spread);
+      const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
+      if (usage !== null && this.#needs.kind[need] === NeedKind.Gang)
+        this.#gangWithin(unmet, entry, actions, usage);
+      else if (spread === null) this.#inOrder(unmet, entry, actions, usage);
+      else this.#spread(unmet, entry, actions, spread, usage);
+      if (usage !== null && unmet.limitedBy[entry] === Limit.None) this.#noteLimit(unmet, entry, usage);
     }
   }
 
-  #inOrder(unmet: UnmetNeeds, entry: number, actions: ActionList): void {
+  #inOrder(unmet: UnmetNeeds, entry: number, actions: ActionList, usage: ClusterUsage | null): void {
     const needs = this.#needs;
     const need = unmet.need[entry]!;
-    const filter = this.#filters.get(needs.filter[need]!);
-    const isGang = needs.kind[need] === NeedKind.Gang;
-    if (isGang && needs.domain[need] === 0) return;
-    const domains = isGang ? this.#domains.ofGang(need) : null;
-    const penalty = needs.interruptionPenalty[need]!;
-    const scan = this.#scan.open(filter, penalty, isGang ? need + 1 : 0, domains, needs.domain[need]!);
+    if (needs.kind[need] === NeedKind.Gang && needs.domain[need] === 0) return;
+    const scan = this.#openScan(need);
     const served = actionNeed(needs, this.#fleet.assignments, need);
     for (let slot = scan.peek(); slot !== 0; slot = scan.peek()) {
+      if (usage !== null && this.#skipIfBarred(scan, slot, usage)) continue;
       const left = this.#subtract(unmet, entry, slot);
       if (left < 0) {
         scan.skipFamily();
         continue;
       }
       this.#take(unmet, entry, slot, actions, served);
+      usage?.take(slot);
       if (left === 0) return;
       scan.skip();
     }
+  }
+
+  #openScan(need: number): Scan {
+    const needs = this.#needs;
+    const isGang = needs.kind[need] === NeedKind.Gang;
+    const filter = this.#filters.get(needs.filter[need]!);
+    const penalty = needs.interruptionPenalty[need]!;
+    const domains = isGang ? this.#domains.ofGang(need) : null;
+    return this.#scan.open(filter, penalty, isGang ? need + 1 : 0, domains, needs.domain[need]!);
+  }
+
+  /**
+   * T8: moves past a machine that would exceed a limit. Lists hold one family and are in order of price, so the rest of a list
+   * exceeds a limit on machines, resources or dollars too. Orphans are in order of id, and some count already.
+   */
+  #skipIfBarred(scan: Scan, slot: number, usage: ClusterUsage): boolean {
+    const limit = usage.barredBy(slot);
+    if (limit === Limit.None) return false;
+    if (limit === Limit.OfferingShare || this.#fleet.role[slot] === Role.Creating) scan.skip();
+    else scan.skipFamily();
+    return true;
+  }
+
+  /** T8: a gang takes all machines that it can have in its domain, or none if a limit bars one. */
+  #gangWithin(unmet: UnmetNeeds, entry: number, actions: ActionList, usage: ClusterUsage): void {
+    const needs = this.#needs;
+    const need = unmet.need[entry]!;
+    if (needs.domain[need] === 0) return;
+    const barred = this.#limits.barredGangs.get(need);
+    if (barred !== undefined) {
+      unmet.limitedBy[entry] = barred;
+      return;
+    }
+    const row = entry * unmet.width;
+    const restBefore = unmet.rest.slice(row, row + unmet.width);
+    const usageBefore = usage.save();
+    const planned = this.#planned;
+    planned.length = 0;
+    let left = 1;
+    const scan = this.#openScan(need);
+    for (let slot = scan.peek(); slot !== 0 && left > 0; slot = scan.peek()) {
+      const after = this.#subtract(unmet, entry, slot);
+      if (after < 0) {
+        scan.skipFamily();
+        continue;
+      }
+      planned.push(slot);
+      left = after;
+      scan.skip();
+    }
+    const limit = planGang(
+      usage,
+      planned,
+      left > 0 ? unmet.rest : null,
+      row,
+      this.#vectors,
+      needs.aggregate[need]!,
+    );
+    unmet.limitedBy[entry] = limit;
+    if (limit !== Limit.None) {
+      unmet.rest.set(restBefore, row);
+      usage.restore(usageBefore);
+      return;
+    }
+    const served = actionNeed(needs, this.#fleet.assignments, need);
+    for (const slot of planned) this.#take(unmet, entry, slot, actions, served);
+  }
+
+  /** T8: notes the limit that keeps machines from a need: it bars the first that the need could use, or leaves no room. */
+  #noteLimit(unmet: UnmetNeeds, entry: number, usage: ClusterUsage): void {
+    const needs = this.#needs;
+    const need = unmet.need[entry]!;
+    const isGang = needs.kind[need] === NeedKind.Gang;
+    const row = entry * unmet.width;
+    const aggregate = needs.aggregate[need]!;
+    if (UnmetNeeds.left(unmet.rest, row, this.#vectors, aggregate) === 0) return;
+    if (isGang && needs.domain[need] === 0) return;
+    let limit: Limit = Limit.None;
+    const scan = isGang ? null : this.#openScan(need);
+    while (scan !== null && limit === Limit.None) {
+      const slot = this.#usefulHead(unmet, entry, scan, null);
+      if (slot === 0) break;
+      limit = usage.barredBy(slot);
+      scan.skip();
+    }
+    if (limit === Limit.None)
+      limit = usage.exhausted((dim) => UnmetNeeds.unitsOf(unmet.rest, row, this.#vectors, aggregate, dim));
+    unmet.limitedBy[entry] = limit;
   }
 
   #spread(
@@ -83,6 +178,7 @@ export class Acquisition {
     entry: number,
     actions: ActionList,
     spread: { key: string; skew: number },
+    usage: ClusterUsage | null,
   ): void {
     const need = unmet.need[entry]!;
     const filter = this.#filters.get(this.#needs.filter[need]!);
@@ -92,12 +188,13 @@ export class Acquisition {
     const served = actionNeed(this.#needs, this.#fleet.assignments, need);
     let left = 1;
     while (left > 0) {
-      const best = this.#bestHead(unmet, entry, scans, spreading);
+      const best = this.#bestHead(unmet, entry, scans, spreading, usage);
       if (best === 0) return;
       const scan = scans.get(best)!;
       const slot = scan.peek();
       left = this.#subtract(unmet, entry, slot);
       this.#take(unmet, entry, slot, actions, served);
+      usage?.take(slot);
       spreading.count(best);
       scan.skip();
     }
@@ -149,13 +246,19 @@ export class Acquisition {
   }
 
   /** The domain whose head the need takes next: orphans by id, then Idle and Speculative by cost, domain, id. */
-  #bestHead(unmet: UnmetNeeds, entry: number, scans: Map<number, Scan>, spreading: Spreading): number {
+  #bestHead(
+    unmet: UnmetNeeds,
+    entry: number,
+    scans: Map<number, Scan>,
+    spreading: Spreading,
+    usage: ClusterUsage | null,
+  ): number {
     const { idRank } = this.#fleet.inventory.columns;
     let best = 0;
     let bestSlot = 0;
     for (const [domain, scan] of scans) {
       if (!spreading.allows(domain)) continue;
-      const slot = this.#usefulHead(unmet, entry, scan);
+      const slot = this.#usefulHead(unmet, entry, scan, usage);
       if (slot === 0) {
         scans.delete(domain);
         continue;
@@ -184,12 +287,13 @@ export class Acquisition {
     return best;
   }
 
-  /** The first machine of a scan that has some of a remaining dimension. */
-  #usefulHead(unmet: UnmetNeeds, entry: number, scan: Scan): number {
+  /** The first machine of a scan that has some of a remaining dimension and, given a usage, is within the limits (T8). */
+  #usefulHead(unmet: UnmetNeeds, entry: number, scan: Scan, usage: ClusterUsage | null): number {
     const { shape, families } = this.#fleet;
     const { start, length, dims } = this.#vectors;
     const aggregate = this.#needs.aggregate[unmet.need[entry]!]!;
     for (let slot = scan.peek(); slot !== 0; slot = scan.peek()) {
+      if (usage !== null && this.#skipIfBarred(scan, slot, usage)) continue;
       const family = families.familyOf[shape[slot]!]!;
       for (let index = 0; index < length[aggregate]!; index++) {
         if (unmet.rest[entry * unmet.width + index] === 0) continue;

@@ -199,6 +199,11 @@ export class Claims {
       if (remaining[to] !== remaining[from]) remaining[to] = remaining[from]!;
       if (afterOwn[to] !== afterOwn[from]) afterOwn[to] = afterOwn[from]!;
     }
+    if (needs.priority[need] !== needs.priority[successor]) {
+      // T8: the cluster's maximum changed, and with it how its machines rank as victims.
+      for (let slot = needs.firstClaim[need]!; slot !== 0; slot = nextClaim[slot]!)
+        this.#fleet.victims.mark(slot);
+    }
     if (oldIndex === index) return;
     for (let slot = needs.firstClaim[need]!; slot !== 0; slot = nextClaim[slot]!) {
       claim[slot] = index + 1;

@@ -12,6 +12,7 @@ import type { ClusterState } from '../cluster-state.ts';
 import { columnF64 } from '../columns/columns.ts';
 import { type EngineNeeds, Mark, ScanPart, subtractCapacity } from '../demand/engine-needs.ts';
 import type { EngineTables } from '../engine-tables.ts';
+import { type ClusterUsage, Limit, type Limits } from '../limits.ts';
 import type { Restrictions } from '../restrictions.ts';
 import type { Domains } from '../supply/domains.ts';
 import type { Drains } from '../supply/drains.ts';
@@ -24,6 +25,7 @@ import { DomainTally } from './domain-tally.ts';
 import { GangCounts } from './gang-counts.ts';
 import type { GangDomains } from './gang-domains.ts';
 import { Scan } from './scan.ts';
+import { UnmetNeeds } from './unmet.ts';
 
 export class Gangs {
   readonly #fleet: Fleet;
@@ -35,6 +37,7 @@ export class Gangs {
   readonly #drains: Drains;
   readonly #supply: Supply;
   readonly #restrictions: Restrictions;
+  readonly #limits: Limits;
   readonly #domains: GangDomains;
   readonly #tally: DomainTally;
   readonly #counts = new GangCounts();
@@ -51,6 +54,7 @@ export class Gangs {
     this.#drains = tables.drains;
     this.#supply = tables.supply;
     this.#restrictions = tables.restrictions;
+    this.#limits = tables.limits;
     this.#domains = tables.domains;
     this.#tally = new DomainTally(tables.vectors, tables.families);
     this.#scan = new Scan(tables.scans);
@@ -410,6 +414,8 @@ export class Gangs {
       if (left[index]! > 0) remaining++;
     }
     if (remaining === 0) return;
+    const planned = this.#candidates;
+    planned.length = 0;
     const scan = this.#scan.open(filter, needs.interruptionPenalty[need]!, need + 1, domains, domain);
     for (let slot = scan.peek(); slot !== 0 && remaining > 0; slot = scan.peek()) {
       const family = this.#families.familyOf[this.#fleet.shape[slot]!]!;
@@ -418,9 +424,38 @@ export class Gangs {
         scan.skipFamily();
         continue;
       }
-      this.#supply.reserve(slot, need);
+      planned.push(slot);
       remaining = after;
       scan.skip();
     }
+    const usage = this.#limits.usageOf(needs.cluster[need]!);
+    if (usage !== null) {
+      const before = usage.save();
+      const limit = planGang(usage, planned, remaining > 0 ? left : null, 0, this.#vectors, aggregate);
+      usage.restore(before);
+      if (limit !== Limit.None) {
+        this.#limits.barredGangs.set(need, limit);
+        return;
+      }
+    }
+    for (const slot of planned) this.#supply.reserve(slot, need);
   }
+}
+
+/** T8: takes the machines of a gang; the limit that bars them or, in `left`, what they leave uncovered (null: nothing). */
+export function planGang(
+  usage: ClusterUsage,
+  planned: readonly number[],
+  left: Float64Array | null,
+  row: number,
+  vectors: VectorTable,
+  aggregate: number,
+): Limit {
+  for (const slot of planned) {
+    const limit = usage.barredBy(slot);
+    if (limit !== Limit.None) return limit;
+    usage.take(slot);
+  }
+  if (left === null) return Limit.None;
+  return usage.barsRestOfGang((dim) => UnmetNeeds.unitsOf(left, row, vectors, aggregate, dim));
 }

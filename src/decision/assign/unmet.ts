@@ -7,10 +7,11 @@
  *              missing                 f64 × width   … what phase 2 leaves
  *              acquired, bootstraps,   u32           counts of machines
  *              provisions, victims
+ *              limitedBy               u8            Limit (T8) that keeps machines from it
  *              gangsHeld               f64           of a fold, after phase 1: whole gangs that fit its machines
  */
 import type { VectorTable } from '../../base/vectors.ts';
-import { columnF64, columnU32, widerF64, widerU32 } from '../columns/columns.ts';
+import { columnF64, columnU8, columnU32, widerF64, widerU8, widerU32 } from '../columns/columns.ts';
 import type { EngineNeeds } from '../demand/engine-needs.ts';
 import type { Spreading } from './spread.ts';
 
@@ -24,6 +25,7 @@ export class UnmetNeeds {
   bootstraps = columnU32(256);
   provisions = columnU32(256);
   victims = columnU32(256);
+  limitedBy = columnU8(256);
   gangsHeld = columnF64(256);
   /** By entry: the counts by domain of a need with a spread constraint (A4). */
   readonly spreading = new Map<number, Spreading>();
@@ -39,17 +41,32 @@ export class UnmetNeeds {
     this.bootstraps = widerU32(this.bootstraps, last);
     this.provisions = widerU32(this.provisions, last);
     this.victims = widerU32(this.victims, last);
+    this.limitedBy = widerU8(this.limitedBy, last);
     this.gangsHeld = widerF64(this.gangsHeld, last);
     this.rest = widerF64(this.rest, (last + 1) * this.width);
     this.missing = widerF64(this.missing, (last + 1) * this.width);
     for (let entry = 0; entry < sorted.length; entry++) {
       const need = sorted[entry]!;
       this.need[entry] = need;
+      this.limitedBy[entry] = 0;
       this.acquired[entry] = this.bootstraps[entry] = this.provisions[entry] = this.victims[entry] = 0;
       for (let index = 0; index < this.width; index++) {
         this.rest[entry * this.width + index] = needs.remaining[need * this.width + index]!;
       }
     }
+  }
+
+  /** What a row of units has of a dimension; the row is laid out as the aggregate. */
+  static unitsOf(
+    units: Float64Array,
+    row: number,
+    { start, length, dims }: VectorTable,
+    aggregate: number,
+    dim: number,
+  ): number {
+    for (let index = 0; index < length[aggregate]!; index++)
+      if (dims[start[aggregate]! + index] === dim) return units[row + index]!;
+    return 0;
   }
 
   /** How many dimensions of the demand remain. */

@@ -9,6 +9,7 @@ import type { Claims } from '../assign/claims.ts';
 import type { ClusterState } from '../cluster-state.ts';
 import { columnF64, columnU32, widerF64 } from '../columns/columns.ts';
 import type { EngineTables } from '../engine-tables.ts';
+import type { Limits } from '../limits.ts';
 import type { Filter, Filters } from '../supply/filters.ts';
 import type { Fleet } from '../supply/fleet.ts';
 import type { ClusterRows } from './cluster-rows.ts';
@@ -19,7 +20,9 @@ import { type NeedKey, noKey, type ServingOrder } from './serving-order.ts';
 const ROW_KEY = noKey();
 const FOLD_KEY_A = noKey();
 const FOLD_KEY_B = noKey();
+const ROW_KEY_B = noKey();
 
+const NO_ROWS: readonly number[] = [];
 const LOOKS_AT_OTHERS = Mark.Foreign | Mark.Deficit;
 
 export class Normaliser {
@@ -31,13 +34,14 @@ export class Normaliser {
   readonly #order: ServingOrder;
   readonly #rows: ClusterRows;
   readonly #claims: Claims;
+  readonly #limits: Limits;
   #successorOf = columnU32(256);
   /** By fold group of the cluster that is being built: the earliest arrival of its folding members. */
   #foldArrivalMs = columnF64(64);
   /** The filter of the previous row of this build: the next row mostly has the same. */
   #lastFilter: Filter | null = null;
 
-  constructor({ needTable, vectors, fleet, filters, needs, order, rows, claims }: EngineTables) {
+  constructor({ needTable, vectors, fleet, filters, needs, order, rows, claims, limits }: EngineTables) {
     this.#needTable = needTable;
     this.#vectors = vectors;
     this.#fleet = fleet;
@@ -46,6 +50,7 @@ export class Normaliser {
     this.#order = order;
     this.#rows = rows;
     this.#claims = claims;
+    this.#limits = limits;
   }
 
   /**
@@ -182,7 +187,9 @@ export class Normaliser {
     let fold = 0;
     let settledProfile = 0; // rows of this profile and arrival precede the next fold, whatever their group
     let settledMs = 0;
-    for (let row = 0; row < cluster.rowCount; row++) {
+    const capped = this.#rowsByCappedPriority(cluster);
+    for (let place = 0; place < cluster.rowCount; place++) {
+      const row = capped[place] ?? place;
       if (cluster.rowFolds[row] === 1) continue;
       const isSettled = profile[start + row] === settledProfile && arrivalMs[start + row] === settledMs;
       if (fold < folds.length && !isSettled) {
@@ -200,6 +207,22 @@ export class Normaliser {
       this.#writeRow(cluster, next++, row);
     }
     while (fold < folds.length) this.#writeFold(cluster, next++, folds[fold++]!);
+  }
+
+  /** T8: rows whose priority is capped, or equal to the cap, in the order that they then have: they come first. */
+  #rowsByCappedPriority(cluster: ClusterState): readonly number[] {
+    const max = this.#limits.maxPriority(cluster.ref);
+    if (max === Number.POSITIVE_INFINITY) return NO_ROWS;
+    const { profile, profiles } = this.#needTable;
+    const start = this.#needTable.sliceStart(cluster.ref);
+    const rows: number[] = [];
+    while (rows.length < cluster.rowCount) {
+      if (profiles.columns.priority[profile[start + rows.length]!]! < max) break;
+      rows.push(rows.length);
+    }
+    return rows.sort((a, b) =>
+      this.#order.compareKeys(this.#rowKey(cluster, a, ROW_KEY), this.#rowKey(cluster, b, ROW_KEY_B)),
+    );
   }
 
   #writeRow(cluster: ClusterState, need: number, row: number): void {
@@ -282,7 +305,7 @@ export class Normaliser {
     needs.assignment[need] = assignment;
     needs.plainAssignment[need] = plainAssignment;
     const { columns } = this.#needTable.profiles;
-    needs.priority[need] = columns.priority[profile]!;
+    needs.priority[need] = this.#priorityOf(cluster, profile);
     needs.interruptionPenalty[need] = columns.interruptionPenalty[profile]!;
     needs.reclamationPenalty[need] = columns.reclamationPenalty[profile]!;
     needs.firstClaim[need] = 0;
@@ -301,9 +324,15 @@ export class Normaliser {
     this.#changeLive(plainAssignment, 1);
   }
 
-  #foldKey({ groups }: ClusterState, group: number, key: NeedKey): NeedKey {
+  #priorityOf(cluster: ClusterState, profile: number): number {
+    const priority = this.#needTable.profiles.columns.priority[profile]!;
+    return Math.min(priority, this.#limits.maxPriority(cluster.ref));
+  }
+
+  #foldKey(cluster: ClusterState, group: number, key: NeedKey): NeedKey {
+    const { groups } = cluster;
     key.profile = groups.profile(group);
-    key.priority = this.#needTable.profiles.columns.priority[key.profile]!;
+    key.priority = this.#priorityOf(cluster, key.profile);
     key.arrivalMs = this.#foldArrivalMs[group]!;
     key.group = this.#fleet.assignments.group[groups.assignment(group)]!;
     return key;
@@ -313,7 +342,7 @@ export class Normaliser {
     const table = this.#needTable;
     const tableRow = table.sliceStart(cluster.ref) + row;
     key.profile = table.profile[tableRow]!;
-    key.priority = table.profiles.columns.priority[key.profile]!;
+    key.priority = this.#priorityOf(cluster, key.profile);
     key.arrivalMs = table.arrivalMs[tableRow]!;
     key.group = table.group[tableRow]!;
     return key;

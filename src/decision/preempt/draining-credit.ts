@@ -13,6 +13,7 @@ import { UnmetNeeds } from '../assign/unmet.ts';
 import { sortFew } from '../columns/sort-few.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
 import type { EngineTables } from '../engine-tables.ts';
+import { Limit, type Limits } from '../limits.ts';
 import type { Restrictions } from '../restrictions.ts';
 import type { Domains } from '../supply/domains.ts';
 import type { Drains } from '../supply/drains.ts';
@@ -27,13 +28,14 @@ export class DrainingCredit {
   readonly #domains: GangDomains;
   readonly #drains: Drains;
   readonly #restrictions: Restrictions;
+  readonly #limits: Limits;
   /** Machines that their owners count in this cycle. */
   readonly #counted = new Set<number>();
   /** Machines that no owner counts, by id; shrinks as deficits count from it. */
   readonly #pool: number[] = [];
   #isPoolMade = false;
 
-  constructor({ fleet, filters, vectors, needs, domains, drains, restrictions }: EngineTables) {
+  constructor({ fleet, filters, vectors, needs, domains, drains, restrictions, limits }: EngineTables) {
     this.#fleet = fleet;
     this.#filters = filters;
     this.#vectors = vectors;
@@ -41,6 +43,7 @@ export class DrainingCredit {
     this.#domains = domains;
     this.#drains = drains;
     this.#restrictions = restrictions;
+    this.#limits = limits;
   }
 
   /** Whether phase 2 skips the need because it is parked (A7) or barred (A9): freed machines then serve other needs. */
@@ -69,13 +72,16 @@ export class DrainingCredit {
     let left = this.#left(unmet, entry);
     const spreading = unmet.spreading.get(entry);
     const domains = this.#domainsOf(need);
+    const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
     for (let index = 0; index < slots.length && left > 0; index++) {
       const slot = slots[index]!;
       if (!this.#isDraining(slot) || !this.#isOfUse(need, domains, slot)) continue;
       if (spreading !== undefined && spreading.domains.ofSlot(slot) === 0) continue;
+      if (usage !== null && usage.barredBy(slot) !== Limit.None) continue;
       const after = subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot);
       if (after < 0) continue;
       left = after;
+      usage?.take(slot);
       this.#counted.add(slot);
       spreading?.countSlot(slot);
     }
@@ -90,17 +96,21 @@ export class DrainingCredit {
     const need = unmet.need[entry]!;
     const spreading = unmet.spreading.get(entry);
     const domains = this.#domainsOf(need);
+    const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
     for (let place = 0; place < pool.length && left > 0; ) {
       const slot = pool[place]!;
-      const after = this.#isAllowed(need, domains, spreading, slot)
-        ? subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot)
-        : -1;
+      const isWithin = usage === null || usage.barredBy(slot) === Limit.None;
+      const after =
+        isWithin && this.#isAllowed(need, domains, spreading, slot)
+          ? subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot)
+          : -1;
       if (after < 0) {
         place++;
         continue;
       }
       left = after;
       pool.splice(place, 1);
+      usage?.take(slot);
       if (spreading === undefined) continue;
       spreading.countSlot(slot);
       place = 0; // each machine changes which domains the spread allows next

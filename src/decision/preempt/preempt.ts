@@ -15,6 +15,7 @@ import { UnmetNeeds } from '../assign/unmet.ts';
 import { columnU8 } from '../columns/columns.ts';
 import { type EngineNeeds, NeedKind } from '../demand/engine-needs.ts';
 import type { EngineTables } from '../engine-tables.ts';
+import { type ClusterUsage, Limit, type Limits } from '../limits.ts';
 import type { Restrictions } from '../restrictions.ts';
 import type { Domains } from '../supply/domains.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
@@ -62,6 +63,7 @@ export class Preemption {
   readonly #needs: EngineNeeds;
   readonly #domains: GangDomains;
   readonly #restrictions: Restrictions;
+  readonly #limits: Limits;
   readonly #drainingCredit: DrainingCredit;
   readonly #weights: PreemptionWeights;
   readonly #buckets = new Map<number, Bucket>();
@@ -78,6 +80,7 @@ export class Preemption {
     this.#needs = tables.needs;
     this.#domains = tables.domains;
     this.#restrictions = tables.restrictions;
+    this.#limits = tables.limits;
     this.#drainingCredit = new DrainingCredit(tables);
     this.#weights = weights;
     this.#isVictim = columnU8(tables.fleet.role.length);
@@ -130,19 +133,24 @@ export class Preemption {
     const before = isGang ? unmet.missing.slice(row, row + unmet.width) : null;
     const first = this.#victims.length;
     const spreading = unmet.spreading.get(entry);
+    const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
+    const usageBefore = usage !== null && isGang ? usage.save() : null;
     let left = wanted;
-    if (spreading === undefined) left = this.#sweep(unmet, entry, left, undefined);
+    if (spreading === undefined) left = this.#sweep(unmet, entry, left, undefined, usage);
     else {
       // Each victim changes which domains the spread allows, so each sweep starts again with the best.
       for (let count = -1; left > 0 && count !== this.#victims.length; ) {
         count = this.#victims.length;
-        left = this.#sweep(unmet, entry, left, spreading);
+        left = this.#sweep(unmet, entry, left, spreading, usage);
       }
     }
+    if (usage !== null && left > 0 && unmet.limitedBy[entry] === Limit.None)
+      this.#noteLimit(unmet, entry, usage);
     if (before !== null && left > 0) {
       // P1: a gang preempts only if its victims complete it.
       for (const slot of this.#victims.splice(first)) this.#isVictim[slot] = 0;
       unmet.missing.set(before, row);
+      if (usageBefore !== null) usage!.restore(usageBefore);
       return;
     }
     this.#emit(need, first, actions);
@@ -162,7 +170,13 @@ export class Preemption {
   }
 
   /** Takes victims, best first; with a spread, one. Returns the dimensions left. */
-  #sweep(unmet: UnmetNeeds, entry: number, wanted: number, spreading: Spreading | undefined): number {
+  #sweep(
+    unmet: UnmetNeeds,
+    entry: number,
+    wanted: number,
+    spreading: Spreading | undefined,
+    usage: ClusterUsage | null,
+  ): number {
     const need = unmet.need[entry]!;
     const filter = this.#filters.get(this.#needs.filter[need]!);
     const isGang = this.#needs.kind[need] === NeedKind.Gang;
@@ -174,10 +188,12 @@ export class Preemption {
         for (let slot = this.#next(merge); slot !== 0; slot = this.#next(merge)) {
           if (!isClaimed && !this.#restrictions.isPastGate(this.#fleet.cluster[slot]!)) continue;
           if (!this.#isWanted(need, filter, domains, spreading, slot)) continue;
+          if (usage !== null && this.#isBarred(unmet, entry, slot, usage)) continue;
           const after = subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot);
           if (after < 0) continue;
           this.#isVictim[slot] = 1;
           this.#victims.push(slot);
+          usage?.take(slot);
           left = after;
           spreading?.countSlot(slot);
           if (left === 0 || spreading !== undefined) return left;
@@ -185,6 +201,49 @@ export class Preemption {
       }
     }
     return left;
+  }
+
+  /** T8. A gang that a limit barred in phase 1 may preempt machines of its own cluster only: they exceed no limit. */
+  #isBarred(unmet: UnmetNeeds, entry: number, slot: number, usage: ClusterUsage): boolean {
+    if (usage.barredBy(slot) !== Limit.None) return true;
+    const isGang = this.#needs.kind[unmet.need[entry]!] === NeedKind.Gang;
+    return isGang && unmet.limitedBy[entry] !== Limit.None && this.#fleet.cluster[slot] !== usage.cluster;
+  }
+
+  /** T8: notes the limit that keeps victims from a need: it bars the first that the need could use, or leaves no room. */
+  #noteLimit(unmet: UnmetNeeds, entry: number, usage: ClusterUsage): void {
+    const need = unmet.need[entry]!;
+    const row = entry * unmet.width;
+    const aggregate = this.#needs.aggregate[need]!;
+    const filter = this.#filters.get(this.#needs.filter[need]!);
+    const domains = this.#needs.kind[need] === NeedKind.Gang ? this.#domains.ofGang(need) : null;
+    for (const isClaimed of [false, true]) {
+      for (const rank of this.#ranked(isClaimed, this.#needs.priority[need]!)) {
+        const merge = this.#openRank(rank, filter);
+        for (let slot = this.#next(merge); slot !== 0; slot = this.#next(merge)) {
+          if (!isClaimed && !this.#restrictions.isPastGate(this.#fleet.cluster[slot]!)) continue;
+          if (!this.#isWanted(need, filter, domains, undefined, slot)) continue;
+          if (!this.#isOfUse(unmet, row, aggregate, slot)) continue;
+          const limit = usage.barredBy(slot);
+          unmet.limitedBy[entry] = limit;
+          if (limit !== Limit.None) return;
+        }
+      }
+    }
+    unmet.limitedBy[entry] = usage.exhausted((dim) =>
+      UnmetNeeds.unitsOf(unmet.missing, row, this.#vectors, aggregate, dim),
+    );
+  }
+
+  #isOfUse(unmet: UnmetNeeds, row: number, aggregate: number, slot: number): boolean {
+    const { families, shape } = this.#fleet;
+    const { start, length, dims } = this.#vectors;
+    const family = families.familyOf[shape[slot]!]!;
+    for (let index = 0; index < length[aggregate]!; index++) {
+      if (unmet.missing[row + index] === 0) continue;
+      if (families.unitsOf(family, dims[start[aggregate]! + index]!) > 0) return true;
+    }
+    return false;
   }
 
   #isWanted(

@@ -65,6 +65,7 @@ export interface EngineResult {
     readonly bootstraps: Uint32Array;
     readonly provisions: Uint32Array;
     readonly gangsHeld: Float64Array;
+    readonly limitedBy: Uint8Array;
     readonly reason: Uint8Array;
   };
   readonly actions: ActionColumns;
@@ -179,6 +180,7 @@ export function resultOf(tables: EngineTables, verdicts: Verdicts, actions: Acti
       bootstraps: unmet.bootstraps.subarray(0, entries),
       provisions: unmet.provisions.subarray(0, entries),
       gangsHeld: unmet.gangsHeld.subarray(0, entries),
+      limitedBy: unmet.limitedBy.subarray(0, entries),
       reason: verdicts.reasons.subarray(0, entries),
     },
     actions: actionColumns(actions),

@@ -12,6 +12,7 @@ import { columnU8, columnU32 } from '../columns/columns.ts';
 import type { ClusterRows } from '../demand/cluster-rows.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
 import type { CurrentCycle, EngineTables } from '../engine-tables.ts';
+import { LIMIT_NAMES, Limit, type LimitName } from '../limits.ts';
 import type { Restrictions } from '../restrictions.ts';
 import type { Drains } from '../supply/drains.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
@@ -41,6 +42,8 @@ export interface Verdict {
   readonly parkedCycles: number;
   readonly cyclesUnmet: number;
   readonly reason: UnmetReason;
+  /** T8: the limit that keeps machines from it. */
+  readonly limitedBy: LimitName;
 }
 
 /** The demand of one fingerprint that is still missing after phase 2, summed over clusters. */
@@ -100,6 +103,8 @@ export class Verdicts {
       const need = unmet.need[entry]!;
       this.#entryOf[need] = entry + 1;
       const isSatisfied = this.#isSatisfied(entry);
+      if (unmet.limitedBy[entry] !== Limit.None && !this.#isMissing(entry))
+        unmet.limitedBy[entry] = Limit.None;
       this.#reason[entry] = isSatisfied ? UnmetReason.None : this.#reasonOf(entry);
       if (this.#needs.kind[need] === NeedKind.Fold) {
         this.#unmet.gangsHeld[entry] = this.#gangsHeld(entry);
@@ -139,6 +144,7 @@ export class Verdicts {
       parkedCycles: isGang ? parkedCycles : 0,
       cyclesUnmet: satisfied ? 0 : this.cyclesUnmet(assignment),
       reason: satisfied ? UnmetReason.None : (this.#reason[entry]! as UnmetReason),
+      limitedBy: LIMIT_NAMES[satisfied ? Limit.None : (this.#unmet.limitedBy[entry]! as Limit)],
     };
   }
 
@@ -227,6 +233,7 @@ export class Verdicts {
     if (
       this.#needs.has(need, Mark.Satisfiable) ||
       this.#unmet.acquired[entry]! > 0 ||
+      this.#unmet.limitedBy[entry] !== Limit.None ||
       this.#awaitsMachines(need)
     )
       return;
@@ -258,10 +265,17 @@ export class Verdicts {
       if (isStranded || needs.domain[need] === 0) return UnmetReason.TopologyUnsatisfiable;
     }
     if (!this.#exists(this.#filters.get(needs.filter[need]!))) return UnmetReason.NoMatchingSupply;
-    const { missing, width, victims } = this.#unmet;
-    const isMissing = UnmetNeeds.left(missing, entry * width, this.#vectors, needs.aggregate[need]!) > 0;
-    if (victims[entry]! > 0 && isMissing) return UnmetReason.PreemptionExhausted;
+    const { victims, limitedBy } = this.#unmet;
+    if (limitedBy[entry] !== Limit.None) return UnmetReason.PriorityStarved; // T8
+    if (victims[entry]! > 0 && this.#isMissing(entry)) return UnmetReason.PreemptionExhausted;
     return UnmetReason.PriorityStarved;
+  }
+
+  /** Whether phase 2 left something missing. */
+  #isMissing(entry: number): boolean {
+    const { missing, width, need } = this.#unmet;
+    const aggregate = this.#needs.aggregate[need[entry]!]!;
+    return UnmetNeeds.left(missing, entry * width, this.#vectors, aggregate) > 0;
   }
 
   /** Whether any machine, in any state, could serve the filter's needs. */
@@ -293,7 +307,7 @@ export class Verdicts {
     for (let entry = 0; entry < unmet.count; entry++) {
       const need = unmet.need[entry]!;
       const aggregate = this.#needs.aggregate[need]!;
-      if (UnmetNeeds.left(unmet.missing, entry * unmet.width, this.#vectors, aggregate) === 0) continue;
+      if (!this.#isMissing(entry) || unmet.limitedBy[entry] !== Limit.None) continue;
       const fingerprint = this.#fleet.assignments.fingerprint[this.#needs.assignment[need]!]!;
       let shortfall = byFingerprint.get(fingerprint);
       if (shortfall === undefined) {

@@ -17,12 +17,14 @@ export function deriveAndCompare(image: CheckImage): CheckResult {
   const { vectors } = inventory.shapes;
   const needs = NeedTable.restore(image.needs, { clusters, fingerprints, groups, vectors });
   const barred = barredSet(inputs.barred);
+  const limits = new Map(inputs.limits);
   const engine = new Engine({
     inventory,
     needs,
     hasSession: (cluster) => inputs.sessions[cluster] === 1,
     inBackoff: (cluster, fingerprint, group) =>
       barred.size > 0 && barred.has(keyOf(cluster, fingerprint, group)),
+    limits: { version: 0, of: (cluster) => limits.get(cluster) ?? null },
     holds: inputs.holds,
     ...(inputs.weights === null ? {} : { weights: inputs.weights }),
     ...(inputs.coarseValuesMax === null ? {} : { coarseValuesMax: inputs.coarseValuesMax }),

@@ -5,6 +5,7 @@
  * which the decision changes, is taken before it.
  */
 import type { CycleInput, Engine, EngineOptions } from '../../decision/engine.ts';
+import type { ClusterLimits } from '../../decision/limits.ts';
 import type { PreemptionWeights } from '../../decision/preempt/preempt.ts';
 import type { IdleHolds } from '../../decision/reclaim/reclaim.ts';
 import type { EngineMemory, EngineResult } from '../../decision/verdicts/result.ts';
@@ -27,6 +28,8 @@ export interface CheckInputs extends CycleInput {
   readonly sessions: Uint8Array;
   /** Needs in back-off after failed bootstraps: cluster, fingerprint and group of each. */
   readonly barred: Uint32Array;
+  /** T8: limits by cluster ref, of the clusters that have some. */
+  readonly limits: readonly (readonly [cluster: number, limits: ClusterLimits])[];
 }
 
 export interface CheckSubject {
@@ -56,8 +59,18 @@ export function imageOfCycle(
       coarseValuesMax: options.coarseValuesMax ?? null,
       sessions: Uint8Array.from({ length: clusters.refLimit }, (_, ref) => (options.hasSession(ref) ? 1 : 0)),
       barred: Uint32Array.from(barredNeeds()),
+      limits: limitsOf(options),
     },
   };
+}
+
+function limitsOf({ limits, needs }: EngineOptions): CheckInputs['limits'] {
+  const found: [number, ClusterLimits][] = [];
+  for (const cluster of limits === undefined ? [] : needs.clusterRefs()) {
+    const ofCluster = limits!.of(cluster);
+    if (ofCluster !== null) found.push([cluster, ofCluster]);
+  }
+  return found;
 }
 
 /** Whether a need's requirements or spread use one of these labels. */

@@ -23,6 +23,8 @@ export interface VerdictFacts {
   parkedCycles: number;
   cyclesUnmet: number;
   reason: number;
+  /** Limit (T8). */
+  limitedBy: number;
 }
 
 interface Counts {
@@ -103,6 +105,7 @@ export class VerdictReader {
       parkedCycles: isGang && counts.parkFor === cycle + 1 ? counts.parkCount : 0,
       cyclesUnmet: !satisfied && counts.unmetFor === cycle + 1 ? counts.unmetCount : 0,
       reason: satisfied || entry < 0 ? 0 : unmet.reason[entry]!,
+      limitedBy: satisfied || entry < 0 ? 0 : unmet.limitedBy[entry]!,
     };
   }
 

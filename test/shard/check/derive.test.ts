@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../../src/base/random.ts';
 import { type CycleInput, Engine, type EngineOptions } from '../../../src/decision/engine.ts';
+import { type ClusterLimits, LIMIT_NAMES, type Limit } from '../../../src/decision/limits.ts';
 import { deriveAndCompare } from '../../../src/shard/check/derive.ts';
 import { VerdictReader } from '../../../src/shard/check/verdict-reader.ts';
 import { ClosedLoop } from '../../decision/closed-loop.ts';
@@ -91,12 +92,13 @@ describe('a decision derived from a copy', () => {
           engine.verdictsOf(cluster, (row, verdict) => {
             const start = needs.sliceStart(cluster);
             const { sameKeys } = needs.profiles.get(needs.profile[start + row]!);
-            const { deficit, ...facts } = reader.read(cluster, row, sameKeys);
+            const { deficit, limitedBy: limit, ...facts } = reader.read(cluster, row, sameKeys);
+            const limitedBy = LIMIT_NAMES[limit as Limit];
             const amounts: Record<string, number> = {};
             for (let at = 0; at < deficit.length; at += 2) {
               amounts[vectors.dimensions.nameOf(deficit[at]!)] = deficit[at + 1]!;
             }
-            expect({ ...facts, deficit: amounts }).toEqual(verdict);
+            expect({ ...facts, deficit: amounts, limitedBy }).toEqual(verdict);
             if (!verdict.satisfied) unsatisfied++;
             rows++;
           });
@@ -182,6 +184,29 @@ describe('a decision derived from a copy', () => {
       expect(deriveAndCompare({ ...image, inputs: ignorant }).actions).toBeGreaterThan(0);
       other.close();
     }
+  });
+
+  it('T8: knows the limits of clusters', () => {
+    const { inventory, options } = shardOf([idle('m-1'), idle('m-2')], [need({ aggregate: cpus(8) })]);
+    const alpha = inventory.tables.clusters.find('alpha');
+    const limits: ClusterLimits = {
+      maxPriority: 50,
+      maxMachines: 1,
+      maxResources: {},
+      maxDollarsPerHour: Number.POSITIVE_INFINITY,
+      maxOfferingShare: Number.POSITIVE_INFINITY,
+    };
+    const limited: EngineOptions = {
+      ...options,
+      limits: { version: 1, of: (cluster) => (cluster === alpha ? limits : null) },
+    };
+    const other = new Engine(limited);
+    const image = copyOfCycle(other, limited, INPUT, () => other.decideFromScratch(INPUT));
+    expect(other.actions.count).toBe(1);
+    expect(countsOf(deriveAndCompare(image))).toEqual(NO_DIFFERENCES);
+    const ignorant = { ...image.inputs, limits: [] };
+    expect(deriveAndCompare({ ...image, inputs: ignorant })).toMatchObject({ actions: 2, verdicts: 1 });
+    other.close();
   });
 
   it('copies labels of single machines if a need uses one', () => {

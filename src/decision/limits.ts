@@ -1,0 +1,289 @@
+/**
+ * Limits on what a cluster may have (T8). They bar acquisition and preemption, never credit. A cluster without limits costs
+ * one look into an array per unmet need. For clusters with limits the machines are counted in one pass over the fleet, in a
+ * cycle in which such a cluster lacks something.
+ *
+ * Prices count in millionths of a dollar and resources in their units: sums of integers are the same in any order, so an
+ * engine that decides from scratch counts the same.
+ */
+import type { Inventory } from '../inventory/inventory.ts';
+import { type Fleet, Role } from './supply/fleet.ts';
+
+/** An amount that is not limited is infinite. */
+export interface ClusterLimits {
+  readonly maxPriority: number;
+  readonly maxMachines: number;
+  /** Units by dimension name. */
+  readonly maxResources: Readonly<Record<string, number>>;
+  readonly maxDollarsPerHour: number;
+  /** Of the machines of an offering, in any state; at least one machine. */
+  readonly maxOfferingShare: number;
+}
+
+/** Where the engine reads limits from. `of` must answer the same while `version` stays. */
+export interface LimitSource {
+  readonly version: number;
+  /** By cluster ref; null: no limits. */
+  of(cluster: number): ClusterLimits | null;
+}
+
+export const Limit = { None: 0, Machines: 1, Resources: 2, Dollars: 3, OfferingShare: 4 } as const;
+export type Limit = (typeof Limit)[keyof typeof Limit];
+
+/** As in the configuration file. */
+export type LimitName = '' | 'max-machines' | 'max-resources' | 'max-dollars-per-hour' | 'max-offering-share';
+
+export const LIMIT_NAMES: Readonly<Record<Limit, LimitName>> = {
+  [Limit.None]: '',
+  [Limit.Machines]: 'max-machines',
+  [Limit.Resources]: 'max-resources',
+  [Limit.Dollars]: 'max-dollars-per-hour',
+  [Limit.OfferingShare]: 'max-offering-share',
+};
+
+const MILLIONTHS = 1_000_000;
+/** Providers are u8 in the machine columns. */
+const PROVIDERS = 256;
+
+interface Counts {
+  machines: number;
+  millionths: number;
+  /** By limited dimension. */
+  readonly units: Float64Array;
+  /** By offering; empty unless its share is limited. */
+  readonly byOffering: Map<number, number>;
+}
+
+/** What a cluster with limits has, what it took in this cycle included. */
+export class ClusterUsage {
+  readonly cluster: number;
+  readonly limits: ClusterLimits;
+  readonly #fleet: Fleet;
+  readonly #offerings: Offerings;
+  readonly #dims: number[];
+  readonly #most: number[];
+  readonly #millionthsMax: number;
+  #counts: Counts;
+
+  constructor(cluster: number, limits: ClusterLimits, fleet: Fleet, offerings: Offerings) {
+    const names = Object.keys(limits.maxResources);
+    const { dimensions } = fleet.inventory.shapes.vectors;
+    this.cluster = cluster;
+    this.limits = limits;
+    this.#fleet = fleet;
+    this.#offerings = offerings;
+    this.#dims = names.map((name) => dimensions.find(name));
+    this.#most = names.map((name) => limits.maxResources[name]!);
+    this.#millionthsMax = Math.round(limits.maxDollarsPerHour * MILLIONTHS);
+    this.#counts = {
+      machines: 0,
+      millionths: 0,
+      units: new Float64Array(names.length),
+      byOffering: new Map(),
+    };
+  }
+
+  /** The counts as they are now, for `restore`. */
+  save(): Counts {
+    const { machines, millionths, units, byOffering } = this.#counts;
+    return { machines, millionths, units: units.slice(), byOffering: new Map(byOffering) };
+  }
+
+  restore(saved: Counts): void {
+    this.#counts = saved;
+  }
+
+  /** The first limit that one more machine would exceed; none if the machine counts already. */
+  barredBy(slot: number): Limit {
+    if (this.#isCounted(slot)) return Limit.None;
+    const { machines, millionths, units, byOffering } = this.#counts;
+    if (machines + 1 > this.limits.maxMachines) return Limit.Machines;
+    for (let index = 0; index < units.length; index++) {
+      const more = this.#unitsOf(slot, index);
+      if (more > 0 && units[index]! + more > this.#most[index]!) return Limit.Resources;
+    }
+    const price = this.#millionthsOf(slot);
+    const isPriced = this.#fleet.inventory.columns.pricePerHourUsd[slot]! > 0;
+    if (isPriced && millionths + price > this.#millionthsMax) return Limit.Dollars;
+    if (this.limits.maxOfferingShare === Number.POSITIVE_INFINITY) return Limit.None;
+    const offering = this.#offerings.of(slot);
+    const most = Math.max(1, Math.floor(this.limits.maxOfferingShare * this.#offerings.countOf(offering)));
+    return (byOffering.get(offering) ?? 0) + 1 > most ? Limit.OfferingShare : Limit.None;
+  }
+
+  /** The machine counts from now on. */
+  take(slot: number): void {
+    if (!this.#isCounted(slot)) this.add(slot);
+  }
+
+  add(slot: number): void {
+    const counts = this.#counts;
+    counts.machines++;
+    counts.millionths += this.#millionthsOf(slot);
+    for (let index = 0; index < counts.units.length; index++)
+      counts.units[index]! += this.#unitsOf(slot, index);
+    if (this.limits.maxOfferingShare === Number.POSITIVE_INFINITY) return;
+    const offering = this.#offerings.of(slot);
+    counts.byOffering.set(offering, (counts.byOffering.get(offering) ?? 0) + 1);
+  }
+
+  /** The limit that leaves no room for what is lacking, whatever machine would bring it. */
+  exhausted(lackingOf: (dim: number) => number): Limit {
+    const { machines, millionths, units } = this.#counts;
+    if (machines >= this.limits.maxMachines) return Limit.Machines;
+    for (let index = 0; index < units.length; index++) {
+      if (units[index]! >= this.#most[index]! && lackingOf(this.#dims[index]!) > 0) return Limit.Resources;
+    }
+    return millionths >= this.#millionthsMax ? Limit.Dollars : Limit.None;
+  }
+
+  /** The same for a gang that lacks something yet: it needs one more machine at least, and that much of the resources. */
+  barsRestOfGang(lackingOf: (dim: number) => number): Limit {
+    const { machines, units } = this.#counts;
+    if (machines + 1 > this.limits.maxMachines) return Limit.Machines;
+    for (let index = 0; index < units.length; index++) {
+      const lacking = lackingOf(this.#dims[index]!);
+      if (lacking > 0 && units[index]! + lacking > this.#most[index]!) return Limit.Resources;
+    }
+    return Limit.None;
+  }
+
+  /** One of the cluster's machines; binding it again after a drain changes no count. */
+  #isCounted(slot: number): boolean {
+    return this.#fleet.cluster[slot] === this.cluster && isHeld(this.#fleet.role[slot]!);
+  }
+
+  #millionthsOf(slot: number): number {
+    return Math.round(this.#fleet.inventory.columns.pricePerHourUsd[slot]! * MILLIONTHS);
+  }
+
+  #unitsOf(slot: number, index: number): number {
+    const dim = this.#dims[index]!;
+    const { families, shape } = this.#fleet;
+    return dim < 0 ? 0 : families.unitsOf(families.familyOf[shape[slot]!]!, dim);
+  }
+}
+
+/** Machines by offering: provider, instance type, zone and capacity type. Counted at most once per cycle. */
+class Offerings {
+  readonly #inventory: Inventory;
+  /** By shape: its offering without the provider, + 1; 0 = not known yet. */
+  #ofShape = new Uint32Array(0);
+  readonly #byName = new Map<string, number>();
+  #counts: Map<number, number> | null = null;
+
+  constructor(inventory: Inventory) {
+    this.#inventory = inventory;
+  }
+
+  /** Forgets everything: machines, and with them the numbers of shapes, may have changed. */
+  clear(): void {
+    this.#ofShape = new Uint32Array(this.#inventory.shapes.refLimit);
+    this.#byName.clear();
+    this.#counts = null;
+  }
+
+  of(slot: number): number {
+    const { shape, provider } = this.#inventory.columns;
+    return this.#kindOf(shape[slot]!) * PROVIDERS + provider[slot]!;
+  }
+
+  countOf(offering: number): number {
+    this.#counts ??= this.#count();
+    return this.#counts.get(offering) ?? 0;
+  }
+
+  #count(): Map<number, number> {
+    const counts = new Map<number, number>();
+    const { state, slotLimit } = this.#inventory.columns;
+    for (let slot = 1; slot < slotLimit; slot++) {
+      if (state[slot] === 0) continue;
+      const offering = this.of(slot);
+      counts.set(offering, (counts.get(offering) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  #kindOf(shape: number): number {
+    const known = this.#ofShape[shape]!;
+    if (known !== 0) return known;
+    const { instanceTypeOf, zoneOf, capacityTypeOf } = this.#inventory.shapes;
+    const name = `${instanceTypeOf[shape]}|${zoneOf[shape]}|${capacityTypeOf[shape]}`;
+    let kind = this.#byName.get(name);
+    if (kind === undefined) {
+      kind = this.#byName.size + 1;
+      this.#byName.set(name, kind);
+    }
+    this.#ofShape[shape] = kind;
+    return kind;
+  }
+}
+
+export class Limits {
+  readonly #source: LimitSource | null;
+  readonly #fleet: Fleet;
+  readonly #offerings: Offerings;
+  /** By cluster ref; of clusters with demand. */
+  readonly #byRef: (ClusterLimits | null | undefined)[] = [];
+  #version = Number.NaN;
+  /** By cluster ref, counted in this cycle. Null: no cluster with limits asked yet. */
+  #usages: Map<number, ClusterUsage> | null = null;
+  /** By need: the limit that kept a gang from reserving in this cycle, and bars it until the next. */
+  readonly barredGangs = new Map<number, Limit>();
+
+  constructor(source: LimitSource | undefined, fleet: Fleet) {
+    this.#source = source ?? null;
+    this.#fleet = fleet;
+    this.#offerings = new Offerings(fleet.inventory);
+  }
+
+  /** Begins a cycle: whether the limits of clusters that are known may have changed. */
+  beginCycle(): boolean {
+    if (this.#source === null) return false;
+    this.#usages = null;
+    this.barredGangs.clear();
+    const isNew = this.#version !== this.#source.version;
+    this.#version = this.#source.version;
+    return isNew;
+  }
+
+  /** Reads the limits of a cluster again: its demand is new, or the limits are. Whether its maximum priority changed. */
+  refresh(cluster: number): boolean {
+    if (this.#source === null) return false;
+    const before = this.maxPriority(cluster);
+    this.#byRef[cluster] = this.#source.of(cluster);
+    return this.maxPriority(cluster) !== before;
+  }
+
+  maxPriority(cluster: number): number {
+    return this.#byRef[cluster]?.maxPriority ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** What the cluster has; null if it has no limits. */
+  usageOf(cluster: number): ClusterUsage | null {
+    if ((this.#byRef[cluster] ?? null) === null) return null;
+    this.#usages ??= this.#count();
+    return this.#usages.get(cluster)!;
+  }
+
+  #count(): Map<number, ClusterUsage> {
+    const { role, cluster, inventory } = this.#fleet;
+    const usages = new Map<number, ClusterUsage>();
+    this.#offerings.clear();
+    for (const [ref, limits] of this.#byRef.entries()) {
+      if (limits === null || limits === undefined) continue;
+      usages.set(ref, new ClusterUsage(ref, limits, this.#fleet, this.#offerings));
+    }
+    const { slotLimit } = inventory.columns;
+    for (let slot = 1; slot < slotLimit; slot++) {
+      if (cluster[slot] === 0 || !isHeld(role[slot]!)) continue;
+      usages.get(cluster[slot]!)?.add(slot);
+    }
+    return usages;
+  }
+}
+
+/** The states that count. X1: an enqueued Bootstrap or Provision counts as Creating. */
+function isHeld(role: number): boolean {
+  return role === Role.Creating || role === Role.Configuring || role === Role.Configured;
+}

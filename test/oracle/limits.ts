@@ -1,0 +1,117 @@
+/** T8: what the limits of a cluster bar. Counted anew from the world and from what the cycle took so far, each time. */
+import { MachineState } from '../../src/machine/state.ts';
+import { amountOf } from './amounts.ts';
+import { type Cycle, stateOf } from './view.ts';
+import type { Amounts, LimitName, WorldCluster, WorldMachine } from './world.ts';
+
+/** "a higher priority is decided and assigned at the maximum". */
+export function cappedPriority(cluster: WorldCluster | undefined, priority: number): number {
+  return Math.min(priority, cluster?.limits?.maxPriority ?? Number.POSITIVE_INFINITY);
+}
+
+/** "over all machines of the cluster that are Creating, Configuring, Configured or enqueued for it". */
+function isCounted(machine: WorldMachine, { id }: WorldCluster): boolean {
+  const state = stateOf(machine);
+  const isHeld =
+    state === MachineState.Creating ||
+    state === MachineState.Configuring ||
+    state === MachineState.Configured;
+  return isHeld && machine.assignment?.cluster === id;
+}
+
+/** The cluster's machines, and what its needs took in this cycle. READING: a machine that is both counts once. */
+function machinesOf(cycle: Cycle, cluster: WorldCluster, also: readonly WorldMachine[]): Set<WorldMachine> {
+  const taken = cycle.limitTaken.get(cluster.id) ?? [];
+  return new Set([
+    ...cycle.world.machines.filter((machine) => isCounted(machine, cluster)),
+    ...taken,
+    ...also,
+  ]);
+}
+
+function offeringOf({ instanceType, zone, capacityType }: WorldMachine): string {
+  return JSON.stringify([instanceType, zone, capacityType]);
+}
+
+/** "Prices count in millionths of a dollar". */
+function millionths(usd: number): number {
+  return Math.round(usd * 1_000_000);
+}
+
+/**
+ * The limit that bars the machine: "a machine that would exceed a limit is skipped". READING: a machine that counts already
+ * adds nothing, and no limit bars it; nor does one on something that the machine has none of. `also` counts as taken.
+ */
+export function barredBy(
+  cycle: Cycle,
+  cluster: WorldCluster,
+  machine: WorldMachine,
+  also: readonly WorldMachine[] = [],
+): LimitName {
+  const { limits } = cluster;
+  if (limits === undefined) return '';
+  const before = machinesOf(cycle, cluster, also);
+  if (before.has(machine)) return '';
+  const after = [...before, machine];
+  if (after.length > limits.maxMachines) return 'max-machines';
+  for (const [dimension, most] of Object.entries(limits.maxResources)) {
+    if (amountOf(machine.capacity, dimension) === 0) continue;
+    if (total(after, (one) => amountOf(one.capacity, dimension)) > most) return 'max-resources';
+  }
+  const dollars = total(after, (one) => millionths(one.price));
+  if (machine.price > 0 && dollars > millionths(limits.maxDollarsPerHour)) return 'max-dollars-per-hour';
+  const isSame = (one: WorldMachine) => offeringOf(one) === offeringOf(machine);
+  const most = Math.max(1, Math.floor(limits.maxOfferingShare * cycle.world.machines.filter(isSame).length));
+  return after.filter(isSame).length > most ? 'max-offering-share' : '';
+}
+
+/** The limit that leaves no room for what a need still lacks, whatever machine would bring it. */
+export function exhausted(cycle: Cycle, cluster: WorldCluster, lacking: Amounts): LimitName {
+  const { limits } = cluster;
+  if (limits === undefined) return '';
+  const machines = [...machinesOf(cycle, cluster, [])];
+  if (machines.length >= limits.maxMachines) return 'max-machines';
+  for (const [dimension, most] of Object.entries(limits.maxResources)) {
+    if (amountOf(lacking, dimension) === 0) continue;
+    if (total(machines, (one) => amountOf(one.capacity, dimension)) >= most) return 'max-resources';
+  }
+  const dollars = total(machines, (one) => millionths(one.price));
+  return dollars >= millionths(limits.maxDollarsPerHour) ? 'max-dollars-per-hour' : '';
+}
+
+/**
+ * The limit that a gang would exceed with these machines: "a gang that does not fit whole acquires nothing". READING: for what
+ * they leave uncovered it needs one more machine at least, and that much of the resources.
+ */
+export function gangBarredBy(
+  cycle: Cycle,
+  cluster: WorldCluster,
+  machines: readonly WorldMachine[],
+  lacking: Amounts,
+): LimitName {
+  const { limits } = cluster;
+  if (limits === undefined) return '';
+  for (const [place, machine] of machines.entries()) {
+    const limit = barredBy(cycle, cluster, machine, machines.slice(0, place));
+    if (limit !== '') return limit;
+  }
+  if (Object.values(lacking).every((amount) => amount === 0)) return '';
+  const after = [...machinesOf(cycle, cluster, machines)];
+  if (after.length + 1 > limits.maxMachines) return 'max-machines';
+  for (const [dimension, most] of Object.entries(limits.maxResources)) {
+    const wanted = amountOf(lacking, dimension);
+    if (wanted > 0 && total(after, (one) => amountOf(one.capacity, dimension)) + wanted > most)
+      return 'max-resources';
+  }
+  return '';
+}
+
+/** The machine counts for the cluster from now on. */
+export function countTaken(cycle: Cycle, cluster: WorldCluster, machine: WorldMachine): void {
+  if (cluster.limits === undefined) return;
+  cycle.limitTaken.set(cluster.id, [...(cycle.limitTaken.get(cluster.id) ?? []), machine]);
+}
+
+function total(machines: readonly WorldMachine[], amount: (machine: WorldMachine) => number): number {
+  return machines.reduce((sum, machine) => sum + amount(machine), 0);
+}
