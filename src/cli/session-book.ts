@@ -17,8 +17,9 @@ export class SessionBook {
   /** By cluster, in the order in which they left. */
   readonly #gone = new Map<string, Gone>();
 
-  note({ kind, clusterId, peer }: OperatorEvent, nowMs: number): void {
-    if (kind !== 'session_ended' && kind !== 'session_opened') return;
+  note(event: OperatorEvent, nowMs: number): void {
+    if (event.kind !== 'session_ended' && event.kind !== 'session_opened') return;
+    const { kind, clusterId, peer } = event;
     this.#gone.delete(clusterId);
     if (kind === 'session_opened') return;
     this.#gone.set(clusterId, { sinceMs: nowMs, peer });

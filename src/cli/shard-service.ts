@@ -138,7 +138,8 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     deadPeerMs: config.keepaliveTimeoutMs,
     onEvent: (event) => {
       book.note(event, clock.nowMs());
-      logEvent(log, event.kind === 'identity_rejected' ? 'warn' : 'info', event);
+      const isRefusal = event.kind === 'identity_rejected' || event.kind === 'limit_reached';
+      logEvent(log, isRefusal ? 'warn' : 'info', event);
     },
   });
   closers.push(() => operators.close());
@@ -249,6 +250,7 @@ function sessionCounts({ sessionCount, counters, rollupBytesWaiting }: OperatorS
     removed: counters.sessionsRemoved,
     replaced: counters.sessionsReplaced,
     identityRejected: counters.identityRejections,
+    refused: counters.refused,
     rollupBytesWaiting,
   };
 }

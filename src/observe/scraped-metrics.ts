@@ -18,6 +18,8 @@ export interface SessionCounts {
   readonly removed: number;
   readonly replaced: number;
   readonly identityRejected: number;
+  /** By reason, all of them known in advance. */
+  readonly refused: Readonly<Record<string, number>>;
   /** Bytes of roll-ups that wait or are being decoded. */
   readonly rollupBytesWaiting: number;
 }
@@ -328,6 +330,15 @@ export class ScrapedMetrics {
         help: 'Sessions refused because the certificate does not belong to the cluster.',
       },
       () => sessions()?.identityRejected ?? null,
+    );
+    counterFrom(
+      registry,
+      {
+        name: 'flotilla_session_refused_total',
+        help: "Connections, handshakes, streams and readers that a limit of the operators' server refused.",
+      },
+      () => sessions()?.refused ?? null,
+      'reason',
     );
     counterFrom(
       registry,

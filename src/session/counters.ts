@@ -1,4 +1,5 @@
 /** The counters of the operators' edge: monotonic since the start, read at each scrape. */
+import { newRefusals, type RefusalReason } from './admission.ts';
 import { FRAME_KINDS, type FrameKind } from './frame.ts';
 
 export interface OperatorCounters {
@@ -21,6 +22,8 @@ export interface OperatorCounters {
   /** Bootstrap answers without a waiting request: unknown, late, repeated, or on another session. */
   answersIgnored: number;
   inspections: number;
+  /** T11, T15: what a limit refused. */
+  readonly refused: Record<RefusalReason, number>;
 }
 
 export function newCounters(): OperatorCounters {
@@ -40,5 +43,6 @@ export function newCounters(): OperatorCounters {
     rollupsSuperseded: 0,
     answersIgnored: 0,
     inspections: 0,
+    refused: newRefusals(),
   };
 }

@@ -39,6 +39,13 @@ export function identityOf(call: AuthenticatedCall): Identity | string {
   return `The client certificate carries ${JSON.stringify(uri)}, which is not a known identity.`;
 }
 
+/** T11: whose share a connection uses; '' without a certificate. All certificates without an identity share one. */
+export function identityKey(certificate: PeerCertificate | undefined): string {
+  if (certificate === undefined) return '';
+  const identity = identityOf({ getAuthContext: () => ({ sslPeerCertificate: certificate }) });
+  return typeof identity === 'string' ? 'no identity' : nameOf(identity);
+}
+
 /** Why the caller may not speak for this cluster; null if it may. */
 export function whyNotCluster(call: AuthenticatedCall, clusterId: string): string | null {
   const identity = identityOf(call);

@@ -3,6 +3,7 @@
  * 776,000 needs; the shard keeps only the current page for it.
  */
 import { type ServerWritableStream, status } from '@grpc/grpc-js';
+import { ShardError } from '../base/errors.ts';
 import type { NeedsReader, NeedView } from '../shard/ports/view.ts';
 import type { InspectNeedsRequest, InspectNeedsResponseInit } from '../wire/protocol.generated.ts';
 import { quantities } from './encode.ts';
@@ -12,9 +13,24 @@ export type InspectStream = ServerWritableStream<InspectNeedsRequest, InspectNee
 /** int64 nanoseconds are encoded from the nearest double: off by at most 128 ns in this century. */
 const NANOS_PER_MS = 1e6;
 
+/** T15: a reader that does not read holds one of few places. */
+export class ReaderTooSlowError extends ShardError {
+  readonly code = 'reader_too_slow';
+  readonly next = 'reject-input';
+
+  constructor(waitedMs: number) {
+    super(
+      `The reader took no needs for ${waitedMs} ms. The shard ended the stream to make room for other readers. ` +
+        'Read without pauses, or ask for fewer needs.',
+    );
+  }
+}
+
+/** Rejects with ReaderTooSlowError if the stream takes nothing for `writeMs`. */
 export async function inspectNeeds(
   stream: InspectStream,
   reader: Pick<NeedsReader, 'inspectNeeds'>,
+  writeMs: number,
 ): Promise<void> {
   const { clusterId, limit } = stream.request;
   if (limit < 0) {
@@ -30,20 +46,25 @@ export async function inspectNeeds(
   for await (const page of pages) {
     for (const view of page) {
       if (stream.cancelled || stream.destroyed) return;
-      if (!stream.write({ need: responseOf(view) })) await drained(stream);
+      if (!stream.write({ need: responseOf(view) })) await drained(stream, writeMs);
     }
   }
   stream.end();
 }
 
 /** Resolves when the stream takes more, and also when it has ended. */
-function drained(stream: InspectStream): Promise<void> {
+function drained(stream: InspectStream, writeMs: number): Promise<void> {
   if (stream.cancelled || stream.destroyed) return Promise.resolve();
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const done = () => {
+      clearTimeout(timer);
       for (const event of EVENTS) stream.removeListener(event, done);
       resolve();
     };
+    const timer = setTimeout(() => {
+      reject(new ReaderTooSlowError(writeMs));
+      done();
+    }, writeMs);
     for (const event of EVENTS) stream.once(event, done);
   });
 }

@@ -63,14 +63,54 @@ export const DEPARTURES_MAX = 10_000;
 export const DEPARTURES_UNREAD_MAX = 1_048_576;
 export const DEPARTURE_KEPT_MS = 3_600_000;
 
-/** The shard ends a stream that sends no Hello in this time. */
-export const HELLO_TIMEOUT_MS = 30_000;
+/**
+ * T11: bytes of a stream's first frame: Hello with its framing, and fields that newer operators may add. A longer one is
+ * refused before its memory is allocated. It applies to requests as well.
+ */
+export const FIRST_FRAME_BYTES_MAX = 2 * HELLO_BYTES_MAX;
+
+/** T11: the shard ends a stream that sends no Hello or request in this time, and a connection without a handshake. */
+export const HELLO_TIMEOUT_MS = 5_000;
+export const HANDSHAKE_TIMEOUT_MS = 5_000;
+
+/** The shard closes an ended stream this long after it has sent the status, if the peer has not. */
+export const ENDED_STREAM_MS = 5_000;
+
+/** T11: connections: one for each of 2,000 clusters, twice that while they reconnect. Fewer if descriptors are few. */
+export const CONNECTIONS_MAX = 4_096;
+
+/** T11: descriptors for everything else: providers, HTTP, files, and connections that are refused. */
+export const DESCRIPTORS_RESERVED = 512;
+
+/** T11: of one certificate: an operator has one, and its dead ones are noticed after 30 s. Readers share certificates. */
+export const CONNECTIONS_PER_IDENTITY_MAX = 64;
+
+/** T11: a refusal for the same reason is logged once in this time. */
+export const REFUSAL_LOG_INTERVAL_MS = 60_000;
 
 /** An operator has one stream, briefly two when it reconnects, and readers of needs have a few. */
 export const STREAMS_PER_CONNECTION_MAX = 64;
 
 /** On all connections together: eight times 2,000 clusters, with about 10 KB each. */
 export const STREAMS_MAX = 16_384;
+
+/** T11: of one certificate: those of its connections, if each has a few. */
+export const STREAMS_PER_IDENTITY_MAX = 256;
+
+/**
+ * T11: streams that have not sent their Hello or request. 2,000 clusters that share an address may reconnect at once, and
+ * half as many places remain for other addresses. Each may hold 8 KB: 24 MB in all.
+ */
+export const OPENINGS_MAX = 3_072;
+export const OPENINGS_PER_ADDRESS_MAX = 2_048;
+export const OPENINGS_PER_IDENTITY_MAX = 32;
+export const OPENINGS_PER_CONNECTION_MAX = 16;
+
+/** T15: the readers of one certificate; without TLS, of one address. */
+export const INSPECTIONS_PER_IDENTITY_MAX = 8;
+
+/** T15: the shard ends the stream of a reader that reads nothing for this long. */
+export const INSPECTION_WRITE_MS = 10_000;
 
 /** Concurrent readers of needs: each holds a page and costs the thread about a millisecond per page. */
 export const INSPECTIONS_MAX = 64;

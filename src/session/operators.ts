@@ -14,10 +14,17 @@ import type {
   ReclaimInstruction,
   ShardForOperators,
 } from '../shard/ports/operators.ts';
+import {
+  Admission,
+  type AdmissionOptions,
+  admissionLimits,
+  type Limited,
+  type RefusalReason,
+} from './admission.ts';
 import { newCounters, type OperatorCounters } from './counters.ts';
 import { Departures } from './departures.ts';
 import { encodeAck } from './encode.ts';
-import { HELLO_TIMEOUT_MS, STREAMS_MAX } from './limits.ts';
+import { HELLO_TIMEOUT_MS } from './limits.ts';
 import { type AckFrames, Outbox } from './outbox.ts';
 import { RollupQueue, type RollupResult } from './rollup-queue.ts';
 import { type EndStatus, Session, type SessionHost, type SessionStream } from './session.ts';
@@ -34,6 +41,13 @@ export type OperatorEvent =
   | {
       readonly kind: 'identity_rejected';
       readonly clusterId: string;
+      readonly peer: string;
+      readonly detail: string;
+    }
+  | {
+      /** T11: the first refusal for this reason in a minute. */
+      readonly kind: 'limit_reached';
+      readonly reason: RefusalReason;
       readonly peer: string;
       readonly detail: string;
     };
@@ -56,7 +70,8 @@ export interface OperatorsOptions {
   /** The server notices a dead peer within this time. */
   readonly deadPeerMs: number;
   readonly helloTimeoutMs?: number;
-  readonly streamsMax?: number;
+  /** Replaces the usual limits. */
+  readonly limits?: AdmissionOptions;
   /** Why this stream may not speak for the cluster; null if it may. */
   readonly whyNotCluster?: (stream: SessionStream, clusterId: string) => string | null;
   readonly onEvent?: (event: OperatorEvent) => void;
@@ -64,13 +79,14 @@ export interface OperatorsOptions {
 
 export class Operators implements OperatorsPort, SessionHost {
   readonly counters: OperatorCounters = newCounters();
+  protected readonly admission: Admission;
   readonly #options: OperatorsOptions;
   /** The edge is constructed before the shard that it serves; `serve` sets these three before a stream can open. */
   #shard!: ShardForOperators;
   #acks!: AckFrames;
   #rollups: RollupQueue | null = null;
   readonly #byCluster = new Map<string, Session>();
-  /** Open streams, whether sessions or not; at most `streamsMax`. */
+  /** Open streams, whether sessions or not; admission limits them. */
   readonly #streams = new Set<Session>();
   readonly #departures = new Map<string, Departures>();
   readonly #turns = new WriteTurns();
@@ -80,6 +96,14 @@ export class Operators implements OperatorsPort, SessionHost {
 
   constructor(options: OperatorsOptions) {
     this.#options = options;
+    this.admission = new Admission(
+      admissionLimits(options.limits),
+      this.counters.refused,
+      () => this.nowMs(),
+      ({ reason, address, detail }) => {
+        options.onEvent?.({ kind: 'limit_reached', reason, peer: address, detail });
+      },
+    );
     this.#expiry = setInterval(() => this.#expire(), EXPIRY_INTERVAL_MS);
     this.#expiry.unref();
   }
@@ -94,15 +118,9 @@ export class Operators implements OperatorsPort, SessionHost {
   /** A new stream; Hello makes it a session. */
   open(stream: SessionStream): void {
     const name = `b-${this.#shard.epoch}-${++this.#opened}`;
-    const { helloTimeoutMs = HELLO_TIMEOUT_MS, streamsMax = STREAMS_MAX } = this.#options;
-    const session = new Session(stream, this, name, helloTimeoutMs);
+    const session = new Session(stream, this, name, this.#options.helloTimeoutMs ?? HELLO_TIMEOUT_MS);
     if (this.#endedWith !== null) session.end(status.UNAVAILABLE, this.#endedWith);
-    else if (this.#streams.size >= streamsMax) {
-      session.end(
-        status.RESOURCE_EXHAUSTED,
-        `The shard has ${streamsMax} open streams, its maximum. Retry later.`,
-      );
-    } else {
+    else {
       this.#streams.add(session);
       stream.once('close', () => this.#streams.delete(session));
     }
@@ -125,6 +143,11 @@ export class Operators implements OperatorsPort, SessionHost {
   /** Bytes of roll-ups that wait or are being read. */
   get rollupBytesWaiting(): number {
     return this.#rollups?.bytes ?? 0;
+  }
+
+  /** T11: places in use. */
+  held(what: Limited): number {
+    return this.admission.held(what);
   }
 
   hasSession(clusterId: string): boolean {
@@ -189,6 +212,10 @@ export class Operators implements OperatorsPort, SessionHost {
 
   nowMs(): number {
     return this.#options.clock.nowMs();
+  }
+
+  helloMissing(session: Session, detail: string): void {
+    this.admission.refused('opening_timeout', session.stream.getPeer(), detail);
   }
 
   greet(session: Session, clusterId: string): Outbox | EndStatus {

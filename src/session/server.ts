@@ -1,4 +1,6 @@
 /** The operators' server: Shard.Session, ShardRead and the health check on one gRPC port. */
+import type { Server as NetServer } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { ShardForOperators } from '../shard/ports/operators.ts';
@@ -7,13 +9,22 @@ import type { TlsFiles } from '../tls/files.ts';
 import { asBuffer } from '../wire/codec.ts';
 import { receiveMessagesInPlace } from '../wire/messages-in-place.ts';
 import { rawShardService, shardReadService } from '../wire/services.ts';
+import { type AdmissionOptions, addressKey, type Holder } from './admission.ts';
 import { CannotListenError } from './errors.ts';
+import { Gate } from './gate.ts';
 import { checkHealth, HEALTH_SERVICE } from './health.ts';
-import { whyNotCluster, whyNotReader } from './identity.ts';
-import { type InspectStream, inspectNeeds } from './inspect.ts';
-import { FRAME_BYTES_MAX, INSPECTIONS_MAX, STREAMS_PER_CONNECTION_MAX } from './limits.ts';
+import { identityKey, whyNotCluster, whyNotReader } from './identity.ts';
+import { type InspectStream, inspectNeeds, ReaderTooSlowError } from './inspect.ts';
+import {
+  ENDED_STREAM_MS,
+  FRAME_BYTES_MAX,
+  HANDSHAKE_TIMEOUT_MS,
+  HELLO_TIMEOUT_MS,
+  INSPECTION_WRITE_MS,
+  STREAMS_PER_CONNECTION_MAX,
+} from './limits.ts';
 import { type OperatorEvent, Operators } from './operators.ts';
-import { pipelined } from './pipelined-call.ts';
+import { callsOf, cutOff } from './pipelined-call.ts';
 import { RotatingServerCredentials } from './server-credentials.ts';
 import type { SessionStream } from './session.ts';
 
@@ -32,9 +43,13 @@ export interface OperatorServerOptions {
   readonly tlsCheckIntervalMs?: number;
   /** O6: keepalive detects a dead peer within this time. */
   readonly deadPeerMs?: number;
+  /** T11: a stream that has not sent its Hello or request, and a connection without a handshake. */
   readonly helloTimeoutMs?: number;
-  /** Maximum open streams, on all connections together. */
-  readonly streamsMax?: number;
+  readonly handshakeTimeoutMs?: number;
+  /** T15: a reader of needs that does not read. */
+  readonly inspectionWriteMs?: number;
+  /** T11: replaces the usual limits. */
+  readonly limits?: AdmissionOptions;
   readonly clock?: Clock;
   readonly onEvent?: (event: OperatorEvent) => void;
 }
@@ -59,7 +74,7 @@ export class OperatorServer extends Operators {
   readonly #tls: RotatingServerCredentials | null;
   #needs!: ServedShard['needs'];
   #address = '';
-  #inspections = 0;
+  readonly #gate: Gate;
 
   constructor(options: OperatorServerOptions) {
     const { clock = systemClock, deadPeerMs = DEAD_PEER_MS } = options;
@@ -67,9 +82,18 @@ export class OperatorServer extends Operators {
     this.#options = options;
     const { tls, tlsCheckIntervalMs } = options;
     this.#tls = tls === undefined ? null : new RotatingServerCredentials(tls, tlsCheckIntervalMs);
+    this.#gate = new Gate(this.admission, {
+      handshakeTimeoutMs: options.handshakeTimeoutMs ?? HANDSHAKE_TIMEOUT_MS,
+      identityOf: (socket) => this.#identityOf(socket),
+    });
     receiveMessagesInPlace();
+    const calls = callsOf({
+      requestTimeoutMs: options.helloTimeoutMs ?? HELLO_TIMEOUT_MS,
+      opened: (stream) => this.#gate.opened(stream),
+      refused: (reason, peer, detail) => this.admission.refused(reason, peer, detail),
+    });
     this.#grpc = new Server({
-      interceptors: [pipelined],
+      interceptors: [calls],
       'grpc.max_receive_message_length': FRAME_BYTES_MAX,
       'grpc.max_concurrent_streams': STREAMS_PER_CONNECTION_MAX,
       // Ping after half of the time, answer within a third; the rest is slack for late timers.
@@ -95,6 +119,7 @@ export class OperatorServer extends Operators {
     this.#needs = needs;
     const { listen } = this.#options;
     const port = await bind(this.#grpc, listen, this.#tls ?? ServerCredentials.createInsecure());
+    for (const server of http2ServersOf(this.#grpc)) this.#gate.guard(server);
     this.#address = `${listen.slice(0, listen.lastIndexOf(':'))}:${port}`;
   }
 
@@ -102,6 +127,7 @@ export class OperatorServer extends Operators {
   async close(): Promise<void> {
     this.endForGood();
     this.#tls?.close();
+    this.#gate.close();
     await shutDown(this.#grpc);
   }
 
@@ -111,19 +137,40 @@ export class OperatorServer extends Operators {
     if (detail !== null) {
       this.rejectIdentity(stream.request.clusterId, stream.getPeer(), detail);
       refuse(stream, status.PERMISSION_DENIED, detail);
-    } else if (this.#inspections >= INSPECTIONS_MAX) {
-      refuse(
-        stream,
-        status.RESOURCE_EXHAUSTED,
-        `The shard serves ${INSPECTIONS_MAX} readers, its maximum. Retry later.`,
-      );
-    } else {
-      this.#inspections++;
-      inspectNeeds(stream, this.#needs)
-        .catch((error: Error) => refuse(stream, status.INTERNAL, error.message))
-        .finally(() => this.#inspections--);
+      return;
     }
+    const holder = this.#readerOf(stream);
+    const why = this.admission.take('reader', holder);
+    if (why !== null) {
+      refuse(stream, status.RESOURCE_EXHAUSTED, why);
+      return;
+    }
+    inspectNeeds(stream, this.#needs, this.#options.inspectionWriteMs ?? INSPECTION_WRITE_MS)
+      .catch((error: Error) => {
+        const isLate = error instanceof ReaderTooSlowError;
+        if (isLate) this.admission.refused('reader_timeout', holder.address, error.message);
+        if (isLate) cutOff(stream, ENDED_STREAM_MS);
+        refuse(stream, isLate ? status.DEADLINE_EXCEEDED : status.INTERNAL, error.message);
+      })
+      .finally(() => this.admission.giveBack('reader', holder));
   }
+
+  /** T15: without TLS, the address stands for the identity. */
+  #readerOf(stream: InspectStream): Holder {
+    const peer = stream.getPeer();
+    const address = addressKey(peer.slice(0, peer.lastIndexOf(':')));
+    const identity = identityKey(stream.getAuthContext().sslPeerCertificate) || address;
+    return { address, identity, connection: null };
+  }
+
+  #identityOf(socket: TLSSocket): string {
+    return this.#tls === null ? '' : identityKey(socket.getPeerCertificate());
+  }
+}
+
+/** The servers that the library has bound: it keeps them to itself, and its version is pinned. */
+function http2ServersOf(grpc: Server): Iterable<NetServer> {
+  return (grpc as unknown as { readonly http2Servers: Map<NetServer, unknown> }).http2Servers.keys();
 }
 
 function refuse(stream: InspectStream, code: status, details: string): void {

@@ -13,6 +13,7 @@ import { MalformedFrameError } from './errors.ts';
 import { isClusterId, readFrame } from './frame.ts';
 import { HELLO_BYTES_MAX } from './limits.ts';
 import { Outbox } from './outbox.ts';
+import { acceptFrames } from './pipelined-call.ts';
 import type { RollupResult } from './rollup-queue.ts';
 import type { Writer } from './write-turns.ts';
 
@@ -28,6 +29,8 @@ export interface EndStatus {
 export interface SessionHost {
   readonly counters: OperatorCounters;
   nowMs(): number;
+  /** T11: the stream is about to end because it sent no Hello in time. */
+  helloMissing(session: Session, detail: string): void;
   /** Hello named a cluster: returns the session's outbox, or the status to end the stream with. */
   greet(session: Session, clusterId: string): Outbox | EndStatus;
   rollup(session: Session, payload: Uint8Array): void;
@@ -56,7 +59,9 @@ export class Session implements Writer {
     this.#host = host;
     this.#blobs = new BlobRequests(name);
     this.#helloTimer = setTimeout(() => {
-      this.end(status.DEADLINE_EXCEEDED, `The shard received no Hello within ${helloTimeoutMs} ms.`);
+      const detail = `The shard received no Hello within ${helloTimeoutMs} ms.`;
+      host.helloMissing(this, detail);
+      this.end(status.DEADLINE_EXCEEDED, detail);
     }, helloTimeoutMs);
     stream.on('data', (bytes: Buffer) => this.#receive(bytes));
     stream.on('drain', () => this.#drained());
@@ -187,6 +192,7 @@ export class Session implements Writer {
       clearTimeout(this.#helloTimer);
       this.#clusterId = clusterId;
       this.#outbox = greeted;
+      acceptFrames(this.stream);
     } else if (clusterId !== this.#clusterId) {
       this.#refuse(
         `This session belongs to cluster ${JSON.stringify(this.#clusterId)}; Hello names another.`,

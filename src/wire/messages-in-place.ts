@@ -5,6 +5,10 @@
  * the first five bytes of a message give its length: this module allocates the message at once, copies pieces into it as
  * they arrive, and holds none of them.
  *
+ * A server's call may begin with a small limit (`limitFirstMessage`): a peer must not make the server allocate 32 MiB before
+ * it has said who it is. A sender need not wait before it sends a longer message, so what follows the first message is kept,
+ * up to a limit, until the server has judged the first.
+ *
  * It replaces a method of a class inside of @grpc/grpc-js, whose version is pinned; a test checks that the replacement
  * takes effect. If a later version looks different, the module changes nothing and messages cost as much as before.
  */
@@ -21,7 +25,7 @@ const READING_MESSAGE = 2;
 
 /** The state of the library's decoder. */
 interface DecoderState {
-  readonly maxReadMessageLength: number;
+  maxReadMessageLength: number;
   readState: number;
   /** A copy of one byte: a slice would keep the whole piece in memory. */
   readonly readCompressFlag: Buffer;
@@ -31,7 +35,27 @@ interface DecoderState {
   readMessageRemaining: number;
   /** Added by this module: the message so far, with its header. */
   wholeMessage?: Buffer | undefined;
+  /** Added by this module: the limit of the first message, while it applies. */
+  first?: FirstMessage | undefined;
 }
+
+interface FirstMessage {
+  readonly whyTooLong: (bytes: number) => string;
+  isReceived: boolean;
+  /** Bytes behind the first message that begin with one above the limit. */
+  kept: Buffer[] | null;
+  keptBytes: number;
+}
+
+/** The library's call, below all interceptors. */
+interface ServerCallState {
+  readonly decoder: DecoderState;
+  maxReceiveMessageSize: number;
+  handleDataFrame(data: Buffer): void;
+}
+
+/** The window of an HTTP/2 stream, which a peer may fill before the server reads, and one more piece. */
+const KEPT_BYTES_MAX = 128 * 1024;
 
 let isDone = false;
 let onCopied: (bytes: number) => void = () => {};
@@ -46,9 +70,41 @@ export function receiveMessagesInPlace(copied: (bytes: number) => void = () => {
   return true;
 }
 
+/**
+ * Limits the first message of a server's call to `bytesMax`. `raise` of the result applies the limit of all later messages.
+ * Null if the library does not look as expected: its own limit applies.
+ */
+export function limitFirstMessage(
+  call: unknown,
+  bytesMax: number,
+  whyTooLong: (bytes: number) => string,
+): { raise(bytesMax: number): void } | null {
+  const state = call as ServerCallState;
+  const { decoder, handleDataFrame } = state;
+  const isKnown = typeof handleDataFrame === 'function' && (decoder as object) instanceof StreamDecoder;
+  if (!isDone || !isKnown) return null;
+  const setLimit = (max: number) => {
+    decoder.maxReadMessageLength = state.maxReceiveMessageSize = max;
+  };
+  setLimit(bytesMax);
+  decoder.first = { whyTooLong, isReceived: false, kept: null, keptBytes: 0 };
+  return {
+    raise: (max) => {
+      const kept = decoder.first?.kept ?? [];
+      decoder.first = undefined;
+      setLimit(max);
+      for (const piece of kept) state.handleDataFrame(piece);
+    },
+  };
+}
+
 /** Takes a piece and returns the messages that it completes, each with its header. */
 function writeInPlace(this: DecoderState, data: Buffer): Buffer[] {
   const messages: Buffer[] = [];
+  if (this.first?.kept != null) {
+    keep(this.first, data);
+    return messages;
+  }
   for (let at = 0; at < data.length; ) {
     if (this.readState === NO_DATA) {
       this.readCompressFlag[0] = data[at]!;
@@ -62,6 +118,7 @@ function writeInPlace(this: DecoderState, data: Buffer): Buffer[] {
     }
     if (this.readState !== READING_MESSAGE || this.readMessageRemaining > 0) continue;
     messages.push(this.wholeMessage!);
+    if (this.first !== undefined) this.first.isReceived = true;
     this.wholeMessage = undefined;
     this.readState = NO_DATA;
   }
@@ -75,8 +132,7 @@ function readSize(decoder: DecoderState, data: Buffer, at: number): number {
   decoder.readSizeRemaining -= taken;
   if (decoder.readSizeRemaining > 0) return taken;
   const bytes = size.readUInt32BE(0);
-  // The library's own text: outcome.ts recognises it.
-  if (max !== -1 && bytes > max) throw new Error(`Received message larger than max (${bytes} vs ${max})`);
+  if (max !== -1 && bytes > max) return tooLong(decoder, bytes, data, at, taken);
   const whole = messageMemory.take(HEADER_BYTES + bytes);
   decoder.readCompressFlag.copy(whole, 0);
   size.copy(whole, FLAG_BYTES);
@@ -84,6 +140,26 @@ function readSize(decoder: DecoderState, data: Buffer, at: number): number {
   decoder.readMessageSize = decoder.readMessageRemaining = bytes;
   decoder.readState = READING_MESSAGE;
   return taken;
+}
+
+/** Returns the bytes taken: all, if they are kept for later. */
+function tooLong(decoder: DecoderState, bytes: number, data: Buffer, at: number, taken: number): number {
+  const { first, maxReadMessageLength: max } = decoder;
+  // The library's own text: outcome.ts recognises it.
+  if (first === undefined) throw new Error(`Received message larger than max (${bytes} vs ${max})`);
+  if (!first.isReceived) throw new Error(first.whyTooLong(bytes));
+  const header = Buffer.concat([decoder.readCompressFlag, decoder.readPartialSize]);
+  first.kept = [];
+  keep(first, header);
+  keep(first, data.subarray(at + taken));
+  decoder.readState = NO_DATA;
+  return data.length - at;
+}
+
+function keep(first: FirstMessage, data: Buffer): void {
+  first.keptBytes += data.length;
+  if (first.keptBytes > KEPT_BYTES_MAX) throw new Error(first.whyTooLong(first.keptBytes));
+  first.kept!.push(data);
 }
 
 function readMessage(decoder: DecoderState, data: Buffer, at: number): number {

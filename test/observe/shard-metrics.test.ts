@@ -241,7 +241,14 @@ describe('values read at scrape time', () => {
     const metrics = metricsUnderTest();
     metrics.watch({
       sessions: () => ({
-        ...{ active: 2, installed: 5, removed: 2, replaced: 1, identityRejected: 3 },
+        ...{
+          active: 2,
+          installed: 5,
+          removed: 2,
+          replaced: 1,
+          identityRejected: 3,
+          refused: { stream_total: 4 },
+        },
         rollupBytesWaiting: 4,
       }),
       workerRestarts: () => 1,

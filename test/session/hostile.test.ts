@@ -1,7 +1,12 @@
 import { ChannelCredentials, Client, compressionAlgorithms, status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { MachineState as S } from '../../src/machine/state.ts';
-import { DEPARTURES_MAX, FRAME_FIELDS_MAX, INSPECTIONS_MAX } from '../../src/session/limits.ts';
+import {
+  DEPARTURES_MAX,
+  FIRST_FRAME_BYTES_MAX,
+  FRAME_FIELDS_MAX,
+  INSPECTIONS_MAX,
+} from '../../src/session/limits.ts';
 import { encode } from '../../src/wire/codec.ts';
 import { rawShardService } from '../../src/wire/services.ts';
 import { inState } from '../inventory/machines.ts';
@@ -96,10 +101,19 @@ describe('frames', () => {
     ],
   ] as const) {
     it(`${what} end their stream with INVALID_ARGUMENT before they are decoded`, async () => {
+      const { connect } = await startRig();
+      const operator = await connect({ clusterId: 'east' }).greeted();
+      operator.stream.write(frame);
+      expect((await operator.endedWith()).code).toBe('INVALID_ARGUMENT');
+      expect(operator.acks('hello')).toBe(1);
+    });
+
+    it(`${what} open no session`, async () => {
       const { server, connect } = await startRig();
       const operator = connect();
       operator.stream.write(frame);
-      expect((await operator.endedWith()).code).toBe('INVALID_ARGUMENT');
+      const code = frame.length > FIRST_FRAME_BYTES_MAX ? 'RESOURCE_EXHAUSTED' : 'INVALID_ARGUMENT';
+      expect((await operator.endedWith()).code).toBe(code);
       expect(server.counters.sessionsInstalled).toBe(0);
     });
   }
@@ -128,7 +142,7 @@ describe('frames', () => {
 
 describe('streams above the limit', () => {
   it('are refused with RESOURCE_EXHAUSTED before Hello, and streams that end make room', async () => {
-    const { server, connect, greeted } = await startRig({ streamsMax: 2 });
+    const { server, connect, greeted } = await startRig({ limits: { stream: { total: 2 } } });
     const [first] = [await greeted('east'), await greeted('west')];
     expect((await connect().endedWith()).code).toBe('RESOURCE_EXHAUSTED');
     first.close();
@@ -149,7 +163,7 @@ describe('streams above the limit', () => {
         return NO_NEEDS.inspectNeeds({});
       },
     };
-    const { server } = await startRig({ needs });
+    const { server } = await startRig({ needs, limits: { reader: { identity: Infinity } } });
     const inspections = Array.from({ length: INSPECTIONS_MAX }, () => inspect(server.address, {}));
     await expect.poll(() => opened).toBe(INSPECTIONS_MAX);
     expect((await inspect(server.address, {})).code).toBe('RESOURCE_EXHAUSTED');

@@ -1,32 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NeedsQuery, NeedsReader, NeedView } from '../../src/shard/ports/view.ts';
-import { inspect } from './inspector.ts';
+import { inspect, VIEW } from './inspector.ts';
 import { startRig } from './rig.ts';
-
-const VIEW: NeedView = {
-  clusterId: 'east',
-  fingerprint: 'p=100|…',
-  group: 'g-1',
-  priority: 100,
-  interruptionPenalty: 3,
-  reclamationPenalty: 4,
-  requirements: [{ key: 'zone', operator: 1, values: ['a'] }],
-  spread: [{ topologyKey: 'zone', maxSkew: 1, whenUnsatisfiable: 1 }],
-  aggregate: { cpu: 8_000, memory: 16_777_216 },
-  minUnit: { cpu: 500 },
-  arrivalMs: 1_700_000_000_000,
-  satisfied: false,
-  deficit: { cpu: 4_000 },
-  claimed: 1,
-  bootstraps: 2,
-  provisions: 3,
-  domain: 'rack=r1',
-  satisfiable: true,
-  parked: true,
-  parkedCycles: 9,
-  cyclesUnmet: 12,
-  reason: 2,
-};
 
 /** Pages of one hundred. */
 class Reader {

@@ -1,8 +1,34 @@
 /** A reader of ShardRead for tests. */
 import { ChannelCredentials, Client, Metadata, type StatusObject, status } from '@grpc/grpc-js';
+import type { NeedView } from '../../src/shard/ports/view.ts';
 import { toPlain } from '../../src/wire/codec.ts';
 import type { InspectNeedsRequestInit, InspectNeedsResponse } from '../../src/wire/protocol.generated.ts';
 import { shardReadService } from '../../src/wire/services.ts';
+
+export const VIEW: NeedView = {
+  clusterId: 'east',
+  fingerprint: 'p=100|…',
+  group: 'g-1',
+  priority: 100,
+  interruptionPenalty: 3,
+  reclamationPenalty: 4,
+  requirements: [{ key: 'zone', operator: 1, values: ['a'] }],
+  spread: [{ topologyKey: 'zone', maxSkew: 1, whenUnsatisfiable: 1 }],
+  aggregate: { cpu: 8_000, memory: 16_777_216 },
+  minUnit: { cpu: 500 },
+  arrivalMs: 1_700_000_000_000,
+  satisfied: false,
+  deficit: { cpu: 4_000 },
+  claimed: 1,
+  bootstraps: 2,
+  provisions: 3,
+  domain: 'rack=r1',
+  satisfiable: true,
+  parked: true,
+  parkedCycles: 9,
+  cyclesUnmet: 12,
+  reason: 2,
+};
 
 export interface Inspection {
   readonly code: string;

@@ -5,12 +5,26 @@ import { connect as connectTls } from 'node:tls';
 import { ChannelCredentials } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { identityOf } from '../../src/session/identity.ts';
+import { INSPECTIONS_PER_IDENTITY_MAX } from '../../src/session/limits.ts';
 import { startOperatorServer } from '../../src/session/server.ts';
+import type { NeedsReader } from '../../src/shard/ports/view.ts';
 import { type TlsFiles, UnusableCertificateError } from '../../src/tls/files.ts';
 import { issue, type Leaf, type LeafNames, makeAuthority } from '../tls/certificates.ts';
 import { FakeShard } from './fake-shard.ts';
-import { inspect } from './inspector.ts';
+import { rawConnection } from './hostile-client.ts';
+import { inspect, VIEW } from './inspector.ts';
 import { closeAfterwards, NO_NEEDS, startRig } from './rig.ts';
+
+/** More than a connection buffers: a reader that stops must stop the shard. */
+const MANY = 1_000;
+const MANY_NEEDS: Pick<NeedsReader, 'inspectNeeds'> = {
+  inspectNeeds: async () => ({
+    header: { cycle: 1, computedAtMs: 0, totalNeeds: MANY, unmetNeeds: 0 },
+    pages: (async function* () {
+      for (let index = 0; index < MANY; index++) yield [{ ...VIEW, group: 'g'.repeat(4_000) }];
+    })(),
+  }),
+};
 
 const authority = makeAuthority();
 const SERVER: LeafNames = { dns: ['localhost'], ip: ['127.0.0.1'], uri: ['bigfleet://shard/s-1'] };
@@ -48,6 +62,58 @@ async function tlsRig(options = {}) {
   const files = filesOf(issue(authority, SERVER));
   return { files, ...(await startRig({ tls: files, ...options })) };
 }
+
+describe('limits per identity', () => {
+  it('T11: one certificate leaves connections for the others, and its places come back', async () => {
+    const { server, connect } = await tlsRig({ limits: { connection: { identity: 3 } } });
+    const credentials = as('bigfleet://cluster/hostile');
+    const operators = Array.from({ length: 3 }, () => connect({ credentials }));
+    await expect.poll(() => server.held('stream')).toBe(3);
+    const refused = connect({ credentials });
+    await expect.poll(() => server.counters.refused.connection_identity).toBeGreaterThan(0);
+    await connect({ clusterId: 'east', credentials: as('bigfleet://cluster/east') }).greeted();
+    for (const operator of [...operators, refused]) operator.close();
+    await expect.poll(() => server.held('connection')).toBe(1);
+    expect([server.held('stream'), server.held('handshake')]).toEqual([1, 0]);
+  });
+
+  it('T11: connections that never begin TLS are closed after the deadline', async () => {
+    const { server, connect } = await tlsRig({ handshakeTimeoutMs: 2_000 });
+    const sockets = Array.from({ length: 10 }, () => rawConnection(server.address).resume());
+    await expect.poll(() => server.counters.refused.handshake_timeout).toBe(10);
+    await expect.poll(() => sockets.every(({ closed }) => closed)).toBe(true);
+    expect([server.held('connection'), server.held('handshake')]).toEqual([0, 0]);
+    await connect({ clusterId: 'east', credentials: as('bigfleet://cluster/east') }).greeted();
+  });
+
+  it('T15: readers that never read use up the places of their own identity, and are ended', async () => {
+    const { server } = await tlsRig({ needs: MANY_NEEDS, inspectionWriteMs: 2_000 });
+    let resume = () => {};
+    const resumed = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    const readonly = as('bigfleet://readonly');
+    const stuck = Array.from({ length: INSPECTIONS_PER_IDENTITY_MAX }, () =>
+      inspect(server.address, {}, readonly, (count) => (count === 1 ? resumed : true)),
+    );
+    await expect.poll(() => server.held('reader')).toBe(INSPECTIONS_PER_IDENTITY_MAX);
+    const ninth = await inspect(server.address, {}, readonly);
+    expect([ninth.code, ninth.details]).toEqual([
+      'RESOURCE_EXHAUSTED',
+      'The shard has 8 readers of needs per identity, its maximum. Retry later.',
+    ]);
+    const other = await inspect(server.address, {}, as('bigfleet://admin'));
+    expect([other.code, other.frames.length]).toEqual(['OK', 1 + MANY]);
+    await expect.poll(() => server.counters.refused.reader_timeout).toBe(INSPECTIONS_PER_IDENTITY_MAX);
+    expect(server.held('reader')).toBe(0);
+    resume();
+    for (const { code, details } of await Promise.all(stuck)) {
+      expect(code).toBe('DEADLINE_EXCEEDED');
+      expect(details).toContain('took no needs for 2000 ms');
+    }
+    expect((await inspect(server.address, {}, readonly)).code).toBe('OK');
+  });
+});
 
 describe('identity on TLS', () => {
   it('lets the certificate of a cluster open that cluster’s session', async () => {

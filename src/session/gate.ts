@@ -1,0 +1,216 @@
+/**
+ * T11: decides which connections and streams reach the gRPC library. The library owns the listening HTTP/2 server and
+ * limits only the streams of one connection. So the gate takes the place of the library's listeners for `connection`,
+ * `session` and `stream`, and calls them for whatever it admits. What it refuses costs one event and no object of the
+ * library.
+ *
+ * A connection is in its handshake until the peer has sent its HTTP/2 settings: TLS alone, or an open socket, proves
+ * nothing. A stream is opening until it has sent its Hello, or its request.
+ */
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import type { Server as NetServer, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { status } from '@grpc/grpc-js';
+import { type Admission, addressKey, type Holder } from './admission.ts';
+import { ENDED_STREAM_MS } from './limits.ts';
+
+interface Connection {
+  readonly socket: Socket;
+  readonly address: string;
+  readonly timer: NodeJS.Timeout;
+  /** Without an identity: the handshake is counted by address. */
+  readonly unidentified: Holder;
+  /** Whose place the connection has; null if it has none. */
+  holder: Holder | null;
+  isHandshaking: boolean;
+}
+
+export interface GateOptions {
+  readonly handshakeTimeoutMs: number;
+  /** Of a connection with TLS; '' if it has none. */
+  readonly identityOf: (socket: TLSSocket) => string;
+}
+
+type Listener = (...args: unknown[]) => void;
+
+export class Gate {
+  readonly #admission: Admission;
+  readonly #options: GateOptions;
+  /** By peer: with TLS, the socket of a session is not the one that was accepted. */
+  readonly #byPeer = new Map<string, Connection>();
+  readonly #bySession = new WeakMap<object, Connection>();
+  readonly #openings = new WeakMap<object, Holder>();
+
+  constructor(admission: Admission, options: GateOptions) {
+    this.#admission = admission;
+    this.#options = options;
+  }
+
+  guard(server: NetServer): void {
+    replaceListeners(server, 'connection', (pass, socket) => this.#connection(pass, socket as Socket));
+    replaceListeners(server, 'session', (pass, session) =>
+      this.#session(pass, session as ServerHttp2Session),
+    );
+    replaceListeners(server, 'stream', (pass, stream) => this.#stream(pass, stream as ServerHttp2Stream));
+  }
+
+  /** The stream has sent its Hello, or its request. */
+  opened(stream: object): void {
+    const holder = this.#openings.get(stream);
+    if (holder === undefined) return;
+    this.#openings.delete(stream);
+    this.#admission.giveBack('opening', holder);
+  }
+
+  /** Ends the connections that have not completed their handshake: the library does not know them. */
+  close(): void {
+    for (const { socket, isHandshaking } of this.#byPeer.values()) if (isHandshaking) socket.destroy();
+  }
+
+  #connection(pass: () => void, socket: Socket): void {
+    const address = addressKey(socket.remoteAddress);
+    const unidentified = { address, identity: '', connection: null };
+    const connection: Connection = {
+      socket,
+      address,
+      unidentified,
+      holder: unidentified,
+      isHandshaking: true,
+      timer: setTimeout(() => this.#late(connection), this.#options.handshakeTimeoutMs),
+    };
+    if (!this.#admit(connection)) {
+      clearTimeout(connection.timer);
+      socket.on('error', () => {}); // the peer may be gone already
+      socket.destroy();
+      return;
+    }
+    const peer = peerOf(socket);
+    this.#byPeer.set(peer, connection);
+    socket.once('close', () => {
+      if (this.#byPeer.get(peer) === connection) this.#byPeer.delete(peer);
+      this.#shaken(connection);
+      if (connection.holder !== null) this.#admission.giveBack('connection', connection.holder);
+    });
+    pass();
+  }
+
+  #admit({ unidentified }: Connection): boolean {
+    if (this.#admission.take('connection', unidentified) !== null) return false;
+    if (this.#admission.take('handshake', unidentified) === null) return true;
+    this.#admission.giveBack('connection', unidentified);
+    return false;
+  }
+
+  /** After a long pause of this thread, the settings may have arrived and wait to be read: they come before the immediate. */
+  #late(connection: Connection): void {
+    setImmediate(() => {
+      if (!connection.isHandshaking) return;
+      const { handshakeTimeoutMs } = this.#options;
+      const detail = `A connection did not complete its handshake within ${handshakeTimeoutMs} ms. The shard closed it.`;
+      this.#admission.refused('handshake_timeout', connection.address, detail);
+      connection.socket.destroy();
+    });
+  }
+
+  #shaken(connection: Connection): void {
+    if (!connection.isHandshaking) return;
+    connection.isHandshaking = false;
+    clearTimeout(connection.timer);
+    this.#admission.giveBack('handshake', connection.unidentified);
+  }
+
+  #session(pass: () => void, session: ServerHttp2Session): void {
+    const socket = session.socket as TLSSocket;
+    const connection = this.#byPeer.get(peerOf(socket));
+    if (connection === undefined || !this.#identify(connection, socket)) {
+      session.on('error', () => {}); // the peer may be gone already
+      session.destroy();
+      return;
+    }
+    this.#bySession.set(session, connection);
+    session.once('remoteSettings', () => this.#shaken(connection));
+    pass();
+  }
+
+  /** Moves the connection's place to its identity; false if the identity has none left. */
+  #identify(connection: Connection, socket: TLSSocket): boolean {
+    const identity = this.#options.identityOf(socket);
+    if (identity === '') return true;
+    const identified = { ...connection.unidentified, identity };
+    this.#admission.giveBack('connection', connection.unidentified);
+    const isAdmitted = this.#admission.take('connection', identified) === null;
+    connection.holder = isAdmitted ? identified : null;
+    return isAdmitted;
+  }
+
+  #stream(pass: () => void, stream: ServerHttp2Stream): void {
+    const { session } = stream;
+    const connection = session === undefined ? undefined : this.#bySession.get(session);
+    if (connection === undefined) {
+      stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      return;
+    }
+    const holder = { ...(connection.holder ?? connection.unidentified), connection };
+    const why = this.#admission.take('stream', holder);
+    if (why !== null) {
+      refuse(stream, why);
+      return;
+    }
+    stream.once('close', () => {
+      this.#admission.giveBack('stream', holder);
+      this.opened(stream);
+    });
+    const whyNotOpening = this.#admission.take('opening', holder);
+    if (whyNotOpening !== null) {
+      refuse(stream, whyNotOpening);
+      return;
+    }
+    this.#openings.set(stream, holder);
+    closeWhenEnded(stream);
+    pass();
+  }
+}
+
+/** A response of trailers only, as the library sends for an unknown method. */
+function refuse(stream: ServerHttp2Stream, details: string): void {
+  stream.on('error', () => {}); // the peer may be gone already
+  closeWhenEnded(stream);
+  stream.respond(
+    {
+      ':status': 200,
+      'content-type': 'application/grpc+proto',
+      'grpc-status': status.RESOURCE_EXHAUSTED,
+      'grpc-message': encodeURI(details),
+    },
+    { endStream: true },
+  );
+  stream.resume(); // what the peer still sends is not kept
+}
+
+/** The shard has sent its status; a peer that leaves its half of the stream open would keep the stream for ever. */
+function closeWhenEnded(stream: ServerHttp2Stream): void {
+  stream.once('finish', () => {
+    const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), ENDED_STREAM_MS);
+    timer.unref();
+    stream.once('close', () => clearTimeout(timer));
+  });
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+function replaceListeners(
+  server: NetServer,
+  event: string,
+  instead: (pass: () => void, ...args: unknown[]) => void,
+): void {
+  const listeners = server.listeners(event) as Listener[];
+  server.removeAllListeners(event);
+  server.on(event, (...args: unknown[]) => {
+    const pass = () => {
+      for (const listener of listeners) listener.apply(server, args);
+    };
+    instead(pass, ...args);
+  });
+}
