@@ -165,6 +165,10 @@ export class VectorTable {
 
   /** The ref of the staged vector, with one more reference. Allocates nothing if it is known. */
   commit(): number {
+    return this.#commit(VECTORS_MAX);
+  }
+
+  #commit(vectorsMax: number): number {
     const entryCount = this.#stagedCount;
     if (entryCount === 0) return 0;
     this.#sortStaged();
@@ -178,7 +182,7 @@ export class VectorTable {
       }
       bucket = (bucket + 1) & (this.#buckets.length - 1);
     }
-    const ref = this.#addStaged(hash);
+    const ref = this.#addStaged(hash, vectorsMax);
     this.stage();
     return ref;
   }
@@ -231,13 +235,26 @@ export class VectorTable {
 
   /** The greater of each dimension, with one more reference. */
   max(a: number, b: number): number {
+    this.#stageMax(a, b);
+    return this.commit();
+  }
+
+  /**
+   * The same for a decision, which must not be refused (T1). A decision derives at most two vectors from each gang, so the
+   * vectors of both kinds stay below VECTORS_MAX and twice the needs.
+   */
+  derivedMax(a: number, b: number): number {
+    this.#stageMax(a, b);
+    return this.#commit(Number.POSITIVE_INFINITY);
+  }
+
+  #stageMax(a: number, b: number): void {
     this.stage();
     this.#putAll(a);
     const end = this.#start[b]! + this.#length[b]!;
     for (let entry = this.#start[b]!; entry < end; entry++) {
       this.putMax(this.#dims[entry]!, this.#units[entry]!);
     }
-    return this.commit();
   }
 
   /** Whether `have` is at least `want` in every dimension. Both are in the same order, so one pass is enough. */
@@ -303,8 +320,8 @@ export class VectorTable {
     return true;
   }
 
-  #addStaged(hash: number): number {
-    const ref = this.#takeRef();
+  #addStaged(hash: number, vectorsMax: number): number {
+    const ref = this.#takeRef(vectorsMax);
     const start = this.#takeBlock(this.#stagedCount);
     for (let index = 0; index < this.#stagedCount; index++) {
       const dim = this.#stagedDims[index]!;
@@ -321,13 +338,13 @@ export class VectorTable {
     return ref;
   }
 
-  #takeRef(): number {
+  #takeRef(vectorsMax: number): number {
+    if (this.#liveCount >= vectorsMax) throw new TooManyVectorsError();
     const free = this.#freeRef;
     if (free !== 0) {
       this.#freeRef = this.#start[free]!;
       return free;
     }
-    if (this.#refLimit > VECTORS_MAX) throw new TooManyVectorsError();
     if (this.#refLimit === this.#start.length) {
       const refs = 2 * this.#start.length;
       this.#start = grown(this.#start, new Uint32Array(refs));

@@ -6,6 +6,7 @@
 import { DIMENSIONS_MAX, type DimensionTable } from '../base/dimensions.ts';
 import { ShardError } from '../base/errors.ts';
 import { InvalidQuantityError, NAME_LENGTH_MAX, parseDemand } from '../base/quantity.ts';
+import { fits, GROUP_BYTES_MAX, KEY_BYTES_MAX, tooLong, VALUE_BYTES_MAX } from '../base/text-limits.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import { isPenaltyBucket } from '../machine/penalty.ts';
 import { isOperator, isWhenUnsatisfiable, type Requirement, type Spread } from './requirements.ts';
@@ -25,6 +26,8 @@ export interface RollupRow {
 /** Dimensions with a quantity above zero in one roll-up. Real roll-ups have three to five. */
 export const ROLLUP_DIMENSIONS_MAX = 64;
 
+const CORRECT_AND_SEND = 'Correct the field and send the roll-up again.';
+
 export class RollupRejectedError extends ShardError {
   readonly code = 'rollup_rejected';
   readonly next = 'reject-input';
@@ -32,13 +35,31 @@ export class RollupRejectedError extends ShardError {
   /** The path of the offending field in the message: `needs[3].requirements[0].operator`. */
   readonly field: string;
 
-  constructor(clusterId: string, field: string, why: string) {
+  constructor(clusterId: string, field: string, why: string, nextStep = CORRECT_AND_SEND) {
     super(
       `The roll-up of cluster ${JSON.stringify(clusterId)} was refused: ${field} ${why}. ` +
-        'The shard applied none of it; the demand accepted before stays. Correct the field and send the roll-up again.',
+        `The shard applied none of it; the demand accepted before stays. ${nextStep}`,
     );
     this.clusterId = clusterId;
     this.field = field;
+  }
+}
+
+/** T1: the roll-up has more of something than one cluster may have. */
+export class RollupOverLimitError extends RollupRejectedError {
+  /** What there is too much of: `distinct profiles`. */
+  readonly what: string;
+  readonly limit: number;
+
+  constructor(clusterId: string, field: string, what: string, count: number, limit: number) {
+    super(
+      clusterId,
+      field,
+      `brings the roll-up to ${count} ${what}; the limit for one cluster is ${limit}`,
+      'Send a smaller roll-up: remove labels and groups with a value for each row, or split the cluster.',
+    );
+    this.what = what;
+    this.limit = limit;
   }
 }
 
@@ -70,19 +91,29 @@ export class RowChecker {
 
   /** Throws unless every field of the row is known and in range. Keeps and interns nothing. */
   check(row: RollupRow, index: number): void {
-    for (const [position, { key, operator }] of row.requirements.entries()) {
+    for (const [position, { key, operator, values }] of row.requirements.entries()) {
       if (key === '') this.#refuse(index, `requirements[${position}].key`, 'is empty');
+      if (!fits(key, KEY_BYTES_MAX))
+        this.#refuse(index, `requirements[${position}].key`, tooLong(key, KEY_BYTES_MAX));
+      for (let at = 0; at < values.length; at++) {
+        if (fits(values[at]!, VALUE_BYTES_MAX)) continue;
+        const why = tooLong(values[at]!, VALUE_BYTES_MAX);
+        this.#refuse(index, `requirements[${position}].values[${at}]`, why);
+      }
       if (!isOperator(operator)) {
         this.#refuse(index, `requirements[${position}].operator`, `is ${operator}, an unknown operator`);
       }
     }
-    for (const [position, { maxSkew, whenUnsatisfiable }] of row.spread.entries()) {
+    for (const [position, { topologyKey, maxSkew, whenUnsatisfiable }] of row.spread.entries()) {
+      if (!fits(topologyKey, KEY_BYTES_MAX))
+        this.#refuse(index, `spread[${position}].topology_key`, tooLong(topologyKey, KEY_BYTES_MAX));
       if (!isInt32(maxSkew))
         this.#refuse(index, `spread[${position}].max_skew`, `is ${maxSkew}, not an int32`);
       if (isWhenUnsatisfiable(whenUnsatisfiable)) continue;
       const why = `is ${whenUnsatisfiable}, an unknown mode`;
       this.#refuse(index, `spread[${position}].when_unsatisfiable`, why);
     }
+    if (!fits(row.group, GROUP_BYTES_MAX)) this.#refuse(index, 'group', tooLong(row.group, GROUP_BYTES_MAX));
     if (!isInt32(row.priority)) this.#refuse(index, 'priority', `is ${row.priority}, not an int32`);
     this.#checkBucket(index, 'interruption_penalty_bucket', row.interruptionBucket);
     this.#checkBucket(index, 'reclamation_penalty_bucket', row.reclamationBucket);
@@ -113,6 +144,8 @@ export class RowChecker {
 
   #checkQuantities(index: number, field: string, quantities: Readonly<Record<string, string>>): void {
     for (const name of Object.keys(quantities)) {
+      if (!fits(name, KEY_BYTES_MAX))
+        this.#refuse(index, field, `has a name that ${tooLong(name, KEY_BYTES_MAX)}`);
       const units = this.#parse(index, field, name, quantities[name]!);
       if (units === 0) continue;
       const dim = this.#dimensions.find(name);
