@@ -103,6 +103,8 @@ export class VectorTable {
       if (table.#length[ref] === 0) continue; // free
       table.#count[ref] = 1;
       table.#liveCount++;
+      const end = table.#start[ref]! + table.#length[ref]!;
+      for (let entry = table.#start[ref]!; entry < end; entry++) dimensions.use(table.#dims[entry]!);
     }
     while (table.#liveCount * 2 > buckets) buckets *= 2;
     table.#growBuckets(buckets);
@@ -147,7 +149,10 @@ export class VectorTable {
 
   /** Begins a vector: `stage()`, any number of `put` and `putMax`, `commit()`. Discards a vector not committed. */
   stage(): void {
-    for (let index = 0; index < this.#stagedCount; index++) this.#staged[this.#stagedDims[index]!] = 0;
+    for (let index = 0; index < this.#stagedCount; index++) {
+      this.#staged[this.#stagedDims[index]!] = 0;
+      this.dimensions.release(this.#stagedDims[index]!);
+    }
     this.#stagedCount = 0;
   }
 
@@ -168,25 +173,6 @@ export class VectorTable {
     return this.#commit(VECTORS_MAX);
   }
 
-  #commit(vectorsMax: number): number {
-    const entryCount = this.#stagedCount;
-    if (entryCount === 0) return 0;
-    this.#sortStaged();
-    const hash = this.#hashStaged();
-    let bucket = this.#bucketOf(hash);
-    for (let ref = this.#buckets[bucket]!; ref !== 0; ref = this.#buckets[bucket]!) {
-      if (this.#hash[ref] === hash && this.#equalsStaged(ref)) {
-        this.#count[ref]!++;
-        this.stage();
-        return ref;
-      }
-      bucket = (bucket + 1) & (this.#buckets.length - 1);
-    }
-    const ref = this.#addStaged(hash, vectorsMax);
-    this.stage();
-    return ref;
-  }
-
   retain(ref: number): void {
     if (ref === 0) return;
     if (this.#count[ref] === 0) fail(`vector ${ref} is not in use`);
@@ -201,6 +187,14 @@ export class VectorTable {
 
   referenceCount(ref: number): number {
     return this.#count[ref] ?? 0;
+  }
+
+  /** T6: one capacity of machines more (1) or fewer (-1) is this vector. */
+  changeSupply(ref: number, by: 1 | -1): void {
+    const end = this.#start[ref]! + this.#length[ref]!;
+    for (let entry = this.#start[ref]!; entry < end; entry++) {
+      this.dimensions.changeSupply(this.#dims[entry]!, by);
+    }
   }
 
   unitsOf(ref: number, dim: number): number {
@@ -248,15 +242,6 @@ export class VectorTable {
     return this.#commit(Number.POSITIVE_INFINITY);
   }
 
-  #stageMax(a: number, b: number): void {
-    this.stage();
-    this.#putAll(a);
-    const end = this.#start[b]! + this.#length[b]!;
-    for (let entry = this.#start[b]!; entry < end; entry++) {
-      this.putMax(this.#dims[entry]!, this.#units[entry]!);
-    }
-  }
-
   /** Whether `have` is at least `want` in every dimension. Both are in the same order, so one pass is enough. */
   covers(have: number, want: number): boolean {
     if (have === want) return true;
@@ -272,11 +257,41 @@ export class VectorTable {
     return true;
   }
 
+  #commit(vectorsMax: number): number {
+    const entryCount = this.#stagedCount;
+    if (entryCount === 0) return 0;
+    this.#sortStaged();
+    const hash = this.#hashStaged();
+    let bucket = this.#bucketOf(hash);
+    for (let ref = this.#buckets[bucket]!; ref !== 0; ref = this.#buckets[bucket]!) {
+      if (this.#hash[ref] === hash && this.#equalsStaged(ref)) {
+        this.#count[ref]!++;
+        this.stage();
+        return ref;
+      }
+      bucket = (bucket + 1) & (this.#buckets.length - 1);
+    }
+    const ref = this.#addStaged(hash, vectorsMax);
+    this.stage();
+    return ref;
+  }
+
+  #stageMax(a: number, b: number): void {
+    this.stage();
+    this.#putAll(a);
+    const end = this.#start[b]! + this.#length[b]!;
+    for (let entry = this.#start[b]!; entry < end; entry++) {
+      this.putMax(this.#dims[entry]!, this.#units[entry]!);
+    }
+  }
+
   #touch(dim: number, units: number): void {
     if (!(Number.isSafeInteger(units) && units >= 0))
       fail(`${units} units are not an integer in 0 … 2^53 − 1`);
     if (!(dim >= 0 && dim < this.dimensions.count)) fail(`dimension ${dim} was never assigned`);
-    if (this.#staged[dim] === 0 && units > 0) this.#stagedDims[this.#stagedCount++] = dim;
+    if (this.#staged[dim] !== 0 || units === 0) return;
+    this.#stagedDims[this.#stagedCount++] = dim;
+    this.dimensions.use(dim); // until the next `stage`: the next name must not get the number
   }
 
   #putAll(ref: number): void {
@@ -326,6 +341,7 @@ export class VectorTable {
     for (let index = 0; index < this.#stagedCount; index++) {
       const dim = this.#stagedDims[index]!;
       this.#dims[start + index] = dim;
+      this.dimensions.use(dim);
       this.#units[start + index] = this.#staged[dim]!;
     }
     this.#start[ref] = start;
@@ -374,12 +390,18 @@ export class VectorTable {
   #remove(ref: number): void {
     this.#unlink(ref);
     const entryCount = this.#length[ref]!;
+    this.#releaseDimensions(ref);
     this.#units[this.#start[ref]!] = this.#freeBlock[entryCount]!;
     this.#freeBlock[entryCount] = this.#start[ref]! + 1;
     this.#length[ref] = 0;
     this.#start[ref] = this.#freeRef;
     this.#freeRef = ref;
     this.#liveCount--;
+  }
+
+  #releaseDimensions(ref: number): void {
+    const end = this.#start[ref]! + this.#length[ref]!;
+    for (let entry = this.#start[ref]!; entry < end; entry++) this.dimensions.release(this.#dims[entry]!);
   }
 
   #bucketOf(hash: number): number {

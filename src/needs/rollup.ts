@@ -3,7 +3,7 @@
  * roll-up as a whole, so a row is checked in full before any of it is kept; later code trusts every bucket and
  * quantity.
  */
-import { DIMENSIONS_MAX, type DimensionTable } from '../base/dimensions.ts';
+import { DEMAND_DIMENSIONS_MAX, DIMENSIONS_MAX, type DimensionTable } from '../base/dimensions.ts';
 import { ShardError } from '../base/errors.ts';
 import { InvalidQuantityError, NAME_LENGTH_MAX, parseDemand } from '../base/quantity.ts';
 import { fits, GROUP_BYTES_MAX, KEY_BYTES_MAX, tooLong, VALUE_BYTES_MAX } from '../base/text-limits.ts';
@@ -25,6 +25,11 @@ export interface RollupRow {
 
 /** Dimensions with a quantity above zero in one roll-up. Real roll-ups have three to five. */
 export const ROLLUP_DIMENSIONS_MAX = 64;
+
+/** T6: names in one roll-up that no machine has. A typing error brings one, a new accelerator two. */
+export const CLUSTER_DEMAND_NAMES_MAX = 16;
+/** Names that an error shows. */
+const SHOWN_NAMES_MAX = 8;
 
 const CORRECT_AND_SEND = 'Correct the field and send the roll-up again.';
 
@@ -129,12 +134,24 @@ export class RowChecker {
     this.#checkDimensionCount(index, 'aggregate_resources');
   }
 
-  /** After the last row: throws if the shard has no dimension left for a new resource name. */
+  /** After the last row: throws if the roll-up uses too many names that no machine has (T6). */
   end(): void {
-    if (this.#dimensions.count + this.#newNames.size <= DIMENSIONS_MAX) return;
-    const names = [...this.#newNames].join(', ');
-    const known = this.#dimensions.count;
-    const why = `name resources that are new to this shard (${names}), which holds at most ${DIMENSIONS_MAX} and knows ${known}`;
+    const dimensions = this.#dimensions;
+    const names = [...this.#newNames];
+    let newCount = names.length;
+    for (let dim = 0; dim < dimensions.count; dim++) {
+      if (this.#isSeen[dim] === 0 || dimensions.isSupplied(dim)) continue;
+      if (!dimensions.isUsed(dim)) newCount++;
+      names.push(dimensions.nameOf(dim));
+    }
+    const what = 'resource names that no machine has';
+    if (names.length > CLUSTER_DEMAND_NAMES_MAX) {
+      const shown = `${what} (${shownNames(names)})`;
+      throw new RollupOverLimitError(this.#clusterId, 'needs', shown, names.length, CLUSTER_DEMAND_NAMES_MAX);
+    }
+    const known = dimensions.demandOnlyCount;
+    if (newCount === 0 || (known + newCount <= DEMAND_DIMENSIONS_MAX && newCount <= dimensions.room)) return;
+    const why = `name ${newCount} resources that are new to this shard (${shownNames(names)}), which has ${dimensions.room} of ${DIMENSIONS_MAX} names left and ${known} of at most ${DEMAND_DIMENSIONS_MAX} names that no machine has`;
     throw new RollupRejectedError(this.#clusterId, 'needs', why);
   }
 
@@ -192,9 +209,19 @@ export function internDemand(vectors: VectorTable, quantities: Readonly<Record<s
   vectors.stage();
   for (const name of Object.keys(quantities)) {
     const units = parseDemand(name, quantities[name]!);
-    if (units !== 0) vectors.put(vectors.dimensions.indexOf(name), units);
+    if (units !== 0) vectors.put(vectors.dimensions.indexOfDemand(name), units);
   }
   return vectors.commit();
+}
+
+function shownNames(names: readonly string[]): string {
+  const rest = names.length > SHOWN_NAMES_MAX ? ', …' : '';
+  return (
+    names
+      .slice(0, SHOWN_NAMES_MAX)
+      .map((name) => JSON.stringify(name))
+      .join(', ') + rest
+  );
 }
 
 function isInt32(value: number): boolean {
