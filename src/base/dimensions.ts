@@ -1,29 +1,34 @@
 /**
- * Resource dimensions: each Kubernetes resource name (`cpu`, `memory`, `nvidia.com/gpu`) gets one small
- * number for the life of the process, so that a vector entry is a byte and a dense working vector an
- * array of at most 256 doubles. A number never passes to another name: working vectors that outlive a
- * cycle stay valid.
+ * Resource dimensions: each Kubernetes resource name (`cpu`, `memory`, `nvidia.com/gpu`) gets one small number, so that a
+ * vector entry is a byte and a dense working vector an array of at most 256 doubles. The table counts the vectors that
+ * use a name. When none does, the number is free: it keeps its name until another one needs it (T6). Whoever keeps a number
+ * beyond a call holds a reference to a vector with it; so the number keeps its meaning for them.
  *
- *   dim          0 … count-1   u8, in order of first sight
- *   #names[dim]  string        the name
- *   rank[dim]    u8            position of the name in bytewise order; changes when a name is added, but
- *                              two dimensions never change places, so what was sorted by it stays sorted
- *   byName[i]    u8            dim of the i-th name in bytewise order
+ *   dim            0 … count-1   u8, in order of first sight
+ *   #names[dim]    string        the name
+ *   #vectors[dim]  u32           vectors in use with the dimension, a staged one included
+ *   #supply[dim]   u32           capacities of machines among them
+ *   #isFree[dim]   u8            1 = the number may pass to another name
+ *   rank[dim]      u8            position of the name in bytewise order; changes when names come and go, but two
+ *                                dimensions in use never change places, so what was sorted by it stays sorted
+ *   byName[i]      u8            dim of the i-th name in bytewise order
  */
-import { fail } from './assert.ts';
+import { assert, fail } from './assert.ts';
 import { ShardError } from './errors.ts';
 
 /** A dimension is one byte in a vector. A fleet has about ten; one roll-up may bring at most 64. */
 export const DIMENSIONS_MAX = 256;
+/** T6: names that no machine has. Demand leaves a quarter of all numbers to machines. */
+export const DEMAND_DIMENSIONS_MAX = 192;
 
 export class TooManyDimensionsError extends ShardError {
   readonly code = 'too_many_dimensions';
   readonly next = 'reject-input';
 
-  constructor(name: string) {
+  constructor(name: string, limit = DIMENSIONS_MAX, kind = '') {
     super(
-      `Resource ${JSON.stringify(name)} would be dimension ${DIMENSIONS_MAX + 1} of this shard, which holds ` +
-        `${DIMENSIONS_MAX}. The shard refused the input that names it; the dimensions it knows keep working. ` +
+      `Resource ${JSON.stringify(name)} would be dimension ${limit + 1} ${kind}of this shard, which holds ` +
+        `${limit}. The shard refused the input that names it; the dimensions it knows keep working. ` +
         'Correct the resource name, or move the workload to another shard.',
     );
   }
@@ -32,8 +37,12 @@ export class TooManyDimensionsError extends ShardError {
 export class DimensionTable {
   readonly #names: string[] = [];
   readonly #dimByName = new Map<string, number>();
+  readonly #vectors = new Uint32Array(DIMENSIONS_MAX);
+  readonly #supply = new Uint32Array(DIMENSIONS_MAX);
+  readonly #isFree = new Uint8Array(DIMENSIONS_MAX);
   readonly #byName = new Uint8Array(DIMENSIONS_MAX);
   readonly #rank = new Uint8Array(DIMENSIONS_MAX);
+  #freeCount = 0;
 
   /** The dimension of a name; adds the name if it is new. */
   indexOf(name: string): number {
@@ -41,7 +50,17 @@ export class DimensionTable {
     return known === undefined ? this.#add(name) : known;
   }
 
-  /** The dimension of a name, or -1 if the shard has not seen it. */
+  /** The same for demand, which may use only so many names that no machine has. */
+  indexOfDemand(name: string): number {
+    const known = this.#dimByName.get(name);
+    if (known !== undefined && this.#vectors[known]! > 0) return known;
+    if (this.demandOnlyCount >= DEMAND_DIMENSIONS_MAX) {
+      throw new TooManyDimensionsError(name, DEMAND_DIMENSIONS_MAX, 'without a machine ');
+    }
+    return known === undefined ? this.#add(name) : known;
+  }
+
+  /** The dimension of a name, or -1 if the shard does not know it. */
   find(name: string): number {
     return this.#dimByName.get(name) ?? -1;
   }
@@ -52,8 +71,32 @@ export class DimensionTable {
     return name;
   }
 
+  /** Every dimension is below this. */
   get count(): number {
     return this.#names.length;
+  }
+
+  /** New names that still fit. */
+  get room(): number {
+    return DIMENSIONS_MAX - this.#names.length + this.#freeCount;
+  }
+
+  /** Names in use that no machine has. */
+  get demandOnlyCount(): number {
+    let count = 0;
+    for (let dim = 0; dim < this.#names.length; dim++) {
+      if (this.#vectors[dim]! > 0 && this.#supply[dim] === 0) count++;
+    }
+    return count;
+  }
+
+  isUsed(dim: number): boolean {
+    return this.#vectors[dim]! > 0;
+  }
+
+  /** Whether a machine has the resource. */
+  isSupplied(dim: number): boolean {
+    return this.#supply[dim]! > 0;
   }
 
   /** Dimensions in bytewise order of their names. Sums of ratios add in this order, so that they are reproducible. */
@@ -66,19 +109,54 @@ export class DimensionTable {
     return this.#rank;
   }
 
+  /** One more vector has the dimension. */
+  use(dim: number): void {
+    if (this.#vectors[dim]!++ > 0 || this.#isFree[dim] === 0) return;
+    this.#isFree[dim] = 0;
+    this.#freeCount--;
+  }
+
+  /** One vector fewer has it: after the last, the number is free. */
+  release(dim: number): void {
+    assert(this.#vectors[dim]! > 0, 'only a used dimension is released');
+    if (--this.#vectors[dim]! > 0) return;
+    this.#isFree[dim] = 1;
+    this.#freeCount++;
+  }
+
+  /** One capacity more (1) or fewer (-1) has the dimension. */
+  changeSupply(dim: number, by: 1 | -1): void {
+    this.#supply[dim]! += by;
+  }
+
   #add(name: string): number {
-    const dim = this.#names.length;
+    const dim = this.#freeCount > 0 ? this.#takeFree() : this.#names.length;
     if (dim === DIMENSIONS_MAX) throw new TooManyDimensionsError(name);
-    this.#names.push(name);
+    let position = dim === this.#names.length ? dim : this.#names.length - 1;
+    this.#names[dim] = name;
     this.#dimByName.set(name, dim);
-    let position = dim;
     while (position > 0 && compareBytewise(name, this.#names[this.#byName[position - 1]!]!) < 0) {
       this.#byName[position] = this.#byName[position - 1]!;
       position--;
     }
     this.#byName[position] = dim;
-    for (let moved = position; moved <= dim; moved++) this.#rank[this.#byName[moved]!] = moved;
+    this.#renumber();
     return dim;
+  }
+
+  /** The lowest free number, without its name. Low numbers keep the engine's rows by dimension short. */
+  #takeFree(): number {
+    const dim = this.#isFree.indexOf(1);
+    this.#isFree[dim] = 0;
+    this.#freeCount--;
+    this.#dimByName.delete(this.#names[dim]!);
+    this.#byName.copyWithin(this.#rank[dim]!, this.#rank[dim]! + 1, this.#names.length);
+    return dim;
+  }
+
+  #renumber(): void {
+    for (let position = 0; position < this.#names.length; position++)
+      this.#rank[this.#byName[position]!] = position;
   }
 }
 

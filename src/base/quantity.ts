@@ -16,6 +16,7 @@
  */
 import { compareBytewise } from './dimensions.ts';
 import { ShardError } from './errors.ts';
+import { KEY_BYTES_MAX } from './text-limits.ts';
 
 /** 2^53 − 1: the last integer up to which every sum of units is exact. */
 export const UNITS_MAX = Number.MAX_SAFE_INTEGER;
@@ -23,11 +24,8 @@ export const UNITS_MAX = Number.MAX_SAFE_INTEGER;
 /** Longer than any meaningful quantity; bounds the work of BigInt. */
 const TEXT_LENGTH_MAX = 128;
 
-/**
- * Kubernetes allows at most 317: a domain of 253, a slash and a name of 63. Longer names are refused first of all: names
- * are kept, compared and matched, and one of a megabyte would cost minutes.
- */
-export const NAME_LENGTH_MAX = 512;
+/** T3. Longer names are refused first of all: names are kept, compared and matched, and one of a megabyte would cost minutes. */
+export const NAME_LENGTH_MAX = KEY_BYTES_MAX;
 
 export type QuantityFault = 'unparseable' | 'negative' | 'too large' | 'named too long';
 

@@ -127,6 +127,11 @@ export class StringTable {
     return this.#keys.arena.bytesUsed;
   }
 
+  /** Room for the bytes of all strings. */
+  get bytesMax(): number {
+    return this.#keys.arena.bytes.length;
+  }
+
   /** Bytes of memory that the table has touched. */
   get bytesTouched(): number {
     return this.#refLimit === 1 ? 0 : this.#keys.bytesTouched(this.#refLimit) + this.#refLimit * 4;

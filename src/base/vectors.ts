@@ -103,6 +103,8 @@ export class VectorTable {
       if (table.#length[ref] === 0) continue; // free
       table.#count[ref] = 1;
       table.#liveCount++;
+      const end = table.#start[ref]! + table.#length[ref]!;
+      for (let entry = table.#start[ref]!; entry < end; entry++) dimensions.use(table.#dims[entry]!);
     }
     while (table.#liveCount * 2 > buckets) buckets *= 2;
     table.#growBuckets(buckets);
@@ -147,7 +149,10 @@ export class VectorTable {
 
   /** Begins a vector: `stage()`, any number of `put` and `putMax`, `commit()`. Discards a vector not committed. */
   stage(): void {
-    for (let index = 0; index < this.#stagedCount; index++) this.#staged[this.#stagedDims[index]!] = 0;
+    for (let index = 0; index < this.#stagedCount; index++) {
+      this.#staged[this.#stagedDims[index]!] = 0;
+      this.dimensions.release(this.#stagedDims[index]!);
+    }
     this.#stagedCount = 0;
   }
 
@@ -165,22 +170,7 @@ export class VectorTable {
 
   /** The ref of the staged vector, with one more reference. Allocates nothing if it is known. */
   commit(): number {
-    const entryCount = this.#stagedCount;
-    if (entryCount === 0) return 0;
-    this.#sortStaged();
-    const hash = this.#hashStaged();
-    let bucket = this.#bucketOf(hash);
-    for (let ref = this.#buckets[bucket]!; ref !== 0; ref = this.#buckets[bucket]!) {
-      if (this.#hash[ref] === hash && this.#equalsStaged(ref)) {
-        this.#count[ref]!++;
-        this.stage();
-        return ref;
-      }
-      bucket = (bucket + 1) & (this.#buckets.length - 1);
-    }
-    const ref = this.#addStaged(hash);
-    this.stage();
-    return ref;
+    return this.#commit(VECTORS_MAX);
   }
 
   retain(ref: number): void {
@@ -197,6 +187,14 @@ export class VectorTable {
 
   referenceCount(ref: number): number {
     return this.#count[ref] ?? 0;
+  }
+
+  /** T6: one capacity of machines more (1) or fewer (-1) is this vector. */
+  changeSupply(ref: number, by: 1 | -1): void {
+    const end = this.#start[ref]! + this.#length[ref]!;
+    for (let entry = this.#start[ref]!; entry < end; entry++) {
+      this.dimensions.changeSupply(this.#dims[entry]!, by);
+    }
   }
 
   unitsOf(ref: number, dim: number): number {
@@ -231,13 +229,17 @@ export class VectorTable {
 
   /** The greater of each dimension, with one more reference. */
   max(a: number, b: number): number {
-    this.stage();
-    this.#putAll(a);
-    const end = this.#start[b]! + this.#length[b]!;
-    for (let entry = this.#start[b]!; entry < end; entry++) {
-      this.putMax(this.#dims[entry]!, this.#units[entry]!);
-    }
+    this.#stageMax(a, b);
     return this.commit();
+  }
+
+  /**
+   * The same for a decision, which must not be refused (T1). A decision derives at most two vectors from each gang, so the
+   * vectors of both kinds stay below VECTORS_MAX and twice the needs.
+   */
+  derivedMax(a: number, b: number): number {
+    this.#stageMax(a, b);
+    return this.#commit(Number.POSITIVE_INFINITY);
   }
 
   /** Whether `have` is at least `want` in every dimension. Both are in the same order, so one pass is enough. */
@@ -255,11 +257,41 @@ export class VectorTable {
     return true;
   }
 
+  #commit(vectorsMax: number): number {
+    const entryCount = this.#stagedCount;
+    if (entryCount === 0) return 0;
+    this.#sortStaged();
+    const hash = this.#hashStaged();
+    let bucket = this.#bucketOf(hash);
+    for (let ref = this.#buckets[bucket]!; ref !== 0; ref = this.#buckets[bucket]!) {
+      if (this.#hash[ref] === hash && this.#equalsStaged(ref)) {
+        this.#count[ref]!++;
+        this.stage();
+        return ref;
+      }
+      bucket = (bucket + 1) & (this.#buckets.length - 1);
+    }
+    const ref = this.#addStaged(hash, vectorsMax);
+    this.stage();
+    return ref;
+  }
+
+  #stageMax(a: number, b: number): void {
+    this.stage();
+    this.#putAll(a);
+    const end = this.#start[b]! + this.#length[b]!;
+    for (let entry = this.#start[b]!; entry < end; entry++) {
+      this.putMax(this.#dims[entry]!, this.#units[entry]!);
+    }
+  }
+
   #touch(dim: number, units: number): void {
     if (!(Number.isSafeInteger(units) && units >= 0))
       fail(`${units} units are not an integer in 0 … 2^53 − 1`);
     if (!(dim >= 0 && dim < this.dimensions.count)) fail(`dimension ${dim} was never assigned`);
-    if (this.#staged[dim] === 0 && units > 0) this.#stagedDims[this.#stagedCount++] = dim;
+    if (this.#staged[dim] !== 0 || units === 0) return;
+    this.#stagedDims[this.#stagedCount++] = dim;
+    this.dimensions.use(dim); // until the next `stage`: the next name must not get the number
   }
 
   #putAll(ref: number): void {
@@ -303,12 +335,13 @@ export class VectorTable {
     return true;
   }
 
-  #addStaged(hash: number): number {
-    const ref = this.#takeRef();
+  #addStaged(hash: number, vectorsMax: number): number {
+    const ref = this.#takeRef(vectorsMax);
     const start = this.#takeBlock(this.#stagedCount);
     for (let index = 0; index < this.#stagedCount; index++) {
       const dim = this.#stagedDims[index]!;
       this.#dims[start + index] = dim;
+      this.dimensions.use(dim);
       this.#units[start + index] = this.#staged[dim]!;
     }
     this.#start[ref] = start;
@@ -321,13 +354,13 @@ export class VectorTable {
     return ref;
   }
 
-  #takeRef(): number {
+  #takeRef(vectorsMax: number): number {
+    if (this.#liveCount >= vectorsMax) throw new TooManyVectorsError();
     const free = this.#freeRef;
     if (free !== 0) {
       this.#freeRef = this.#start[free]!;
       return free;
     }
-    if (this.#refLimit > VECTORS_MAX) throw new TooManyVectorsError();
     if (this.#refLimit === this.#start.length) {
       const refs = 2 * this.#start.length;
       this.#start = grown(this.#start, new Uint32Array(refs));
@@ -357,12 +390,18 @@ export class VectorTable {
   #remove(ref: number): void {
     this.#unlink(ref);
     const entryCount = this.#length[ref]!;
+    this.#releaseDimensions(ref);
     this.#units[this.#start[ref]!] = this.#freeBlock[entryCount]!;
     this.#freeBlock[entryCount] = this.#start[ref]! + 1;
     this.#length[ref] = 0;
     this.#start[ref] = this.#freeRef;
     this.#freeRef = ref;
     this.#liveCount--;
+  }
+
+  #releaseDimensions(ref: number): void {
+    const end = this.#start[ref]! + this.#length[ref]!;
+    for (let entry = this.#start[ref]!; entry < end; entry++) this.dimensions.release(this.#dims[entry]!);
   }
 
   #bucketOf(hash: number): number {

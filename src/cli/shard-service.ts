@@ -286,6 +286,7 @@ function settingsOf(config: ShardConfig): ShardSettings {
     shardId: config.id,
     cycleIntervalMs: config.cycleIntervalMs,
     machinesMax: config.maxMachines,
+    tableShare: config.tenantTableShare,
     isIncremental: config.incrementalReconcile,
     fullListEveryCycles: config.fullListEvery,
     optionalProviders: config.optionalProviders,

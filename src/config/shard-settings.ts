@@ -152,6 +152,10 @@ const PROVIDERS = {
     max: 4_194_304,
     help: 'Maximum number of machines, reserved at start. Unused rows take no memory.',
   }),
+  tenantTableShare: fraction({
+    default: 0.25,
+    help: 'Maximum share of each shared table (fingerprints, groups, vectors, needs) for one cluster; the shard refuses a larger roll-up. 1,024 rows always fit.',
+  }),
 } as const satisfies Settings;
 
 const COORDINATOR = {

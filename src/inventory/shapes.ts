@@ -161,6 +161,7 @@ export class ShapeTable {
     if (this.#keys.count === 0) this.#names.clear();
     this.instanceTypes.release(shape.instanceTypeRef);
     this.zones.release(shape.zoneRef);
+    this.vectors.changeSupply(shape.capacity, -1);
     this.vectors.release(shape.capacity);
     this.#version++;
   }
@@ -218,6 +219,7 @@ export class ShapeTable {
       throw error;
     }
     this.#shapes[ref] = { ref, instanceType, zone, capacityType, labels, capacity, instanceTypeRef, zoneRef };
+    this.vectors.changeSupply(capacity, 1);
     this.instanceTypeOf[ref] = instanceTypeRef;
     this.zoneOf[ref] = zoneRef;
     this.capacityTypeOf[ref] = capacityType;

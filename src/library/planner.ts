@@ -64,7 +64,7 @@ export class Planner {
 
   constructor(options: PlannerOptions = {}) {
     const { machinesMax = MACHINES_MAX_DEFAULT, hasSession = () => true } = options;
-    const { inventory, needs } = createTables({ machinesMax, hasRollupGuard: false });
+    const { inventory, needs } = createTables({ machinesMax, hasRollupGuard: false, tableShare: 1 });
     this.#inventory = inventory;
     this.#needs = needs;
     this.#engine = new Engine({

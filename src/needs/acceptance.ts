@@ -12,6 +12,7 @@ import { NeedOrder } from './need-order.ts';
 import { PairIndex } from './pair-index.ts';
 import { type RollupRow, RowChecker } from './rollup.ts';
 import { type DraftTables, RollupDraft } from './rollup-draft.ts';
+import { TenantCounter } from './tenant-limits.ts';
 
 /** Rows of one step. A new row costs 3 to 6 µs, so a step is one to two milliseconds. */
 const ROWS_PER_STEP = 256;
@@ -46,10 +47,12 @@ export class Acceptance {
   readonly #order: NeedOrder;
   readonly #checker: RowChecker;
   readonly #tables: DraftTables;
+  readonly #counter: TenantCounter;
   readonly #rowByDigest = new PairIndex();
 
   constructor(tables: DraftTables) {
     this.#tables = tables;
+    this.#counter = new TenantCounter(tables.limits, tables);
     this.draft = new RollupDraft(tables);
     this.#replaced = new RollupDraft(tables);
     this.#order = new NeedOrder(tables.profiles, tables.groups);
@@ -64,23 +67,28 @@ export class Acceptance {
     const { digests, decodeRow } = source;
     const rowCount = digests.length / 2;
     this.draft.begin(source.clusterId, rowCount);
+    this.#counter.begin(source.clusterId, rowCount);
     let stepBytes = 0;
     for (let index = 0; index < rowCount; index++) {
       if (index % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
       const low = digests[2 * index]!;
       const high = digests[2 * index + 1]!;
       const known = this.#rowByDigest.get(low, high);
-      if (known >= 0) {
-        this.draft.keep(old.columns, known, index);
-        continue;
+      let rowBytes = 0;
+      if (known >= 0) this.draft.keep(old.columns, known);
+      else {
+        const row = decoded[index] ?? decodeRow(index);
+        this.draft.add(row, low, high);
+        rowBytes = row.wireBytes ?? 0;
       }
-      const row = decoded[index] ?? decodeRow(index);
-      this.draft.add(row, index, low, high);
-      stepBytes += row.wireBytes ?? 0;
+      this.#countLast(index);
+      this.draft.mergeLast(index);
+      stepBytes += rowBytes;
       if (stepBytes < ROW_BYTES_PER_STEP) continue;
       stepBytes = 0;
       yield;
     }
+    this.#counter.end(this.draft.columns, this.draft.count);
   }
 
   /** The draft's rows in the order of needs. Call `matchWith` first. Valid until the next call. */
@@ -102,6 +110,14 @@ export class Acceptance {
     this.draft.drop();
     this.#replaced.drop();
     return this.draft.columns.profile.length <= KEPT_ROWS_MAX;
+  }
+
+  /** T1: counts the row that was added last, before it may be merged into another. */
+  #countLast(index: number): void {
+    const { profile, group, fold } = this.draft.columns;
+    const row = this.draft.count - 1;
+    const foldGroup = fold[row] === 0 ? 0 : this.#tables.foldNames.groupOf(fold[row]! - 1);
+    this.#counter.count(profile[row]!, group[row]!, foldGroup, index);
   }
 
   *#checkRows(source: RollupSource, columns: NeedColumns): Generator<void, (RollupRow | undefined)[]> {

@@ -1,6 +1,6 @@
 /**
  * Needs as rows of columns. The largest shard has 776,000; as objects they would be hundreds of megabytes
- * that every full garbage collection traces, as columns they are 36 bytes each and untraced.
+ * that every full garbage collection traces, as columns they are 40 bytes each and untraced.
  *
  *   column       bytes   unit, meaning
  *   arrivalMs    8       f64, ms since the epoch: the roll-up that first contained the need
@@ -8,6 +8,7 @@
  *   group        4       u32, ref in the table of groups, 0 = the empty group
  *   aggregate    4       u32, vector ref: all the resources that the need asks for
  *   minUnit      4       u32, vector ref: the least that each machine must have
+ *   fold         4       u32, 1 + the vector ref whose fold name (fold-names.ts) a gang keeps in use; 0 = not a gang
  *   changedAt    4       u32, version of its cluster's demand in which the need was added or changed
  *   digestLow    4       u32, digest of the wire row that the need came from;
  *   digestHigh   4       u32  both 0 = unknown, or made of several rows
@@ -22,6 +23,7 @@ export class NeedColumns {
   group: Uint32Array;
   aggregate: Uint32Array;
   minUnit: Uint32Array;
+  fold: Uint32Array;
   changedAt: Uint32Array;
   digestLow: Uint32Array;
   digestHigh: Uint32Array;
@@ -32,6 +34,7 @@ export class NeedColumns {
     this.group = new Uint32Array(rowCapacity);
     this.aggregate = new Uint32Array(rowCapacity);
     this.minUnit = new Uint32Array(rowCapacity);
+    this.fold = new Uint32Array(rowCapacity);
     this.changedAt = new Uint32Array(rowCapacity);
     this.digestLow = new Uint32Array(rowCapacity);
     this.digestHigh = new Uint32Array(rowCapacity);
@@ -47,6 +50,7 @@ export class NeedColumns {
     this.group = grown(this.group, new Uint32Array(rowCapacity));
     this.aggregate = grown(this.aggregate, new Uint32Array(rowCapacity));
     this.minUnit = grown(this.minUnit, new Uint32Array(rowCapacity));
+    this.fold = grown(this.fold, new Uint32Array(rowCapacity));
     this.changedAt = grown(this.changedAt, new Uint32Array(rowCapacity));
     this.digestLow = grown(this.digestLow, new Uint32Array(rowCapacity));
     this.digestHigh = grown(this.digestHigh, new Uint32Array(rowCapacity));
@@ -59,6 +63,7 @@ export class NeedColumns {
     this.group[row] = from.group[fromRow]!;
     this.aggregate[row] = from.aggregate[fromRow]!;
     this.minUnit[row] = from.minUnit[fromRow]!;
+    this.fold[row] = from.fold[fromRow]!;
     this.changedAt[row] = from.changedAt[fromRow]!;
     this.digestLow[row] = from.digestLow[fromRow]!;
     this.digestHigh[row] = from.digestHigh[fromRow]!;
@@ -80,6 +85,7 @@ export interface NeedRefs {
   readonly profiles: RefCounts;
   readonly groups: RefCounts;
   readonly vectors: RefCounts;
+  readonly foldNames: { use(aggregate: number): void; release(aggregate: number): void };
 }
 
 interface RefCounts {
@@ -92,6 +98,7 @@ export function retainRow(columns: NeedColumns, row: number, refs: NeedRefs): vo
   refs.groups.retain(columns.group[row]!);
   refs.vectors.retain(columns.aggregate[row]!);
   refs.vectors.retain(columns.minUnit[row]!);
+  if (columns.fold[row] !== 0) refs.foldNames.use(columns.fold[row]! - 1);
 }
 
 export function releaseRow(columns: NeedColumns, row: number, refs: NeedRefs): void {
@@ -99,5 +106,7 @@ export function releaseRow(columns: NeedColumns, row: number, refs: NeedRefs): v
   refs.groups.release(columns.group[row]!);
   refs.vectors.release(columns.aggregate[row]!);
   refs.vectors.release(columns.minUnit[row]!);
+  if (columns.fold[row] !== 0) refs.foldNames.release(columns.fold[row]! - 1);
+  columns.fold[row] = 0;
   columns.profile[row] = 0;
 }

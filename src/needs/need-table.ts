@@ -15,14 +15,16 @@ import type { StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import { Acceptance, type OldSlice, type RollupSource } from './acceptance.ts';
 import { ClusterLedger, type DigestSum, type LedgerImage } from './cluster-ledger.ts';
+import { FoldNames } from './fold-names.ts';
 import { NeedColumns, releaseRow } from './need-columns.ts';
 import { mix } from './pair-index.ts';
 import { type ProfileImage, ProfileTable } from './profiles.ts';
 import type { RollupRow } from './rollup.ts';
 import type { DraftTables, RollupDraft } from './rollup-draft.ts';
 import { roomFor, SliceAllocator } from './slice-allocator.ts';
+import { TABLE_SHARE_DEFAULT, TenantLimits } from './tenant-limits.ts';
 
-/** Five times the 776,000 needs that the largest shard is built for: 151 MB of columns. */
+/** Five times the 776,000 needs that the largest shard is built for: 168 MB of columns. */
 export const NEEDS_MAX = 4_194_304;
 const ROWS_AT_START = 4096;
 
@@ -38,6 +40,8 @@ export interface NeedTableOptions {
   readonly vectors: VectorTable;
   /** Quarantine roll-ups that drop most of a cluster's demand. Default: true. */
   readonly quarantine?: boolean;
+  /** T1: largest share of each table that one cluster may have. */
+  readonly tableShare?: number;
 }
 
 export interface NeedImage {
@@ -66,6 +70,8 @@ export class TooManyNeedsError extends ShardError {
 
 export class NeedTable {
   readonly profiles: ProfileTable;
+  /** A decision reads them for the gangs of the table, whose names are always in use. */
+  readonly foldNames: FoldNames;
   readonly #tables: DraftTables;
   /** N7: a roll-up that drops nearly all rows of its cluster is quarantined until three in a row agree. */
   isGuarded: boolean;
@@ -79,7 +85,10 @@ export class NeedTable {
   constructor(options: NeedTableOptions) {
     const { clusters, fingerprints, groups, vectors } = options;
     this.profiles = new ProfileTable(fingerprints);
-    this.#tables = { profiles: this.profiles, groups, vectors };
+    this.foldNames = new FoldNames(groups, vectors);
+    const limited = { profiles: this.profiles, fingerprints, groups };
+    const limits = new TenantLimits(limited, NEEDS_MAX, options.tableShare ?? TABLE_SHARE_DEFAULT);
+    this.#tables = { ...limited, vectors, foldNames: this.foldNames, limits };
     this.isGuarded = options.quarantine ?? true;
     this.#ledger = new ClusterLedger(clusters);
   }

@@ -5,7 +5,7 @@
  *   column                bytes   meaning
  *   fingerprint           4       u32, ref in the table of fingerprints
  *   requirementSet        4       u32, ref
- *   withoutSame           4       u32, the profile without its Same requirements, itself if it has none; 0 = not made yet
+ *   withoutSame           4       u32, the profile without its Same requirements, itself if it has none
  *   priority              4       i32
  *   interruptionPenalty   1       u8, bucket
  *   reclamationPenalty    1       u8, bucket

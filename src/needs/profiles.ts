@@ -60,7 +60,7 @@ export class ProfileTable {
   readonly #profiles = new InternTable<Profile>();
   readonly #ranks: FingerprintRanks;
   readonly #memo = new ProfileMemo();
-  /** The profiles as columns by ref. A profile holds a reference to its `withoutSame` once that is made. */
+  /** The profiles as columns by ref. A profile holds a reference to its `withoutSame`. */
   readonly columns = new ProfileColumns();
 
   #image: ProfileImage | null = null;
@@ -107,7 +107,10 @@ export class ProfileTable {
     return this.#profiles.get(ref);
   }
 
-  /** The ref of the profile with these parts, in any order, with one more reference. */
+  /**
+   * The ref of the profile with these parts, in any order, with one more reference. Interns what remains without Same
+   * requirements too (T1): a full table refuses the roll-up here, never a cycle later. If it throws, nothing changes.
+   */
   intern(parts: ProfileParts): number {
     const remembered = this.#memo.find(parts);
     if (remembered !== 0) {
@@ -115,6 +118,7 @@ export class ProfileTable {
       return remembered;
     }
     const ref = this.#internNormal(parts);
+    if (this.columns.withoutSame[ref] === 0) this.#internWithoutSame(ref);
     this.#memo.remember(ref, parts);
     return ref;
   }
@@ -144,15 +148,7 @@ export class ProfileTable {
    * that keeps it longer must retain it.
    */
   withoutSame(ref: number): number {
-    const known = this.columns.withoutSame[ref]!;
-    if (known !== 0) return known;
-    const profile = this.get(ref);
-    const remaining = this.intern({
-      ...profile,
-      requirements: withoutSameRequirements(profile.requirements),
-    });
-    this.columns.withoutSame[ref] = remaining;
-    return remaining;
+    return this.columns.withoutSame[ref]!;
   }
 
   /**
@@ -194,6 +190,19 @@ export class ProfileTable {
       return ref;
     } catch (error) {
       this.#sets.release(requirementSet);
+      throw error;
+    }
+  }
+
+  #internWithoutSame(ref: number): void {
+    const profile = this.get(ref);
+    try {
+      this.columns.withoutSame[ref] = this.intern({
+        ...profile,
+        requirements: withoutSameRequirements(profile.requirements),
+      });
+    } catch (error) {
+      this.release(ref);
       throw error;
     }
   }

@@ -6,15 +6,21 @@
 import { UNITS_MAX } from '../base/quantity.ts';
 import type { StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
+import type { FoldNames } from './fold-names.ts';
 import { NeedColumns, type NeedRefs, releaseRow, retainRow } from './need-columns.ts';
 import { PairIndex } from './pair-index.ts';
 import type { ProfileTable } from './profiles.ts';
 import { internDemand, RollupRejectedError, type RollupRow } from './rollup.ts';
+import type { TenantLimits } from './tenant-limits.ts';
 
 export interface DraftTables extends NeedRefs {
   readonly profiles: ProfileTable;
   readonly groups: StringTable;
   readonly vectors: VectorTable;
+  readonly foldNames: FoldNames;
+  readonly fingerprints: StringTable;
+  /** T1: what one cluster may have. */
+  readonly limits: TenantLimits;
 }
 
 const ROWS_AT_START = 512;
@@ -48,13 +54,18 @@ export class RollupDraft {
     this.#rowByNeed.clear(rowsMax + 1);
   }
 
-  /** Adds a new row, which the caller has checked. */
-  add(row: RollupRow, index: number, digestLow: number, digestHigh: number): void {
+  /** Adds a new row, which the caller has checked. Call `mergeLast` next. */
+  add(row: RollupRow, digestLow: number, digestHigh: number): void {
     const { profiles, groups, vectors } = this.#tables;
     const { columns } = this;
     const at = this.#count++;
     // Zero first: if a table is full half-way, `drop` releases exactly the references taken.
-    columns.profile[at] = columns.group[at] = columns.aggregate[at] = columns.minUnit[at] = 0;
+    columns.profile[at] =
+      columns.group[at] =
+      columns.aggregate[at] =
+      columns.minUnit[at] =
+      columns.fold[at] =
+        0;
     columns.digestLow[at] = digestLow;
     columns.digestHigh[at] = digestHigh;
     columns.profile[at] = profiles.intern({
@@ -67,15 +78,46 @@ export class RollupDraft {
     columns.group[at] = groups.intern(row.group);
     columns.aggregate[at] = internDemand(vectors, row.aggregate);
     columns.minUnit[at] = internDemand(vectors, row.minUnit);
-    this.#merge(at, index);
+    this.#holdFoldName(at);
   }
 
-  /** Adds a row of the roll-up before, without decoding it. */
-  keep(known: NeedColumns, knownRow: number, index: number): void {
+  /** Adds a row of the roll-up before, without decoding it. Call `mergeLast` next. */
+  keep(known: NeedColumns, knownRow: number): void {
     const at = this.#count++;
     this.columns.copyRow(at, known, knownRow);
     retainRow(this.columns, at, this.#tables);
-    this.#merge(at, index);
+  }
+
+  /**
+   * Merges the row that was added last into an earlier one of the same fingerprint and group, if there is one: adds
+   * aggregates, takes the greater min_unit.
+   */
+  mergeLast(index: number): void {
+    const { profiles, vectors } = this.#tables;
+    const { columns } = this;
+    const at = this.#count - 1;
+    const { fingerprintRef } = profiles.get(columns.profile[at]!);
+    const into = this.#rowByNeed.get(fingerprintRef, columns.group[at]!);
+    if (into < 0) {
+      this.#rowByNeed.set(fingerprintRef, columns.group[at]!, at);
+      return;
+    }
+    this.#refuseOverflow(columns.aggregate[into]!, columns.aggregate[at]!, index);
+    this.#replaceVector(
+      columns.aggregate,
+      into,
+      vectors.add(columns.aggregate[into]!, columns.aggregate[at]!),
+    );
+    this.#replaceVector(columns.minUnit, into, vectors.max(columns.minUnit[into]!, columns.minUnit[at]!));
+    if (profiles.compareStructure(columns.profile[at]!, columns.profile[into]!) < 0) {
+      const profile = columns.profile[into]!;
+      columns.profile[into] = columns.profile[at]!;
+      columns.profile[at] = profile;
+    }
+    this.#holdFoldName(into);
+    columns.digestLow[into] = columns.digestHigh[into] = 0; // merged from several rows: no single digest stands for it
+    this.#count--;
+    releaseRow(columns, at, this.#tables);
   }
 
   /** Releases every reference. */
@@ -149,31 +191,16 @@ export class RollupDraft {
     return this.#isKnown[row] === 1;
   }
 
-  /** Merges a row into an earlier one of the same fingerprint and group: adds aggregates, takes the greater min_unit. */
-  #merge(at: number, index: number): void {
-    const { profiles, vectors } = this.#tables;
-    const { columns } = this;
-    const { fingerprintRef } = profiles.get(columns.profile[at]!);
-    const into = this.#rowByNeed.get(fingerprintRef, columns.group[at]!);
-    if (into < 0) {
-      this.#rowByNeed.set(fingerprintRef, columns.group[at]!, at);
-      return;
-    }
-    this.#refuseOverflow(columns.aggregate[into]!, columns.aggregate[at]!, index);
-    this.#replaceVector(
-      columns.aggregate,
-      into,
-      vectors.add(columns.aggregate[into]!, columns.aggregate[at]!),
-    );
-    this.#replaceVector(columns.minUnit, into, vectors.max(columns.minUnit[into]!, columns.minUnit[at]!));
-    if (profiles.compareStructure(columns.profile[at]!, columns.profile[into]!) < 0) {
-      const profile = columns.profile[into]!;
-      columns.profile[into] = columns.profile[at]!;
-      columns.profile[at] = profile;
-    }
-    columns.digestLow[into] = columns.digestHigh[into] = 0; // merged from several rows: no single digest stands for it
-    this.#count--;
-    releaseRow(columns, at, this.#tables);
+  /** A gang keeps the name of its fold in use, so that a decision finds it. */
+  #holdFoldName(row: number): void {
+    const { profiles, foldNames } = this.#tables;
+    const { profile, aggregate, fold } = this.columns;
+    const held = fold[row]!;
+    const wanted = profiles.columns.hasSame[profile[row]!] === 1 ? aggregate[row]! + 1 : 0;
+    if (held === wanted) return;
+    if (wanted !== 0) foldNames.use(wanted - 1);
+    fold[row] = wanted;
+    if (held !== 0) foldNames.release(held - 1);
   }
 
   #replaceVector(column: Uint32Array, row: number, vectorRef: number): void {

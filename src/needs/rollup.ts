@@ -3,9 +3,10 @@
  * roll-up as a whole, so a row is checked in full before any of it is kept; later code trusts every bucket and
  * quantity.
  */
-import { DIMENSIONS_MAX, type DimensionTable } from '../base/dimensions.ts';
+import { DEMAND_DIMENSIONS_MAX, DIMENSIONS_MAX, type DimensionTable } from '../base/dimensions.ts';
 import { ShardError } from '../base/errors.ts';
 import { InvalidQuantityError, NAME_LENGTH_MAX, parseDemand } from '../base/quantity.ts';
+import { fits, GROUP_BYTES_MAX, KEY_BYTES_MAX, tooLong, VALUE_BYTES_MAX } from '../base/text-limits.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import { isPenaltyBucket } from '../machine/penalty.ts';
 import { isOperator, isWhenUnsatisfiable, type Requirement, type Spread } from './requirements.ts';
@@ -27,6 +28,13 @@ export interface RollupRow {
 /** Dimensions with a quantity above zero in one roll-up. Real roll-ups have three to five. */
 export const ROLLUP_DIMENSIONS_MAX = 64;
 
+/** T6: names in one roll-up that no machine has. A typing error brings one, a new accelerator two. */
+export const CLUSTER_DEMAND_NAMES_MAX = 16;
+/** Names that an error shows. */
+const SHOWN_NAMES_MAX = 8;
+
+const CORRECT_AND_SEND = 'Correct the field and send the roll-up again.';
+
 export class RollupRejectedError extends ShardError {
   readonly code = 'rollup_rejected';
   readonly next = 'reject-input';
@@ -34,13 +42,31 @@ export class RollupRejectedError extends ShardError {
   /** The path of the offending field in the message: `needs[3].requirements[0].operator`. */
   readonly field: string;
 
-  constructor(clusterId: string, field: string, why: string) {
+  constructor(clusterId: string, field: string, why: string, nextStep = CORRECT_AND_SEND) {
     super(
       `The roll-up of cluster ${JSON.stringify(clusterId)} was refused: ${field} ${why}. ` +
-        'The shard applied none of it; the demand accepted before stays. Correct the field and send the roll-up again.',
+        `The shard applied none of it; the demand accepted before stays. ${nextStep}`,
     );
     this.clusterId = clusterId;
     this.field = field;
+  }
+}
+
+/** T1: the roll-up has more of something than one cluster may have. */
+export class RollupOverLimitError extends RollupRejectedError {
+  /** What there is too much of: `distinct profiles`. */
+  readonly what: string;
+  readonly limit: number;
+
+  constructor(clusterId: string, field: string, what: string, count: number, limit: number) {
+    super(
+      clusterId,
+      field,
+      `brings the roll-up to ${count} ${what}; the limit for one cluster is ${limit}`,
+      'Send a smaller roll-up: remove labels and groups with a value for each row, or split the cluster.',
+    );
+    this.what = what;
+    this.limit = limit;
   }
 }
 
@@ -72,19 +98,29 @@ export class RowChecker {
 
   /** Throws unless every field of the row is known and in range. Keeps and interns nothing. */
   check(row: RollupRow, index: number): void {
-    for (const [position, { key, operator }] of row.requirements.entries()) {
+    for (const [position, { key, operator, values }] of row.requirements.entries()) {
       if (key === '') this.#refuse(index, `requirements[${position}].key`, 'is empty');
+      if (!fits(key, KEY_BYTES_MAX))
+        this.#refuse(index, `requirements[${position}].key`, tooLong(key, KEY_BYTES_MAX));
+      for (let at = 0; at < values.length; at++) {
+        if (fits(values[at]!, VALUE_BYTES_MAX)) continue;
+        const why = tooLong(values[at]!, VALUE_BYTES_MAX);
+        this.#refuse(index, `requirements[${position}].values[${at}]`, why);
+      }
       if (!isOperator(operator)) {
         this.#refuse(index, `requirements[${position}].operator`, `is ${operator}, an unknown operator`);
       }
     }
-    for (const [position, { maxSkew, whenUnsatisfiable }] of row.spread.entries()) {
+    for (const [position, { topologyKey, maxSkew, whenUnsatisfiable }] of row.spread.entries()) {
+      if (!fits(topologyKey, KEY_BYTES_MAX))
+        this.#refuse(index, `spread[${position}].topology_key`, tooLong(topologyKey, KEY_BYTES_MAX));
       if (!isInt32(maxSkew))
         this.#refuse(index, `spread[${position}].max_skew`, `is ${maxSkew}, not an int32`);
       if (isWhenUnsatisfiable(whenUnsatisfiable)) continue;
       const why = `is ${whenUnsatisfiable}, an unknown mode`;
       this.#refuse(index, `spread[${position}].when_unsatisfiable`, why);
     }
+    if (!fits(row.group, GROUP_BYTES_MAX)) this.#refuse(index, 'group', tooLong(row.group, GROUP_BYTES_MAX));
     if (!isInt32(row.priority)) this.#refuse(index, 'priority', `is ${row.priority}, not an int32`);
     this.#checkBucket(index, 'interruption_penalty_bucket', row.interruptionBucket);
     this.#checkBucket(index, 'reclamation_penalty_bucket', row.reclamationBucket);
@@ -100,12 +136,24 @@ export class RowChecker {
     this.#checkDimensionCount(index, 'aggregate_resources');
   }
 
-  /** After the last row: throws if the shard has no dimension left for a new resource name. */
+  /** After the last row: throws if the roll-up uses too many names that no machine has (T6). */
   end(): void {
-    if (this.#dimensions.count + this.#newNames.size <= DIMENSIONS_MAX) return;
-    const names = [...this.#newNames].join(', ');
-    const known = this.#dimensions.count;
-    const why = `name resources that are new to this shard (${names}), which holds at most ${DIMENSIONS_MAX} and knows ${known}`;
+    const dimensions = this.#dimensions;
+    const names = [...this.#newNames];
+    let newCount = names.length;
+    for (let dim = 0; dim < dimensions.count; dim++) {
+      if (this.#isSeen[dim] === 0 || dimensions.isSupplied(dim)) continue;
+      if (!dimensions.isUsed(dim)) newCount++;
+      names.push(dimensions.nameOf(dim));
+    }
+    const what = 'resource names that no machine has';
+    if (names.length > CLUSTER_DEMAND_NAMES_MAX) {
+      const shown = `${what} (${shownNames(names)})`;
+      throw new RollupOverLimitError(this.#clusterId, 'needs', shown, names.length, CLUSTER_DEMAND_NAMES_MAX);
+    }
+    const known = dimensions.demandOnlyCount;
+    if (newCount === 0 || (known + newCount <= DEMAND_DIMENSIONS_MAX && newCount <= dimensions.room)) return;
+    const why = `name ${newCount} resources that are new to this shard (${shownNames(names)}), which has ${dimensions.room} of ${DIMENSIONS_MAX} names left and ${known} of at most ${DEMAND_DIMENSIONS_MAX} names that no machine has`;
     throw new RollupRejectedError(this.#clusterId, 'needs', why);
   }
 
@@ -115,6 +163,8 @@ export class RowChecker {
 
   #checkQuantities(index: number, field: string, quantities: Readonly<Record<string, string>>): void {
     for (const name of Object.keys(quantities)) {
+      if (!fits(name, KEY_BYTES_MAX))
+        this.#refuse(index, field, `has a name that ${tooLong(name, KEY_BYTES_MAX)}`);
       const units = this.#parse(index, field, name, quantities[name]!);
       if (units === 0) continue;
       const dim = this.#dimensions.find(name);
@@ -161,9 +211,19 @@ export function internDemand(vectors: VectorTable, quantities: Readonly<Record<s
   vectors.stage();
   for (const name of Object.keys(quantities)) {
     const units = parseDemand(name, quantities[name]!);
-    if (units !== 0) vectors.put(vectors.dimensions.indexOf(name), units);
+    if (units !== 0) vectors.put(vectors.dimensions.indexOfDemand(name), units);
   }
   return vectors.commit();
+}
+
+function shownNames(names: readonly string[]): string {
+  const rest = names.length > SHOWN_NAMES_MAX ? ', …' : '';
+  return (
+    names
+      .slice(0, SHOWN_NAMES_MAX)
+      .map((name) => JSON.stringify(name))
+      .join(', ') + rest
+  );
 }
 
 function isInt32(value: number): boolean {

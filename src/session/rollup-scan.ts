@@ -11,7 +11,7 @@
  *              starts, ends   u32        offsets of the row's bytes
  */
 
-import { RollupRejectedError } from '../needs/rollup.ts';
+import { RollupOverLimitError } from '../needs/rollup.ts';
 import { WIRE_BYTES } from '../wire/protobuf-reader.ts';
 import { FrameReader } from './frame-reader.ts';
 import { ROLLUP_ROWS_MAX, ROLLUP_STEP_BYTES, ROW_BYTES_MAX } from './limits.ts';
@@ -92,11 +92,17 @@ export class RollupScan {
     const reader = this.#reader;
     const row = this.rowCount;
     if (row === ROLLUP_ROWS_MAX) {
-      throw new RollupRejectedError(sessionClusterId, 'needs', `has more than ${ROLLUP_ROWS_MAX} rows`);
+      throw new RollupOverLimitError(sessionClusterId, `needs[${row}]`, 'rows', row + 1, ROLLUP_ROWS_MAX);
     }
     if (end - reader.at > ROW_BYTES_MAX) {
-      const why = `has ${end - reader.at} bytes; the maximum is ${ROW_BYTES_MAX}`;
-      throw new RollupRejectedError(sessionClusterId, `needs[${row}]`, why);
+      const rowBytes = end - reader.at;
+      throw new RollupOverLimitError(
+        sessionClusterId,
+        `needs[${row}]`,
+        'bytes in one row',
+        rowBytes,
+        ROW_BYTES_MAX,
+      );
     }
     if (row === this.#starts.length) this.#resize(2 * row);
     this.rowCount++;

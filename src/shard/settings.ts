@@ -1,5 +1,6 @@
 /** Settings of the shard, with the defaults that users of the reference know. */
 import type { PreemptionWeights } from '../decision/preempt/preempt.ts';
+import { TABLE_SHARE_DEFAULT } from '../needs/tenant-limits.ts';
 
 export interface ProviderIdPrefix {
   /** Of a provider. It may have several prefixes. */
@@ -11,6 +12,8 @@ export interface ShardSettings {
   readonly shardId: string;
   readonly cycleIntervalMs: number;
   readonly machinesMax: number;
+  /** T1: largest share of each shared table that one cluster may have. */
+  readonly tableShare: number;
   /** S1: list changes since a cursor, and everything only now and then. */
   readonly isIncremental: boolean;
   /** S5: in incremental mode, ordinary cycles between two full listings; 0 = never. */
@@ -52,6 +55,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   shardId: 'shard-0',
   cycleIntervalMs: 10_000,
   machinesMax: 1_048_576,
+  tableShare: TABLE_SHARE_DEFAULT,
   isIncremental: false,
   fullListEveryCycles: 360,
   optionalProviders: [],

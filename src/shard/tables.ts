@@ -7,6 +7,7 @@ import { StringTable } from '../base/string-table.ts';
 import { VectorTable } from '../base/vectors.ts';
 import { Inventory } from '../inventory/inventory.ts';
 import { NeedTable } from '../needs/need-table.ts';
+import { TABLE_SHARE_DEFAULT } from '../needs/tenant-limits.ts';
 
 export interface ShardTables {
   readonly inventory: Inventory;
@@ -29,6 +30,8 @@ const GROUP_BYTES = 64;
 export interface TablesOptions {
   readonly machinesMax: number;
   readonly hasRollupGuard: boolean;
+  /** T1: largest share of each table that one cluster may have. */
+  readonly tableShare?: number;
   /** Assert that no part writes while a cycle decides. */
   readonly guards?: boolean;
   /** For tests that create thousands of small shards. */
@@ -37,6 +40,7 @@ export interface TablesOptions {
 
 export function createTables(options: TablesOptions): ShardTables {
   const { machinesMax, hasRollupGuard, guards = false, entriesMin = ENTRIES_MIN_DEFAULT } = options;
+  const { tableShare = TABLE_SHARE_DEFAULT } = options;
   const vectors = new VectorTable(new DimensionTable());
   const sized = (entriesMax: number, perMachine: number) =>
     Math.min(entriesMax, Math.max(entriesMin, machinesMax * perMachine));
@@ -44,7 +48,8 @@ export function createTables(options: TablesOptions): ShardTables {
   const fingerprints = strings('fingerprints', sized(FINGERPRINTS_MAX, 1), FINGERPRINT_BYTES);
   const groups = strings('groups', sized(GROUPS_MAX, GROUPS_PER_MACHINE_MAX), GROUP_BYTES);
   const inventory = new Inventory({ vectors, machinesMax, clusters, fingerprints, groups, guards });
-  const needs = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine: hasRollupGuard });
+  const quarantine = hasRollupGuard;
+  const needs = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine, tableShare });
   return { inventory, needs };
 }
 

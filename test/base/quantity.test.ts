@@ -132,7 +132,7 @@ describe('reading', () => {
     for (const parse of [parseDemand, parseSupply]) {
       expect(faultOf(() => parse(name, '1'))).toBe('named too long');
       expect(parse('x'.repeat(NAME_LENGTH_MAX), '1')).toBe(1_000);
-      expect(() => parse(name, '1')).toThrow(/^.{600,1000}$/);
+      expect(() => parse(name, '1')).toThrow(/^.{400,800}$/);
     }
   });
 

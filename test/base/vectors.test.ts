@@ -34,6 +34,57 @@ describe('dimensions', () => {
     expect(vectors.amountsOf(vectors.intern(all))).toEqual(all);
   });
 
+  it('T6: a name that no vector uses gives its number to the next new name, and the order by name stays right', () => {
+    const table = new DimensionTable();
+    const vectors = new VectorTable(table);
+    const kept = vectors.intern({ memory: 1, cpu: 2 });
+    const odd = vectors.intern({ cpu: 2, beta: 3, zeta: 4 });
+    const dims = [table.find('beta'), table.find('zeta')];
+    vectors.release(odd);
+    expect([table.find('beta'), table.room]).toEqual([dims[0], 254]);
+    const more = vectors.intern({ yotta: 1, alpha: 2, memory: 3 });
+    expect([table.find('beta'), table.find('zeta')]).toEqual([-1, -1]);
+    expect([table.find('yotta'), table.find('alpha')].sort()).toEqual(dims.sort());
+    expect([...table.byName].map((dim) => table.nameOf(dim))).toEqual(['alpha', 'cpu', 'memory', 'yotta']);
+    expect(Object.keys(vectors.amountsOf(more))).toEqual(['alpha', 'memory', 'yotta']);
+    expect(vectors.amountsOf(kept)).toEqual({ cpu: 2, memory: 1 });
+  });
+
+  it('T6: any history of vectors keeps every vector in use exact, and never holds more names than they have', () => {
+    const amounts = fc.dictionary(
+      fc.integer({ min: 0, max: 600 }).map((name) => `example.com/${name}`),
+      fc.integer({ min: 1, max: 5 }),
+      { maxKeys: 12 },
+    );
+    let reused = 0;
+    fc.assert(
+      fc.property(fc.array(fc.tuple(amounts, fc.nat()), { minLength: 60, maxLength: 120 }), (history) => {
+        const table = new DimensionTable();
+        const vectors = new VectorTable(table);
+        const live: { ref: number; plain: Amounts }[] = [];
+        const seen = new Set<string>();
+        for (const [plain, pick] of history) {
+          live.push({ ref: vectors.intern(plain), plain: { ...plain } });
+          for (const name of Object.keys(plain)) seen.add(name);
+          if (live.length > 15) vectors.release(live.splice(pick % live.length, 1)[0]!.ref);
+        }
+        for (const { ref, plain } of live) expect(vectors.amountsOf(ref)).toEqual(plain);
+        const names = [...table.byName].map((dim) => table.nameOf(dim));
+        expect(names).toEqual(names.toSorted(compareBytewise));
+        for (const [position, dim] of table.byName.entries()) expect(table.rank[dim]).toBe(position);
+        const used = new Set(live.flatMap(({ plain }) => Object.keys(plain)));
+        expect(DIMENSIONS_MAX - table.room).toBe(used.size);
+        if (seen.size > table.count) reused++;
+        const restored = VectorTable.restore(structuredClone(vectors.image()));
+        for (const { ref, plain } of live) expect(restored.amountsOf(ref)).toEqual(plain);
+        for (const { ref } of live) vectors.release(ref);
+        expect(table.room).toBe(DIMENSIONS_MAX);
+      }),
+      { numRuns: 50 },
+    );
+    expect(reused).toBeGreaterThan(25);
+  });
+
   it('N4: strings compare by their UTF-8 bytes', () => {
     const texts = fc.string({
       unit: fc.constantFrom('a', 'b', 'é', '\uD7FF', '\uE000', '\uFFFF', '\u{10000}', '\u{10FFFF}'),

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { RollupRejectedError, type RollupRow, requireOwnCluster } from '../../src/needs/rollup.ts';
-import { demand, dirtyOf, isIn, leftovers, NOTHING_LEFT, needsOf, row } from './support.ts';
+import {
+  RollupOverLimitError,
+  RollupRejectedError,
+  type RollupRow,
+  requireOwnCluster,
+} from '../../src/needs/rollup.ts';
+import { demand, dirtyOf, isIn, leftovers, NOTHING_LEFT, needsOf, row, rowsOf, supply } from './support.ts';
 
 const many = (count: number, prefix = 'example.com/r') =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, '1']));
@@ -49,6 +54,7 @@ describe('a roll-up with one bad row', () => {
 describe('roll-ups as a whole', () => {
   it('V2: counts dimensions over all rows, kept ones too, but not quantities of zero', () => {
     const world = demand();
+    supply(world, [...Object.keys(many(40)), ...Object.keys(many(25, 'other'))]);
     const first = row({ group: 'a', aggregate: many(40) });
     const digests = Uint32Array.of(1, 1);
     world.table.acceptDigested('east', digests, () => first, 1_000, 0);
@@ -65,17 +71,84 @@ describe('roll-ups as a whole', () => {
     expect(world.table.acceptDigested('east', both, decode(small), 2_000, 0)).toBe('applied');
   });
 
-  it('V2: is refused when it brings more new resource names than the shard has dimensions left', () => {
+  it('T6: a cluster may use 16 resource names that no machine has, and any that machines have', () => {
     const world = demand();
-    for (let cluster = 0; cluster < 4; cluster++)
-      world.table.accept(`c${cluster}`, [row({ aggregate: many(63, `c${cluster}/`) })], 1_000, 0);
-    const refused = refusalOf(() =>
-      world.table.accept('late', [row({ aggregate: many(5, 'late/') })], 2_000, 0),
+    const capacity = supply(world, Object.keys(many(40, 'known/')));
+    const sent = (count: number) => row({ aggregate: { ...many(40, 'known/'), ...many(count, 'odd/') } });
+    expect(world.table.accept('east', [sent(16)], 1_000, 0)).toBe('applied');
+    const refused = refusalOf(() => world.table.accept('east', [sent(17)], 2_000, 0));
+    expect(refused).toBeInstanceOf(RollupOverLimitError);
+    expect(refused.message).toMatch(
+      /needs brings the roll-up to 17 resource names that no machine has \("odd\/\d+", .*…\); the limit for one cluster is 16\. /,
     );
-    expect(refused.message).toMatch(/late\/0.*at most 256 and knows 252/);
-    expect(world.vectors.dimensions.count).toBe(252);
-    expect(world.table.accept('late', [row({ aggregate: many(4, 'late/') })], 2_000, 0)).toBe('applied');
-    expect(world.table.accept('late', [row({ aggregate: many(9, 'c1/') })], 3_000, 0)).toBe('applied');
+    expect(needsOf(world, 'east')[0]?.aggregate).toHaveProperty('known/0');
+    world.vectors.changeSupply(capacity, -1);
+    world.vectors.release(capacity);
+    expect(() => world.table.accept('west', [sent(0)], 3_000, 0)).toThrow(
+      /40 resource names that no machine/,
+    );
+  });
+
+  it('T6: kept rows count too', () => {
+    const world = demand();
+    const first = row({ group: 'a', aggregate: many(16, 'odd/') });
+    world.table.acceptDigested('east', Uint32Array.of(1, 1), () => first, 1_000, 0);
+    const both = Uint32Array.of(1, 1, 2, 2);
+    const second = () => row({ group: 'b', aggregate: { 'one/more': '1' } });
+    expect(() => world.table.acceptDigested('east', both, second, 2_000, 0)).toThrow(/to 17 resource names/);
+  });
+
+  it('T6: all clusters together leave 64 names to machines, and withdrawn names are given back', () => {
+    const world = demand({ quarantine: false });
+    const { vectors, table } = world;
+    const invented = (cluster: number) => [row({ aggregate: many(16, `c${cluster}/`) })];
+    for (let cluster = 0; cluster < 12; cluster++) table.accept(`c${cluster}`, invented(cluster), 1_000, 0);
+    expect(vectors.dimensions.demandOnlyCount).toBe(192);
+    const refused = refusalOf(() => table.accept('late', [row({ aggregate: { late: '1' } })], 2_000, 0));
+    expect(refused.message).toMatch(
+      /name 1 resources that are new to this shard \("late"\), which has 64 of 256 names left and 192 of at most 192 names that no machine has/,
+    );
+    const machine = supply(world, ['cpu', 'memory', 'amd.com/gpu', ...Object.keys(many(61, 'm/'))]);
+    expect(Object.keys(vectors.amountsOf(machine))).toHaveLength(64);
+    expect(table.accept('late', [row({ aggregate: { cpu: '1', 'amd.com/gpu': '1' } })], 2_000, 0)).toBe(
+      'applied',
+    );
+    table.accept('c3', [], 3_000, 0);
+    expect(table.accept('late', [row({ aggregate: many(16, 'late/') })], 3_000, 0)).toBe('applied');
+    expect(vectors.dimensions.demandOnlyCount).toBe(192);
+    for (let cluster = 0; cluster < 12; cluster++) table.accept(`c${cluster}`, [], 4_000, 0);
+    table.accept('late', [], 4_000, 0);
+    expect(vectors.dimensions.room).toBe(192);
+  });
+
+  it('T6: two roll-ups in steps at once do not pass the limit together', () => {
+    const world = demand({ quarantine: false });
+    const rowsWith = (prefix: string) => [
+      ...rowsOf(300),
+      row({ group: 'last', aggregate: many(16, prefix) }),
+    ];
+    for (let cluster = 0; cluster < 11; cluster++)
+      world.table.accept(`c${cluster}`, [row({ aggregate: many(16, `c${cluster}/`) })], 1_000, 0);
+    supply(world, ['cpu']);
+    const steps = ['a', 'b'].map((name) => {
+      const rows = rowsWith(`${name}/`);
+      const digests = new Uint32Array(2 * rows.length);
+      return world.table.acceptInSteps(name, digests, (index) => rows[index]!, 2_000, 0);
+    });
+    const ends = steps.map(() => 'running');
+    while (ends.includes('running')) {
+      for (const [index, step] of steps.entries()) {
+        if (ends[index] !== 'running') continue;
+        try {
+          const { done, value } = step.next();
+          if (done) ends[index] = value;
+        } catch (error) {
+          ends[index] = (error as RollupRejectedError).code;
+        }
+      }
+    }
+    expect(ends).toEqual(['applied', 'too_many_dimensions']);
+    expect(world.vectors.dimensions.demandOnlyCount).toBe(192);
   });
 
   it('V2: is refused when merged rows add up to more than 2^53 − 1 units, and keeps no references', () => {

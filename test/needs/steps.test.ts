@@ -41,7 +41,7 @@ function stepsOf(world: Demand, id: string, rows: readonly RollupRow[], nowMs: n
 }
 
 function large(): Demand {
-  return demand({ groupsMax: 4 * MANY });
+  return demand({ groupsMax: 8 * MANY });
 }
 
 describe('a roll-up that is accepted in steps', () => {

@@ -28,6 +28,13 @@ export function demand(options: { quarantine?: boolean; groupsMax?: number } = {
   return { table, clusters, fingerprints, groups, vectors };
 }
 
+/** A capacity of machines with these resources; returns its vector. */
+export function supply({ vectors }: Demand, names: readonly string[]): number {
+  const capacity = vectors.intern(Object.fromEntries(names.map((name) => [name, 1])));
+  vectors.changeSupply(capacity, 1);
+  return capacity;
+}
+
 export function row(parts: Partial<RollupRow> = {}): RollupRow {
   return {
     requirements: [],

@@ -303,10 +303,26 @@ describe('a roll-up', () => {
       null,
     ],
     [
+      'has a row of more than 64 KiB',
+      [
+        need({
+          requirements: [
+            {
+              key: 'host',
+              operator: 1,
+              values: Array.from({ length: 66 }, (_, host) => `${host}`.padEnd(1_000, 'x')),
+            },
+          ],
+        }),
+      ],
+      '',
+      /needs\[1\] brings the roll-up to 6\d{4} bytes in one row; the limit for one cluster is 65536/,
+    ],
+    [
       'has too many rows',
       Array.from({ length: ROLLUP_ROWS_MAX + 1 }, () => ({})),
       '',
-      /needs has more than 131072 rows/,
+      /needs\[131072\] brings the roll-up to 131073 rows; the limit for one cluster is 131072/,
     ],
   ] as const) {
     it(`V2: that ${because} is rejected whole, counted and not acked; the demand before it stays`, async () => {

@@ -4,13 +4,13 @@
  * until a machine carries it or a count needs it, because one for each would be most of the cost of reading a roll-up.
  */
 import type { VectorTable } from '../../base/vectors.ts';
+import type { FoldNames } from '../../needs/fold-names.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
 import type { ClusterState } from '../cluster-state.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import type { Filter, Filters } from '../supply/filters.ts';
 import type { Fleet } from '../supply/fleet.ts';
 import { FoldGroups } from './fold-groups.ts';
-import { FoldNames } from './fold-names.ts';
 import type { FoldQueries } from './fold-queries.ts';
 import { GroupIndex } from './group-index.ts';
 
@@ -41,7 +41,7 @@ export class ClusterRows {
     this.#foldQueries = foldQueries;
     this.#needTable = needTable;
     this.#vectors = inventory.shapes.vectors;
-    this.#foldNames = new FoldNames(inventory.tables.groups, this.#vectors);
+    this.#foldNames = needTable.foldNames;
     this.#fleet = fleet;
     this.#filters = filters;
   }
@@ -209,7 +209,7 @@ export class ClusterRows {
   /** The machine must hold aggregate and min_unit; mostly the aggregate covers min_unit already. */
   #fitOf(profile: number, aggregate: number, minUnit: number): Filter {
     if (this.#vectors.covers(aggregate, minUnit)) return this.#filters.intern(profile, aggregate);
-    const both = this.#vectors.max(aggregate, minUnit);
+    const both = this.#vectors.derivedMax(aggregate, minUnit);
     const fit = this.#filters.intern(profile, both);
     this.#vectors.release(both);
     return fit;

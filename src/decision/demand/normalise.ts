@@ -257,7 +257,7 @@ export class Normaliser {
       const row = start + cluster.groupRows[position]!;
       members++;
       if (this.#vectors.covers(minUnit, table.minUnit[row]!)) continue;
-      const greater = this.#vectors.max(minUnit, table.minUnit[row]!);
+      const greater = this.#vectors.derivedMax(minUnit, table.minUnit[row]!);
       this.#vectors.release(minUnit);
       minUnit = greater;
     }

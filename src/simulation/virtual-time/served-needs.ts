@@ -88,7 +88,7 @@ function listedValue(requirements: readonly Requirement[], wanted: string): stri
 function machinesFor(shard: Shard, aggregate: number, typeName: string): number {
   const { vectors } = shard.inventory.shapes;
   const type = TYPES.find(({ name }) => name === typeName)!;
-  const cpu = vectors.unitsOf(aggregate, vectors.dimensions.indexOf('cpu'));
+  const cpu = vectors.unitsOf(aggregate, vectors.dimensions.find('cpu'));
   return Math.ceil(cpu / (1000 * type.cpu));
 }
 

@@ -1,0 +1,37 @@
+/**
+ * Limits on texts from operators and providers (T3). The shard keeps, compares and prints them for every need and every
+ * machine, so one long text costs its length many times over.
+ */
+
+/** Label keys, requirement keys, topology keys and resource names. Kubernetes allows a domain of 253, a slash and 63. */
+export const KEY_BYTES_MAX = 317;
+/** Values of labels and requirements. Kubernetes allows 63 for a label; providers write longer ones. */
+export const VALUE_BYTES_MAX = 1_024;
+/** A group is a name and a namespace in real clusters: about 100 bytes. */
+export const GROUP_BYTES_MAX = 4_096;
+
+/** Characters of a text that an error shows. */
+const SHOWN_CHARS_MAX = 64;
+
+/** Whether the text has at most this many bytes as UTF-8. Reads the text only if it is near the limit. */
+export function fits(text: string, bytesMax: number): boolean {
+  if (text.length * 3 <= bytesMax) return true; // a UTF-16 unit is at most three bytes
+  return text.length <= bytesMax && byteLengthOf(text) <= bytesMax;
+}
+
+/** Names a text that is too long: its first characters, its length and the limit. */
+export function tooLong(text: string, bytesMax: number): string {
+  const start = JSON.stringify(text.slice(0, SHOWN_CHARS_MAX));
+  return `begins with ${start} and has ${byteLengthOf(text)} bytes; the limit is ${bytesMax}`;
+}
+
+/** Bytes of the text as UTF-8. Surrogates come in pairs: every text was decoded from UTF-8. */
+function byteLengthOf(text: string): number {
+  let bytes = text.length;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x80) continue;
+    bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2; // a surrogate is half of four bytes
+  }
+  return bytes;
+}
