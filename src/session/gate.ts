@@ -91,7 +91,7 @@ export class Gate {
       this.#shaken(connection);
       if (connection.holder !== null) this.#admission.giveBack('connection', connection.holder);
     });
-    pass();
+    whenItSpeaks(socket, pass);
   }
 
   #admit({ unidentified }: Connection): boolean {
@@ -193,6 +193,20 @@ function closeWhenEnded(stream: ServerHttp2Stream): void {
     const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), ENDED_STREAM_MS);
     timer.unref();
     stream.once('close', () => clearTimeout(timer));
+  });
+}
+
+/**
+ * In HTTP/2 and in TLS the client speaks first. Until it does, a connection costs a socket and no HTTP/2 session. The bytes
+ * stay in the socket: Node passes them on to TLS or to the session.
+ */
+function whenItSpeaks(socket: Socket, then: () => void): void {
+  const ignore = () => {}; // the socket closes by itself
+  socket.on('error', ignore);
+  socket.once('readable', () => {
+    socket.off('error', ignore);
+    if (socket.readableLength > 0) then();
+    else socket.destroy(); // the peer has left without a word
   });
 }
 

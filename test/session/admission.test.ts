@@ -94,7 +94,11 @@ describe('connections without a handshake', () => {
     for (let round = 0; round < 3; round++) {
       const sockets = open(server.address, 10);
       await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
-      for (const socket of sockets) socket.destroy();
+      for (const socket of sockets) {
+        if (round === 1) socket.end();
+        else if (round === 2) socket.resetAndDestroy();
+        else socket.destroy();
+      }
       await expect.poll(() => server.held('connection')).toBe(0);
     }
     expect(server.held('handshake')).toBe(0);
