@@ -1,11 +1,6 @@
 /** Settings of the shard, with the defaults that users of the reference know. */
 import type { PreemptionWeights } from '../decision/preempt/preempt.ts';
-
-export interface ProviderIdPrefix {
-  /** Of a provider. It may have several prefixes. */
-  readonly name: string;
-  readonly prefix: string;
-}
+import type { ProviderIdPrefix } from '../listing/apply/id-prefixes.ts';
 
 export interface ShardSettings {
   readonly shardId: string;
