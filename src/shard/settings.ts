@@ -14,6 +14,8 @@ export interface ShardSettings {
   readonly optionalProviders: readonly string[];
   /** T10: machine ids with this prefix belong to this provider, and it may have no others. */
   readonly providerIdPrefixes: readonly ProviderIdPrefix[];
+  /** T10: a binding without an assignment of any shard satisfies no need, and the shard leaves the machine alone. */
+  readonly ignoresUnassignedBindings: boolean;
   readonly listTimeoutMs: number;
   readonly executeConcurrency: number;
   readonly executeTimeoutMs: number;
@@ -49,6 +51,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   fullListEveryCycles: 360,
   optionalProviders: [],
   providerIdPrefixes: [],
+  ignoresUnassignedBindings: false,
   listTimeoutMs: 120_000,
   executeConcurrency: 256,
   executeTimeoutMs: 30_000,

@@ -216,6 +216,44 @@ describe('T10: id prefixes', () => {
   }
 });
 
+describe('T10: bindings that no shard assigned', () => {
+  const stamped = onWire(
+    inState(S.Configured, { id: 'stamped', instanceType: 'a', capacity: CAPACITY, cluster: 'c1' }),
+  );
+
+  for (const ignoresUnassignedBindings of [false, true]) {
+    it(`T10: ${ignoresUnassignedBindings ? 'count for no need if they are ignored' : 'count as usual'}`, async () => {
+      const world = new Parts(
+        [[bound('m-0'), bound('m-1'), stamped, ...ids(3, 'free').map((id) => idle(id))]],
+        {
+          ignoresUnassignedBindings,
+        },
+      );
+      world.hangs = true;
+      world.demand(3);
+      world.shard.start();
+      await world.run(25);
+      const configured = world.calls.filter(({ kind }) => kind === 'configure');
+      expect(configured).toHaveLength(ignoresUnassignedBindings ? 2 : 0);
+      const { inventory, engine } = world.shard;
+      expect(engine.claimOf(inventory.find('m-0')) === null).toBe(ignoresUnassignedBindings);
+      expect(engine.claimOf(inventory.find('stamped'))).not.toBeNull();
+    });
+  }
+
+  it('T10: are neither reclaimed nor preempted while they are ignored', async () => {
+    const world = new Parts([[bound('m-0'), stamped]], {
+      ignoresUnassignedBindings: true,
+      reclaimCapFraction: 0,
+    });
+    world.hangs = true;
+    world.demand(0);
+    world.shard.start();
+    await world.run(60);
+    expect(world.calls.map(({ kind, machineId }) => [kind, machineId])).toEqual([['drain', 'stamped']]);
+  });
+});
+
 describe('T6: a provider of which every row is refused', () => {
   const BAD = { ...idle('bad'), pricePerHour: -1 };
 
