@@ -291,6 +291,7 @@ function settingsOf(config: ShardConfig): ShardSettings {
     fullListEveryCycles: config.fullListEvery,
     optionalProviders: config.optionalProviders,
     providerIdPrefixes: config.providerIdPrefixes,
+    ignoresUnassignedBindings: config.unassignedBindings === 'ignore',
     executeConcurrency: config.executeConcurrency,
     executeTimeoutMs: config.executeTimeoutMs,
     bootstrapTimeoutMs: config.bootstrapTimeoutMs,

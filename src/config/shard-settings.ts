@@ -130,6 +130,10 @@ const PROVIDERS = {
     write: writeProviderIdPrefix,
     help: 'Machine ids that begin with PREFIX belong to provider NAME: the shard accepts them from no other provider, and no other ids from this one.',
   }),
+  unassignedBindings: choice(['keep', 'ignore'], {
+    default: 'keep',
+    help: 'Bindings that no shard assigned (without shard_metadata): keep counts them for needs; ignore counts none and never reclaims or preempts them.',
+  }),
   incrementalReconcile: onOff({
     default: false,
     help: 'Ask providers only for machines that changed since the last listing.',

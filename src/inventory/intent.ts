@@ -39,6 +39,8 @@ export const Flag = {
   FoundDraining: 4,
   /** T10: two providers claim the machine; the shard does not act on it. */
   Disputed: 8,
+  /** T10: bound without an assignment of any shard, and the shard is told to ignore such bindings. */
+  Ignored: 16,
 } as const;
 export type Flag = (typeof Flag)[keyof typeof Flag];
 

@@ -1,12 +1,7 @@
 /** Settings of the shard, with the defaults that users of the reference know. */
 import type { PreemptionWeights } from '../decision/preempt/preempt.ts';
+import type { ProviderIdPrefix } from '../listing/apply/id-prefixes.ts';
 import { TABLE_SHARE_DEFAULT } from '../needs/tenant-limits.ts';
-
-export interface ProviderIdPrefix {
-  /** Of a provider. It may have several prefixes. */
-  readonly name: string;
-  readonly prefix: string;
-}
 
 export interface ShardSettings {
   readonly shardId: string;
@@ -22,6 +17,8 @@ export interface ShardSettings {
   readonly optionalProviders: readonly string[];
   /** T10: machine ids with this prefix belong to this provider, and it may have no others. */
   readonly providerIdPrefixes: readonly ProviderIdPrefix[];
+  /** T10: a binding without an assignment of any shard satisfies no need, and the shard leaves the machine alone. */
+  readonly ignoresUnassignedBindings: boolean;
   readonly listTimeoutMs: number;
   readonly executeConcurrency: number;
   readonly executeTimeoutMs: number;
@@ -60,6 +57,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   fullListEveryCycles: 360,
   optionalProviders: [],
   providerIdPrefixes: [],
+  ignoresUnassignedBindings: false,
   listTimeoutMs: 120_000,
   executeConcurrency: 256,
   executeTimeoutMs: 30_000,

@@ -9,6 +9,7 @@
 import type { Clock, Scheduler, Stopwatch, Timer } from '../base/clock.ts';
 import { ShardError } from '../base/errors.ts';
 import { Engine, type EngineOptions } from '../decision/engine.ts';
+import { Flag } from '../inventory/intent.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { ProviderNames } from '../listing/apply/provider-names.ts';
 import { MachineState } from '../machine/state.ts';
@@ -380,6 +381,7 @@ export class Shard implements ShardForOperators {
     const { slot, from, to, source } = change;
     const nowMs = this.#options.clock.nowMs();
     this.backoffs.changed(change, nowMs);
+    if (this.settings.ignoresUnassignedBindings && to !== 0) this.#flagUnassigned(slot, to);
     this.#bindingTimes.changed(change, nowMs);
     this.stuck.changed(change);
     this.#announcer.changed(change);
@@ -391,6 +393,13 @@ export class Shard implements ShardForOperators {
     const isAnswer = source === 'ack' || source === 'read';
     if (!isAnswer || to !== S.Idle) return;
     if (from === S.Creating || (from === S.Draining && this.engine.drainOf(slot) !== null)) this.#wake();
+  }
+
+  /** T10: the decision leaves out bindings that no shard assigned, if it is told to ignore them. */
+  #flagUnassigned(slot: number, state: number): void {
+    const { cluster, need } = this.inventory.columns;
+    const isBound = state === S.Configuring || state === S.Configured;
+    this.inventory.setFlag(slot, Flag.Ignored, isBound && cluster[slot] !== 0 && need[slot] === 0);
   }
 
   #reportQuarantined(clusterId: string): void {

@@ -213,6 +213,21 @@ describe('settings that contradict each other', () => {
       ['--provider-optional', 'b'],
       '--provider-optional (--provider-optional): no provider is named b. Choose one of rack-a.',
     ],
+    [
+      ['--provider-id-prefix', 'b=x-'],
+      '--provider-id-prefix (--provider-id-prefix): no provider is named b. Choose one of rack-a.',
+    ],
+    [
+      ['--provider-id-prefix', 'rack-a='],
+      '--provider-id-prefix (command line): "rack-a=" is not an id prefix of a provider. Write NAME=PREFIX',
+    ],
+    [
+      [
+        ...['--provider-addr', 'b=h:1', '--provider-id-prefix', 'rack-a=ra-'],
+        ...['--provider-id-prefix', 'b=ra-b-'],
+      ],
+      '--provider-id-prefix (--provider-id-prefix): ids can begin with both ra- of rack-a and ra-b- of b. Choose prefixes',
+    ],
   ] as const) {
     const rule = start.includes('loopback') ? 'I4: ' : '';
     it(`${rule}are refused for ${argv.join(' ')}`, () => {

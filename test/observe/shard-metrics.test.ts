@@ -179,6 +179,20 @@ describe('listings', () => {
   });
 });
 
+describe('T10: records of machines that another provider owns', () => {
+  it('T10: are counted by the provider that lists them', async () => {
+    const metrics = metricsUnderTest();
+    metrics.listingEnded(listingReport({ foreignCount: 3 }));
+    metrics.listingEnded(listingReport({ foreignCount: 2 }));
+    metrics.listingEnded(listingReport({ provider: 'rack-b' }));
+    metrics.watch({ gauges: () => shardGauges({ disputedMachines: 7 }) });
+    const samples = await samplesOf(metrics);
+    expect(samples.get('flotilla_foreign_records_total{provider="rack-a"}')).toBe(5);
+    expect(samples.get('flotilla_foreign_records_total{provider="rack-b"}')).toBe(0);
+    expect(samples.get('flotilla_disputed_machines')).toBe(7);
+  });
+});
+
 describe('values read at scrape time', () => {
   it('are the counters and gauges of that moment', async () => {
     const metrics = metricsUnderTest();

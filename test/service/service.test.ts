@@ -293,6 +293,54 @@ describe('when something breaks', { timeout: TIMEOUT_MS }, () => {
     expect(operator.endings[0]).toMatchObject({ status: 14 });
   });
 
+  it('T10: makes no call for machines that two providers list, until a prefix decides', async () => {
+    const first = await processes.provider('--machines', '40', '--idle', '0.5');
+    const other = await processes.provider('--machines', '40', '--idle', '0.5');
+    const two = [...FAST, '--provider-addr', `other=${other.address}`];
+    const shard = await processes.shard(first.address, ...two);
+    const operator = await connect(shard);
+    operator.setDemand(rows(5));
+    await until(
+      'disputes',
+      () => metric(shard.http, 'flotilla_disputed_machines'),
+      (samples) => samples[''] === 40,
+    );
+    await until(
+      'cycles',
+      () => metric(shard.http, 'flotilla_cycles_total'),
+      (samples) => samples['trigger="ordinary"']! > 5,
+    );
+    const actions = await metric(shard.http, 'bigfleet_shard_actions_total');
+    expect(Object.values(actions).reduce((sum, count) => sum + count, 0)).toBe(0);
+    const ready = await fetch(`${shard.http}readyz`);
+    expect(ready.status).toBe(503);
+    expect(await ready.text()).toMatch(/every machine of provider (sim|other) is refused: .* already has/);
+    shard.program.child.kill('SIGKILL');
+    // The catalogue's types begin with these.
+    const prefixes = ['cpu-', 'gpu-', 'mem-', 'realtime-'];
+    const decided = await processes.shard(
+      first.address,
+      ...[...two, '--provider-optional', 'other', '--min-epoch', '9'],
+      ...prefixes.flatMap((prefix) => ['--provider-id-prefix', `sim=${prefix}`]),
+    );
+    const again = await connect(decided);
+    again.setDemand(rows(5));
+    await until(
+      'nodes',
+      () => nodesIn(again, S.Configured).length,
+      (count) => count === 5,
+    );
+    expect(await metric(decided.http, 'flotilla_disputed_machines')).toEqual({ '': 0 });
+    for (const [{ address }, configured] of [
+      [first, 5],
+      [other, 0],
+    ] as const) {
+      const truth = new ProviderTruth(address);
+      closers.push(() => truth.close());
+      expect((await truth.counts()).Configured ?? 0).toBe(configured);
+    }
+  });
+
   it('the second process on a data directory refuses to start, with one line', async () => {
     const dataDir = processes.folder();
     const { provider } = await world([], '--data-dir', dataDir);

@@ -176,7 +176,12 @@ export class Fleet {
     const state = columns.state[slot]!;
     if (state === 0) return;
     const intent = columns.intent[slot]!;
-    const role = intent === Intent.None ? ROLE_OF_STATE[state]! : ROLE_OF_INTENT[intent]!;
+    const isIgnored = (columns.flags[slot]! & Flag.Ignored) !== 0;
+    const role = isIgnored
+      ? Role.Other
+      : intent === Intent.None
+        ? ROLE_OF_STATE[state]!
+        : ROLE_OF_INTENT[intent]!;
     const shape = columns.shape[slot]!;
     this.role[slot] = role;
     this.#generation[slot] = this.inventory.generationOf(slot);

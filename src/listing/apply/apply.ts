@@ -12,7 +12,6 @@ import { InvalidMachineError } from '../../machine/machine.ts';
 import { MachineState } from '../../machine/state.ts';
 import type { ShardCounters, ShardObserver } from '../../shard/ports/observer.ts';
 import type { Listing, ListingRows, ProviderPort, SlotRefs } from '../../shard/ports/providers.ts';
-import { textOf } from '../decode/ranges.ts';
 import type { IdPrefixes } from './id-prefixes.ts';
 import { type AdmitNames, ListingRefs } from './listing-refs.ts';
 import { type ProviderNames, TooManyResourceNamesError } from './provider-names.ts';
@@ -251,7 +250,7 @@ export class ListingApplication {
     const { bytes, idStart, idEnd } = this.#rows;
     const why = idPrefixes.refusal(bytes, idStart[index]!, idEnd[index]!, this.#provider);
     if (why === '') return false;
-    const id = textOf(bytes, idStart[index]!, idEnd[index]!);
+    const id = Buffer.from(bytes.subarray(idStart[index]!, idEnd[index]!)).toString('utf8');
     this.counts.foreign++;
     this.#reject(new InvalidMachineError(id, 'structural', why).message);
     return true;

@@ -2,7 +2,13 @@
  * T10: a prefix of machine ids that belongs to one provider. With a prefix for a provider, the shard accepts from it only ids
  * that begin with one of its prefixes, and accepts such ids from no other provider, whoever listed them first.
  */
-import type { ProviderIdPrefix } from '../../shard/settings.ts';
+
+/** One prefix of one provider, which may have several. */
+export interface ProviderIdPrefix {
+  /** Of the provider. */
+  readonly name: string;
+  readonly prefix: string;
+}
 
 interface Prefix {
   readonly provider: number;

@@ -133,6 +133,7 @@ export type MachineStay =
   | { readonly kind: 'gate' } // N6: its cluster has sent no roll-up yet
   | { readonly kind: 'backoff'; readonly untilMs: number }
   | { readonly kind: 'disputed' } // T10: two providers claim it
+  | { readonly kind: 'ignored' } // T10: no shard assigned it, and such bindings are ignored
   | { readonly kind: 'nothing_executes'; readonly why: string }
   | {
       /** R2: a capped share of a cluster is reclaimed per interval. Its excess, this machine's place (from 1), and the cap. */

@@ -5,7 +5,7 @@
  */
 import type { Clock, Scheduler, Stopwatch } from '../../base/clock.ts';
 import { type ApplyContext, ListingApplication } from '../../listing/apply/apply.ts';
-import { IdPrefixes } from '../../listing/apply/id-prefixes.ts';
+import { IdPrefixes, type ProviderIdPrefix } from '../../listing/apply/id-prefixes.ts';
 import type { ProviderNames } from '../../listing/apply/provider-names.ts';
 import { RefusedMachines } from '../../listing/apply/refused-machines.ts';
 import type { MachineChanges } from '../machines/changes.ts';
@@ -13,7 +13,6 @@ import type { Disputes } from '../machines/disputes.ts';
 import type { FollowUpReads } from '../machines/reads.ts';
 import type { ListingReport, ShardCounters, ShardObserver } from '../ports/observer.ts';
 import type { ListAnswer, Listing, ProviderPort } from '../ports/providers.ts';
-import type { ProviderIdPrefix } from '../settings.ts';
 
 /** S2: a doubted row needs a second observation; beyond this number the next listing gives it, not single reads. */
 const DOUBTS_READ_MAX = 256;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../../src/base/random.ts';
-import type { Listing, ListRequest } from '../../../src/shard/ports/providers.ts';
+import type { ListAnswer, Listing, ListRequest } from '../../../src/shard/ports/providers.ts';
 import { ok } from '../../../src/simulation/provider/requests.ts';
 import type { ProviderCalls } from '../../../src/simulation/provider/server.ts';
 import { encode } from '../../../src/wire/codec.ts';
@@ -53,6 +53,39 @@ describe('a listing over gRPC, compared in the listing thread', () => {
       [0, 1, 2].map(async (at) => (await pool.list({ ...later(), provider: at, sinceRevision: FULL })).kind),
     );
     expect(kinds).toEqual(['malformed', 'malformed', 'unavailable']);
+  });
+
+  it('T3, T5: rejects long and malformed records alone, in parts or whole', async () => {
+    const { provider } = rig({}, [seed('a')]);
+    const good = (id: string) => ({ id, state: S.Speculative, instanceType: 't' });
+    const long = { ...good('long'), labels: { k: 'x'.repeat(900_000) } };
+    const malformed = Buffer.from([0x0a, 0x05, 0x0a, 0x01, 0x62, 0x26, 0x00]); // machine "b", then wire type 6
+    const bytes = Buffer.concat([
+      encode('MachineList', { machines: [good('first'), long] }),
+      malformed,
+      encode('MachineList', { machines: [good('last')] }),
+    ]);
+    const odd = Object.assign(Object.create(provider) as typeof provider, {
+      encodeList: () => ({ kind: 'ok', value: Buffer.from(bytes) }) as const,
+    });
+    const { address } = await serve(odd);
+    for (const listingPartBytes of [1_000, 10_000_000]) {
+      const test = startPool([address], { listingPartBytes });
+      let answer: ListAnswer = await listed(test);
+      const found: string[] = [];
+      for (;;) {
+        if (answer.kind !== 'listed') throw new Error(answer.detail);
+        found.push(...machinesOf(answer.rows).map(({ id }) => id));
+        if (answer.next === undefined) break;
+        answer = await answer.next();
+      }
+      expect(found).toEqual(['first', 'last']);
+      expect(answer).toMatchObject({ listedCount: 2, rejected: { structural: 2 }, unnamedCount: 0 });
+      expect(answer.rejectionTexts[0]).toMatch(
+        /"long" .*label value .* has 900000 bytes, and the limit is 1024/,
+      );
+      expect(answer.rejectionTexts[1]).toMatch(/"b" .*record 3 of the listing is not a valid message/);
+    }
   });
 
   it('S1: rejects an id of another provider', async () => {

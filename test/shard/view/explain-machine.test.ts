@@ -76,6 +76,16 @@ describe('a Configured machine', () => {
     expect(text).toContain('It failed once, with “quota exceeded”, and is in back-off for another 30 s.');
   });
 
+  it('T10: in dispute is left alone, and the providers that list it are named', async () => {
+    const shard = viewOf(world([configured('m-1', boundTo('alpha'))], [cluster('alpha', [])]));
+    shard.inventory.setFlag(shard.inventory.find('m-1'), Flag.Disputed, true);
+    shard.claimants.set('m-1', ['rack-b']);
+    const { facts, text } = await ask(shard, 'm-1');
+    expect(facts.stays).toEqual({ kind: 'disputed' });
+    expect(text).toMatch(/It is in dispute: providers .* and rack-b all list this id/);
+    expect(text).toContain('the shard makes no call for it');
+  });
+
   it('is kept while no action executes, with the reason', async () => {
     const shard = viewOf(world([configured('m-1', boundTo('alpha'))], [cluster('alpha', [])]));
     shard.rails = { ...shard.rails, isPaused: true };

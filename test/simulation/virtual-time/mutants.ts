@@ -276,8 +276,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'S5: in incremental mode the shard never makes another full listing',
     file: RECONCILER,
-    find: 'provider.cursor.length === 0 || isDue || hasMoved;',
-    replace: 'provider.cursor.length === 0 || hasMoved;',
+    find: 'provider.cursor.length === 0 || isDue || mustBeFull;',
+    replace: 'provider.cursor.length === 0 || mustBeFull;',
     profile: 'usual',
   },
   {

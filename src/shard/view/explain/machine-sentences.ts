@@ -99,6 +99,11 @@ function staySentence(stay: MachineStay, machine: MachineView, nowMs: number, ra
       );
     case 'disputed':
       return ''; // said above
+    case 'ignored':
+      return (
+        'No shard assigned it, and unassigned-bindings is ignore: it counts for no need, and the shard neither reclaims nor ' +
+        'preempts it.'
+      );
     case 'backoff':
       return `The shard takes no action on it for another ${duration(Math.max(0, stay.untilMs - nowMs))}.`;
     case 'nothing_executes': {

@@ -59,6 +59,7 @@ function stayOf(sources: ViewSources, slot: number, machine: MachineView, isClai
   if (isTransitional(state)) return { kind: 'waiting_for_provider' };
   if (isClaimed) return { kind: 'claimed' };
   if (sources.inventory.hasFlag(slot, Flag.Disputed)) return { kind: 'disputed' };
+  if (sources.inventory.hasFlag(slot, Flag.Ignored)) return { kind: 'ignored' };
   const untilMs = Math.max(machine.backoff?.untilMs ?? 0, machine.offeringBackoff?.untilMs ?? 0);
   if (sources.inventory.hasFlag(slot, Flag.Backoff)) return { kind: 'backoff', untilMs };
   if (state === S.Speculative) return { kind: 'offer' };
@@ -99,7 +100,7 @@ function excessOf({ inventory, engine }: ViewSources, cluster: number): number[]
   const count = indexes.countOfCluster(cluster, S.Configured);
   const found: number[] = [];
   for (const slot of indexes.clusterSlots.subarray(start, start + count)) {
-    if (columns.intent[slot] !== 0 || inventory.hasFlag(slot, BARRED)) continue;
+    if (columns.intent[slot] !== 0 || inventory.hasFlag(slot, BARRED | Flag.Ignored)) continue;
     if (engine.claimOf(slot) === null) found.push(slot);
   }
   return found.sort(
