@@ -1,5 +1,6 @@
 /** Settings of the shard, with the defaults that users of the reference know. */
 import type { PreemptionWeights } from '../decision/preempt/preempt.ts';
+import type { TenantLimits } from './tenants.ts';
 
 export interface ShardSettings {
   readonly shardId: string;
@@ -36,6 +37,8 @@ export interface ShardSettings {
   /** Ordinary cycles between two from-scratch checks; 0 = never. */
   readonly checkEveryCycles: number;
   readonly preemptionWeights: PreemptionWeights | null;
+  /** T8: limits by cluster; the first entry that matches counts. */
+  readonly tenants: readonly TenantLimits[];
 }
 
 export const SHARD_DEFAULTS: ShardSettings = {
@@ -61,10 +64,11 @@ export const SHARD_DEFAULTS: ShardSettings = {
   hintIntervalMs: 5_000,
   checkEveryCycles: 360,
   preemptionWeights: null,
+  tenants: [],
 };
 
 /** Settings that may change while the shard runs. */
 export type Rails = Pick<
   ShardSettings,
-  'actionsPerCycleMax' | 'isPaused' | 'isDryRun' | 'reclaimCapFraction' | 'hasRollupGuard'
+  'actionsPerCycleMax' | 'isPaused' | 'isDryRun' | 'reclaimCapFraction' | 'hasRollupGuard' | 'tenants'
 >;

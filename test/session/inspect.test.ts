@@ -26,6 +26,7 @@ const VIEW: NeedView = {
   parkedCycles: 9,
   cyclesUnmet: 12,
   reason: 2,
+  limitedBy: '',
 };
 
 /** Pages of one hundred. */
