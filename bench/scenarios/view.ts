@@ -112,6 +112,7 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     rails: () => rails,
     gauges: () => gauges,
     hasSession: () => true,
+    limitsOf: () => null,
     sessions: () => [],
     needBackoff: () => null,
     offeringsInBackoff: () => [],

@@ -23,6 +23,7 @@ import type { Rails, ShardSettings } from '../shard/settings.ts';
 import { SHARD_DEFAULTS } from '../shard/settings.ts';
 import { Shard } from '../shard/shard.ts';
 import { createTables } from '../shard/tables.ts';
+import type { TenantLimits } from '../shard/tenants.ts';
 import { shardSources } from '../shard/view/shard-sources.ts';
 import { ShardView } from '../shard/view/shard-view.ts';
 import { CheckThreads } from './check-thread.ts';
@@ -87,7 +88,7 @@ export class ShardService {
     }
   }
 
-  /** Applies rails and log level, and reopens the audit log. */
+  /** Applies rails, limits of clusters and log level, and reopens the audit log. */
   reload(config: ShardConfig): void {
     this.#log.setLevel(config.logLevel);
     this.shard.setRails(railsOf(config));
@@ -276,6 +277,19 @@ function railsOf(config: ShardConfig): Rails {
     reclaimCapFraction: config.reclaimCapFraction,
     preemptionCapFraction: config.preemptionCapFraction,
     hasRollupGuard: config.emptyRollupGuard,
+    tenants: config.tenants.map(limitsOf),
+  };
+}
+
+function limitsOf(entry: ShardConfig['tenants'][number]): TenantLimits {
+  const none = Number.POSITIVE_INFINITY;
+  return {
+    cluster: entry.cluster,
+    maxPriority: entry.maxPriority ?? none,
+    maxMachines: entry.maxMachines ?? none,
+    maxResources: entry.maxResources,
+    maxDollarsPerHour: entry.maxDollarsPerHour ?? none,
+    maxOfferingShare: entry.maxOfferingShare ?? none,
   };
 }
 

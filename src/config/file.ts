@@ -3,9 +3,18 @@
  * the file (`10s`, `0.05`, `true`), so that a value means the same in every source.
  */
 import { readFileSync, statSync } from 'node:fs';
-import { isMap, isScalar, isSeq, LineCounter, type Pair, type ParsedNode, parseDocument } from 'yaml';
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Pair,
+  type ParsedNode,
+  parseDocument,
+  type YAMLMap,
+} from 'yaml';
 import { ConfigError, type Problem } from './problems.ts';
-import type { FlagShapes, Given, GivenByFlag } from './sources.ts';
+import type { FlagShape, FlagShapes, Given, GivenByFlag } from './sources.ts';
 import { suggestion } from './sources.ts';
 
 /** There are some fifty settings; a file of this size is not a config file. */
@@ -60,7 +69,7 @@ export function readConfigText(
     } else if (found.has(key)) {
       add(`already set at ${found.get(key)!.origin}`, 'Set it once');
     } else {
-      readValue(given, pair.value, shape.isRepeatable, found, add);
+      readValue(given, pair.value, shape, found, add);
     }
   }
   return found;
@@ -69,7 +78,7 @@ export function readConfigText(
 function readValue(
   given: Omit<Given, 'texts'>,
   node: ParsedNode | null,
-  isRepeatable: boolean,
+  { isRepeatable, mappingKey = '' }: FlagShape,
   found: GivenByFlag,
   add: (what: string, remedy: string) => void,
 ): void {
@@ -77,9 +86,18 @@ function readValue(
   if (single !== null) {
     found.set(given.key, { ...given, texts: [single] });
   } else if (isRepeatable && isSeq(node)) {
-    const texts = (node.items as (ParsedNode | null)[]).map(textOf);
+    const items = node.items as (ParsedNode | null)[];
+    const texts = items.map(
+      (item) => textOf(item) ?? (mappingKey === '' ? null : mappingText(item, mappingKey)),
+    );
     if (texts.every((text) => text !== null)) found.set(given.key, { ...given, texts });
-    else add('the list contains something other than strings', 'Write a list of strings: [a, b]');
+    else if (mappingKey === '')
+      add('the list contains something other than strings', 'Write a list of strings: [a, b]');
+    else
+      add(
+        'the list contains something other than mappings',
+        `Write a list of mappings with ${mappingKey}: NAME`,
+      );
   } else if (node === null || isScalar(node)) {
     add('the value is missing', 'Add a value or remove the line');
   } else {
@@ -88,6 +106,29 @@ function readValue(
       isRepeatable ? 'Write a list of strings: [a, b]' : `Write ${given.key}: VALUE`,
     );
   }
+}
+
+/** A mapping as one text: `NAME; key=value; outer.inner=value`. Null if it is none, or if a text contains the separator. */
+function mappingText(node: ParsedNode | null, nameKey: string): string | null {
+  const parts = isMap(node) ? partsOf(node, '') : null;
+  const name = parts?.find(([key]) => key === nameKey)?.[1];
+  if (parts === null || name === undefined) return null;
+  const texts = [name, ...parts.filter(([key]) => key !== nameKey).map(([key, value]) => `${key}=${value}`)];
+  return texts.some((text) => text.includes(';')) ? null : texts.join('; ');
+}
+
+function partsOf(node: YAMLMap, prefix: string): (readonly [key: string, value: string])[] | null {
+  const parts: (readonly [string, string])[] = [];
+  for (const { key: keyNode, value } of node.items as Pair<ParsedNode, ParsedNode | null>[]) {
+    const key = textOf(keyNode);
+    const text = textOf(value);
+    if (key === null) return null;
+    const inner = text === null && isMap(value) ? partsOf(value, `${prefix}${key}.`) : null;
+    if (text !== null) parts.push([`${prefix}${key}`, text]);
+    else if (inner !== null) parts.push(...inner);
+    else return null;
+  }
+  return parts;
 }
 
 /** The scalar as the file spells it; null for an absent value and for anything else. */

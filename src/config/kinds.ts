@@ -215,11 +215,12 @@ const LIST_LENGTH_MAX = 256;
 export function list<Value = string>(
   options: Common & {
     readonly type: string;
+    readonly mappingKey?: string;
     readonly read: (text: string) => Value;
     readonly write: (value: Value) => string;
   },
 ): Setting<readonly Value[]> {
-  const { help, flag, type, read, write } = options;
+  const { help, flag, type, read, write, mappingKey } = options;
   return {
     type,
     placeholder: options.placeholder ?? 'NAME',
@@ -227,6 +228,7 @@ export function list<Value = string>(
     ...(flag === undefined ? {} : { flag }),
     isReloadable: options.reload === true,
     isRepeatable: true,
+    ...(mappingKey === undefined ? {} : { mappingKey }),
     isSwitch: false,
     defaultText: '',
     allowedText: `at most ${LIST_LENGTH_MAX}`,

@@ -19,6 +19,8 @@ export interface Setting<Value> {
   readonly flag?: string;
   readonly isReloadable: boolean;
   readonly isRepeatable: boolean;
+  /** Whether an item of its list in a file may be a mapping: then this key gives the item's name. */
+  readonly mappingKey?: string;
   /** Whether the flag without a value means true. */
   readonly isSwitch: boolean;
   /** As the documentation shows it; the same on every host. */

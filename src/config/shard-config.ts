@@ -1,7 +1,7 @@
 /**
  * Resolves the settings of a shard: flags override the environment, the environment overrides the file, the file
- * overrides defaults. Each value is checked alone, then all together. A reload on SIGHUP applies the rails and the log
- * level only, and names the other settings that changed.
+ * overrides defaults. Each value is checked alone, then all together. A reload on SIGHUP applies the rails, the
+ * limits of clusters and the log level only, and names the other settings that changed.
  */
 import { availableParallelism } from 'node:os';
 import { checkThereIsAProvider, crossCheck, type TlsPaths, tlsOf } from './cross-checks.ts';
@@ -53,7 +53,7 @@ const WITH_CONFIG: ReadonlyMap<string, FlagShape> = new Map([
   ...SETTING_SHAPES,
   [CONFIG_FLAG, { isRepeatable: false, isSwitch: false }],
 ]);
-const WITH_SWITCHES: ReadonlyMap<string, FlagShape> = new Map([
+const WITH_SWITCHES: ReadonlyMap<string, FlagShape> = new Map<string, FlagShape>([
   ...WITH_CONFIG,
   ...SWITCHES.map((flag) => [flag, { isRepeatable: false, isSwitch: true }] as const),
 ]);

@@ -20,6 +20,7 @@ import {
 } from './addresses.ts';
 import { bytes, choice, count, decimal, duration, fraction, list, onOff, text } from './kinds.ts';
 import type { Settings } from './setting.ts';
+import { readTenant, TENANT_KEY, writeTenant } from './tenants.ts';
 
 const asWritten = (value: string) => value;
 
@@ -267,6 +268,15 @@ const RAILS = {
     default: true,
     reload: true,
     help: 'Quarantine a roll-up that drops more than 90% of its rows until three roll-ups in a row agree.',
+  }),
+  tenants: list({
+    reload: true,
+    type: 'list of limits per cluster',
+    placeholder: 'LIMITS',
+    mappingKey: TENANT_KEY,
+    read: readTenant,
+    write: writeTenant,
+    help: 'Limits on the clusters that an id or pattern names (team-a-*; max-machines=100): max-priority, max-machines, max-resources.NAME, max-dollars-per-hour, max-offering-share. The first entry that matches a cluster counts. Clusters keep what they have.',
   }),
 } as const satisfies Settings;
 

@@ -21,6 +21,7 @@ export type GivenByFlag = Map<string, Given>;
 export interface FlagShape {
   readonly isRepeatable: boolean;
   readonly isSwitch: boolean;
+  readonly mappingKey?: string;
 }
 
 export type FlagShapes = ReadonlyMap<string, FlagShape>;

@@ -2,6 +2,7 @@
 import type { PreemptionWeights } from '../decision/preempt/preempt.ts';
 import type { ProviderIdPrefix } from '../listing/apply/id-prefixes.ts';
 import { TABLE_SHARE_DEFAULT } from '../needs/tenant-limits.ts';
+import type { TenantLimits } from './tenants.ts';
 
 export interface ShardSettings {
   readonly shardId: string;
@@ -46,6 +47,8 @@ export interface ShardSettings {
   /** Ordinary cycles between two from-scratch checks; 0 = never. */
   readonly checkEveryCycles: number;
   readonly preemptionWeights: PreemptionWeights | null;
+  /** T8: limits by cluster; the first entry that matches counts. */
+  readonly tenants: readonly TenantLimits[];
 }
 
 export const SHARD_DEFAULTS: ShardSettings = {
@@ -75,6 +78,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   hintIntervalMs: 5_000,
   checkEveryCycles: 360,
   preemptionWeights: null,
+  tenants: [],
 };
 
 /** Settings that may change while the shard runs. */
@@ -86,4 +90,5 @@ export type Rails = Pick<
   | 'reclaimCapFraction'
   | 'preemptionCapFraction'
   | 'hasRollupGuard'
+  | 'tenants'
 >;

@@ -43,6 +43,7 @@ import type { ProviderPort } from './ports/providers.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import type { Rails, ShardSettings } from './settings.ts';
 import type { ShardTables } from './tables.ts';
+import { Tenants } from './tenants.ts';
 
 export interface ShardOptions {
   readonly settings: ShardSettings;
@@ -81,6 +82,7 @@ export class Shard implements ShardForOperators {
   readonly executor: Executor;
   readonly cycle: Cycle;
   readonly sessions: SessionBits;
+  readonly tenants: Tenants;
   readonly startedAtMs: number;
   readonly #options: ShardOptions;
   readonly #operators: OperatorsPort;
@@ -110,6 +112,7 @@ export class Shard implements ShardForOperators {
     this.sessions = new SessionBits(inventory.tables.clusters);
     this.#away = new AwayClusters(inventory, needs, (cluster) => this.sessions.has(cluster));
     this.needBackoffs = new NeedBackoffs(inventory.tables);
+    this.tenants = new Tenants(inventory.tables.clusters, settings.tenants);
     this.engine = new Engine(this.engineOptions());
     const resourceNames = new ProviderNames(inventory.shapes.vectors.dimensions, providers.names);
     this.changes = new MachineChanges(inventory, counters, observer, providers.names, resourceNames);
@@ -221,6 +224,7 @@ export class Shard implements ShardForOperators {
       ...tables,
       hasSession: (cluster) => isLocal || this.sessions.has(cluster),
       inBackoff: (cluster, fingerprint, group) => this.needBackoffs.isBarred(cluster, fingerprint, group),
+      limits: this.tenants,
       holds: { onDemandMs: settings.idleHoldOnDemandMs, spotMs: settings.idleHoldSpotMs },
       ...(settings.preemptionWeights === null ? {} : { weights: settings.preemptionWeights }),
     };
@@ -248,6 +252,7 @@ export class Shard implements ShardForOperators {
   setRails(rails: Rails): void {
     this.#rails = rails;
     this.needs.isGuarded = rails.hasRollupGuard;
+    this.tenants.set(rails.tenants);
     this.#wake();
   }
 

@@ -120,6 +120,14 @@ describe('SIGHUP', () => {
     await shard.hangUp('reloaded');
     expect(shard.events('setting_reloaded'), 'nothing changed since').toHaveLength(1);
 
+    writeFileSync(path, 'actuation-paused: true\ntenants: [{ cluster: team-*, max-machines: 5 }]\n');
+    await shard.hangUp('reloaded');
+    expect(shard.events('setting_reloaded')[1], 'T8').toMatchObject({
+      flag: 'tenants',
+      from: '',
+      to: 'team-*; max-machines=5',
+    });
+
     writeFileSync(path, 'actuation-paused: perhaps\n');
     await shard.hangUp('reload_refused');
     expect(await paused()).toBe('1');

@@ -18,7 +18,7 @@ const PROMISED_FLAGS =
   tls-cert tls-key tls-ca cycle-interval full-list-every max-machines idle-hold-on-demand idle-hold-spot bootstrap-timeout
   execute-timeout stuck-after shutdown-grace min-epoch max-list-bytes keepalive-timeout log-level log-format workers
   from-scratch-check-every preemption-weight-gap preemption-weight-drain preemption-weight-interruption
-  preemption-weight-reclamation metrics-host`.split(/\s+/);
+  preemption-weight-reclamation metrics-host tenants`.split(/\s+/);
 
 describe('the table of settings', () => {
   it('has exactly the public flags', () => {
@@ -35,7 +35,7 @@ describe('the table of settings', () => {
     expect(grouped.sort()).toEqual(Object.keys(SHARD_SETTINGS).sort());
   });
 
-  it('reloads the rails and the log level, and nothing else', () => {
+  it('reloads the rails, the limits of clusters and the log level, and nothing else', () => {
     const reloadable = Object.entries(SHARD_SETTINGS).filter(([, setting]) => setting.isReloadable);
     expect(reloadable.map(([field]) => field)).toEqual([
       'actuationPaused',
@@ -44,6 +44,7 @@ describe('the table of settings', () => {
       'reclaimCapFraction',
       'preemptionCapFraction',
       'emptyRollupGuard',
+      'tenants',
       'logLevel',
     ]);
   });

@@ -191,6 +191,31 @@ describe('the API', () => {
     }
   });
 
+  it('T8: names the limit that keeps machines from a need', async () => {
+    const { world } = live;
+    const cluster = (await get<ApiClusters>('clusters?unmet=true')).clusters.find(
+      ({ session }) => session!.connected,
+    )!.clusterId;
+    const unmet = async () => (await get<ApiNeeds>(`needs?cluster=${cluster}&unmet=true`)).needs;
+    for (const { limitedBy } of await unmet()) expect(limitedBy).toBe(null);
+    world.tenants.set([
+      {
+        cluster,
+        maxMachines: 0,
+        maxPriority: Number.POSITIVE_INFINITY,
+        maxResources: {},
+        maxDollarsPerHour: Number.POSITIVE_INFINITY,
+        maxOfferingShare: Number.POSITIVE_INFINITY,
+      },
+    ]);
+    try {
+      live.step();
+      expect((await unmet()).map(({ limitedBy }) => limitedBy)).toContain('max-machines');
+    } finally {
+      world.tenants.set([]);
+    }
+  });
+
   it('lists its paths at its root, and docs/api.md documents each', async () => {
     const response = await fetch(`${url}/api/v1`);
     const { paths } = (await response.json()) as { paths: string[] };

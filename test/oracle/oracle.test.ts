@@ -14,7 +14,14 @@ import { normalise, originalNeeds } from './normalise.ts';
 import { decide } from './oracle.ts';
 import { domainOf } from './profile.ts';
 import { stateOf } from './view.ts';
-import { needKey, type OracleAction, type OracleResult, UnmetReason, type World } from './world.ts';
+import {
+  needKey,
+  type OracleAction,
+  type OracleResult,
+  UnmetReason,
+  type World,
+  type WorldMachine,
+} from './world.ts';
 
 const HISTORY_STEPS = 6;
 const HISTORIES = 40;
@@ -129,6 +136,37 @@ it('A9: acquires and preempts for no cluster without a session', () => {
       if (kind === 'Preempt') expect(away.has(forCluster)).toBe(false);
     }
   });
+});
+
+it('T8: no action takes a cluster beyond a limit, and a need without limits is never limited', () => {
+  const { Creating, Configuring, Configured } = MachineState;
+  let atLimitCount = 0;
+  overHistories((world, result) => {
+    for (const { id, limits } of world.clusters) {
+      const verdicts = result.verdicts.filter(({ cluster }) => cluster === id);
+      if (limits === undefined) for (const { limitedBy } of verdicts) expect(limitedBy).toBe('');
+      if (limits === undefined) continue;
+      if (verdicts.some(({ limitedBy }) => limitedBy !== '')) atLimitCount++;
+      const before = world.machines.filter(
+        (machine) =>
+          machine.assignment?.cluster === id &&
+          [Creating, Configuring, Configured].some((state) => state === stateOf(machine)),
+      );
+      const bound = result.actions
+        .filter(({ kind, cluster }) => cluster === id && (kind === 'Bootstrap' || kind === 'Provision'))
+        .map(({ machine }) => world.machines.find((one) => one.id === machine)!);
+      if (bound.length === 0) continue;
+      const sumOf = (amount: (machine: WorldMachine) => number) =>
+        [...before, ...bound].reduce((total, machine) => total + amount(machine), 0);
+      expect(sumOf(() => 1)).toBeLessThanOrEqual(limits.maxMachines);
+      expect(sumOf(({ price }) => price)).toBeLessThanOrEqual(limits.maxDollarsPerHour);
+      for (const [dimension, most] of Object.entries(limits.maxResources)) {
+        if (bound.every(({ capacity }) => (capacity[dimension] ?? 0) === 0)) continue;
+        expect(sumOf(({ capacity }) => capacity[dimension] ?? 0)).toBeLessThanOrEqual(most);
+      }
+    }
+  });
+  expect(atLimitCount).toBeGreaterThan(5);
 });
 
 it('P6: while its victims drain, a need that got all its victims preempts no more', () => {

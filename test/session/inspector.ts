@@ -28,6 +28,7 @@ export const VIEW: NeedView = {
   parkedCycles: 9,
   cyclesUnmet: 12,
   reason: 2,
+  limitedBy: '',
 };
 
 export interface Inspection {

@@ -99,6 +99,7 @@ export function need(of: NeedView): ApiNeed {
     parkedCycles: of.parkedCycles,
     cyclesUnmet: of.cyclesUnmet,
     reason: REASONS[of.reason] ?? null,
+    limitedBy: of.limitedBy === '' ? null : of.limitedBy,
   };
 }
 

@@ -169,6 +169,8 @@ export interface ApiNeed {
   readonly cyclesUnmet: number;
   /** Null if the need is satisfied. */
   readonly reason: UnmetReasonName | null;
+  /** The limit of its cluster that keeps machines from it; null if none does. */
+  readonly limitedBy: string | null;
 }
 
 export interface ApiNeeds {

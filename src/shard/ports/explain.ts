@@ -45,6 +45,8 @@ export type NeedBar =
   | { readonly kind: 'no_session' }
   | { readonly kind: 'bootstrap_backoff'; readonly backoff: BackoffView }
   | { readonly kind: 'parked'; readonly cycles: number }
+  /** T8: a limit of its cluster; `pattern` is the entry that sets it, `most` its value. */
+  | { readonly kind: 'limited'; readonly limit: string; readonly pattern: string; readonly most: string }
   | { readonly kind: 'nothing_executes'; readonly why: string };
 
 /** Matching Configured machines at one priority. */

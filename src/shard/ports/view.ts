@@ -43,6 +43,8 @@ export interface NeedView {
   readonly cyclesUnmet: number;
   /** The protocol's UnmetReason. */
   readonly reason: number;
+  /** T8: the limit of its cluster that keeps machines from it; '' if none does. */
+  readonly limitedBy: string;
 }
 
 export interface NeedsQuery {

@@ -65,6 +65,7 @@ export function shardSources({
     }),
     gauges: () => shard.gauges(),
     hasSession: (cluster) => settings.localBootstrapBlob !== null || shard.sessions.has(cluster),
+    limitsOf: (cluster) => shard.tenants.of(cluster),
     sessions,
     needBackoff: (cluster, fingerprint, group) => {
       const backoff = shard.needBackoffs.viewOf(cluster, fingerprint, group);

@@ -15,6 +15,7 @@ import type {
 } from '../ports/fleet-view.ts';
 import type { ShardGauges } from '../ports/observer.ts';
 import type { ShardStatus } from '../ports/view.ts';
+import type { TenantLimits } from '../tenants.ts';
 
 export interface ViewSources {
   readonly inventory: Inventory;
@@ -37,6 +38,8 @@ export interface ViewSources {
 
   /** A9: a need acquires machines only if its cluster is connected, or if no operator is needed to bootstrap. */
   hasSession(cluster: number): boolean;
+  /** T8: what the cluster may have at most; null: no limits. */
+  limitsOf(cluster: number): TenantLimits | null;
   /** Every cluster that has or had a session since the start, in no order. */
   sessions(): readonly SessionView[];
 

@@ -202,6 +202,39 @@ describe('A8: TOPOLOGY_UNSATISFIABLE', () => {
   });
 });
 
+describe('T8: a limit', () => {
+  const none = Number.POSITIVE_INFINITY;
+  const unlimited = {
+    maxPriority: none,
+    maxMachines: none,
+    maxResources: {},
+    maxDollarsPerHour: none,
+    maxOfferingShare: none,
+  };
+  const web = need({ group: 'web', aggregate: cpus(20) });
+  const fleet = ['m-1', 'm-2', 'm-3'].map((id) => idle(id));
+
+  for (const [limits, limit, most] of [
+    [{ maxMachines: 2 }, 'max-machines', '2'],
+    [{ maxResources: cpus(9) }, 'max-resources', '9 cpu'],
+    [{ maxDollarsPerHour: 2.5 }, 'max-dollars-per-hour', '$2.5'],
+    [{ maxOfferingShare: 0.5 }, 'max-offering-share', '0.5'],
+  ] as const) {
+    it(`T8: the explanation names ${limit}, and what it is`, async () => {
+      const of = world(fleet, [cluster('alpha', [web], { limits: { ...unlimited, ...limits } })]);
+      const explained = await explain(of, 'alpha', web);
+      expect(explained.need).toMatchObject({ limitedBy: limit, reason: UnmetReason.PriorityStarved });
+      expect(explained.facts.bars).toEqual([{ kind: 'limited', limit, pattern: 'alpha', most }]);
+      expect(explained.sentences[1]).toBe(
+        `Cluster alpha has reached its limit: ${limit} is ${most} (tenants entry “alpha”). The shard acquires and ` +
+          'preempts for this need only what the limit allows. Raise the limit and reload with SIGHUP, or reduce what the ' +
+          'cluster has.',
+      );
+      expect(textOf(explained)).not.toContain('PRIORITY_STARVED');
+    });
+  }
+});
+
 describe('A9: a bar', () => {
   const web = need({ group: 'web' });
 

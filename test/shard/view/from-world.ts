@@ -13,6 +13,9 @@ export function viewOf(world: World, cycles = 1): ViewWorld {
       shard.machineBackoffs.set(machine.id, backoff);
     }
   }
+  shard.tenants.set(
+    world.clusters.flatMap(({ id, limits }) => (limits === undefined ? [] : [{ cluster: id, ...limits }])),
+  );
   for (const cluster of world.clusters) {
     if (!cluster.hasSession) shard.disconnected.add(cluster.id);
     if (cluster.reported) acceptAsArrived(shard.needs, cluster.id, [], cluster.needs);

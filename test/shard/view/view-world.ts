@@ -16,6 +16,7 @@ import { NeedTable } from '../../../src/needs/need-table.ts';
 import type { RollupRow } from '../../../src/needs/rollup.ts';
 import type { ActionView, BackoffView, RailsView, SessionView } from '../../../src/shard/ports/fleet-view.ts';
 import type { ShardGauges } from '../../../src/shard/ports/observer.ts';
+import { Tenants } from '../../../src/shard/tenants.ts';
 import { ShardView } from '../../../src/shard/view/shard-view.ts';
 import type { ViewSources } from '../../../src/shard/view/sources.ts';
 
@@ -41,6 +42,7 @@ export class ViewWorld {
   readonly inventory: Inventory;
   readonly needs: NeedTable;
   readonly engine: Engine;
+  readonly tenants: Tenants;
   readonly clock: ManualClock;
   readonly view: ShardView;
   readonly sources: ViewSources;
@@ -70,12 +72,14 @@ export class ViewWorld {
     this.inventory = new Inventory({ vectors, clusters, fingerprints, groups, machinesMax, guards: true });
     this.needs = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine: false });
     const hasSession = (cluster: number) => !this.disconnected.has(clusters.get(cluster));
+    this.tenants = new Tenants(clusters, []);
     this.engine = new Engine({
       inventory: this.inventory,
       needs: this.needs,
       hasSession,
       inBackoff: (cluster, _fingerprint, group) =>
         this.needBackoffs.has(`${clusters.get(cluster)}/${groups.get(group)}`),
+      limits: this.tenants,
       holds: { onDemandMs: RAILS.holdOnDemandMs, spotMs: RAILS.holdSpotMs },
     });
     this.sources = this.#makeSources(hasSession);
@@ -170,6 +174,7 @@ export class ViewWorld {
         ...this.gauges,
       }),
       hasSession,
+      limitsOf: (cluster) => this.tenants.of(cluster),
       sessions: () => [...this.sessions.values()],
       needBackoff: (cluster, _fingerprint, group) =>
         this.needBackoffs.get(`${clusters.get(cluster)}/${groups.get(group)}`) ?? null,

@@ -104,6 +104,12 @@ function barSentence(bar: NeedBar, need: NeedView, { nowMs }: Moment): string {
         `It is parked: no domain could hold all of it for ${count(bar.cycles)} cycles. It keeps its machines, and ` +
         'the shard tries again every 32 cycles.'
       );
+    case 'limited':
+      return (
+        `Cluster ${need.clusterId} has reached its limit: ${bar.limit} is ${bar.most} (tenants entry ${quoted(bar.pattern)}). ` +
+        'The shard acquires and preempts for this need only what the limit allows. ' +
+        'Raise the limit and reload with SIGHUP, or reduce what the cluster has.'
+      );
     case 'nothing_executes':
       return `The shard executes no actions: ${bar.why}.`;
   }

@@ -1,7 +1,9 @@
 /** Explains a need: collects the facts, then makes sentences of them. */
+
 import { WhenUnsatisfiable } from '../../../needs/requirements.ts';
 import type { NeedBar, NeedExplanation, NeedFacts } from '../../ports/explain.ts';
 import type { NeedView } from '../../ports/view.ts';
+import type { TenantLimits } from '../../tenants.ts';
 import { readNeed } from '../need-row.ts';
 import type { ViewSources } from '../sources.ts';
 import { Census } from './census.ts';
@@ -9,7 +11,7 @@ import { whyNothingExecutes } from './machine.ts';
 import { Matcher } from './matcher.ts';
 import { nearestMisses } from './nearest-miss.ts';
 import { needSentences } from './need-sentences.ts';
-import { total } from './words.ts';
+import { amounts, count, total } from './words.ts';
 
 /** The row must be in the cluster's slice, with demand and verdicts in step. */
 export async function explainNeed(
@@ -34,7 +36,7 @@ export async function explainNeed(
   const matcher = new Matcher(inventory, requirements, need.minUnit);
   const census = await Census.take(sources, matcher, {
     ...served,
-    priority: need.priority,
+    priority: Math.min(need.priority, sources.limitsOf(cluster)?.maxPriority ?? need.priority),
     aggregate: need.aggregate,
     domainKeys: isFolded ? [] : sameKeys.length > 0 ? sameKeys : spreadKey === undefined ? [] : [spreadKey],
   });
@@ -78,6 +80,27 @@ function barsOf(
     sources.needBackoff(served.cluster, served.fingerprint, served.group) ??
     sources.needBackoff(cluster, fingerprintRef, needs.group[tableRow]!);
   if (backoff !== null) bars.push({ kind: 'bootstrap_backoff', backoff });
+  const limits = sources.limitsOf(cluster);
+  if (need.limitedBy !== '' && limits !== null)
+    bars.push({
+      kind: 'limited',
+      limit: need.limitedBy,
+      pattern: limits.cluster,
+      most: mostOf(limits, need.limitedBy),
+    });
   if (need.parked) bars.push({ kind: 'parked', cycles: need.parkedCycles });
   return bars;
+}
+
+function mostOf(limits: TenantLimits, limit: string): string {
+  switch (limit) {
+    case 'max-machines':
+      return count(limits.maxMachines);
+    case 'max-resources':
+      return amounts(limits.maxResources);
+    case 'max-dollars-per-hour':
+      return `$${limits.maxDollarsPerHour}`;
+    default:
+      return `${limits.maxOfferingShare}`;
+  }
 }
