@@ -8,7 +8,7 @@ const rejectedRollup = (clusterId: string, detail: string) =>
 const rejectedRecord = (provider: string, detail: string) =>
   ({ kind: 'record_rejected', level: 'warn', provider, reason: 'structural', detail }) as const;
 
-describe('T3: the last refusal of each tenant', () => {
+describe('the last refusal of each tenant', () => {
   it('is kept with its reason, its time and the number of refusals', () => {
     const clock = new ManualClock(1_000);
     const book = new TenantBook(clock);

@@ -3,14 +3,14 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Processes, until } from './processes.ts';
 
-describe('T13: a shard with --health-addr', () => {
+describe('a shard with --health-addr', () => {
   let processes = new Processes();
   afterEach(async () => {
     await processes.end();
     processes = new Processes();
   });
 
-  it('answers probes on both addresses beside 560 half-written requests and pages that are not read', async () => {
+  it('T13: answers probes on both addresses beside 560 half-written requests and pages that are not read', async () => {
     const provider = await processes.provider('--machines', '60');
     const shard = await processes.shard(provider.address, '--health-addr', '127.0.0.1:0');
     const health = await until(

@@ -11,7 +11,7 @@ function liveWorld(): LiveWorld {
 const reject = ({ world }: LiveWorld, clusterId: string, detail: string) =>
   world.refusals.happened({ kind: 'rollup_rejected', level: 'warn', clusterId, detail });
 
-describe('T3: the page of tenants', () => {
+describe('the page of tenants', () => {
   it('lists clusters and providers, the one that was refused most often first, then by machines', async () => {
     const live = liveWorld();
     reject(live, 'cluster-0001', 'a row is too large');
