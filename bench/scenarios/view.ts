@@ -93,6 +93,8 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     engine,
     clock: { nowMs: () => watcher.nowMs },
     providerNames: ['bench'],
+    refusals: { of: () => null, all: () => [], listing: () => null },
+    tenantLimits: { rollupRowsMax: 131_072, rowBytesMax: 65_536 },
     nextCycle: () => Promise.resolve(),
     nextTurn: () => watcher.nextTurn(),
     cycle: () => 1,

@@ -43,6 +43,11 @@ const COMMANDS: readonly Command[] = [
     run: async (argv) => (await import('./actions.ts')).run(argv),
   },
   {
+    name: 'tenants',
+    summary: 'list clusters and providers: what they use, what was refused and why',
+    run: async (argv) => (await import('./tenants.ts')).run(argv),
+  },
+  {
     name: 'explain',
     summary: 'explain why a need is unmet, or what a machine is used for',
     run: async (argv) => (await import('./explain.ts')).run(argv),

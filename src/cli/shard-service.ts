@@ -15,8 +15,10 @@ import type { RootLogger } from '../observe/log.ts';
 import { auditObserver, LogObserver, logEvent, observeAll } from '../observe/observers.ts';
 import { ShardMetrics } from '../observe/shard-metrics.ts';
 import { sourcesOf } from '../observe/shard-sources.ts';
+import { TenantBook } from '../observe/tenant-book.ts';
 import { FencingTokens } from '../provider/client/fencing.ts';
 import { ProviderPool } from '../provider/pool/pool.ts';
+import { ROLLUP_ROWS_MAX, ROW_BYTES_MAX } from '../session/limits.ts';
 import { OperatorServer } from '../session/server.ts';
 import type { ShardObserver } from '../shard/ports/observer.ts';
 import type { Rails, ShardSettings } from '../shard/settings.ts';
@@ -127,7 +129,8 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
   const metrics = new ShardMetrics({ version });
   closers.push(() => metrics.close());
   const history = new ShardHistory();
-  const observers: Partial<ShardObserver>[] = [metrics, new LogObserver(log), history];
+  const tenants = new TenantBook(clock);
+  const observers: Partial<ShardObserver>[] = [metrics, new LogObserver(log), history, tenants];
   if (audit !== null) observers.push(auditObserver(audit));
   const checker = new CheckThreads();
   closers.push(() => checker.close());
@@ -163,6 +166,8 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
       scheduler: systemScheduler,
       providerNames: pool.names,
       sessions: () => book.views(operators.sessions()),
+      refusals: tenants,
+      tenantLimits: { rollupRowsMax: ROLLUP_ROWS_MAX, rowBytesMax: ROW_BYTES_MAX },
     }),
   );
   await operators.listen({ shard, needs: view });
@@ -171,6 +176,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     sessions: () => sessionCounts(operators),
     workerRestarts: () => pool.workerRestarts,
     isReady: () => shard.notReady() === '',
+    rejectedRows: () => tenants.rejectedRows(),
     ...(audit === null ? {} : { audit: () => audit.counts }),
   });
   history.watch(view);

@@ -7,6 +7,7 @@ export const PAGES = [
   { path: '/machines', name: 'Machines' },
   { path: '/actions', name: 'Actions' },
   { path: '/clusters', name: 'Clusters' },
+  { path: '/tenants', name: 'Tenants' },
 ] as const;
 
 export function isPage(path: string): boolean {

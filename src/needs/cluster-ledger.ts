@@ -104,6 +104,10 @@ export class ClusterLedger {
     return this.#quarantinedInARow[cluster] ?? 0;
   }
 
+  acceptedRows(cluster: number): number {
+    return this.#rowsAccepted[cluster] ?? 0;
+  }
+
   rejectedCount(cluster: number): number {
     return this.#rejectedCount[cluster] ?? 0;
   }

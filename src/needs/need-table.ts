@@ -186,6 +186,11 @@ export class NeedTable {
     return this.#ledger.quarantinedInARow(cluster);
   }
 
+  /** Rows of the last roll-up that this cluster's demand comes from. */
+  acceptedRows(cluster: number): number {
+    return this.#ledger.acceptedRows(cluster);
+  }
+
   rejectedRollups(cluster: number): number {
     return this.#ledger.rejectedCount(cluster);
   }

@@ -175,10 +175,11 @@ export class HttpGuard {
     connection.socket.destroy();
   }
 
-  /** Without traffic for long: if the connection has a request, its client does not read the answer. */
+  /** Without traffic for long. If the connection has an answer, its client does not read it. */
   #timedOut(socket: Socket): void {
     const connection = this.#connections.get(socket);
-    if (connection !== undefined && connection.pending.size > 0) this.#cut(connection, 'unread_answer');
+    const isUnread = [...(connection?.pending ?? [])].some(({ response }) => response.writableEnded);
+    if (connection !== undefined && isUnread) this.#cut(connection, 'unread_answer');
     else socket.destroy();
   }
 

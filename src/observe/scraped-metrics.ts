@@ -48,6 +48,8 @@ export interface MetricSources {
   /** T13: what the HTTP servers refused, by reason. */
   httpRefused(): Readonly<Record<HttpRefusal, number>>;
   isReady(): boolean;
+  /** Rejected rows since the start, by provider. */
+  rejectedRows(): Readonly<Record<string, number>>;
 }
 
 export class ScrapedMetrics {
@@ -372,6 +374,15 @@ export class ScrapedMetrics {
       },
       () => this.#sources.httpRefused?.() ?? null,
       'reason',
+    );
+    counterFrom(
+      registry,
+      {
+        name: 'flotilla_provider_rows_rejected_total',
+        help: 'Machine records that the shard rejected, by provider. /api/v1/tenants has the last reason of each.',
+      },
+      () => this.#sources.rejectedRows?.() ?? null,
+      'provider',
     );
     gaugeFrom(
       registry,

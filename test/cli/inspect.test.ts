@@ -17,6 +17,7 @@ import type {
   ApiNeedExplanations,
   ApiNeeds,
   ApiOverview,
+  ApiTenants,
 } from '../../src/dashboard/api/types.ts';
 import { DISCONNECTED, LiveWorld } from '../dashboard/live-world.ts';
 
@@ -129,6 +130,22 @@ describe('flotilla explain', () => {
   });
 });
 
+describe('flotilla tenants', () => {
+  it('lists clusters and providers, those with refusals first, with the reason', async () => {
+    const detail = 'A row has 70,000 bytes.';
+    live.world.refusals.happened({ kind: 'rollup_rejected', level: 'warn', clusterId: DISCONNECTED, detail });
+    const { out, code } = await flotilla('tenants', '--limit', '2');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^\d+ of \d+ tenants; showing the first 2\n/);
+    expect(out.split('\n')[2]).toMatch(new RegExp(`^${DISCONNECTED} +cluster +1 .* ago: ${detail}`));
+    const { tenants } = await json<ApiTenants>('tenants', '--providers', '--all');
+    expect(tenants.map(({ name }) => name)).toEqual(['test', 'other']);
+    const refused = await json<ApiTenants>('tenants', '--refused', '--clusters');
+    expect(refused.tenants.map(({ name }) => name)).toEqual([DISCONNECTED]);
+    expect((await flotilla('tenants', '--prefix', 'nothing')).out).toContain('No tenant matches');
+  });
+});
+
 describe('flotilla machines', () => {
   it('lists the machines that match the filters, with their number', async () => {
     const { out } = await flotilla('machines', '--cluster', 'cluster-0000', '--limit', '3');
@@ -202,7 +219,14 @@ describe('a failure', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     await new Promise((resolve) => server.close(resolve));
-    for (const command of [['needs'], ['machines'], ['actions'], ['top'], ['explain', 'machine', 'a']]) {
+    for (const command of [
+      ['needs'],
+      ['machines'],
+      ['actions'],
+      ['tenants'],
+      ['top'],
+      ['explain', 'machine', 'a'],
+    ]) {
       const { code, error } = await flotilla(...command, '--api', `http://127.0.0.1:${port}`);
       expect(code, command[0]).toBe(1);
       expect(error.trimEnd().split('\n')).toHaveLength(1);
@@ -266,7 +290,7 @@ describe('a failure', () => {
 
 describe('help', () => {
   it('of every command has examples and names each flag', async () => {
-    for (const command of ['needs', 'machines', 'explain', 'actions', 'top']) {
+    for (const command of ['needs', 'machines', 'explain', 'actions', 'tenants', 'top']) {
       const { code, out } = await flotilla(command, '--help');
       expect(code).toBe(0);
       expect(out).toContain('Examples:');

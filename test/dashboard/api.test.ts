@@ -13,6 +13,7 @@ import type {
   ApiOfferings,
   ApiOverview,
   ApiStatus,
+  ApiTenants,
 } from '../../src/dashboard/api/types.ts';
 import { DISCONNECTED, LiveWorld } from './live-world.ts';
 
@@ -173,6 +174,34 @@ describe('the API', () => {
     expect(gone.clusters[0]!.needs).toBeGreaterThan(0);
   });
 
+  it('lists tenants with what they use and what was refused', async () => {
+    const { world } = live;
+    world.refusals.happened({
+      kind: 'rollup_rejected',
+      level: 'warn',
+      clusterId: 'cluster-0003',
+      detail: 'A row has 70,000 bytes.',
+    });
+    const { tenants, total, limits } = await get<ApiTenants>('tenants?limit=3');
+    expect(total).toBe(10);
+    expect(tenants.map(({ name }) => name)).toEqual([
+      'cluster-0003',
+      'test',
+      expect.stringContaining('cluster-'),
+    ]);
+    expect(tenants[0]).toMatchObject({ refused: 1, lastReason: 'A row has 70,000 bytes.', provider: null });
+    expect(tenants[0]!.cluster!.needs).toBeGreaterThan(0);
+    expect(tenants[1]!.provider).toEqual({
+      listedAtMs: 0,
+      listedMachines: 0,
+      listingFailure: '',
+      foreignIds: 0,
+    });
+    expect(limits.rollupRowsMax).toBe(131_072);
+    const refused = await get<ApiTenants>('tenants?refused=true&kind=cluster&prefix=cluster');
+    expect(refused.tenants.map(({ name }) => name)).toEqual(['cluster-0003']);
+  });
+
   it('X12: lists the offerings in back-off after failed creates', async () => {
     const { world } = live;
     world.offeringBackoffs.set('gpu-train-8', {
@@ -240,6 +269,8 @@ describe('the API refuses', () => {
     ['/api/v1/needs?clutser=a', 400, 'unknown_parameter', 'cluster'],
     ['/api/v1/needs/explain', 400, 'bad_parameter', 'cluster'],
     ['/api/v1/actions?kind=Explode', 400, 'bad_parameter', 'Bootstrap'],
+    ['/api/v1/tenants?kind=person', 400, 'bad_parameter', 'provider'],
+    ['/api/v1/tenants?after=zzz', 400, 'bad_cursor', 'cursor'],
     ['/nowhere', 404, 'no_such_path', '/api/v1'],
     ['/assets/../package.json', 404, 'no_such_path', '/api/v1'],
   ] as const) {
@@ -261,7 +292,7 @@ describe('the API refuses', () => {
 
 describe('the pages', () => {
   it('have a policy that allows no foreign content, and cannot be framed', async () => {
-    for (const path of ['/', '/needs', '/machines', '/machines/a%2Fb', '/actions', '/clusters']) {
+    for (const path of ['/', '/needs', '/machines', '/machines/a%2Fb', '/actions', '/clusters', '/tenants']) {
       const response = await fetch(`${url}${path}`);
       expect(response.status, path).toBe(200);
       const policy = response.headers.get('content-security-policy')!;

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MachineState } from '../../src/machine/state.ts';
+import { listingReport } from '../observe/records.ts';
 import { Browser, LOOKS, type Look, type WatchedPage } from './chromium.ts';
 import { LiveWorld } from './live-world.ts';
 
@@ -15,6 +16,12 @@ let url = '';
 beforeAll(async () => {
   live = new LiveWorld(2_000);
   for (let step = 0; step < 30; step++) live.step();
+  const detail =
+    'Row 17 has 70,000 bytes, and a row may have 65,536. The shard kept the demand before. Send a smaller row.';
+  const event = { kind: 'rollup_rejected', level: 'warn', clusterId: 'cluster-0002', detail } as const;
+  live.world.refusals.happened(event);
+  live.world.suspended.set('cluster-0003', 'its need web threw');
+  live.world.refusals.listingEnded(listingReport({ provider: 'test', listedCount: 2_000 }));
   url = await live.serve();
   browser = await Browser.start();
 }, START_MS_MAX);
@@ -55,6 +62,7 @@ describe('every page', () => {
       ['/machine', 'It counts for a need of'],
       ['/actions', 'Bootstrap'],
       ['/clusters', 'connected for'],
+      ['/tenants', 'Row 17 has 70,000 bytes'],
     ] as const) {
       it(`${path} (${look.name}) shows live data, fits the screen and logs no errors`, async () => {
         const at = path === '/machine' ? `/machines/${encodeURIComponent(someMachine())}` : path;

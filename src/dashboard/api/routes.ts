@@ -15,6 +15,7 @@ import {
   stateName,
   sum,
 } from './render.ts';
+import { tenants } from './tenants.ts';
 import type {
   ActionName,
   ApiActions,
@@ -60,6 +61,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   clusters,
   shortfalls,
   offerings,
+  tenants: ({ view }, query) => tenants(view, query, ROWS_USUAL),
 };
 
 /** Answers the path after the prefix. Throws a ShardError for a request that it refuses. */

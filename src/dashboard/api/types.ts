@@ -334,6 +334,55 @@ export interface ApiClusters {
   readonly next: string;
 }
 
+/** A cluster or a provider. */
+export interface ApiTenant {
+  readonly kind: 'cluster' | 'provider';
+  readonly name: string;
+  /** Roll-ups of a cluster or rows of a provider that the shard refused since it started. */
+  readonly refused: number;
+  /** '' if the shard refused nothing. */
+  readonly lastReason: string;
+  readonly lastRefusedAtMs: number;
+  readonly machines: number;
+  readonly byState: ApiCounts;
+  /** Per hour. */
+  readonly costUsd: number;
+  /** Null for a provider. */
+  readonly cluster: {
+    readonly connected: boolean;
+    /** When this session began or the last one ended; 0 if there was none. */
+    readonly sinceAtMs: number;
+    readonly rollupRows: number;
+    readonly needs: number;
+    readonly unmetNeeds: number;
+    /** Distinct profiles of its needs. */
+    readonly profiles: number;
+    readonly heldRollups: number;
+    /** Why the shard decides nothing for it; ''. */
+    readonly suspended: string;
+  } | null;
+  /** Null for a cluster. */
+  readonly provider: {
+    /** When the last listing ended; 0 before the first. */
+    readonly listedAtMs: number;
+    readonly listedMachines: number;
+    /** '' if it succeeded. */
+    readonly listingFailure: string;
+    /** Rows that claim the id of another provider's machine. */
+    readonly foreignIds: number;
+  } | null;
+}
+
+export interface ApiTenants {
+  readonly nowMs: number;
+  readonly total: number;
+  readonly matching: number;
+  readonly limits: { readonly rollupRowsMax: number; readonly rowBytesMax: number };
+  /** The one that was refused most often first, then the one with the most machines. */
+  readonly tenants: readonly ApiTenant[];
+  readonly next: string;
+}
+
 /** One cycle, or several that ended within one second. */
 export interface ApiCycleSample {
   readonly atMs: number;

@@ -5,6 +5,7 @@ import { machinePage } from './machine.ts';
 import { machinesPage } from './machines.ts';
 import { needsPage } from './needs.ts';
 import { overviewPage } from './overview.ts';
+import { tenantsPage } from './tenants.ts';
 
 const PAGES: Readonly<Record<string, (page: HTMLElement) => void>> = {
   '/': overviewPage,
@@ -12,6 +13,7 @@ const PAGES: Readonly<Record<string, (page: HTMLElement) => void>> = {
   '/machines': machinesPage,
   '/actions': actionsPage,
   '/clusters': clustersPage,
+  '/tenants': tenantsPage,
 };
 
 const page = document.getElementById('page')!;

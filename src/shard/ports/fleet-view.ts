@@ -23,6 +23,8 @@ export interface FleetSummary {
   /** Most machines first. */
   readonly byInstanceType: readonly CountedName[];
   readonly byZone: readonly CountedName[];
+  /** In the order of their settings. */
+  readonly byProvider: readonly (CountedName & { readonly usd: number })[];
   readonly cost: FleetCost;
 }
 

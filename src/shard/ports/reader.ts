@@ -9,6 +9,7 @@ import type {
   RailsView,
 } from './fleet-view.ts';
 import type { ShardGauges } from './observer.ts';
+import type { TenantsPage, TenantsQuery } from './tenants.ts';
 import type { NeedsReader, ReportFacts, ShardStatus, ShortfallView } from './view.ts';
 
 export interface ClustersQuery {
@@ -44,6 +45,8 @@ export interface ShardReader extends NeedsReader {
   /** `after` is the `next` of the page before; '' is the first. */
   machinesPage(query: MachinesQuery, after: string): Promise<MachinesPage>;
   clustersPage(query: ClustersQuery): Promise<ClustersPage>;
+  /** `after` is the `next` of the page before; '' is the first. */
+  tenantsPage(query: TenantsQuery, after: string): Promise<TenantsPage>;
   explainNeeds(need: NeedToExplain): Promise<NeedExplanation[]>;
   /** Null if there is no such machine. */
   explainMachine(machineId: string): Promise<MachineExplanation | null>;

@@ -39,7 +39,7 @@ export class FleetSummaries {
   async #make(): Promise<FleetSummary> {
     const { inventory, clock } = this.#sources;
     const { counts, shapes } = inventory;
-    const cost = await this.#addUp();
+    const { cost, byProvider } = await this.#addUp();
     const summary: FleetSummary = {
       atMs: clock.nowMs(),
       machines: this.stateCounts(),
@@ -48,14 +48,17 @@ export class FleetSummaries {
       ),
       byInstanceType: named(shapes.instanceTypes, (state, ref) => counts.ofInstanceType(state, ref)),
       byZone: named(shapes.zones, (state, ref) => counts.ofZone(state, ref)),
+      byProvider,
       cost,
     };
     this.#last = summary;
     return summary;
   }
 
-  async #addUp(): Promise<FleetCost> {
-    const { inventory } = this.#sources;
+  async #addUp(): Promise<Pick<FleetSummary, 'cost' | 'byProvider'>> {
+    const { inventory, providerNames } = this.#sources;
+    const providerMachines = new Uint32Array(providerNames.length * STATE_COUNT);
+    const providerUsd = new Float64Array(providerNames.length);
     const { clusters } = inventory.tables;
     const byState = new Float64Array(STATE_COUNT);
     const byCapacityType = new Float64Array(CAPACITY_TYPE_COUNT);
@@ -65,14 +68,16 @@ export class FleetSummaries {
     const { columns } = inventory;
     for (let from = 1; from < columns.slotLimit; from += SLOTS_PER_TURN) {
       if (from > 1) await this.#sources.nextTurn();
-      const { state, host, cluster, capacityType, pricePerHourUsd } = columns;
+      const { state, host, cluster, provider, capacityType, pricePerHourUsd } = columns;
       const end = Math.min(columns.slotLimit, from + SLOTS_PER_TURN);
       for (let slot = from; slot < end; slot++) {
+        providerMachines[provider[slot]! * STATE_COUNT + state[slot]!]!++;
         if (host[slot] === 0) continue;
         const usd = pricePerHourUsd[slot]!;
         byState[state[slot]!]! += usd;
         byCapacityType[capacityType[slot]!]! += usd;
         byCluster[cluster[slot]!]! += usd;
+        providerUsd[provider[slot]!]! += usd;
         machines[cluster[slot]!]!++;
         if (state[slot] === MachineState.Idle) idleByCapacityType[capacityType[slot]!]! += usd;
       }
@@ -82,13 +87,19 @@ export class FleetSummaries {
       if (machines[ref] === 0) continue;
       found.push({ clusterId: clusters.get(ref), machines: machines[ref]!, usd: byCluster[ref]! });
     }
-    return {
+    const cost: FleetCost = {
       totalUsd: byState.reduce((sum, usd) => sum + usd, 0),
       byStateUsd: [...byState],
       byCapacityTypeUsd: [...byCapacityType],
       idleByCapacityTypeUsd: [...idleByCapacityType],
       byCluster: found.sort((a, b) => b.usd - a.usd),
     };
+    const byProvider = providerNames.map((name, number) => ({
+      name,
+      machines: [0, ...ALL_STATES.map((each) => providerMachines[number * STATE_COUNT + each]!)],
+      usd: providerUsd[number]!,
+    }));
+    return { cost, byProvider };
   }
 }
 

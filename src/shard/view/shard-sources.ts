@@ -5,6 +5,7 @@ import { INTENT_STATE } from '../../inventory/intent.ts';
 import { MachineState } from '../../machine/state.ts';
 import type { ActionView, BackoffView, SessionView } from '../ports/fleet-view.ts';
 import type { ActionName } from '../ports/observer.ts';
+import type { TenantLimits, TenantRefusals } from '../ports/tenants.ts';
 import type { Shard } from '../shard.ts';
 import type { ViewSources } from './sources.ts';
 
@@ -15,6 +16,8 @@ export interface ShardSourcesOptions {
   readonly providerNames: readonly string[];
   /** The sessions, from the operators' edge. */
   readonly sessions: () => readonly SessionView[];
+  readonly refusals: TenantRefusals;
+  readonly tenantLimits: TenantLimits;
 }
 
 export function shardSources({
@@ -23,6 +26,8 @@ export function shardSources({
   scheduler,
   providerNames,
   sessions,
+  refusals,
+  tenantLimits,
 }: ShardSourcesOptions): ViewSources {
   const { inventory, needs, engine, settings } = shard;
   return {
@@ -67,6 +72,8 @@ export function shardSources({
     hasSession: (cluster) => settings.localBootstrapBlob !== null || shard.sessions.has(cluster),
     limitsOf: (cluster) => shard.tenants.of(cluster),
     sessions,
+    refusals,
+    tenantLimits,
     needBackoff: (cluster, fingerprint, group) => {
       const backoff = shard.needBackoffs.viewOf(cluster, fingerprint, group);
       if (backoff === null || backoff.untilMs <= clock.nowMs()) return null;

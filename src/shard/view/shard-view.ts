@@ -13,6 +13,7 @@ import type {
 } from '../ports/fleet-view.ts';
 import type { ShardGauges } from '../ports/observer.ts';
 import type { ClustersQuery, NeedToExplain, ShardReader } from '../ports/reader.ts';
+import type { TenantsPage, TenantsQuery } from '../ports/tenants.ts';
 import type { NeedsPage, NeedsQuery, ReportFacts, ShardStatus, ShortfallView } from '../ports/view.ts';
 import { CLUSTERS_PER_PAGE, clustersPage } from './clusters.ts';
 import { explainMachine } from './explain/machine.ts';
@@ -22,6 +23,7 @@ import { MachinePages } from './machine-pages.ts';
 import { NeedsView } from './needs-reader.ts';
 import { reportFactsOf, shortfallsOf } from './shortfalls.ts';
 import type { ViewSources } from './sources.ts';
+import { tenantsPage } from './tenants.ts';
 
 /** Unmet needs of a cluster that are explained if the request names none. */
 const EXPLAINED_MAX = 20;
@@ -81,6 +83,12 @@ export class ShardView implements ShardReader {
     const limit = Math.min(query.limit ?? CLUSTERS_PER_PAGE, CLUSTERS_PER_PAGE);
     const asked = { prefix, unmetOnly, disconnectedOnly, after, limit };
     return clustersPage(this.#sources, this.#needs.unmet, asked);
+  }
+
+  async tenantsPage(query: TenantsQuery, after: string): Promise<TenantsPage> {
+    const summary = await this.#summaries.read();
+    await this.#needs.inStep();
+    return tenantsPage(this.#sources, this.#needs.unmet, summary, query, after);
   }
 
   shortfalls(): readonly ShortfallView[] {

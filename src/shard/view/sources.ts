@@ -14,6 +14,7 @@ import type {
   SessionView,
 } from '../ports/fleet-view.ts';
 import type { ShardGauges } from '../ports/observer.ts';
+import type { TenantLimits, TenantRefusals } from '../ports/tenants.ts';
 import type { ShardStatus } from '../ports/view.ts';
 import type { TenantLimits } from '../tenants.ts';
 
@@ -42,6 +43,12 @@ export interface ViewSources {
   limitsOf(cluster: number): TenantLimits | null;
   /** Every cluster that has or had a session since the start, in no order. */
   sessions(): readonly SessionView[];
+
+  /** What the shard refused from each tenant, kept by an observer. */
+  readonly refusals: TenantRefusals;
+  readonly tenantLimits: TenantLimits;
+  /** Why the shard decides nothing for a cluster; '' if it does. */
+  suspendedBecause?(cluster: number): string;
 
   /** X5: the back-off of a need whose bootstraps failed; null if it has none. */
   needBackoff(cluster: number, fingerprint: number, group: number): BackoffView | null;

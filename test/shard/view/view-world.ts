@@ -14,6 +14,7 @@ import { CapacityType } from '../../../src/machine/capacity-type.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import { NeedTable } from '../../../src/needs/need-table.ts';
 import type { RollupRow } from '../../../src/needs/rollup.ts';
+import { TenantBook } from '../../../src/observe/tenant-book.ts';
 import type { ActionView, BackoffView, RailsView, SessionView } from '../../../src/shard/ports/fleet-view.ts';
 import type { ShardGauges } from '../../../src/shard/ports/observer.ts';
 import { Tenants } from '../../../src/shard/tenants.ts';
@@ -49,6 +50,9 @@ export class ViewWorld {
   /** Clusters without a session. */
   readonly disconnected = new Set<string>();
   readonly sessions = new Map<string, SessionView>();
+  readonly refusals: TenantBook;
+  /** Why a cluster is suspended. */
+  readonly suspended = new Map<string, string>();
   readonly needBackoffs = new Map<string, BackoffView>();
   readonly claimants = new Map<string, readonly string[]>();
   readonly machineBackoffs = new Map<string, BackoffView>();
@@ -69,6 +73,7 @@ export class ViewWorld {
     const fingerprints = StringTable.create({ name: 'fingerprints', entriesMax, bytesMax: entriesMax * 256 });
     const groups = StringTable.create({ name: 'groups', entriesMax, bytesMax: entriesMax * 64 });
     this.clock = new ManualClock(startMs);
+    this.refusals = new TenantBook(this.clock);
     this.inventory = new Inventory({ vectors, clusters, fingerprints, groups, machinesMax, guards: true });
     this.needs = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine: false });
     const hasSession = (cluster: number) => !this.disconnected.has(clusters.get(cluster));
@@ -136,6 +141,9 @@ export class ViewWorld {
       engine: this.engine,
       clock: this.clock,
       providerNames: ['test', 'other'],
+      refusals: this.refusals,
+      tenantLimits: { rollupRowsMax: 131_072, rowBytesMax: 65_536 },
+      suspendedBecause: (cluster) => this.suspended.get(clusters.get(cluster)) ?? '',
       nextCycle: () => new Promise((resolve) => this.#waiting.push(resolve)),
       nextTurn: () =>
         new Promise((resolve) => {
