@@ -93,6 +93,7 @@ export function shardGauges(changes: Partial<ShardGauges> = {}): ShardGauges {
     stuckMachines: 0,
     machinesInBackoff: 0,
     offeringsInBackoff: 0,
+    suspendedClusters: 0,
     isPaused: false,
     isDryRun: false,
     isFenced: false,

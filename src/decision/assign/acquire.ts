@@ -7,7 +7,7 @@ import type { VectorTable } from '../../base/vectors.ts';
 import type { ProfileTable } from '../../needs/profiles.ts';
 import { ActionKind, type ActionList, type ActionNeed, actionNeed } from '../actions.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
-import type { EngineTables } from '../engine-tables.ts';
+import type { CurrentCycle, EngineTables } from '../engine-tables.ts';
 import type { Restrictions } from '../restrictions.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
@@ -27,6 +27,7 @@ export class Acquisition {
   readonly #needs: EngineNeeds;
   readonly #domains: GangDomains;
   readonly #restrictions: Restrictions;
+  readonly #cycle: CurrentCycle;
   readonly #scan: Scan;
 
   constructor(tables: EngineTables) {
@@ -39,6 +40,7 @@ export class Acquisition {
     this.#needs = tables.needs;
     this.#domains = tables.domains;
     this.#restrictions = tables.restrictions;
+    this.#cycle = tables.cycle;
     this.#scan = new Scan(tables.scans);
   }
 
@@ -47,6 +49,8 @@ export class Acquisition {
       const need = unmet.need[entry]!;
       if (!this.#needs.has(need, Mark.Deficit)) continue;
       if (this.#needs.has(need, Mark.Parked) || this.#restrictions.isBarred(need)) continue;
+      this.#cycle.need = need;
+      this.#cycle.probe?.('acquire', this.#needs.cluster[need]!);
       const spread =
         this.#needs.kind[need] === NeedKind.Gang
           ? null

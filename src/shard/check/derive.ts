@@ -23,6 +23,7 @@ export function deriveAndCompare(image: CheckImage): CheckResult {
     hasSession: (cluster) => inputs.sessions[cluster] === 1,
     inBackoff: (cluster, fingerprint, group) =>
       barred.size > 0 && barred.has(keyOf(cluster, fingerprint, group)),
+    isSuspended: (cluster) => inputs.suspended[cluster] === 1,
     holds: inputs.holds,
     ...(inputs.weights === null ? {} : { weights: inputs.weights }),
     ...(inputs.coarseValuesMax === null ? {} : { coarseValuesMax: inputs.coarseValuesMax }),

@@ -66,6 +66,7 @@ export function shardSources({
     gauges: () => shard.gauges(),
     hasSession: (cluster) => settings.localBootstrapBlob !== null || shard.sessions.has(cluster),
     sessions,
+    suspension: (cluster) => shard.suspensions.of(cluster),
     needBackoff: (cluster, fingerprint, group) => {
       const backoff = shard.needBackoffs.viewOf(cluster, fingerprint, group);
       if (backoff === null || backoff.untilMs <= clock.nowMs()) return null;

@@ -12,6 +12,7 @@ import type {
   OfferingBackoffView,
   RailsView,
   SessionView,
+  SuspensionView,
 } from '../ports/fleet-view.ts';
 import type { ShardGauges } from '../ports/observer.ts';
 import type { ShardStatus } from '../ports/view.ts';
@@ -37,6 +38,8 @@ export interface ViewSources {
 
   /** A9: a need acquires machines only if its cluster is connected, or if no operator is needed to bootstrap. */
   hasSession(cluster: number): boolean;
+  /** T2: why the cluster is suspended, and until when; null if it is not. */
+  suspension(cluster: number): SuspensionView | null;
   /** Every cluster that has or had a session since the start, in no order. */
   sessions(): readonly SessionView[];
 

@@ -14,7 +14,13 @@ import { CapacityType } from '../../../src/machine/capacity-type.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import { NeedTable } from '../../../src/needs/need-table.ts';
 import type { RollupRow } from '../../../src/needs/rollup.ts';
-import type { ActionView, BackoffView, RailsView, SessionView } from '../../../src/shard/ports/fleet-view.ts';
+import type {
+  ActionView,
+  BackoffView,
+  RailsView,
+  SessionView,
+  SuspensionView,
+} from '../../../src/shard/ports/fleet-view.ts';
 import type { ShardGauges } from '../../../src/shard/ports/observer.ts';
 import { ShardView } from '../../../src/shard/view/shard-view.ts';
 import type { ViewSources } from '../../../src/shard/view/sources.ts';
@@ -47,6 +53,7 @@ export class ViewWorld {
   /** Clusters without a session. */
   readonly disconnected = new Set<string>();
   readonly sessions = new Map<string, SessionView>();
+  readonly suspensions = new Map<string, SuspensionView>();
   readonly needBackoffs = new Map<string, BackoffView>();
   readonly machineBackoffs = new Map<string, BackoffView>();
   /** By instance type. */
@@ -162,6 +169,7 @@ export class ViewWorld {
         stuckMachines: 0,
         machinesInBackoff: this.machineBackoffs.size,
         offeringsInBackoff: this.offeringBackoffs.size,
+        suspendedClusters: this.suspensions.size,
         isPaused: this.rails.isPaused,
         isDryRun: this.rails.isDryRun,
         isFenced: this.rails.isFenced,
@@ -169,6 +177,7 @@ export class ViewWorld {
       }),
       hasSession,
       sessions: () => [...this.sessions.values()],
+      suspension: (cluster) => this.suspensions.get(this.inventory.tables.clusters.get(cluster)) ?? null,
       needBackoff: (cluster, _fingerprint, group) =>
         this.needBackoffs.get(`${clusters.get(cluster)}/${groups.get(group)}`) ?? null,
       machineBackoff: (slot) => this.machineBackoffs.get(this.inventory.idOf(slot)) ?? null,
