@@ -167,7 +167,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
       providerNames: pool.names,
       sessions: () => book.views(operators.sessions()),
       refusals: tenants,
-      tenantLimits: { rollupRowsMax: ROLLUP_ROWS_MAX, rowBytesMax: ROW_BYTES_MAX },
+      rollupLimits: { rollupRowsMax: ROLLUP_ROWS_MAX, rowBytesMax: ROW_BYTES_MAX },
     }),
   );
   await operators.listen({ shard, needs: view });

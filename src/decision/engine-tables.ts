@@ -26,12 +26,19 @@ import { Fleet } from './supply/fleet.ts';
 import { SlotAttributes } from './supply/slot-attributes.ts';
 import { Supply } from './supply/supply.ts';
 
+/** `sync` and `verdicts` work on no need, and have cluster 0. */
+export type ProbedStage = 'sync' | 'credit' | 'acquire' | 'preempt' | 'verdicts';
+
 /** The cycle that the engine decides, or decided last. */
 export interface CurrentCycle {
   /** From 1, every cycle; the counts of A7 (parking) and A8 (cycles unmet) say for which cycle they hold. */
   number: number;
   /** C1: a woken cycle advances no count and emits no Reclaim. */
   isOrdinary: boolean;
+  /** T2: the need under evaluation, so that a throw has a culprit; -1 = none. */
+  need: number;
+  /** For tests, which let a need throw; null otherwise. */
+  readonly probe: ((stage: ProbedStage, cluster: number) => void) | null;
 }
 
 export interface EngineTables {
@@ -65,7 +72,7 @@ export function createTables(options: EngineOptions): EngineTables {
   const { inventory, needs: needTable } = options;
   const { clusters, fingerprints, groups } = inventory.tables;
   const { vectors } = inventory.shapes;
-  const cycle: CurrentCycle = { number: 0, isOrdinary: true };
+  const cycle: CurrentCycle = { number: 0, isOrdinary: true, need: -1, probe: options.probe ?? null };
   const attributes = new SlotAttributes(inventory);
   const assignments = new AssignmentTable(clusters, fingerprints, groups);
   const families = new Families(inventory.shapes, vectors, options.coarseValuesMax ?? COARSE_VALUES_MAX);

@@ -14,7 +14,7 @@ import { Acquisition } from './assign/acquire.ts';
 import { Credit } from './assign/credit.ts';
 import { Gangs } from './assign/gangs.ts';
 import { createTables, type EngineTables } from './engine-tables.ts';
-import { Inspection } from './inspection.ts';
+import { Inspection, type NeedRefs } from './inspection.ts';
 import type { LimitSource } from './limits.ts';
 import { Preemption, type PreemptionWeights } from './preempt/preempt.ts';
 import { type IdleHolds, Reclamation } from './reclaim/reclaim.ts';
@@ -33,6 +33,10 @@ export interface EngineOptions {
   readonly inBackoff?: (cluster: number, fingerprint: number, group: number) => boolean;
   /** T8: what a cluster may have at most. Default: no limits. */
   readonly limits?: LimitSource;
+  /** T2: the cluster keeps its machines, gets no others, and none of them is a victim or reclaimed. */
+  readonly isSuspended?: (cluster: number) => boolean;
+  /** For tests: called for each need that a stage works on; may throw. */
+  readonly probe?: NonNullable<EngineTables['cycle']['probe']>;
   readonly holds: IdleHolds;
   readonly weights?: PreemptionWeights;
   /** A label with more values than this distinguishes shapes and no longer families. */
@@ -58,29 +62,48 @@ export type PhaseListener = (
   phase: 'sync' | 'credit' | 'acquire' | 'preempt' | 'reclaim' | 'verdicts',
 ) => void;
 
+interface Saved {
+  readonly memory: EngineMemory;
+  readonly letGo: () => void;
+  readonly verdicts: Verdicts;
+  /** Counts that no assignment had taken up yet. */
+  readonly pending: AssignmentTable['countsBefore'];
+}
+
 export class Engine extends Inspection {
   readonly actions = new ActionList();
-  readonly #tables: EngineTables;
+  readonly #options: EngineOptions;
   readonly #holds: IdleHolds;
-  readonly #sync: Sync;
-  readonly #credit: Credit;
-  readonly #acquisition: Acquisition;
-  readonly #preemption: Preemption;
-  readonly #reclamation: Reclamation;
-  readonly #verdicts: Verdicts;
   readonly #dirtyClusters: number[] = [];
+  #tables: EngineTables;
+  #sync!: Sync;
+  #credit!: Credit;
+  #acquisition!: Acquisition;
+  #preemption!: Preemption;
+  #reclamation!: Reclamation;
+  #verdicts: Verdicts;
+  /** The last cycle that did not throw. */
+  #decided = 0;
+  /** T2: what `rebuild` took over; kept until a cycle has used it. */
+  #saved: Saved | null = null;
 
   constructor(options: EngineOptions) {
     const tables = createTables(options);
     const verdicts = new Verdicts(tables);
     super(tables, verdicts);
-    this.#tables = tables;
+    this.#options = options;
     this.#holds = options.holds;
+    this.#tables = tables;
+    this.#verdicts = verdicts;
+    this.#createStages();
+  }
+
+  #createStages(): void {
+    const tables = this.#tables;
     this.#credit = new Credit(tables, new Gangs(tables));
     this.#acquisition = new Acquisition(tables);
-    this.#preemption = new Preemption(tables, options.weights);
+    this.#preemption = new Preemption(tables, this.#options.weights);
     this.#reclamation = new Reclamation(tables, this.#preemption);
-    this.#verdicts = verdicts;
     this.#sync = new Sync(tables, this.#credit, this.#preemption);
   }
 
@@ -90,6 +113,8 @@ export class Engine extends Inspection {
     const changedMachines = inventory.changes.take(this.#sync.changed);
     this.#dirtyClusters.length = 0;
     needTable.takeDirty(this.#dirtyClusters);
+    // A rebuilt engine reads everything, so it needs no change that the logs had.
+    if (this.isUndecided) return this.decideFromScratch(input, onPhase);
     return this.#decide(input, changedMachines, onPhase);
   }
 
@@ -108,30 +133,95 @@ export class Engine extends Inspection {
     const { cycle, inventory, unmet, needs, assignments } = this.#tables;
     cycle.number++;
     cycle.isOrdinary = input.isOrdinary;
+    cycle.need = -1;
     this.actions.clear();
     this.#sync.run(changedMachines, this.#dirtyClusters);
+    cycle.probe?.('sync', 0);
     onPhase('sync');
     this.#credit.run(this.#sync.touched);
     this.#sync.touched.clear();
     this.#preemption.beginCycle(isLargePart(changedMachines, inventory.count));
     onPhase('credit');
+    cycle.need = -1;
     unmet.begin(this.#credit.sortedUnmet(), needs);
     this.#acquisition.run(unmet, this.actions);
     onPhase('acquire');
     this.#preemption.run(unmet, this.actions);
     onPhase('preempt');
+    cycle.need = -1;
     if (input.isOrdinary) this.#reclamation.reclaim(this.#sync.byRank, this.actions);
     this.#reclamation.release(input.nowMs, this.#holds, this.actions);
     onPhase('reclaim');
+    cycle.probe?.('verdicts', 0);
     this.#verdicts.record();
     assignments.countsBefore = null; // every need has its assignment by now
     onPhase('verdicts');
+    this.#decided = cycle.number;
+    if (this.isUndecided) this.#useSaved();
     return {
       changedMachines,
       changedClusters: this.#dirtyClusters.length,
       evaluatedNeeds: this.#credit.evaluatedCount,
       unmetNeeds: unmet.count,
     };
+  }
+
+  /** T2: the need that the engine worked on when it threw; null if it worked on none. */
+  culprit(): NeedRefs | null {
+    const { cycle, needs, assignments } = this.#tables;
+    if (cycle.need < 0) return null;
+    const assignment = needs.assignment[cycle.need]!;
+    return {
+      cluster: needs.cluster[cycle.need]!,
+      fingerprint: assignments.fingerprint[assignment]!,
+      group: assignments.group[assignment]!,
+    };
+  }
+
+  /**
+   * T2, after a throw: forgets everything and takes over what no table holds: drains, and counts of parking, unmet cycles
+   * and shortfalls. The next cycle reads all tables. Returns '' or what could not be taken over.
+   */
+  rebuild(): string {
+    let lost = '';
+    this.actions.clear();
+    this.#tables.cycle.number = this.#decided;
+    const before = this.#verdicts;
+    try {
+      // A second throw finds half of what the first rebuild took over, so that is kept until a cycle has used it.
+      this.#saved ??= {
+        ...this.remember(),
+        verdicts: before,
+        pending: this.#tables.assignments.countsBefore,
+      };
+    } catch (error) {
+      lost = `drains and counts are lost (${String(error)})`;
+    }
+    try {
+      this.close();
+    } catch (error) {
+      lost ||= `the tables keep references that no part uses (${String(error)})`;
+    }
+    this.#tables = createTables(this.#options);
+    this.#verdicts = new Verdicts(this.#tables);
+    this.#createStages();
+    this.inspect(this.#tables, this.#verdicts);
+    this.isUndecided = true;
+    if (this.#saved !== null) {
+      this.recall(this.#saved.memory);
+      this.#verdicts.adopt(this.#saved.verdicts);
+      const { assignments } = this.#tables;
+      const { pending } = this.#saved;
+      if (pending !== null)
+        assignments.countsBefore = new Map([...pending, ...(assignments.countsBefore ?? [])]);
+    } else this.#tables.cycle.number = this.#decided;
+    return lost;
+  }
+
+  #useSaved(): void {
+    this.isUndecided = false;
+    this.#saved?.letGo();
+    this.#saved = null;
   }
 
   /** P6: a preempted machine counts for its need while it drains. Call this when the preemption is enqueued. */

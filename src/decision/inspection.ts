@@ -17,15 +17,37 @@ export interface NeedRefs {
   readonly group: number;
 }
 
-export class Inspection {
-  readonly #assignments: AssignmentTable;
-  readonly #fleet: Fleet;
-  readonly #supply: Supply;
-  readonly #needs: EngineNeeds;
-  readonly #drains: Drains;
-  readonly #verdicts: Verdicts;
+/** T2: of an engine that was rebuilt and has not decided yet. */
+const NO_VERDICT: Verdict = {
+  satisfied: false,
+  deficit: {},
+  claimed: 0,
+  bootstraps: 0,
+  provisions: 0,
+  domain: '',
+  satisfiable: true,
+  parked: false,
+  parkedCycles: 0,
+  cyclesUnmet: 0,
+  reason: 0,
+  limitedBy: '',
+};
 
-  constructor({ assignments, fleet, supply, needs, drains }: EngineTables, verdicts: Verdicts) {
+export class Inspection {
+  #assignments!: AssignmentTable;
+  #fleet!: Fleet;
+  #supply!: Supply;
+  #needs!: EngineNeeds;
+  #drains!: Drains;
+  #verdicts!: Verdicts;
+  /** T2: rebuilt after a throw, and has decided nothing since. */
+  protected isUndecided = false;
+
+  constructor(tables: EngineTables, verdicts: Verdicts) {
+    this.inspect(tables, verdicts);
+  }
+
+  protected inspect({ assignments, fleet, supply, needs, drains }: EngineTables, verdicts: Verdicts): void {
     this.#assignments = assignments;
     this.#fleet = fleet;
     this.#supply = supply;
@@ -40,7 +62,8 @@ export class Inspection {
 
   /** The verdict on a row of the cluster's slice in the need table. */
   verdict(cluster: number, row: number): Verdict {
-    const state = this.#fleet.clusters[cluster]!;
+    const state = this.#fleet.clusters[cluster];
+    if (state === undefined) return NO_VERDICT;
     const need = state.rowNeed[row]!;
     let member = 0;
     if (this.#needs.kind[need] === NeedKind.Fold) {
@@ -70,6 +93,7 @@ export class Inspection {
    * A row that folds counts as itself while a machine carries its assignment, as the machine of a queued action does.
    */
   isLiveNeed(cluster: number, fingerprint: number, group: number): boolean {
+    if (this.isUndecided) return true; // not known, so no reason to give up the action
     const assignment = this.#assignments.find(cluster, fingerprint, group);
     return (
       assignment !== 0 &&
@@ -79,7 +103,8 @@ export class Inspection {
 
   /** A7: for how many ordinary cycles in a row no domain could hold the row's gang. */
   parkingCount(cluster: number, row: number): number {
-    return this.#verdicts.parkingCount(this.#fleet.clusters[cluster]!.rowAssignment[row]!);
+    const state = this.#fleet.clusters[cluster];
+    return state === undefined ? 0 : this.#verdicts.parkingCount(state.rowAssignment[row]!);
   }
 
   /** The need that claims a machine in this cycle; null if none does. */
@@ -93,7 +118,9 @@ export class Inspection {
 
   /** The need that serves a row: its own name, or that of its fold. */
   servedAs(cluster: number, row: number): NeedRefs {
-    return this.#nameOf(this.#needs.assignment[this.#fleet.clusters[cluster]!.rowNeed[row]!]!);
+    const state = this.#fleet.clusters[cluster];
+    if (state === undefined) return { cluster, fingerprint: 0, group: 0 };
+    return this.#nameOf(this.#needs.assignment[state.rowNeed[row]!]!);
   }
 
   /** The cluster's Configured machines. X1: an enqueued reclaim or preemption counts as Draining already. */

@@ -1,4 +1,4 @@
-/** What a cycle must not do for a cluster or a need: N6 (reclaim too early), A7 (parked gangs), A9 (barred needs). */
+/** What a cycle must not do for a cluster or a need: N6 (reclaim too early), A7 (parked gangs), A9 (barred needs), T2 (suspended clusters). */
 import type { NeedTable } from '../needs/need-table.ts';
 import { type EngineNeeds, NeedKind } from './demand/engine-needs.ts';
 import type { EngineOptions } from './engine.ts';
@@ -13,15 +13,17 @@ export function isParkedAt(parkCount: number, isOrdinary: boolean): boolean {
   return parkCount >= PARKED_FROM && !(isOrdinary && parkCount % TRIED_EVERY === 0);
 }
 
+type RestrictionOptions = Pick<EngineOptions, 'hasSession' | 'inBackoff' | 'isSuspended'>;
+
 export class Restrictions {
-  readonly #options: Pick<EngineOptions, 'hasSession' | 'inBackoff'>;
+  readonly #options: RestrictionOptions;
   readonly #cycle: CurrentCycle;
   readonly #needTable: NeedTable;
   readonly #fleet: Fleet;
   readonly #needs: EngineNeeds;
 
   constructor(
-    options: Pick<EngineOptions, 'hasSession' | 'inBackoff'>,
+    options: RestrictionOptions,
     { cycle, needTable, fleet, needs }: Pick<EngineTables, 'cycle' | 'needTable' | 'fleet' | 'needs'>,
   ) {
     this.#options = options;
@@ -36,6 +38,11 @@ export class Restrictions {
     return this.#needTable.hasReported(cluster);
   }
 
+  /** T2: the cluster keeps its machines and gets no others. */
+  isSuspended(cluster: number): boolean {
+    return this.#options.isSuspended?.(cluster) ?? false;
+  }
+
   /** A7: whether credit alone serves the gang in this cycle. */
   isParked(need: number): boolean {
     const { parkFor, parkCount } = this.#fleet.assignments;
@@ -44,10 +51,11 @@ export class Restrictions {
     return isParkedAt(parkCount[assignment]!, this.#cycle.isOrdinary);
   }
 
-  /** A9: no acquisition and no preemption without an operator, or while the need, or a member of the fold, backs off. */
+  /** A9, T2: no acquisition and no preemption without an operator, for a suspended cluster, or while the need, or a member of the fold, backs off. */
   isBarred(need: number): boolean {
     const ref = this.#needs.cluster[need]!;
     if (!this.#options.hasSession(ref)) return true;
+    if (this.isSuspended(ref)) return true;
     const { inBackoff } = this.#options;
     if (inBackoff === undefined) return false;
     const { fingerprint, group } = this.#fleet.assignments;

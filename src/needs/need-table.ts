@@ -22,7 +22,7 @@ import { type ProfileImage, ProfileTable } from './profiles.ts';
 import type { RollupRow } from './rollup.ts';
 import type { DraftTables, RollupDraft } from './rollup-draft.ts';
 import { roomFor, SliceAllocator } from './slice-allocator.ts';
-import { TABLE_SHARE_DEFAULT, TenantLimits } from './tenant-limits.ts';
+import { AcceptanceLimits, TABLE_SHARE_DEFAULT } from './tenant-limits.ts';
 
 /** Five times the 776,000 needs that the largest shard is built for: 168 MB of columns. */
 export const NEEDS_MAX = 4_194_304;
@@ -87,7 +87,7 @@ export class NeedTable {
     this.profiles = new ProfileTable(fingerprints);
     this.foldNames = new FoldNames(groups, vectors);
     const limited = { profiles: this.profiles, fingerprints, groups };
-    const limits = new TenantLimits(limited, NEEDS_MAX, options.tableShare ?? TABLE_SHARE_DEFAULT);
+    const limits = new AcceptanceLimits(limited, NEEDS_MAX, options.tableShare ?? TABLE_SHARE_DEFAULT);
     this.#tables = { ...limited, vectors, foldNames: this.foldNames, limits };
     this.isGuarded = options.quarantine ?? true;
     this.#ledger = new ClusterLedger(clusters);

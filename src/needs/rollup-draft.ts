@@ -11,7 +11,7 @@ import { NeedColumns, type NeedRefs, releaseRow, retainRow } from './need-column
 import { PairIndex } from './pair-index.ts';
 import type { ProfileTable } from './profiles.ts';
 import { internDemand, RollupRejectedError, type RollupRow } from './rollup.ts';
-import type { TenantLimits } from './tenant-limits.ts';
+import type { AcceptanceLimits } from './tenant-limits.ts';
 
 export interface DraftTables extends NeedRefs {
   readonly profiles: ProfileTable;
@@ -20,7 +20,7 @@ export interface DraftTables extends NeedRefs {
   readonly foldNames: FoldNames;
   readonly fingerprints: StringTable;
   /** T1: what one cluster may have. */
-  readonly limits: TenantLimits;
+  readonly limits: AcceptanceLimits;
 }
 
 const ROWS_AT_START = 512;

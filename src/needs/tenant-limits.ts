@@ -34,7 +34,7 @@ interface Share {
   readonly bytesMax: number;
 }
 
-export class TenantLimits {
+export class AcceptanceLimits {
   readonly fingerprints: Share;
   readonly groups: Share;
   readonly vectorsMax: number;
@@ -50,7 +50,7 @@ export class TenantLimits {
 
 /** Counts one draft at a time. */
 export class TenantCounter {
-  readonly #limits: TenantLimits;
+  readonly #limits: AcceptanceLimits;
   readonly #tables: LimitedTables;
   readonly #profiles = new SeenRefs();
   readonly #fingerprints = new SeenRefs();
@@ -64,7 +64,7 @@ export class TenantCounter {
   #mayExceedGroups = false;
   #clusterId = '';
 
-  constructor(limits: TenantLimits, tables: LimitedTables) {
+  constructor(limits: AcceptanceLimits, tables: LimitedTables) {
     this.#limits = limits;
     this.#tables = tables;
   }

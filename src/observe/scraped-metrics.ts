@@ -112,6 +112,21 @@ export class ScrapedMetrics {
       (counters) => counters.preemptionsCapped,
     );
     from(
+      'flotilla_decision_throws_total',
+      'Decisions that threw. The shard rebuilt the engine and decided again. Each is a bug.',
+      (counters) => counters.decisionThrows,
+    );
+    from(
+      'flotilla_cluster_suspensions_total',
+      'Suspensions of clusters for which decisions threw.',
+      (counters) => counters.clustersSuspended,
+    );
+    from(
+      'flotilla_decisions_failed_total',
+      'Cycles without a decision because it threw again and again. The shard is not ready meanwhile.',
+      (counters) => counters.decisionsFailed,
+    );
+    from(
       'bigfleet_shard_machines_rejected_total',
       'Machine records from providers that the shard rejected, by reason.',
       (counters) => counters.rejected,
@@ -203,6 +218,11 @@ export class ScrapedMetrics {
       'flotilla_disputed_machines',
       'Machines in dispute: two providers listed the id before the shard acted, so that it makes no call for them.',
       (gauges) => gauges.disputedMachines,
+    );
+    from(
+      'flotilla_clusters_suspended',
+      'Clusters that the shard suspended because decisions for them threw.',
+      (gauges) => gauges.suspendedClusters,
     );
     from(
       'flotilla_reads_waiting',

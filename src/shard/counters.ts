@@ -23,5 +23,8 @@ export function zeroCounters(): ShardCounters {
     checkDifferences: 0,
     checksRun: 0,
     checksFailed: 0,
+    decisionThrows: 0,
+    clustersSuspended: 0,
+    decisionsFailed: 0,
   };
 }

@@ -19,8 +19,10 @@ import type { RollupRow } from '../needs/rollup.ts';
 import { ScratchChecks } from './check/checks.ts';
 import { zeroCounters } from './counters.ts';
 import { Cycle } from './cycle/cycle.ts';
+import { GuardedDecision } from './cycle/guarded-decision.ts';
 import { CycleLoop } from './cycle/loop.ts';
 import { restraintOf } from './cycle/rails.ts';
+import { Suspensions } from './cycle/suspensions.ts';
 import { Executor } from './execute/executor.ts';
 import { FairSlots } from './execute/fair-slots.ts';
 import { NeedBackoffs } from './execute/need-backoff.ts';
@@ -59,6 +61,8 @@ export interface ShardOptions {
   readonly stopwatch: Stopwatch;
   /** Derives cycles again from scratch. Default: no checks. */
   readonly checker?: CheckPort;
+  /** For tests: lets decisions throw. */
+  readonly probe?: NonNullable<EngineOptions['probe']>;
 }
 
 const S = MachineState;
@@ -77,6 +81,7 @@ export class Shard implements ShardForOperators {
   readonly backoffs: Backoffs;
   readonly disputes: Disputes;
   readonly needBackoffs: NeedBackoffs;
+  readonly suspensions: Suspensions;
   readonly stuck: StuckMachines;
   readonly reconciler: Reconciler;
   readonly executor: Executor;
@@ -91,6 +96,7 @@ export class Shard implements ShardForOperators {
   readonly #bindingTimes: BindingTimes;
   readonly #away: AwayClusters;
   readonly #checks: ScratchChecks;
+  readonly #decision: GuardedDecision;
   readonly #loop: CycleLoop;
   #rails: Rails;
   #hintTimer: Timer | null = null;
@@ -113,6 +119,7 @@ export class Shard implements ShardForOperators {
     this.#away = new AwayClusters(inventory, needs, (cluster) => this.sessions.has(cluster));
     this.needBackoffs = new NeedBackoffs(inventory.tables);
     this.tenants = new Tenants(inventory.tables.clusters, settings.tenants);
+    this.suspensions = new Suspensions(inventory.tables.clusters, needs);
     this.engine = new Engine(this.engineOptions());
     const resourceNames = new ProviderNames(inventory.shapes.vectors.dimensions, providers.names);
     this.changes = new MachineChanges(inventory, counters, observer, providers.names, resourceNames);
@@ -190,6 +197,13 @@ export class Shard implements ShardForOperators {
       counters,
       observer,
     });
+    this.#decision = new GuardedDecision({
+      engine: this.engine,
+      inventory,
+      suspensions: this.suspensions,
+      counters,
+      observer,
+    });
     this.cycle = new Cycle({
       ...options,
       inventory,
@@ -200,6 +214,7 @@ export class Shard implements ShardForOperators {
       cycleIntervalMs: settings.cycleIntervalMs,
       neverDelete: runner.neverDelete,
       checks: this.#checks,
+      decision: this.#decision,
       prepare: (isOrdinary, nowMs) => this.#prepare(isOrdinary, nowMs),
       // A hint run that is due within a second serves all cycles until then.
       hint: (nowMs) => this.#hintTimer === null && this.#runHints(nowMs),
@@ -225,7 +240,9 @@ export class Shard implements ShardForOperators {
       hasSession: (cluster) => isLocal || this.sessions.has(cluster),
       inBackoff: (cluster, fingerprint, group) => this.needBackoffs.isBarred(cluster, fingerprint, group),
       limits: this.tenants,
+      isSuspended: (cluster) => this.suspensions.has(cluster),
       holds: { onDemandMs: settings.idleHoldOnDemandMs, spotMs: settings.idleHoldSpotMs },
+      ...(this.#options.probe === undefined ? {} : { probe: this.#options.probe }),
       ...(settings.preemptionWeights === null ? {} : { weights: settings.preemptionWeights }),
     };
   }
@@ -256,11 +273,12 @@ export class Shard implements ShardForOperators {
     this.#wake();
   }
 
-  /** Why no action is emitted: a provider without a first listing (C2), or a newer owner of this shard id (X8). '' if none. */
+  /** Why no action is emitted: a provider without a first listing (C2), a newer owner of this shard id (X8), or a decision that threw (T2). '' if none. */
   heldBack(): string {
     if (this.#fenced !== '') return this.#fenced;
     const missing = this.reconciler.notListedYet();
-    return missing.length === 0 ? '' : `waiting for the first listing of ${missing.join(', ')}`;
+    if (missing.length === 0) return this.#decision.failure;
+    return `waiting for the first listing of ${missing.join(', ')}`;
   }
 
   /** Why the shard is not ready; '' if it is. T6: a provider of which it refuses every row, although it acts for the others. */
@@ -285,6 +303,7 @@ export class Shard implements ShardForOperators {
       machinesInBackoff: this.backoffs.machineCount,
       offeringsInBackoff: this.backoffs.offeringCount,
       disputedMachines: this.disputes.count,
+      suspendedClusters: this.suspensions.count,
       isPaused: this.#rails.isPaused,
       isDryRun: this.#rails.isDryRun,
       isFenced: this.isFenced,
@@ -368,6 +387,8 @@ export class Shard implements ShardForOperators {
   #prepare(isOrdinary: boolean, nowMs: number): void {
     this.backoffs.expire(nowMs);
     this.needBackoffs.expire(nowMs);
+    for (const clusterId of this.suspensions.expire(nowMs))
+      this.#options.observer.happened({ kind: 'suspension_ended', level: 'info', clusterId });
     if (!isOrdinary) return;
     this.stuck.scan();
     this.#away.forgetIdle();

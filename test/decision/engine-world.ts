@@ -43,6 +43,8 @@ export interface EngineWorldOptions {
   /** A low limit makes labels fine in a small world, which takes the paths of large fleets. */
   readonly coarseValuesMax?: number;
   readonly ownLabelKeys?: readonly string[];
+  /** T2: lets decisions throw. */
+  readonly probe?: NonNullable<EngineOptions['probe']>;
 }
 
 export class EngineWorld {
@@ -85,7 +87,7 @@ export class EngineWorld {
     return this.#engine;
   }
 
-  #engineOptions({ coarseValuesMax }: EngineWorldOptions): EngineOptions {
+  #engineOptions({ coarseValuesMax, probe }: EngineWorldOptions): EngineOptions {
     const { clusters, fingerprints, groups } = this.#inventory.tables;
     const find = (ref: number): WorldCluster | undefined =>
       this.#world.clusters.find(({ id }) => id === clusters.get(ref));
@@ -103,6 +105,7 @@ export class EngineWorld {
       limits: this.#limits(find),
       holds: this.#holds,
       ...(coarseValuesMax === undefined ? {} : { coarseValuesMax }),
+      ...(probe === undefined ? {} : { probe }),
     };
   }
 

@@ -95,6 +95,7 @@ export function shardGauges(changes: Partial<ShardGauges> = {}): ShardGauges {
     machinesInBackoff: 0,
     offeringsInBackoff: 0,
     disputedMachines: 0,
+    suspendedClusters: 0,
     isPaused: false,
     isDryRun: false,
     isFenced: false,

@@ -9,6 +9,7 @@ import type { RollupRow } from '../../src/needs/rollup.ts';
 import type { CheckPort } from '../../src/shard/ports/check.ts';
 import type { ActionName, ActionRecord, CycleReport, ShardEvent } from '../../src/shard/ports/observer.ts';
 import type { ShardSettings } from '../../src/shard/settings.ts';
+import type { ShardOptions } from '../../src/shard/shard.ts';
 import type { MachineKind } from '../../src/simulation/provider/kinds.ts';
 import type { LedgerEntry, LedgerEvent } from '../../src/simulation/provider/ledger.ts';
 import type { SeedMachine } from '../../src/simulation/provider/machines.ts';
@@ -93,6 +94,8 @@ export interface FixtureOptions {
   readonly settings?: Partial<ShardSettings>;
   readonly provider?: ProviderSettingsChange;
   readonly checker?: CheckPort;
+  /** T2: lets decisions throw. Without it, a throw fails the test. */
+  readonly probe?: NonNullable<ShardOptions['probe']>;
   /** Do not start a shard yet. */
   readonly isStopped?: boolean;
 }
@@ -114,6 +117,7 @@ export class Fixture {
   readonly events: ShardEvent[] = [];
   /** From enqueueing to Configured, ms. */
   readonly latenciesMs: number[] = [];
+  #violation = '';
 
   constructor(options: FixtureOptions = {}) {
     const { demand = { c1: [] } } = options;
@@ -123,10 +127,14 @@ export class Fixture {
       ...(options.settings === undefined ? {} : { settings: options.settings }),
       ...(options.provider === undefined ? {} : { providers: [options.provider] }),
       ...(options.checker === undefined ? {} : { checker: options.checker }),
+      ...(options.probe === undefined ? {} : { probe: options.probe }),
       watcher: {
         actionEnded: (_, record) => this.actions.push(record),
         cycleEnded: (_, report) => this.cycles.push(report),
-        happened: (_, event) => this.events.push(event),
+        happened: (_, event) => {
+          this.events.push(event);
+          if (event.kind === 'decision_threw' && options.probe === undefined) this.#violation = event.detail;
+        },
         machineBound: (_, latencyMs) => this.latenciesMs.push(latencyMs),
       },
     });
@@ -147,8 +155,9 @@ export class Fixture {
     return this.world.clusters.get(id)!;
   }
 
-  run(seconds: number): Promise<void> {
-    return this.world.time.advance(seconds * 1000);
+  async run(seconds: number): Promise<void> {
+    await this.world.time.advance(seconds * 1000);
+    if (this.#violation !== '') throw new Error(`T2: a decision threw: ${this.#violation}`);
   }
 
   /** The calls that the provider received, in order. */

@@ -344,6 +344,7 @@ async function clusters({ view }: ApiContext, query: Query): Promise<ApiClusters
       needs: cluster.needs,
       unmetNeeds: cluster.unmetNeeds,
       heldRollups: cluster.heldRollups,
+      suspension: cluster.suspension === null ? '' : cluster.suspension.reason,
       rejectedRollups: cluster.rejectedRollups,
       machines: sum(cluster.machines),
       byState: byState(cluster.machines),

@@ -321,6 +321,8 @@ export interface ApiCluster {
   readonly needs: number;
   readonly unmetNeeds: number;
   readonly heldRollups: number;
+  /** Why the shard suspended the cluster; '' if it did not. */
+  readonly suspension: string;
   readonly rejectedRollups: number;
   readonly machines: number;
   readonly byState: ApiCounts;

@@ -133,6 +133,7 @@ function makeRow(cluster: ApiCluster, nowMs: number): Element {
   const notes = [
     session?.connected !== true && needs > 0 ? 'the shard keeps its last roll-up' : '',
     cluster.reported ? '' : 'no roll-up since the shard started, so its machines are not reclaimed',
+    cluster.suspension === '' ? '' : `suspended: ${cluster.suspension}`,
     cluster.heldRollups > 0 ? counted(cluster.heldRollups, 'quarantined roll-up') : '',
     cluster.rejectedRollups > 0 ? counted(cluster.rejectedRollups, 'rejected roll-up') : '',
     session !== null && session.outboxFrames > 0 ? counted(session.outboxFrames, 'unsent frame') : '',

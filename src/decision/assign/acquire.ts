@@ -7,7 +7,7 @@ import type { VectorTable } from '../../base/vectors.ts';
 import type { ProfileTable } from '../../needs/profiles.ts';
 import { ActionKind, type ActionList, type ActionNeed, actionNeed } from '../actions.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
-import type { EngineTables } from '../engine-tables.ts';
+import type { CurrentCycle, EngineTables } from '../engine-tables.ts';
 import { type ClusterUsage, Limit, type Limits } from '../limits.ts';
 import type { Restrictions } from '../restrictions.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
@@ -30,6 +30,7 @@ export class Acquisition {
   readonly #domains: GangDomains;
   readonly #restrictions: Restrictions;
   readonly #limits: Limits;
+  readonly #cycle: CurrentCycle;
   readonly #scan: Scan;
   readonly #planned: number[] = [];
 
@@ -44,6 +45,7 @@ export class Acquisition {
     this.#domains = tables.domains;
     this.#restrictions = tables.restrictions;
     this.#limits = tables.limits;
+    this.#cycle = tables.cycle;
     this.#scan = new Scan(tables.scans);
   }
 
@@ -52,6 +54,8 @@ export class Acquisition {
       const need = unmet.need[entry]!;
       if (!this.#needs.has(need, Mark.Deficit)) continue;
       if (this.#needs.has(need, Mark.Parked) || this.#restrictions.isBarred(need)) continue;
+      this.#cycle.need = need;
+      this.#cycle.probe?.('acquire', this.#needs.cluster[need]!);
       const spread =
         this.#needs.kind[need] === NeedKind.Gang
           ? null

@@ -16,7 +16,7 @@ import type { ClusterState } from '../cluster-state.ts';
 import { sortFew } from '../columns/sort-few.ts';
 import { type EngineNeeds, Mark, MIXED, NeedKind, ScanPart } from '../demand/engine-needs.ts';
 import type { ServingOrder } from '../demand/serving-order.ts';
-import type { EngineTables } from '../engine-tables.ts';
+import type { CurrentCycle, EngineTables } from '../engine-tables.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Claims } from './claims.ts';
@@ -32,6 +32,7 @@ export class Credit {
   readonly #claims: Claims;
   readonly #order: ServingOrder;
   readonly #gangs: Gangs;
+  readonly #cycle: CurrentCycle;
   /** Clusters with gangs that every cycle evaluates. */
   readonly #unsettled = new Set<ClusterState>();
   /** Clusters with needs that credit did not satisfy, and those needs. */
@@ -57,6 +58,7 @@ export class Credit {
     this.#claims = tables.claims;
     this.#order = tables.order;
     this.#gangs = gangs;
+    this.#cycle = tables.cycle;
     this.#waiting = new WaitingGangs(tables.order);
     this.#newlyAvailable = new NewlyAvailable(tables);
     this.#foldCredit = new FoldCredit(tables);
@@ -76,6 +78,7 @@ export class Credit {
     while (this.#waiting.count > 0) {
       const need = this.#waiting.first;
       const cluster = this.#waiting.pop();
+      this.#cycle.need = need;
       this.#gangs.evaluate(cluster, need - cluster.needStart);
       this.evaluatedCount++;
       this.#scanFrom(cluster, need - cluster.needStart + 1);
@@ -114,6 +117,8 @@ export class Credit {
       next = needs.nextWatched(next, end);
       if (next === end) break;
       const need = next;
+      this.#cycle.need = need;
+      this.#cycle.probe?.('credit', cluster.ref);
       const at = need - cluster.needStart;
       const marks = needs.marks[need]!;
       if (needs.kind[need] === NeedKind.Gang) {

@@ -14,7 +14,7 @@ import type { Spreading } from '../assign/spread.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
 import { columnU8 } from '../columns/columns.ts';
 import { type EngineNeeds, NeedKind } from '../demand/engine-needs.ts';
-import type { EngineTables } from '../engine-tables.ts';
+import type { CurrentCycle, EngineTables } from '../engine-tables.ts';
 import { type ClusterUsage, Limit, type Limits } from '../limits.ts';
 import type { Restrictions } from '../restrictions.ts';
 import type { Domains } from '../supply/domains.ts';
@@ -57,6 +57,7 @@ interface Rank {
 }
 
 export class Preemption {
+  readonly #cycle: CurrentCycle;
   readonly #fleet: Fleet;
   readonly #filters: Filters;
   readonly #vectors: VectorTable;
@@ -74,6 +75,7 @@ export class Preemption {
   readonly #victims: number[] = [];
 
   constructor(tables: EngineTables, weights: PreemptionWeights = DEFAULT_WEIGHTS) {
+    this.#cycle = tables.cycle;
     this.#fleet = tables.fleet;
     this.#filters = tables.filters;
     this.#vectors = tables.vectors;
@@ -119,6 +121,8 @@ export class Preemption {
       const aggregate = this.#needs.aggregate[unmet.need[entry]!]!;
       if (UnmetNeeds.left(unmet.missing, entry * unmet.width, this.#vectors, aggregate) === 0) continue;
       if (this.#drainingCredit.isBarred(unmet.need[entry]!)) continue;
+      this.#cycle.need = unmet.need[entry]!;
+      this.#cycle.probe?.('preempt', this.#needs.cluster[unmet.need[entry]!]!);
       const left = this.#drainingCredit.countPool(unmet, entry);
       if (left > 0) this.#chooseVictims(unmet, entry, left, actions);
     }
@@ -186,7 +190,9 @@ export class Preemption {
       for (const rank of this.#ranked(isClaimed, this.#needs.priority[need]!)) {
         const merge = this.#openRank(rank, filter);
         for (let slot = this.#next(merge); slot !== 0; slot = this.#next(merge)) {
-          if (!isClaimed && !this.#restrictions.isPastGate(this.#fleet.cluster[slot]!)) continue;
+          const victim = this.#fleet.cluster[slot]!;
+          if (!isClaimed && !this.#restrictions.isPastGate(victim)) continue;
+          if (this.#restrictions.isSuspended(victim)) continue;
           if (!this.#isWanted(need, filter, domains, spreading, slot)) continue;
           if (usage !== null && this.#isBarred(unmet, entry, slot, usage)) continue;
           const after = subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot);

@@ -44,7 +44,8 @@ export class Reclamation {
   reclaim(clusters: readonly ClusterState[], actions: ActionList): void {
     for (const cluster of clusters) {
       if (cluster.configuredCount === cluster.claimedConfiguredCount) continue;
-      if (!this.#restrictions.isPastGate(cluster.ref)) continue;
+      if (!this.#restrictions.isPastGate(cluster.ref) || this.#restrictions.isSuspended(cluster.ref))
+        continue;
       const found = this.#found;
       found.length = 0;
       this.#collectUnclaimed(cluster, found);

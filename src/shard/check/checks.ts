@@ -66,6 +66,12 @@ export class ScratchChecks {
     }
   }
 
+  /** T2: the decision threw; the next cycle is checked instead. */
+  abandon(): void {
+    this.#remembered?.letGo();
+    this.#remembered = null;
+  }
+
   stop(): void {
     this.#isStopped = true;
     this.#open?.close();

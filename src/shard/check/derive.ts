@@ -25,6 +25,7 @@ export function deriveAndCompare(image: CheckImage): CheckResult {
     inBackoff: (cluster, fingerprint, group) =>
       barred.size > 0 && barred.has(keyOf(cluster, fingerprint, group)),
     limits: { version: 0, of: (cluster) => limits.get(cluster) ?? null },
+    isSuspended: (cluster) => inputs.suspended[cluster] === 1,
     holds: inputs.holds,
     ...(inputs.weights === null ? {} : { weights: inputs.weights }),
     ...(inputs.coarseValuesMax === null ? {} : { coarseValuesMax: inputs.coarseValuesMax }),

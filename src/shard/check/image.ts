@@ -26,6 +26,8 @@ export interface CheckInputs extends CycleInput {
   readonly coarseValuesMax: number | null;
   /** By cluster ref: 1 = connected. A9: a cluster without a session gets credit only. */
   readonly sessions: Uint8Array;
+  /** By cluster ref: 1 = suspended (T2). */
+  readonly suspended: Uint8Array;
   /** Needs in back-off after failed bootstraps: cluster, fingerprint and group of each. */
   readonly barred: Uint32Array;
   /** T8: limits by cluster ref, of the clusters that have some. */
@@ -58,6 +60,9 @@ export function imageOfCycle(
       weights: options.weights ?? null,
       coarseValuesMax: options.coarseValuesMax ?? null,
       sessions: Uint8Array.from({ length: clusters.refLimit }, (_, ref) => (options.hasSession(ref) ? 1 : 0)),
+      suspended: Uint8Array.from({ length: clusters.refLimit }, (_, ref) =>
+        options.isSuspended?.(ref) === true ? 1 : 0,
+      ),
       barred: Uint32Array.from(barredNeeds()),
       limits: limitsOf(options),
     },

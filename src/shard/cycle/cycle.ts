@@ -11,6 +11,7 @@ import type { ScratchChecks } from '../check/checks.ts';
 import type { Executor, Offered } from '../execute/executor.ts';
 import type { ActionName, CyclePhase, CycleReport, KindCounts, ShardCounters } from '../ports/observer.ts';
 import type { Rails } from '../settings.ts';
+import type { GuardedDecision } from './guarded-decision.ts';
 import { PreemptionCap } from './preemption-cap.ts';
 import { type Admission, applyRails, restraintOf } from './rails.ts';
 
@@ -28,7 +29,8 @@ export interface CycleContext {
   /** Updates before a decision: ends of back-offs, stuck machines. */
   readonly prepare: (isOrdinary: boolean, nowMs: number) => void;
   /** From-scratch checks, around the decision, with the snapshot open. */
-  readonly checks: Pick<ScratchChecks, 'beforeDecision' | 'afterDecision'>;
+  readonly checks: Pick<ScratchChecks, 'beforeDecision' | 'afterDecision' | 'abandon'>;
+  readonly decision: GuardedDecision;
   /** O5: sends hints about available capacity, with the snapshot still open. */
   readonly hint: (nowMs: number) => void;
   /** Why no action may be emitted; ''. */
@@ -157,15 +159,17 @@ export class Cycle {
   }
 
   #decide(isOrdinary: boolean, nowMs: number, mark: PhaseListener): CycleCost {
-    const { inventory, engine, checks, hint } = this.#context;
+    const { inventory, decision, checks, hint } = this.#context;
     const snapshot = inventory.snapshot();
     try {
       const input = { nowMs, isOrdinary };
       checks.beforeDecision(input);
-      const cost = engine.decide(input, mark);
-      checks.afterDecision(input);
+      const decided = decision.decide(input, mark);
+      // T2: the check compares with what the engine remembered before it was rebuilt.
+      if (decided?.throws === 0) checks.afterDecision(input);
+      else checks.abandon();
       hint(nowMs);
-      return cost;
+      return decided?.cost ?? NO_DECISION;
     } finally {
       snapshot.close();
     }

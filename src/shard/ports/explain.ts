@@ -3,7 +3,7 @@
  */
 import type { CapacityType } from '../../machine/capacity-type.ts';
 import type { ResourceAmounts } from '../../machine/machine.ts';
-import type { BackoffView, MachineView, StateCounts } from './fleet-view.ts';
+import type { BackoffView, MachineView, StateCounts, SuspensionView } from './fleet-view.ts';
 import type { NeedView } from './view.ts';
 
 export interface NeedExplanation {
@@ -44,6 +44,7 @@ export interface NeedFacts {
 export type NeedBar =
   | { readonly kind: 'no_session' }
   | { readonly kind: 'bootstrap_backoff'; readonly backoff: BackoffView }
+  | { readonly kind: 'suspended'; readonly suspension: SuspensionView }
   | { readonly kind: 'parked'; readonly cycles: number }
   /** T8: a limit of its cluster; `pattern` is the entry that sets it, `most` its value. */
   | { readonly kind: 'limited'; readonly limit: string; readonly pattern: string; readonly most: string }

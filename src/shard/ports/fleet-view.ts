@@ -143,6 +143,13 @@ export interface SessionView {
   readonly lastRollupAtMs: number;
 }
 
+/** T2: a cluster for which a decision threw keeps its machines and gets no others. */
+export interface SuspensionView {
+  readonly reason: string;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
 export interface ClusterView {
   readonly clusterId: string;
   readonly session: SessionView | null;
@@ -153,6 +160,8 @@ export interface ClusterView {
   /** N7: roll-ups that drop most rows are quarantined; how many in a row. */
   readonly heldRollups: number;
   readonly rejectedRollups: number;
+  /** T2: null if it is not suspended. */
+  readonly suspension: SuspensionView | null;
   readonly machines: StateCounts;
 }
 

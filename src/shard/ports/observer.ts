@@ -198,7 +198,25 @@ export type ShardEvent =
       /** Descriptions of the first few. */
       readonly examples: readonly string[];
     }
-  | { readonly kind: 'check_failed'; readonly level: 'warn'; readonly detail: string };
+  | { readonly kind: 'check_failed'; readonly level: 'warn'; readonly detail: string }
+  | {
+      readonly kind: 'decision_threw';
+      readonly level: 'error';
+      readonly detail: string;
+      /** The need that the engine worked on; ''. */
+      readonly need: string;
+      /** What the rebuilt engine could not take over; ''. */
+      readonly lost: string;
+    }
+  | {
+      readonly kind: 'cluster_suspended';
+      readonly level: 'error';
+      readonly clusterId: string;
+      readonly reason: string;
+      readonly untilMs: number;
+    }
+  | { readonly kind: 'suspension_ended'; readonly level: 'info'; readonly clusterId: string }
+  | { readonly kind: 'decision_failed'; readonly level: 'error'; readonly detail: string };
 
 /** Monotonic counts since the start; read at scrape time. */
 export interface ShardCounters {
@@ -223,6 +241,10 @@ export interface ShardCounters {
   checksRun: number;
   /** Checks that did not run: no memory, or their thread died. */
   checksFailed: number;
+  /** T2: throws of decisions, suspensions of clusters, and cycles without a decision for it. */
+  decisionThrows: number;
+  clustersSuspended: number;
+  decisionsFailed: number;
 }
 
 /** Read at scrape time. */
@@ -237,6 +259,8 @@ export interface ShardGauges {
   readonly machinesInBackoff: number;
   readonly offeringsInBackoff: number;
   readonly disputedMachines: number;
+  /** T2: clusters that are suspended now. */
+  readonly suspendedClusters: number;
   readonly isPaused: boolean;
   readonly isDryRun: boolean;
   readonly isFenced: boolean;

@@ -30,7 +30,7 @@ export interface TenantRefusals {
   listing(provider: string): ListingFacts | null;
 }
 
-export interface TenantLimits {
+export interface RollupLimits {
   readonly rollupRowsMax: number;
   readonly rowBytesMax: number;
 }
@@ -79,7 +79,7 @@ export interface TenantsQuery {
 
 export interface TenantsPage {
   readonly atMs: number;
-  readonly limits: TenantLimits;
+  readonly limits: RollupLimits;
   /** By what was refused, then by machines, most first. */
   readonly tenants: readonly TenantView[];
   readonly matching: number;

@@ -49,7 +49,7 @@ export interface ClustersQuery {
 }
 
 function clusterView(
-  { needs, inventory }: ViewSources,
+  { needs, inventory, suspension }: ViewSources,
   unmet: UnmetRows,
   clusterId: string,
   ref: number,
@@ -63,6 +63,7 @@ function clusterView(
     unmetNeeds: unmet.ofCluster(ref)?.length ?? 0,
     heldRollups: needs.quarantinedRollups(ref),
     rejectedRollups: needs.rejectedRollups(ref),
+    suspension: suspension(ref),
     machines: [0, ...ALL_STATES.map((state) => inventory.indexes.countOfCluster(ref, state))],
   };
 }

@@ -5,7 +5,7 @@ import { INTENT_STATE } from '../../inventory/intent.ts';
 import { MachineState } from '../../machine/state.ts';
 import type { ActionView, BackoffView, SessionView } from '../ports/fleet-view.ts';
 import type { ActionName } from '../ports/observer.ts';
-import type { TenantLimits, TenantRefusals } from '../ports/tenants.ts';
+import type { RollupLimits, TenantRefusals } from '../ports/tenants.ts';
 import type { Shard } from '../shard.ts';
 import type { ViewSources } from './sources.ts';
 
@@ -17,7 +17,7 @@ export interface ShardSourcesOptions {
   /** The sessions, from the operators' edge. */
   readonly sessions: () => readonly SessionView[];
   readonly refusals: TenantRefusals;
-  readonly tenantLimits: TenantLimits;
+  readonly rollupLimits: RollupLimits;
 }
 
 export function shardSources({
@@ -27,7 +27,7 @@ export function shardSources({
   providerNames,
   sessions,
   refusals,
-  tenantLimits,
+  rollupLimits,
 }: ShardSourcesOptions): ViewSources {
   const { inventory, needs, engine, settings } = shard;
   return {
@@ -73,7 +73,8 @@ export function shardSources({
     limitsOf: (cluster) => shard.tenants.of(cluster),
     sessions,
     refusals,
-    tenantLimits,
+    rollupLimits,
+    suspension: (cluster) => shard.suspensions.of(cluster),
     needBackoff: (cluster, fingerprint, group) => {
       const backoff = shard.needBackoffs.viewOf(cluster, fingerprint, group);
       if (backoff === null || backoff.untilMs <= clock.nowMs()) return null;

@@ -12,9 +12,10 @@ import type {
   OfferingBackoffView,
   RailsView,
   SessionView,
+  SuspensionView,
 } from '../ports/fleet-view.ts';
 import type { ShardGauges } from '../ports/observer.ts';
-import type { TenantLimits, TenantRefusals } from '../ports/tenants.ts';
+import type { RollupLimits, TenantRefusals } from '../ports/tenants.ts';
 import type { ShardStatus } from '../ports/view.ts';
 import type { TenantLimits } from '../tenants.ts';
 
@@ -41,14 +42,14 @@ export interface ViewSources {
   hasSession(cluster: number): boolean;
   /** T8: what the cluster may have at most; null: no limits. */
   limitsOf(cluster: number): TenantLimits | null;
+  /** T2: why the cluster is suspended, and until when; null if it is not. */
+  suspension(cluster: number): SuspensionView | null;
   /** Every cluster that has or had a session since the start, in no order. */
   sessions(): readonly SessionView[];
 
   /** What the shard refused from each tenant, kept by an observer. */
   readonly refusals: TenantRefusals;
-  readonly tenantLimits: TenantLimits;
-  /** Why the shard decides nothing for a cluster; '' if it does. */
-  suspendedBecause?(cluster: number): string;
+  readonly rollupLimits: RollupLimits;
 
   /** X5: the back-off of a need whose bootstraps failed; null if it has none. */
   needBackoff(cluster: number, fingerprint: number, group: number): BackoffView | null;

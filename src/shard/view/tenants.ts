@@ -40,7 +40,7 @@ export async function tenantsPage(
   for (const place of page) tenants.push(await reader.read(place));
   return {
     atMs: sources.clock.nowMs(),
-    limits: sources.tenantLimits,
+    limits: sources.rollupLimits,
     tenants,
     matching: matching.length,
     total: all.length,
@@ -166,7 +166,7 @@ class TenantReader {
         unmetNeeds: this.#unmet.ofCluster(ref)?.length ?? 0,
         profiles: this.#profiles(ref),
         quarantinedRollups: needs.quarantinedRollups(ref),
-        suspended: this.#sources.suspendedBecause?.(ref) ?? '',
+        suspended: this.#sources.suspension(ref)?.reason ?? '',
       },
       provider: null,
     };

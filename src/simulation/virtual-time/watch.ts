@@ -168,6 +168,7 @@ export class Watch implements Watcher {
     this.#note(() => {
       if (event.kind === 'check_failed')
         throw new Violation(`a from-scratch check could not run: ${event.detail}`);
+      if (event.kind === 'decision_threw') throw new Violation(`T2: a decision threw: ${event.detail}`);
       if (event.kind === 'check_differs')
         throw new Violation(`a decision from scratch differs: ${event.examples.join('; ')}`);
     });

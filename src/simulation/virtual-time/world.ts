@@ -17,7 +17,7 @@ import type {
 } from '../../shard/ports/observer.ts';
 import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
 import { SHARD_DEFAULTS, type ShardSettings } from '../../shard/settings.ts';
-import { Shard } from '../../shard/shard.ts';
+import { Shard, type ShardOptions } from '../../shard/shard.ts';
 import { createTables } from '../../shard/tables.ts';
 import { SimulatedProvider } from '../provider/provider.ts';
 import type { ProviderSettingsChange } from '../provider/settings.ts';
@@ -53,6 +53,8 @@ export interface WorldOptions {
   readonly rollupIntervalMs?: number;
   /** Runs from-scratch checks (settings.checkEveryCycles); default: this thread. */
   readonly checker?: CheckPort;
+  /** T2: lets decisions throw. */
+  readonly probe?: NonNullable<ShardOptions['probe']>;
   readonly watcher?: Partial<Watcher>;
 }
 
@@ -193,6 +195,7 @@ export class SimulatedWorld {
       scheduler: life,
       stopwatch: () => this.time.nowMs(),
       checker: this.#options.checker ?? checkInPlace,
+      ...(this.#options.probe === undefined ? {} : { probe: this.#options.probe }),
     });
     operators.serve(shard);
     const process: Process = { epoch, shard, operators, life, reported: new Set(), listed };

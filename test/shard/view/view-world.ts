@@ -15,7 +15,13 @@ import { MachineState } from '../../../src/machine/state.ts';
 import { NeedTable } from '../../../src/needs/need-table.ts';
 import type { RollupRow } from '../../../src/needs/rollup.ts';
 import { TenantBook } from '../../../src/observe/tenant-book.ts';
-import type { ActionView, BackoffView, RailsView, SessionView } from '../../../src/shard/ports/fleet-view.ts';
+import type {
+  ActionView,
+  BackoffView,
+  RailsView,
+  SessionView,
+  SuspensionView,
+} from '../../../src/shard/ports/fleet-view.ts';
 import type { ShardGauges } from '../../../src/shard/ports/observer.ts';
 import { Tenants } from '../../../src/shard/tenants.ts';
 import { ShardView } from '../../../src/shard/view/shard-view.ts';
@@ -51,8 +57,7 @@ export class ViewWorld {
   readonly disconnected = new Set<string>();
   readonly sessions = new Map<string, SessionView>();
   readonly refusals: TenantBook;
-  /** Why a cluster is suspended. */
-  readonly suspended = new Map<string, string>();
+  readonly suspensions = new Map<string, SuspensionView>();
   readonly needBackoffs = new Map<string, BackoffView>();
   readonly claimants = new Map<string, readonly string[]>();
   readonly machineBackoffs = new Map<string, BackoffView>();
@@ -142,8 +147,7 @@ export class ViewWorld {
       clock: this.clock,
       providerNames: ['test', 'other'],
       refusals: this.refusals,
-      tenantLimits: { rollupRowsMax: 131_072, rowBytesMax: 65_536 },
-      suspendedBecause: (cluster) => this.suspended.get(clusters.get(cluster)) ?? '',
+      rollupLimits: { rollupRowsMax: 131_072, rowBytesMax: 65_536 },
       nextCycle: () => new Promise((resolve) => this.#waiting.push(resolve)),
       nextTurn: () =>
         new Promise((resolve) => {
@@ -176,6 +180,7 @@ export class ViewWorld {
         machinesInBackoff: this.machineBackoffs.size,
         offeringsInBackoff: this.offeringBackoffs.size,
         disputedMachines: 0,
+        suspendedClusters: this.suspensions.size,
         isPaused: this.rails.isPaused,
         isDryRun: this.rails.isDryRun,
         isFenced: this.rails.isFenced,
@@ -184,6 +189,7 @@ export class ViewWorld {
       hasSession,
       limitsOf: (cluster) => this.tenants.of(cluster),
       sessions: () => [...this.sessions.values()],
+      suspension: (cluster) => this.suspensions.get(this.inventory.tables.clusters.get(cluster)) ?? null,
       needBackoff: (cluster, _fingerprint, group) =>
         this.needBackoffs.get(`${clusters.get(cluster)}/${groups.get(group)}`) ?? null,
       claimantsOf: (slot) => this.claimants.get(this.inventory.idOf(slot)) ?? [],

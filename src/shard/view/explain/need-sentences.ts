@@ -99,6 +99,14 @@ function barSentence(bar: NeedBar, need: NeedView, { nowMs }: Moment): string {
         `${duration(Math.max(0, untilMs - nowMs))} and acquires nothing for it until then.`
       );
     }
+    case 'suspended': {
+      const { reason, untilMs } = bar.suspension;
+      return (
+        `Cluster ${need.clusterId} is suspended: ${reason}. It keeps its machines, and the shard acquires, preempts and ` +
+        `reclaims nothing for it until its demand changes, or for ${duration(Math.max(0, untilMs - nowMs))}. This is a ` +
+        'bug of the shard: report it with the log event decision_threw.'
+      );
+    }
     case 'parked':
       return (
         `It is parked: no domain could hold all of it for ${count(bar.cycles)} cycles. It keeps its machines, and ` +

@@ -74,6 +74,8 @@ function barsOf(
   const why = whyNothingExecutes(sources);
   if (why !== '') bars.push({ kind: 'nothing_executes', why });
   if (!sources.hasSession(cluster)) bars.push({ kind: 'no_session' });
+  const suspension = sources.suspension(cluster);
+  if (suspension !== null) bars.push({ kind: 'suspended', suspension });
   const tableRow = needs.sliceStart(cluster) + row;
   const { fingerprintRef } = needs.profiles.get(needs.profile[tableRow]!);
   const backoff =
