@@ -20,7 +20,7 @@ beforeAll(async () => {
     'Row 17 has 70,000 bytes, and a row may have 65,536. The shard kept the demand before. Send a smaller row.';
   const event = { kind: 'rollup_rejected', level: 'warn', clusterId: 'cluster-0002', detail } as const;
   live.world.refusals.happened(event);
-  live.world.suspended.set('cluster-0003', 'its need web threw');
+  live.world.suspensions.set('cluster-0003', { reason: 'its need web threw', sinceMs: 0, untilMs: 600_000 });
   live.world.refusals.listingEnded(listingReport({ provider: 'test', listedCount: 2_000 }));
   url = await live.serve();
   browser = await Browser.start();

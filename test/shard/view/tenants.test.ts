@@ -31,7 +31,11 @@ describe('the page of tenants', () => {
 
   it('shows what a cluster uses', async () => {
     const live = liveWorld();
-    live.world.suspended.set('cluster-0000', 'its need web threw');
+    live.world.suspensions.set('cluster-0000', {
+      reason: 'its need web threw',
+      sinceMs: 0,
+      untilMs: 600_000,
+    });
     const { tenants } = await live.world.view.tenantsPage({ prefix: 'cluster-0000' }, '');
     const [one] = tenants;
     const { inventory, needs } = live.world;
