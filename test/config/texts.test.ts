@@ -18,7 +18,7 @@ const PROMISED_FLAGS =
   tls-cert tls-key tls-ca cycle-interval full-list-every max-machines idle-hold-on-demand idle-hold-spot bootstrap-timeout
   execute-timeout stuck-after shutdown-grace min-epoch max-list-bytes keepalive-timeout log-level log-format workers
   from-scratch-check-every preemption-weight-gap preemption-weight-drain preemption-weight-interruption
-  preemption-weight-reclamation metrics-host`.split(/\s+/);
+  preemption-weight-reclamation metrics-host tenant-table-share`.split(/\s+/);
 
 describe('the table of settings', () => {
   it('has exactly the public flags', () => {
