@@ -86,6 +86,7 @@ function unrest(world: SimulatedWorld): string[] {
     if (inventory.columns.intent[slot] !== Intent.None) say('has an action in flight');
     if (inventory.hasFlag(slot, Flag.Backoff) && isBackoffOver(world, slot))
       say('is still in back-off although its back-off has expired');
+    if (inventory.hasFlag(slot, Flag.Disputed)) say('is still in dispute although one provider lists it');
     if (isTransitional(state)) say(`is still ${STATE_NAMES[state]}`);
     if (
       state === MachineState.Configured &&

@@ -16,6 +16,7 @@ export interface Mutant {
 
 const APPLY = 'listing/apply/apply.js';
 const RECONCILER = 'shard/reconcile/reconciler.js';
+const INTENT = 'inventory/intent.js';
 const CHANGES = 'shard/machines/changes.js';
 const BACKOFF = 'shard/machines/backoff.js';
 const ANNOUNCE = 'shard/machines/announce.js';
@@ -272,6 +273,21 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'const AGREEING_LISTINGS = 1;',
     profile: 'liar',
     isQuick: true,
+  },
+  {
+    why: 'T10: the shard acts on machines in dispute',
+    file: INTENT,
+    find: 'Flag.Backoff | Flag.Disputed',
+    replace: 'Flag.Backoff',
+    profile: 'storm',
+    isQuick: true,
+  },
+  {
+    why: 'T10: a dispute never ends',
+    file: RECONCILER,
+    find: 'listing.isFull ? disputes.listed(provider.index, provider.listings + 1) : 0',
+    replace: '0',
+    profile: 'storm',
   },
   {
     why: 'S5: in incremental mode the shard never makes another full listing',
