@@ -82,6 +82,8 @@ function checkAction(process: Process, memory: Memory, slot: number): void {
   const { columns, tables } = inventory;
   const id = inventory.idOf(slot);
   const nowMs = process.life.nowMs();
+  if (process.shard.suspensions.has(columns.cluster[slot]!))
+    throw new Violation(`T2: the cycle begins an action for ${id} of a suspended cluster`);
   if (inventory.hasFlag(slot, Flag.Backoff))
     throw new Violation(`X12: the cycle begins an action for ${id}, which is in back-off`);
   if (inventory.hasFlag(slot, Flag.Disputed))

@@ -8,6 +8,7 @@ import { BARRED } from '../../inventory/intent.ts';
 import type { Shard } from '../../shard/shard.ts';
 import { ACCIDENTS, calm, changeDemand } from './accidents.ts';
 import { differences } from './convergence.ts';
+import { Faults } from './faults.ts';
 import { Violation } from './invariants.ts';
 import { type PlannedAccident, PROFILES, type ProfileName, planAccidents } from './profiles.ts';
 import { drawMachine, drawRow } from './scenery.ts';
@@ -61,7 +62,8 @@ export async function runHistory(options: HistoryOptions): Promise<HistoryResult
   const random = new Random(options.seed);
   const plan = planAccidents(PROFILES[options.profile], options.cycles * INTERVAL_MS, random.fork());
   const watch = new Watch(options.trace ?? null);
-  const world = drawWorld(random, options, watch);
+  const faults = new Faults(options.seed);
+  const world = drawWorld(random, options, watch, faults);
   const look = () => {
     if (watch.violation !== null) throw watch.violation;
   };
@@ -72,6 +74,7 @@ export async function runHistory(options: HistoryOptions): Promise<HistoryResult
   try {
     world.startShard();
     const accidents = await runAccidents(world, watch, plan, options.only ?? null, look);
+    faults.isOver = true;
     const calmCycles = await settle(world, watch, look);
     const isRestartTried = random.chance(0.15) && (await restartAtRest(world, watch, random, look));
     const { cycles, actions, processes, fencedProcesses, outcomes } = watch;
@@ -174,7 +177,12 @@ function callsOf(world: SimulatedWorld): string {
   return `${count('create')} creates, ${count('configure')} configures, ${count('drain')} drains`;
 }
 
-function drawWorld(random: Random, { profile, seed }: HistoryOptions, watch: Watch): SimulatedWorld {
+function drawWorld(
+  random: Random,
+  { profile, seed }: HistoryOptions,
+  watch: Watch,
+  { probe }: Faults,
+): SimulatedWorld {
   const { hasWeakProviders } = PROFILES[profile];
   const meanMs = random.between(50, 20_000);
   const operation = {
@@ -206,6 +214,7 @@ function drawWorld(random: Random, { profile, seed }: HistoryOptions, watch: Wat
     },
     providers: random.chance(0.3) ? [provider, provider] : [provider],
     watcher: watch,
+    probe,
   });
   watch.world = world;
   for (const [index, link] of world.links.entries()) {

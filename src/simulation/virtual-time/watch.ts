@@ -11,6 +11,7 @@ import type { ActionRecord, CycleReport, ListingReport, ShardEvent } from '../..
 import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
 import { checkFoundDraining, checkOutcome } from './action-checks.ts';
 import { checkCycle } from './cycle-checks.ts';
+import { INJECTED } from './faults.ts';
 import { checkInventory, Violation } from './invariants.ts';
 import type { Process, SimulatedWorld, Watcher } from './world.ts';
 
@@ -168,7 +169,8 @@ export class Watch implements Watcher {
     this.#note(() => {
       if (event.kind === 'check_failed')
         throw new Violation(`a from-scratch check could not run: ${event.detail}`);
-      if (event.kind === 'decision_threw') throw new Violation(`T2: a decision threw: ${event.detail}`);
+      if (event.kind === 'decision_threw' && !event.detail.includes(INJECTED))
+        throw new Violation(`T2: a decision threw: ${event.detail}`);
       if (event.kind === 'check_differs')
         throw new Violation(`a decision from scratch differs: ${event.examples.join('; ')}`);
     });

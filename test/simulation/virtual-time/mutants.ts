@@ -210,6 +210,13 @@ export const MUTANTS: readonly Mutant[] = [
     profile: 'usual',
   },
   {
+    why: 'T2: a suspended cluster gets and loses machines',
+    file: RESTRICTIONS,
+    find: 'return this.#options.isSuspended?.(cluster) ?? false;',
+    replace: 'return false;',
+    profile: 'usual',
+  },
+  {
     why: 'C3: the actions of a cycle have no limit',
     file: RAILS,
     find: 'rails.actionsPerCycleMax > 0 && admitted.length >= rails.actionsPerCycleMax',
