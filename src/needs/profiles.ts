@@ -197,10 +197,9 @@ export class ProfileTable {
   #internWithoutSame(ref: number): void {
     const profile = this.get(ref);
     try {
-      this.columns.withoutSame[ref] = this.intern({
-        ...profile,
-        requirements: withoutSameRequirements(profile.requirements),
-      });
+      const requirements = withoutSameRequirements(profile.requirements);
+      const remaining = this.intern({ ...profile, requirements });
+      this.columns.withoutSame[ref] = remaining; // read after `intern`, which may replace the column
     } catch (error) {
       this.release(ref);
       throw error;

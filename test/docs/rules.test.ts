@@ -156,7 +156,7 @@ describe('docs/rules.md', () => {
       const before = rules[index - 1];
       if (before?.letter === letter) {
         let next = before.number + 1;
-        while (reserved.has(`${letter}${next}`)) next++;
+        while (letter === 'T' && reserved.has(`${next}`)) next++;
         return number !== next;
       }
       return number > 1 || rules.slice(0, index).some((earlier) => earlier.letter === letter);
