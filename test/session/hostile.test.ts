@@ -130,7 +130,7 @@ describe('frames', () => {
     stream.write(encode('OperatorMessage', { hello: { clusterId: 'east' } }));
     stream.write(
       encode('OperatorMessage', {
-        rollup: { needs: [{ aggregateResources: { cpu: '1' }, group: 'g'.repeat(10_000) }] },
+        rollup: { needs: [{ aggregateResources: { cpu: '1' }, group: 'g'.repeat(4_000) }] },
       }),
     );
     let acks = 0;
