@@ -1,8 +1,8 @@
 /**
  * Resource dimensions: each Kubernetes resource name (`cpu`, `memory`, `nvidia.com/gpu`) gets one small number, so that a
  * vector entry is a byte and a dense working vector an array of at most 256 doubles. The table counts the vectors that
- * use a name. When none does, the number is free: it keeps its name until another one needs it (T6). Whoever keeps a number
- * beyond a call holds a reference to a vector with it; so the number keeps its meaning for them.
+ * use a name. When none does, the number is free: it keeps its name until another one needs it (T6). Code that keeps a number
+ * beyond a call must hold a reference to a vector with it, so that the number keeps its meaning.
  *
  *   dim            0 … count-1   u8, in order of first sight
  *   #names[dim]    string        the name

@@ -1,4 +1,4 @@
-/** T13: what the HTTP servers bound. All are constants: nobody has needed another value, and each is a promise. */
+/** T13: what the HTTP servers bound. All are constants: no installation has needed another value, and each is a promise. */
 
 export interface HttpLimits {
   /** Open connections. A new one is always accepted; beyond the limit the server closes the one that waited longest. */

@@ -1,6 +1,6 @@
 /**
  * T10: a prefix of machine ids that belongs to one provider. With a prefix for a provider, the shard accepts from it only ids
- * that begin with one of its prefixes, and accepts such ids from no other provider, whoever listed them first.
+ * that begin with one of its prefixes, and accepts such ids from no other provider, even if that one listed them first.
  */
 
 /** One prefix of one provider, which may have several. */

@@ -3,18 +3,18 @@
  * tables that all share, or make the shard write megabytes into logs and assignments.
  */
 
-/** A Kubernetes label key: 253 bytes of prefix, a slash and 63 of name. */
-export const LABEL_KEY_BYTES_MAX = 317;
-/** Kubernetes allows 63; annotations that providers put into labels are longer. */
-export const LABEL_VALUE_BYTES_MAX = 1024;
+import { GROUP_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX } from '../../base/text-limits.ts';
+
+export const LABEL_KEY_BYTES_MAX = KEY_BYTES_MAX;
+export const LABEL_VALUE_BYTES_MAX = VALUE_BYTES_MAX;
 /** Machine id, instance type, zone, cluster id: four times the longest names of cloud providers. */
 export const NAME_BYTES_MAX = 512;
 /** The two parts of a host: a resource path of a cloud provider is up to 400 bytes long. */
 export const HOST_BYTES_MAX = 1024;
 /** A resource name has the form of a label key. */
-export const RESOURCE_NAME_BYTES_MAX = 317;
-/** An assignment's group. A longer one is malformed (X10): the shard skips that key of the assignment. */
-export const GROUP_BYTES_MAX = 4096;
+export const RESOURCE_NAME_BYTES_MAX = KEY_BYTES_MAX;
+/** An assignment's group above its limit is malformed (X10): the shard skips that key of the assignment. */
+export { GROUP_BYTES_MAX };
 /** An assignment's fingerprint: a row of a roll-up has at most 64 KiB, and its fingerprint is no longer. Skipped likewise. */
 export const FINGERPRINT_BYTES_MAX = 65_536;
 /** `last_error` is for people: a longer one is cut, not rejected. */
