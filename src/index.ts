@@ -15,8 +15,8 @@
  *   planner.verdictsOf('blue');                                      // not satisfied, deficit { cpu: '8' }
  *
  * Between two decisions the caller carries out the actions, calls `begin` for each action that is under way (later decisions
- * then count it as done, as in a shard), and calls `putMachine` with what the provider reports. The caller sets its own limits:
- * the shard's caps on actions and reclaims per cycle are not part of a decision. `decide` and `verdictsOf` make one object per
+ * then count it as done, as in a shard), and calls `putMachine` with what the provider reports. `tenants`
+ * limits what clusters may have; the shard's caps on actions, reclaims and preemptions per cycle are not part of a decision. `decide` and `verdictsOf` make one object per
  * action and per need, which suits thousands of them; the shard reads columns instead.
  *
  * Errors are `ShardError`s with a stable `code`; the planner stays as it was before the call.
@@ -26,6 +26,7 @@ export { formatAmounts } from './base/quantity.ts';
 export {
   type ActionName,
   amountsOf,
+  type ClusterLimit,
   type MachineRecord,
   type Need,
   type NeedVerdict,
@@ -34,7 +35,7 @@ export {
   type Quantities,
   type UnmetReasonName,
 } from './library/plan.ts';
-export { NotDecidedError, Planner, UnknownMachineError } from './library/planner.ts';
+export { InvalidLimitError, NotDecidedError, Planner, UnknownMachineError } from './library/planner.ts';
 export { CapacityType } from './machine/capacity-type.ts';
 export type { Assignment, HostRef, Machine, ResourceAmounts } from './machine/machine.ts';
 export { bucketOfDollars, PenaltyBucket } from './machine/penalty.ts';

@@ -55,8 +55,8 @@ export class EngineFleet {
     this.needs.accept(clusterId, rows, this.nowMs, 0);
   }
 
-  /** One ordinary cycle; the time of each phase is in `phaseMs`. */
-  decide(engine: Engine = this.engine, fromScratch = false): ReturnType<Engine['decide']> {
+  /** One cycle, ordinary by default; the time of each phase is in `phaseMs`. */
+  decide(engine: Engine = this.engine, fromScratch = false, isOrdinary = true): ReturnType<Engine['decide']> {
     this.phaseMs.clear();
     let last = performance.now();
     const onPhase = (phase: string): void => {
@@ -64,7 +64,7 @@ export class EngineFleet {
       this.phaseMs.set(phase, now - last);
       last = now;
     };
-    const input = { nowMs: this.nowMs, isOrdinary: true };
+    const input = { nowMs: this.nowMs, isOrdinary };
     return fromScratch ? engine.decideFromScratch(input, onPhase) : engine.decide(input, onPhase);
   }
 }

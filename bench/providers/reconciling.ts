@@ -12,7 +12,7 @@ import { ProviderPool } from '../../src/provider/pool/pool.ts';
 import { zeroCounters } from '../../src/shard/counters.ts';
 import { MachineChanges } from '../../src/shard/machines/changes.ts';
 import { Disputes } from '../../src/shard/machines/disputes.ts';
-import { FollowUpReads } from '../../src/shard/machines/reads.ts';
+import { FollowUpReads, READS_MIN } from '../../src/shard/machines/reads.ts';
 import type { ListingReport, ShardObserver } from '../../src/shard/ports/observer.ts';
 import { Reconciler } from '../../src/shard/reconcile/reconciler.ts';
 import { createTables } from '../../src/shard/tables.ts';
@@ -71,6 +71,7 @@ export class Reconciling {
       stopwatch: systemStopwatch,
       delayMsMax: 10_000,
       timeoutMs: 30_000,
+      readsMax: READS_MIN,
     });
     this.#reconciler = new Reconciler({
       ...shared,

@@ -74,6 +74,7 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
   };
   const gauges = {
     queueDepth: 0,
+    actionsWaiting: 0,
     inFlight: 0,
     readsWaiting: 0,
     readsInFlight: 0,

@@ -99,7 +99,7 @@ function recordOf(
   const minutes = (samples.at(-1)?.elapsedSeconds ?? 0) / 60;
   const rss = judgement.verdicts.find(({ unit }) => unit === 'MB');
   const judged = samples.filter(({ elapsedSeconds }) => elapsedSeconds >= warmUpSeconds);
-  const median = (figure: 'bindsPerSecond' | 'bindP99Ms' | 'loopDelayP99Ms') =>
+  const median = (figure: 'bindsPerSecond' | 'bindP99Ms' | 'bindIdleP99Ms' | 'loopDelayP99Ms') =>
     formatFigure(Math.round(medianOf(pointsOf(judged, figure)) * 10) / 10);
   const drift = driftText(rss);
   return {
@@ -113,7 +113,7 @@ function recordOf(
     headline:
       `Soak of ${formatFigure(Math.round(minutes * 10) / 10)} minutes, ${formatFigure(machines)} machines, ${formatFigure(clusters)} clusters, ` +
       `${churn} of the demand changed every ten seconds: the shard used ${formatFigure(Math.round(rss?.first ?? 0))} MB, ${drift}; ` +
-      `${median('bindsPerSecond')} bindings/s with a p99 latency of ${median('bindP99Ms')} ms; event-loop delay p99 ${median('loopDelayP99Ms')} ms.`,
+      `${median('bindsPerSecond')} bindings/s with a p99 latency of ${median('bindP99Ms')} ms, ${median('bindIdleP99Ms')} ms where an Idle machine was found; event-loop delay p99 ${median('loopDelayP99Ms')} ms.`,
     samples,
   };
 }
@@ -136,6 +136,8 @@ function lineOf({ elapsedSeconds, rssMb, queued, inFlight, readsWaiting, ...rest
     ['cycle ms', rest.cycleMeanMs],
     ['binds/s', rest.bindsPerSecond],
     ['bind p99 ms', rest.bindP99Ms],
+    ['idle p99 ms', rest.bindIdleP99Ms],
+    ['waited p99 ms', rest.bindWaitedP99Ms],
     ['load', rest.load],
   ];
   const words = figures.map(

@@ -5,9 +5,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import type { FleetReport } from '../../src/simulation/operators/fleet-report.ts';
+import { BindingPaths, type PathFigures } from './binding-paths.ts';
 
 /** Null: unknown at that moment. */
-export interface SoakSample {
+export interface SoakSample extends PathFigures {
   readonly elapsedSeconds: number;
   readonly load: number;
   readonly rssMb: number | null;
@@ -56,6 +57,7 @@ export class SoakSampler {
   readonly #shardPid: number;
   readonly #otherPids: { readonly provider: number; readonly operators: number };
   readonly #metricsUrl: string;
+  readonly #paths = new BindingPaths();
   #cycles: { readonly count: number; readonly sumSeconds: number } | null = null;
   #lastReport: ReportLine | null = null;
   #countedReport: ReportLine | null = null;
@@ -95,6 +97,7 @@ export class SoakSampler {
       differences: read('flotilla_incremental_check_differences_total'),
       sessions: read('bigfleet_shard_active_sessions'),
       ...this.#binds(),
+      ...this.#paths.read(values),
       providerRssMb: processFigures(this.#otherPids.provider).rssMb,
       operatorsRssMb: processFigures(this.#otherPids.operators).rssMb,
     };

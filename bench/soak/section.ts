@@ -86,6 +86,17 @@ const PLOTS: readonly PlotPlan[] = [
       ['p99', 'bindP99Ms'],
     ],
   },
+  {
+    name: 'soak-paths.svg',
+    title: 'From need to node, p99 by what the need found',
+    yLabel: 'ms',
+    series: [
+      ['an Idle machine', 'bindIdleP99Ms'],
+      ['an offer', 'bindCreatedP99Ms'],
+      ['a machine to be drained', 'bindFreedP99Ms'],
+      ['nothing at first', 'bindWaitedP99Ms'],
+    ],
+  },
 ];
 
 const SUMMARIES: readonly (readonly [name: string, figure: Figure, unit: string])[] = [
@@ -95,14 +106,23 @@ const SUMMARIES: readonly (readonly [name: string, figure: Figure, unit: string]
   ['bindings', 'bindsPerSecond', 'bindings/s'],
   ['binding latency, median of each interval', 'bindP50Ms', 'ms'],
   ['binding latency, p99 of each interval', 'bindP99Ms', 'ms'],
+  ['binding latency of needs that found an Idle machine, p99', 'bindIdleP99Ms', 'ms'],
+  ['… that found an offer', 'bindCreatedP99Ms', 'ms'],
+  ['… that waited for a drain or preemption', 'bindFreedP99Ms', 'ms'],
+  ['… for which nothing was there', 'bindWaitedP99Ms', 'ms'],
   ['unmet needs', 'unmetNeeds', 'needs'],
   ['heap of the main thread', 'heapMb', 'MB'],
   ['load average', 'load', ''],
 ];
 
+/** Without the plots of figures that the record does not have. */
+function plotsOf({ samples }: SoakRecord): PlotPlan[] {
+  return PLOTS.filter(({ series }) => series.some(([, of]) => pointsOf(samples, of).length > 0));
+}
+
 export function soakPlots(soak: SoakRecord): Map<string, string> {
   const images = new Map<string, string>();
-  for (const plan of PLOTS) {
+  for (const plan of plotsOf(soak)) {
     const series: Series[] = plan.series.map(([name, of]) => ({
       name,
       points: pointsOf(soak.samples, of).map(([seconds, value]) => [seconds / 60, value] as const),
@@ -151,6 +171,6 @@ export function soakSection(soak: SoakRecord, imageFolder: string): string {
       : `**Violations:**\n\n${soak.violations.map((line) => `- ${line}`).join('\n')}`,
     table(['', 'judged', 'first quarter', 'last quarter', 'at most', 'slope'], verdictRows, 'llrrrr'),
     table(['after the warm-up', 'median', 'p90', 'highest'], summaryRows, 'lrrr'),
-    ...PLOTS.map(({ name, title }) => `![${title}](${imageFolder}/${name})`),
+    ...plotsOf(soak).map(({ name, title }) => `![${title}](${imageFolder}/${name})`),
   ].join('\n\n');
 }

@@ -96,7 +96,7 @@ type Point = readonly [seconds: number, value: number];
 
 export function pointsOf(samples: readonly SoakSample[], figure: Figure): Point[] {
   return samples.flatMap((sample) => {
-    const value = sample[figure];
+    const value = sample[figure] ?? null; // an older record lacks the newer figures
     return value === null ? [] : [[sample.elapsedSeconds, value] as const];
   });
 }

@@ -40,6 +40,7 @@ export async function watchBindings(context: BenchContext, churn: string, more: 
       note('loop delay, longest', 'ms', sample.loopDelayMaxMs);
       note('binding p50', 'ms', sample.bindP50Ms);
       note('binding p99', 'ms', sample.bindP99Ms);
+      note('binding p99, Idle machine found', 'ms', sample.bindIdleP99Ms);
       note('binds', '/s', sample.bindsPerSecond);
       note('cycle', 'ms', sample.cycleMeanMs);
       note('waiting to be bound', 'machines', sample.wanting);

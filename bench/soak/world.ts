@@ -2,20 +2,23 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Child } from '../../src/cli/children.ts';
+import { Child, type ChildOptions } from '../../src/cli/children.ts';
 import type { SoakPlan } from './flags.ts';
 
 const STOP_GRACE_MS = 20_000;
 
 /** More flags for one program. They come after the flags of every soak and override them. */
-export type MoreFlags = Partial<Record<'provider' | 'operators', readonly string[]>>;
+export type MoreFlags = Partial<Record<'provider' | 'shard' | 'operators', readonly string[]>>;
 
 export class SoakWorld {
   readonly #children: Child[] = [];
   readonly #dataDir = mkdtempSync(join(tmpdir(), 'flotilla-soak-'));
   http = '';
+  /** Where the shard accepts sessions. */
+  listen = '';
   pids = { provider: 0, shard: 0, operators: 0 };
   onOperatorsLine: (line: string) => void = () => {};
+  onShardLogLine: (line: string) => void = () => {};
 
   /** Resolves when all clusters are connected. */
   async start(plan: SoakPlan, say: (line: string) => void, more: MoreFlags = {}): Promise<void> {
@@ -28,23 +31,29 @@ export class SoakWorld {
       ...(more.provider ?? []),
     ]);
     const providerAddress = (await provider.ready()).slice('listening on '.length);
-    const shard = this.#spawn('shard', [
-      ...['--provider-addr', `simulated=${providerAddress}`, '--data-dir', this.#dataDir],
-      ...['--listen', '127.0.0.1:0', '--metrics-addr', '127.0.0.1:0'],
-      ...(fullListings ? [] : ['--incremental-reconcile']),
-      ...['--execute-concurrency', `${executeConcurrency}`],
-    ]);
+    const shard = this.#spawn(
+      'shard',
+      [
+        ...['--provider-addr', `simulated=${providerAddress}`, '--data-dir', this.#dataDir],
+        ...['--listen', '127.0.0.1:0', '--metrics-addr', '127.0.0.1:0'],
+        ...(fullListings ? [] : ['--incremental-reconcile']),
+        ...['--execute-concurrency', `${executeConcurrency}`],
+        ...(more.shard ?? []),
+      ],
+      { onLogLine: (line) => this.onShardLogLine(line) },
+    );
     const [, listen, http] = /^listening on (\S+) http (\S+)$/.exec(await shard.ready())!;
     this.http = http!;
+    this.listen = listen!;
     say(`the shard serves at ${this.http}; connecting ${clusters.toLocaleString('en-US')} clusters`);
     const operators = this.#spawn(
       'operators',
       [
-        ...['--shard', listen!, '--churn', churn, '--json', '--report-every', `${sampleEveryMs}ms`],
+        ...['--shard', this.listen, '--churn', churn, '--json', '--report-every', `${sampleEveryMs}ms`],
         ...['--give-up', '5m', '--ramp', '10s', '--bootstrap-delay', '50ms-500ms', ...fleet],
         ...(more.operators ?? []),
       ],
-      (line) => this.onOperatorsLine(line),
+      { onLine: (line) => this.onOperatorsLine(line) },
     );
     this.pids = { provider: provider.pid, shard: shard.pid, operators: operators.pid };
     say(`operators: ${await operators.ready()}`);
@@ -62,8 +71,8 @@ export class SoakWorld {
     rmSync(this.#dataDir, { recursive: true, force: true });
   }
 
-  #spawn(command: string, flags: readonly string[], onLine: (line: string) => void = () => {}): Child {
-    const child = new Child(command, flags, { onLine });
+  #spawn(command: string, flags: readonly string[], options: ChildOptions = {}): Child {
+    const child = new Child(command, flags, options);
     this.#children.push(child);
     return child;
   }

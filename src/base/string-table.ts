@@ -7,25 +7,35 @@
  *   key table      10 + 4 an entry  buckets and addresses (key-table.ts)
  *   arena          length + 1…4     the UTF-8 bytes (byte-arena.ts)
  *   references     4 an entry       u32: how many rows use it; of a free ref: the next free ref
+ *   owners         2 an entry       u16: who brought it first (table-shares.ts); only where several share the table
  *
  * Ref 0 is the empty string, or none; it is not counted. Refs are dense and start at 1; the ref freed last is used
  * first. Capacity is fixed at creation: pages that were never touched cost nothing, and no entry ever moves.
+ *
+ * T4: a table may have a limit on the length of a text. It holds a longer one as its digest, so that full text and digest
+ * have one ref. Needs keep the whole text beside it (`internWhole`): then `get` and `compare` use that.
  *
  * One thread writes. `attach` gives another thread `find`, `get` and `equals`, each consistent in itself. A ref that
  * such a thread took from a row is valid only with the row's generation, which it checks after using the ref.
  */
 import { assert } from './assert.ts';
 import { ByteArena } from './byte-arena.ts';
+import { digestText, isDigestText } from './digest-text.ts';
+import { compareBytewise } from './dimensions.ts';
 import { ShardError } from './errors.ts';
 import { hashBytes } from './hash.ts';
 import { KeyTable, type SharedKeyTable } from './key-table.ts';
+import { type SharedAmong, TableShares } from './table-shares.ts';
 import { Utf8Scratch } from './utf8.ts';
+import { WholeTexts } from './whole-texts.ts';
 
 export interface StringTableOptions {
   readonly entriesMax: number;
   readonly bytesMax: number;
   /** What the strings are, for messages. */
   readonly name: string;
+  /** T4: a longer text is held as its digest. Default: texts of any length are held as they are. */
+  readonly textBytesMax?: number;
 }
 
 /** A table's strings with their refs, for an image (image.ts). */
@@ -33,6 +43,9 @@ export interface StringImage {
   readonly name: string;
   readonly addresses: Uint32Array;
   readonly arena: Uint8Array;
+  readonly textBytesMax: number;
+  readonly wholeRefs: readonly number[];
+  readonly wholeTexts: readonly string[];
 }
 
 export interface SharedStringTable {
@@ -60,33 +73,46 @@ export class StringTable {
   readonly name: string;
   readonly entriesMax: number;
   readonly #keys: KeyTable;
+  readonly #textBytesMax: number;
+  readonly #wholes = new WholeTexts();
   /** Undefined in a thread that only reads. */
   readonly #references: Uint32Array | undefined;
   readonly #scratch = new Utf8Scratch();
+  #shares: TableShares | null = null;
+  #owners = new Uint16Array(0);
   #freeRef = 0;
   #refLimit = 1;
   #count = 0;
 
-  private constructor(name: string, keys: KeyTable, isWriter: boolean) {
+  private constructor(name: string, keys: KeyTable, isWriter: boolean, textBytesMax = Infinity) {
     this.name = name;
+    this.#textBytesMax = textBytesMax;
     this.entriesMax = keys.entriesMax;
     this.#keys = keys;
     if (isWriter) this.#references = new Uint32Array(keys.entriesMax + 1);
   }
 
   static create(options: StringTableOptions): StringTable {
-    return new StringTable(options.name, KeyTable.create(options.entriesMax, options.bytesMax), true);
+    const keys = KeyTable.create(options.entriesMax, options.bytesMax);
+    return new StringTable(options.name, keys, true, options.textBytesMax);
   }
 
-  /** For `find`, `findBytes`, `equalsBytes` and `get` in another thread. */
+  /** For `find`, `findBytes`, `equalsBytes` and `get` in another thread, where a long text is its digest. */
   static attach(shared: SharedStringTable): StringTable {
     return new StringTable(shared.name, KeyTable.attach(shared.keys), false);
   }
 
   /** Views of what the table holds now. */
   image(): StringImage {
-    const { name } = this;
-    return { name, addresses: this.#keys.addressesBelow(this.#refLimit), arena: this.#keys.arena.touched };
+    const { refs, texts } = this.#wholes.image();
+    return {
+      name: this.name,
+      addresses: this.#keys.addressesBelow(this.#refLimit),
+      arena: this.#keys.arena.touched,
+      textBytesMax: this.#textBytesMax,
+      wholeRefs: refs,
+      wholeTexts: texts,
+    };
   }
 
   /** A table with the same strings under the same refs, which it never frees, and room for more. */
@@ -94,18 +120,34 @@ export class StringTable {
     const { name, addresses, arena } = image;
     const spareBytes = spareEntries * RESTORED_SPARE_BYTES;
     const keys = KeyTable.restore(addresses, ByteArena.restore(arena, spareBytes), spareEntries);
-    const table = new StringTable(name, keys, true);
+    const table = new StringTable(name, keys, true, image.textBytesMax);
     table.#refLimit = addresses.length;
     for (let ref = 1; ref < addresses.length; ref++) {
       if (addresses[ref] === 0) continue;
       table.#references![ref] = 1;
       table.#count++;
     }
+    for (const [index, ref] of image.wholeRefs.entries()) {
+      const text = image.wholeTexts[index]!;
+      table.#wholes.use(ref, text, table.#scratch.write(text));
+    }
     return table;
   }
 
   share(): SharedStringTable {
     return { name: this.name, keys: this.#keys.share() };
+  }
+
+  /** T1: from now on each provider has a part of the table, and demand has one of `demandReserve`. */
+  shareAmong(among: SharedAmong, demandReserve = 0): void {
+    const { name, entriesMax, bytesMax } = this;
+    this.#shares = TableShares.create({ name, entriesMax, bytesMax }, among, demandReserve);
+    this.#owners = new Uint16Array(this.#shares === null ? 0 : entriesMax + 1);
+  }
+
+  /** What the providers brought; null if they do not share the table. */
+  get shares(): TableShares | null {
+    return this.#shares;
   }
 
   /** Distinct strings held. */
@@ -127,24 +169,29 @@ export class StringTable {
     return this.#keys.arena.bytesUsed;
   }
 
-  /** Room for the bytes of all strings. */
+  /** Room for the bytes of all strings, and as much again for whole texts. */
   get bytesMax(): number {
     return this.#keys.arena.bytes.length;
   }
 
   /** Bytes of memory that the table has touched. */
   get bytesTouched(): number {
-    return this.#refLimit === 1 ? 0 : this.#keys.bytesTouched(this.#refLimit) + this.#refLimit * 4;
+    if (this.#refLimit === 1) return 0;
+    return this.#keys.bytesTouched(this.#refLimit) + this.#refLimit * 4 + this.#wholes.bytes;
   }
 
-  /** The ref of a string, with one more reference to it. */
-  intern(text: string): number {
+  /**
+   * The ref of a string, with one more reference to it. That of a long one is the ref of its digest. A new one counts for its
+   * owner (`ownerOf`); throws a TableShareError.
+   */
+  intern(text: string, owner = 0): number {
     const end = this.#scratch.write(text);
-    return this.internBytes(this.#scratch.bytes, 0, end);
+    return this.internBytes(this.#scratch.bytes, 0, end, owner);
   }
 
-  internBytes(bytes: Uint8Array, start: number, end: number): number {
+  internBytes(bytes: Uint8Array, start: number, end: number, owner = 0): number {
     if (start === end) return 0;
+    if (end - start > this.#textBytesMax) return this.intern(digestText(bytes, start, end), owner);
     const references = this.#writable();
     const hash = hashBytes(bytes, start, end);
     const known = this.#keys.find(hash, bytes, start, end);
@@ -153,6 +200,7 @@ export class StringTable {
       return known;
     }
     const ref = this.#freeRef === 0 ? this.#refLimit : this.#freeRef;
+    this.#shares?.admit(owner, end - start, this.#count, this.bytesUsed);
     if (ref > this.entriesMax) throw new StringTableFullError(this.name, 'entries', this.entriesMax);
     if (!this.#keys.add(ref, hash, bytes, start, end)) {
       throw new StringTableFullError(this.name, 'bytes', this.#keys.arena.bytes.length);
@@ -161,7 +209,35 @@ export class StringTable {
     else this.#freeRef = references[ref]!;
     references[ref] = 1;
     this.#count++;
+    if (this.#shares !== null && owner !== 0) {
+      this.#owners[ref] = owner;
+      this.#shares.charge(owner, end - start);
+    }
     return ref;
+  }
+
+  /** The same, and keeps the whole text for `get` and `compare` until `releaseWhole`. */
+  internWhole(text: string): number {
+    const ref = this.intern(text);
+    if (text.length <= this.#textBytesMax / 3) return ref; // a UTF-16 unit is at most three bytes
+    try {
+      this.#keepWhole(ref, text);
+    } catch (error) {
+      this.release(ref);
+      throw error;
+    }
+    return ref;
+  }
+
+  /** One more reference to the string, and to its whole text. */
+  retainWhole(ref: number): void {
+    this.retain(ref);
+    if (this.#wholes.count > 0) this.#wholes.retain(ref);
+  }
+
+  releaseWhole(ref: number): void {
+    if (this.#wholes.count > 0) this.#wholes.release(ref);
+    this.release(ref);
   }
 
   /** The ref of a string, 0 if it is not held; takes no reference. */
@@ -172,6 +248,7 @@ export class StringTable {
 
   findBytes(bytes: Uint8Array, start: number, end: number): number {
     if (start === end) return 0;
+    if (end - start > this.#textBytesMax) return this.find(digestText(bytes, start, end));
     return this.#keys.find(hashBytes(bytes, start, end), bytes, start, end);
   }
 
@@ -191,19 +268,44 @@ export class StringTable {
     assert(this.#isHeld(ref), 'only a held string is released');
     const references = this.#writable();
     if (--references[ref]! > 0) return;
+    if (this.#shares !== null && this.#owners[ref] !== 0) {
+      this.#shares.refund(this.#owners[ref]!, this.byteLength(ref));
+      this.#owners[ref] = 0;
+    }
     this.#keys.remove(ref);
     references[ref] = this.#freeRef;
     this.#freeRef = ref;
     this.#count--;
   }
 
+  /** The text; of a long one the whole text if a need has it, else the digest. */
   get(ref: number): string {
+    const whole = this.#wholes.count === 0 ? undefined : this.#wholes.get(ref);
+    return whole ?? this.shortText(ref);
+  }
+
+  /** The text as it is written on machines: of a long one the digest. */
+  shortText(ref: number): string {
     return ref === 0 ? '' : this.#keys.textOf(ref);
+  }
+
+  /** A text as the table would hold it: a long one as its digest. */
+  shortened(text: string): string {
+    const end = this.#scratch.write(text);
+    return end > this.#textBytesMax ? digestText(this.#scratch.bytes, 0, end) : text;
+  }
+
+  /** Whether a text names the string: as it is, or by its digest. */
+  isNamed(ref: number, text: string): boolean {
+    return this.get(ref) === text || (isDigestText(text) && this.shortText(ref) === text);
   }
 
   /** Bytewise (UTF-8) order of two refs, without decoding. The writer's thread only. */
   compare(refA: number, refB: number): number {
-    return refA === refB ? 0 : this.#keys.compare(refA, refB);
+    if (refA === refB) return 0;
+    if (this.#wholes.count === 0) return this.#keys.compare(refA, refB);
+    const isShort = this.#wholes.get(refA) === undefined && this.#wholes.get(refB) === undefined;
+    return isShort ? this.#keys.compare(refA, refB) : compareBytewise(this.get(refA), this.get(refB));
   }
 
   referenceCount(ref: number): number {
@@ -223,6 +325,21 @@ export class StringTable {
 
   byteLength(ref: number): number {
     return ref === 0 ? 0 : this.#keys.arena.lengthOf(this.#keys.addressOf(ref));
+  }
+
+  /** The same of the whole text, if a need has it. */
+  wholeByteLength(ref: number): number {
+    const whole = this.#wholes.count === 0 ? undefined : this.#wholes.byteLength(ref);
+    return whole ?? this.byteLength(ref);
+  }
+
+  #keepWhole(ref: number, text: string): void {
+    const bytes = this.#scratch.write(text);
+    if (bytes <= this.#textBytesMax) return;
+    if (this.#wholes.get(ref) === undefined && this.#wholes.bytes + bytes > this.bytesMax) {
+      throw new StringTableFullError(this.name, 'bytes of long texts', this.bytesMax);
+    }
+    this.#wholes.use(ref, text, bytes);
   }
 
   #isHeld(ref: number): boolean {

@@ -10,6 +10,15 @@ export const VALUE_BYTES_MAX = 1_024;
 /** A group is a name and a namespace in real clusters: about 100 bytes. */
 export const GROUP_BYTES_MAX = 4_096;
 
+/**
+ * T4: a need's fingerprint and group as they are written on each of its machines; longer ones are written as digests. A
+ * usual fingerprint has 150 bytes, a usual group 100. So what a shard adds to a record of a listing is below 1 KiB: the two
+ * texts, and five keys and three numbers of about 230 bytes.
+ */
+export const ASSIGNED_FINGERPRINT_BYTES_MAX = 512;
+/** The longest name of a Kubernetes object. */
+export const ASSIGNED_GROUP_BYTES_MAX = 253;
+
 /** Characters of a text that an error shows. */
 const SHOWN_CHARS_MAX = 64;
 

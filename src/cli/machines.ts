@@ -1,15 +1,9 @@
 /** `flotilla machines`: machines in order of their ids, with filters. */
 import type { ApiMachine, ApiMachines } from '../dashboard/api/types.ts';
 import { age, count, price } from '../dashboard/client/format.ts';
-import {
-  COMMON_HELP,
-  type CommandContext,
-  EXIT_OK,
-  type InspectCommand,
-  runCommand,
-  watchMs,
-} from './inspect/command.ts';
-import { type Column, drawRepeatedly, painter, stateColour, tableText } from './inspect/terminal.ts';
+import { COMMON_HELP } from './inspect/command.ts';
+import { listCommand, runList } from './inspect/list.ts';
+import { type Column, stateColour } from './inspect/terminal.ts';
 
 const HELP = `Usage: flotilla machines [options]
 
@@ -37,7 +31,6 @@ Examples:
 Exit code: 0 shown, 1 the shard did not answer, 2 invalid usage.
 `;
 
-const PAGE = 500;
 const COLUMNS: readonly Column[] = [
   { name: 'ID' },
   { name: 'STATE', colour: stateColour },
@@ -51,63 +44,34 @@ const COLUMNS: readonly Column[] = [
   { name: 'NOTES', colour: () => 'yellow' },
 ];
 
-export const MACHINES: InspectCommand = {
+/** Filters that the API takes as they are. */
+const TEXTS = ['prefix', 'state', 'cluster', 'type', 'zone', 'capacity', 'provider'] as const;
+
+export const MACHINES = listCommand<ApiMachines, ApiMachine>({
   name: 'machines',
   help: HELP,
   options: {
-    prefix: { type: 'string' },
-    state: { type: 'string' },
-    cluster: { type: 'string' },
-    type: { type: 'string' },
-    zone: { type: 'string' },
-    capacity: { type: 'string' },
-    provider: { type: 'string' },
+    ...Object.fromEntries(TEXTS.map((name) => [name, { type: 'string' } as const])),
     stuck: { type: 'boolean' },
     backoff: { type: 'boolean' },
-    limit: { type: 'string' },
-    all: { type: 'boolean' },
-    watch: { type: 'boolean' },
-    every: { type: 'string' },
   },
-  run: async (context) => {
-    const everyMs = watchMs(context.flags);
-    if (everyMs !== undefined) await drawRepeatedly(context.output, everyMs, () => draw(context));
-    else context.output.out(await draw(context));
-    return EXIT_OK;
-  },
-};
-
-export function run(argv: readonly string[]): Promise<number> {
-  return runCommand(MACHINES, argv);
-}
-
-async function draw(context: CommandContext): Promise<string> {
-  const answer = await read(context);
-  if (context.isJson) return `${JSON.stringify(answer)}\n`;
-  const shown = answer.next === '' ? '' : `; showing the first ${count(answer.machines.length)}`;
-  const title = `${count(answer.matching)} of ${count(answer.total)} machines${painter(context.output)('dim', shown)}\n`;
-  if (answer.machines.length === 0) return `${title}No machine matches the filters.\n`;
-  return title + tableText(context.output, COLUMNS, answer.machines.map(rowOf));
-}
-
-async function read({ api, flags }: CommandContext): Promise<ApiMachines> {
-  const wanted = flags.has('all') ? Number.POSITIVE_INFINITY : flags.integer('limit', 50, 1_000_000);
-  const machines: ApiMachine[] = [];
-  const texts = ['prefix', 'state', 'cluster', 'type', 'zone', 'capacity', 'provider'];
-  let after = '';
-  for (;;) {
-    const page = await api.get<ApiMachines>('machines', {
-      ...Object.fromEntries(texts.map((name) => [name, flags.text(name)])),
+  ask: (flags) => [
+    'machines',
+    {
+      ...Object.fromEntries(TEXTS.map((name) => [name, flags.text(name)])),
       stuck: flags.has('stuck'),
       backoff: flags.has('backoff'),
-      limit: Math.min(PAGE, wanted - machines.length),
-      after: after === '' ? undefined : after,
-    });
-    machines.push(...page.machines);
-    after = page.next;
-    if (after === '' || machines.length >= wanted) return { ...page, machines, next: after };
-  }
-}
+    },
+  ],
+  rowsOf: (answer) => answer.machines,
+  withRows: (answer, machines) => ({ ...answer, machines }),
+  title: ({ matching, total }) => `${count(matching)} of ${count(total)} machines`,
+  columns: COLUMNS,
+  cells: rowOf,
+  none: 'No machine matches the filters.',
+});
+
+export const run = runList(MACHINES);
 
 function rowOf(machine: ApiMachine): string[] {
   const notes = [

@@ -19,13 +19,14 @@ import { TenantBook } from '../observe/tenant-book.ts';
 import { FencingTokens } from '../provider/client/fencing.ts';
 import { ProviderPool } from '../provider/pool/pool.ts';
 import { ROLLUP_ROWS_MAX, ROW_BYTES_MAX } from '../session/limits.ts';
+import type { OperatorEvent } from '../session/operators.ts';
 import { OperatorServer } from '../session/server.ts';
 import type { ShardObserver } from '../shard/ports/observer.ts';
 import type { Rails, ShardSettings } from '../shard/settings.ts';
 import { SHARD_DEFAULTS } from '../shard/settings.ts';
 import { Shard } from '../shard/shard.ts';
 import { createTables } from '../shard/tables.ts';
-import type { TenantLimits } from '../shard/tenants.ts';
+import { tenantLimits } from '../shard/tenants.ts';
 import { shardSources } from '../shard/view/shard-sources.ts';
 import { ShardView } from '../shard/view/shard-view.ts';
 import { CheckThreads } from './check-thread.ts';
@@ -34,6 +35,14 @@ import { SessionBook } from './session-book.ts';
 const LOCAL_BOOTSTRAP_BLOB = new TextEncoder().encode(
   '#!/bin/sh\n# flotilla --local-bootstrap: no operator was asked\n',
 );
+
+/** Events of the operators' server that are more than information. */
+const LEVELS: { readonly [Kind in OperatorEvent['kind']]?: 'warn' | 'error' } = {
+  identity_rejected: 'warn',
+  limit_reached: 'warn',
+  connection_ended: 'warn',
+  tls_reload_failed: 'error',
+};
 
 export interface ServiceOptions {
   readonly config: ShardConfig;
@@ -90,10 +99,11 @@ export class ShardService {
     }
   }
 
-  /** Applies rails, limits of clusters and log level, and reopens the audit log. */
+  /** Applies rails, limits of clusters and log level, reads changed TLS files, and reopens the audit log. */
   reload(config: ShardConfig): void {
     this.#log.setLevel(config.logLevel);
     this.shard.setRails(railsOf(config));
+    this.operators.refreshTls();
     void this.#audit?.reopen();
   }
 
@@ -121,7 +131,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     inventory: tables.inventory.share(),
     threads: config.workers,
     executeConcurrency: config.executeConcurrency,
-    limits: { listBytesMax: config.maxListBytes },
+    limits: { listBytesMax: config.maxListBytes, connectionAgeMs: config.maxConnectionAgeMs },
     clock,
     onWorkerLost: ({ thread, detail }) => log.error('worker_lost', { thread, detail }),
   });
@@ -139,11 +149,12 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     listen: config.listen.text,
     clock,
     tls,
+    tlsDeniedPath: config.tlsDenied,
+    connectionAgeMs: config.maxConnectionAgeMs,
     deadPeerMs: config.keepaliveTimeoutMs,
     onEvent: (event) => {
       book.note(event, clock.nowMs());
-      const isRefusal = event.kind === 'identity_rejected' || event.kind === 'limit_reached';
-      logEvent(log, isRefusal ? 'warn' : 'info', event);
+      logEvent(log, LEVELS[event.kind] ?? 'info', event);
     },
   });
   closers.push(() => operators.close());
@@ -174,6 +185,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
   metrics.watch({
     ...sourcesOf(shard),
     sessions: () => sessionCounts(operators),
+    ...(tls === undefined ? {} : { tls: () => operators.tlsStatus! }),
     workerRestarts: () => pool.workerRestarts,
     isReady: () => shard.notReady() === '',
     rejectedRows: () => tenants.rejectedRows(),
@@ -196,6 +208,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
       source: view,
       intervalMs: config.coordinatorHeartbeatIntervalMs,
       tls,
+      connectionAgeMs: config.maxConnectionAgeMs,
       onTerm: (term) => operators.setCoordinatorTerm(term),
       onEvent: ({ level, ...event }) => logEvent(log, level, event),
     });
@@ -258,6 +271,7 @@ function sessionCounts({ sessionCount, counters, rollupBytesWaiting }: OperatorS
     replaced: counters.sessionsReplaced,
     identityRejected: counters.identityRejections,
     refused: counters.refused,
+    connectionsEnded: counters.connectionsEnded,
     rollupBytesWaiting,
   };
 }
@@ -283,19 +297,7 @@ function railsOf(config: ShardConfig): Rails {
     reclaimCapFraction: config.reclaimCapFraction,
     preemptionCapFraction: config.preemptionCapFraction,
     hasRollupGuard: config.emptyRollupGuard,
-    tenants: config.tenants.map(limitsOf),
-  };
-}
-
-function limitsOf(entry: ShardConfig['tenants'][number]): TenantLimits {
-  const none = Number.POSITIVE_INFINITY;
-  return {
-    cluster: entry.cluster,
-    maxPriority: entry.maxPriority ?? none,
-    maxMachines: entry.maxMachines ?? none,
-    maxResources: entry.maxResources,
-    maxDollarsPerHour: entry.maxDollarsPerHour ?? none,
-    maxOfferingShare: entry.maxOfferingShare ?? none,
+    tenants: config.tenants.map(tenantLimits),
   };
 }
 
@@ -307,6 +309,7 @@ function settingsOf(config: ShardConfig): ShardSettings {
     cycleIntervalMs: config.cycleIntervalMs,
     machinesMax: config.maxMachines,
     tableShare: config.tenantTableShare,
+    providerTableReserve: config.providerTableReserve,
     isIncremental: config.incrementalReconcile,
     fullListEveryCycles: config.fullListEvery,
     optionalProviders: config.optionalProviders,

@@ -1,15 +1,9 @@
 /** `flotilla tenants`: what each cluster and provider uses, and what the shard refused from it and why. */
 import type { ApiTenant, ApiTenants } from '../dashboard/api/types.ts';
 import { age, count, price } from '../dashboard/client/format.ts';
-import {
-  COMMON_HELP,
-  type CommandContext,
-  EXIT_OK,
-  type InspectCommand,
-  runCommand,
-  watchMs,
-} from './inspect/command.ts';
-import { type Column, drawRepeatedly, painter, tableText } from './inspect/terminal.ts';
+import { COMMON_HELP } from './inspect/command.ts';
+import { listCommand, runList } from './inspect/list.ts';
+import type { Column } from './inspect/terminal.ts';
 
 const HELP = `Usage: flotilla tenants [options]
 
@@ -33,7 +27,6 @@ Examples:
 Exit code: 0 shown, 1 the shard did not answer, 2 invalid usage.
 `;
 
-const PAGE = 500;
 const COLUMNS: readonly Column[] = [
   { name: 'TENANT' },
   { name: 'KIND' },
@@ -47,7 +40,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'NOTES', colour: () => 'yellow' },
 ];
 
-export const TENANTS: InspectCommand = {
+export const TENANTS = listCommand<ApiTenants, ApiTenant>({
   name: 'tenants',
   help: HELP,
   options: {
@@ -55,53 +48,25 @@ export const TENANTS: InspectCommand = {
     providers: { type: 'boolean' },
     prefix: { type: 'string' },
     refused: { type: 'boolean' },
-    limit: { type: 'string' },
-    all: { type: 'boolean' },
-    watch: { type: 'boolean' },
-    every: { type: 'string' },
   },
-  run: async (context) => {
-    const everyMs = watchMs(context.flags);
-    if (everyMs !== undefined) await drawRepeatedly(context.output, everyMs, () => draw(context));
-    else context.output.out(await draw(context));
-    return EXIT_OK;
+  ask: (flags) => {
+    // Both flags together name every tenant, as none does.
+    const isBoth = flags.has('clusters') === flags.has('providers');
+    const kind = flags.has('clusters') ? 'cluster' : 'provider';
+    return [
+      'tenants',
+      { kind: isBoth ? undefined : kind, prefix: flags.text('prefix'), refused: flags.has('refused') },
+    ];
   },
-};
+  rowsOf: (answer) => answer.tenants,
+  withRows: (answer, tenants) => ({ ...answer, tenants }),
+  title: ({ matching, total }) => `${count(matching)} of ${count(total)} tenants`,
+  columns: COLUMNS,
+  cells: (tenant, { nowMs }) => rowOf(tenant, nowMs),
+  none: 'No tenant matches the filters.',
+});
 
-export function run(argv: readonly string[]): Promise<number> {
-  return runCommand(TENANTS, argv);
-}
-
-async function draw(context: CommandContext): Promise<string> {
-  const answer = await read(context);
-  if (context.isJson) return `${JSON.stringify(answer)}\n`;
-  const shown = answer.next === '' ? '' : `; showing the first ${count(answer.tenants.length)}`;
-  const title = `${count(answer.matching)} of ${count(answer.total)} tenants${painter(context.output)('dim', shown)}\n`;
-  if (answer.tenants.length === 0) return `${title}No tenant matches the filters.\n`;
-  const rows = answer.tenants.map((tenant) => rowOf(tenant, answer.nowMs));
-  return title + tableText(context.output, COLUMNS, rows);
-}
-
-async function read({ api, flags }: CommandContext): Promise<ApiTenants> {
-  const wanted = flags.has('all') ? Number.POSITIVE_INFINITY : flags.integer('limit', 50, 1_000_000);
-  // Both flags together name every tenant, as none does.
-  const kind =
-    flags.has('clusters') === flags.has('providers') ? '' : flags.has('clusters') ? 'cluster' : 'provider';
-  const tenants: ApiTenant[] = [];
-  let after = '';
-  for (;;) {
-    const page = await api.get<ApiTenants>('tenants', {
-      kind: kind === '' ? undefined : kind,
-      prefix: flags.text('prefix'),
-      refused: flags.has('refused'),
-      limit: Math.min(PAGE, wanted - tenants.length),
-      after: after === '' ? undefined : after,
-    });
-    tenants.push(...page.tenants);
-    after = page.next;
-    if (after === '' || tenants.length >= wanted) return { ...page, tenants, next: after };
-  }
-}
+export const run = runList(TENANTS);
 
 function rowOf({ cluster, provider, ...tenant }: ApiTenant, nowMs: number): string[] {
   const seen =

@@ -1,6 +1,15 @@
 /** `flotilla top`: a live summary of a shard. */
 import type { ApiHistory, ApiOverview } from '../dashboard/api/types.ts';
-import { age, count, cycles, duration, percent, quantities, usd } from '../dashboard/client/format.ts';
+import {
+  age,
+  count,
+  counted,
+  cycles,
+  duration,
+  percent,
+  quantities,
+  usd,
+} from '../dashboard/client/format.ts';
 import {
   COMMON_HELP,
   type CommandContext,
@@ -78,7 +87,8 @@ async function draw({ api, output, isJson }: CommandContext): Promise<string> {
     STATES.map((state) => `${paint(stateColour(state), state)} ${count(now.byState[state])}`).join('  '),
     `${paint('bold', `${usd(now.cost.totalUsd)}/h`)}, of it idle ${usd(now.cost.idleUsd)}/h (${percent(now.cost.idleUsd, now.cost.totalUsd)})`,
     `needs ${count(now.needs)}, unmet ${paint(now.unmetNeeds > 0 ? 'yellow' : 'green', count(now.unmetNeeds))}; ` +
-      `in flight ${count(now.queue.inFlight)}, queued ${count(now.queue.queued)}; stuck ${count(now.queue.stuckMachines)}, in back-off ${count(now.queue.machinesInBackoff)}`,
+      `in flight ${count(now.queue.inFlight)}, queued ${count(now.queue.queued)}, waiting ${count(now.queue.waiting)}; stuck ${count(now.queue.stuckMachines)}, in back-off ${count(now.queue.machinesInBackoff)}`,
+    `at once at most: ${capsOf(now)}`,
     `cycle ms  ${spark(past.samples.map(({ durationMs }) => durationMs))}  last ${lastCycle(past)}`,
     `unmet     ${spark(past.samples.map(({ unmetNeeds }) => unmetNeeds))}`,
     '',
@@ -135,14 +145,27 @@ function head(now: ApiOverview, paint: Paint): string {
   return `${paint('bold', now.shardId)}  ${count(now.machines)} machines  ${count(now.clusters)} clusters  ${paint('dim', `cycle ${count(now.cycle)}, ${up}`)}`;
 }
 
-function railLines({ rails, isReady, notReadyReason }: ApiOverview, paint: Paint): string[] {
+function railLines({ rails, queue, isReady, notReadyReason }: ApiOverview, paint: Paint): string[] {
   const lines = [
     isReady ? '' : paint('red', `Not ready: ${notReadyReason}`),
     rails.fenced ? paint('red', 'Fenced: a newer process runs with this shard id.') : '',
     rails.killSwitch ? paint('yellow', 'Kill switch: the shard executes no actions.') : '',
     rails.dryRun ? paint('yellow', 'Dry run: the shard executes no actions.') : '',
+    queue.suspendedClusters === 0
+      ? ''
+      : paint(
+          'red',
+          `Suspended: the shard decides nothing for ${counted(queue.suspendedClusters, 'cluster')}; flotilla tenants says why.`,
+        ),
   ];
   return lines.filter((line) => line !== '');
+}
+
+function capsOf({ rails }: ApiOverview): string {
+  const { reclaimFraction, preemptionFraction, actionsPerCycleMax } = rails;
+  const part = (fraction: number) => (fraction === 0 ? 'any part' : percent(fraction, 1));
+  const actions = actionsPerCycleMax === 0 ? 'any number of' : count(actionsPerCycleMax);
+  return `${part(reclaimFraction)} of a cluster reclaimed, ${part(preemptionFraction)} preempted, ${actions} actions`;
 }
 
 function lastCycle({ samples }: ApiHistory): string {

@@ -1,6 +1,7 @@
 /** Parses the command line of `flotilla up`. Each usage error is one line. */
 import { parseArgs } from 'node:util';
 import { UsageError, wholeNumber } from '../base/flag-words.ts';
+import { sizeUp, type UpSizing } from './up-sizing.ts';
 
 export interface UpPlan {
   readonly help: boolean;
@@ -11,8 +12,8 @@ export interface UpPlan {
   readonly cycleInterval: string;
   readonly listen: string;
   readonly metricsAddr: string;
-  /** Latency of the provider's operations, in the syntax of `flotilla provider --latency`. */
-  readonly latency: string;
+  /** What depends on the number of machines, unless a flag says otherwise. */
+  readonly sizing: UpSizing;
   readonly isCalm: boolean;
   readonly isPlain: boolean;
   /** Stop after this many seconds; 0 = run until a signal. */
@@ -32,7 +33,8 @@ Runs a demo on this machine until Ctrl-C: a shard, a simulated provider and simu
   --clusters N             number of clusters that share the machines (default one for every 250 machines)
   --seed N                 random seed; the same seed gives the same fleet and the same demand (default 1)
   --churn SHARE            share of each cluster's demand that changes every ten seconds (default 1%)
-  --latency MEAN[/P99]     time that the provider takes to create, bind, drain or delete a machine (default 2s/8s)
+  --latency MEAN[/P99]     time that the provider takes to create, bind, drain or delete a machine
+                           (default 2s/8s; shorter for more than 125,000 machines: 500ms/2s for 500,000)
   --calm                   no bursts of demand, no interruptions, no price changes
   --cycle-interval TIME    time between two cycles of the shard (default 5s)
   --listen HOST:PORT       address on which operators connect (default 127.0.0.1:7780, or an unused port)
@@ -41,6 +43,9 @@ Runs a demo on this machine until Ctrl-C: a shard, a simulated provider and simu
   --plain                  print progress lines instead of a live view
   --help                   print this help and exit
   -- FLAGS                 pass all following flags to flotilla shard
+
+Large fleets bind more machines at a time: from 50,000 machines on the shard lists with --incremental-reconcile, and above
+128,000 it has a larger --execute-concurrency (1024 for 500,000). Both may be given after --.
 
 Examples:
   flotilla up
@@ -56,7 +61,7 @@ const OPTIONS = {
   clusters: { type: 'string' },
   seed: { type: 'string', default: '1' },
   churn: { type: 'string', default: '1%' },
-  latency: { type: 'string', default: '2s/8s' },
+  latency: { type: 'string' },
   calm: { type: 'boolean', default: false },
   'cycle-interval': { type: 'string', default: '5s' },
   listen: { type: 'string', default: '' },
@@ -74,6 +79,7 @@ export function parseUpFlags(argv: readonly string[]): UpPlan {
     values.clusters === undefined
       ? Math.max(1, Math.round(machines / MACHINES_PER_CLUSTER))
       : wholeNumber('clusters', values.clusters, 1, machines);
+  const sizing = sizeUp(machines);
   return {
     help: values.help,
     machines,
@@ -83,7 +89,7 @@ export function parseUpFlags(argv: readonly string[]): UpPlan {
     cycleInterval: values['cycle-interval'],
     listen: values.listen,
     metricsAddr: values['metrics-addr'],
-    latency: values.latency,
+    sizing: { ...sizing, latency: values.latency ?? sizing.latency },
     isCalm: values.calm,
     isPlain: values.plain,
     seconds: wholeNumber('seconds', values.seconds, 0, 86_400),

@@ -11,6 +11,7 @@ import type { ApiHistory, ApiOverview } from '../dashboard/api/types.ts';
 import { Child } from './children.ts';
 import { EXIT_FAILED, EXIT_OK, exitCodeOf } from './exit.ts';
 import { parseUpFlags, UP_HELP, type UpPlan } from './up-flags.ts';
+import { CONFIGURED_SHARE, IDLE_SHARE, type UpSizing } from './up-sizing.ts';
 import { pageLines, progressLine, type UpSample } from './up-view.ts';
 
 const DEFAULT_PORTS = { listen: 7780, metrics: 8780 };
@@ -61,7 +62,7 @@ class Up {
   }
 
   async #start(dataDir: string): Promise<void> {
-    const { machines, clusters, seed, churn, latency, isCalm, cycleInterval, shardFlags } = this.#plan;
+    const { machines, clusters, seed, churn, sizing, isCalm, cycleInterval, shardFlags } = this.#plan;
     const fleet = ['--machines', `${machines}`, '--clusters', `${clusters}`, '--seed', `${seed}`];
     this.#say(`${machines.toLocaleString('en-US')} machines, ${clusters.toLocaleString('en-US')} clusters`);
     const weather = [
@@ -73,7 +74,8 @@ class Up {
       '1m',
     ];
     const provider = this.#spawn('provider', [
-      ...['--listen', '127.0.0.1:0', '--latency', latency, '--configured', '85%', '--idle', '5%'],
+      ...['--listen', '127.0.0.1:0', '--latency', sizing.latency],
+      ...['--configured', `${CONFIGURED_SHARE}`, '--idle', `${IDLE_SHARE}`],
       ...fleet,
       ...(isCalm ? [] : [...weather, '--price-changes-per-hour', '4', '--fail', 'create=0.01']),
     ]);
@@ -103,7 +105,7 @@ class Up {
   }
 
   #spawn(command: string, flags: readonly string[], onLine: (line: string) => void = () => {}): Child {
-    const child = new Child(command, flags, { onLine, environment: SHORT_HOLDS });
+    const child = new Child(command, flags, { onLine, environment: environmentOf(this.#plan.sizing) });
     this.#children.push(child);
     return child;
   }
@@ -169,6 +171,15 @@ class Up {
   #say(what: string): void {
     process.stdout.write(`flotilla up: ${what}\n`);
   }
+}
+
+/** Settings of the shard, which a user's environment and flags override. */
+function environmentOf({ executeConcurrency, isIncremental }: UpSizing): Record<string, string> {
+  return {
+    ...SHORT_HOLDS,
+    FLOTILLA_EXECUTE_CONCURRENCY: `${executeConcurrency}`,
+    FLOTILLA_INCREMENTAL_RECONCILE: `${isIncremental}`,
+  };
 }
 
 /** Resolves on SIGINT, on SIGTERM, or when the time is up. */

@@ -36,6 +36,11 @@ function checkTls(values: Values, origins: Origins): Problem[] {
     ['--tls-ca', values.tlsCa, origins.tlsCa],
   ] as const;
   const given = files.filter(([, path]) => path !== '');
+  if (given.length === 0 && values.tlsDenied !== '') {
+    const what = 'without TLS, connections have no identity that could be denied';
+    const remedy = 'Set --tls-cert, --tls-key and --tls-ca, or remove it';
+    return [{ key: '--tls-denied', origin: origins.tlsDenied, what, remedy }];
+  }
   if (given.length === 0 || given.length === files.length) return [];
   const missing = files.filter(([, path]) => path === '').map(([flag]) => flag);
   const what = `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`;

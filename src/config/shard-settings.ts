@@ -75,6 +75,15 @@ const LISTENING = {
   }),
   tlsKey: filePath({ help: 'Private key of the certificate, PEM.' }),
   tlsCa: filePath({ help: 'CA certificate that signs operators, providers and the coordinator, PEM.' }),
+  tlsDenied: filePath({
+    help: 'File of identities (bigfleet://cluster/<id>) and certificates (sha256:<hex>) that must not connect, one on a line. Needs the TLS files.',
+  }),
+  maxConnectionAgeMs: duration({
+    default: '1h',
+    min: '10s',
+    max: '24d',
+    help: 'The shard ends a connection of an operator after this time, 20 % more or less, so that it reconnects; it first waits for bootstrap blobs. With TLS it dials providers and the coordinator again as often.',
+  }),
   keepaliveTimeoutMs: duration({
     default: '30s',
     min: '1s',
@@ -160,6 +169,12 @@ const PROVIDERS = {
   tenantTableShare: fraction({
     default: 0.25,
     help: 'Maximum share of each shared table (fingerprints, groups, vectors, needs) for one cluster; the shard refuses a larger roll-up. 1,024 rows always fit.',
+  }),
+  providerTableReserve: fraction({
+    default: 0.5,
+    help:
+      'Part of each table of machines (slots, ids, hosts, shapes, texts) that is reserved for providers, in equal parts. ' +
+      'With four providers and 0.5, each always finds an eighth, and one alone may use five eighths.',
   }),
 } as const satisfies Settings;
 
@@ -285,7 +300,7 @@ const EXECUTING = {
     default: 256,
     min: 1,
     max: 16_384,
-    help: 'Maximum number of actions in flight. The queue behind them holds twice as many.',
+    help: 'Maximum number of actions in flight. The queue behind them holds twice as many; further bindings wait.',
   }),
   executeTimeoutMs: duration({
     default: '30s',

@@ -34,7 +34,15 @@ const MACHINES_MAX = 1_000_000_000;
 const DOLLARS_MAX = 1_000_000_000;
 const EXAMPLE = 'Write it like team-a-*; max-machines=100; max-resources.cpu=500';
 
+/** An id of 253 characters and limits on all 256 resources of a shard, with names of 100 characters, are 32,000. */
+const ENTRY_CHARS_MAX = 32_768;
+
 export function readTenant(text: string): TenantEntry {
+  if (text.length > ENTRY_CHARS_MAX)
+    throw new InvalidValueError(
+      `an entry of ${text.length} characters is longer than ${ENTRY_CHARS_MAX}`,
+      EXAMPLE,
+    );
   const [pattern = '', ...parts] = text.split(';').map((part) => part.trim());
   const cluster = pattern.startsWith(`${TENANT_KEY}=`)
     ? pattern.slice(TENANT_KEY.length + 1).trim()

@@ -13,6 +13,7 @@ import type { TlsFiles } from '../tls/files.ts';
 import type { ReportAck, ShardReportInit } from '../wire/protocol.generated.ts';
 import { coordinatorService } from '../wire/services.ts';
 import { REPLY_BYTES_MAX } from './limits.ts';
+import { readReply } from './reply.ts';
 
 export type ReportOutcome =
   | { readonly kind: 'answered'; readonly reply: ReportAck }
@@ -21,7 +22,7 @@ export type ReportOutcome =
 /** The shard finds a recovered coordinator at most this much later: one report. */
 const RECONNECT_BACKOFF_MS_MAX = 10_000;
 
-const { path, requestSerialize, responseDeserialize } = coordinatorService.ReportShard;
+const { path, requestSerialize } = coordinatorService.ReportShard;
 
 export class CoordinatorChannel {
   readonly #address: string;
@@ -32,9 +33,9 @@ export class CoordinatorChannel {
   #call: ClientUnaryCall | null = null;
   #isClosed = false;
 
-  constructor(address: string, tls: TlsFiles | undefined, clock: Clock) {
+  constructor(address: string, tls: TlsFiles | undefined, clock: Clock, connectionAgeMs?: number) {
     this.#address = address;
-    this.#credentials = new ClientCredentials(tls, clock);
+    this.#credentials = new ClientCredentials(tls, clock, connectionAgeMs);
     this.#clock = clock;
   }
 
@@ -50,7 +51,7 @@ export class CoordinatorChannel {
         this.#call = this.#dial().makeUnaryRequest(
           path,
           requestSerialize,
-          responseDeserialize,
+          readReply,
           report,
           { deadline: this.#clock.nowMs() + timeoutMs },
           (error: ServiceError | null, reply?: ReportAck) => {

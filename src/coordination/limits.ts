@@ -21,6 +21,9 @@ export const TOPOLOGY_BYTES_MAX = 512;
 /** The protocol's maximum per report. */
 export const SHORTFALLS_MAX = 100;
 
+/** Instructions of one reply: more than a coordinator has for one shard. As objects they take about 1 MB. */
+export const INSTRUCTIONS_PER_REPLY_MAX = 4_096;
+
 /** An answer with ten thousand instructions has about 1 MiB. */
 export const REPLY_BYTES_MAX = 4 * 1024 ** 2;
 

@@ -27,6 +27,8 @@ export interface ReporterOptions {
   readonly intervalMs: number;
   /** Absent: plaintext. */
   readonly tls?: TlsFiles | undefined;
+  /** T14: with TLS, the reporter dials again after about this time. */
+  readonly connectionAgeMs?: number;
   readonly callTimeoutMs?: number;
   readonly clock?: Clock;
   /** Called with each term that is higher than all before. */
@@ -83,7 +85,8 @@ export class CoordinatorReporter {
   constructor(options: ReporterOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#channel = new CoordinatorChannel(options.coordinatorAddress, options.tls, this.#clock);
+    const { coordinatorAddress, tls, connectionAgeMs } = options;
+    this.#channel = new CoordinatorChannel(coordinatorAddress, tls, this.#clock, connectionAgeMs);
   }
 
   /** Reports now, and then every interval. */

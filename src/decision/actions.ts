@@ -15,8 +15,18 @@ import {
 import type { EngineNeeds } from './demand/engine-needs.ts';
 import type { AssignmentTable } from './supply/assignments.ts';
 
-export const ActionKind = { Bootstrap: 1, Provision: 2, Reclaim: 3, Preempt: 4, Delete: 5 } as const;
+/** The numbers of intents, and Withdraw: it ends an action that waits for its turn (X3), so it is not an action of its own. */
+export const ActionKind = {
+  Bootstrap: 1,
+  Provision: 2,
+  Reclaim: 3,
+  Preempt: 4,
+  Delete: 5,
+  Withdraw: 6,
+} as const;
 export type ActionKind = (typeof ActionKind)[keyof typeof ActionKind];
+/** The kinds that machines carry as intents. */
+export type ExecutedKind = Exclude<ActionKind, typeof ActionKind.Withdraw>;
 
 export const ACTION_NAMES: Readonly<Record<ActionKind, string>> = {
   [ActionKind.Bootstrap]: 'Bootstrap',
@@ -24,6 +34,7 @@ export const ACTION_NAMES: Readonly<Record<ActionKind, string>> = {
   [ActionKind.Reclaim]: 'Reclaim',
   [ActionKind.Preempt]: 'Preempt',
   [ActionKind.Delete]: 'Delete',
+  [ActionKind.Withdraw]: 'Withdraw',
 };
 
 /** What a preemption's victim is to its cluster and to the need, as bits. */
@@ -41,6 +52,7 @@ export const ACTION_REASONS: Readonly<Record<ActionKind, string>> = {
   [ActionKind.Reclaim]: 'phase3.excess',
   [ActionKind.Preempt]: 'phase2.inversion',
   [ActionKind.Delete]: 'phase3.release',
+  [ActionKind.Withdraw]: 'waiting.withdrawn',
 };
 
 /** The need that an action serves. */

@@ -27,8 +27,9 @@ export class ClusterState {
   /** The rows that may fold, by group. */
   groupRows: Uint32Array = NO_ROWS;
   groups = new FoldGroups();
-  /** The cluster's needs: a slice of EngineNeeds, in order N4 (priority, arrival, fingerprint, group). */
+  /** The cluster's needs: a slice of EngineNeeds, in order N4 (priority, arrival, fingerprint, group), with empty places. */
   needStart = 0;
+  needSpan = 0;
   needCount = 0;
   /** Machines whose availability to this cluster's needs changed since its last credit. */
   readonly newlyAvailable: number[] = [];
@@ -36,8 +37,10 @@ export class ClusterState {
   version = 0;
   /** Some need is marked, or `newlyAvailable` is not empty. */
   touched = false;
-  /** The needs must be rebuilt. */
+  /** All rows and folds must be compared with the needs, … */
   stale = false;
+  /** … or only these fold groups: other rows of them fold than before. */
+  readonly flippedGroups: number[] = [];
   /** Its rows were read in this cycle, and have every assignment that machines carry. */
   wasRead = false;
   /** Fold groups whose machines changed, so that folding (A1) is decided again; all groups, if `foldsTouched`. */

@@ -35,6 +35,9 @@ export interface CurrentCycle {
   number: number;
   /** C1: a woken cycle advances no count and emits no Reclaim. */
   isOrdinary: boolean;
+  nowMs: number;
+  /** For measurements: by cluster, when the first of the roll-ups arrived that this cycle reads. */
+  askedMs: ReadonlyMap<number, number> | null;
   /** T2: the need under evaluation, so that a throw has a culprit; -1 = none. */
   need: number;
   /** For tests, which let a need throw; null otherwise. */
@@ -72,7 +75,14 @@ export function createTables(options: EngineOptions): EngineTables {
   const { inventory, needs: needTable } = options;
   const { clusters, fingerprints, groups } = inventory.tables;
   const { vectors } = inventory.shapes;
-  const cycle: CurrentCycle = { number: 0, isOrdinary: true, need: -1, probe: options.probe ?? null };
+  const cycle: CurrentCycle = {
+    number: 0,
+    isOrdinary: true,
+    nowMs: 0,
+    askedMs: null,
+    need: -1,
+    probe: options.probe ?? null,
+  };
   const attributes = new SlotAttributes(inventory);
   const assignments = new AssignmentTable(clusters, fingerprints, groups);
   const families = new Families(inventory.shapes, vectors, options.coarseValuesMax ?? COARSE_VALUES_MAX);
@@ -89,7 +99,7 @@ export function createTables(options: EngineOptions): EngineTables {
   const scans = new ScanContext(fleet, filters, supply);
   const restrictions = new Restrictions(options, { cycle, needTable, fleet, needs });
   const limits = new Limits(options.limits, fleet);
-  const unmet = new UnmetNeeds();
+  const unmet = new UnmetNeeds(needs, order);
   return {
     cycle,
     inventory,

@@ -16,9 +16,10 @@ import { Gangs } from './assign/gangs.ts';
 import { createTables, type EngineTables } from './engine-tables.ts';
 import { Inspection, type NeedRefs } from './inspection.ts';
 import type { LimitSource } from './limits.ts';
-import { Preemption, type PreemptionWeights } from './preempt/preempt.ts';
+import { Preemption } from './preempt/preempt.ts';
+import type { PreemptionWeights } from './preempt/victim-lists.ts';
 import { type IdleHolds, Reclamation } from './reclaim/reclaim.ts';
-import { AssignmentTable, type NeedCounts } from './supply/assignments.ts';
+import type { AssignmentTable, NeedCounts } from './supply/assignments.ts';
 import { isLargePart } from './supply/large-part.ts';
 import { Sync } from './sync.ts';
 import { type EngineMemory, type EngineResult, holdMemory, memoryOf, resultOf } from './verdicts/result.ts';
@@ -45,8 +46,10 @@ export interface EngineOptions {
 
 export interface CycleInput {
   readonly nowMs: number;
-  /** C1: a woken cycle advances no count and emits no Reclaim. */
+  /** C1: a woken cycle advances no count and emits no Reclaim. C2: nor does one that may not act. */
   readonly isOrdinary: boolean;
+  /** For measurements only: by cluster, when the first of the roll-ups arrived that this cycle reads. */
+  readonly askedMs?: ReadonlyMap<number, number>;
 }
 
 /** How much a cycle read and evaluated. */
@@ -130,9 +133,11 @@ export class Engine extends Inspection {
   }
 
   #decide(input: CycleInput, changedMachines: number, onPhase: PhaseListener): CycleCost {
-    const { cycle, inventory, unmet, needs, assignments } = this.#tables;
+    const { cycle, inventory, unmet, assignments } = this.#tables;
     cycle.number++;
     cycle.isOrdinary = input.isOrdinary;
+    cycle.nowMs = input.nowMs;
+    cycle.askedMs = input.askedMs ?? null;
     cycle.need = -1;
     this.actions.clear();
     this.#sync.run(changedMachines, this.#dirtyClusters);
@@ -143,12 +148,13 @@ export class Engine extends Inspection {
     this.#preemption.beginCycle(isLargePart(changedMachines, inventory.count));
     onPhase('credit');
     cycle.need = -1;
-    unmet.begin(this.#credit.sortedUnmet(), needs);
+    unmet.begin();
     this.#acquisition.run(unmet, this.actions);
     onPhase('acquire');
     this.#preemption.run(unmet, this.actions);
     onPhase('preempt');
     cycle.need = -1;
+    this.#reclamation.withdraw(this.actions);
     if (input.isOrdinary) this.#reclamation.reclaim(this.#sync.byRank, this.actions);
     this.#reclamation.release(input.nowMs, this.#holds, this.actions);
     onPhase('reclaim');
@@ -234,7 +240,7 @@ export class Engine extends Inspection {
 
   /** The last cycle's outcome, as the columns that hold it. */
   result(): EngineResult {
-    return resultOf(this.#tables, this.#verdicts, this.actions);
+    return resultOf(this.#tables, this.actions);
   }
 
   /** For a new engine beside another one: copies what no table holds: drains, and counts of parking, unmet cycles and shortfalls. */
@@ -262,12 +268,19 @@ export class Engine extends Inspection {
   /** Starts with counts that are known already: cycles unmet (A8) and parked (A7) by need. */
   seedCounts(counts: Iterable<NeedCounts>): void {
     const next = this.#tables.cycle.number + 1;
-    this.#tables.assignments.countsBefore = new Map(
+    const { assignments } = this.#tables;
+    assignments.countsBefore = new Map(
       [...counts].map(({ cluster, fingerprint, group, unmetCycles, parkedCycles }) => [
-        AssignmentTable.nameOf(cluster, fingerprint, group),
-        { unmetCount: unmetCycles, unmetFor: next, parkCount: parkedCycles, parkFor: next },
+        assignments.nameOf(cluster, fingerprint, group),
+        { unmetCount: unmetCycles, parkCount: parkedCycles, parkFor: next },
       ]),
     );
+  }
+
+  /** T12: what the engine interns and uses now. Unused families, which it gives back in bulk, do not count. */
+  entryCounts(): { readonly assignments: number; readonly families: number; readonly filters: number } {
+    const { assignments, families, filters } = this.#tables;
+    return { assignments: assignments.count, families: families.usedCount, filters: filters.count };
   }
 
   /** Gives back every reference that the engine holds in the tables that it shares. */

@@ -8,7 +8,9 @@ import type { AssignmentTable } from './supply/assignments.ts';
 import type { Drains } from './supply/drains.ts';
 import type { Fleet } from './supply/fleet.ts';
 import type { Supply } from './supply/supply.ts';
-import type { Shortfall, Verdict, Verdicts } from './verdicts/verdicts.ts';
+import type { Lack } from './verdicts/lacks.ts';
+import type { Shortfall } from './verdicts/shortfalls.ts';
+import type { Verdict, Verdicts } from './verdicts/verdicts.ts';
 
 /** A need by its name. */
 export interface NeedRefs {
@@ -76,7 +78,7 @@ export class Inspection {
   verdictsOf(cluster: number, visit: (row: number, verdict: Verdict) => void): void {
     const state = this.#fleet.clusters[cluster];
     if (state === undefined) return;
-    const membersSeen = new Uint32Array(state.needCount); // by need: rows before this one
+    const membersSeen = new Uint32Array(state.needSpan); // by need: rows before this one
     for (let row = 0; row < state.rowCount; row++) {
       const member = membersSeen[state.rowNeed[row]! - state.needStart]!++;
       visit(row, this.#verdicts.verdictOf(state, row, member));
@@ -105,6 +107,11 @@ export class Inspection {
   parkingCount(cluster: number, row: number): number {
     const state = this.#fleet.clusters[cluster];
     return state === undefined ? 0 : this.#verdicts.parkingCount(state.rowAssignment[row]!);
+  }
+
+  /** For measurements: what the need lacks, apart from machines that are enqueued or bound for it; null if nothing. */
+  lackOf(cluster: number, fingerprint: number, group: number): Lack | null {
+    return this.#verdicts.lacks.of(this.#assignments.find(cluster, fingerprint, group));
   }
 
   /** The need that claims a machine in this cycle; null if none does. */

@@ -1,12 +1,13 @@
 /**
  * Limits on what a cluster may have (T8). They bar acquisition and preemption, never credit. A cluster without limits costs
- * one look into an array per unmet need. For clusters with limits the machines are counted in one pass over the fleet, in a
- * cycle in which such a cluster lacks something.
+ * one look into an array per unmet need. If a cluster with limits lacks something, its own machines are counted in that cycle,
+ * and the machines of an offering when one of them is looked at; the rest of the fleet is not read.
  *
  * Prices count in millionths of a dollar and resources in their units: sums of integers are the same in any order, so an
  * engine that decides from scratch counts the same.
  */
 import type { Inventory } from '../inventory/inventory.ts';
+import { ALL_STATES } from '../machine/state.ts';
 import { type Fleet, Role } from './supply/fleet.ts';
 
 /** An amount that is not limited is infinite. */
@@ -93,6 +94,11 @@ export class ClusterUsage {
     this.#counts = saved;
   }
 
+  /** Whether the cluster has as many machines as it may have. */
+  get hasAllMachines(): boolean {
+    return this.#counts.machines >= this.limits.maxMachines;
+  }
+
   /** The first limit that one more machine would exceed; none if the machine counts already. */
   barredBy(slot: number): Limit {
     if (this.#isCounted(slot)) return Limit.None;
@@ -164,58 +170,69 @@ export class ClusterUsage {
   }
 }
 
-/** Machines by offering: provider, instance type, zone and capacity type. Counted at most once per cycle. */
+/** Machines by offering: provider, instance type, zone and capacity type. Each is counted at most once per cycle. */
 class Offerings {
   readonly #inventory: Inventory;
-  /** By shape: its offering without the provider, + 1; 0 = not known yet. */
-  #ofShape = new Uint32Array(0);
-  readonly #byName = new Map<string, number>();
-  #counts: Map<number, number> | null = null;
+  #shapesVersion = Number.NaN;
+  /** By shape: its kind, which is its offering without the provider; 0: no machine has the shape. */
+  #kindOf = new Uint32Array(0);
+  /** By kind. */
+  #shapesOf: number[][] = [];
+  readonly #counts = new Map<number, number>();
+  readonly #byProvider = new Uint32Array(PROVIDERS);
 
   constructor(inventory: Inventory) {
     this.#inventory = inventory;
   }
 
-  /** Forgets everything: machines, and with them the numbers of shapes, may have changed. */
-  clear(): void {
-    this.#ofShape = new Uint32Array(this.#inventory.shapes.refLimit);
-    this.#byName.clear();
-    this.#counts = null;
+  beginCycle(): void {
+    this.#counts.clear();
   }
 
   of(slot: number): number {
-    const { shape, provider } = this.#inventory.columns;
-    return this.#kindOf(shape[slot]!) * PROVIDERS + provider[slot]!;
+    const { shapes, columns } = this.#inventory;
+    if (this.#shapesVersion !== shapes.version) this.#sortShapes();
+    return this.#kindOf[columns.shape[slot]!]! * PROVIDERS + columns.provider[slot]!;
   }
 
   countOf(offering: number): number {
-    this.#counts ??= this.#count();
-    return this.#counts.get(offering) ?? 0;
+    if (!this.#counts.has(offering)) this.#count(Math.floor(offering / PROVIDERS));
+    return this.#counts.get(offering)!;
   }
 
-  #count(): Map<number, number> {
-    const counts = new Map<number, number>();
-    const { state, slotLimit } = this.#inventory.columns;
-    for (let slot = 1; slot < slotLimit; slot++) {
-      if (state[slot] === 0) continue;
-      const offering = this.of(slot);
-      counts.set(offering, (counts.get(offering) ?? 0) + 1);
+  /** Counts the machines of all offerings of a kind. */
+  #count(kind: number): void {
+    const { indexes, columns } = this.#inventory;
+    const byProvider = this.#byProvider.fill(0);
+    for (const shape of this.#shapesOf[kind]!) {
+      for (const state of ALL_STATES) {
+        const start = indexes.startOfShape(state, shape);
+        const end = start + indexes.countOfShape(state, shape);
+        for (let position = start; position < end; position++)
+          byProvider[columns.provider[indexes.shapeSlots[position]!]!]!++;
+      }
     }
-    return counts;
+    for (let provider = 0; provider < PROVIDERS; provider++)
+      if (byProvider[provider]! > 0) this.#counts.set(kind * PROVIDERS + provider, byProvider[provider]!);
   }
 
-  #kindOf(shape: number): number {
-    const known = this.#ofShape[shape]!;
-    if (known !== 0) return known;
-    const { instanceTypeOf, zoneOf, capacityTypeOf } = this.#inventory.shapes;
-    const name = `${instanceTypeOf[shape]}|${zoneOf[shape]}|${capacityTypeOf[shape]}`;
-    let kind = this.#byName.get(name);
-    if (kind === undefined) {
-      kind = this.#byName.size + 1;
-      this.#byName.set(name, kind);
+  #sortShapes(): void {
+    const { shapes } = this.#inventory;
+    const kinds = new Map<string, number>();
+    this.#shapesVersion = shapes.version;
+    this.#kindOf = new Uint32Array(shapes.refLimit);
+    this.#shapesOf = [[]];
+    for (let shape = 1; shape < shapes.refLimit; shape++) {
+      if (!shapes.isHeld(shape)) continue;
+      const name = `${shapes.instanceTypeOf[shape]}|${shapes.zoneOf[shape]}|${shapes.capacityTypeOf[shape]}`;
+      let kind = kinds.get(name);
+      if (kind === undefined) {
+        kind = this.#shapesOf.push([]) - 1;
+        kinds.set(name, kind);
+      }
+      this.#kindOf[shape] = kind;
+      this.#shapesOf[kind]!.push(shape);
     }
-    this.#ofShape[shape] = kind;
-    return kind;
   }
 }
 
@@ -226,8 +243,8 @@ export class Limits {
   /** By cluster ref; of clusters with demand. */
   readonly #byRef: (ClusterLimits | null | undefined)[] = [];
   #version = Number.NaN;
-  /** By cluster ref, counted in this cycle. Null: no cluster with limits asked yet. */
-  #usages: Map<number, ClusterUsage> | null = null;
+  /** By cluster ref, counted in this cycle. */
+  readonly #usages = new Map<number, ClusterUsage>();
   /** By need: the limit that kept a gang from reserving in this cycle, and bars it until the next. */
   readonly barredGangs = new Map<number, Limit>();
 
@@ -240,7 +257,8 @@ export class Limits {
   /** Begins a cycle: whether the limits of clusters that are known may have changed. */
   beginCycle(): boolean {
     if (this.#source === null) return false;
-    this.#usages = null;
+    this.#usages.clear();
+    this.#offerings.beginCycle();
     this.barredGangs.clear();
     const isNew = this.#version !== this.#source.version;
     this.#version = this.#source.version;
@@ -259,27 +277,34 @@ export class Limits {
     return this.#byRef[cluster]?.maxPriority ?? Number.POSITIVE_INFINITY;
   }
 
-  /** What the cluster has; null if it has no limits. */
-  usageOf(cluster: number): ClusterUsage | null {
-    if ((this.#byRef[cluster] ?? null) === null) return null;
-    this.#usages ??= this.#count();
-    return this.#usages.get(cluster)!;
+  isLimited(cluster: number): boolean {
+    return (this.#byRef[cluster] ?? null) !== null;
   }
 
-  #count(): Map<number, ClusterUsage> {
-    const { role, cluster, inventory } = this.#fleet;
-    const usages = new Map<number, ClusterUsage>();
-    this.#offerings.clear();
-    for (const [ref, limits] of this.#byRef.entries()) {
-      if (limits === null || limits === undefined) continue;
-      usages.set(ref, new ClusterUsage(ref, limits, this.#fleet, this.#offerings));
+  /** What the cluster has; null if it has no limits. */
+  usageOf(cluster: number): ClusterUsage | null {
+    const limits = this.#byRef[cluster] ?? null;
+    if (limits === null) return null;
+    let usage = this.#usages.get(cluster);
+    if (usage === undefined) {
+      usage = new ClusterUsage(cluster, limits, this.#fleet, this.#offerings);
+      this.#count(usage);
+      this.#usages.set(cluster, usage);
     }
-    const { slotLimit } = inventory.columns;
-    for (let slot = 1; slot < slotLimit; slot++) {
-      if (cluster[slot] === 0 || !isHeld(role[slot]!)) continue;
-      usages.get(cluster[slot]!)?.add(slot);
+    return usage;
+  }
+
+  #count(usage: ClusterUsage): void {
+    const { role, inventory } = this.#fleet;
+    const { indexes } = inventory;
+    for (const state of ALL_STATES) {
+      const start = indexes.startOfCluster(usage.cluster, state);
+      const end = start + indexes.countOfCluster(usage.cluster, state);
+      for (let position = start; position < end; position++) {
+        const slot = indexes.clusterSlots[position]!;
+        if (isHeld(role[slot]!)) usage.add(slot);
+      }
     }
-    return usages;
   }
 }
 

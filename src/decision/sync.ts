@@ -7,7 +7,7 @@ import { Flag } from '../inventory/intent.ts';
 import type { Credit } from './assign/credit.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { columnU8, columnU32, widerU8 } from './columns/columns.ts';
-import { Mark, SLICE_STEP } from './demand/engine-needs.ts';
+import { Mark, NeedKind, SLICE_STEP } from './demand/engine-needs.ts';
 import { Folding } from './demand/folding.ts';
 import { Normaliser } from './demand/normalise.ts';
 import { RowChanges } from './demand/row-changes.ts';
@@ -49,7 +49,7 @@ export class Sync {
     this.#preemption = preemption;
     this.#folding = new Folding(tables);
     this.#normaliser = new Normaliser(tables);
-    this.#rowChanges = new RowChanges(tables);
+    this.#rowChanges = new RowChanges(tables, this.#normaliser);
     this.changed = columnU32(tables.inventory.columns.rowCapacity);
   }
 
@@ -75,7 +75,8 @@ export class Sync {
     this.#folding.refold(this.touched);
     this.#refoldByUnassigned();
     this.#tables.order.refresh();
-    for (const cluster of this.touched) if (cluster.stale) this.#rebuild(cluster);
+    for (const cluster of this.touched)
+      if (cluster.stale || cluster.flippedGroups.length > 0) this.#rebuild(cluster);
     this.#rankClusters();
     // Frees the pages that only a first cycle writes.
     if (changedMachines > MANY_CHANGED) this.changed = columnU32(this.changed.length);
@@ -128,13 +129,13 @@ export class Sync {
 
   /** Takes the changed machines off their lists and admits new shapes; takes off all machines if shapes must be regrouped. */
   #admitShapes(changedMachines: number): Uint32Array {
-    const { state, shape } = this.#tables.inventory.columns;
-    const { families } = this.#tables;
+    const { families, inventory } = this.#tables;
+    const { state, shape } = inventory.columns;
     const { familyOf } = families; // the loop admits no shape, so the column is not replaced
     const { role } = this.#tables.fleet;
     let changed = this.changed.subarray(0, changedMachines);
     // T12: labels, capacities and topology values that drift leave families and domains behind.
-    const mustForget = families.isMostlyEmpty || this.#tables.domains.areMostlyDead;
+    const mustForget = families.areMostlyRetired(inventory.count) || this.#tables.domains.areMostlyDead;
     let mustRegroup = mustForget;
     for (let index = 0; index < changedMachines; index++) {
       const slot = changed[index]!;
@@ -169,7 +170,7 @@ export class Sync {
     return true;
   }
 
-  /** A label turned fine, or most families are empty: all machines leave their lists, and all shapes get new families. */
+  /** A label turned fine, or most families are retired: all machines leave their lists, and all shapes get new families. */
   #regroup(changed: Uint32Array): Uint32Array {
     const { state, shape } = this.#tables.inventory.columns;
     let count = changed.length;
@@ -191,8 +192,9 @@ export class Sync {
     this.#leftShapes.clear();
     for (const cluster of this.#tables.fleet.clusters) {
       if (cluster === undefined) continue;
-      for (let index = 0; index < cluster.needCount; index++)
-        this.#tables.needs.setMarks(cluster.needStart + index, Mark.Dirty);
+      const end = cluster.needStart + cluster.needSpan;
+      for (let need = cluster.needStart; need < end; need++)
+        if (this.#tables.needs.kind[need] !== NeedKind.None) this.#tables.needs.setMarks(need, Mark.Dirty);
       this.touched.add(cluster);
     }
     return all;
@@ -308,7 +310,7 @@ export class Sync {
 
   #releaseClaims(cluster: ClusterState): void {
     const released: number[] = [];
-    for (let need = cluster.needStart; need < cluster.needStart + cluster.needCount; need++) {
+    for (let need = cluster.needStart; need < cluster.needStart + cluster.needSpan; need++) {
       this.#tables.claims.releaseAll(cluster, need, released);
     }
     this.#credit.forget(cluster);

@@ -7,6 +7,7 @@
  */
 import { ByteArena } from '../base/byte-arena.ts';
 import { type SharedStringTable, StringTable } from '../base/string-table.ts';
+import { type SharedAmong, TableShares } from '../base/table-shares.ts';
 import { Utf8Scratch } from '../base/utf8.ts';
 import type { HostRef } from '../machine/machine.ts';
 
@@ -23,6 +24,7 @@ export class Hosts {
   readonly #arena: ByteArena;
   readonly #providers: StringTable;
   readonly #scratch = new Utf8Scratch();
+  #shares: TableShares | null = null;
 
   private constructor(arena: ByteArena, providers: StringTable) {
     this.#arena = arena;
@@ -43,6 +45,13 @@ export class Hosts {
     return { arena: this.#arena.buffer, providers: this.#providers.share() };
   }
 
+  /** T1: from now on each provider has a part of the room. */
+  shareAmong(among: SharedAmong): void {
+    const size = { name: 'hosts', entriesMax: Number.POSITIVE_INFINITY, bytesMax: this.bytesMax };
+    this.#shares = TableShares.create(size, among);
+    this.#providers.shareAmong(among);
+  }
+
   get bytesUsed(): number {
     return this.#arena.bytesUsed;
   }
@@ -59,7 +68,7 @@ export class Hosts {
     return this.#arena.bytes.length;
   }
 
-  /** Stores a host. Returns its address; 0, and no change, if there is no room. */
+  /** Stores a host. Returns its address; 0, and no change, if there is no room. Throws a TableShareError. */
   store(
     providers: Uint8Array,
     providerStart: number,
@@ -67,21 +76,25 @@ export class Hosts {
     refs: Uint8Array,
     refStart: number,
     refEnd: number,
+    owner: number,
   ): number {
-    const provider = this.#providers.internBytes(providers, providerStart, providerEnd);
-    const scratch = this.#scratch;
     const length = PROVIDER_BYTES + refEnd - refStart;
+    this.#shares?.admit(owner, length, 0, this.bytesUsed);
+    const provider = this.#providers.internBytes(providers, providerStart, providerEnd, owner);
+    const scratch = this.#scratch;
     scratch.reserve(length);
     scratch.bytes[0] = provider & 0xff;
     scratch.bytes[1] = provider >>> 8;
     for (let from = refStart, at = PROVIDER_BYTES; from < refEnd; ) scratch.bytes[at++] = refs[from++]!;
     const address = this.#arena.store(scratch.bytes, 0, length);
     if (address === 0) this.#providers.release(provider);
+    else this.#shares?.charge(owner, length);
     return address;
   }
 
-  free(address: number): void {
+  free(address: number, owner: number): void {
     if (address === 0) return;
+    this.#shares?.refund(owner, this.#arena.lengthOf(address));
     this.#providers.release(this.#providerOf(address));
     this.#arena.free(address);
   }

@@ -41,6 +41,8 @@ export const Flag = {
   Disputed: 8,
   /** T10: bound without an assignment of any shard, and the shard is told to ignore such bindings. */
   Ignored: 16,
+  /** X3: its Bootstrap or Provision waits for its turn. Nothing was sent, so the shard may still withdraw it. */
+  Waiting: 32,
 } as const;
 export type Flag = (typeof Flag)[keyof typeof Flag];
 

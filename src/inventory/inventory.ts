@@ -9,6 +9,7 @@
 import { assert } from '../base/assert.ts';
 import type { SharedKeyTable } from '../base/key-table.ts';
 import type { SharedStringTable } from '../base/string-table.ts';
+import { ownerOf } from '../base/table-shares.ts';
 import { Utf8Scratch } from '../base/utf8.ts';
 import { type CapacityType, isCapacityType } from '../machine/capacity-type.ts';
 import {
@@ -89,6 +90,8 @@ export class Inventory extends RowStore {
   readonly #hostScratch = new Utf8Scratch();
   readonly #taken = { shape: 0, texts: [0, 0], binding: emptyBinding() };
   readonly #binding = emptyBinding();
+  /** T1: whose shares the texts of `#row` count for. */
+  #owner = 0;
   #openSnapshots = 0;
 
   constructor(options: InventoryOptions) {
@@ -111,6 +114,7 @@ export class Inventory extends RowStore {
     const { id } = machine;
     checkFacts(id, machine.capacityType, machine.capacity);
     const row = this.#row;
+    this.#owner = ownerOf(provider);
     try {
       this.#fillShape(
         machine.instanceType,
@@ -141,6 +145,7 @@ export class Inventory extends RowStore {
     const { columns } = this;
     const state = this.stateOf(slot);
     const row = this.#row;
+    this.#owner = ownerOf(columns.provider[slot]!);
     row.state = change.state ?? state;
     row.pricePerHourUsd = change.pricePerHourUsd ?? columns.pricePerHourUsd[slot]!;
     row.interruptionProbability = change.interruptionProbability ?? columns.interruptionProbability[slot]!;
@@ -209,6 +214,7 @@ export class Inventory extends RowStore {
 
   /** X1: one action per machine, counted from the moment it is enqueued. Bootstrap and Provision bind the row at once. */
   setIntent(slot: number, intent: Intent, cluster = '', assignment: Assignment | null = null): void {
+    this.#owner = 0;
     try {
       this.#fillCluster(cluster);
       this.#fillAssignment(assignment);
@@ -219,8 +225,8 @@ export class Inventory extends RowStore {
   }
 
   /** The same with refs that the caller holds. */
-  setIntentRefs(slot: number, intent: Intent, binding?: Binding): void {
-    enqueueIntent(this, slot, intent, binding);
+  setIntentRefs(slot: number, intent: Intent, binding?: Binding, isWaiting = false): void {
+    enqueueIntent(this, slot, intent, binding, isWaiting);
   }
 
   clearIntent(slot: number): void {
@@ -291,8 +297,10 @@ export class Inventory extends RowStore {
   ): void {
     const { shapes, texts } = this.tables;
     const { builder } = shapes;
-    this.#row.shape = this.#taken.shape = shapes.intern(instanceType, zone, capacityType, labels, capacity);
-    this.#row.ownLabels = this.#taken.texts[0] = texts.internBytes(builder.ownBytes, 0, builder.ownLength);
+    const shape = shapes.intern(instanceType, zone, capacityType, labels, capacity, this.#owner);
+    this.#row.shape = this.#taken.shape = shape;
+    const ownLabels = texts.internBytes(builder.ownBytes, 0, builder.ownLength, this.#owner);
+    this.#row.ownLabels = this.#taken.texts[0] = ownLabels;
   }
 
   #fillChangedShape(slot: number, change: MachineChange): void {
@@ -323,15 +331,15 @@ export class Inventory extends RowStore {
 
   #fillCluster(cluster: string): void {
     this.#row.saysCluster = true;
-    this.#row.cluster = this.#taken.binding.cluster = this.tables.clusters.intern(cluster);
+    this.#row.cluster = this.#taken.binding.cluster = this.tables.clusters.intern(cluster, this.#owner);
   }
 
   #fillAssignment(assignment: Assignment | null): void {
     const row = this.#row;
     const taken = this.#taken.binding;
     row.saysAssignment = true;
-    row.need = taken.need = this.tables.fingerprints.intern(assignment?.fingerprint ?? '');
-    row.group = taken.group = this.tables.groups.intern(assignment?.group ?? '');
+    row.need = taken.need = this.tables.fingerprints.intern(assignment?.fingerprint ?? '', this.#owner);
+    row.group = taken.group = this.tables.groups.intern(assignment?.group ?? '', this.#owner);
     row.priority = assignment?.priority ?? 0;
     row.interruptionPenalty = assignment?.interruptionPenalty ?? 0;
     row.reclamationPenalty = assignment?.reclamationPenalty ?? 0;
@@ -339,7 +347,7 @@ export class Inventory extends RowStore {
 
   #fillLastError(lastError: string): void {
     this.#row.saysLastError = true;
-    this.#row.lastError = this.#taken.texts[1] = this.tables.texts.intern(lastError);
+    this.#row.lastError = this.#taken.texts[1] = this.tables.texts.intern(lastError, this.#owner);
   }
 
   /** The row in the columns has its own references by now: releases those taken to fill `#row`. */

@@ -7,7 +7,7 @@ import type { MachineState } from '../machine/state.ts';
 import { MachineState as S } from '../machine/state.ts';
 import { type Binding, emptyBinding, loadBinding, storeBinding } from './binding.ts';
 import { IntentRefusedError } from './errors.ts';
-import { type Flag, INTENT_STATE, Intent, isBinding } from './intent.ts';
+import { Flag, INTENT_STATE, Intent, isBinding } from './intent.ts';
 import { findInvalidAssignment } from './row-checks.ts';
 import { beginRowWrite, endRowWrite } from './row-generation.ts';
 import type { RowStore } from './row-store.ts';
@@ -15,8 +15,17 @@ import type { RowStore } from './row-store.ts';
 const UNBOUND = emptyBinding();
 const held = emptyBinding();
 
-/** Enqueues an action. X2: the machine must be in the state that it needs. Bootstrap and Provision write the binding at once. */
-export function enqueueIntent(store: RowStore, slot: number, intent: Intent, binding?: Binding): void {
+/**
+ * Enqueues an action. X2: the machine must be in the state that it needs. Bootstrap and Provision write the binding at once.
+ * `isWaiting` sets the flag of an action that waits for its turn (X3).
+ */
+export function enqueueIntent(
+  store: RowStore,
+  slot: number,
+  intent: Intent,
+  binding?: Binding,
+  isWaiting = false,
+): void {
   const { columns } = store;
   store.guardWrite();
   const state = store.stateOf(slot);
@@ -35,6 +44,7 @@ export function enqueueIntent(store: RowStore, slot: number, intent: Intent, bin
   }
   beginRowWrite(columns.core, slot);
   columns.intent[slot] = intent;
+  if (isWaiting) store.writeFlags(slot, columns.flags[slot]! | Flag.Waiting);
   if (binding !== undefined) storeBinding(columns, slot, binding);
   endRowWrite(columns.core, slot);
   store.changes.mark(slot);
@@ -54,6 +64,8 @@ export function settleIntent(store: RowStore, slot: number): void {
   }
   beginRowWrite(columns.core, slot);
   columns.intent[slot] = Intent.None;
+  if ((columns.flags[slot]! & Flag.Waiting) !== 0)
+    store.writeFlags(slot, columns.flags[slot]! & ~Flag.Waiting);
   if (unbinds) storeBinding(columns, slot, UNBOUND);
   endRowWrite(columns.core, slot);
   if (unbinds) store.tables.releaseBinding(held);

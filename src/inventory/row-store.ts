@@ -9,6 +9,7 @@
 import { assert } from '../base/assert.ts';
 import { hashBytes } from '../base/hash.ts';
 import type { KeyTable } from '../base/key-table.ts';
+import { ownerOf } from '../base/table-shares.ts';
 import { IllegalTransitionError, InvalidMachineError } from '../machine/machine.ts';
 import { canMove, isMachineState, MachineState, STATE_COUNT } from '../machine/state.ts';
 import {
@@ -131,6 +132,12 @@ export class RowStore {
     return now !== undefined && this.columns.state[slot] !== 0 && isSameIncarnation(now, generation);
   }
 
+  /** T1: throws a TableShareError if a machine more of this provider would use what is reserved for others. */
+  admitRow(provider: number, idBytes: number): void {
+    const { rowShares, ids } = this.tables;
+    rowShares?.admit(ownerOf(provider), idBytes, this.#count, ids.arena.bytesUsed);
+  }
+
   insertRow(
     ids: Uint8Array,
     idStart: number,
@@ -153,14 +160,16 @@ export class RowStore {
     }
     if (this.#slots.peek() === 0) this.ensureRanks(); // frees the slots in limbo (id-ranks.ts)
     const slot = this.#slots.peek();
+    this.admitRow(provider, idEnd - idStart);
     if (slot === 0) throw new InventoryFullError('slots', this.machinesMax);
-    const host = row.hasHost ? this.#storeHost(row) : 0;
+    const host = row.hasHost ? this.#storeHost(row, provider) : 0;
     if (!this.#ids.add(slot, hash, ids, idStart, idEnd)) {
-      tables.hosts.free(host);
+      tables.hosts.free(host, ownerOf(provider));
       throw new InventoryFullError('bytes of ids', this.#ids.arena.bytes.length);
     }
     this.#slots.take();
     this.#count++;
+    tables.rowShares?.charge(ownerOf(provider), idEnd - idStart);
     tables.retainRow(row.shape, row, row.lastError, row.ownLabels);
     beginRowWrite(columns.core, slot);
     this.#writeFacts(slot, row);
@@ -206,7 +215,7 @@ export class RowStore {
     if (to === from && hostStays && lastError === errorBefore && this.#hasFacts(slot, row)) {
       if (isSameBinding(held, next)) return false;
     }
-    const host = keepsHost ? hostBefore : hasHost ? this.#storeHost(row) : 0;
+    const host = keepsHost ? hostBefore : hasHost ? this.#storeHost(row, columns.provider[slot]!) : 0;
     const shapeBefore = columns.shape[slot]!;
     const ownBefore = columns.ownLabels[slot]!;
     tables.retainRow(row.shape, next, lastError, row.ownLabels);
@@ -218,7 +227,7 @@ export class RowStore {
     columns.lastError[slot] = lastError;
     if (to !== from) this.#writeState(slot, to, nowMs);
     endRowWrite(columns.core, slot);
-    if (host !== hostBefore) tables.hosts.free(hostBefore);
+    if (host !== hostBefore) tables.hosts.free(hostBefore, ownerOf(columns.provider[slot]!));
     tables.releaseRow(shapeBefore, held, errorBefore, ownBefore);
     this.orders.mark(slot, from, to);
     this.changes.mark(slot);
@@ -282,9 +291,11 @@ export class RowStore {
     this.writeFlags(slot, 0);
     storeBinding(columns, slot, UNBOUND);
     endRowRemoval(columns.core, slot);
+    const owner = ownerOf(columns.provider[slot]!);
+    tables.rowShares?.refund(owner, this.#ids.arena.lengthOf(this.#ids.addressOf(slot)));
     this.#ids.remove(slot);
     this.#ranks.remove(slot);
-    tables.hosts.free(host);
+    tables.hosts.free(host, owner);
     tables.releaseRow(shape, held, lastError, ownLabels);
     this.orders.mark(slot, state, state);
     this.changes.mark(slot);
@@ -370,7 +381,7 @@ export class RowStore {
     );
   }
 
-  #storeHost(row: MachineRow): number {
+  #storeHost(row: MachineRow, provider: number): number {
     const { hosts } = this.tables;
     const address = hosts.store(
       row.hostProviderBytes,
@@ -379,6 +390,7 @@ export class RowStore {
       row.hostRefBytes,
       row.hostRefStart,
       row.hostRefEnd,
+      ownerOf(provider),
     );
     if (address === 0) throw new InventoryFullError('bytes of hosts', hosts.bytesMax);
     return address;

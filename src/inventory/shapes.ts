@@ -12,6 +12,7 @@
  */
 import { assert, fail } from '../base/assert.ts';
 import { type SharedStringTable, type StringImage, StringTable } from '../base/string-table.ts';
+import type { SharedAmong } from '../base/table-shares.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import type { CapacityType } from '../machine/capacity-type.ts';
 import { isCapacityType } from '../machine/capacity-type.ts';
@@ -42,8 +43,11 @@ export const ZONE_KEY = 'topology.kubernetes.io/zone';
 /**
  * Distinct types, zones and label keys and values that the table shares as JavaScript strings. A fleet has a few hundred; a
  * provider whose labels drift would add some with every listing. Past this the table starts over: shapes keep their strings.
+ * T12: so that it is small where the fleet is, there are 1,024 of them and four for each shape: with twelve thousand shapes, one
+ * for each rack, 49,000 of 100 bytes.
  */
-const NAMES_SHARED_MAX = 16_384;
+const NAMES_SHARED_MIN = 1_024;
+const NAMES_SHARED_PER_SHAPE = 4;
 
 /** V4: instance type and zone come before labels of the same key. Undefined if the shape lacks the attribute. */
 export function attributeOf(shape: Shape, key: string): string | undefined {
@@ -96,6 +100,14 @@ export class ShapeTable {
     if (options.keys !== undefined) this.#restore(options.keys);
   }
 
+  /**
+   * T1: shapes, instance types and zones have a part for each provider. Capacities need none: a shape has one, and there is room
+   * for 4,194,304 of them.
+   */
+  shareAmong(among: SharedAmong): void {
+    for (const table of [this.#keys, this.instanceTypes, this.zones]) table.shareAmong(among);
+  }
+
   get count(): number {
     return this.#keys.count;
   }
@@ -127,17 +139,18 @@ export class ShapeTable {
     capacityType: CapacityType,
     labels: Readonly<Record<string, string>>,
     capacity: Readonly<Record<string, number>>,
+    owner = 0,
   ): number {
     this.builder.build(instanceType, zone, capacityType, labels, capacity);
-    return this.internKey(this.builder.bytes, 0, this.builder.length);
+    return this.internKey(this.builder.bytes, 0, this.builder.length, owner);
   }
 
-  /** The same from canonical bytes, as a worker sends them. */
-  internKey(bytes: Uint8Array, start: number, end: number): number {
-    const ref = this.#keys.internBytes(bytes, start, end);
+  /** The same from canonical bytes, as a worker sends them. A new shape counts for its owner (base/table-shares.ts). */
+  internKey(bytes: Uint8Array, start: number, end: number, owner = 0): number {
+    const ref = this.#keys.internBytes(bytes, start, end, owner);
     if (this.#shapes[ref] !== undefined) return ref;
     try {
-      this.#add(ref, bytes, start, end);
+      this.#add(ref, bytes, start, end, owner);
     } catch (error) {
       this.#keys.release(ref);
       throw error;
@@ -197,8 +210,8 @@ export class ShapeTable {
     }
   }
 
-  #add(ref: number, bytes: Uint8Array, start: number, end: number): void {
-    if (this.#names.size > NAMES_SHARED_MAX) this.#names.clear();
+  #add(ref: number, bytes: Uint8Array, start: number, end: number, owner = 0): void {
+    if (this.#names.size > NAMES_SHARED_MIN + NAMES_SHARED_PER_SHAPE * this.count) this.#names.clear();
     const {
       instanceType,
       zone,
@@ -211,8 +224,8 @@ export class ShapeTable {
     let instanceTypeRef = 0;
     let zoneRef: number;
     try {
-      instanceTypeRef = this.instanceTypes.intern(instanceType);
-      zoneRef = this.zones.intern(zone);
+      instanceTypeRef = this.instanceTypes.intern(instanceType, owner);
+      zoneRef = this.zones.intern(zone, owner);
     } catch (error) {
       this.instanceTypes.release(instanceTypeRef);
       this.vectors.release(capacity);

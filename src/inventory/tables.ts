@@ -6,6 +6,8 @@
 import { assert } from '../base/assert.ts';
 import { KeyTable } from '../base/key-table.ts';
 import { StringTable } from '../base/string-table.ts';
+import { type SharedAmong, TableShares } from '../base/table-shares.ts';
+import { ASSIGNED_FINGERPRINT_BYTES_MAX, ASSIGNED_GROUP_BYTES_MAX } from '../base/text-limits.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import type { Binding } from './binding.ts';
 import { Hosts } from './hosts.ts';
@@ -21,6 +23,8 @@ const BYTES_PER_MACHINE_MAX_DEFAULT = 128;
 const FINGERPRINTS_MAX_DEFAULT = 131_072;
 /** Twice, because readers of changes hold the shape that a machine just left for a moment. */
 const SHAPES_PER_MACHINE_MAX = 2;
+/** T1: of the tables that machines and needs share, providers leave half to demand, which T1 divides among clusters. */
+const DEMAND_RESERVE = 0.5;
 
 export interface InventoryOptions {
   readonly vectors: VectorTable;
@@ -53,6 +57,8 @@ export class InventoryTables {
   readonly clusters: StringTable;
   readonly fingerprints: StringTable;
   readonly groups: StringTable;
+  /** T1: slots, and bytes of ids; null while one provider alone uses them. */
+  rowShares: TableShares | null = null;
 
   constructor(options: InventoryOptions) {
     const machinesMax = options.machinesMax ?? MACHINES_MAX_DEFAULT;
@@ -76,9 +82,21 @@ export class InventoryTables {
     this.clusters = options.clusters ?? strings('clusters', clustersMax, clustersMax * 256);
     const fingerprintsMax = Math.min(FINGERPRINTS_MAX_DEFAULT, machinesMax);
     this.fingerprints =
-      options.fingerprints ?? strings('fingerprints', fingerprintsMax, fingerprintsMax * 1024);
-    this.groups = options.groups ?? strings('groups', machinesMax, bytesMax);
+      options.fingerprints ??
+      strings('fingerprints', fingerprintsMax, fingerprintsMax * 1024, ASSIGNED_FINGERPRINT_BYTES_MAX);
+    this.groups = options.groups ?? strings('groups', machinesMax, bytesMax, ASSIGNED_GROUP_BYTES_MAX);
     assert(this.clusters.entriesMax <= CLUSTERS_MAX, `at most ${CLUSTERS_MAX} clusters: a ref is a u16`);
+  }
+
+  /** T1: from now on each provider has a part of each table. Nothing is reserved before. */
+  shareAmong(among: SharedAmong): void {
+    const size = { name: 'machines', entriesMax: this.machinesMax, bytesMax: this.ids.arena.bytes.length };
+    this.rowShares = TableShares.create(size, among);
+    this.hosts.shareAmong(among);
+    this.shapes.shareAmong(among);
+    this.texts.shareAmong(among);
+    for (const table of [this.clusters, this.fingerprints, this.groups])
+      table.shareAmong(among, DEMAND_RESERVE);
   }
 
   retainRow(shape: number, binding: Binding, lastError: number, ownLabels: number): void {
@@ -112,6 +130,6 @@ export class InventoryTables {
   }
 }
 
-function strings(name: string, entriesMax: number, bytesMax: number): StringTable {
-  return StringTable.create({ name, entriesMax, bytesMax });
+function strings(name: string, entriesMax: number, bytesMax: number, textBytesMax?: number): StringTable {
+  return StringTable.create({ name, entriesMax, bytesMax, ...(textBytesMax && { textBytesMax }) });
 }

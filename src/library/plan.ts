@@ -48,7 +48,7 @@ export interface PlannedAction {
   readonly cluster: string;
   /** The cluster whose need the action serves, for Preempt the preemptor's; '' for Reclaim and Delete. */
   readonly forCluster: string;
-  /** Identifies that need; put it on the machine when it binds. */
+  /** Identifies that need; put it on the machine when it binds. A long fingerprint or group is a digest here (T4). */
   readonly assignment: Assignment | null;
   readonly graceSeconds: number;
 }
@@ -68,9 +68,25 @@ export interface NeedVerdict {
   readonly domain: string;
   readonly cyclesUnmet: number;
   readonly reason: UnmetReasonName;
+  /** The limit that keeps machines from the need, such as `max-machines`; '' if none does. */
+  readonly limitedBy: string;
+}
+
+/** Limits on the clusters that an id or pattern names. What is left out is not limited. */
+export interface ClusterLimit {
+  /** A cluster id; `*` stands for any characters. The first entry that matches a cluster counts. */
+  readonly cluster: string;
+  readonly maxPriority?: number;
+  readonly maxMachines?: number;
+  readonly maxResources?: Quantities;
+  readonly maxDollarsPerHour?: number;
+  /** Of the machines of a provider, instance type, zone and capacity type; 0 to 1. */
+  readonly maxOfferingShare?: number;
 }
 
 export interface PlannerOptions {
+  /** What clusters may have, as `tenants` in the shard's settings. No limits if left out. */
+  readonly tenants?: readonly ClusterLimit[];
   /** 65,536 if left out. The planner reserves address space for all of them and uses memory for those it holds. */
   readonly machinesMax?: number;
   /** Whether the cluster's operator is connected. The engine binds no machine to a cluster without one. True if left out. */

@@ -3,8 +3,14 @@
  * the shard's own tables give meaning to; this class keeps such tables and translates at its door, one object per action and need.
  */
 import { ShardError } from '../base/errors.ts';
-import { formatQuantity } from '../base/quantity.ts';
-import { ACTION_NAMES, ACTION_REASONS, ActionKind, type ActionList } from '../decision/actions.ts';
+import { formatQuantity, parseSupply } from '../base/quantity.ts';
+import {
+  ACTION_NAMES,
+  ACTION_REASONS,
+  ActionKind,
+  type ActionList,
+  type ExecutedKind,
+} from '../decision/actions.ts';
 import { Engine } from '../decision/engine.ts';
 import { UnmetReason, type Verdict } from '../decision/verdicts/verdicts.ts';
 import { INTENT_STATE } from '../inventory/intent.ts';
@@ -15,8 +21,10 @@ import type { NeedTable } from '../needs/need-table.ts';
 import type { RollupRow } from '../needs/rollup.ts';
 import { SHARD_DEFAULTS } from '../shard/settings.ts';
 import { createTables } from '../shard/tables.ts';
+import { type TenantLimits, Tenants, tenantLimits } from '../shard/tenants.ts';
 import type {
   ActionName,
+  ClusterLimit,
   MachineRecord,
   Need,
   NeedVerdict,
@@ -45,6 +53,17 @@ export class NotDecidedError extends ShardError {
   }
 }
 
+export class InvalidLimitError extends ShardError {
+  readonly code = 'invalid_limit';
+  readonly next = 'reject-input';
+
+  constructor(cluster: string) {
+    super(
+      `A limit for ${JSON.stringify(cluster)} is negative or not a number. The planner was not made. Give numbers of at least 0.`,
+    );
+  }
+}
+
 const MACHINES_MAX_DEFAULT = 65_536;
 const UNSAID = {
   host: null,
@@ -70,6 +89,7 @@ export class Planner {
     this.#engine = new Engine({
       inventory,
       needs,
+      limits: new Tenants(inventory.tables.clusters, (options.tenants ?? []).map(limitsOf)),
       hasSession: (cluster) => hasSession(inventory.tables.clusters.get(cluster)),
       holds: {
         onDemandMs: options.idleHoldOnDemandMs ?? SHARD_DEFAULTS.idleHoldOnDemandMs,
@@ -90,7 +110,7 @@ export class Planner {
       return;
     }
     this.#inventory.apply(slot, machine, nowMs, { force: true });
-    const intent = this.#inventory.columns.intent[slot]! as 0 | ActionKind;
+    const intent = this.#inventory.columns.intent[slot]! as 0 | ExecutedKind;
     // The action took effect: from now on the state says what the intent said.
     if (intent !== 0 && INTENT_STATE[intent] !== machine.state) this.#inventory.clearIntent(slot);
   }
@@ -170,8 +190,8 @@ export class Planner {
     const kind = actions.kind[index]! as ActionKind;
     const forCluster = clusters.get(actions.forCluster[index]!);
     const assignment = {
-      fingerprint: fingerprints.get(actions.fingerprint[index]!),
-      group: groups.get(actions.group[index]!),
+      fingerprint: fingerprints.shortText(actions.fingerprint[index]!),
+      group: groups.shortText(actions.group[index]!),
       priority: actions.priority[index]!,
       interruptionPenalty: actions.interruptionPenalty[index]!,
       reclamationPenalty: actions.reclamationPenalty[index]!,
@@ -213,8 +233,19 @@ export class Planner {
       ...{ satisfied, claimed, bootstraps, provisions, domain, cyclesUnmet },
       deficit: Object.fromEntries(deficit),
       reason: REASON_NAMES[reason]!,
+      limitedBy: verdict.limitedBy,
     };
   }
+}
+
+/** Throws if an amount is no Kubernetes quantity, or a number is negative or not a number. */
+function limitsOf({ maxResources = {}, ...limit }: ClusterLimit): TenantLimits {
+  const { cluster, maxMachines = 0, maxDollarsPerHour = 0, maxOfferingShare = 0, maxPriority = 0 } = limit;
+  const isValid =
+    maxMachines >= 0 && maxDollarsPerHour >= 0 && maxOfferingShare >= 0 && !Number.isNaN(maxPriority);
+  if (!isValid) throw new InvalidLimitError(cluster);
+  const resources = Object.entries(maxResources).map(([name, text]) => [name, parseSupply(name, text)]);
+  return tenantLimits({ ...limit, maxResources: Object.fromEntries(resources) });
 }
 
 function rollupRowOf(need: Need): RollupRow {

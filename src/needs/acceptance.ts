@@ -20,8 +20,10 @@ const ROWS_PER_STEP = 256;
 const ROW_BYTES_PER_STEP = 64 * 1024;
 /** About a kilobyte each. */
 const DECODED_ROWS_MAX = 4_096;
-/** The same in bytes on the wire: 4,096 usual rows. As objects, rows may take 40 times as much. */
+/** The same in bytes on the wire: 4,096 usual rows. */
 const DECODED_BYTES_MAX = 2 * 1024 * 1024;
+/** Usual rows have 350 bytes and a few parts. An empty part has two bytes and becomes an object of sixty: such rows are not kept. */
+const DECODED_PART_BYTES_MIN = 8;
 /** Scratch for more rows than this is not kept for the next roll-up. */
 const KEPT_ROWS_MAX = 8_192;
 
@@ -66,7 +68,7 @@ export class Acceptance {
     const decoded = yield* this.#checkRows(source, old.columns);
     const { digests, decodeRow } = source;
     const rowCount = digests.length / 2;
-    this.draft.begin(source.clusterId, rowCount);
+    this.draft.begin(source.clusterId);
     this.#counter.begin(source.clusterId, rowCount);
     let stepBytes = 0;
     for (let index = 0; index < rowCount; index++) {
@@ -141,7 +143,8 @@ export class Acceptance {
       checker.check(row, index);
       const { wireBytes = 0 } = row;
       decodedBytes += wireBytes;
-      if (decodedCount++ < DECODED_ROWS_MAX && decodedBytes < DECODED_BYTES_MAX) decoded[index] = row;
+      const isKept = decodedCount++ < DECODED_ROWS_MAX && decodedBytes < DECODED_BYTES_MAX;
+      if (isKept && !hasTinyParts(row)) decoded[index] = row;
       stepBytes += wireBytes;
       if (stepBytes < ROW_BYTES_PER_STEP) continue;
       stepBytes = 0;
@@ -152,7 +155,7 @@ export class Acceptance {
   }
 
   *#indexDigests({ columns, start, count }: OldSlice): Generator<void> {
-    this.#rowByDigest.clear(count);
+    this.#rowByDigest.clear();
     for (let row = start; row < start + count; row++) {
       if ((row - start) % (16 * ROWS_PER_STEP) === 16 * ROWS_PER_STEP - 1) yield;
       const low = columns.digestLow[row]!;
@@ -160,4 +163,9 @@ export class Acceptance {
       if (low !== 0 || high !== 0) this.#rowByDigest.set(low, high, row);
     }
   }
+}
+
+function hasTinyParts({ requirements, spread, wireBytes }: RollupRow): boolean {
+  const parts = 1 + requirements.length + spread.length;
+  return wireBytes !== undefined && parts * DECODED_PART_BYTES_MIN > wireBytes;
 }

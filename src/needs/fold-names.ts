@@ -28,7 +28,7 @@ export class FoldNames {
   use(aggregate: number): number {
     if (aggregate >= this.#users.length) this.#grow(2 * aggregate);
     if (this.#users[aggregate] === 0) {
-      this.#group[aggregate] = this.#groups.intern(
+      this.#group[aggregate] = this.#groups.internWhole(
         `fold:${formatAmounts(this.#vectors.amountsOf(aggregate))}`,
       );
       this.#vectors.retain(aggregate); // keeps the ref from being reused
@@ -45,7 +45,7 @@ export class FoldNames {
   release(aggregate: number): void {
     assert(this.#users[aggregate]! > 0, 'only a used fold name is released');
     if (--this.#users[aggregate]! > 0) return;
-    this.#groups.release(this.#group[aggregate]!);
+    this.#groups.releaseWhole(this.#group[aggregate]!);
     this.#vectors.release(aggregate);
   }
 

@@ -5,7 +5,7 @@
  *   column       bytes   unit, meaning
  *   arrivalMs    8       f64, ms since the epoch: the roll-up that first contained the need
  *   profile      4       u32, ref in the profile table; 0 = free row
- *   group        4       u32, ref in the table of groups, 0 = the empty group
+ *   group        4       u32, ref in the table of groups, 0 = the empty group; the row keeps a long one's whole text (T4)
  *   aggregate    4       u32, vector ref: all the resources that the need asks for
  *   minUnit      4       u32, vector ref: the least that each machine must have
  *   fold         4       u32, 1 + the vector ref whose fold name (fold-names.ts) a gang keeps in use; 0 = not a gang
@@ -83,7 +83,7 @@ export class NeedColumns {
 /** The tables that a need's refs point into. */
 export interface NeedRefs {
   readonly profiles: RefCounts;
-  readonly groups: RefCounts;
+  readonly groups: { retainWhole(ref: number): void; releaseWhole(ref: number): void };
   readonly vectors: RefCounts;
   readonly foldNames: { use(aggregate: number): void; release(aggregate: number): void };
 }
@@ -95,7 +95,7 @@ interface RefCounts {
 
 export function retainRow(columns: NeedColumns, row: number, refs: NeedRefs): void {
   refs.profiles.retain(columns.profile[row]!);
-  refs.groups.retain(columns.group[row]!);
+  refs.groups.retainWhole(columns.group[row]!);
   refs.vectors.retain(columns.aggregate[row]!);
   refs.vectors.retain(columns.minUnit[row]!);
   if (columns.fold[row] !== 0) refs.foldNames.use(columns.fold[row]! - 1);
@@ -103,7 +103,7 @@ export function retainRow(columns: NeedColumns, row: number, refs: NeedRefs): vo
 
 export function releaseRow(columns: NeedColumns, row: number, refs: NeedRefs): void {
   refs.profiles.release(columns.profile[row]!);
-  refs.groups.release(columns.group[row]!);
+  refs.groups.releaseWhole(columns.group[row]!);
   refs.vectors.release(columns.aggregate[row]!);
   refs.vectors.release(columns.minUnit[row]!);
   if (columns.fold[row] !== 0) refs.foldNames.release(columns.fold[row]! - 1);

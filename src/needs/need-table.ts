@@ -42,6 +42,8 @@ export interface NeedTableOptions {
   readonly quarantine?: boolean;
   /** T1: largest share of each table that one cluster may have. */
   readonly tableShare?: number;
+  /** For tests with small tables: rows that always fit. */
+  readonly shareRowsMin?: number;
 }
 
 export interface NeedImage {
@@ -83,11 +85,11 @@ export class NeedTable {
   #count = 0;
 
   constructor(options: NeedTableOptions) {
-    const { clusters, fingerprints, groups, vectors } = options;
+    const { clusters, fingerprints, groups, vectors, tableShare = TABLE_SHARE_DEFAULT } = options;
     this.profiles = new ProfileTable(fingerprints);
     this.foldNames = new FoldNames(groups, vectors);
     const limited = { profiles: this.profiles, fingerprints, groups };
-    const limits = new AcceptanceLimits(limited, NEEDS_MAX, options.tableShare ?? TABLE_SHARE_DEFAULT);
+    const limits = new AcceptanceLimits(limited, NEEDS_MAX, tableShare, options.shareRowsMin);
     this.#tables = { ...limited, vectors, foldNames: this.foldNames, limits };
     this.isGuarded = options.quarantine ?? true;
     this.#ledger = new ClusterLedger(clusters);

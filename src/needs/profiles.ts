@@ -12,6 +12,7 @@ import type { StringTable } from '../base/string-table.ts';
 import type { PenaltyBucket } from '../machine/penalty.ts';
 import { FingerprintRanks } from './fingerprint-ranks.ts';
 import { InternTable } from './intern-table.ts';
+import { LabelUses } from './label-uses.ts';
 import { ProfileColumns } from './profile-columns.ts';
 import { ProfileMemo } from './profile-memo.ts';
 import {
@@ -35,7 +36,7 @@ export interface Profile extends ProfileParts {
   /** Ref in `requirementSets`: equal for profiles that match the same machines. */
   readonly requirementSet: number;
   readonly fingerprint: string;
-  /** Ref in the table of fingerprints, comparable with the assignments of machines. */
+  /** Ref in the table of fingerprints, comparable with the assignments of machines: of a long one, the ref of its digest (T4). */
   readonly fingerprintRef: number;
   /** Keys of Same requirements; empty for a plain need. */
   readonly sameKeys: readonly string[];
@@ -60,6 +61,7 @@ export class ProfileTable {
   readonly #profiles = new InternTable<Profile>();
   readonly #ranks: FingerprintRanks;
   readonly #memo = new ProfileMemo();
+  readonly #labelUses = new LabelUses();
   /** The profiles as columns by ref. A profile holds a reference to its `withoutSame`. */
   readonly columns = new ProfileColumns();
 
@@ -107,6 +109,11 @@ export class ProfileTable {
     return this.#profiles.get(ref);
   }
 
+  /** Whether a profile's requirements or spread name this label. */
+  usesLabel(key: string): boolean {
+    return this.#labelUses.has(key);
+  }
+
   /**
    * The ref of the profile with these parts, in any order, with one more reference. Interns what remains without Same
    * requirements too (T1): a full table refuses the roll-up here, never a cycle later. If it throws, nothing changes.
@@ -132,8 +139,9 @@ export class ProfileTable {
     if (dropped === undefined) return;
     this.#ranks.removed(ref);
     this.#memo.forget(ref);
-    this.#sets.release(dropped.requirementSet);
-    this.#fingerprints.release(dropped.fingerprintRef);
+    this.#labelUses.removeSpread(dropped.spread);
+    this.#releaseSet(dropped.requirementSet);
+    this.#fingerprints.releaseWhole(dropped.fingerprintRef);
     const remaining = this.columns.withoutSame[ref]!;
     this.columns.withoutSame[ref] = 0;
     if (remaining !== ref) this.release(remaining);
@@ -174,22 +182,23 @@ export class ProfileTable {
     const key = `${requirementSet}|${priority}|${interruptionPenalty}|${reclamationPenalty}|${spreadKey}`;
     const known = this.#profiles.retainKey(key);
     if (known !== 0) {
-      this.#sets.release(requirementSet); // the known profile holds its own reference
+      this.#releaseSet(requirementSet); // the known profile holds its own reference
       return known;
     }
     try {
       const ref = this.#profiles.add(key, (newRef) => {
         const normal = { requirements, spread, priority, interruptionPenalty, reclamationPenalty };
         const fingerprint = fingerprintOf(normal);
-        const fingerprintRef = this.#fingerprints.intern(fingerprint);
+        const fingerprintRef = this.#fingerprints.internWhole(fingerprint);
         const sameKeys = sameKeysOf(requirements);
         return { ref: newRef, requirementSet, ...normal, fingerprint, fingerprintRef, sameKeys };
       });
+      this.#labelUses.addSpread(spread);
       this.columns.write(this.get(ref));
       this.#ranks.added(ref, this.get(ref).fingerprintRef);
       return ref;
     } catch (error) {
-      this.#sets.release(requirementSet);
+      this.#releaseSet(requirementSet);
       throw error;
     }
   }
@@ -208,7 +217,15 @@ export class ProfileTable {
 
   #internSet(requirements: readonly Requirement[]): number {
     const key = JSON.stringify(requirements.map(({ key, operator, values }) => [key, operator, ...values]));
-    return this.#sets.retainKey(key) || this.#sets.add(key, (ref) => ({ ref, requirements }));
+    const known = this.#sets.retainKey(key);
+    if (known !== 0) return known;
+    this.#labelUses.addRequirements(requirements);
+    return this.#sets.add(key, (ref) => ({ ref, requirements }));
+  }
+
+  #releaseSet(ref: number): void {
+    const dropped = this.#sets.release(ref);
+    if (dropped !== undefined) this.#labelUses.removeRequirements(dropped.requirements);
   }
 }
 

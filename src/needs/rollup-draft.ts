@@ -47,18 +47,18 @@ export class RollupDraft {
     return this.#count;
   }
 
-  begin(clusterId: string, rowsMax: number): void {
+  /** Memory grows with the needs, not with the rows: half a million bytes may be 131,072 empty rows, which are one need. */
+  begin(clusterId: string): void {
     this.#clusterId = clusterId;
     this.#count = 0;
-    this.columns.reserve(rowsMax + 1);
-    this.#rowByNeed.clear(rowsMax + 1);
+    this.#rowByNeed.clear();
   }
 
   /** Adds a new row, which the caller has checked. Call `mergeLast` next. */
   add(row: RollupRow, digestLow: number, digestHigh: number): void {
     const { profiles, groups, vectors } = this.#tables;
     const { columns } = this;
-    const at = this.#count++;
+    const at = this.#next();
     // Zero first: if a table is full half-way, `drop` releases exactly the references taken.
     columns.profile[at] =
       columns.group[at] =
@@ -75,7 +75,7 @@ export class RollupDraft {
       interruptionPenalty: row.interruptionBucket,
       reclamationPenalty: row.reclamationBucket,
     });
-    columns.group[at] = groups.intern(row.group);
+    columns.group[at] = groups.internWhole(row.group);
     columns.aggregate[at] = internDemand(vectors, row.aggregate);
     columns.minUnit[at] = internDemand(vectors, row.minUnit);
     this.#holdFoldName(at);
@@ -83,9 +83,14 @@ export class RollupDraft {
 
   /** Adds a row of the roll-up before, without decoding it. Call `mergeLast` next. */
   keep(known: NeedColumns, knownRow: number): void {
-    const at = this.#count++;
+    const at = this.#next();
     this.columns.copyRow(at, known, knownRow);
     retainRow(this.columns, at, this.#tables);
+  }
+
+  #next(): number {
+    this.columns.reserve(this.#count + 1);
+    return this.#count++;
   }
 
   /**

@@ -3,6 +3,7 @@
  * roll-up as a whole, so a row is checked in full before any of it is kept; later code trusts every bucket and
  * quantity.
  */
+import { isDigestText } from '../base/digest-text.ts';
 import { DEMAND_DIMENSIONS_MAX, DIMENSIONS_MAX, type DimensionTable } from '../base/dimensions.ts';
 import { ShardError } from '../base/errors.ts';
 import { InvalidQuantityError, NAME_LENGTH_MAX, parseDemand } from '../base/quantity.ts';
@@ -32,6 +33,9 @@ export const ROLLUP_DIMENSIONS_MAX = 64;
 export const CLUSTER_DEMAND_NAMES_MAX = 16;
 /** Names that an error shows. */
 const SHOWN_NAMES_MAX = 8;
+
+/** T4: or a client could give its need the name of another need's assignment. */
+const DIGEST_GROUP = 'the shard itself writes groups of this form on machines, in place of long ones';
 
 const CORRECT_AND_SEND = 'Correct the field and send the roll-up again.';
 
@@ -121,6 +125,7 @@ export class RowChecker {
       this.#refuse(index, `spread[${position}].when_unsatisfiable`, why);
     }
     if (!fits(row.group, GROUP_BYTES_MAX)) this.#refuse(index, 'group', tooLong(row.group, GROUP_BYTES_MAX));
+    if (isDigestText(row.group)) this.#refuse(index, 'group', `is ${row.group}: ${DIGEST_GROUP}`);
     if (!isInt32(row.priority)) this.#refuse(index, 'priority', `is ${row.priority}, not an int32`);
     this.#checkBucket(index, 'interruption_penalty_bucket', row.interruptionBucket);
     this.#checkBucket(index, 'reclamation_penalty_bucket', row.reclamationBucket);

@@ -40,11 +40,17 @@ export class AcceptanceLimits {
   readonly vectorsMax: number;
   readonly needsMax: number;
 
-  constructor({ fingerprints, groups }: LimitedTables, needsMax: number, share: number) {
-    this.fingerprints = shareOf(fingerprints, share);
-    this.groups = shareOf(groups, share);
-    this.vectorsMax = atLeast(ENTRIES_PER_ROW * SHARE_ROWS_MIN, VECTORS_MAX, share);
-    this.needsMax = atLeast(SHARE_ROWS_MIN, needsMax, share);
+  constructor(
+    { fingerprints, groups }: LimitedTables,
+    needsMax: number,
+    share: number,
+    rowsMin = SHARE_ROWS_MIN,
+  ) {
+    const entriesMin = ENTRIES_PER_ROW * rowsMin;
+    this.fingerprints = shareOf(fingerprints, share, entriesMin);
+    this.groups = shareOf(groups, share, entriesMin);
+    this.vectorsMax = atLeast(entriesMin, VECTORS_MAX, share);
+    this.needsMax = atLeast(rowsMin, needsMax, share);
   }
 }
 
@@ -128,14 +134,14 @@ export class TenantCounter {
     const fingerprint = profiles.columns.fingerprint[profile]!;
     if (!this.#fingerprints.isNew(fingerprint)) return;
     this.#fingerprintCount++;
-    this.#fingerprintBytes += fingerprints.byteLength(fingerprint);
+    this.#fingerprintBytes += fingerprints.wholeByteLength(fingerprint);
   }
 
   #countGroup(group: number, index: number): void {
     const { entriesMax, bytesMax } = this.#limits.groups;
     const at = `needs[${index}]`;
     this.#groupCount++;
-    this.#groupBytes += this.#tables.groups.byteLength(group);
+    this.#groupBytes += this.#tables.groups.wholeByteLength(group);
     if (this.#groupCount > entriesMax) this.#refuse(at, 'distinct groups', this.#groupCount, entriesMax);
     if (this.#groupBytes > bytesMax) this.#refuse(at, 'bytes of groups', this.#groupBytes, bytesMax);
   }
@@ -169,8 +175,8 @@ class SeenRefs {
   }
 }
 
-function shareOf(table: StringTable, share: number): Share {
-  const entriesMax = atLeast(ENTRIES_PER_ROW * SHARE_ROWS_MIN, table.entriesMax, share);
+function shareOf(table: StringTable, share: number, entriesMin: number): Share {
+  const entriesMax = atLeast(entriesMin, table.entriesMax, share);
   return { entriesMax, bytesMax: Math.floor((table.bytesMax * entriesMax) / table.entriesMax) };
 }
 

@@ -130,6 +130,10 @@ export function histogram<Label extends string = never>(
 export const WORK_BUCKETS_SECONDS = [
   0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ] as const;
+/** From need to node: 100 ms to 1 h, finest where a provider of a few seconds ends. */
+export const BINDING_BUCKETS_SECONDS = [
+  0.1, 0.25, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5, 7, 10, 15, 20, 30, 60, 120, 300, 900, 3600,
+] as const;
 /** Calls and waiting: 5 ms to 15 min. */
 export const WAIT_BUCKETS_SECONDS = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900,

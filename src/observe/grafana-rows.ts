@@ -233,6 +233,11 @@ const ACTIONS: Row = {
           quantile(0.95, 'bigfleet_shard_provisioning_latency_seconds', 'provisioning'),
         ),
         graph(
+          'From need to node, p95',
+          SECONDS,
+          quantile(0.95, 'flotilla_binding_seconds', '{{path}}', 'path'),
+        ),
+        graph(
           'Actions stopped by rails',
           EVENTS,
           rate('bigfleet_shard_reclaims_capped_total', 'reclaims capped'),

@@ -6,8 +6,8 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { networkOf } from '../base/network.ts';
 import type { HttpLimits, HttpRefusal, HttpRefusals } from './http-limits.ts';
-import { networkOf } from './network.ts';
 
 interface Pending {
   readonly response: ServerResponse;

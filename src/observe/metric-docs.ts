@@ -35,6 +35,10 @@ The shard serves its metrics at \`/metrics\` on \`--metrics-addr\`. Names that b
 BigFleet reference; the others are Flotilla's own. Each scrape sums over the whole fleet, so scrape every 15 s or less often.
 
 - \`kind\` is the kind of an action: Bootstrap, Provision, Reclaim, Preempt or Delete.
+- \`path\` of a binding is *idle* (the first cycle that saw the need lack a machine found an Idle one), *created* (it found an offer),
+  *drained* or *preempted* (the need waited, and got a machine that was taken from another need meanwhile) or *waited* (the need waited
+  because nothing suitable was there, or because it was barred from acquiring). A binding that replaces a lost or failed machine counts from
+  the cycle that found the machine missing.
 - \`interruption_penalty_bucket\` is the upper bound of the bucket in dollars.
 - \`cluster\` has at most 2,048 values; all further clusters share one value.
 - The usual metrics of a Node.js process (\`process_…\`, \`nodejs_…\`) are served too.

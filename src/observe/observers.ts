@@ -30,7 +30,7 @@ export function observeAll(observers: readonly Partial<ShardObserver>[], log: Lo
     cycleEnded: (report) => each((observer) => observer.cycleEnded?.(report)),
     actionEnded: (record) => each((observer) => observer.actionEnded?.(record)),
     listingEnded: (report) => each((observer) => observer.listingEnded?.(report)),
-    machineBound: (latencyMs) => each((observer) => observer.machineBound?.(latencyMs)),
+    machineBound: (bound) => each((observer) => observer.machineBound?.(bound)),
     happened: (event) => each((observer) => observer.happened?.(event)),
   };
 }

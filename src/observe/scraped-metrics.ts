@@ -10,6 +10,7 @@ import { counterFrom, gaugeFrom } from './families.ts';
 import { type FleetColumns, FleetTally } from './fleet-gauges.ts';
 import type { HttpRefusal } from './http-limits.ts';
 import { agedSamples, prioritySamples, type ShortfallFacts } from './shortfall-gauges.ts';
+import { type TlsFacts, tlsMetrics } from './tls-metrics.ts';
 
 export interface SessionCounts {
   readonly active: number;
@@ -20,6 +21,8 @@ export interface SessionCounts {
   readonly identityRejected: number;
   /** By reason, all of them known in advance. */
   readonly refused: Readonly<Record<string, number>>;
+  /** Connections that the shard ended, by reason. */
+  readonly connectionsEnded: Readonly<Record<string, number>>;
   /** Bytes of roll-ups that wait or are being decoded. */
   readonly rollupBytesWaiting: number;
 }
@@ -42,6 +45,7 @@ export interface MetricSources {
   heldRollups(): Iterable<readonly [clusterId: string, held: number]>;
   demand(): DemandTally;
   sessions(): SessionCounts;
+  tls(): TlsFacts;
   /** Worker threads replaced since the start. */
   workerRestarts(): number;
   audit(): AuditCounts;
@@ -61,6 +65,7 @@ export class ScrapedMetrics {
     this.#gauges(registry);
     this.#tallies(registry);
     this.#edges(registry);
+    tlsMetrics(registry, () => this.#sources.tls?.() ?? null);
   }
 
   watch(sources: Partial<MetricSources>): void {
@@ -100,6 +105,11 @@ export class ScrapedMetrics {
       'bigfleet_shard_actions_deduped_total',
       'Actions dropped because their machine already had an action in flight.',
       (counters) => counters.actionsDeduped,
+    );
+    from(
+      'flotilla_actions_withdrawn_total',
+      'Bindings that waited for their turn and were not begun; the next cycle decides them again.',
+      (counters) => counters.actionsWithdrawn,
     );
     from(
       'bigfleet_shard_reclaims_capped_total',
@@ -186,6 +196,11 @@ export class ScrapedMetrics {
         return gauges === undefined ? null : read(gauges);
       });
     from('bigfleet_shard_action_queue_depth', 'Actions waiting in the queue.', (gauges) => gauges.queueDepth);
+    from(
+      'flotilla_actions_waiting',
+      'Decided bindings that wait for room in the queue.',
+      (gauges) => gauges.actionsWaiting,
+    );
     from('bigfleet_shard_execute_inflight', 'Actions in flight.', (gauges) => gauges.inFlight);
     from('bigfleet_shard_actuation_paused', '1 while the kill switch is on.', (gauges) => gauges.isPaused);
     from('flotilla_dry_run', '1 while dry run is on.', (gauges) => gauges.isDryRun);
@@ -360,6 +375,15 @@ export class ScrapedMetrics {
         help: "Connections, handshakes, streams and readers that a limit of the operators' server refused.",
       },
       () => sessions()?.refused ?? null,
+      'reason',
+    );
+    counterFrom(
+      registry,
+      {
+        name: 'flotilla_connections_ended_total',
+        help: "Operators' connections that the shard ended: age, or a certificate that expired, is not of the present CA (untrusted) or is denied.",
+      },
+      () => sessions()?.connectionsEnded ?? null,
       'reason',
     );
     counterFrom(

@@ -9,16 +9,19 @@ import type {
   ActionName,
   ActionOutcome,
   ActionRecord,
+  BindingPath,
   CyclePhase,
   CycleReport,
   KindCounts,
   ListingReport,
+  MachineBound,
   ShardEvent,
   ShardObserver,
 } from '../shard/ports/observer.ts';
 import { ClusterCounts } from './cluster-labels.ts';
 import { EventLoopMonitor } from './event-loop.ts';
 import {
+  BINDING_BUCKETS_SECONDS,
   CounterTable,
   counterFrom,
   gaugeFrom,
@@ -53,6 +56,8 @@ const EXECUTED = [
   'ack_rejected',
   'worker_lost',
 ] as const satisfies readonly ActionOutcome[];
+/** How a need got its machine; the dashboard and the soak show each on its own. */
+const PATHS = ['idle', 'created', 'drained', 'preempted', 'waited'] as const satisfies readonly BindingPath[];
 type ExecutedOutcome = (typeof EXECUTED)[number];
 const EXECUTED_SET: ReadonlySet<string> = new Set(EXECUTED);
 
@@ -80,6 +85,7 @@ export class ShardMetrics implements ShardObserver {
   readonly #blobSeconds: Histogram;
   readonly #drainSeconds: Histogram;
   readonly #provisioningSeconds: Histogram;
+  readonly #bindingSeconds: Histogram<'path'>;
   readonly #idleReleases: CounterTable;
   readonly #rollupsRejected = new ClusterCounts();
   readonly #cycles: CounterTable<'ordinary' | 'woken'>;
@@ -163,6 +169,16 @@ export class ShardMetrics implements ShardObserver {
       ),
       WAIT_BUCKETS_SECONDS,
     );
+    this.#bindingSeconds = histogram(
+      registry,
+      own(
+        'binding_seconds',
+        'Time from a need to a node: from the roll-up that asked for it, or from the cycle that found it missing, until the machine is Configured. By path: how the need got the machine.',
+      ),
+      BINDING_BUCKETS_SECONDS,
+      ['path'],
+    );
+    for (const path of PATHS) this.#bindingSeconds.zero({ path }); // a rate exists from the first scrape
     this.#idleReleases = new CounterTable(
       registry,
       shard('idle_releases_total', 'Released Idle machines: Deletes that succeeded or were acknowledged.'),
@@ -306,8 +322,9 @@ export class ShardMetrics implements ShardObserver {
     if (kind === 'Delete' && isDone) this.#idleReleases.add(1);
   }
 
-  machineBound(latencyMs: number): void {
-    this.#provisioningSeconds.observe(latencyMs / 1_000);
+  machineBound({ path, neededMs, enqueuedMs }: MachineBound): void {
+    this.#provisioningSeconds.observe(enqueuedMs / 1_000);
+    this.#bindingSeconds.observe({ path }, neededMs / 1_000);
   }
 
   listingEnded(report: ListingReport): void {

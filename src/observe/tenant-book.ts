@@ -28,12 +28,18 @@ export class TenantBook implements TenantRefusals, Pick<ShardObserver, 'happened
   }
 
   /** The listing's first rejected row came as an event, with its reason; the others are only counted. */
-  listingEnded({ provider, rejected, failure, listedCount }: ListingReport): void {
+  listingEnded({ provider, isFull, rejected, failure, ...listed }: ListingReport): void {
     const rows = Object.values(rejected).reduce((sum, count) => sum + count, 0);
     const known = this.of('provider', provider);
     if (rows > 1) this.#note('provider', provider, known?.reason ?? 'the shard rejected rows', rows - 1);
-    const machines = failure === '' ? listedCount : (this.listing(provider)?.machines ?? 0);
-    this.#listings.set(provider, { atMs: this.#clock.nowMs(), machines, failure });
+    const last = this.listing(provider);
+    const isRead = failure === '';
+    this.#listings.set(provider, {
+      atMs: this.#clock.nowMs(),
+      machines: isRead ? listed.listedCount : (last?.machines ?? 0),
+      foreignIds: isRead && isFull ? listed.foreignCount : (last?.foreignIds ?? 0),
+      failure,
+    });
   }
 
   of(kind: TenantKind, name: string): TenantRefusal | null {

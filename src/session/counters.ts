@@ -1,6 +1,7 @@
 /** The counters of the operators' edge: monotonic since the start, read at each scrape. */
 import { newRefusals, type RefusalReason } from './admission.ts';
 import { FRAME_KINDS, type FrameKind } from './frame.ts';
+import { CONNECTION_ENDS, type ConnectionEnd } from './lifetimes.ts';
 
 export interface OperatorCounters {
   sessionsInstalled: number;
@@ -24,6 +25,8 @@ export interface OperatorCounters {
   inspections: number;
   /** T11, T15: what a limit refused. */
   readonly refused: Record<RefusalReason, number>;
+  /** T14: connections that the shard ended. */
+  readonly connectionsEnded: Record<ConnectionEnd, number>;
 }
 
 export function newCounters(): OperatorCounters {
@@ -44,5 +47,9 @@ export function newCounters(): OperatorCounters {
     answersIgnored: 0,
     inspections: 0,
     refused: newRefusals(),
+    connectionsEnded: Object.fromEntries(CONNECTION_ENDS.map((reason) => [reason, 0])) as Record<
+      ConnectionEnd,
+      number
+    >,
   };
 }

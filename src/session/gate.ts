@@ -12,6 +12,7 @@ import type { Server as NetServer, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { status } from '@grpc/grpc-js';
 import { type Admission, addressKey, type Holder } from './admission.ts';
+import type { Lifetimes } from './lifetimes.ts';
 import { ENDED_STREAM_MS } from './limits.ts';
 
 interface Connection {
@@ -29,6 +30,7 @@ export interface GateOptions {
   readonly handshakeTimeoutMs: number;
   /** Of a connection with TLS; '' if it has none. */
   readonly identityOf: (socket: TLSSocket) => string;
+  readonly lifetimes: Lifetimes;
 }
 
 type Listener = (...args: unknown[]) => void;
@@ -129,6 +131,7 @@ export class Gate {
     }
     this.#bySession.set(session, connection);
     session.once('remoteSettings', () => this.#shaken(connection));
+    this.#options.lifetimes.begin(session);
     pass();
   }
 
@@ -146,14 +149,19 @@ export class Gate {
   #stream(pass: () => void, stream: ServerHttp2Stream): void {
     const { session } = stream;
     const connection = session === undefined ? undefined : this.#bySession.get(session);
-    if (connection === undefined) {
+    if (session === undefined || connection === undefined) {
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      return;
+    }
+    const ending = this.#options.lifetimes.endingOf(session);
+    if (ending !== null) {
+      refuse(stream, ending.code, ending.detail);
       return;
     }
     const holder = { ...(connection.holder ?? connection.unidentified), connection };
     const why = this.#admission.take('stream', holder);
     if (why !== null) {
-      refuse(stream, why);
+      refuse(stream, status.RESOURCE_EXHAUSTED, why);
       return;
     }
     stream.once('close', () => {
@@ -162,7 +170,7 @@ export class Gate {
     });
     const whyNotOpening = this.#admission.take('opening', holder);
     if (whyNotOpening !== null) {
-      refuse(stream, whyNotOpening);
+      refuse(stream, status.RESOURCE_EXHAUSTED, whyNotOpening);
       return;
     }
     this.#openings.set(stream, holder);
@@ -172,14 +180,14 @@ export class Gate {
 }
 
 /** A response of trailers only, as the library sends for an unknown method. */
-function refuse(stream: ServerHttp2Stream, details: string): void {
+function refuse(stream: ServerHttp2Stream, code: status, details: string): void {
   stream.on('error', () => {}); // the peer may be gone already
   closeWhenEnded(stream);
   stream.respond(
     {
       ':status': 200,
       'content-type': 'application/grpc+proto',
-      'grpc-status': status.RESOURCE_EXHAUSTED,
+      'grpc-status': code,
       'grpc-message': encodeURI(details),
     },
     { endStream: true },

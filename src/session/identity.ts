@@ -21,8 +21,16 @@ const SHARD = 'bigfleet://shard/';
 
 /** The identity, or a sentence that says what is wrong with the certificate. */
 export function identityOf(call: AuthenticatedCall): Identity | string {
-  const names = call.getAuthContext().sslPeerCertificate?.subjectaltname ?? '';
-  const uris = urisOf(names).filter((uri) => uri.toLowerCase().startsWith(SCHEME));
+  return identityIn(call.getAuthContext().sslPeerCertificate?.subjectaltname ?? '');
+}
+
+/** All bigfleet:// URIs among the alternative names of a certificate. */
+export function bigfleetUrisOf(names: string): string[] {
+  return urisOf(names).filter((uri) => uri.toLowerCase().startsWith(SCHEME));
+}
+
+function identityIn(names: string): Identity | string {
+  const uris = bigfleetUrisOf(names);
   const [uri] = uris;
   if (uri === undefined) return 'The client certificate carries no bigfleet:// URI.';
   if (uris.length > 1) {
@@ -41,8 +49,12 @@ export function identityOf(call: AuthenticatedCall): Identity | string {
 
 /** T11: whose share a connection uses; '' without a certificate. All certificates without an identity share one. */
 export function identityKey(certificate: PeerCertificate | undefined): string {
-  if (certificate === undefined) return '';
-  const identity = identityOf({ getAuthContext: () => ({ sslPeerCertificate: certificate }) });
+  return certificate === undefined ? '' : identityNameOf(certificate.subjectaltname ?? '');
+}
+
+/** The identity among the alternative names of a certificate, for people. */
+export function identityNameOf(names: string): string {
+  const identity = identityIn(names);
   return typeof identity === 'string' ? 'no identity' : nameOf(identity);
 }
 

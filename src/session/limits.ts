@@ -46,10 +46,27 @@ export const ROLLUP_STEP_BYTES = 64 * 1024;
 export const ROLLUPS_OPEN_MAX = 8;
 
 /**
+ * T7: rows of one cluster that the shard takes up as new per second, and at once. A usual cluster changes 4 of 388 rows in ten
+ * seconds; one of 80,000 rows changes 800. The first roll-up after a start is never delayed. 131,072 new rows take a cycle
+ * about a second, so every 60 s they cost the shard 2 % of its time.
+ */
+export const NEW_ROWS_PER_SECOND = 2_048;
+export const NEW_ROWS_BURST = 8_192;
+/** T7: a longer new row counts as several of this size. Usual rows have 350 bytes. */
+export const NEW_ROW_BYTES = 1_024;
+
+/**
  * T1. One row has a few hundred bytes; the largest that makes sense, 200 host names of 253 bytes in a requirement, 50 KB. A row
  * is hashed and decoded in one step, and the limit bounds that step.
  */
 export const ROW_BYTES_MAX = 64 * 1024;
+
+/**
+ * T1. Spread constraints and requirements of one row. Rows have a handful. An empty one has two bytes on the wire and becomes an
+ * object of about 60; a row of 64 KiB could have 32,000.
+ */
+export const ROW_SPREADS_MAX = 64;
+export const ROW_REQUIREMENTS_MAX = 1_024;
 
 /**
  * One bootstrap blob. Clouds take 16 to 256 KiB of user data, and a provider in Go accepts messages up to 4 MiB by default.
@@ -131,3 +148,15 @@ export const WRITE_TURN_MS = 5;
  */
 export const ROLLUP_BYTES_LATE = 32 * 1024 * 1024;
 export const ROLLUP_TURN_LATE_MS = 15;
+
+/** T14: twice the default time that the shard waits for a bootstrap blob. */
+export const EXPIRY_MARGIN_MS = 60_000;
+
+/** T14: a look at 4,096 connections takes less than 0.1 ms. */
+export const LIFETIME_SWEEP_MS = 1_000;
+
+/** T14: with an intermediate about 0.6 ms each: a turn takes 5 ms, and 4,096 connections a few seconds after the CA changed. */
+export const PEERS_JUDGED_PER_TURN = 8;
+
+/** T14: a reader of needs has this much time after its connection reached its age. */
+export const RETIRED_READER_MS = 30_000;

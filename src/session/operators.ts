@@ -24,9 +24,11 @@ import {
 import { newCounters, type OperatorCounters } from './counters.ts';
 import { Departures } from './departures.ts';
 import { encodeAck } from './encode.ts';
+import type { ConnectionEnd } from './lifetimes.ts';
 import { HELLO_TIMEOUT_MS } from './limits.ts';
 import { type AckFrames, Outbox } from './outbox.ts';
 import { RollupQueue, type RollupResult } from './rollup-queue.ts';
+import type { TlsEvent } from './server-credentials.ts';
 import { type EndStatus, Session, type SessionHost, type SessionStream } from './session.ts';
 import { WriteTurns } from './write-turns.ts';
 
@@ -50,7 +52,15 @@ export type OperatorEvent =
       readonly reason: RefusalReason;
       readonly peer: string;
       readonly detail: string;
-    };
+    }
+  | {
+      /** T14: the certificate of an open connection is no longer valid. */
+      readonly kind: 'connection_ended';
+      readonly reason: ConnectionEnd;
+      readonly peer: string;
+      readonly detail: string;
+    }
+  | TlsEvent;
 
 /** One session, for the dashboard. */
 export interface SessionView {
@@ -116,7 +126,7 @@ export class Operators implements OperatorsPort, SessionHost {
   }
 
   /** A new stream; Hello makes it a session. */
-  open(stream: SessionStream): void {
+  open(stream: SessionStream): Session {
     const name = `b-${this.#shard.epoch}-${++this.#opened}`;
     const session = new Session(stream, this, name, this.#options.helloTimeoutMs ?? HELLO_TIMEOUT_MS);
     if (this.#endedWith !== null) session.end(status.UNAVAILABLE, this.#endedWith);
@@ -124,6 +134,7 @@ export class Operators implements OperatorsPort, SessionHost {
       this.#streams.add(session);
       stream.once('close', () => this.#streams.delete(session));
     }
+    return session;
   }
 
   /** Acks carry the coordinator's highest term. */

@@ -36,6 +36,12 @@ export function acceptFrames(stream: object): void {
   if (call instanceof SessionCall) call.acceptFrames();
 }
 
+/** The HTTP/2 stream of a call. */
+export function http2StreamOf(stream: object): ServerHttp2Stream | null {
+  const { call } = stream as { readonly call?: unknown };
+  return call instanceof PipelinedCall ? call.http2Stream : null;
+}
+
 /** Ends the stream after this time, whether or not the peer has read its status. */
 export function cutOff(stream: object, afterMs: number): void {
   const { call } = stream as { readonly call?: unknown };

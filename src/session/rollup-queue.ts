@@ -10,6 +10,8 @@
  * larger one continues at the cluster's next visit. A visit that read more than its quantum pays at the next one. A cluster
  * that sends megabytes thus delays the others by one quantum per round. Only larger roll-ups stay open between visits, and
  * only a few at a time; the next ones wait for one of these to end, without delaying the clusters that fit a quantum.
+ *
+ * T7: a cluster that changed many rows waits before its next roll-up is read (rollup-pace.ts). A later one replaces it.
  */
 import { ShardError } from '../base/errors.ts';
 import type { RollupOutcome } from '../needs/need-table.ts';
@@ -18,6 +20,7 @@ import type { ShardForOperators } from '../shard/ports/operators.ts';
 import { messageMemory } from '../wire/message-memory.ts';
 import { MalformedFrameError } from './errors.ts';
 import {
+  NEW_ROW_BYTES,
   ROLLUP_BYTES_LATE,
   ROLLUP_BYTES_PER_CLUSTER_MAX,
   ROLLUP_BYTES_WAITING_MAX,
@@ -27,6 +30,7 @@ import {
   ROLLUP_TURN_MS,
   ROLLUPS_OPEN_MAX,
 } from './limits.ts';
+import { RollupPace } from './rollup-pace.ts';
 import { RollupScan } from './rollup-scan.ts';
 import { RowDecoder } from './row-decoder.ts';
 
@@ -55,6 +59,8 @@ interface Line {
   first: Waiting;
   behind: Waiting | null;
   reading: Reading | null;
+  /** Set while `first` waits for the cluster's pace. */
+  pause: NodeJS.Timeout | null;
   /** Bytes that it may still read in this round; negative after a step that was larger than the rest. */
   credit: number;
 }
@@ -75,6 +81,7 @@ export class RollupQueue {
   #visited: Line | null = null;
   #largeOpen = 0;
   readonly #idleReaders: RollupReader[] = [];
+  readonly #pace = new RollupPace();
   readonly #shard: RollupShard;
   readonly #bytesMax: number;
   readonly #clusterBytesMax: number;
@@ -99,9 +106,11 @@ export class RollupQueue {
   /** `sender`: the session. A new session of a cluster gets no acks for the roll-ups of the old one. */
   offer(clusterId: string, sender: object, bytes: Uint8Array, whenSettled: WhenSettled): void {
     const line = this.#lines.get(clusterId);
-    const behind = line?.behind ?? null;
-    const replacedBytes = behind?.bytes.length ?? 0;
-    const why = this.#whyFull(bytes.length - replacedBytes, (line?.first.bytes.length ?? 0) + bytes.length);
+    const isPaused = line !== undefined && line.pause !== null;
+    const replaced = isPaused ? line.first : (line?.behind ?? null);
+    const replacedBytes = replaced?.bytes.length ?? 0;
+    const unreadBytes = isPaused ? 0 : (line?.first.bytes.length ?? 0);
+    const why = this.#whyFull(bytes.length - replacedBytes, unreadBytes + bytes.length);
     if (why !== null) {
       this.#shard.rejectRollup(clusterId, new RollupRejectedError(clusterId, 'needs', why).message);
       messageMemory.giveBack(bytes);
@@ -109,11 +118,12 @@ export class RollupQueue {
       return;
     }
     this.#bytes += bytes.length - replacedBytes;
-    if (behind !== null) messageMemory.giveBack(behind.bytes);
-    const rollups = 1 + (behind?.rollups ?? 0);
-    const acks = 1 + (behind?.sender === sender ? behind.acks : 0);
+    if (replaced !== null) messageMemory.giveBack(replaced.bytes);
+    const rollups = 1 + (replaced?.rollups ?? 0);
+    const acks = 1 + (replaced?.sender === sender ? replaced.acks : 0);
     const waiting = { sender, bytes, whenSettled, rollups, acks };
-    if (line === undefined) this.#open({ clusterId, first: waiting, behind: null, reading: null, credit: 0 });
+    if (line === undefined) this.#open(newLine(clusterId, waiting));
+    else if (isPaused) line.first = waiting;
     else line.behind = waiting;
   }
 
@@ -121,7 +131,8 @@ export class RollupQueue {
   clear(): void {
     if (this.#turn !== null) clearImmediate(this.#turn);
     this.#turn = this.#visited = null;
-    for (const { reading } of this.#lines.values()) {
+    for (const { reading, pause } of this.#lines.values()) {
+      if (pause !== null) clearTimeout(pause);
       reading?.steps.return({ outcome: 'rejected', rowCount: 0, rollups: 0, acks: 0 });
     }
     this.#lines.clear();
@@ -137,6 +148,18 @@ export class RollupQueue {
 
   #open(line: Line): void {
     this.#lines.set(line.clusterId, line);
+    const waitMs = this.#pace.waitMs(line.clusterId, performance.now());
+    if (waitMs === 0) {
+      this.#begin(line);
+      return;
+    }
+    line.pause = setTimeout(() => {
+      line.pause = null;
+      this.#begin(line);
+    }, waitMs);
+  }
+
+  #begin(line: Line): void {
     this.#round.push(line);
     this.#turn ??= setImmediate(() => this.#takeTurn());
   }
@@ -147,7 +170,7 @@ export class RollupQueue {
       performance.now() + (this.#bytes > ROLLUP_BYTES_LATE ? ROLLUP_TURN_LATE_MS : ROLLUP_TURN_MS);
     for (;;) {
       const line = this.#visited ?? this.#visitNext();
-      if (line === null) return; // every line is in the round or waits for one that is, so none is left
+      if (line === null) return; // every other line waits for its pace
       if (performance.now() >= endMs) break;
       this.#step(line);
     }
@@ -191,8 +214,10 @@ export class RollupQueue {
 
   #settle(line: Line, result: RollupResult): void {
     const { first, behind } = line;
+    const { reader } = line.reading!;
     this.#visited = null;
-    this.#idleReaders.push(line.reading!.reader);
+    if (result.outcome === 'applied') this.#pace.spend(line.clusterId, reader.newRows, performance.now());
+    this.#idleReaders.push(reader);
     line.reading = null;
     this.#bytes -= first.bytes.length;
     if (isLarge(line)) {
@@ -202,9 +227,13 @@ export class RollupQueue {
     }
     messageMemory.giveBack(first.bytes);
     this.#lines.delete(line.clusterId);
-    if (behind !== null) this.#open({ ...line, first: behind, behind: null });
+    if (behind !== null) this.#open({ ...newLine(line.clusterId, behind), credit: line.credit });
     first.whenSettled(result);
   }
+}
+
+function newLine(clusterId: string, first: Waiting): Line {
+  return { clusterId, first, behind: null, reading: null, pause: null, credit: 0 };
 }
 
 function isLarge({ first }: Line): boolean {
@@ -218,6 +247,9 @@ class RollupReader {
   readonly #decoder = new RowDecoder();
   #decodedBytes = 0;
   #scannedTo = 0;
+  /** Rows that the cluster's last roll-up did not have; a long one counts as several. */
+  newRows = 0;
+  #lastNewRow = -1;
 
   constructor(shard: RollupShard) {
     this.#shard = shard;
@@ -233,7 +265,8 @@ class RollupReader {
 
   *read(clusterId: string, { bytes, rollups, acks }: Waiting): Generator<void, RollupResult> {
     const scan = this.#scan;
-    this.#scannedTo = this.#decodedBytes = 0;
+    this.#scannedTo = this.#decodedBytes = this.newRows = 0;
+    this.#lastNewRow = -1;
     try {
       if (!(yield* this.#digest(clusterId, bytes)))
         return { outcome: 'rejected', rowCount: 0, rollups, acks };
@@ -269,6 +302,11 @@ class RollupReader {
     const start = this.#scan.startOf(row);
     const end = this.#scan.endOf(row);
     this.#decodedBytes += end - start;
+    if (row > this.#lastNewRow) {
+      // The shard decodes new rows in order, and some of them a second time. A long row costs as many as it is long.
+      this.newRows += Math.max(1, Math.floor((end - start) / NEW_ROW_BYTES));
+      this.#lastNewRow = row;
+    }
     try {
       return this.#decoder.decode(start, end);
     } catch (error) {

@@ -5,6 +5,7 @@
 import type { Requirement, Spread } from '../needs/requirements.ts';
 import type { RollupRow } from '../needs/rollup.ts';
 import { FrameReader } from './frame-reader.ts';
+import { ROW_REQUIREMENTS_MAX, ROW_SPREADS_MAX } from './limits.ts';
 import { TextReader } from './text-reader.ts';
 
 type Quantities = Record<string, string>;
@@ -36,11 +37,17 @@ export class RowDecoder {
     let group = '';
     while (reader.at < end) {
       const tag = reader.tag(end);
-      if (tag === 0x0a) requirements.push(this.#requirement(reader.lengthEnd(end)));
-      else if (tag === 0x12) this.#entry(aggregate, reader.lengthEnd(end));
+      if (tag === 0x0a) {
+        if (requirements.length === ROW_REQUIREMENTS_MAX)
+          reader.fail(reader.at, `a requirement beyond the ${ROW_REQUIREMENTS_MAX} of a row`);
+        requirements.push(this.#requirement(reader.lengthEnd(end)));
+      } else if (tag === 0x12) this.#entry(aggregate, reader.lengthEnd(end));
       else if (tag === 0x18) priority = reader.int32(end);
-      else if (tag === 0x2a) spread.push(this.#spread(reader.lengthEnd(end)));
-      else if (tag === 0x30) interruptionBucket = reader.int32(end);
+      else if (tag === 0x2a) {
+        if (spread.length === ROW_SPREADS_MAX)
+          reader.fail(reader.at, `a spread constraint beyond the ${ROW_SPREADS_MAX} of a row`);
+        spread.push(this.#spread(reader.lengthEnd(end)));
+      } else if (tag === 0x30) interruptionBucket = reader.int32(end);
       else if (tag === 0x38) reclamationBucket = reader.int32(end);
       else if (tag === 0x42) this.#entry(minUnit, reader.lengthEnd(end));
       else if (tag === 0x4a) group = this.#once(end);

@@ -5,6 +5,7 @@ import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { ShardForOperators } from '../shard/ports/operators.ts';
 import type { NeedsReader } from '../shard/ports/view.ts';
+import { CONNECTION_AGE_MS } from '../tls/connection-age.ts';
 import type { TlsFiles } from '../tls/files.ts';
 import { asBuffer } from '../wire/codec.ts';
 import { receiveMessagesInPlace } from '../wire/messages-in-place.ts';
@@ -15,17 +16,19 @@ import { Gate } from './gate.ts';
 import { checkHealth, HEALTH_SERVICE } from './health.ts';
 import { identityKey, whyNotCluster, whyNotReader } from './identity.ts';
 import { type InspectStream, inspectNeeds, ReaderTooSlowError } from './inspect.ts';
+import { Lifetimes, type ServedCall } from './lifetimes.ts';
 import {
   ENDED_STREAM_MS,
   FRAME_BYTES_MAX,
   HANDSHAKE_TIMEOUT_MS,
   HELLO_TIMEOUT_MS,
   INSPECTION_WRITE_MS,
+  RETIRED_READER_MS,
   STREAMS_PER_CONNECTION_MAX,
 } from './limits.ts';
 import { type OperatorEvent, Operators } from './operators.ts';
-import { callsOf, cutOff } from './pipelined-call.ts';
-import { RotatingServerCredentials } from './server-credentials.ts';
+import { callsOf, cutOff, http2StreamOf } from './pipelined-call.ts';
+import { RotatingServerCredentials, type TlsStatus } from './server-credentials.ts';
 import type { SessionStream } from './session.ts';
 
 /** What streams are served from. */
@@ -39,8 +42,14 @@ export interface OperatorServerOptions {
   readonly listen: string;
   /** Mutual TLS. Absent: plaintext and no authentication. */
   readonly tls?: TlsFiles | undefined;
+  /** T14: a file of identities and certificates that are refused; '': none. */
+  readonly tlsDeniedPath?: string;
   /** How often the server checks the TLS files for changes. */
   readonly tlsCheckIntervalMs?: number;
+  /** T14: connections end after about this time. */
+  readonly connectionAgeMs?: number;
+  /** T14: how often the server looks for connections that must end. */
+  readonly lifetimeSweepMs?: number;
   /** O6: keepalive detects a dead peer within this time. */
   readonly deadPeerMs?: number;
   /** T11: a stream that has not sent its Hello or request, and a connection without a handshake. */
@@ -51,6 +60,8 @@ export interface OperatorServerOptions {
   /** T11: replaces the usual limits. */
   readonly limits?: AdmissionOptions;
   readonly clock?: Clock;
+  /** Certificates are compared with the system's clock. */
+  readonly wall?: Clock;
   readonly onEvent?: (event: OperatorEvent) => void;
 }
 
@@ -74,17 +85,30 @@ export class OperatorServer extends Operators {
   readonly #tls: RotatingServerCredentials | null;
   #needs!: ServedShard['needs'];
   #address = '';
+  readonly #lifetimes: Lifetimes;
   readonly #gate: Gate;
 
   constructor(options: OperatorServerOptions) {
     const { clock = systemClock, deadPeerMs = DEAD_PEER_MS } = options;
     super({ ...options, clock, deadPeerMs, ...(options.tls === undefined ? {} : { whyNotCluster }) });
     this.#options = options;
-    const { tls, tlsCheckIntervalMs } = options;
-    this.#tls = tls === undefined ? null : new RotatingServerCredentials(tls, tlsCheckIntervalMs);
+    this.#tls = credentialsOf(options);
+    this.#lifetimes = new Lifetimes({
+      connectionAgeMs: options.connectionAgeMs ?? CONNECTION_AGE_MS,
+      clock,
+      wall: options.wall ?? systemClock,
+      peers: this.#tls,
+      ...(options.lifetimeSweepMs === undefined ? {} : { sweepMs: options.lifetimeSweepMs }),
+      ended: (reason, peer, detail) => {
+        this.counters.connectionsEnded[reason]++;
+        // Each connection reaches its age: that is no news.
+        if (reason !== 'age') options.onEvent?.({ kind: 'connection_ended', reason, peer, detail });
+      },
+    });
     this.#gate = new Gate(this.admission, {
       handshakeTimeoutMs: options.handshakeTimeoutMs ?? HANDSHAKE_TIMEOUT_MS,
       identityOf: (socket) => this.#identityOf(socket),
+      lifetimes: this.#lifetimes,
     });
     receiveMessagesInPlace();
     const calls = callsOf({
@@ -101,7 +125,9 @@ export class OperatorServer extends Operators {
       'grpc.keepalive_timeout_ms': Math.ceil(deadPeerMs / 3),
       'grpc.enable_channelz': 0,
     });
-    this.#grpc.addService(SESSION_SERVICE, { Session: (stream: SessionStream) => this.open(stream) });
+    this.#grpc.addService(SESSION_SERVICE, {
+      Session: (stream: SessionStream) => this.#serve(stream, this.open(stream)),
+    });
     this.#grpc.addService(shardReadService, {
       InspectNeeds: (stream: InspectStream) => this.#inspect(stream),
     });
@@ -123,10 +149,22 @@ export class OperatorServer extends Operators {
     this.#address = `${listen.slice(0, listen.lastIndexOf(':'))}:${port}`;
   }
 
+  /** T14: what the TLS files are, for metrics; null without TLS. */
+  get tlsStatus(): TlsStatus | null {
+    return this.#tls?.status ?? null;
+  }
+
+  /** Reads TLS files that have changed now, instead of at the next check. */
+  refreshTls(): void {
+    this.#tls?.refresh();
+    this.#lifetimes.sweep();
+  }
+
   /** Ends every session with UNAVAILABLE and releases the port. */
   async close(): Promise<void> {
     this.endForGood();
     this.#tls?.close();
+    this.#lifetimes.close();
     this.#gate.close();
     await shutDown(this.#grpc);
   }
@@ -145,6 +183,7 @@ export class OperatorServer extends Operators {
       refuse(stream, status.RESOURCE_EXHAUSTED, why);
       return;
     }
+    this.#serve(stream, this.#readerCall(stream));
     inspectNeeds(stream, this.#needs, this.#options.inspectionWriteMs ?? INSPECTION_WRITE_MS)
       .catch((error: Error) => {
         const isLate = error instanceof ReaderTooSlowError;
@@ -153,6 +192,24 @@ export class OperatorServer extends Operators {
         refuse(stream, isLate ? status.DEADLINE_EXCEEDED : status.INTERNAL, error.message);
       })
       .finally(() => this.admission.giveBack('reader', holder));
+  }
+
+  /** T14: the call ends with its connection. */
+  #serve(stream: object, call: ServedCall): void {
+    const http2Stream = http2StreamOf(stream);
+    if (http2Stream !== null) this.#lifetimes.serve(http2Stream, call);
+  }
+
+  /** A reader needs seconds; one that takes longer starts again. */
+  #readerCall(stream: InspectStream): ServedCall {
+    let retiredMs: number | null = null;
+    return {
+      retire: () => {
+        retiredMs ??= this.nowMs();
+        return this.nowMs() - retiredMs >= RETIRED_READER_MS;
+      },
+      end: (code, details) => refuse(stream, code, details),
+    };
   }
 
   /** T15: without TLS, the address stands for the identity. */
@@ -166,6 +223,18 @@ export class OperatorServer extends Operators {
   #identityOf(socket: TLSSocket): string {
     return this.#tls === null ? '' : identityKey(socket.getPeerCertificate());
   }
+}
+
+function credentialsOf(options: OperatorServerOptions): RotatingServerCredentials | null {
+  const { tls, tlsDeniedPath, tlsCheckIntervalMs, wall, onEvent } = options;
+  if (tls === undefined) return null;
+  return new RotatingServerCredentials({
+    files: tls,
+    ...(tlsDeniedPath === undefined ? {} : { deniedPath: tlsDeniedPath }),
+    ...(tlsCheckIntervalMs === undefined ? {} : { checkIntervalMs: tlsCheckIntervalMs }),
+    ...(wall === undefined ? {} : { wall }),
+    ...(onEvent === undefined ? {} : { onEvent }),
+  });
 }
 
 /** The servers that the library has bound: it keeps them to itself, and its version is pinned. */

@@ -52,6 +52,7 @@ export class Session implements Writer {
   #outbox: Outbox | null = null;
   #isEnded = false;
   #isBlocked = false;
+  #isRetired = false;
 
   constructor(stream: SessionStream, host: SessionHost, name: string, helloTimeoutMs: number) {
     this.stream = stream;
@@ -87,7 +88,14 @@ export class Session implements Writer {
     return this.#blobs.waitingCount;
   }
 
+  /** T14: the session asks for no more blobs. Returns whether it may end: none is awaited. */
+  retire(): boolean {
+    this.#isRetired = true;
+    return this.#blobs.waitingCount === 0;
+  }
+
   requestBlob({ clusterId, requirements, timeoutMs }: BlobRequest): Promise<BlobAnswer> {
+    if (this.#isRetired) return Promise.resolve({ kind: 'no_session' }); // a newer session follows
     const { requestId, answer } = this.#blobs.open(timeoutMs);
     const encode = () => encodeBootstrapRequest(requestId, clusterId, requirements);
     this.#sendControl(encode, () => this.#blobs.isWaiting(requestId));

@@ -18,6 +18,7 @@ export function zeroCounters(): ShardCounters {
     actionsDeferred: 0,
     actionsDropped: 0,
     actionsDeduped: 0,
+    actionsWithdrawn: 0,
     rollupsAccepted: 0,
     rollupsUnchanged: 0,
     checkDifferences: 0,

@@ -1,5 +1,5 @@
 /** Settings of the shard, with the defaults that users of the reference know. */
-import type { PreemptionWeights } from '../decision/preempt/preempt.ts';
+import type { PreemptionWeights } from '../decision/preempt/victim-lists.ts';
 import type { ProviderIdPrefix } from '../listing/apply/id-prefixes.ts';
 import { TABLE_SHARE_DEFAULT } from '../needs/tenant-limits.ts';
 import type { TenantLimits } from './tenants.ts';
@@ -10,6 +10,8 @@ export interface ShardSettings {
   readonly machinesMax: number;
   /** T1: largest share of each shared table that one cluster may have. */
   readonly tableShare: number;
+  /** T1: part of each table that is reserved for providers, in equal parts. */
+  readonly providerTableReserve: number;
   /** S1: list changes since a cursor, and everything only now and then. */
   readonly isIncremental: boolean;
   /** S5: in incremental mode, ordinary cycles between two full listings; 0 = never. */
@@ -56,6 +58,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   cycleIntervalMs: 10_000,
   machinesMax: 1_048_576,
   tableShare: TABLE_SHARE_DEFAULT,
+  providerTableReserve: 0.5,
   isIncremental: false,
   fullListEveryCycles: 360,
   optionalProviders: [],

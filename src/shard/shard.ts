@@ -12,7 +12,7 @@ import { Engine, type EngineOptions } from '../decision/engine.ts';
 import { Flag } from '../inventory/intent.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { ProviderNames } from '../listing/apply/provider-names.ts';
-import { MachineState } from '../machine/state.ts';
+import { isTransitional, MachineState } from '../machine/state.ts';
 import type { NeedTable, RollupOutcome } from '../needs/need-table.ts';
 import type { Requirement } from '../needs/requirements.ts';
 import type { RollupRow } from '../needs/rollup.ts';
@@ -33,7 +33,7 @@ import { Backoffs } from './machines/backoff.ts';
 import { BindingTimes } from './machines/binding-times.ts';
 import { type MachineChanged, MachineChanges } from './machines/changes.ts';
 import { Disputes } from './machines/disputes.ts';
-import { FollowUpReads } from './machines/reads.ts';
+import { FollowUpReads, READS_MIN } from './machines/reads.ts';
 import { StuckMachines } from './machines/stuck.ts';
 import { AwayClusters } from './operators/away-clusters.ts';
 import { NO_OPERATORS } from './operators/no-operators.ts';
@@ -115,9 +115,12 @@ export class Shard implements ShardForOperators {
     this.startedAtMs = clock.nowMs();
     this.inventory = inventory;
     this.needs = needs;
+    inventory.tables.shareAmong({ providers: providers.names, reserve: settings.providerTableReserve });
     this.sessions = new SessionBits(inventory.tables.clusters);
     this.#away = new AwayClusters(inventory, needs, (cluster) => this.sessions.has(cluster));
-    this.needBackoffs = new NeedBackoffs(inventory.tables);
+    this.needBackoffs = new NeedBackoffs(inventory.tables, (cluster, fingerprint, group) =>
+      this.engine.isLiveNeed(cluster, fingerprint, group),
+    );
     this.tenants = new Tenants(inventory.tables.clusters, settings.tenants);
     this.suspensions = new Suspensions(inventory.tables.clusters, needs);
     this.engine = new Engine(this.engineOptions());
@@ -134,12 +137,18 @@ export class Shard implements ShardForOperators {
       observer,
       delayMsMax: settings.cycleIntervalMs,
       timeoutMs: settings.executeTimeoutMs,
+      readsMax: Math.max(READS_MIN, settings.executeConcurrency),
     });
     this.backoffs = new Backoffs(inventory, observer);
     this.disputes = new Disputes(inventory, providers.names.length);
     this.stuck = new StuckMachines(inventory, this.reads, observer, clock, settings.stuckAfterMs);
     this.#announcer = new Announcer(inventory, this.#operators, (cluster) => this.sessions.has(cluster));
-    this.#bindingTimes = new BindingTimes((latencyMs) => observer.machineBound?.(latencyMs));
+    this.#bindingTimes = new BindingTimes({
+      inventory,
+      lackOf: (cluster, fingerprint, group) => this.engine.lackOf(cluster, fingerprint, group),
+      isPreempted: (slot) => this.engine.drainOf(slot) !== null,
+      onBound: (bound) => observer.machineBound?.(bound),
+    });
     this.#hints = new CapacityHints({
       inventory,
       needs,
@@ -158,7 +167,7 @@ export class Shard implements ShardForOperators {
       resourceNames,
       onFirstListing: () => this.#wake(),
     });
-    const slots = new FairSlots(settings.executeConcurrency);
+    const slots = new FairSlots(settings.executeConcurrency, providers.names.length);
     const runner = new ActionRunner({
       ...options,
       ...settings,
@@ -187,7 +196,9 @@ export class Shard implements ShardForOperators {
         this.#bindingTimes.begun(slot, cluster, fingerprint, group, clock.nowMs()),
       onAbandoned: (slot) => this.#bindingTimes.abandoned(slot),
       onRoom: () => this.#wake(),
+      providerCount: providers.names.length,
     });
+    changes.withdrawAction = (slot) => this.executor.withdraw(slot);
     this.#checks = new ScratchChecks({
       engine: this.engine,
       options: this.engineOptions(),
@@ -218,7 +229,7 @@ export class Shard implements ShardForOperators {
       prepare: (isOrdinary, nowMs) => this.#prepare(isOrdinary, nowMs),
       // A hint run that is due within a second serves all cycles until then.
       hint: (nowMs) => this.#hintTimer === null && this.#runHints(nowMs),
-      heldBack: () => this.heldBack(),
+      barredBy: () => this.#barredBy(),
       isFleetUnread: () => this.reconciler.isFirstListingUnderWay(),
     });
     this.#loop = new CycleLoop({
@@ -275,10 +286,7 @@ export class Shard implements ShardForOperators {
 
   /** Why no action is emitted: a provider without a first listing (C2), a newer owner of this shard id (X8), or a decision that threw (T2). '' if none. */
   heldBack(): string {
-    if (this.#fenced !== '') return this.#fenced;
-    const missing = this.reconciler.notListedYet();
-    if (missing.length === 0) return this.#decision.failure;
-    return `waiting for the first listing of ${missing.join(', ')}`;
+    return this.#barredBy() || this.#decision.failure;
   }
 
   /** Why the shard is not ready; '' if it is. T6: a provider of which it refuses every row, although it acts for the others. */
@@ -294,6 +302,7 @@ export class Shard implements ShardForOperators {
   gauges(): ShardGauges {
     return {
       queueDepth: this.executor.queueDepth,
+      actionsWaiting: this.executor.waitingCount,
       inFlight: this.executor.inFlight,
       readsWaiting: this.reads.waitingCount,
       readsInFlight: this.reads.inFlightCount,
@@ -339,11 +348,13 @@ export class Shard implements ShardForOperators {
     const { observer, clock } = this.#options;
     const cluster = this.inventory.tables.clusters.find(clusterId);
     const bound = cluster === 0 ? 0 : this.#announcer.boundCount(cluster);
+    const nowMs = clock.nowMs();
     try {
-      const outcome = yield* this.needs.acceptInSteps(clusterId, digests, decodeRow, clock.nowMs(), bound);
+      const outcome = yield* this.needs.acceptInSteps(clusterId, digests, decodeRow, nowMs, bound);
       if (outcome === 'unchanged') this.counters.rollupsUnchanged++;
       else if (outcome === 'applied') {
         this.counters.rollupsAccepted++;
+        this.cycle.noteDemand(this.inventory.tables.clusters.find(clusterId), nowMs);
         this.#wake();
       } else this.#reportQuarantined(clusterId);
       return outcome;
@@ -369,6 +380,12 @@ export class Shard implements ShardForOperators {
 
   readNode(slot: number, clusterId: string): NodeState | null {
     return this.#announcer.readNode(slot, clusterId);
+  }
+
+  #barredBy(): string {
+    if (this.#fenced !== '') return this.#fenced;
+    const missing = this.reconciler.notListedYet();
+    return missing.length === 0 ? '' : `waiting for the first listing of ${missing.join(', ')}`;
   }
 
   #decide(isOrdinary: boolean, reconcileMs: number): CycleReport {
@@ -416,6 +433,7 @@ export class Shard implements ShardForOperators {
       this.disputes.forget(slot);
     }
     if (to === from) return;
+    if (!isTransitional(to as MachineState)) this.reads.finished(slot);
     const isAnswer = source === 'ack' || source === 'read';
     if (!isAnswer || to !== S.Idle) return;
     if (from === S.Creating || (from === S.Draining && this.engine.drainOf(slot) !== null)) this.#wake();

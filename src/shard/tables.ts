@@ -4,6 +4,7 @@
  */
 import { DimensionTable } from '../base/dimensions.ts';
 import { StringTable } from '../base/string-table.ts';
+import { ASSIGNED_FINGERPRINT_BYTES_MAX, ASSIGNED_GROUP_BYTES_MAX } from '../base/text-limits.ts';
 import { VectorTable } from '../base/vectors.ts';
 import { Inventory } from '../inventory/inventory.ts';
 import { NeedTable } from '../needs/need-table.ts';
@@ -34,8 +35,9 @@ export interface TablesOptions {
   readonly tableShare?: number;
   /** Assert that no part writes while a cycle decides. */
   readonly guards?: boolean;
-  /** For tests that create thousands of small shards. */
+  /** For tests that create thousands of small shards: the smallest tables, and the rows of a cluster that always fit in them. */
   readonly entriesMin?: number;
+  readonly shareRowsMin?: number;
 }
 
 export function createTables(options: TablesOptions): ShardTables {
@@ -45,14 +47,33 @@ export function createTables(options: TablesOptions): ShardTables {
   const sized = (entriesMax: number, perMachine: number) =>
     Math.min(entriesMax, Math.max(entriesMin, machinesMax * perMachine));
   const clusters = strings('clusters', sized(CLUSTERS_MAX, 1), CLUSTER_ID_BYTES_MAX);
-  const fingerprints = strings('fingerprints', sized(FINGERPRINTS_MAX, 1), FINGERPRINT_BYTES);
-  const groups = strings('groups', sized(GROUPS_MAX, GROUPS_PER_MACHINE_MAX), GROUP_BYTES);
+  const fingerprints = strings(
+    'fingerprints',
+    sized(FINGERPRINTS_MAX, 1),
+    FINGERPRINT_BYTES,
+    ASSIGNED_FINGERPRINT_BYTES_MAX,
+  );
+  const groups = strings(
+    'groups',
+    sized(GROUPS_MAX, GROUPS_PER_MACHINE_MAX),
+    GROUP_BYTES,
+    ASSIGNED_GROUP_BYTES_MAX,
+  );
   const inventory = new Inventory({ vectors, machinesMax, clusters, fingerprints, groups, guards });
   const quarantine = hasRollupGuard;
-  const needs = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine, tableShare });
+  const needs = new NeedTable({
+    clusters,
+    fingerprints,
+    groups,
+    vectors,
+    quarantine,
+    tableShare,
+    ...(options.shareRowsMin === undefined ? {} : { shareRowsMin: options.shareRowsMin }),
+  });
   return { inventory, needs };
 }
 
-function strings(name: string, entriesMax: number, bytesEach: number): StringTable {
-  return StringTable.create({ name, entriesMax, bytesMax: entriesMax * bytesEach });
+function strings(name: string, entriesMax: number, bytesEach: number, textBytesMax?: number): StringTable {
+  const bytesMax = entriesMax * bytesEach;
+  return StringTable.create({ name, entriesMax, bytesMax, ...(textBytesMax && { textBytesMax }) });
 }

@@ -10,6 +10,29 @@ export interface TenantLimits extends ClusterLimits {
   readonly cluster: string;
 }
 
+/** As settings and callers give it: what is null or left out is not limited. */
+export interface TenantEntry {
+  readonly cluster: string;
+  readonly maxPriority?: number | null | undefined;
+  readonly maxMachines?: number | null | undefined;
+  /** Units by dimension name. */
+  readonly maxResources?: Readonly<Record<string, number>> | undefined;
+  readonly maxDollarsPerHour?: number | null | undefined;
+  readonly maxOfferingShare?: number | null | undefined;
+}
+
+export function tenantLimits(entry: TenantEntry): TenantLimits {
+  const none = Number.POSITIVE_INFINITY;
+  return {
+    cluster: entry.cluster,
+    maxPriority: entry.maxPriority ?? none,
+    maxMachines: entry.maxMachines ?? none,
+    maxResources: entry.maxResources ?? {},
+    maxDollarsPerHour: entry.maxDollarsPerHour ?? none,
+    maxOfferingShare: entry.maxOfferingShare ?? none,
+  };
+}
+
 export class Tenants implements LimitSource {
   readonly #clusters: StringTable;
   #entries: readonly TenantLimits[];

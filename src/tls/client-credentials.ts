@@ -4,12 +4,15 @@
  * last check, an operator whose certificate carries a host name could pose as a provider and receive bootstrap blobs, or
  * as the coordinator and give instructions.
  */
-import { readFileSync } from 'node:fs';
-import { checkServerIdentity, createSecureContext, type PeerCertificate } from 'node:tls';
+import { checkServerIdentity, createSecureContext, type PeerCertificate, type SecureContext } from 'node:tls';
 import { ChannelCredentials } from '@grpc/grpc-js';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
 import { ShardError } from '../base/errors.ts';
-import { type TlsFiles, UnusableCertificateError, versionOf } from './files.ts';
+import { Random } from '../base/random.ts';
+import { CONNECTION_AGE_MS, jittered } from './connection-age.ts';
+import { FileRotation } from './file-rotation.ts';
+import { pathsOf, type TlsFiles } from './files.ts';
+import { readMaterial } from './material.ts';
 
 export class WrongServerIdentityError extends ShardError {
   readonly code = 'wrong_server_identity';
@@ -26,53 +29,58 @@ export class WrongServerIdentityError extends ShardError {
 /** Three `stat`s; certificates live for hours. */
 const TLS_CHECK_INTERVAL_MS = 10_000;
 
-/** The credentials to dial with, reloaded when their files change. */
+/**
+ * The credentials to dial with, reloaded when their files change. A failed rotation is not reported here: the shard listens
+ * with the same files, and its server reports it.
+ */
 export class ClientCredentials {
   readonly #files: TlsFiles | undefined;
   readonly #clock: Clock;
+  readonly #ageMs: number;
+  readonly #random: Random;
+  #rotation: FileRotation<SecureContext> | null = null;
   #current: ChannelCredentials | null = null;
-  #version = '';
   #checkedMs = Number.NEGATIVE_INFINITY;
+  /** T14: connections are dialled again from then on. */
+  #dueMs = Number.NEGATIVE_INFINITY;
 
   /** Without files: plaintext. */
-  constructor(files: TlsFiles | undefined, clock: Clock) {
+  constructor(files: TlsFiles | undefined, clock: Clock, ageMs = CONNECTION_AGE_MS) {
     this.#files = files;
     this.#clock = clock;
+    this.#ageMs = ageMs;
+    this.#random = new Random(clock.nowMs());
   }
 
   /**
-   * Returns another object than last time if the files were replaced: dial again. Throws UnusableCertificateError if no
-   * usable certificate has been read yet.
+   * Returns another object than last time if the files were replaced, or if connections are as old as they may be: dial
+   * again. Throws UnusableTlsFileError if no usable certificate has been read yet.
    */
   current(): ChannelCredentials {
-    if (this.#files === undefined) {
+    const files = this.#files;
+    if (files === undefined) {
       this.#current ??= ChannelCredentials.createInsecure();
       return this.#current;
     }
+    this.#rotation ??= new FileRotation(pathsOf(files), () => load(files));
     const nowMs = this.#clock.nowMs();
-    if (this.#current !== null && nowMs - this.#checkedMs < TLS_CHECK_INTERVAL_MS) return this.#current;
-    this.#checkedMs = nowMs;
-    const version = versionOf(this.#files);
-    if (this.#current !== null && version === this.#version) return this.#current;
-    try {
-      this.#current = load(this.#files);
-      this.#version = version;
-    } catch (error) {
-      // Certificate and key are replaced one after the other: use the old pair until both match.
-      if (this.#current === null) throw new UnusableCertificateError(this.#files, (error as Error).message);
+    let isReplaced = false;
+    if (nowMs - this.#checkedMs >= TLS_CHECK_INTERVAL_MS) {
+      this.#checkedMs = nowMs;
+      isReplaced = this.#rotation.check().kind === 'replaced';
+    }
+    if (this.#current === null || isReplaced || nowMs >= this.#dueMs) {
+      this.#dueMs = nowMs + jittered(this.#ageMs, this.#random);
+      this.#current = ChannelCredentials.createFromSecureContext(this.#rotation.value, {
+        checkServerIdentity: verifyServerIdentity,
+      });
     }
     return this.#current;
   }
 }
 
-function load(files: TlsFiles): ChannelCredentials {
-  const context = createSecureContext({
-    cert: readFileSync(files.certificatePath),
-    key: readFileSync(files.privateKeyPath),
-    ca: readFileSync(files.caPath),
-    minVersion: 'TLSv1.3',
-  });
-  return ChannelCredentials.createFromSecureContext(context, { checkServerIdentity: verifyServerIdentity });
+function load(files: TlsFiles): SecureContext {
+  return createSecureContext(readMaterial(files, systemClock.nowMs()).options);
 }
 
 /** Alternative names are `TYPE:value`, separated by commas; a value that contains a comma is quoted. */

@@ -1,5 +1,4 @@
-/** The PEM files of mutual TLS: all three or none, and a check whether they changed. */
-import { statSync } from 'node:fs';
+/** The PEM files of mutual TLS: all three or none. */
 import { ShardError } from '../base/errors.ts';
 
 /** Paths of PEM files. The thread that dials or listens reads them, and again when they change. */
@@ -26,15 +25,17 @@ export class PartialTlsError extends ShardError {
   }
 }
 
-export class UnusableCertificateError extends ShardError {
-  readonly code = 'unusable_certificate';
+export class UnusableTlsFileError extends ShardError {
+  readonly code = 'unusable_tls_file';
   readonly next = 'refuse-to-start';
+  readonly path: string;
 
-  constructor(files: TlsFiles, why: string) {
+  constructor(path: string, why: string) {
     super(
-      `The TLS files ${files.certificatePath}, ${files.privateKeyPath} and ${files.caPath} cannot be used: ${why}. ` +
-        'No connection uses them. Replace them with a matching certificate, key and CA.',
+      `The TLS file ${path} cannot be used: ${why}. It is not in use; what was read before stays in use. ` +
+        'Replace the file: it is read again within 10 s.',
     );
+    this.path = path;
   }
 }
 
@@ -51,11 +52,6 @@ export function tlsFilesOf(paths: {
   return { certificatePath, privateKeyPath, caPath };
 }
 
-/** Changes when any of the files changes. A file may be missing for a moment while it is replaced. */
-export function versionOf(files: TlsFiles): string {
-  const paths = [files.certificatePath, files.privateKeyPath, files.caPath];
-  return paths
-    .map((path) => statSync(path, { throwIfNoEntry: false }))
-    .map((file) => (file === undefined ? 'none' : `${file.ino}/${file.mtimeMs}/${file.size}`))
-    .join(' ');
+export function pathsOf({ certificatePath, privateKeyPath, caPath }: TlsFiles): readonly string[] {
+  return [certificatePath, privateKeyPath, caPath];
 }

@@ -14,8 +14,8 @@
  * - enums are numbers, also unknown ones;
  * - unknown fields are dropped. A string that is not UTF-8 is an error, as protobuf requires.
  *
- * Malformed bytes throw what protobufjs throws (an Error or RangeError): callers at the boundary turn it into their own
- * typed error. Do not use this module for messages that come by the hundred thousand: src/listing/decode reads machines
+ * Malformed bytes throw what protobufjs throws (an Error or RangeError, a TypeError for text that is not UTF-8): callers at the
+ * boundary turn it into their own typed error. Do not use this module for messages that come by the hundred thousand: src/listing/decode reads machines
  * straight into columns.
  */
 import protobuf from 'protobufjs/light.js';

@@ -2,8 +2,9 @@
  * Receives gRPC messages directly into their final memory. The library keeps every piece of a message until the last one
  * arrives, then joins them, and holds the pieces until the next message begins. So a listing of 250 MB is in memory twice,
  * and an operator's stream that is idle for ten seconds holds the pieces of its last roll-up, 90 KB for each of 2,000. But
- * the first five bytes of a message give its length: this module allocates the message at once, copies pieces into it as
- * they arrive, and holds none of them.
+ * the first five bytes of a message give its length: this module copies pieces into the message as they arrive, and holds none
+ * of them. A peer may announce a length and send nothing. So a long message begins with little memory, and grows to sixteen
+ * times what has arrived: a listing of 250 MB is copied twice, 68 MB in all.
  *
  * A server's call may begin with a small limit (`limitFirstMessage`): a peer must not make the server allocate 32 MiB before
  * it has said who it is. A sender need not wait before it sends a longer message, so what follows the first message is kept,
@@ -53,6 +54,10 @@ interface ServerCallState {
   maxReceiveMessageSize: number;
   handleDataFrame(data: Buffer): void;
 }
+
+/** A longer message begins with this much memory. The usual roll-up of 130 KB fits. */
+const FIRST_BYTES_MAX = 256 * 1024;
+const GROWTH = 16;
 
 /** The window of an HTTP/2 stream, which a peer may fill before the server reads, and one more piece. */
 const KEPT_BYTES_MAX = 128 * 1024;
@@ -125,7 +130,7 @@ function writeInPlace(this: DecoderState, data: Buffer): Buffer[] {
   return messages;
 }
 
-/** Returns the bytes taken. With the last byte of the size it allocates the message, unless that is too long. */
+/** Returns the bytes taken. With the last byte of the size it begins the message, unless that is too long. */
 function readSize(decoder: DecoderState, data: Buffer, at: number): number {
   const { readPartialSize: size, maxReadMessageLength: max } = decoder;
   const taken = data.copy(size, SIZE_BYTES - decoder.readSizeRemaining, at, at + decoder.readSizeRemaining);
@@ -133,7 +138,7 @@ function readSize(decoder: DecoderState, data: Buffer, at: number): number {
   if (decoder.readSizeRemaining > 0) return taken;
   const bytes = size.readUInt32BE(0);
   if (max !== -1 && bytes > max) return tooLong(decoder, bytes, data, at, taken);
-  const whole = messageMemory.take(HEADER_BYTES + bytes);
+  const whole = messageMemory.take(Math.min(HEADER_BYTES + bytes, FIRST_BYTES_MAX));
   decoder.readCompressFlag.copy(whole, 0);
   size.copy(whole, FLAG_BYTES);
   decoder.wholeMessage = whole;
@@ -163,11 +168,26 @@ function keep(first: FirstMessage, data: Buffer): void {
 }
 
 function readMessage(decoder: DecoderState, data: Buffer, at: number): number {
-  const { wholeMessage, readMessageRemaining: remaining } = decoder;
-  const taken = data.copy(wholeMessage!, wholeMessage!.length - remaining, at, at + remaining);
+  const { readMessageSize, readMessageRemaining: remaining } = decoder;
+  const end = HEADER_BYTES + readMessageSize;
+  const from = end - remaining;
+  const taken = Math.min(remaining, data.length - at);
+  const whole = withRoom(decoder, from, from + taken, end);
+  data.copy(whole, from, at, at + taken);
   decoder.readMessageRemaining -= taken;
   onCopied(taken);
   return taken;
+}
+
+/** The message with memory for `needed` bytes, of which it has `filled` and will have `end`. */
+function withRoom(decoder: DecoderState, filled: number, needed: number, end: number): Buffer {
+  const whole = decoder.wholeMessage!;
+  if (needed <= whole.length) return whole;
+  const larger = messageMemory.take(Math.min(end, Math.max(needed, GROWTH * whole.length)));
+  whole.copy(larger, 0, 0, filled);
+  messageMemory.giveBack(whole);
+  decoder.wholeMessage = larger;
+  return larger;
 }
 
 function isAsKnown(): boolean {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteArena } from '../../src/base/byte-arena.ts';
@@ -211,5 +212,93 @@ describe('a byte arena', () => {
     const small = Array.from({ length: 4 }, () => arena.store(new Uint8Array(200), 0, 200));
     expect(small).not.toContain(0);
     expect(new Set(small).size).toBe(4);
+  });
+});
+
+describe('T4: a table with a limit on the length of a text', () => {
+  const LIMIT = 100;
+  const limited = (bytesMax = 1 << 20) =>
+    StringTable.create({ entriesMax: 64, bytesMax, name: 'groups', textBytesMax: LIMIT });
+  const digestOf = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+  const LONG = `a-${'x'.repeat(LIMIT)}`;
+
+  it('T4: holds a long text as its digest: full text, its bytes and the digest have one ref', () => {
+    const table = limited();
+    const ref = table.intern(LONG);
+    const bytes = new TextEncoder().encode(`<${LONG}>`);
+    expect(table.internBytes(bytes, 1, bytes.length - 1)).toBe(ref);
+    expect(table.intern(digestOf(LONG))).toBe(ref);
+    expect([
+      table.find(LONG),
+      table.find(digestOf(LONG)),
+      table.findBytes(bytes, 1, bytes.length - 1),
+    ]).toEqual([ref, ref, ref]);
+    expect(table.get(ref)).toBe(digestOf(LONG));
+    expect(table.shortened(LONG)).toBe(digestOf(LONG));
+    expect(table.byteLength(ref)).toBe(71);
+    expect(table.referenceCount(ref)).toBe(3);
+  });
+
+  it('T4: counts bytes, not characters, and holds a text of exactly the limit as it is', () => {
+    const table = limited();
+    const short = 'é'.repeat(LIMIT / 2);
+    const long = `${short}x`;
+    expect(table.get(table.intern(short))).toBe(short);
+    expect(table.shortened(short)).toBe(short);
+    expect(table.get(table.intern(long))).toBe(digestOf(long));
+    expect(table.get(table.internWhole(long))).toBe(long);
+  });
+
+  it('T4: shows the whole text while a need has it, and the digest before and after', () => {
+    const table = limited();
+    const ref = table.intern(digestOf(LONG)); // a machine, found after a restart
+    expect(table.internWhole(LONG)).toBe(ref); // its need, in two rows
+    table.retainWhole(ref);
+    expect([table.get(ref), table.shortText(ref)]).toEqual([LONG, digestOf(LONG)]);
+    expect(table.wholeByteLength(ref)).toBe(LONG.length);
+    expect([table.isNamed(ref, LONG), table.isNamed(ref, digestOf(LONG)), table.isNamed(ref, 'b')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    table.releaseWhole(ref);
+    expect(table.get(ref)).toBe(LONG);
+    table.releaseWhole(ref);
+    expect(table.get(ref)).toBe(digestOf(LONG));
+    expect(table.wholeByteLength(ref)).toBe(71);
+    table.release(ref);
+    expect([table.count, table.bytesUsed]).toEqual([0, 0]);
+  });
+
+  it('T4: orders by whole texts, where they are known, among short ones', () => {
+    const table = limited();
+    const texts = ['a', `a-${'x'.repeat(200)}`, 'b', `é${'x'.repeat(200)}`, 'z', '', `${'y'.repeat(300)}`];
+    const refs = texts.map((text) => table.internWhole(text));
+    const sorted = refs.toSorted((a, b) => table.compare(a, b)).map((ref) => table.get(ref));
+    expect(sorted).toEqual(texts.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+  });
+
+  it('T4: an image has the whole texts and the limit', () => {
+    const table = limited();
+    const ref = table.internWhole(LONG);
+    table.internWhole('short');
+    const copy = StringTable.restore(structuredClone(table.image()));
+    expect(copy.get(ref)).toBe(LONG);
+    expect(copy.internWhole(LONG)).toBe(ref);
+    expect(copy.compare(ref, copy.find('short'))).toBeLessThan(0);
+  });
+
+  it('T4: refuses whole texts beyond its bytes and changes nothing; a repeated one costs none', () => {
+    const table = limited(1_000);
+    const ref = table.internWhole('x'.repeat(900));
+    table.internWhole('x'.repeat(900));
+    expect(() => table.internWhole('y'.repeat(200))).toThrow(
+      /^The table of groups is full: all 100\d bytes of long texts are in use\. /,
+    );
+    expect(table.count).toBe(1);
+    table.releaseWhole(ref);
+    table.releaseWhole(ref);
+    expect(table.count).toBe(0);
+    table.internWhole('y'.repeat(200));
   });
 });

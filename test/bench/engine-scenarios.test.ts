@@ -6,7 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { EngineFleet } from '../../bench/catalogue/engine-fleet.ts';
 import { measure, type Params, type Scenario } from '../../bench/harness.ts';
 import { BenchmarkNotRealError, MeasuredRun } from '../../bench/measured-run.ts';
+import { scenario as cycleBacklog } from '../../bench/scenarios/cycle-backlog.ts';
 import { scenario as cycleDelta } from '../../bench/scenarios/cycle-delta.ts';
+import { scenario as cycleScarce } from '../../bench/scenarios/cycle-scarce.ts';
 import {
   scenario as cycleSteady,
   TypedFleet,
@@ -39,6 +41,8 @@ describe('each scenario of the decision, on a small fleet', () => {
       200,
       ['every second need gone', 'every need halved', 'reclaims wait', 'nothing changed'],
     ],
+    [cycleBacklog, 5_000, 0, ['backlog']],
+    [cycleScarce, 20_000, 0, ['scarce']],
   ] as const) {
     it(`${scenario.name} passes its own checks and has a figure for every phase, CPU time and target`, async () => {
       const result = await run(scenario, machines, needs);
@@ -73,6 +77,19 @@ describe('each scenario of the decision, on a small fleet', () => {
     expect(metrics['every need halved: reclaims']!.median).toBe(2_500);
     // 5 % of the 100 machines that a cluster has, then of 95, 91, 87 and 83: 5, 4, 4, 4 and 4, in 50 clusters.
     expect(metrics['some reclaimed: reclaims left']!.median).toBe(2_500 - 50 * 21);
+  });
+
+  it('cycle-backlog decides the backlog in the first cycle and binds a share of it in each, to the end', async () => {
+    const { metrics } = await run(cycleBacklog, 5_000, 0);
+    expect(metrics['first cycle: needs with a deficit']!.median).toBeGreaterThan(100);
+    expect(metrics['backlog: bindings that wait']!.median).toBeGreaterThan(100);
+  });
+
+  it('cycle-scarce has unmet needs of every form', async () => {
+    const { metrics } = await run(cycleScarce, 20_000, 0);
+    for (const form of ['plain', 'spread', 'fold', 'gang']) {
+      expect(metrics[`unmet at the start: ${form}`]!.median, form).toBeGreaterThan(0);
+    }
   });
 
   it('refuses a fleet that is too small for its needs', async () => {

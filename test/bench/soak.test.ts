@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BindingPaths } from '../../bench/soak/binding-paths.ts';
 import { parseSoakFlags } from '../../bench/soak/flags.ts';
 import { parseExposition, type SoakSample } from '../../bench/soak/samples.ts';
 import type { SoakRecord } from '../../bench/soak/section.ts';
@@ -16,6 +17,7 @@ const QUIET: Omit<SoakSample, 'elapsedSeconds'> = {
   ...{ load: 1, rssMb: 1_000, threads: 12, fds: 2_050, heapMb: 200, activeResources: 2_100 },
   ...{ queued: 10, inFlight: 20, readsWaiting: 5, parkedRows: 0, loopDelayP99Ms: 12, loopDelayMaxMs: 40 },
   ...{ cycleMeanMs: 15, unmetNeeds: 3, differences: 0, sessions: 2_000, bindsPerSecond: 400 },
+  ...{ bindIdleP99Ms: 2_400, bindCreatedP99Ms: 5_000, bindFreedP99Ms: null, bindWaitedP99Ms: null },
   ...{ bindP50Ms: 900, bindP99Ms: 2_500, wanting: 300, providerRssMb: 900, operatorsRssMb: 700 },
 };
 
@@ -100,6 +102,34 @@ describe('the input of a soak', () => {
       ['a', 1.5],
       ['b{quantile="0.99"}', 0.002],
     ]);
+  });
+
+  it('tells bindings apart by what the need found, between two scrapes', () => {
+    const paths = new BindingPaths();
+    const scrape = (idle: readonly number[], drained: number, preempted: number) =>
+      parseExposition(
+        [
+          ...['1', '2', '4', '+Inf'].map(
+            (le, index) => `flotilla_binding_seconds_bucket{le="${le}",path="idle"} ${idle[index]}`,
+          ),
+          `flotilla_binding_seconds_bucket{le="4",path="drained"} ${drained}`,
+          `flotilla_binding_seconds_bucket{le="+Inf",path="drained"} ${drained}`,
+          `flotilla_binding_seconds_bucket{le="4",path="preempted"} 0`,
+          `flotilla_binding_seconds_bucket{le="+Inf",path="preempted"} ${preempted}`,
+        ].join('\n'),
+      );
+    const unknown = {
+      bindIdleP99Ms: null,
+      bindCreatedP99Ms: null,
+      bindFreedP99Ms: null,
+      bindWaitedP99Ms: null,
+    };
+    expect(paths.read(scrape([9, 9, 9, 9], 0, 0))).toEqual(unknown);
+    expect(paths.read(null)).toEqual(unknown);
+    const figures = paths.read(scrape([9, 59, 109, 109], 0, 5));
+    expect(figures.bindIdleP99Ms).toBeCloseTo(3_960);
+    expect(figures).toMatchObject({ bindCreatedP99Ms: null, bindFreedP99Ms: 4_000 });
+    expect(paths.read(scrape([9, 59, 109, 109], 0, 5))).toEqual(unknown);
   });
 
   it('has defaults at full scale, and a warm-up of a quarter', () => {

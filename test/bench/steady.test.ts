@@ -30,6 +30,7 @@ function worldMachine(machine: Machine): WorldMachine {
     id: machine.id,
     state: machine.state,
     intent: 'none',
+    waiting: false,
     instanceType: machine.instanceType,
     zone: machine.zone,
     capacityType: machine.capacityType,

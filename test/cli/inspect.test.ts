@@ -19,6 +19,7 @@ import type {
   ApiOverview,
   ApiTenants,
 } from '../../src/dashboard/api/types.ts';
+import { tenantLimits } from '../../src/shard/tenants.ts';
 import { DISCONNECTED, LiveWorld } from '../dashboard/live-world.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
@@ -191,6 +192,20 @@ describe('flotilla actions', () => {
   });
 });
 
+describe('flotilla needs with limits', () => {
+  it('T8: names the limit that keeps machines from a need', async () => {
+    const { needs } = await json<ApiNeeds>('needs', '--unmet', '--all');
+    const limited = { maxMachines: 0 };
+    live.world.tenants.set(needs.map(({ clusterId }) => tenantLimits({ cluster: clusterId, ...limited })));
+    try {
+      live.step();
+      expect((await flotilla('needs', '--unmet', '--all')).out).toContain('PRIORITY_STARVED (max-machines)');
+    } finally {
+      live.world.tenants.set([]);
+    }
+  });
+});
+
 describe('flotilla top', () => {
   it('prints the summary once when the output is no terminal', async () => {
     const { code, out } = await flotilla('top');
@@ -201,6 +216,8 @@ describe('flotilla top', () => {
       'Configured',
       'MOST EXPENSIVE CLUSTERS',
       'cycle ms',
+      'at once at most: ',
+      '20 % preempted',
     ]) {
       expect(out).toContain(words);
     }

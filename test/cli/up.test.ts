@@ -83,6 +83,26 @@ describe('the command line of flotilla up', () => {
     expect(parseUpFlags(['--', '--dry-run']).shardFlags).toEqual(['--dry-run']);
   });
 
+  for (const [machines, executeConcurrency, latency, isIncremental] of [
+    [1, 256, '2000ms/8000ms', false],
+    [10_000, 256, '2000ms/8000ms', false],
+    [50_000, 256, '2000ms/8000ms', false],
+    [100_000, 256, '2000ms/8000ms', true],
+    [200_000, 512, '1250ms/5000ms', true],
+    [500_000, 1_024, '500ms/2000ms', true],
+    [2_000_000, 4_096, '125ms/500ms', true],
+  ] as const) {
+    it(`sizes ${machines} machines: ${executeConcurrency} actions at a time, operations of ${latency}`, () => {
+      const { sizing } = parseUpFlags(['--machines', `${machines}`]);
+      expect(sizing).toEqual({ executeConcurrency, latency, isIncremental });
+    });
+  }
+
+  it('takes a latency that is given as it is', () => {
+    const { sizing } = parseUpFlags(['--machines', '500000', '--latency', '3s/4s']);
+    expect(sizing).toEqual({ executeConcurrency: 1_024, latency: '3s/4s', isIncremental: true });
+  });
+
   for (const words of [
     ['--machines', '0'],
     ['--clusters', '11', '--machines', '10'],

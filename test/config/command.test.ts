@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { issue, makeAuthority } from '../tls/certificates.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/src/cli/main.js');
 
@@ -135,5 +136,39 @@ describe('SIGHUP', () => {
     const ended = new Promise((resolve) => shard.child.once('exit', resolve));
     shard.child.kill('SIGTERM');
     expect(await ended).toBe(0);
+  });
+
+  it('T14: reads TLS files again, and logs and counts those that cannot be used', async () => {
+    const folder = directory();
+    const authority = makeAuthority();
+    const leaf = issue(authority, { ip: ['127.0.0.1'], uri: ['bigfleet://shard/s-1'] });
+    const files = { cert: leaf.certificate, key: leaf.privateKey, ca: authority.pem, denied: '' };
+    const flags = Object.entries(files).flatMap(([name, text]) => {
+      writeFileSync(join(folder, name), text);
+      return [`--tls-${name}`, join(folder, name)];
+    });
+    const shard = new RunningShard(folder, ...flags);
+    const address = await shard.address();
+    const metric = async (name: string) => {
+      const text = await (await fetch(`${address}/metrics`)).text();
+      return Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(`${name} `))
+          ?.split(' ')[1],
+      );
+    };
+    const expiry = await metric('flotilla_tls_expiry_timestamp_seconds{file="certificate"}');
+    expect(expiry).toBeCloseTo(Date.now() / 1_000 + 86_400, -3);
+    writeFileSync(join(folder, 'key'), 'no key at all');
+    await shard.hangUp('tls_reload_failed');
+    expect(shard.events('tls_reload_failed')).toMatchObject([
+      { level: 'error', path: join(folder, 'key'), detail: expect.stringContaining('cannot be used') },
+    ]);
+    expect(await metric('flotilla_tls_reload_failures_total')).toBe(1);
+    expect(await metric('flotilla_tls_reload_failing')).toBe(1);
+    writeFileSync(join(folder, 'key'), leaf.privateKey);
+    await shard.hangUp('tls_reloaded');
+    expect(await metric('flotilla_tls_reload_failing')).toBe(0);
   });
 });

@@ -193,6 +193,10 @@ describe('settings that contradict each other', () => {
     [['--tls-cert', 'c.pem'], '--tls-cert (--tls-cert): --tls-key and --tls-ca are missing.'],
     [['--tls-cert', 'c.pem', '--tls-ca', 'a.pem'], '--tls-cert (--tls-cert): --tls-key is missing.'],
     [
+      ['--tls-denied', 'denied'],
+      '--tls-denied (--tls-denied): without TLS, connections have no identity that could be denied.',
+    ],
+    [
       ['--metrics-addr', '127.0.0.1:7780'],
       '--metrics-addr (--metrics-addr): 127.0.0.1:7780 is already used by --listen.',
     ],

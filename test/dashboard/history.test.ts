@@ -21,6 +21,7 @@ function report(cycle: number, atMs: number, facts: Partial<CycleReport> = {}): 
     deferred: 0,
     dropped: 0,
     deduped: 0,
+    withdrawn: 0,
     changedMachines: 3,
     changedClusters: 0,
     evaluatedNeeds: 0,

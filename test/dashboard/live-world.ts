@@ -89,6 +89,7 @@ export class LiveWorld {
       deferred: 0,
       dropped: 0,
       deduped: 0,
+      withdrawn: 0,
       heldBack: '',
     });
     this.#endActions();

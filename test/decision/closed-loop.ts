@@ -4,7 +4,7 @@
  * if the loop does something twice, the engine decided it twice.
  */
 import type { Random } from '../../src/base/random.ts';
-import { ActionKind } from '../../src/decision/actions.ts';
+import { ActionKind, type ExecutedKind } from '../../src/decision/actions.ts';
 import { type DifferenceCounts, decideChecked } from '../../src/decision/check.ts';
 import { Engine, type EngineOptions } from '../../src/decision/engine.ts';
 import { Flag, Intent } from '../../src/inventory/intent.ts';
@@ -30,14 +30,14 @@ export interface Pace {
 }
 
 export interface LoopAction {
-  readonly kind: ActionKind;
+  readonly kind: ExecutedKind;
   readonly machine: string;
   readonly cluster: string;
   readonly fingerprint: string;
   readonly group: string;
 }
 
-const INTENT_OF: Readonly<Record<ActionKind, Intent>> = {
+const INTENT_OF: Readonly<Record<ExecutedKind, Intent>> = {
   [ActionKind.Bootstrap]: Intent.Bootstrap,
   [ActionKind.Provision]: Intent.Provision,
   [ActionKind.Reclaim]: Intent.Reclaim,
@@ -202,8 +202,13 @@ export class ClosedLoop {
     const reclaims = new Map<number, number>();
     const done: LoopAction[] = [];
     for (let index = 0; index < actions.count; index++) {
-      const kind = actions.kind[index]! as ActionKind;
       const slot = actions.slot[index]!;
+      if (actions.kind[index] === ActionKind.Withdraw) {
+        this.inventory.clearIntent(slot);
+        this.#moving.delete(slot);
+        continue;
+      }
+      const kind = actions.kind[index]! as ExecutedKind;
       const cluster = actions.cluster[index]!;
       done.push({
         kind,
@@ -221,7 +226,7 @@ export class ClosedLoop {
     return done;
   }
 
-  #enqueue(index: number, kind: ActionKind, slot: number): void {
+  #enqueue(index: number, kind: ExecutedKind, slot: number): void {
     const { actions } = this.engine;
     const isBinding = kind === ActionKind.Bootstrap || kind === ActionKind.Provision;
     const binding = {
@@ -232,7 +237,8 @@ export class ClosedLoop {
       interruptionPenalty: actions.interruptionPenalty[index]!,
       reclamationPenalty: actions.reclamationPenalty[index]!,
     };
-    this.inventory.setIntentRefs(slot, INTENT_OF[kind], isBinding ? binding : undefined);
+    const isWaiting = isBinding && this.#pace.beginMax > 0;
+    this.inventory.setIntentRefs(slot, INTENT_OF[kind], isBinding ? binding : undefined, isWaiting);
     if (kind === ActionKind.Preempt) {
       this.engine.preemptionBegan(slot, actions.forCluster[index]!, binding.need, binding.group);
     }

@@ -270,3 +270,22 @@ describe('what the engine holds in the tables it shares', () => {
     }
   });
 });
+
+describe('a machine whose action waits for its turn', () => {
+  it('P1: is a victim again once its need has returned', () => {
+    const web = need({ group: 'web', priority: 10 });
+    const urgent = need({ priority: 1_000, aggregate: cpus(100) });
+    const machines = [
+      configured('m-1', assignmentFor('beta', web)),
+      creating('m-2', assignmentFor('beta', web), { waiting: true }),
+    ];
+    const given = (needs: WorldNeed[], hasSession: boolean) =>
+      world(machines, [cluster('alpha', [urgent], { hasSession }), cluster('beta', needs)]);
+    const gone = given([], false);
+    const results = decideInTurn([given([web], false), gone, gone, given([web], true)]);
+    expect(results.at(-1)!.actions).toMatchObject([
+      { kind: 'Withdraw', machine: 'm-2', forCluster: 'alpha' },
+      { kind: 'Preempt', machine: 'm-1', forCluster: 'alpha' },
+    ]);
+  });
+});

@@ -265,7 +265,8 @@ export class EngineWorld {
         kind: ACTION_NAMES[kind] as OracleAction['kind'],
         machine: this.#inventory.idOf(actions.slot[index]!),
         cluster: clusters.get(actions.cluster[index]!),
-        forCluster: kind === Kind.Preempt ? clusters.get(actions.forCluster[index]!) : '',
+        forCluster:
+          kind === Kind.Preempt || kind === Kind.Withdraw ? clusters.get(actions.forCluster[index]!) : '',
         fingerprint: fingerprints.get(actions.fingerprint[index]!),
         group: groups.get(actions.group[index]!),
         reason: ACTION_REASONS[kind],

@@ -54,6 +54,7 @@ function unassignedMachine(
     ...randomMachine(world, menu, id, random),
     state: random.chance(0.4) ? S.Idle : S.Speculative,
     intent: 'none',
+    waiting: false,
     assignment: null,
     stuck: false,
     backoff: false,

@@ -1,6 +1,7 @@
 /** Real tables for worlds of plain objects: a small inventory and need table, and functions that add machines and needs. */
 import { DimensionTable } from '../../src/base/dimensions.ts';
 import { StringTable } from '../../src/base/string-table.ts';
+import { ASSIGNED_FINGERPRINT_BYTES_MAX, ASSIGNED_GROUP_BYTES_MAX } from '../../src/base/text-limits.ts';
 import { VectorTable } from '../../src/base/vectors.ts';
 import type { Engine } from '../../src/decision/engine.ts';
 import { Flag, Intent } from '../../src/inventory/intent.ts';
@@ -37,8 +38,18 @@ export interface TablesOptions {
 export function makeTables({ ownLabelKeys, machinesMax = MACHINES_MAX }: TablesOptions = {}): Tables {
   const vectors = new VectorTable(new DimensionTable());
   const clusters = StringTable.create({ name: 'clusters', entriesMax: 64, bytesMax: 16_384 });
-  const fingerprints = StringTable.create({ name: 'fingerprints', entriesMax: 4096, bytesMax: 1 << 20 });
-  const groups = StringTable.create({ name: 'groups', entriesMax: 4096, bytesMax: 1 << 18 });
+  const fingerprints = StringTable.create({
+    name: 'fingerprints',
+    entriesMax: 4096,
+    bytesMax: 1 << 20,
+    textBytesMax: ASSIGNED_FINGERPRINT_BYTES_MAX,
+  });
+  const groups = StringTable.create({
+    name: 'groups',
+    entriesMax: 4096,
+    bytesMax: 1 << 18,
+    textBytesMax: ASSIGNED_GROUP_BYTES_MAX,
+  });
   const inventory = new Inventory({
     vectors,
     clusters,
@@ -84,6 +95,7 @@ export function setFlags(inventory: Inventory, slot: number, machine: WorldMachi
     [Flag.Stuck, machine.stuck],
     [Flag.Backoff, machine.backoff],
     [Flag.FoundDraining, machine.foundDraining],
+    [Flag.Waiting, machine.waiting],
   ] as const) {
     if (inventory.hasFlag(slot, flag) !== on) inventory.setFlag(slot, flag, on);
   }

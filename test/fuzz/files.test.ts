@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { ShardError } from '../../src/base/errors.ts';
 import { loadShardConfig } from '../../src/config/shard-config.ts';
 import { openDataDirectory } from '../../src/identity/data-directory.ts';
+import { readDeniedList } from '../../src/tls/denied.ts';
 import { CASES_MIN, fuzz } from './fuzzer.ts';
 
 function folder(): string {
@@ -66,4 +67,16 @@ it('a damaged settings file is read, or refused with a list of all its mistakes'
   );
   expect(report.cases).toBeGreaterThanOrEqual(CASES_MIN);
   expect(Object.keys(report.outcomes).length).toBeGreaterThan(1);
+});
+
+it('T14: a damaged file of denied identities is read, or refused as a whole', async () => {
+  const file = join(folder(), 'denied');
+  const good = `# why\nbigfleet://cluster/east\nsha256:${'0F:'.repeat(31)}0F\nbigfleet://readonly\n`;
+  const report = await fuzz([Buffer.from(good)], (bytes) => {
+    writeFileSync(file, bytes);
+    return codeOf(() => expect(readDeniedList(file).identities.size).toBeLessThan(100));
+  });
+  expect(report.cases).toBeGreaterThanOrEqual(CASES_MIN);
+  expect(report.outcomes.accepted).toBeGreaterThan(0);
+  expect(report.outcomes.unusable_tls_file).toBeGreaterThan(0);
 });

@@ -8,7 +8,7 @@ import { Random } from '../../src/base/random.ts';
 const SECONDS = Number(process.env.FLOTILLA_TEST_FUZZ_SECONDS ?? 15);
 const SEED = Number(process.env.FLOTILLA_PROPERTY_SEED ?? 20_261_116);
 /** Targets in this folder, which share the time. */
-const TARGETS = 6;
+const TARGETS = 7;
 /** Fewer inputs prove nothing. */
 export const CASES_MIN = 200;
 /** Maximum length of a damaged input. */

@@ -28,6 +28,22 @@ describe('profiles', () => {
     expect(table.get(ref).fingerprint).toBe('p=100|ipb=1|rpb=1|reqs=arch:1:arm64,x86;zone:1:a;|spr=');
   });
 
+  it('uses a label as long as the requirements or the spread of a held profile name it', () => {
+    const table = new ProfileTable(strings('fingerprints'));
+    const spread = [{ topologyKey: 'host', maxSkew: 1, whenUnsatisfiable: 1 }];
+    const first = table.intern(parts({ requirements: [isIn('zone', 'a'), isSame('rack')], spread }));
+    const second = table.intern(parts({ requirements: [isIn('zone', 'a')], priority: 7 }));
+    const uses = () => ['zone', 'rack', 'host', 'arch'].filter((key) => table.usesLabel(key));
+    expect(uses()).toEqual(['zone', 'rack', 'host']);
+    table.retain(first);
+    table.release(first);
+    expect(uses()).toEqual(['zone', 'rack', 'host']);
+    table.release(first);
+    expect(uses()).toEqual(['zone']);
+    table.release(second);
+    expect(uses()).toEqual([]);
+  });
+
   it('keeps its own copy, so that the caller may reuse its arrays for the next row', () => {
     const table = new ProfileTable(strings('fingerprints'));
     const values = ['a'];

@@ -1,10 +1,10 @@
 /** Hostile clients on real sockets, with an honest probe beside them. */
 import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { networkOf } from '../../src/base/network.ts';
 import { HttpServer, type HttpServerOptions } from '../../src/observe/http.ts';
 import { HEALTH_LIMITS, HTTP_LIMITS } from '../../src/observe/http-limits.ts';
 import { createLogger, SILENT } from '../../src/observe/log.ts';
-import { networkOf } from '../../src/observe/network.ts';
 
 async function serve(options: Partial<HttpServerOptions> = {}): Promise<HttpServer> {
   const server = await HttpServer.listen({

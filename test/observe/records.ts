@@ -48,6 +48,7 @@ export function cycleReport(changes: Partial<CycleReport> = {}): CycleReport {
     deferred: 0,
     dropped: 0,
     deduped: 0,
+    withdrawn: 0,
     changedMachines: 0,
     changedClusters: 0,
     evaluatedNeeds: 0,
@@ -86,6 +87,7 @@ export function shardCounters(changes: Partial<ShardCounters> = {}): ShardCounte
 export function shardGauges(changes: Partial<ShardGauges> = {}): ShardGauges {
   return {
     queueDepth: 0,
+    actionsWaiting: 0,
     inFlight: 0,
     readsWaiting: 0,
     readsInFlight: 0,

@@ -126,7 +126,7 @@ describe('X9: an action', () => {
     metrics.actionEnded(
       actionRecord({ kind: 'Bootstrap', outcome: 'blob_timeout', blobMs: 30_000, callMs: 0 }),
     );
-    metrics.machineBound(600);
+    metrics.machineBound({ path: 'created', neededMs: 2_600, enqueuedMs: 600 });
     metrics.actionEnded(actionRecord({ kind: 'Preempt', callMs: 20 }));
     metrics.actionEnded(actionRecord({ kind: 'Delete' }));
     metrics.actionEnded(actionRecord({ kind: 'Delete', outcome: 'provider_error' }));
@@ -142,6 +142,9 @@ describe('X9: an action', () => {
       bigfleet_shard_drain_phase_seconds_count: 1,
       bigfleet_shard_provisioning_latency_seconds_count: 1,
       bigfleet_shard_provisioning_latency_seconds_sum: 0.6,
+      'flotilla_binding_seconds_sum{path="created"}': 2.6,
+      'flotilla_binding_seconds_count{path="created"}': 1,
+      'flotilla_binding_seconds_count{path="waited"}': 0,
       bigfleet_shard_idle_releases_total: 1,
     });
   });
@@ -262,6 +265,7 @@ describe('values read at scrape time', () => {
           replaced: 1,
           identityRejected: 3,
           refused: { stream_total: 4 },
+          connectionsEnded: { age: 7, expired: 1 },
         },
         rollupBytesWaiting: 4,
       }),
@@ -274,10 +278,31 @@ describe('values read at scrape time', () => {
       'bigfleet_shard_session_lifecycle_total{event="replaced"}': 1,
       bigfleet_shard_session_identity_rejected_total: 3,
       flotilla_rollup_bytes_waiting: 4,
+      'flotilla_connections_ended_total{reason="age"}': 7,
+      'flotilla_connections_ended_total{reason="expired"}': 1,
       flotilla_worker_restarts_total: 1,
       flotilla_audit_records_lost_total: 2,
       flotilla_audit_failing: 1,
       flotilla_ready: 1,
+    });
+  });
+
+  it('T14: include the expiry of the TLS files, and none without TLS', async () => {
+    const metrics = metricsUnderTest();
+    const ofTls = async () => [...(await samplesOf(metrics))].filter(([name]) => name.includes('_tls_'));
+    expect(await ofTls()).toEqual([]);
+    const files = [
+      { file: 'certificate', validFromMs: 1_000, expiresMs: 90_000 },
+      { file: 'ca', validFromMs: 0, expiresMs: 500_000 },
+    ];
+    metrics.watch({ tls: () => ({ files, reloadFailures: 2, isFailing: true }) });
+    expect(Object.fromEntries(await ofTls())).toEqual({
+      'flotilla_tls_expiry_timestamp_seconds{file="certificate"}': 90,
+      'flotilla_tls_expiry_timestamp_seconds{file="ca"}': 500,
+      'flotilla_tls_valid_from_timestamp_seconds{file="certificate"}': 1,
+      'flotilla_tls_valid_from_timestamp_seconds{file="ca"}': 0,
+      flotilla_tls_reload_failures_total: 2,
+      flotilla_tls_reload_failing: 1,
     });
   });
 

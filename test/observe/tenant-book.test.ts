@@ -37,6 +37,17 @@ describe('the last refusal of each tenant', () => {
     expect(book.rejectedRows()).toEqual({ 'rack-a': 8 });
   });
 
+  it('T10: counts the ids of other providers in the last full listing', () => {
+    const book = new TenantBook(new ManualClock(1_000));
+    book.listingEnded(listingReport({ isFull: true, foreignCount: 7 }));
+    expect(book.listing('rack-a')!.foreignIds).toBe(7);
+    book.listingEnded(listingReport({ isFull: false, foreignCount: 0 }));
+    book.listingEnded(listingReport({ isFull: true, foreignCount: 0, failure: 'unreachable' }));
+    expect(book.listing('rack-a')!.foreignIds).toBe(7);
+    book.listingEnded(listingReport({ isFull: true, foreignCount: 2 }));
+    expect(book.listing('rack-a')!.foreignIds).toBe(2);
+  });
+
   it('remembers the last listing, and the machines of the last one that succeeded', () => {
     const clock = new ManualClock(1_000);
     const book = new TenantBook(clock);
@@ -47,6 +58,7 @@ describe('the last refusal of each tenant', () => {
     expect(book.listing('rack-a')).toEqual({
       atMs: 2_000,
       machines: 10,
+      foreignIds: 0,
       failure: 'unreachable: connection refused',
     });
     expect(book.rejectedRows()).toEqual({ 'rack-a': 0 });

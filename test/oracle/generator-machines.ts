@@ -1,7 +1,9 @@
 /** Random machines: few types, prices and places, assigned to needs that exist, to needs that are gone, and to folds. */
 import type { Random } from '../../src/base/random.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
+import { PenaltyBucket } from '../../src/machine/penalty.ts';
 import { MachineState } from '../../src/machine/state.ts';
+import { writtenAs } from './assigned-text.ts';
 import { CLUSTER_IDS, GIBIBYTE_UNITS, RACKS, randomNeed, TIERS, ZONES } from './generator-needs.ts';
 import { fingerprintOf, foldGroupOf, sameKeysOf, withoutSame } from './profile.ts';
 import type { Amounts, Assignment, IntentKind, World, WorldMachine, WorldNeed } from './world.ts';
@@ -49,6 +51,7 @@ export function randomMachine(
     id,
     state: S.Idle,
     intent: 'none',
+    waiting: false,
     instanceType: random.chance(0.05) ? '' : type.name,
     zone: random.chance(0.05) ? '' : random.pick(ZONES),
     capacityType: random.pick(CAPACITY_TYPES),
@@ -95,6 +98,7 @@ export function setState(world: World, machine: WorldMachine, state: MachineStat
   const isTransitional = isBound ? state !== S.Configured : state === S.Creating || state === S.Deleting;
   machine.state = state;
   machine.intent = 'none';
+  machine.waiting = false;
   machine.stuck = isTransitional && random.chance(0.08);
   machine.stateSinceMs =
     world.nowMs - random.pick([0, 10_000, 60_000, 60_001, 120_000, 600_000, 600_001, 900_000]);
@@ -119,7 +123,9 @@ function setIntent(world: World, machine: WorldMachine, random: Random): void {
   };
   const intent = random.pick<IntentKind>(possible[machine.state] ?? ['none']);
   machine.intent = intent;
-  if (intent === 'bootstrap' || intent === 'provision') machine.assignment = randomAssignment(world, random);
+  const isBinding = intent === 'bootstrap' || intent === 'provision';
+  if (isBinding) machine.assignment = randomAssignment(world, random);
+  machine.waiting = isBinding && random.chance(0.5);
   if (intent === 'preempt') machine.drainFor = randomTarget(world, random);
 }
 
@@ -155,8 +161,22 @@ function assignmentOf(need: WorldNeed, random: Random): Omit<Assignment, 'cluste
   const { priority, interruptionPenalty, reclamationPenalty } = need;
   const values = { priority, interruptionPenalty, reclamationPenalty };
   if (sameKeysOf(need.requirements).length === 0 || random.chance(0.6)) {
-    return { ...values, fingerprint: fingerprintOf(need), group: need.group };
+    return { ...values, ...asWritten(need, fingerprintOf(need), need.group) };
   }
   const fingerprint = fingerprintOf({ ...need, requirements: withoutSame(need.requirements) });
-  return { ...values, fingerprint, group: random.chance(0.7) ? foldGroupOf(need.aggregate) : '' };
+  return {
+    ...values,
+    ...asWritten(need, fingerprint, random.chance(0.7) ? foldGroupOf(need.aggregate) : ''),
+  };
+}
+
+/** T4: by this shard, or by one that writes long texts whole. */
+function asWritten(
+  { reclamationPenalty }: WorldNeed,
+  fingerprint: string,
+  group: string,
+): Pick<Assignment, 'fingerprint' | 'group'> {
+  const isWhole = reclamationPenalty === PenaltyBucket.Unspecified; // half of all needs
+  if (isWhole) return { fingerprint, group };
+  return { fingerprint: writtenAs('fingerprint', fingerprint), group: writtenAs('group', group) };
 }

@@ -25,7 +25,11 @@ export const TIERS = ['gold', 'silver'] as const;
 export const GIBIBYTE_UNITS = 1_048_576; // KiB
 
 const { Unspecified, Zero, HalfDollar, Pinned } = PenaltyBucket;
-const GANG_GROUPS = ['job-1', 'job-10', 'job-2', 'job-3', 'job-4', ''] as const;
+/** T4: too long to be written on machines. Among the short ones in order, its digest would not be. */
+const LONG_GROUP = `job-10${'/long'.repeat(60)}`;
+const GANG_GROUPS = ['job-1', LONG_GROUP, 'job-2', 'job-3', 'job-4', ''] as const;
+/** No machine has it: it makes a fingerprint long and matches nothing. */
+const LONG_VALUE = 'x'.repeat(512);
 const PRIORITIES = [0, 10, 10, 1_000, 1_000, 200_000, 700_000, 1_200_000, 2_000_000, -5] as const;
 const BUCKETS = [Unspecified, Zero, Zero, HalfDollar, 5, 12, Pinned] as const;
 
@@ -40,7 +44,7 @@ export function randomNeed(world: World, random: Random): WorldNeed {
     reclamationPenalty: random.chance(0.5) ? Unspecified : random.pick(BUCKETS),
     aggregate: randomAggregate(isGang, random),
     minUnit: randomMinUnit(random),
-    group: isGang ? random.pick(GANG_GROUPS) : random.pick(['', '', 'web']),
+    group: isGang ? random.pick(GANG_GROUPS) : random.pick(['', '', `web${'/long'.repeat(60)}`]),
     // Equal arrivals are common, because one roll-up contains many needs.
     arrivalMs: world.nowMs - random.pick([0, 0, 10_000, 20_000]),
     backoff: random.chance(0.06),
@@ -97,7 +101,7 @@ function randomSelectors(random: Random): Requirement[] {
     selectors.push({ key: TIER_KEY, operator, values: isListing ? [random.pick(TIERS)] : [] });
   }
   if (random.chance(0.08)) {
-    selectors.push({ key: TYPE_KEY, operator: Operator.In, values: ['small', 'large'] });
+    selectors.push({ key: TYPE_KEY, operator: Operator.In, values: ['small', 'large', LONG_VALUE] });
   }
   if (random.chance(0.02)) selectors.push({ key: TIER_KEY, operator: Operator.Unspecified, values: [] });
   return selectors;

@@ -1,4 +1,4 @@
-/** T8: what the limits of a cluster bar. Counted anew from the world and from what the cycle took so far, each time. */
+/** T8: what the limits of a cluster bar. Counted each time from the world and from what the cycle took so far. */
 import { MachineState } from '../../src/machine/state.ts';
 import { amountOf } from './amounts.ts';
 import { type Cycle, stateOf } from './view.ts';

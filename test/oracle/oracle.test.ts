@@ -51,6 +51,7 @@ it('A0: never gives one machine to two needs or two actions, and each action fit
     Preempt: MachineState.Configured,
     Reclaim: MachineState.Configured,
     Delete: MachineState.Idle,
+    Withdraw: MachineState.Creating,
   };
   const seen = new Set<string>();
   overHistories((world, result) => {
@@ -59,7 +60,9 @@ it('A0: never gives one machine to two needs or two actions, and each action fit
     for (const action of result.actions) {
       const machine = world.machines.find(({ id }) => id === action.machine)!;
       expect(stateOf(machine)).toBe(neededState[action.kind]);
-      expect(machine.backoff).toBe(false);
+      // X3: an action that waits is withdrawn whatever happened to its machine.
+      expect(machine.backoff && action.kind !== 'Withdraw').toBe(false);
+      expect(machine.waiting).toBe(action.kind === 'Withdraw');
       seen.add(action.kind);
     }
   });
@@ -202,7 +205,7 @@ it('P6: while its victims drain, a need that got all its victims preempts no mor
 });
 
 it('generates small, valid worlds of every kind, and histories that keep them valid', () => {
-  const kinds = { folds: 0, spans: 0, parked: 0, orphans: 0, empty: 0, drains: 0, woken: 0 };
+  const kinds = { folds: 0, spans: 0, parked: 0, orphans: 0, empty: 0, drains: 0, waiting: 0, woken: 0 };
   overHistories((world) => {
     const originals = originalNeeds(world);
     const needs = normalise(world, originals);
@@ -226,6 +229,7 @@ it('generates small, valid worlds of every kind, and histories that keep them va
       (one) => one.state === MachineState.Creating && one.assignment === null,
     ).length;
     kinds.drains += world.machines.filter((one) => one.drainFor !== null || one.foundDraining).length;
+    kinds.waiting += world.machines.filter((one) => one.waiting).length;
     kinds.empty += world.machines.length === 0 || originals.length === 0 ? 1 : 0;
     kinds.woken += world.ordinary ? 0 : 1;
   });

@@ -8,7 +8,7 @@ import { acquire } from './acquire.ts';
 import { credit } from './credit.ts';
 import { normalise, originalNeeds } from './normalise.ts';
 import { preempt } from './preempt.ts';
-import { reclaim, release } from './reclaim.ts';
+import { reclaim, release, withdraw } from './reclaim.ts';
 import { parkingAfter, shortfallsOf, verdictsOf } from './verdicts.ts';
 import type { Cycle, LiveNeed, Turn } from './view.ts';
 import { needKey, type OracleResult, type World } from './world.ts';
@@ -23,6 +23,7 @@ export function decide(world: World): OracleResult {
   credit(cycle);
   acquire(cycle);
   preempt(cycle);
+  withdraw(cycle);
   reclaim(cycle);
   release(cycle);
 

@@ -15,10 +15,11 @@ import {
   fits,
   inState,
   isDrainingFor,
+  isOrphan,
   type LiveNeed,
   type Turn,
 } from './view.ts';
-import type { World, WorldMachine } from './world.ts';
+import type { OracleAction, World, WorldMachine } from './world.ts';
 
 /**
  * P1: "Only for phase 1's deficits, in A3's order". P6: "first, for every deficit, the need's own draining machines […]; then,
@@ -140,11 +141,16 @@ function isWanted(turn: Turn, machine: WorldMachine): boolean {
 }
 
 /**
- * P1: "Configured machines […]. First those that no need claims (of clusters past N6), then claimed ones of strictly lower
+ * P1, first: machines whose action waits for its turn (X3), unclaimed ones, then those of strictly lower priority. Their
+ * actions are withdrawn, and nothing is drained. Then "Configured machines […]. First those that no need claims (of clusters past N6), then claimed ones of strictly lower
  * priority […]; each tier by P2 […]; machines in back-off are left out".
  */
 function candidates(cycle: Cycle, { need }: Turn): WorldMachine[] {
-  const configured = inState(cycle.world, MachineState.Configured).filter((machine) => !machine.backoff);
+  const acted = (state: MachineState) => inState(cycle.world, state).filter((machine) => !machine.backoff);
+  const configured = acted(MachineState.Configured);
+  const waiting = acted(MachineState.Creating).filter(
+    (machine) => machine.waiting && !isOrphan(machine, cycle.needs),
+  );
   const ranked = (tier: WorldMachine[]) =>
     tier.sort((left, right) =>
       firstDifference(
@@ -158,7 +164,11 @@ function candidates(cycle: Cycle, { need }: Turn): WorldMachine[] {
   const lower = configured.filter(
     (machine) => cycle.claims.has(machine.id) && priorityOf(cycle, machine) < need.priority,
   );
-  return [...ranked(unclaimed), ...ranked(lower)];
+  const unclaimedWaiting = waiting.filter((machine) => !cycle.claims.has(machine.id));
+  const lowerWaiting = waiting.filter(
+    (machine) => cycle.claims.has(machine.id) && priorityOf(cycle, machine) < need.priority,
+  );
+  return [...ranked(unclaimedWaiting), ...ranked(lowerWaiting), ...ranked(unclaimed), ...ranked(lower)];
 }
 
 /** N6: "until a cluster has reported once since start, nothing of it is reclaimed". */
@@ -169,6 +179,22 @@ export function isPastGate(world: World, machine: WorldMachine): boolean {
 /** P1: "a machine's priority is that of the need that claims it in this cycle, else its assignment; […] a missing assignment value is 0". */
 function priorityOf(cycle: Cycle, machine: WorldMachine): number {
   return cycle.claims.get(machine.id)?.priority ?? machine.assignment?.priority ?? 0;
+}
+
+/** X3: the action that waits for its turn ends; for phase 2 it names the need that wants the machine. */
+export function withdrawal(machine: WorldMachine, need: LiveNeed | null): OracleAction {
+  return {
+    kind: 'Withdraw',
+    machine: machine.id,
+    cluster: machine.assignment?.cluster ?? '',
+    forCluster: need?.cluster.id ?? '',
+    fingerprint: need?.fingerprint ?? '',
+    group: need?.group ?? '',
+    reason: 'waiting.withdrawn',
+    graceSeconds: 0,
+    isClaimedVictim: false,
+    isGangVictim: false,
+  };
 }
 
 const DRAIN_SECONDS = 30;
@@ -197,6 +223,10 @@ function graceSecondsOf(gap: number): number {
 }
 
 function emit(cycle: Cycle, need: LiveNeed, victim: WorldMachine): void {
+  if (victim.waiting) {
+    cycle.actions.push(withdrawal(victim, need));
+    return;
+  }
   cycle.actions.push({
     kind: 'Preempt',
     machine: victim.id,

@@ -2,9 +2,19 @@
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { compareBytes, firstDifference } from './bytes.ts';
-import { isPastGate } from './preempt.ts';
-import { byId, type Cycle, compareKeep, inState } from './view.ts';
+import { isPastGate, withdrawal } from './preempt.ts';
+import { byId, type Cycle, compareKeep, inState, isOrphan } from './view.ts';
 import type { World, WorldMachine } from './world.ts';
+
+/** X3: actions that wait although no need is credited their machines are withdrawn, by id. */
+export function withdraw(cycle: Cycle): void {
+  const withdrawn = new Set(cycle.actions.map((action) => action.machine));
+  const unclaimed = inState(cycle.world, MachineState.Creating)
+    .filter((machine) => machine.waiting && !withdrawn.has(machine.id))
+    .filter((machine) => !cycle.claims.has(machine.id) || isOrphan(machine, cycle.needs))
+    .sort(byId);
+  for (const machine of unclaimed) cycle.actions.push(withdrawal(machine, null));
+}
 
 /**
  * R1: "Every Configured machine that phase 1 did not claim and phase 2 did not take, of a cluster past N6, is a Reclaim,

@@ -4,6 +4,7 @@
  */
 import type { Random } from '../../src/base/random.ts';
 import { MachineState } from '../../src/machine/state.ts';
+import { writtenAs } from './assigned-text.ts';
 import { randomLimits } from './generator-limits.ts';
 import {
   MACHINES_MAX,
@@ -28,7 +29,7 @@ export function step(world: World, result: OracleResult, random: Random): World 
   next.cycle++;
   next.ordinary = random.chance(0.8);
   next.nowMs += random.pick([0, 250, 10_000, 10_000, 10_000, 60_000, 600_000]);
-  for (const action of result.actions) if (random.chance(0.8)) enqueue(next, action);
+  for (const action of result.actions) if (random.chance(0.8)) enqueue(next, action, random);
   for (const machine of next.machines) if (random.chance(0.4)) settle(next, machine, random);
   // Often nothing else changes, so that histories also come to rest.
   const eventCount = random.chance(0.3) ? 0 : random.between(1, 4);
@@ -38,9 +39,10 @@ export function step(world: World, result: OracleResult, random: Random): World 
 }
 
 /** X1: "One action per machine at a time"; X2: "the live state must fit". */
-function enqueue(world: World, action: OracleAction): void {
+function enqueue(world: World, action: OracleAction, random: Random): void {
   const machine = world.machines.find(({ id }) => id === action.machine)!;
   const { cluster, forCluster, fingerprint, group } = action;
+  machine.waiting = (action.kind === 'Bootstrap' || action.kind === 'Provision') && random.chance(0.6);
   switch (action.kind) {
     case 'Bootstrap':
       machine.intent = 'bootstrap';
@@ -59,6 +61,10 @@ function enqueue(world: World, action: OracleAction): void {
       return;
     case 'Delete':
       machine.intent = 'delete';
+      return;
+    case 'Withdraw':
+      machine.intent = 'none';
+      machine.assignment = null;
   }
 }
 
@@ -71,7 +77,8 @@ function assignmentFrom(world: World, cluster: string, fingerprint: string, grou
     world.clusters.find(({ id }) => id === cluster),
     stated,
   );
-  return { cluster, fingerprint, group, priority, interruptionPenalty, reclamationPenalty };
+  const written = { fingerprint: writtenAs('fingerprint', fingerprint), group: writtenAs('group', group) };
+  return { cluster, ...written, priority, interruptionPenalty, reclamationPenalty };
 }
 
 /** One transition of M2: an enqueued action begins, or a transitional state ends. */
@@ -100,6 +107,7 @@ function settle(world: World, machine: WorldMachine, random: Random): void {
 function moveTo(world: World, machine: WorldMachine, state: MachineState): void {
   machine.state = state;
   machine.intent = 'none';
+  machine.waiting = false;
   machine.stuck = false;
   machine.stateSinceMs = world.nowMs;
   if (state === S.Idle || state === S.Speculative || state === S.Deleting) machine.assignment = null;
@@ -215,6 +223,7 @@ function restart(world: World): void {
     if (machine.intent !== 'none' && machine.state !== S.Configured) machine.assignment = null;
     if (machine.state === S.Creating) machine.assignment = null;
     machine.intent = 'none';
+    machine.waiting = false;
     machine.stuck = false;
     machine.backoff = false;
     machine.drainFor = null;

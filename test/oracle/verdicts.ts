@@ -16,7 +16,8 @@ import { type LimitName, type OracleResult, type OracleVerdict, UnmetReason } fr
 /**
  * A7: "count consecutive ordinary cycles in which a Same need is unsatisfied, no domain's total covers it, it acquired
  * nothing, and nothing is enqueued, Creating or draining (P6) for it; any cycle in which that is not so resets the count. […]
- * Absent or satisfied: forgotten." C1: a woken cycle "advances no count".
+ * Absent or satisfied: forgotten." C1: a woken cycle "advances no count", and C2: so does one that may not act; both are
+ * cycles that are not ordinary here.
  * READING: a woken cycle resets but does not advance. READING: a claimed orphan is acquired. READING: a Creating machine
  * counts even if stuck (X11 names A2 and P6 only), a stuck drain does not; only the gang's own drains count.
  */

@@ -6,17 +6,17 @@
 import { BUCKET_DOLLARS } from '../../src/machine/penalty.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { covers, hasSomeOf, times, wholeGangs } from './amounts.ts';
+import { names } from './assigned-text.ts';
 import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
 import { matches, type Profile } from './profile.ts';
-import {
-  type Amounts,
-  type Assignment,
-  type LimitName,
-  needKey,
-  type OracleAction,
-  type World,
-  type WorldCluster,
-  type WorldMachine,
+import type {
+  Amounts,
+  Assignment,
+  LimitName,
+  OracleAction,
+  World,
+  WorldCluster,
+  WorldMachine,
 } from './world.ts';
 
 /** A need as a cluster sent it. */
@@ -163,8 +163,8 @@ export function isAssignedTo(assignment: Assignment | null, need: LiveNeed): boo
   return (
     assignment !== null &&
     assignment.cluster === need.cluster.id &&
-    assignment.fingerprint === need.fingerprint &&
-    (assignment.group === need.group || (need.ownsEmptyGroup && assignment.group === ''))
+    names('fingerprint', assignment.fingerprint, need.fingerprint) &&
+    (names('group', assignment.group, need.group) || (need.ownsEmptyGroup && assignment.group === ''))
   );
 }
 
@@ -173,7 +173,9 @@ export function isDrainingFor(machine: WorldMachine, need: OriginalNeed): boolea
   return (
     stateOf(machine) === MachineState.Draining &&
     target !== null &&
-    needKey(target.cluster, target.group, target.fingerprint) === need.key
+    target.cluster === need.cluster.id &&
+    names('fingerprint', target.fingerprint, need.fingerprint) &&
+    names('group', target.group, need.group)
   );
 }
 

@@ -74,6 +74,8 @@ export interface WorldMachine {
   stateSinceMs: number;
   /** P6: the need that it was preempted for, and that counts it. */
   drainFor: { cluster: string; fingerprint: string; group: string } | null;
+  /** X3: its Bootstrap or Provision waits for its turn. */
+  waiting: boolean;
   /** P6: found Draining by the first listing after a start. */
   foundDraining: boolean;
 }
@@ -132,7 +134,7 @@ export interface World {
 }
 
 export interface OracleAction {
-  kind: 'Bootstrap' | 'Provision' | 'Preempt' | 'Reclaim' | 'Delete';
+  kind: 'Bootstrap' | 'Provision' | 'Preempt' | 'Reclaim' | 'Delete' | 'Withdraw';
   machine: string;
   /** Of the need; the machine's own for Reclaim and Preempt; '' for Delete. */
   cluster: string;

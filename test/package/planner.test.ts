@@ -8,6 +8,7 @@ import {
   type Need,
   type PlannedAction,
   Planner,
+  type PlannerOptions,
   ShardError,
 } from '../../src/index.ts';
 
@@ -51,6 +52,39 @@ function carryOut(planner: Planner, actions: readonly PlannedAction[], nowMs: nu
       );
   }
 }
+
+describe('limits of a planner', () => {
+  const two = (tenants: PlannerOptions['tenants']) => {
+    const planner = new Planner({ machinesMax: 64, tenants: tenants ?? [] });
+    planner.putMachine(IDLE, 0);
+    planner.putMachine({ ...IDLE, id: 'm-2', host: { provider: 'rack-a', ref: 'h-2' } }, 0);
+    planner.setNeeds('blue', [NEED], 0);
+    return planner;
+  };
+
+  it('T8: keep a cluster from a second machine, and say which of them did', () => {
+    const planner = two([{ cluster: 'bl*', maxMachines: 1 }]);
+    expect(planner.decide(0)).toHaveLength(1);
+    expect(planner.verdictsOf('blue')).toMatchObject([{ satisfied: false, limitedBy: 'max-machines' }]);
+  });
+
+  it('T8: count resources as Kubernetes writes them', () => {
+    const planner = two([{ cluster: 'blue', maxResources: { memory: '100Gi' } }]);
+    expect(planner.decide(0)).toHaveLength(1);
+    expect(planner.verdictsOf('blue')).toMatchObject([{ limitedBy: 'max-resources' }]);
+  });
+
+  it('T8: apply to no cluster that no entry names', () => {
+    const planner = two([{ cluster: 'green', maxMachines: 0 }]);
+    expect(planner.decide(0)).toHaveLength(2);
+    expect(planner.verdictsOf('blue')).toMatchObject([{ satisfied: true, limitedBy: '' }]);
+  });
+
+  it('T8: are refused if an amount means nothing', () => {
+    expect(codeOf(() => two([{ cluster: 'blue', maxMachines: -1 }]))).toBe('invalid_limit');
+    expect(codeOf(() => two([{ cluster: 'blue', maxResources: { cpu: 'much' } }]))).toBe('invalid_quantity');
+  });
+});
 
 describe('a planner', () => {
   it('binds an idle machine to a need and says what is still missing', () => {

@@ -10,6 +10,7 @@ import type { Machine } from '../../src/machine/machine.ts';
 import { type MachineState, STATE_NAMES } from '../../src/machine/state.ts';
 import { ProviderClient } from '../../src/provider/client/client.ts';
 import { FencingTokens } from '../../src/provider/client/fencing.ts';
+import type { TlsFiles } from '../../src/tls/files.ts';
 import { listBatch } from '../provider/list-batch.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
@@ -24,11 +25,16 @@ export interface Program {
 }
 
 export class Processes {
+  /** Variables of the environment of processes that are started from now on. */
+  environment: Readonly<Record<string, string>> = {};
   readonly #children = new Set<ChildProcess>();
   readonly #folders: string[] = [];
 
   start(...words: string[]): Program {
-    const child = spawn(process.execPath, [MAIN, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [MAIN, ...words], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...this.environment },
+    });
     this.#children.add(child);
     const output: string[] = [];
     const exited = new Promise<number | null>((resolve) => {
@@ -103,8 +109,9 @@ export interface ShardProgram {
 export class ProviderTruth {
   readonly #client: ProviderClient;
 
-  constructor(address: string) {
-    this.#client = new ProviderClient({ name: 'truth', address }, FencingTokens.create('truth', 1));
+  constructor(address: string, tls?: TlsFiles) {
+    const endpoint = { name: 'truth', address, ...(tls === undefined ? {} : { tls }) };
+    this.#client = new ProviderClient(endpoint, FencingTokens.create('truth', 1));
   }
 
   async machines(): Promise<Machine[]> {

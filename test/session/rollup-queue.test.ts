@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { RollupOutcome } from '../../src/needs/need-table.ts';
-import { ROLLUP_QUANTUM_BYTES, ROLLUP_STEP_BYTES, ROLLUPS_OPEN_MAX } from '../../src/session/limits.ts';
+import {
+  NEW_ROWS_BURST,
+  NEW_ROWS_PER_SECOND,
+  ROLLUP_QUANTUM_BYTES,
+  ROLLUP_STEP_BYTES,
+  ROLLUPS_OPEN_MAX,
+} from '../../src/session/limits.ts';
 import { RollupQueue, type RollupResult } from '../../src/session/rollup-queue.ts';
 import { encode } from '../../src/wire/codec.ts';
 import { needs } from './operator.ts';
@@ -16,6 +22,7 @@ function rig(
     isReady?: (rows: number, steps: number) => boolean;
     bytesMax?: number;
     clusterBytesMax?: number;
+    isNew?: boolean;
   } = {},
 ) {
   const accepted: string[] = [];
@@ -23,8 +30,9 @@ function rig(
   const rejected: string[] = [];
   const queue = new RollupQueue(
     {
-      *acceptRollup(clusterId, digests): Generator<void, RollupOutcome> {
+      *acceptRollup(clusterId, digests, decodeRow): Generator<void, RollupOutcome> {
         const rows = digests.length / 2;
+        for (let row = 0; options.isNew === true && row < rows; row++) decodeRow(row);
         steps.push(clusterId);
         for (let count = 0; options.isReady?.(rows, count) === false; count++) {
           yield;
@@ -103,6 +111,30 @@ describe('waiting roll-ups', () => {
     }
     expect(differences.length).toBeGreaterThan(1_000);
     expect(Math.max(...differences)).toBeLessThanOrEqual(2 * STEPS_PER_VISIT);
+  });
+
+  it('T7: of a cluster that changed many rows wait, a later one replaces them, and other clusters pass', async () => {
+    const { offer, accepted, results, queue } = rig({ isNew: true });
+    await offer('east', NEW_ROWS_BURST + 2 * NEW_ROWS_PER_SECOND);
+    void offer('east', 1);
+    void offer('east', 2);
+    const latest = offer('east', 3);
+    await offer('west', 9);
+    expect(accepted).toEqual([`east ${NEW_ROWS_BURST + 2 * NEW_ROWS_PER_SECOND}`, 'west 9']);
+    const { rollups, acks } = await latest;
+    expect(accepted.at(-1)).toBe('east 3');
+    expect([rollups, acks]).toEqual([3, 3]);
+    expect(results).toHaveLength(3);
+    expect(queue.bytes).toBe(0);
+  });
+
+  it('T7: of a cluster that repeats its rows do not wait, however many they are', async () => {
+    const { offer, accepted } = rig();
+    await offer('east', NEW_ROWS_BURST * 2);
+    void offer('east', NEW_ROWS_BURST * 2);
+    await turn();
+    await offer('west', 9);
+    expect(accepted).toHaveLength(3);
   });
 
   it('T7: are open only a few at a time, and small ones pass those that wait to be opened', async () => {

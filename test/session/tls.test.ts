@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { connect as connectTls } from 'node:tls';
 import { ChannelCredentials } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
@@ -8,12 +6,13 @@ import { identityOf } from '../../src/session/identity.ts';
 import { INSPECTIONS_PER_IDENTITY_MAX } from '../../src/session/limits.ts';
 import { startOperatorServer } from '../../src/session/server.ts';
 import type { NeedsReader } from '../../src/shard/ports/view.ts';
-import { type TlsFiles, UnusableCertificateError } from '../../src/tls/files.ts';
-import { issue, type Leaf, type LeafNames, makeAuthority } from '../tls/certificates.ts';
+import { UnusableTlsFileError } from '../../src/tls/files.ts';
+import { issue, makeAuthority } from '../tls/certificates.ts';
 import { FakeShard } from './fake-shard.ts';
 import { rawConnection } from './hostile-client.ts';
 import { inspect, VIEW } from './inspector.ts';
-import { closeAfterwards, NO_NEEDS, startRig } from './rig.ts';
+import { NO_NEEDS } from './rig.ts';
+import { as, authority, clientCredentials, filesOf, SERVER, tlsRig } from './tls-rig.ts';
 
 /** More than a connection buffers: a reader that stops must stop the shard. */
 const MANY = 1_000;
@@ -25,43 +24,6 @@ const MANY_NEEDS: Pick<NeedsReader, 'inspectNeeds'> = {
     })(),
   }),
 };
-
-const authority = makeAuthority();
-const SERVER: LeafNames = { dns: ['localhost'], ip: ['127.0.0.1'], uri: ['bigfleet://shard/s-1'] };
-
-function filesOf(leaf: Leaf): TlsFiles {
-  const folder = mkdtempSync(join(tmpdir(), 'flotilla-tls-'));
-  closeAfterwards(() => rmSync(folder, { recursive: true }));
-  const files = {
-    certificatePath: join(folder, 'tls.crt'),
-    privateKeyPath: join(folder, 'tls.key'),
-    caPath: join(folder, 'ca.crt'),
-  };
-  write(files, leaf);
-  return files;
-}
-
-function write(files: TlsFiles, leaf: Leaf): void {
-  writeFileSync(files.privateKeyPath, leaf.privateKey);
-  writeFileSync(files.certificatePath, leaf.certificate);
-  writeFileSync(files.caPath, authority.pem);
-}
-
-function clientCredentials(leaf: Leaf | null): ChannelCredentials {
-  const [key, certificate] = leaf === null ? [null, null] : [leaf.privateKey, leaf.certificate];
-  return ChannelCredentials.createSsl(
-    Buffer.from(authority.pem),
-    key === null ? null : Buffer.from(key),
-    certificate === null ? null : Buffer.from(certificate),
-  );
-}
-
-const as = (...uri: string[]) => clientCredentials(issue(authority, { uri }));
-
-async function tlsRig(options = {}) {
-  const files = filesOf(issue(authority, SERVER));
-  return { files, ...(await startRig({ tls: files, ...options })) };
-}
 
 describe('limits per identity', () => {
   it('T11: one certificate leaves connections for the others, and its places come back', async () => {
@@ -262,7 +224,7 @@ describe('identity on TLS', () => {
       needs: NO_NEEDS,
       tls: files,
     });
-    await expect(start).rejects.toBeInstanceOf(UnusableCertificateError);
+    await expect(start).rejects.toBeInstanceOf(UnusableTlsFileError);
   });
 });
 

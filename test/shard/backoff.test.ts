@@ -99,7 +99,7 @@ describe('X5: the back-off of a need', () => {
 
   it('X5: counts a failure during the back-off as the same one, and waits 10 s from the last', () => {
     const { tables } = createTables({ machinesMax: 16, hasRollupGuard: true }).inventory;
-    const backoffs = new NeedBackoffs(tables);
+    const backoffs = new NeedBackoffs(tables, () => true);
     const need = [
       tables.clusters.intern('c'),
       tables.fingerprints.intern('p'),
@@ -114,5 +114,31 @@ describe('X5: the back-off of a need', () => {
     expect([18_999, 19_001].map(isBarredAt)).toEqual([true, false]);
     backoffs.failed(...need, 'no token', 20_000); // the second in a row: 20 s
     expect([39_999, 40_001].map(isBarredAt)).toEqual([true, false]);
+  });
+
+  it('T12, X5: keeps at most 1,024 back-offs of a cluster for withdrawn needs, the last ones, and gives back the others', () => {
+    const { tables } = createTables({ machinesMax: 16, hasRollupGuard: true }).inventory;
+    const live = new Set<number>();
+    const backoffs = new NeedBackoffs(tables, (_cluster, _fingerprint, group) => live.has(group));
+    const [cluster, other] = [tables.clusters.intern('c'), tables.clusters.intern('d')];
+    const fingerprint = tables.fingerprints.intern('p');
+    const fail = (of: number, name: string) => {
+      const group = tables.groups.intern(name);
+      backoffs.failed(of, fingerprint, group, 'no token', 0);
+      tables.groups.release(group); // the need is withdrawn
+      return group;
+    };
+    fail(other, 'of-another');
+    const groups = Array.from({ length: 3_000 }, (_, index) => fail(cluster, `g-${index}`));
+    for (const group of groups.slice(0, 500)) live.add(group);
+    backoffs.expire(1);
+    expect(backoffs.count).toBe(1_025);
+    expect(tables.groups.count).toBe(1_025);
+    expect(backoffs.isBarred(cluster, fingerprint, groups[0]!)).toBe(true);
+    expect(backoffs.isBarred(cluster, fingerprint, groups[500]!)).toBe(false);
+    expect(backoffs.isBarred(cluster, fingerprint, groups[2_999]!)).toBe(true);
+    expect(backoffs.isBarred(other, fingerprint, tables.groups.find('of-another'))).toBe(true);
+    backoffs.expire(3_600_000);
+    expect([backoffs.count, tables.groups.count]).toEqual([0, 0]);
   });
 });

@@ -17,32 +17,28 @@ class Fault {
   isArmed = false;
   readonly #stage: Stage;
   readonly #clusterId: string | null;
-  fixture!: Fixture;
 
   constructor(stage: Stage, clusterId: string | null) {
     this.#stage = stage;
     this.#clusterId = clusterId;
   }
 
-  readonly probe = (stage: Stage, cluster: number): void => {
+  readonly probe = (stage: Stage, clusterId: string): void => {
     if (!this.isArmed || this.left <= 0 || stage !== this.#stage) return;
-    const id = this.fixture.shard.inventory.tables.clusters.get(cluster);
-    if (this.#clusterId !== null && id !== this.#clusterId) return;
+    if (this.#clusterId !== null && clusterId !== this.#clusterId) return;
     this.left--;
     throw new Error('injected');
   };
 }
 
 function world(fault: Fault, options: FixtureOptions = {}): Fixture {
-  const fixture = new Fixture({
+  return new Fixture({
     machines: machines(20, 'm', { state: S.Idle }),
     demand: { good: [need(2)], bad: [need(2)] },
     settings: { hasRollupGuard: false, preemptionCapFraction: 0, reclaimCapFraction: 0, checkEveryCycles: 1 },
     ...options,
     probe: fault.probe,
   });
-  fault.fixture = fixture;
-  return fixture;
 }
 
 function kinds(fixture: Fixture): string[] {
@@ -72,6 +68,39 @@ describe('a throw inside a cycle', () => {
     // The from-scratch checks of the cycles after it found no difference.
     expect(fixture.shard.counters.checkDifferences).toBe(0);
     expect(fixture.shard.counters.checksRun).toBeGreaterThan(0);
+  });
+
+  it('T2: a cluster whose demand changes all the time costs at most two engines in five seconds', async () => {
+    const fault = new Fault('acquire', 'bad');
+    const fixture = world(fault);
+    await fixture.run(15);
+    fault.isArmed = true;
+    for (let change = 0; change < 60; change++) {
+      fixture.world.setDemand(fixture.cluster('bad'), [need(5 + (change % 7))]);
+      await fixture.run(0.5);
+    }
+    const { decisionThrows, decisionsFailed } = fixture.shard.counters;
+    expect(decisionThrows).toBeGreaterThanOrEqual(4);
+    expect(decisionThrows).toBeLessThanOrEqual(14); // 30 seconds
+    expect(decisionsFailed).toBe(0);
+    fixture.world.setDemand(fixture.cluster('good'), [need(5)]);
+    await fixture.run(15);
+    expect(fixture.cluster('good').nodes.size).toBe(5);
+  });
+
+  it('T2: without a known need, short cycles cost one engine a second', async () => {
+    const fault = new Fault('verdicts', null);
+    const settings = { hasRollupGuard: false, cycleIntervalMs: 100, checkEveryCycles: 0 };
+    const fixture = world(fault, { settings });
+    await fixture.run(5);
+    fault.isArmed = true;
+    await fixture.run(20);
+    expect(fixture.shard.counters.decisionThrows).toBeGreaterThan(10);
+    expect(fixture.shard.counters.decisionThrows).toBeLessThanOrEqual(22);
+    fault.isArmed = false;
+    fixture.world.setDemand(fixture.cluster('good'), [need(5)]);
+    await fixture.run(15);
+    expect(fixture.cluster('good').nodes.size).toBe(5);
   });
 
   it('T2: a second throw suspends the cluster of the need, and other clusters are served', async () => {

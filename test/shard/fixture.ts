@@ -7,15 +7,20 @@ import { MachineState, STATE_NAMES } from '../../src/machine/state.ts';
 import { Operator, type Requirement } from '../../src/needs/requirements.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
 import type { CheckPort } from '../../src/shard/ports/check.ts';
-import type { ActionName, ActionRecord, CycleReport, ShardEvent } from '../../src/shard/ports/observer.ts';
+import type {
+  ActionName,
+  ActionRecord,
+  CycleReport,
+  MachineBound,
+  ShardEvent,
+} from '../../src/shard/ports/observer.ts';
 import type { ShardSettings } from '../../src/shard/settings.ts';
-import type { ShardOptions } from '../../src/shard/shard.ts';
 import type { MachineKind } from '../../src/simulation/provider/kinds.ts';
 import type { LedgerEntry, LedgerEvent } from '../../src/simulation/provider/ledger.ts';
 import type { SeedMachine } from '../../src/simulation/provider/machines.ts';
 import { everyOperation, type ProviderSettingsChange } from '../../src/simulation/provider/settings.ts';
 import type { SimulatedCluster } from '../../src/simulation/virtual-time/clusters.ts';
-import { type Process, SimulatedWorld } from '../../src/simulation/virtual-time/world.ts';
+import { type Process, SimulatedWorld, type WorldOptions } from '../../src/simulation/virtual-time/world.ts';
 
 export const S = MachineState;
 export const CYCLE_MS = 10_000;
@@ -95,7 +100,7 @@ export interface FixtureOptions {
   readonly provider?: ProviderSettingsChange;
   readonly checker?: CheckPort;
   /** T2: lets decisions throw. Without it, a throw fails the test. */
-  readonly probe?: NonNullable<ShardOptions['probe']>;
+  readonly probe?: NonNullable<WorldOptions['probe']>;
   /** Do not start a shard yet. */
   readonly isStopped?: boolean;
 }
@@ -117,6 +122,7 @@ export class Fixture {
   readonly events: ShardEvent[] = [];
   /** From enqueueing to Configured, ms. */
   readonly latenciesMs: number[] = [];
+  readonly bound: MachineBound[] = [];
   #violation = '';
 
   constructor(options: FixtureOptions = {}) {
@@ -135,7 +141,10 @@ export class Fixture {
           this.events.push(event);
           if (event.kind === 'decision_threw' && options.probe === undefined) this.#violation = event.detail;
         },
-        machineBound: (_, latencyMs) => this.latenciesMs.push(latencyMs),
+        machineBound: (_, bound) => {
+          this.bound.push(bound);
+          this.latenciesMs.push(bound.enqueuedMs);
+        },
       },
     });
     for (const seed of options.machines ?? []) this.world.provider.add(seed);

@@ -34,6 +34,8 @@ export class Parts {
   bend: Bend = (part) => part;
   /** Calls are never answered. Otherwise the providers answer that they know no machine. */
   hangs = false;
+  /** The provider that answers neither calls nor reads; -1 = none. */
+  hangsAt = -1;
   partCount = 0;
   released = 0;
   readonly shard: Shard;
@@ -70,11 +72,12 @@ export class Parts {
         names: port.names,
         call: (call) => {
           this.calls.push(call);
-          return this.hangs ? new Promise(() => {}) : port.call(call);
+          const hangs = this.hangs || this.hangsAt === call.provider;
+          return hangs ? new Promise(() => {}) : port.call(call);
         },
         read: (read) => {
           this.reads.push(read.machineId);
-          return port.read(read);
+          return this.hangsAt === read.provider ? new Promise(() => {}) : port.read(read);
         },
         list: async (request) => {
           this.requests.push(request);

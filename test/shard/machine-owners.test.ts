@@ -90,6 +90,26 @@ describe('T10: an id that two providers list before either is known', () => {
     expect(world.calls).toEqual([]);
   });
 
+  it('T10: reads no machine in dispute, and reads it when the dispute has ended', async () => {
+    const world = new Parts([
+      [idle('m-00'), idle('a')],
+      [idle('m-00'), idle('b')],
+    ]);
+    late(world, 1);
+    world.shard.start();
+    await world.run(25);
+    expect(world.shard.gauges().disputedMachines).toBe(1);
+    const reads = () => world.shard.counters.followUpReads;
+    const before = reads();
+    world.shard.reads.recheck(world.shard.inventory.find('m-00'));
+    await world.run(30);
+    expect(reads()).toBe(before);
+    world.machines[1] = [idle('b')];
+    await world.run(30);
+    expect(world.shard.gauges().disputedMachines).toBe(0);
+    expect(reads()).toBeGreaterThan(before);
+  });
+
   for (const isIncremental of [false, true]) {
     it(`T10: the dispute ends when the other no longer lists it${isIncremental ? ', with cursors too' : ''}`, async () => {
       const fleet = ids(4).map((id) => idle(id));

@@ -4,6 +4,7 @@ import { Random } from '../../src/base/random.ts';
 import { Flag } from '../../src/inventory/intent.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import { STATE_NAMES } from '../../src/machine/state.ts';
+import { Operator } from '../../src/needs/requirements.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
 import type { ActionRecord, CycleReport, ShardEvent } from '../../src/shard/ports/observer.ts';
 import { SHARD_DEFAULTS, type ShardSettings } from '../../src/shard/settings.ts';
@@ -137,6 +138,34 @@ describe('two providers', () => {
       await world.run(60);
       expect(world.actions.filter(({ outcome }) => outcome === 'success')).toHaveLength(configured);
     }
+  });
+
+  it('C2: advances no count while a provider is not listed: a gang is not parked before its rack is known', async () => {
+    const world = new TwoProviders();
+    const inRack = { state: S.Idle, labels: { rack: 'r1' } };
+    for (const id of ['m1', 'm2']) world.west.add(machine(id, inRack));
+    world.east.add(machine('other', { state: S.Idle, labels: { rack: 'r2' } }));
+    world.westNetwork.isDown = true;
+    world.shard.start();
+    const same = { key: 'rack', operator: Operator.Same, values: [] };
+    world.demand('c1', [need(2, { requirements: [same] }), need(1, { type: 'none', group: 'plain' })]);
+    await world.run(200);
+    const { engine, inventory } = world.shard;
+    const cluster = inventory.tables.clusters.find('c1');
+    const counts = () => {
+      const found: number[] = [];
+      engine.verdictsOf(cluster, (_row, { cyclesUnmet, parkedCycles }) =>
+        found.push(cyclesUnmet, parkedCycles),
+      );
+      return Math.max(...found, ...engine.shortfalls.map(({ ageCycles }) => ageCycles));
+    };
+    expect(world.shard.heldBack()).toContain('west');
+    expect(counts()).toBe(0);
+    world.westNetwork.isDown = false;
+    await world.run(60);
+    expect(world.shard.heldBack()).toBe('');
+    expect(['m1', 'm2'].map((id) => world.known(id))).toEqual(['Configured of west', 'Configured of west']);
+    expect(counts()).toBeGreaterThan(0); // of the need without any machine
   });
 
   it('P6: a machine is found Draining only by its provider’s first listing, however late that is', async () => {

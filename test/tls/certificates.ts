@@ -2,17 +2,21 @@
  * Makes X.509 certificates for tests: Node can read certificates but not write them, and a test should not depend on a
  * tool of the machine it runs on. DER needs only tag, length and content.
  */
-import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject, randomBytes, sign, X509Certificate } from 'node:crypto';
 
 export interface Authority {
   readonly name: string;
   readonly key: KeyObject;
   readonly pem: string;
+  /** Certificates that a leaf presents besides its own. */
+  readonly intermediates: string;
 }
 
 export interface Leaf {
   readonly certificate: string;
   readonly privateKey: string;
+  /** As Node.js prints it. */
+  readonly fingerprint256: string;
 }
 
 export interface LeafNames {
@@ -21,14 +25,20 @@ export interface LeafNames {
   readonly uri?: readonly string[];
 }
 
-export function makeAuthority(name = 'test authority'): Authority {
+const DAY_MS = 86_400_000;
+
+/** Signed by `parent`, or by itself. */
+export function makeAuthority(name = 'test authority', parent?: Authority, validMs = DAY_MS): Authority {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const basicConstraints = extension('551d13', true, der(0x30, der(0x01, Buffer.from([0xff]))));
-  const pem = certificate(name, name, publicKey, privateKey, [basicConstraints]);
-  return { name, key: privateKey, pem };
+  const issuer = parent ?? { name, key: privateKey };
+  const pem = certificate(issuer.name, name, publicKey, issuer.key, [basicConstraints], validMs);
+  const intermediates = parent === undefined ? '' : pem + parent.intermediates;
+  return { name, key: privateKey, pem, intermediates };
 }
 
-export function issue(authority: Authority, names: LeafNames): Leaf {
+/** `validMs` from now; negative: it has expired. */
+export function issue(authority: Authority, names: LeafNames, validMs = DAY_MS): Leaf {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const alternatives = [
     ...(names.dns ?? []).map((name) => der(0x82, Buffer.from(name))),
@@ -36,9 +46,11 @@ export function issue(authority: Authority, names: LeafNames): Leaf {
     ...(names.ip ?? []).map((ip) => der(0x87, Buffer.from(ip.split('.').map(Number)))),
   ];
   const subjectAlternatives = extension('551d11', false, der(0x30, ...alternatives));
+  const leaf = certificate(authority.name, 'leaf', publicKey, authority.key, [subjectAlternatives], validMs);
   return {
-    certificate: certificate(authority.name, 'leaf', publicKey, authority.key, [subjectAlternatives]),
+    certificate: leaf + authority.intermediates,
     privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    fingerprint256: new X509Certificate(leaf).fingerprint256,
   };
 }
 
@@ -48,6 +60,7 @@ function certificate(
   publicKey: KeyObject,
   issuerKey: KeyObject,
   extensions: readonly Buffer[],
+  validMs: number,
 ): string {
   const ecdsaWithSha256 = der(0x30, der(0x06, Buffer.from('2a8648ce3d040302', 'hex')));
   const serial = randomBytes(8);
@@ -58,7 +71,7 @@ function certificate(
     der(0x02, serial),
     ecdsaWithSha256,
     nameOf(issuer),
-    der(0x30, time(-3_600_000), time(86_400_000)),
+    der(0x30, time(-3_600_000), time(validMs)),
     nameOf(subject),
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, der(0x30, ...extensions)),

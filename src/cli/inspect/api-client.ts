@@ -23,12 +23,12 @@ export type Parameters = Readonly<Record<string, string | number | boolean | und
 
 export class ApiClient {
   readonly #base: string;
-  readonly #read: (text: string) => unknown;
+  readonly #parse: (text: string) => unknown;
 
   /** Providers and operators choose names. On a terminal none may act as an escape sequence; programs get them unchanged. */
   constructor(base: string, isForTerminal: boolean) {
     this.#base = base.replace(/\/+$/, '');
-    this.#read = isForTerminal ? (text) => JSON.parse(text, printable) : JSON.parse;
+    this.#parse = isForTerminal ? (text) => JSON.parse(text, printable) : JSON.parse;
   }
 
   async get<T>(path: string, parameters: Parameters = {}): Promise<T> {
@@ -38,14 +38,15 @@ export class ApiClient {
     }
     const text = query.size === 0 ? '' : `?${query}`;
     const response = await this.#fetch(`${this.#base}/api/v1/${path}${text}`);
-    const body = this.#parse(await response.text().catch(() => '')) as T | ApiError | null;
+    const body = this.read(await response.text().catch(() => '')) as T | ApiError | null;
     if (response.ok && body !== null) return body as T;
     throw refusal(this.#base, response.status, body);
   }
 
-  #parse(text: string): unknown {
+  /** The content of an answer; null if it is not JSON. */
+  read(text: string): unknown {
     try {
-      return this.#read(text);
+      return this.#parse(text);
     } catch {
       return null;
     }
@@ -64,6 +65,12 @@ export class ApiClient {
 function printable(key: string, value: unknown): unknown {
   if (typeof value === 'string') return key === 'next' ? value : withoutControls(value);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  // A copy of every object would double the memory of an answer; nearly all names are clean.
+  for (const name in value) if (withoutControls(name) !== name) return withPrintableNames(value);
+  return value;
+}
+
+function withPrintableNames(value: object): object {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [withoutControls(name), part]));
 }
 

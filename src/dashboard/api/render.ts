@@ -147,6 +147,7 @@ export function queue(view: ShardReader): ApiQueue {
   const gauges = view.gauges();
   return {
     queued: gauges.queueDepth,
+    waiting: gauges.actionsWaiting,
     queueMax,
     inFlight: gauges.inFlight,
     concurrency,
@@ -155,6 +156,7 @@ export function queue(view: ShardReader): ApiQueue {
     parkedRows: gauges.deferredRows,
     stuckMachines: gauges.stuckMachines,
     machinesInBackoff: gauges.machinesInBackoff,
+    suspendedClusters: gauges.suspendedClusters,
     offeringsInBackoff: gauges.offeringsInBackoff,
   };
 }

@@ -58,7 +58,7 @@ function tenant({ machines, usd, cluster, provider, ...view }: TenantView): ApiT
             listedAtMs: provider.listing?.atMs ?? 0,
             listedMachines: provider.listing?.machines ?? 0,
             listingFailure: provider.listing?.failure ?? '',
-            foreignIds: provider.foreignIds,
+            foreignIds: provider.listing?.foreignIds ?? 0,
           },
   };
 }

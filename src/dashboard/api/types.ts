@@ -72,6 +72,8 @@ export interface ApiRails {
 
 export interface ApiQueue {
   readonly queued: number;
+  /** Decided bindings that wait for room in the queue. */
+  readonly waiting: number;
   readonly queueMax: number;
   readonly inFlight: number;
   readonly concurrency: number;
@@ -81,6 +83,7 @@ export interface ApiQueue {
   readonly stuckMachines: number;
   readonly machinesInBackoff: number;
   readonly offeringsInBackoff: number;
+  readonly suspendedClusters: number;
 }
 
 export interface ApiOverview extends ApiStatus {
@@ -370,7 +373,7 @@ export interface ApiTenant {
     readonly listedMachines: number;
     /** '' if it succeeded. */
     readonly listingFailure: string;
-    /** Rows that claim the id of another provider's machine. */
+    /** Rows of the last full listing that claim the id of another provider's machine. */
     readonly foreignIds: number;
   } | null;
 }

@@ -1,12 +1,11 @@
 /** Machines in order of their ids, with filters. */
-import type { ApiMachine, ApiMachines, ApiStatus } from '../api/types.ts';
-import { fill, h, replaceRows } from './dom.ts';
+import type { ApiMachine, ApiMachines } from '../api/types.ts';
+import { h, replaceRows } from './dom.ts';
 import { age, count, price } from './format.ts';
-import { field, labelled, STATES, select, showStatus, stateBadge, table } from './parts.ts';
-import { ask, Poller, queryOf } from './poll.ts';
+import { addressValue, checkFilter, listPage, textFilter } from './list.ts';
+import { field, labelled, STATES, select, stateBadge } from './parts.ts';
 
 const EVERY_MS = 3_000;
-const PAGE = 100;
 const COLUMNS = [
   { name: 'Machine' },
   { name: 'State' },
@@ -21,133 +20,55 @@ const COLUMNS = [
 ] as const;
 
 export function machinesPage(page: HTMLElement): void {
-  const parameters = new URLSearchParams(location.search);
-  const text = (name: string, placeholder: string) =>
-    h('input', {
-      name,
-      type: 'search',
-      autocomplete: 'off',
-      spellcheck: 'false',
-      value: parameters.get(name) ?? '',
-      placeholder,
-    });
-  const flag = (name: string) =>
-    h('input', { name, type: 'checkbox', value: '1', checked: parameters.get(name) === '1' });
+  const oneOf = (name: string, values: readonly string[]) =>
+    select(name, [['', 'any'], ...values.map((value) => [value, value] as const)], addressValue(name));
   const controls = {
-    prefix: text('prefix', 'starts with …'),
-    state: select(
-      'state',
-      [['', 'any'], ...STATES.map((state) => [state, state] as const)],
-      parameters.get('state') ?? '',
-    ),
-    cluster: text('cluster', 'any'),
-    type: text('type', 'any'),
-    zone: text('zone', 'any'),
-    capacity: select(
-      'capacity',
-      [
-        ['', 'any'],
-        ...['bare-metal', 'reserved', 'on-demand', 'spot', 'unspecified'].map(
-          (type) => [type, type] as const,
-        ),
-      ],
-      parameters.get('capacity') ?? '',
-    ),
-    provider: text('provider', 'any'),
+    prefix: textFilter('prefix', 'starts with …'),
+    state: oneOf('state', STATES),
+    cluster: textFilter('cluster', 'any'),
+    type: textFilter('type', 'any'),
+    zone: textFilter('zone', 'any'),
+    capacity: oneOf('capacity', ['bare-metal', 'reserved', 'on-demand', 'spot', 'unspecified']),
+    provider: textFilter('provider', 'any'),
   };
-  const stuck = flag('stuck');
-  const backoff = flag('backoff');
-  const trail = [''];
-  let following = '';
-  let waiting = 0;
-  const summary = h('p', { class: 'summary', role: 'status' });
-  const rows = table(COLUMNS, 'Machines by id');
-  const first = h('button', { type: 'button', click: () => turn('first') }, 'First');
-  const back = h('button', { type: 'button', click: () => turn('back') }, 'Previous');
-  const next = h('button', { type: 'button', click: () => turn('next') }, 'Next');
-  const form = h(
-    'form',
-    {
-      class: 'filters',
-      submit: (event) => {
-        event.preventDefault();
-        filter();
-      },
-      change: () => filter(),
-      input: () => {
-        clearTimeout(waiting);
-        waiting = window.setTimeout(filter, 300);
-      },
-    },
-    field('Id', controls.prefix),
-    field('State', controls.state),
-    field('Cluster', controls.cluster),
-    field('Type', controls.type),
-    field('Zone', controls.zone),
-    field('Purchase option', controls.capacity),
-    field('Provider', controls.provider),
-    h('label', { class: 'check' }, stuck, 'only stuck'),
-    h('label', { class: 'check' }, backoff, 'only in back-off'),
-  );
-  fill(
-    page,
-    h('h1', {}, 'Machines'),
-    form,
-    summary,
-    rows.element,
-    h('div', { class: 'pager' }, first, back, next),
-  );
-
-  const asked = () => ({
-    ...Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.value.trim()])),
-    stuck: stuck.checked ? 1 : 0,
-    backoff: backoff.checked ? 1 : 0,
-  });
-  const poller = new Poller(EVERY_MS, async (signal) => {
-    const query = queryOf({ ...asked(), limit: PAGE, after: trail.at(-1)! });
-    const [status, answer] = await Promise.all([
-      ask<ApiStatus>('/api/v1/status', signal),
-      ask<ApiMachines>(`/api/v1/machines${query}`, signal),
-    ]);
-    showStatus(status);
-    show(answer);
-  });
-  poller.now();
-
-  function filter(): void {
-    clearTimeout(waiting);
-    trail.splice(0, trail.length, '');
-    history.replaceState(null, '', `/machines${queryOf(asked())}`);
-    poller.now();
-  }
-
-  function turn(where: 'first' | 'back' | 'next'): void {
-    if (where === 'next') trail.push(following);
-    else if (where === 'back') trail.pop();
-    else trail.splice(1);
-    poller.now();
-    rows.element.scrollIntoView({ block: 'nearest' });
-  }
-
-  function show(answer: ApiMachines): void {
-    following = answer.next;
-    first.disabled = back.disabled = trail.length === 1;
-    next.disabled = answer.next === '';
-    summary.textContent = `${count(answer.matching)} of ${count(answer.total)} machines`;
-    if (answer.machines.length === 0) {
-      replaceRows(rows.body, ['none'], String, () =>
-        h('tr', {}, h('td', { colspan: COLUMNS.length, class: 'empty' }, 'No machine matches the filters.')),
+  const stuck = checkFilter('stuck');
+  const backoff = checkFilter('backoff');
+  listPage<ApiMachines>(page, {
+    title: 'Machines',
+    path: '/machines',
+    caption: 'Machines by id',
+    columns: COLUMNS,
+    everyMs: EVERY_MS,
+    appliesWhileTyping: true,
+    filters: [
+      field('Id', controls.prefix),
+      field('State', controls.state),
+      field('Cluster', controls.cluster),
+      field('Type', controls.type),
+      field('Zone', controls.zone),
+      field('Purchase option', controls.capacity),
+      field('Provider', controls.provider),
+      h('label', { class: 'check' }, stuck, 'only stuck'),
+      h('label', { class: 'check' }, backoff, 'only in back-off'),
+    ],
+    asked: () => ({
+      ...Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, control.value.trim()])),
+      stuck: stuck.checked ? 1 : 0,
+      backoff: backoff.checked ? 1 : 0,
+    }),
+    summary: ({ matching, total }) => `${count(matching)} of ${count(total)} machines`,
+    show: (body, { machines }) => {
+      if (machines.length === 0) return 'No machine matches the filters.';
+      replaceRows(
+        body,
+        machines,
+        ({ id }) => id,
+        makeRow,
+        (machine) => JSON.stringify({ ...machine, forMs: age(machine.forMs) }),
       );
-      return;
-    }
-    replaceRows(
-      rows.body,
-      answer.machines,
-      ({ id }) => id,
-      makeRow,
-      (machine) => JSON.stringify({ ...machine, forMs: age(machine.forMs) }),
-    );
-  }
+      return null;
+    },
+  });
 }
 
 export function machineHref(id: string): string {

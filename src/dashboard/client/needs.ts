@@ -1,12 +1,12 @@
 /** Needs with their verdicts. Each row opens to an explanation. */
-import type { ApiNeed, ApiNeedExplanations, ApiNeeds, ApiStatus } from '../api/types.ts';
+import type { ApiNeed, ApiNeedExplanations, ApiNeeds } from '../api/types.ts';
 import { fill, h, replaceRows } from './dom.ts';
 import { age, count, cycles, quantities, requirement } from './format.ts';
-import { field, labelled, showStatus, table, verdictBadge } from './parts.ts';
-import { ask, Poller, queryOf } from './poll.ts';
+import { checkFilter, listPage, textFilter } from './list.ts';
+import { field, labelled, verdictBadge } from './parts.ts';
+import { ask } from './poll.ts';
 
 const EVERY_MS = 4_000;
-const PAGE = 100;
 const COLUMNS = [
   { name: 'Verdict' },
   { name: 'Priority', class: 'number' },
@@ -22,116 +22,41 @@ const COLUMNS = [
 const keyOf = ({ clusterId, fingerprint, group }: ApiNeed) => JSON.stringify([clusterId, fingerprint, group]);
 
 export function needsPage(page: HTMLElement): void {
-  const parameters = new URLSearchParams(location.search);
-  const trail = ['']; // cursors of this page and of all pages before it
-  const cluster = h('input', {
-    name: 'cluster',
-    type: 'search',
-    autocomplete: 'off',
-    spellcheck: 'false',
-    value: parameters.get('cluster') ?? '',
-    placeholder: 'all',
-  });
-  const group = h('input', {
-    name: 'group',
-    type: 'search',
-    autocomplete: 'off',
-    spellcheck: 'false',
-    value: parameters.get('group') ?? '',
-    placeholder: 'all',
-  });
-  const unmet = h('input', {
-    name: 'unmet',
-    type: 'checkbox',
-    value: '1',
-    checked: parameters.get('unmet') === '1',
-  });
-  const summary = h('p', { class: 'summary', role: 'status' });
-  const rows = table(COLUMNS, 'Needs, highest priority first');
-  const first = h('button', { type: 'button', click: () => turn('first') }, 'First');
-  const back = h('button', { type: 'button', click: () => turn('back') }, 'Previous');
-  const next = h('button', { type: 'button', click: () => turn('next') }, 'Next');
-  const form = h(
-    'form',
-    {
-      class: 'filters',
-      submit: (event) => {
-        event.preventDefault();
-        filter();
-      },
-      change: () => filter(),
-    },
-    field('Cluster', cluster),
-    field('Group', group),
-    h('label', { class: 'check' }, unmet, 'only unmet'),
-    h('button', {}, 'Apply'),
-  );
+  const cluster = textFilter('cluster', 'all');
+  const group = textFilter('group', 'all');
+  const unmet = checkFilter('unmet');
   const opened = new Map<string, HTMLElement>();
-  let following = '';
-  fill(
-    page,
-    h('h1', {}, 'Needs'),
-    form,
-    summary,
-    rows.element,
-    h('div', { class: 'pager' }, first, back, next),
-  );
-
-  const poller = new Poller(EVERY_MS, async (signal) => {
-    const query = queryOf({
+  listPage<ApiNeeds>(page, {
+    title: 'Needs',
+    path: '/needs',
+    caption: 'Needs, highest priority first',
+    columns: COLUMNS,
+    everyMs: EVERY_MS,
+    filters: [
+      field('Cluster', cluster),
+      field('Group', group),
+      h('label', { class: 'check' }, unmet, 'only unmet'),
+    ],
+    asked: () => ({
       cluster: cluster.value.trim(),
       group: group.value.trim(),
-      unmet: unmet.checked,
-      limit: PAGE,
-      after: trail.at(-1)!,
-    });
-    const [status, answer] = await Promise.all([
-      ask<ApiStatus>('/api/v1/status', signal),
-      ask<ApiNeeds>(`/api/v1/needs${query}`, signal),
-    ]);
-    showStatus(status);
-    show(answer, status.nowMs);
+      unmet: unmet.checked ? 1 : 0,
+    }),
+    summary: (answer, { nowMs }) => {
+      const of = unmet.checked
+        ? `${count(answer.unmet)} of ${count(answer.total)} needs are unmet`
+        : `${count(answer.total)} needs, ${count(answer.unmet)} of them unmet`;
+      return `${of} · cycle ${count(answer.cycle)}, ${age(nowMs - answer.computedAtMs)} ago`;
+    },
+    show: (body, { needs, total }) => {
+      if (needs.length === 0)
+        return unmet.checked && total > 0 ? 'Every need is satisfied.' : 'No need matches the filters.';
+      replaceRows(body, needs, keyOf, makeRow);
+      const shown = new Set(needs.map(keyOf));
+      for (const key of opened.keys()) if (!shown.has(key)) opened.delete(key);
+      return null;
+    },
   });
-  poller.now();
-
-  function filter(): void {
-    trail.splice(0, trail.length, '');
-    history.replaceState(
-      null,
-      '',
-      `/needs${queryOf({ cluster: cluster.value.trim(), group: group.value.trim(), unmet: unmet.checked ? 1 : 0 })}`,
-    );
-    poller.now();
-  }
-
-  function turn(where: 'first' | 'back' | 'next'): void {
-    if (where === 'next') trail.push(following);
-    else if (where === 'back') trail.pop();
-    else trail.splice(1);
-    poller.now();
-    rows.element.scrollIntoView({ block: 'nearest' });
-  }
-
-  function show(answer: ApiNeeds, nowMs: number): void {
-    following = answer.next;
-    first.disabled = back.disabled = trail.length === 1;
-    next.disabled = answer.next === '';
-    const of = unmet.checked
-      ? `${count(answer.unmet)} of ${count(answer.total)} needs are unmet`
-      : `${count(answer.total)} needs, ${count(answer.unmet)} of them unmet`;
-    summary.textContent = `${of} · cycle ${count(answer.cycle)}, ${age(nowMs - answer.computedAtMs)} ago`;
-    if (answer.needs.length === 0) {
-      const words =
-        unmet.checked && answer.total > 0 ? 'Every need is satisfied.' : 'No need matches the filters.';
-      replaceRows(rows.body, [words], String, () =>
-        h('tr', {}, h('td', { colspan: COLUMNS.length, class: 'empty' }, words)),
-      );
-      return;
-    }
-    replaceRows(rows.body, answer.needs, keyOf, makeRow);
-    const shown = new Set(answer.needs.map(keyOf));
-    for (const key of opened.keys()) if (!shown.has(key)) opened.delete(key);
-  }
 
   function makeRow(need: ApiNeed): Element[] {
     const key = keyOf(need);
@@ -159,7 +84,7 @@ export function needsPage(page: HTMLElement): void {
     const line = h(
       'tr',
       {},
-      h('td', {}, verdictBadge(need.satisfied, need.reason, need.parked)),
+      h('td', {}, verdictBadge(need.satisfied, need.reason, need.parked, need.limitedBy)),
       h('td', { class: 'number' }, count(need.priority)),
       h(
         'td',

@@ -168,6 +168,7 @@ export function overviewPage(page: HTMLElement): void {
     tiles.queue.set(
       count(now.queue.inFlight),
       `${count(now.queue.queued)} of ${count(now.queue.queueMax)} queued`,
+      `${count(now.queue.waiting)} waiting`,
     );
   }
 
@@ -208,6 +209,11 @@ export function overviewPage(page: HTMLElement): void {
       ...line(
         'Idle until release',
         `${duration(set.holdOnDemandMs)} on-demand, ${duration(set.holdSpotMs)} spot`,
+      ),
+      ...line(
+        'Suspended clusters',
+        count(gauges.suspendedClusters),
+        gauges.suspendedClusters > 0 ? 'bad' : '',
       ),
       ...line('Stuck machines', count(gauges.stuckMachines), gauges.stuckMachines > 0 ? 'warn' : ''),
       ...line(

@@ -95,8 +95,15 @@ export function verdictBadge(
   satisfied: boolean,
   reason: UnmetReasonName | null,
   parked: boolean,
+  limitedBy: string | null = null,
 ): HTMLElement {
   if (satisfied) return h('span', { class: 'verdict good' }, 'satisfied');
+  if (limitedBy !== null)
+    return h(
+      'span',
+      { class: 'verdict bad', title: `A limit of the cluster keeps machines from this need: ${limitedBy}.` },
+      `limited by ${limitedBy}`,
+    );
   const words = parked ? 'parked' : reason === null ? 'unmet' : REASONS[reason];
   const sentence = parked ? PARKED_SENTENCE : reason === null ? '' : REASON_SENTENCES[reason];
   const title = reason === null ? sentence : `${sentence} (${reason})`;

@@ -1,12 +1,11 @@
 /** Tenants: which cluster or provider uses how much, and what the shard refused from it and why. */
-import type { ApiStatus, ApiTenant, ApiTenants } from '../api/types.ts';
-import { fill, h, replaceRows } from './dom.ts';
+import type { ApiTenant, ApiTenants } from '../api/types.ts';
+import { h, replaceRows } from './dom.ts';
 import { age, count, counted, usd } from './format.ts';
-import { field, labelled, showStatus, stateBar, table } from './parts.ts';
-import { ask, Poller, queryOf } from './poll.ts';
+import { addressValue, checkFilter, listPage, textFilter } from './list.ts';
+import { field, labelled, select, stateBar } from './parts.ts';
 
 const EVERY_MS = 4_000;
-const PAGE = 100;
 const COLUMNS = [
   { name: 'Tenant' },
   { name: 'Kind' },
@@ -22,109 +21,44 @@ const COLUMNS = [
 ] as const;
 
 export function tenantsPage(page: HTMLElement): void {
-  const parameters = new URLSearchParams(location.search);
-  const kind = h(
-    'select',
-    { name: 'kind' },
-    ...['', 'cluster', 'provider'].map((value) =>
-      h(
-        'option',
-        { value, selected: value === (parameters.get('kind') ?? '') },
-        value === '' ? 'clusters and providers' : `${value}s`,
-      ),
-    ),
+  const kind = select(
+    'kind',
+    [
+      ['', 'clusters and providers'],
+      ['cluster', 'clusters'],
+      ['provider', 'providers'],
+    ],
+    addressValue('kind'),
   );
-  const prefix = h('input', {
-    name: 'prefix',
-    type: 'search',
-    autocomplete: 'off',
-    spellcheck: 'false',
-    placeholder: 'starts with …',
-    value: parameters.get('prefix') ?? '',
-  });
-  const refused = h('input', {
-    name: 'refused',
-    type: 'checkbox',
-    checked: parameters.get('refused') === '1',
-  });
-  const summary = h('p', { class: 'summary', role: 'status' });
-  const rows = table(COLUMNS, 'Tenants, the one that was refused most often first');
-  const trail = [''];
-  let following = '';
-  const first = h('button', { type: 'button', click: () => turn('first') }, 'First');
-  const back = h('button', { type: 'button', click: () => turn('back') }, 'Previous');
-  const next = h('button', { type: 'button', click: () => turn('next') }, 'Next');
-  const form = h(
-    'form',
-    {
-      class: 'filters',
-      submit: (event) => {
-        event.preventDefault();
-        filter();
-      },
-      change: () => filter(),
-    },
-    field('Kind', kind),
-    field('Name', prefix),
-    h('label', { class: 'check' }, refused, 'only with refusals'),
-    h('button', {}, 'Apply'),
-  );
-  fill(
-    page,
-    h('h1', {}, 'Tenants'),
-    form,
-    summary,
-    rows.element,
-    h('div', { class: 'pager' }, first, back, next),
-  );
-  const poller = new Poller(EVERY_MS, async (signal) => {
-    const query = queryOf({
-      kind: kind.value,
-      prefix: prefix.value.trim(),
-      refused: refused.checked,
-      limit: PAGE,
-      after: trail.at(-1)!,
-    });
-    const [status, answer] = await Promise.all([
-      ask<ApiStatus>('/api/v1/status', signal),
-      ask<ApiTenants>(`/api/v1/tenants${query}`, signal),
-    ]);
-    showStatus(status);
-    following = answer.next;
-    first.disabled = back.disabled = trail.length === 1;
-    next.disabled = answer.next === '';
-    const { rollupRowsMax, rowBytesMax } = answer.limits;
-    summary.textContent =
-      `${count(answer.matching)} of ${count(answer.total)} tenants. ` +
-      `A roll-up may have ${count(rollupRowsMax)} rows, a row ${count(rowBytesMax)} bytes.`;
-    if (answer.tenants.length > 0)
+  const prefix = textFilter('prefix', 'starts with …');
+  const refused = checkFilter('refused');
+  listPage<ApiTenants>(page, {
+    title: 'Tenants',
+    path: '/tenants',
+    caption: 'Tenants, the one that was refused most often first',
+    columns: COLUMNS,
+    everyMs: EVERY_MS,
+    filters: [
+      field('Kind', kind),
+      field('Name', prefix),
+      h('label', { class: 'check' }, refused, 'only with refusals'),
+    ],
+    asked: () => ({ kind: kind.value, prefix: prefix.value.trim(), refused: refused.checked ? 1 : 0 }),
+    summary: ({ matching, total, limits: { rollupRowsMax, rowBytesMax } }) =>
+      `${count(matching)} of ${count(total)} tenants. ` +
+      `A roll-up may have ${count(rollupRowsMax)} rows, a row ${count(rowBytesMax)} bytes.`,
+    show: (body, answer) => {
+      if (answer.tenants.length === 0) return 'No tenant matches the filters.';
       replaceRows(
-        rows.body,
+        body,
         answer.tenants,
         ({ kind: of, name }) => `${of} ${name}`,
         (one) => makeRow(one, answer),
         (one) => JSON.stringify([one, seenOf(one, answer.nowMs), notesOf(one, answer.nowMs)]),
       );
-    else
-      replaceRows(rows.body, ['none'], String, () =>
-        h('tr', {}, h('td', { class: 'empty', colspan: COLUMNS.length }, 'No tenant matches the filters.')),
-      );
+      return null;
+    },
   });
-  poller.now();
-
-  function filter(): void {
-    trail.splice(0, trail.length, '');
-    const shown = { kind: kind.value, prefix: prefix.value.trim(), refused: refused.checked ? 1 : 0 };
-    history.replaceState(null, '', `/tenants${queryOf(shown)}`);
-    poller.now();
-  }
-
-  function turn(where: 'first' | 'back' | 'next'): void {
-    if (where === 'next') trail.push(following);
-    else if (where === 'back') trail.pop();
-    else trail.splice(1);
-    poller.now();
-  }
 }
 
 function reasonOf({ lastReason, lastRefusedAtMs }: ApiTenant, nowMs: number): string {

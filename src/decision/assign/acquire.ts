@@ -1,11 +1,13 @@
 /**
  * Acquisition (A3): needs with a deficit take orphaned Creating, Idle and Speculative machines, the most important need
- * first, within their spread (A4), unless they have no operator or back off (A9). Decided again in every cycle; the
- * resulting actions count as machines of the need from their enqueue on (X1).
+ * first, within their spread (A4), unless they have no operator or back off (A9). Decided again in every cycle, except for
+ * needs that found nothing and that no change can have helped; the resulting actions count as machines of the need from
+ * their enqueue on (X1).
  */
 import type { VectorTable } from '../../base/vectors.ts';
 import type { ProfileTable } from '../../needs/profiles.ts';
 import { ActionKind, type ActionList, type ActionNeed, actionNeed } from '../actions.ts';
+import { columnF64, columnU32, widerF64, widerU32 } from '../columns/columns.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
 import type { CurrentCycle, EngineTables } from '../engine-tables.ts';
 import { type ClusterUsage, Limit, type Limits } from '../limits.ts';
@@ -14,7 +16,7 @@ import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Supply } from '../supply/supply.ts';
 import type { GangDomains } from './gang-domains.ts';
-import { planGang } from './gangs.ts';
+import { planGang } from './gang-reservation.ts';
 import { Scan, type ScanContext } from './scan.ts';
 import { bindingSpread, Spreading } from './spread.ts';
 import { UnmetNeeds } from './unmet.ts';
@@ -33,6 +35,12 @@ export class Acquisition {
   readonly #cycle: CurrentCycle;
   readonly #scan: Scan;
   readonly #planned: number[] = [];
+  /** By filter: the cycle in which it admits no machine that is left. */
+  #emptyIn = columnU32(256);
+  /** By filter: when a machine that it may admit became open, as read in the cycle that … */
+  #opened = columnF64(256);
+  /** … this says. */
+  #openedIn = columnU32(256);
 
   constructor(tables: EngineTables) {
     this.#context = tables.scans;
@@ -51,22 +59,91 @@ export class Acquisition {
 
   run(unmet: UnmetNeeds, actions: ActionList): void {
     for (let entry = 0; entry < unmet.count; entry++) {
+      if (this.#isSettled(unmet, entry)) continue;
+      unmet.settledAt[entry] = 0;
       const need = unmet.need[entry]!;
-      if (!this.#needs.has(need, Mark.Deficit)) continue;
+      const isGang = this.#needs.kind[need] === NeedKind.Gang;
+      if (isGang) unmet.isChanged[entry] = 1; // its domain may be another, and its machines are chosen with those of all gangs
+      unmet.reset(entry);
       if (this.#needs.has(need, Mark.Parked) || this.#restrictions.isBarred(need)) continue;
       this.#cycle.need = need;
       this.#cycle.probe?.('acquire', this.#needs.cluster[need]!);
-      const spread =
-        this.#needs.kind[need] === NeedKind.Gang
-          ? null
-          : bindingSpread(this.#profiles.get(this.#needs.profile[need]!));
       const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
-      if (usage !== null && this.#needs.kind[need] === NeedKind.Gang)
-        this.#gangWithin(unmet, entry, actions, usage);
-      else if (spread === null) this.#inOrder(unmet, entry, actions, usage);
-      else this.#spread(unmet, entry, actions, spread, usage);
-      if (usage !== null && unmet.limitedBy[entry] === Limit.None) this.#noteLimit(unmet, entry, usage);
+      const spread = isGang ? null : bindingSpread(this.#profiles.get(this.#needs.profile[need]!));
+      this.#acquire(unmet, entry, actions, spread, usage);
+      if (usage !== null || unmet.acquired[entry]! > 0) unmet.isChanged[entry] = 1;
+      else if (!isGang && spread === null) unmet.settledAt[entry] = this.#fleet.families.openVersion;
     }
+  }
+
+  /**
+   * Whether the need found no machine when it looked last, and nothing changed that could help it since: neither the need
+   * itself, nor a machine that became open. A spread (A4) and a limit (T8) depend on more, and so do gangs.
+   */
+  #isSettled(unmet: UnmetNeeds, entry: number): boolean {
+    const settledAt = unmet.settledAt[entry]!;
+    if (settledAt === 0 || this.#limits.isLimited(unmet.cluster[entry]!)) return false;
+    return this.#openedAt(this.#needs.filter[unmet.need[entry]!]!) <= settledAt;
+  }
+
+  /** When a machine that the filter may admit became open; read once per filter and cycle. */
+  #openedAt(id: number): number {
+    this.#openedIn = widerU32(this.#openedIn, id);
+    this.#opened = widerF64(this.#opened, id);
+    if (this.#openedIn[id] === this.#supply.cycle) return this.#opened[id]!;
+    const { openedAt } = this.#fleet.families;
+    let last = 0;
+    for (const family of this.#filters.get(id).families) last = Math.max(last, openedAt[family]!);
+    this.#openedIn[id] = this.#supply.cycle;
+    this.#opened[id] = last;
+    return last;
+  }
+
+  #acquire(
+    unmet: UnmetNeeds,
+    entry: number,
+    actions: ActionList,
+    spread: { key: string; skew: number } | null,
+    usage: ClusterUsage | null,
+  ): void {
+    const need = unmet.need[entry]!;
+    const isGang = this.#needs.kind[need] === NeedKind.Gang;
+    if (spread === null && !isGang && this.#isHopeless(need, usage)) {
+      if (usage !== null) this.#noteExhausted(unmet, entry, usage);
+      return;
+    }
+    if (usage !== null && isGang) this.#gangWithin(unmet, entry, actions, usage);
+    else if (spread === null) this.#inOrder(unmet, entry, actions, usage);
+    else this.#spread(unmet, entry, actions, spread, usage);
+    if (usage !== null && unmet.limitedBy[entry] === Limit.None) this.#noteLimit(unmet, entry, usage);
+  }
+
+  /** Whether a scan would end without a machine: other needs took all, or the cluster has as many as it may have (T8). */
+  #isHopeless(need: number, usage: ClusterUsage | null): boolean {
+    const filter = this.#filters.get(this.#needs.filter[need]!);
+    this.#emptyIn = widerU32(this.#emptyIn, filter.id);
+    if (this.#emptyIn[filter.id] === this.#supply.cycle) return true;
+    const isEmpty = usage?.hasAllMachines ? !this.#hasOrphans(filter) : !this.#hasMachines(filter);
+    // Machines are only taken in a cycle, so no later need finds more. A limit is the cluster's own: not remembered.
+    if (isEmpty && !usage?.hasAllMachines) this.#emptyIn[filter.id] = this.#supply.cycle;
+    return isEmpty;
+  }
+
+  #hasMachines(filter: Filter): boolean {
+    const { open } = this.#fleet.families;
+    const { taken } = this.#supply;
+    for (const family of filter.families) if (open[family]! > taken[family]!) return true;
+    return false;
+  }
+
+  /** An orphan may count for the cluster already, and then exceeds no limit. */
+  #hasOrphans(filter: Filter): boolean {
+    const { orphanList, byId } = this.#fleet;
+    for (const family of filter.families) {
+      const orphans = orphanList[family] ?? 0;
+      if (orphans !== 0 && byId.length(orphans) > 0) return true;
+    }
+    return false;
   }
 
   #inOrder(unmet: UnmetNeeds, entry: number, actions: ActionList, usage: ClusterUsage | null): void {
@@ -172,9 +249,16 @@ export class Acquisition {
       limit = usage.barredBy(slot);
       scan.skip();
     }
-    if (limit === Limit.None)
-      limit = usage.exhausted((dim) => UnmetNeeds.unitsOf(unmet.rest, row, this.#vectors, aggregate, dim));
-    unmet.limitedBy[entry] = limit;
+    if (limit === Limit.None) this.#noteExhausted(unmet, entry, usage);
+    else unmet.limitedBy[entry] = limit;
+  }
+
+  #noteExhausted(unmet: UnmetNeeds, entry: number, usage: ClusterUsage): void {
+    const row = entry * unmet.width;
+    const aggregate = this.#needs.aggregate[unmet.need[entry]!]!;
+    unmet.limitedBy[entry] = usage.exhausted((dim) =>
+      UnmetNeeds.unitsOf(unmet.rest, row, this.#vectors, aggregate, dim),
+    );
   }
 
   #spread(

@@ -100,6 +100,7 @@ export class Claims {
     claim[slot] = index + 1;
     this.changed(cluster);
     if (this.#fleet.role[slot] === Role.Configured) cluster.claimedConfiguredCount++;
+    else if (this.#fleet.isWaiting(slot)) this.#fleet.unclaimedWaiting.delete(slot);
     this.#fleet.victims.mark(slot);
     const gang = assignments.gang[assignment[slot]!]!;
     if (gang > index + 1) needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
@@ -156,6 +157,7 @@ export class Claims {
     this.changed(cluster);
     this.#fleet.keep.released(slot);
     if (this.#fleet.role[slot] === Role.Configured) cluster.claimedConfiguredCount--;
+    else if (this.#fleet.isWaiting(slot)) this.#fleet.unclaimedWaiting.add(slot);
     this.#fleet.victims.mark(slot);
   }
 
@@ -170,42 +172,10 @@ export class Claims {
     }
   }
 
-  /**
-   * Hands the claims of a need to its successor, which is dirty if its demand differs. `oldIndex` and `index` are their
-   * places in the cluster's old and new slice.
-   */
-  handOver(need: number, successor: number, oldIndex: number, index: number): void {
-    const needs = this.#needs;
+  /** The need has another place in its cluster now: its claims name it. */
+  renumber(need: number, index: number): void {
     const { claim, nextClaim, keep } = this.#fleet;
-    const { width, remaining, afterOwn } = needs;
-    const isSame =
-      needs.profile[need] === needs.profile[successor] &&
-      needs.filter[need] === needs.filter[successor] &&
-      needs.aggregate[need] === needs.aggregate[successor] &&
-      needs.multiplier[need] === needs.multiplier[successor] &&
-      needs.plainAssignment[need] === needs.plainAssignment[successor];
-    needs.setMarks(successor, isSame ? needs.marks[need]! : Mark.Dirty);
-    needs.firstClaim[successor] = needs.firstClaim[need]!;
-    needs.claimCount[successor] = needs.claimCount[need]!;
-    needs.creditCount[successor] = needs.creditCount[need]!;
-    needs.ownCount[successor] = needs.ownCount[need]!;
-    needs.ownFamily[successor] = needs.ownFamily[need]!;
-    needs.lastTaken[successor] = needs.lastTaken[need]!;
-    needs.lastPart[successor] = needs.lastPart[need]!;
-    needs.domain[successor] = needs.domain[need]!;
-    for (let at = 0; at < width; at++) {
-      const from = need * width + at;
-      const to = successor * width + at;
-      if (remaining[to] !== remaining[from]) remaining[to] = remaining[from]!;
-      if (afterOwn[to] !== afterOwn[from]) afterOwn[to] = afterOwn[from]!;
-    }
-    if (needs.priority[need] !== needs.priority[successor]) {
-      // T8: the cluster's maximum changed, and with it how its machines rank as victims.
-      for (let slot = needs.firstClaim[need]!; slot !== 0; slot = nextClaim[slot]!)
-        this.#fleet.victims.mark(slot);
-    }
-    if (oldIndex === index) return;
-    for (let slot = needs.firstClaim[need]!; slot !== 0; slot = nextClaim[slot]!) {
+    for (let slot = this.#needs.firstClaim[need]!; slot !== 0; slot = nextClaim[slot]!) {
       claim[slot] = index + 1;
       keep.renumbered(slot);
     }

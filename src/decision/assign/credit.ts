@@ -15,7 +15,6 @@
 import type { ClusterState } from '../cluster-state.ts';
 import { sortFew } from '../columns/sort-few.ts';
 import { type EngineNeeds, Mark, MIXED, NeedKind, ScanPart } from '../demand/engine-needs.ts';
-import type { ServingOrder } from '../demand/serving-order.ts';
 import type { CurrentCycle, EngineTables } from '../engine-tables.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
@@ -23,6 +22,7 @@ import type { Claims } from './claims.ts';
 import { FoldCredit } from './fold-credit.ts';
 import type { Gangs } from './gangs.ts';
 import { NewlyAvailable } from './newly-available.ts';
+import type { UnmetNeeds } from './unmet.ts';
 import { WaitingGangs } from './waiting-gangs.ts';
 
 export class Credit {
@@ -30,13 +30,11 @@ export class Credit {
   readonly #filters: Filters;
   readonly #needs: EngineNeeds;
   readonly #claims: Claims;
-  readonly #order: ServingOrder;
+  readonly #unmet: UnmetNeeds;
   readonly #gangs: Gangs;
   readonly #cycle: CurrentCycle;
   /** Clusters with gangs that every cycle evaluates. */
   readonly #unsettled = new Set<ClusterState>();
-  /** Clusters with needs that credit did not satisfy, and those needs. */
-  readonly #unmet = new Map<ClusterState, number[]>();
   readonly #newlyAvailable: NewlyAvailable;
   readonly #foldCredit: FoldCredit;
   /** Machines of other assignments that the current need may take instead of what it has … */
@@ -56,7 +54,7 @@ export class Credit {
     this.#filters = tables.filters;
     this.#needs = tables.needs;
     this.#claims = tables.claims;
-    this.#order = tables.order;
+    this.#unmet = tables.unmet;
     this.#gangs = gangs;
     this.#cycle = tables.cycle;
     this.#waiting = new WaitingGangs(tables.order);
@@ -85,16 +83,9 @@ export class Credit {
     }
   }
 
-  /** The needs that credit did not satisfy, in A3's order: priority, penalties, then as N4. */
-  sortedUnmet(): number[] {
-    const unmet: number[] = [];
-    for (const needs of this.#unmet.values()) for (const need of needs) unmet.push(need);
-    return unmet.sort(this.#order.compareAcquire);
-  }
-
   forget(cluster: ClusterState): void {
     this.#unsettled.delete(cluster);
-    this.#unmet.delete(cluster);
+    this.#unmet.forget(cluster);
     this.#gangs.forget(cluster);
   }
 
@@ -111,7 +102,7 @@ export class Credit {
   #scanFrom(cluster: ClusterState, index: number): void {
     const needs = this.#needs;
     this.#newlyAvailable.open();
-    const end = cluster.needStart + cluster.needCount;
+    const end = cluster.needStart + cluster.needSpan;
     for (let next = cluster.needStart + index; ; next++) {
       this.#newlyAvailable.catchUp(cluster, next - cluster.needStart); // may mark needs from here on
       next = needs.nextWatched(next, end);
@@ -122,6 +113,7 @@ export class Credit {
       const at = need - cluster.needStart;
       const marks = needs.marks[need]!;
       if (needs.kind[need] === NeedKind.Gang) {
+        if ((marks & Mark.Dirty) === 0 && !this.#mayMove(cluster, at)) continue;
         if ((marks & Mark.Dirty) === 0 || !this.#gangs.trySettle(cluster, at)) {
           this.#waiting.push(cluster, need);
           return;
@@ -137,7 +129,21 @@ export class Credit {
       } else if (cluster.newlyAvailable.length > 0 || (marks & Mark.Lost) !== 0)
         this.#examineNewlyAvailable(cluster, at);
     }
-    this.#finish(cluster);
+    if (cluster.touched || index > 0) this.#finish(cluster); // else no need was evaluated
+  }
+
+  /**
+   * Whether an unsettled gang may choose differently from the last time. Machines that leave its cluster do not move a local
+   * gang: it claims what covers it in its domain, and no other domain gets better without a machine.
+   */
+  #mayMove(cluster: ClusterState, index: number): boolean {
+    const need = cluster.needStart + index;
+    if (!this.#needs.has(need, Mark.Local)) return this.#gangs.mayMove(cluster, need);
+    if (cluster.newlyAvailable.length === 0) return false;
+    const found = this.#found;
+    found.length = 0;
+    this.#newlyAvailable.collect(cluster, index, this.#filters.get(this.#needs.filter[need]!), 0, found);
+    return found.some((slot) => !this.#fleet.isAssignedToGang(slot));
   }
 
   #finish(cluster: ClusterState): void {
@@ -145,21 +151,17 @@ export class Credit {
     cluster.touched = false;
     cluster.newlyAvailable.length = 0;
     let unsettledCount = 0;
-    let deficits: number[] | undefined;
-    const end = cluster.needStart + cluster.needCount;
+    const deficits: number[] = [];
+    const end = cluster.needStart + cluster.needSpan;
     let need = needs.nextWatched(cluster.needStart, end);
     for (; need < end; need = needs.nextWatched(need + 1, end)) {
       const marks = needs.marks[need]!;
       if ((marks & (Mark.Unsettled | Mark.Local)) === Mark.Unsettled) unsettledCount++;
-      if ((marks & Mark.Deficit) !== 0) {
-        deficits ??= [];
-        deficits.push(need);
-      }
+      if ((marks & Mark.Deficit) !== 0) deficits.push(need);
     }
     if (unsettledCount > 0) this.#unsettled.add(cluster);
     else this.#unsettled.delete(cluster);
-    if (deficits === undefined) this.#unmet.delete(cluster);
-    else this.#unmet.set(cluster, deficits);
+    this.#unmet.credited(cluster, deficits);
   }
 
   /** Repairs a need that its own machines do not cover, or that lost some, if newly available machines may change it. */
@@ -198,7 +200,7 @@ export class Credit {
   #resume(cluster: ClusterState, index: number): void {
     const needs = this.#needs;
     const need = cluster.needStart + index;
-    if (needs.has(need, Mark.Passed)) {
+    if (needs.has(need, Mark.Passed) || this.#hasRetiredFamily(need)) {
       this.#evaluatePlain(cluster, index);
       return;
     }
@@ -248,6 +250,7 @@ export class Credit {
     const { families, shape, role, inventory } = this.#fleet;
     let family = needs.ownFamily[need]!;
     if (this.#own.length === 0 || family === MIXED || needs.has(need, Mark.Passed)) return false;
+    if (this.#hasRetiredFamily(need)) return false;
     const filter = this.#filters.get(needs.filter[need]!);
     for (const slot of this.#own) {
       if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) return false; // X11: a stuck machine satisfies no need
@@ -266,9 +269,16 @@ export class Credit {
     return true;
   }
 
+  /** Whether the family that stands for the capacity of the need's own machines is gone, and with it that capacity. */
+  #hasRetiredFamily(need: number): boolean {
+    const family = this.#needs.ownFamily[need]!;
+    return family !== 0 && family !== MIXED && this.#fleet.families.isRetired(family);
+  }
+
   #finishNeed(need: number, left: number): void {
     const needs = this.#needs;
     needs.endScan(need, this.#fleet.inventory.shapes.vectors);
+    this.#unmet.evaluated(need);
     needs.creditCount[need] = needs.claimCount[need]!;
     needs.setMarks(
       need,

@@ -136,7 +136,7 @@ export class NewlyAvailable {
   /** An assignment with the empty group belongs to every fold of its fingerprint. */
   #markFoldsOf(cluster: ClusterState, index: number, assignment: number): void {
     const { plainAssignment } = this.#needs;
-    const end = cluster.needStart + cluster.needCount;
+    const end = cluster.needStart + cluster.needSpan;
     for (let need = cluster.needStart + index; need < end; need++) {
       if (plainAssignment[need] === assignment) this.#needs.mark(need, Mark.OwnNewlyAvailable);
     }

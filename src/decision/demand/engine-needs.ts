@@ -1,6 +1,6 @@
 /**
  * The needs that phase 1 scans, as columns. A cluster's needs are one slice in order N4 (priority, arrival, fingerprint,
- * group); each is a plain need, a gang (Same) or a fold of gangs that each fit one machine (A1).
+ * group), with empty places between them (need-places.ts); each is a plain need, a gang (Same) or a fold of gangs that each fit one machine (A1).
  *
  *   by need   cluster              u32           ref
  *             kind                 u8            NeedKind
@@ -50,7 +50,8 @@ import {
 } from '../columns/columns.ts';
 import type { Families } from '../supply/families.ts';
 
-export const NeedKind = { Plain: 0, Fold: 1, Gang: 2 } as const;
+/** None: an empty place in a cluster's slice. */
+export const NeedKind = { None: 0, Plain: 1, Fold: 2, Gang: 3 } as const;
 export type NeedKind = (typeof NeedKind)[keyof typeof NeedKind];
 
 export const Mark = {
@@ -93,7 +94,7 @@ export const ScanPart = {
 export const MIXED = 0xffff_ffff;
 
 const NEEDS_AT_START = 64;
-/** A cluster has about 130 needs after folding, so less than a tenth of a slice stays empty. One word of `watched`. */
+/** One word of `watched`. */
 export const SLICE_STEP = 32;
 const WORD_SHIFT = 5;
 const WORD_BITS = 1 << WORD_SHIFT;
@@ -157,6 +158,23 @@ export class EngineNeeds {
     const sizeClass = sizeClassOf(count);
     this.#freeSlices[sizeClass] ??= [];
     this.#freeSlices[sizeClass].push(start);
+  }
+
+  /** Moves a need to an empty place. */
+  move(from: number, to: number): void {
+    for (const column of this.#columns()) column[to] = column[from]!;
+    this.setMarks(to, this.marks[from]!);
+    const { width, remaining, afterOwn } = this;
+    for (let index = 0; index < width; index++) {
+      const at = to * width + index;
+      const before = from * width + index;
+      if (remaining[at] !== remaining[before]) remaining[at] = remaining[before]!;
+      if (afterOwn[at] !== afterOwn[before]) afterOwn[at] = afterOwn[before]!;
+    }
+    this.setMarks(from, 0);
+    this.kind[from] = NeedKind.None;
+    this.assignment[from] = this.plainAssignment[from] = 0;
+    this.firstClaim[from] = this.claimCount[from] = 0;
   }
 
   /** Makes room for vectors with this many dimensions. */
@@ -317,6 +335,32 @@ export class EngineNeeds {
       remaining[row + index] = after > 0 ? after : 0;
     }
     return remaining[row]! > 0 ? count : 0; // all dimensions end together
+  }
+
+  #columns(): { [need: number]: number }[] {
+    return [
+      this.cluster,
+      this.kind,
+      this.profile,
+      this.filter,
+      this.aggregate,
+      this.multiplier,
+      this.firstRow,
+      this.assignment,
+      this.plainAssignment,
+      this.priority,
+      this.interruptionPenalty,
+      this.reclamationPenalty,
+      this.arrivalMs,
+      this.firstClaim,
+      this.claimCount,
+      this.creditCount,
+      this.ownCount,
+      this.ownFamily,
+      this.lastTaken,
+      this.lastPart,
+      this.domain,
+    ];
   }
 
   #widen(last: number): void {

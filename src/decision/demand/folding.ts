@@ -26,7 +26,7 @@ export class Folding {
     this.#filters = filters;
   }
 
-  /** Decides the touched groups again, and marks clusters whose answer changed as stale. */
+  /** Decides the touched groups again, and notes those whose answer changed. */
   refold(touched: Iterable<ClusterState>): void {
     for (const cluster of touched) {
       if (cluster.foldsTouched) {
@@ -50,9 +50,9 @@ export class Folding {
       query.gangs = gangs;
       for (const { cluster, group, wanted, answer } of [...query.queriers]) {
         if (Math.min(wanted, gangs) === answer) continue;
-        const wasStale = cluster.stale;
+        const flippedCount = cluster.flippedGroups.length;
         this.#refoldGroup(cluster, group);
-        if (cluster.stale === wasStale) continue;
+        if (cluster.flippedGroups.length === flippedCount) continue;
         cluster.touched = true;
         changed.push(cluster);
       }
@@ -99,7 +99,7 @@ export class Folding {
       rowFolds[row] = flag;
     }
     groups.setFirstFolded(group, firstFolded);
-    if (differs) cluster.stale = true;
+    if (differs) cluster.flippedGroups.push(group);
     if (unassignedFit === null) {
       if (cluster.openQueries.size > 0) this.#foldQueries.end(cluster, group);
     } else {

@@ -1,33 +1,29 @@
 /**
  * The usual roll-up changes amounts only. Rows of the need table carry the version in which they changed, so the engine
- * reads those alone and changes their needs in place, instead of reading all rows, rebuilding all needs and handing over
- * every machine.
+ * reads those alone and changes their needs in place, instead of reading all rows and comparing each with its need.
  *
  * Exact if the number of rows is the same and each changed row is a plain need at the same place, with the same profile
  * and arrival: then all other rows, which are in order and unchanged, are at their places too.
  */
-import type { VectorTable } from '../../base/vectors.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
 import type { ClusterState } from '../cluster-state.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import type { AssignmentTable } from '../supply/assignments.ts';
-import type { Filters } from '../supply/filters.ts';
-import { type EngineNeeds, Mark } from './engine-needs.ts';
+import type { EngineNeeds } from './engine-needs.ts';
+import type { Normaliser } from './normalise.ts';
 
 export class RowChanges {
   readonly #needTable: NeedTable;
-  readonly #vectors: VectorTable;
-  readonly #filters: Filters;
   readonly #assignments: AssignmentTable;
   readonly #needs: EngineNeeds;
+  readonly #normaliser: Normaliser;
   readonly #changed: number[] = [];
 
-  constructor({ needTable, vectors, filters, assignments, needs }: EngineTables) {
+  constructor({ needTable, assignments, needs }: EngineTables, normaliser: Normaliser) {
     this.#needTable = needTable;
-    this.#vectors = vectors;
-    this.#filters = filters;
     this.#assignments = assignments;
     this.#needs = needs;
+    this.#normaliser = normaliser;
   }
 
   /** Applies the changes in place if possible; false: nothing was changed, and all rows must be read. */
@@ -45,7 +41,7 @@ export class RowChanges {
       if (!this.#isSamePlainNeed(cluster, row, start + row)) return false;
       changed.push(row);
     }
-    for (const row of changed) this.#change(cluster.rowNeed[row]!, start + row);
+    for (const row of changed) this.#normaliser.changeRow(cluster, row);
     cluster.readVersion = table.versionOf(cluster.ref);
     cluster.touched = true;
     return true;
@@ -65,18 +61,5 @@ export class RowChanges {
       needs.profile[need] === ref &&
       needs.arrivalMs[need] === arrivalMs[tableRow]
     );
-  }
-
-  #change(need: number, tableRow: number): void {
-    const needs = this.#needs;
-    const { aggregate, minUnit } = this.#needTable;
-    const filter = this.#filters.get(needs.filter[need]!);
-    needs.filter[need] = this.#filters.intern(needs.profile[need]!, minUnit[tableRow]!).id;
-    this.#filters.release(filter);
-    this.#vectors.retain(aggregate[tableRow]!);
-    this.#vectors.release(needs.aggregate[need]!);
-    needs.aggregate[need] = aggregate[tableRow]!;
-    needs.fitWidth(this.#vectors.length[aggregate[tableRow]!]!);
-    needs.setMarks(need, Mark.Dirty);
   }
 }

@@ -63,6 +63,17 @@ export class ServingOrder {
     return rankA !== rankB ? rankA - rankB : this.#groups.compare(a.group, b.group);
   }
 
+  /** The same between a need and the key of another of its cluster. */
+  compareToKey(need: number, key: NeedKey): number {
+    const { priority, arrivalMs, profile, assignment } = this.#needs;
+    if (priority[need] !== key.priority) return priority[need]! > key.priority ? -1 : 1;
+    if (arrivalMs[need] !== key.arrivalMs) return arrivalMs[need]! - key.arrivalMs;
+    const rank = this.#fingerprintRanks[profile[need]!]!;
+    const keyRank = this.#fingerprintRanks[key.profile]!;
+    if (rank !== keyRank) return rank - keyRank;
+    return this.#groups.compare(this.#assignments.group[assignment[need]!]!, key.group);
+  }
+
   /** A3: priority desc, interruption bucket desc, reclamation bucket desc, then as N4. */
   readonly compareAcquire = (a: number, b: number): number => {
     const { priority, interruptionPenalty, reclamationPenalty } = this.#needs;

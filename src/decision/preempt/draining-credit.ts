@@ -7,25 +7,22 @@
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
-import type { GangDomains } from '../assign/gang-domains.ts';
-import type { Spreading } from '../assign/spread.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
+import { columnU32, widerU32 } from '../columns/columns.ts';
 import { sortFew } from '../columns/sort-few.ts';
-import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
+import { type EngineNeeds, Mark } from '../demand/engine-needs.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import { Limit, type Limits } from '../limits.ts';
 import type { Restrictions } from '../restrictions.ts';
-import type { Domains } from '../supply/domains.ts';
 import type { Drains } from '../supply/drains.ts';
-import { type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
+import type { Matching } from './matching.ts';
 
 export class DrainingCredit {
   readonly #fleet: Fleet;
-  readonly #filters: Filters;
   readonly #vectors: VectorTable;
   readonly #needs: EngineNeeds;
-  readonly #domains: GangDomains;
+  readonly #matching: Matching;
   readonly #drains: Drains;
   readonly #restrictions: Restrictions;
   readonly #limits: Limits;
@@ -33,14 +30,15 @@ export class DrainingCredit {
   readonly #counted = new Set<number>();
   /** Machines that no owner counts, by id; shrinks as deficits count from it. */
   readonly #pool: number[] = [];
+  /** By family: machines in the pool. */
+  #poolIn = columnU32(64);
   #isPoolMade = false;
 
-  constructor({ fleet, filters, vectors, needs, domains, drains, restrictions, limits }: EngineTables) {
+  constructor({ fleet, vectors, needs, drains, restrictions, limits }: EngineTables, matching: Matching) {
     this.#fleet = fleet;
-    this.#filters = filters;
     this.#vectors = vectors;
     this.#needs = needs;
-    this.#domains = domains;
+    this.#matching = matching;
     this.#drains = drains;
     this.#restrictions = restrictions;
     this.#limits = limits;
@@ -57,6 +55,7 @@ export class DrainingCredit {
     missing.set(rest.subarray(0, unmet.count * width));
     this.#counted.clear();
     this.#pool.length = 0;
+    this.#poolIn.fill(0);
     this.#isPoolMade = false;
     if (this.#drains.isEmpty) {
       this.#isPoolMade = true;
@@ -71,11 +70,12 @@ export class DrainingCredit {
     if (slots.length === 0 || this.isBarred(need)) return;
     let left = this.#left(unmet, entry);
     const spreading = unmet.spreading.get(entry);
-    const domains = this.#domainsOf(need);
+    const filter = this.#matching.filterOf(need);
+    const domains = this.#matching.domainsOf(need);
     const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
     for (let index = 0; index < slots.length && left > 0; index++) {
       const slot = slots[index]!;
-      if (!this.#isDraining(slot) || !this.#isOfUse(need, domains, slot)) continue;
+      if (!this.#isDraining(slot) || !this.#matching.suits(need, filter, domains, slot)) continue;
       if (spreading !== undefined && spreading.domains.ofSlot(slot) === 0) continue;
       if (usage !== null && usage.barredBy(slot) !== Limit.None) continue;
       const after = subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot);
@@ -87,29 +87,42 @@ export class DrainingCredit {
     }
   }
 
+  /** Whether the pool has a machine of a family that the need's filter admits. */
+  hasPoolFor(need: number): boolean {
+    if (!this.#isPoolMade) this.#makePool();
+    if (this.#pool.length === 0) return false;
+    const { families } = this.#matching.filterOf(need);
+    for (let index = 0; index < families.length; index++)
+      if ((this.#poolIn[families[index]!] ?? 0) > 0) return true;
+    return false;
+  }
+
   /** The need's turn to count from the pool. Returns how many dimensions it still lacks. */
   countPool(unmet: UnmetNeeds, entry: number): number {
     let left = this.#left(unmet, entry);
-    if (left > 0 && !this.#isPoolMade) this.#makePool();
-    const pool = this.#pool;
-    if (pool.length === 0) return left;
     const need = unmet.need[entry]!;
+    if (left === 0 || !this.hasPoolFor(need)) return left;
+    const pool = this.#pool;
     const spreading = unmet.spreading.get(entry);
-    const domains = this.#domainsOf(need);
+    const filter = this.#matching.filterOf(need);
+    const domains = this.#matching.domainsOf(need);
     const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
     for (let place = 0; place < pool.length && left > 0; ) {
       const slot = pool[place]!;
-      const isWithin = usage === null || usage.barredBy(slot) === Limit.None;
-      const after =
-        isWithin && this.#isAllowed(need, domains, spreading, slot)
-          ? subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot)
-          : -1;
+      const isAllowed =
+        this.#matching.suits(need, filter, domains, slot) &&
+        (usage === null || usage.barredBy(slot) === Limit.None) &&
+        (spreading === undefined || spreading.allows(spreading.domains.ofSlot(slot)));
+      const after = isAllowed
+        ? subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot)
+        : -1;
       if (after < 0) {
         place++;
         continue;
       }
       left = after;
       pool.splice(place, 1);
+      this.#poolIn[this.#familyOf(slot)]!--;
       usage?.take(slot);
       if (spreading === undefined) continue;
       spreading.countSlot(slot);
@@ -118,38 +131,28 @@ export class DrainingCredit {
     return left;
   }
 
-  #isAllowed(need: number, domains: Domains | null, spreading: Spreading | undefined, slot: number): boolean {
-    if (!this.#isOfUse(need, domains, slot)) return false;
-    return spreading === undefined || spreading.allows(spreading.domains.ofSlot(slot));
-  }
-
   #makePool(): void {
     this.#isPoolMade = true;
     for (const slot of this.#drains.slots()) {
-      if (!this.#counted.has(slot) && this.#isDraining(slot)) this.#pool.push(slot);
+      if (!this.#counted.has(slot) && this.#isDraining(slot)) this.#addToPool(slot);
     }
     sortFew(this.#pool, this.#byId);
+  }
+
+  #addToPool(slot: number): void {
+    const family = this.#familyOf(slot);
+    this.#pool.push(slot);
+    this.#poolIn = widerU32(this.#poolIn, family);
+    this.#poolIn[family]!++;
+  }
+
+  #familyOf(slot: number): number {
+    return this.#fleet.families.familyOf[this.#fleet.shape[slot]!]!;
   }
 
   /** X11: a stuck machine counts no longer. */
   #isDraining(slot: number): boolean {
     return this.#fleet.role[slot] === Role.Draining && !this.#fleet.isStuck(slot);
-  }
-
-  /** The machine matches, covers min_unit and, for a gang, is in the chosen domain. */
-  #isOfUse(need: number, domains: Domains | null, slot: number): boolean {
-    if (domains !== null) {
-      const domain = this.#needs.domain[need]!;
-      if (domain === 0 || domains.ofSlot(slot) !== domain) return false;
-    }
-    const filter = this.#filters.get(this.#needs.filter[need]!);
-    const { families, shape } = this.#fleet;
-    if (filter.eligible[families.familyOf[shape[slot]!]!] !== 1) return false;
-    return filter.matchLevel === MatchLevel.Family || this.#filters.admitsSlot(filter, slot);
-  }
-
-  #domainsOf(need: number): Domains | null {
-    return this.#needs.kind[need] === NeedKind.Gang ? this.#domains.ofGang(need) : null;
   }
 
   #left(unmet: UnmetNeeds, entry: number): number {

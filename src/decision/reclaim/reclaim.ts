@@ -40,6 +40,16 @@ export class Reclamation {
     this.#preemption = preemption;
   }
 
+  /** X3: emits Withdraws, by id, for actions that wait although no need claims their machines any more. */
+  withdraw(actions: ActionList): void {
+    const { unclaimedWaiting, cluster, inventory } = this.#fleet;
+    if (unclaimedWaiting.size === 0) return;
+    const { idRank } = inventory.columns;
+    const slots = [...unclaimedWaiting].filter((slot) => !this.#preemption.isVictim(slot));
+    slots.sort((a, b) => idRank[a]! - idRank[b]!);
+    for (const slot of slots) actions.add(ActionKind.Withdraw, slot, cluster[slot]!, 0);
+  }
+
   /** R1: emits Reclaims by cluster id, then in keep order. The rails cap them after the decision (R2). */
   reclaim(clusters: readonly ClusterState[], actions: ActionList): void {
     for (const cluster of clusters) {

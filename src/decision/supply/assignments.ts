@@ -15,9 +15,12 @@
  *                   carrier                u32   one of these, as index in its cluster + 1; 0 = none
  *                   rowCount               u32   rows of roll-ups that have it (one, unless fingerprints are alike)
  *                   gang                   u32   the gang that carries it, as index in its cluster + 1; 0 = none
- *                   unmetCount, parkCount  u32   ordinary cycles unmet (A8) and without a domain (A7), valid if …
- *                   unmetFor, parkFor      u32   … this is the cycle they were counted for; 0 = never. Few are ever
+ *                   unmetSince             u32   ordinaryCount when its row became unmet (A8); 0 = it is not unmet
+ *                   unmetHolders           u32   entries of unmet needs that count it
+ *                   parkCount              u32   ordinary cycles without a domain (A7), valid if …
+ *                   parkFor                u32   … this is the cycle they were counted for; 0 = never. Few are ever
  *                                                written, and pages of zeros take no memory
+ *                   isLacking              u32   1 = the lack of its need has begun (verdicts/lacks.ts)
  *   by group          assignmentsOf          u32   assignments with that group: most groups of a roll-up have none
  *   index                                          by triple (assignment-index.ts)
  */
@@ -28,10 +31,11 @@ import { AssignmentIndex } from './assignment-index.ts';
 
 const ASSIGNMENTS_AT_START = 64;
 const NEVER = 0;
+/** No count from elsewhere is as large: a shard that runs for a thousand years has 2^32 cycles. */
+const ORDINARY_AT_START = 2 ** 31;
 
 export interface AssignmentCounts {
   readonly unmetCount: number;
-  readonly unmetFor: number;
   readonly parkCount: number;
   readonly parkFor: number;
 }
@@ -44,7 +48,6 @@ export interface CountColumns {
   readonly group: Uint32Array;
   readonly unmetCount: Uint32Array;
   readonly parkCount: Uint32Array;
-  readonly unmetFor: Uint32Array;
   readonly parkFor: Uint32Array;
 }
 
@@ -74,10 +77,15 @@ export class AssignmentTable {
   carrier = columnU32(ASSIGNMENTS_AT_START);
   rowCount = columnU32(ASSIGNMENTS_AT_START);
   gang = columnU32(ASSIGNMENTS_AT_START);
-  unmetCount = columnU32(ASSIGNMENTS_AT_START);
+  unmetSince = columnU32(ASSIGNMENTS_AT_START);
+  unmetHolders = columnU32(ASSIGNMENTS_AT_START);
   parkCount = columnU32(ASSIGNMENTS_AT_START);
-  unmetFor = columnU32(ASSIGNMENTS_AT_START);
   parkFor = columnU32(ASSIGNMENTS_AT_START);
+  isLacking = columnU32(ASSIGNMENTS_AT_START);
+  /** Ordinary cycles decided, from ORDINARY_AT_START. */
+  #ordinaryCount = ORDINARY_AT_START;
+  /** Assignments that perhaps no entry counts any more. */
+  readonly #ended: number[] = [];
   #assignmentsOf = columnU32(ASSIGNMENTS_AT_START);
   readonly #index = new AssignmentIndex(this);
   #free: number[] = [];
@@ -144,8 +152,10 @@ export class AssignmentTable {
     this.forgetCounts(assignment);
     const before = this.countsBefore === null ? undefined : this.countsBefore.get(this.#nameOf(assignment));
     if (before !== undefined) {
-      this.unmetCount[assignment] = before.unmetCount;
-      this.unmetFor[assignment] = before.unmetFor;
+      if (before.unmetCount > 0) {
+        this.unmetSince[assignment] = this.#ordinaryCount - before.unmetCount;
+        this.#ended.push(assignment); // unless the next cycle counts it too
+      }
       this.parkCount[assignment] = before.parkCount;
       this.parkFor[assignment] = before.parkFor;
     }
@@ -159,12 +169,11 @@ export class AssignmentTable {
 
   /** The same by refs of these tables. */
   expectCounts(counts: CountColumns): void {
-    const { cluster, fingerprint, group, unmetCount, unmetFor, parkCount, parkFor } = counts;
+    const { cluster, fingerprint, group, unmetCount, parkCount, parkFor } = counts;
     const before = new Map<string, AssignmentCounts>();
     for (let index = 0; index < cluster.length; index++) {
       before.set(this.#nameOfRefs(cluster[index]!, fingerprint[index]!, group[index]!), {
         unmetCount: unmetCount[index]!,
-        unmetFor: unmetFor[index]!,
         parkCount: parkCount[index]!,
         parkFor: parkFor[index]!,
       });
@@ -175,14 +184,11 @@ export class AssignmentTable {
   copyCounts(): Map<string, AssignmentCounts> {
     const counts = new Map<string, AssignmentCounts>(this.countsBefore ?? []);
     for (let assignment = 1; assignment < this.#limit; assignment++) {
-      if (
-        this.references[assignment] === 0 ||
-        Math.max(this.unmetFor[assignment]!, this.parkFor[assignment]!) === NEVER
-      )
+      const unmetCount = this.unmetCount(assignment);
+      if (this.references[assignment] === 0 || (unmetCount === 0 && this.parkFor[assignment] === NEVER))
         continue;
       counts.set(this.#nameOf(assignment), {
-        unmetCount: this.unmetCount[assignment]!,
-        unmetFor: this.unmetFor[assignment]!,
+        unmetCount,
         parkCount: this.parkCount[assignment]!,
         parkFor: this.parkFor[assignment]!,
       });
@@ -192,8 +198,34 @@ export class AssignmentTable {
 
   /** Its need is gone: if it returns, A7 (parking) and A8 (cycles unmet) count from zero. */
   forgetCounts(assignment: number): void {
-    if (this.unmetFor[assignment] !== NEVER) this.unmetFor[assignment] = NEVER;
+    if (this.unmetSince[assignment] !== NEVER) this.unmetSince[assignment] = NEVER;
     if (this.parkFor[assignment] !== NEVER) this.parkFor[assignment] = NEVER;
+    if (this.isLacking[assignment] !== 0) this.isLacking[assignment] = 0;
+  }
+
+  /** A8: ordinary cycles in a row that left its row unmet, the last one included. */
+  unmetCount(assignment: number): number {
+    const since = this.unmetSince[assignment]!;
+    return since === NEVER ? 0 : this.#ordinaryCount - since;
+  }
+
+  /** An entry of an unmet need counts the assignment from this cycle on … */
+  beginUnmet(assignment: number): void {
+    this.unmetHolders[assignment]!++;
+    if (this.unmetSince[assignment] === NEVER) this.unmetSince[assignment] = this.#ordinaryCount;
+  }
+
+  /** … until this one. Another entry may count it instead: a need that is numbered again goes on counting. */
+  endUnmet(assignment: number): void {
+    if (--this.unmetHolders[assignment]! === 0) this.#ended.push(assignment);
+  }
+
+  /** Ends a cycle, after all of these calls. */
+  endCycle(isOrdinary: boolean): void {
+    for (const assignment of this.#ended)
+      if (this.unmetHolders[assignment] === 0) this.unmetSince[assignment] = NEVER;
+    this.#ended.length = 0;
+    if (isOrdinary) this.#ordinaryCount++;
   }
 
   /** Makes room for this many assignments at once: a first cycle brings a million. */
@@ -226,9 +258,13 @@ export class AssignmentTable {
     this.#liveCount--;
   }
 
-  /** An assignment as text, valid across engines and processes. */
-  static nameOf(cluster: string, fingerprint: string, group: string): string {
-    return JSON.stringify([cluster, fingerprint, group]);
+  /** An assignment as text, valid across engines and processes. T4: the same whether or not the whole texts are known. */
+  nameOf(cluster: string, fingerprint: string, group: string): string {
+    return JSON.stringify([
+      cluster,
+      this.#fingerprints.shortened(fingerprint),
+      this.#groups.shortened(group),
+    ]);
   }
 
   #nameOf(assignment: number): string {
@@ -240,10 +276,10 @@ export class AssignmentTable {
   }
 
   #nameOfRefs(cluster: number, fingerprint: number, group: number): string {
-    return AssignmentTable.nameOf(
+    return this.nameOf(
       this.#clusters.get(cluster),
-      this.#fingerprints.get(fingerprint),
-      this.#groups.get(group),
+      this.#fingerprints.shortText(fingerprint),
+      this.#groups.shortText(group),
     );
   }
 
@@ -267,10 +303,11 @@ export class AssignmentTable {
       'carrier',
       'rowCount',
       'gang',
-      'unmetCount',
+      'unmetSince',
+      'unmetHolders',
       'parkCount',
-      'unmetFor',
       'parkFor',
+      'isLacking',
     ] as const) {
       const wider = columnU32(length);
       wider.set(this[column]);

@@ -10,10 +10,8 @@ import { attributeOf } from '../../inventory/shapes.ts';
 import { columnU32, widerU32 } from '../columns/columns.ts';
 import type { Families } from './families.ts';
 import { MatchLevel } from './filters.ts';
+import { leftBehindMax } from './left-behind.ts';
 import type { SlotAttributes } from './slot-attributes.ts';
-
-/** Domains without a machine that the engine tolerates, beside those that shapes or machines can be in: 200 bytes each. */
-const DEAD_DOMAINS_MAX = 4_096;
 
 const UNKNOWN = 0;
 const NOWHERE = 1; // stored numbers are domain + 1
@@ -48,7 +46,7 @@ export class Domains {
   get areMostlyDead(): boolean {
     const { shapes, count } = this.#inventory;
     const liveMax = this.matchLevel === MatchLevel.Machine ? count : shapes.count;
-    return this.#values.length > DEAD_DOMAINS_MAX + 2 * liveMax;
+    return this.#values.length > leftBehindMax(count) + 2 * liveMax;
   }
 
   /** The shapes of a domain; only at MatchLevel.Shape. */

@@ -10,6 +10,7 @@
  *               openIn                       u32            those, and orphaned Creating ones, that are not in back-off
  *               openPosition                 u32            position + 1 among its family's shapes with openIn > 0
  *   by family   machines, unassigned, open   u32            the sums of the above
+ *               openedAt                     f64            openVersion when a machine last became open, or open again
  *               capacity                     f64 × stride   units by dimension
  *
  * A family number keeps its meaning until `regroup`.
@@ -24,12 +25,7 @@ import {
   ZONE_KEY,
 } from '../../inventory/shapes.ts';
 import { columnF64, columnU32, widerF64, widerU32 } from '../columns/columns.ts';
-
-/**
- * Families without a shape that the engine tolerates: about a kilobyte each. Labels or capacities that drift leave some
- * behind with every listing; past this, and once they outnumber the others, all shapes are regrouped.
- */
-const EMPTY_FAMILIES_MAX = 4_096;
+import { leftBehindMax } from './left-behind.ts';
 
 /** A label with more values than this is fine: a zone has three values, a rack label thousands. */
 export const COARSE_VALUES_MAX = 64;
@@ -50,6 +46,7 @@ export class Families {
   machines = columnU32(64);
   unassigned = columnU32(64);
   open = columnU32(64);
+  openedAt = columnF64(64);
   capacity = columnF64(64 * 8);
   /** Doubles per family in `capacity`; at least the number of dimensions. */
   stride = 8;
@@ -58,10 +55,14 @@ export class Families {
   readonly #shapesOf: number[][] = [];
   readonly #openShapesOf: number[][] = [];
   #count = 0;
-  /** Families whose last shape is gone. */
-  #emptyCount = 0;
+  /** Retired families. */
+  #retiredCount = 0;
   /** Increases when a count changes that decides which gangs fold (A1). */
   unassignedVersion = 0;
+  /** Increases when a machine becomes open; from 1. */
+  openVersion = 1;
+  /** Increases when a shape gets its first machine or loses its last one. */
+  machinesVersion = 0;
 
   constructor(shapes: ShapeTable, vectors: VectorTable, coarseValuesMax: number = COARSE_VALUES_MAX) {
     this.#shapes = shapes;
@@ -74,9 +75,19 @@ export class Families {
     return this.#count;
   }
 
-  /** T12: whether so many families are empty that all shapes must be regrouped. */
-  get isMostlyEmpty(): boolean {
-    return this.#emptyCount > EMPTY_FAMILIES_MAX && 2 * this.#emptyCount > this.#count;
+  /** Families that have a shape. */
+  get usedCount(): number {
+    return this.#count - this.#retiredCount;
+  }
+
+  /** T12: whether labels or capacities that drift have left so many families behind that all shapes must be regrouped. */
+  areMostlyRetired(machineCount: number): boolean {
+    return this.#retiredCount > leftBehindMax(machineCount) && 2 * this.#retiredCount > this.#count;
+  }
+
+  /** Whether the family's last shape is gone. It has no machine, and none of its facts counts. */
+  isRetired(family: number): boolean {
+    return this.#shapesOf[family]!.length === 0;
   }
 
   sampleOf(family: number): Shape {
@@ -131,9 +142,10 @@ export class Families {
       this.machines = widerU32(this.machines, family);
       this.unassigned = widerU32(this.unassigned, family);
       this.open = widerU32(this.open, family);
+      this.openedAt = widerF64(this.openedAt, family);
       this.#vectors.retain(shape.capacity);
       this.#writeCapacity(family, shape.capacity);
-    } else if (this.#shapesOf[family]!.length === 0) this.#emptyCount--;
+    }
     this.familyOf = widerU32(this.familyOf, ref);
     this.machinesIn = widerU32(this.machinesIn, ref);
     this.unassignedIn = widerU32(this.unassignedIn, ref);
@@ -151,7 +163,7 @@ export class Families {
     const shapes = this.#shapesOf[family]!;
     shapes[shapes.indexOf(ref)] = shapes[shapes.length - 1]!;
     shapes.pop();
-    if (shapes.length === 0) this.#emptyCount++;
+    if (shapes.length === 0) this.#retire(family);
     this.familyOf[ref] = 0;
     for (const [key, value] of this.#shapes.get(ref).labels) {
       const values = this.#valuesOf.get(key);
@@ -163,6 +175,17 @@ export class Families {
     this.#shapes.release(ref);
   }
 
+  /**
+   * The family's last shape is gone. T6: its capacity would hold resource names that no machine has, so it is given back now,
+   * and a shape that returns gets another family. The number stays until `regroup`.
+   */
+  #retire(family: number): void {
+    const sample = this.#sample[family]!;
+    this.#byKey.delete(this.#keyOf(sample));
+    this.#vectors.release(sample.capacity);
+    this.#retiredCount++;
+  }
+
   /** Forgets what the labels said: `countLabels` must read those of all shapes again. */
   forgetLabels(): void {
     this.fineKeys.clear();
@@ -172,18 +195,19 @@ export class Families {
   /** Forgets every family and releases every shape; no machine may be attached. Fine labels stay fine. */
   regroup(): void {
     for (let family = 1; family <= this.#count; family++) {
+      if (!this.isRetired(family)) this.#vectors.release(this.#sample[family]!.capacity);
       for (const shape of [...this.#shapesOf[family]!]) {
         this.familyOf[shape] = 0;
         this.#shapes.release(shape);
       }
-      this.#vectors.release(this.#sample[family]!.capacity);
       this.unassigned[family] = this.machines[family] = this.open[family] = 0;
     }
-    this.#count = this.#emptyCount = 0;
+    this.#count = this.#retiredCount = 0;
     this.#byKey.clear();
     this.#sample.length = this.#shapesOf.length = this.#openShapesOf.length = 0;
     this.capacity.fill(0);
     this.unassignedVersion++;
+    this.machinesVersion++;
   }
 
   changeUnassigned(shape: number, by: 1 | -1): void {
@@ -192,8 +216,21 @@ export class Families {
     this.unassignedVersion++;
   }
 
+  changeMachines(shape: number, by: 1 | -1): void {
+    const count = this.machinesIn[shape]! + by;
+    this.machinesIn[shape] = count;
+    this.machines[this.familyOf[shape]!]! += by;
+    if (count === 0 || (count === 1 && by === 1)) this.machinesVersion++;
+  }
+
+  /** A machine of the family that no need could have in the last cycle may be acquired in this one. */
+  noteOpened(family: number): void {
+    this.openedAt[family] = ++this.openVersion;
+  }
+
   changeOpen(shape: number, by: 1 | -1): void {
     const family = this.familyOf[shape]!;
+    if (by === 1) this.noteOpened(family);
     this.open[family]! += by;
     const before = this.openIn[shape]!;
     this.openIn[shape] = before + by;
@@ -234,6 +271,7 @@ export class Families {
     this.stride = 2 * needed;
     this.capacity = columnF64((this.#count + 64) * this.stride);
     for (let family = 1; family <= this.#count; family++) {
+      if (this.isRetired(family)) continue;
       this.#writeCapacity(family, this.#sample[family]!.capacity);
     }
   }

@@ -41,6 +41,9 @@ export interface Filter {
   gangsOf: number;
   gangsAt: number;
   gangs: number;
+  /** A8: whether any machine, in any state, could serve its needs, as of machinesVersion `existsAt`. */
+  exists: boolean;
+  existsAt: number;
 }
 
 export class Filters {
@@ -63,6 +66,11 @@ export class Filters {
     this.#profiles = profiles;
     this.#families = families;
     this.#attributes = attributes;
+  }
+
+  /** Filters in use. */
+  get count(): number {
+    return this.#byId.length - 1 - this.#freeIds.length;
   }
 
   get(id: number): Filter {
@@ -119,6 +127,7 @@ export class Filters {
     const { vectors } = this.#inventory.shapes;
     filter.eligible = widerU8(filter.eligible, families.count);
     for (let family = filter.familiesSeen + 1; family <= families.count; family++) {
+      if (families.isRetired(family)) continue;
       if (!this.#mayMatch(filter.requirementSet, filter.requirements, family)) continue;
       if (!vectors.covers(families.sampleOf(family).capacity, filter.minUnit)) continue;
       filter.eligible[family] = 1;
@@ -199,6 +208,8 @@ export class Filters {
       references: 0,
       gangsOf: -1,
       gangsAt: -1,
+      exists: false,
+      existsAt: -1,
       gangs: 0,
     };
     this.refresh(filter);

@@ -14,7 +14,7 @@
  *   lists     byPrice       Idle machines per family; Speculative ones per family and probability (price, id)
  *             keep          Configured, and Configuring, per cluster and family (price, penalty desc, id)
  *             assigned      machines per assignment: Configured, Configuring, Creating, each in keep order
- *             byId          orphaned Creating machines per family; victims per bucket and family (preempt.ts)
+ *             byId          orphaned Creating machines per family; victims (preempt/victim-lists.ts)
  */
 
 import { BARRED, Flag, Intent } from '../../inventory/intent.ts';
@@ -92,8 +92,10 @@ export class Fleet {
   readonly newAssignments = new SlotList();
   /** Idle machines that R3 may release once their hold is over, in the order of their arrival: reclaim.ts reads them. */
   readonly newlyIdle = new SlotList();
-  /** Machines whose victim bucket may have changed: preempt.ts reads them. */
+  /** Machines whose victim list may have changed: victim-lists.ts reads them. */
   readonly victims: VictimQueue;
+  /** X3: machines whose action waits for its turn and that no need claims. */
+  readonly unclaimedWaiting = new Set<number>();
   /** By slot: the generation of the machine that was attached; slots are reused. */
   readonly #generation: Uint32Array;
   /** By slot: 1 = an orphan that was counted as open; its back-off may have changed since. */
@@ -153,6 +155,16 @@ export class Fleet {
     return (this.inventory.columns.flags[slot]! & BARRED) !== 0;
   }
 
+  /** X3: its Bootstrap or Provision waits for its turn; nothing was sent. */
+  isWaiting(slot: number): boolean {
+    return this.role[slot] === Role.Creating && (this.inventory.columns.flags[slot]! & Flag.Waiting) !== 0;
+  }
+
+  /** Assigned to a gang of its cluster: only that one may be credited it (A5). */
+  isAssignedToGang(slot: number): boolean {
+    return this.assignments.gang[this.assignment[slot]!] !== 0;
+  }
+
   /** A Creating machine that was created for no need of this cycle: needs acquire it before Idle machines (A3). */
   isOrphan(slot: number): boolean {
     if (this.role[slot] !== Role.Creating) return false;
@@ -186,8 +198,7 @@ export class Fleet {
     this.role[slot] = role;
     this.#generation[slot] = this.inventory.generationOf(slot);
     this.shape[slot] = shape;
-    this.families.machinesIn[shape]!++;
-    this.families.machines[this.families.familyOf[shape]!]!++;
+    this.families.changeMachines(shape, 1);
     if (role === Role.Idle || role === Role.Speculative) this.#attachUnassigned(slot, role);
     else if (role !== Role.Other) this.#attachBound(slot, role);
   }
@@ -197,7 +208,6 @@ export class Fleet {
     const role = this.role[slot]!;
     if (role === Role.None) return;
     const shape = this.shape[slot]!;
-    const family = this.families.familyOf[shape]!;
     if (role === Role.Idle || role === Role.Speculative) {
       this.families.changeUnassigned(shape, -1);
       if (this.byPrice.listOf(slot) !== 0) {
@@ -208,8 +218,7 @@ export class Fleet {
     // It keeps its place among the victims, unless the slot holds another machine now, whose id sorts elsewhere.
     if (this.byId.listOf(slot) !== 0 && !this.inventory.isCurrent(slot, this.#generation[slot]!))
       this.byId.remove(slot);
-    this.families.machinesIn[shape]!--;
-    this.families.machines[family]!--;
+    this.families.changeMachines(shape, -1);
     this.role[slot] = Role.None;
     this.assignment[slot] = 0;
     this.cluster[slot] = 0;
@@ -246,8 +255,11 @@ export class Fleet {
     for (let at = assigned.first(list); at !== 0; at = assigned.next(at)) {
       const slot = assigned.slotAt(at);
       if (this.role[slot] !== Role.Creating) continue;
-      if (isLive) this.#leaveOrphans(slot);
-      else this.#joinOrphans(slot);
+      if (!isLive) this.#joinOrphans(slot);
+      else {
+        this.#leaveOrphans(slot);
+        if (this.isWaiting(slot)) this.victims.mark(slot); // orphans are no victims (P1)
+      }
     }
   }
 
@@ -328,6 +340,10 @@ export class Fleet {
     }
     if (role === Role.Creating) {
       if (this.isOrphan(slot)) this.#joinOrphans(slot);
+      if (this.isWaiting(slot)) {
+        this.unclaimedWaiting.add(slot);
+        this.victims.markRead(slot);
+      }
     } else if (cluster !== 0) {
       const { familyLists } = this.clusterState(cluster);
       const familyList = familyLists.of(this.families.familyOf[this.shape[slot]!]!);
@@ -336,7 +352,7 @@ export class Fleet {
           familyLists.setConfigured(familyList, this.keep.create());
         this.keep.add(familyLists.configured(familyList), slot);
         this.clusterState(cluster).configuredCount++;
-        this.victims.mark(slot);
+        this.victims.markRead(slot);
       } else {
         if (familyLists.configuring(familyList) === 0)
           familyLists.setConfiguring(familyList, this.keep.create());
@@ -351,7 +367,10 @@ export class Fleet {
     const cluster = this.cluster[slot]!;
     const assignment = this.assignment[slot]!;
     if (role === Role.Draining) return;
-    if (role === Role.Creating) this.#leaveOrphans(slot);
+    if (role === Role.Creating) {
+      this.#leaveOrphans(slot);
+      this.unclaimedWaiting.delete(slot);
+    }
     this.keep.remove(slot);
     if (role === Role.Configured) {
       this.clusterState(cluster).configuredCount--;
@@ -402,6 +421,7 @@ export class Fleet {
     this.families.changeOpen(shape, 1);
   }
 
+  /** Takes a Creating machine off the orphans, or off the victims if its action waits (P1). */
   #leaveOrphans(slot: number): void {
     if (this.byId.listOf(slot) === 0) return;
     this.byId.remove(slot);

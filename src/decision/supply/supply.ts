@@ -9,7 +9,7 @@
  */
 import { columnU32, widerU32 } from '../columns/columns.ts';
 import { SlotList } from '../columns/slot-list.ts';
-import type { Fleet } from './fleet.ts';
+import { type Fleet, Role } from './fleet.ts';
 
 export class Supply {
   readonly #fleet: Fleet;
@@ -32,7 +32,11 @@ export class Supply {
 
   beginCycle(): void {
     this.cycle++;
-    for (let index = 0; index < this.#taken.count; index++) this.takenBy[this.#taken.slots[index]!] = 0;
+    for (let index = 0; index < this.#taken.count; index++) {
+      const slot = this.#taken.slots[index]!;
+      this.takenBy[slot] = 0;
+      this.#noteIfOpen(slot);
+    }
     for (let index = 0; index < this.#reserved.count; index++)
       this.reservedBy[this.#reserved.slots[index]!] = 0;
     this.#taken.clear();
@@ -46,6 +50,13 @@ export class Supply {
     this.reservedIn = widerU32(this.reservedIn, families.familyOf.length);
     this.taken = widerU32(this.taken, families.count);
     this.reserved = widerU32(this.reserved, families.count);
+  }
+
+  /** A machine that a need took, and whose action was not enqueued or that needs none, may go to another need now. */
+  #noteIfOpen(slot: number): void {
+    const { role, shape, families } = this.#fleet;
+    const isUnassigned = role[slot] === Role.Idle || role[slot] === Role.Speculative;
+    if (isUnassigned || this.#fleet.isOrphan(slot)) families.noteOpened(families.familyOf[shape[slot]!]!);
   }
 
   take(slot: number, need: number): void {

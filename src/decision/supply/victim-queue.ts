@@ -1,5 +1,5 @@
 /**
- * Machines whose victim bucket may have changed. They wait until preemption looks for a victim, or until their turn: a
+ * Machines whose victim list may have changed. They wait until preemption looks for a victim, or until their turn: a
  * few are placed in each cycle. A machine waits once, however often its claim changed.
  */
 
@@ -8,26 +8,40 @@ import { columnU8 } from '../columns/columns.ts';
 import { SlotList } from '../columns/slot-list.ts';
 import { isLargePart } from './large-part.ts';
 
+/** `wasRead`: the engine read the machine's row again; else its claim alone changed. */
+export type VictimVisitor = (slot: number, wasRead: boolean) => void;
+
+/** Why a machine waits. */
+const Waits = { No: 0, ForClaim: 1, ForRow: 2 } as const;
+
 export class VictimQueue {
   readonly #inventory: Inventory;
   readonly #waiting = new SlotList();
   /** The waiting machines before this index were visited. */
   #head = 0;
-  readonly #isWaiting: Uint8Array;
+  /** By slot. */
+  readonly #waits: Uint8Array;
 
   constructor(inventory: Inventory) {
     this.#inventory = inventory;
-    this.#isWaiting = columnU8(inventory.columns.rowCapacity);
+    this.#waits = columnU8(inventory.columns.rowCapacity);
   }
 
+  /** Its claim changed. */
   mark(slot: number): void {
-    if (this.#isWaiting[slot] === 1) return;
-    this.#isWaiting[slot] = 1;
+    if (this.#waits[slot] !== Waits.No) return;
+    this.#waits[slot] = Waits.ForClaim;
     this.#waiting.push(slot);
   }
 
+  /** The engine read its row again: anything may have changed. */
+  markRead(slot: number): void {
+    this.mark(slot);
+    this.#waits[slot] = Waits.ForRow;
+  }
+
   /** Visits the `countMax` machines that wait longest; if a large part of the fleet waits, all of them, in id order. */
-  take(countMax: number, visit: (slot: number) => void): void {
+  take(countMax: number, visit: VictimVisitor): void {
     const waiting = this.#waiting;
     let end = Math.min(waiting.count, this.#head + countMax);
     if (isLargePart(waiting.count - this.#head, this.#inventory.count)) {
@@ -41,9 +55,10 @@ export class VictimQueue {
     this.#head = 0;
   }
 
-  #visit(slot: number, visit: (slot: number) => void): void {
-    if (this.#isWaiting[slot] === 0) return;
-    this.#isWaiting[slot] = 0;
-    visit(slot);
+  #visit(slot: number, visit: VictimVisitor): void {
+    const waits = this.#waits[slot];
+    if (waits === Waits.No) return;
+    this.#waits[slot] = Waits.No;
+    visit(slot, waits === Waits.ForRow);
   }
 }

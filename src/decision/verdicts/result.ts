@@ -9,7 +9,6 @@ import type { ActionList } from '../actions.ts';
 import type { ClusterState } from '../cluster-state.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import type { AssignmentTable, CountColumns } from '../supply/assignments.ts';
-import type { Verdicts } from './verdicts.ts';
 
 export interface EngineMemory {
   /** The last cycle decided. */
@@ -126,10 +125,10 @@ export function holdMemory({ counts, drains }: EngineMemory, tables: InventoryTa
 
 /** The counts that hold after this cycle; older ones are void. */
 export function countsSince(cycle: number, assignments: AssignmentTable): CountColumns {
-  const { unmetFor, parkFor, references, limit } = assignments;
+  const { parkFor, references, limit } = assignments;
   const found: number[] = [];
   for (let assignment = 1; assignment < limit; assignment++) {
-    const isCounted = unmetFor[assignment]! > cycle || parkFor[assignment]! > cycle;
+    const isCounted = assignments.unmetCount(assignment) > 0 || parkFor[assignment]! > cycle;
     if (isCounted && references[assignment] !== 0) found.push(assignment);
   }
   const words = (column: Uint32Array) => Uint32Array.from(found, (assignment) => column[assignment]!);
@@ -138,14 +137,13 @@ export function countsSince(cycle: number, assignments: AssignmentTable): CountC
     cluster: words(assignments.cluster),
     fingerprint: words(assignments.fingerprint),
     group: words(assignments.group),
-    unmetCount: words(assignments.unmetCount),
+    unmetCount: Uint32Array.from(found, (assignment) => assignments.unmetCount(assignment)),
     parkCount: words(assignments.parkCount),
-    unmetFor: words(unmetFor),
     parkFor: words(parkFor),
   };
 }
 
-export function resultOf(tables: EngineTables, verdicts: Verdicts, actions: ActionList): EngineResult {
+export function resultOf(tables: EngineTables, actions: ActionList): EngineResult {
   const { cycle, inventory, assignments, fleet, supply, needs, unmet, domains } = tables;
   const { slotLimit } = inventory.columns;
   const entries = unmet.count;
@@ -181,7 +179,7 @@ export function resultOf(tables: EngineTables, verdicts: Verdicts, actions: Acti
       provisions: unmet.provisions.subarray(0, entries),
       gangsHeld: unmet.gangsHeld.subarray(0, entries),
       limitedBy: unmet.limitedBy.subarray(0, entries),
-      reason: verdicts.reasons.subarray(0, entries),
+      reason: unmet.reason.subarray(0, entries),
     },
     actions: actionColumns(actions),
     domainTexts: domains.texts(),

@@ -1,22 +1,24 @@
 /**
  * Verdicts (A8): what a cycle says about each need, and the counts that the next cycle continues: parking (A7), cycles
  * unmet (A8), age of shortfalls (P5). Satisfied needs cost nothing: `record` reads only those that credit did not
- * satisfy, and a verdict is composed when a reader asks for it.
+ * satisfy, and of these it records the ones whose outcome changed. A verdict is composed when a reader asks for it.
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
 import type { GangDomains } from '../assign/gang-domains.ts';
-import { UnmetNeeds } from '../assign/unmet.ts';
+import { Counted, UnmetNeeds } from '../assign/unmet.ts';
 import type { ClusterState } from '../cluster-state.ts';
-import { columnU8, columnU32 } from '../columns/columns.ts';
 import type { ClusterRows } from '../demand/cluster-rows.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
 import type { CurrentCycle, EngineTables } from '../engine-tables.ts';
 import { LIMIT_NAMES, Limit, type LimitName } from '../limits.ts';
 import type { Restrictions } from '../restrictions.ts';
+import type { AssignmentTable } from '../supply/assignments.ts';
 import type { Drains } from '../supply/drains.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
+import { Lacks } from './lacks.ts';
+import { type Shortfall, Shortfalls } from './shortfalls.ts';
 
 /** The numbers of the protocol. */
 export const UnmetReason = {
@@ -46,17 +48,9 @@ export interface Verdict {
   readonly limitedBy: LimitName;
 }
 
-/** The demand of one fingerprint that is still missing after phase 2, summed over clusters. */
-export interface Shortfall {
-  readonly fingerprint: number;
-  readonly profile: number;
-  readonly priority: number;
-  readonly missing: Map<number, number>;
-  ageCycles: number;
-}
-
 export class Verdicts {
   readonly #fleet: Fleet;
+  readonly #assignments: AssignmentTable;
   readonly #filters: Filters;
   readonly #vectors: VectorTable;
   readonly #needs: EngineNeeds;
@@ -66,15 +60,15 @@ export class Verdicts {
   readonly #unmet: UnmetNeeds;
   readonly #rows: ClusterRows;
   readonly #restrictions: Restrictions;
-  /** By need: entry + 1 among the unmet ones; valid if that entry names the need. */
-  #entryOf = columnU32(256);
-  #reason = columnU8(256);
-  shortfalls: Shortfall[] = [];
-  #ages = new Map<number, number>();
+  readonly lacks: Lacks;
+  readonly #shortfalls: Shortfalls;
+  /** By assignment of a fold: those of its members that lack a machine, and whose cycles unmet are counted. */
+  readonly #membersOf = new Map<number, readonly number[]>();
 
   constructor(tables: EngineTables) {
     this.#cycle = tables.cycle;
     this.#fleet = tables.fleet;
+    this.#assignments = tables.assignments;
     this.#filters = tables.filters;
     this.#vectors = tables.vectors;
     this.#needs = tables.needs;
@@ -83,43 +77,67 @@ export class Verdicts {
     this.#unmet = tables.unmet;
     this.#rows = tables.rows;
     this.#restrictions = tables.restrictions;
+    this.lacks = new Lacks(tables.assignments, tables.cycle);
+    this.#shortfalls = new Shortfalls(tables);
   }
 
   adopt(other: Verdicts): void {
-    this.#ages = new Map(other.#ages);
+    this.#shortfalls.adopt(other.#shortfalls);
   }
 
-  /** By entry of the unmet needs. */
-  get reasons(): Uint8Array {
-    return this.#reason;
+  /** P5: in no order. */
+  get shortfalls(): readonly Shortfall[] {
+    return this.#shortfalls.list();
   }
 
   /** After the phases: reasons and counts of the needs that were not satisfied by credit. */
   record(): void {
-    const unmet = this.#unmet;
-    if (this.#entryOf.length < this.#needs.limit) this.#entryOf = columnU32(2 * this.#needs.limit);
-    if (this.#reason.length < unmet.count) this.#reason = columnU8(2 * unmet.count);
-    for (let entry = 0; entry < unmet.count; entry++) {
-      const need = unmet.need[entry]!;
-      this.#entryOf[need] = entry + 1;
-      const isSatisfied = this.#isSatisfied(entry);
-      if (unmet.limitedBy[entry] !== Limit.None && !this.#isMissing(entry))
-        unmet.limitedBy[entry] = Limit.None;
-      this.#reason[entry] = isSatisfied ? UnmetReason.None : this.#reasonOf(entry);
-      if (this.#needs.kind[need] === NeedKind.Fold) {
-        this.#unmet.gangsHeld[entry] = this.#gangsHeld(entry);
-        this.#countMembers(this.#fleet.clusterState(this.#needs.cluster[need]!), entry);
-      } else if (!isSatisfied) {
-        this.#count(this.#needs.assignment[need]!);
-        if (this.#needs.kind[need] === NeedKind.Gang) this.#countParking(entry);
-      }
+    const { left, isChanged, shortOf, reason, victims, limitedBy } = this.#unmet;
+    for (let index = 0; index < left.length; index += 3) {
+      this.lacks.end(left[index]!);
+      this.#stopCounting(left[index]!, left[index + 1]!);
+      if (left[index + 2] !== 0) this.#shortfalls.end(left[index + 2]!);
     }
-    this.#sumShortfalls();
+    for (let entry = 0; entry < this.#unmet.count; entry++) {
+      const isMissing = this.#isMissing(entry);
+      if (isChanged[entry] === 1) this.#recordEntry(entry, isMissing);
+      // Credit and acquisition left it as it was: unmet.
+      else if (victims[entry] !== 0 || reason[entry] !== this.#unpreempted(entry))
+        reason[entry] = this.#reasonOf(entry, isMissing);
+      if (isMissing && limitedBy[entry] === Limit.None) {
+        if (shortOf[entry] === 0) this.#shortfalls.begin(entry, this.#fingerprintOf(entry));
+      } else if (shortOf[entry] !== 0) this.#shortfalls.leave(entry);
+    }
+    this.lacks.endCycle();
+    this.#assignments.endCycle(this.#cycle.isOrdinary);
+    this.#shortfalls.endCycle();
+  }
+
+  #recordEntry(entry: number, isMissing: boolean): void {
+    const unmet = this.#unmet;
+    const need = unmet.need[entry]!;
+    const kind = this.#needs.kind[need]!;
+    const assignment = unmet.assignment[entry]!;
+    const isSatisfied = this.#isSatisfied(entry);
+    if (unmet.isNew[entry] === 1) this.lacks.begin(assignment, unmet.cluster[entry]!);
+    if (!isSatisfied) this.lacks.unmet(assignment);
+    if (!isMissing) unmet.limitedBy[entry] = Limit.None;
+    unmet.reason[entry] = isSatisfied ? UnmetReason.None : this.#reasonOf(entry, isMissing);
+    if (kind === NeedKind.Fold) this.#countMembers(entry);
+    else if (isSatisfied) {
+      this.#stopCounting(assignment, unmet.counted[entry]!);
+      unmet.counted[entry] = Counted.No;
+    } else if (unmet.counted[entry] === Counted.No) {
+      this.#assignments.beginUnmet(assignment);
+      unmet.counted[entry] = Counted.Need;
+    }
+    if (kind === NeedKind.Gang && !isSatisfied) this.#countParking(entry);
+    unmet.isChanged[entry] = unmet.isNew[entry] = 0;
   }
 
   verdictOf(cluster: ClusterState, row: number, memberIndex: number): Verdict {
     const need = cluster.rowNeed[row]!;
-    const entry = this.#entryFor(need);
+    const entry = this.#unmet.entryFor(need);
     const assignment = cluster.rowAssignment[row]!;
     const needs = this.#needs;
     const isFold = needs.kind[need] === NeedKind.Fold;
@@ -143,45 +161,35 @@ export class Verdicts {
       parked: isGang && (satisfied ? this.#restrictions.isParked(need) : needs.has(need, Mark.Parked)),
       parkedCycles: isGang ? parkedCycles : 0,
       cyclesUnmet: satisfied ? 0 : this.cyclesUnmet(assignment),
-      reason: satisfied ? UnmetReason.None : (this.#reason[entry]! as UnmetReason),
+      reason: satisfied ? UnmetReason.None : (this.#unmet.reason[entry]! as UnmetReason),
       limitedBy: LIMIT_NAMES[satisfied ? Limit.None : (this.#unmet.limitedBy[entry]! as Limit)],
     };
   }
 
   /** Visits the rows that are not satisfied: of a fold, the members that its machines do not hold. */
   unmetRows(visit: (cluster: number, row: number) => void): void {
-    const { need: needOf, gangsHeld, count } = this.#unmet;
-    const { kind, firstRow, cluster: clusterRef } = this.#needs;
+    const { need: needOf, cluster: clusterRef, reason, gangsHeld, count } = this.#unmet;
+    const { kind, firstRow } = this.#needs;
     for (let entry = 0; entry < count; entry++) {
       const need = needOf[entry]!;
-      if (this.#reason[entry] === UnmetReason.None) continue; // acquired all of it
-      const ref = clusterRef[need]!;
-      if (kind[need] !== NeedKind.Fold) {
-        visit(ref, firstRow[need]!);
-        continue;
-      }
-      const { rowNeed, rowCount } = this.#fleet.clusterState(ref);
-      let place = 0;
-      for (let row = firstRow[need]!; row < rowCount; row++) {
-        if (rowNeed[row] === need && place++ >= gangsHeld[entry]!) visit(ref, row);
-      }
+      if (reason[entry] === UnmetReason.None) continue; // acquired all of it
+      const ref = clusterRef[entry]!;
+      if (kind[need] !== NeedKind.Fold) visit(ref, firstRow[need]!);
+      else
+        forEachMember(this.#fleet.clusterState(ref), firstRow[need]!, gangsHeld[entry]!, (row) =>
+          visit(ref, row),
+        );
     }
   }
 
   cyclesUnmet(assignment: number): number {
-    const { unmetFor, unmetCount } = this.#fleet.assignments;
-    return unmetFor[assignment] === this.#cycle.number + 1 ? unmetCount[assignment]! : 0;
+    return this.#assignments.unmetCount(assignment);
   }
 
   /** A7: ordinary cycles in a row without a domain, after this cycle. */
   parkingCount(assignment: number): number {
     const { parkFor, parkCount } = this.#fleet.assignments;
     return parkFor[assignment] === this.#cycle.number + 1 ? parkCount[assignment]! : 0;
-  }
-
-  #entryFor(need: number): number {
-    const entry = (this.#entryOf[need] ?? 0) - 1;
-    return entry >= 0 && entry < this.#unmet.count && this.#unmet.need[entry] === need ? entry : -1;
   }
 
   #isSatisfied(entry: number): boolean {
@@ -212,20 +220,30 @@ export class Verdicts {
   }
 
   /** Counts the members of a fold that its machines do not hold: the last ones by priority and arrival (N4). */
-  #countMembers(cluster: ClusterState, entry: number): void {
-    const need = this.#unmet.need[entry]!;
-    let place = 0;
-    for (let row = this.#needs.firstRow[need]!; row < cluster.rowCount; row++) {
-      if (cluster.rowNeed[row] !== need) continue;
-      if (place++ >= this.#unmet.gangsHeld[entry]!) this.#count(this.#rows.assignmentOf(cluster, row));
-    }
+  #countMembers(entry: number): void {
+    const unmet = this.#unmet;
+    const need = unmet.need[entry]!;
+    const held = this.#gangsHeld(entry);
+    if (unmet.isNew[entry] === 0 && unmet.gangsHeld[entry] === held) return;
+    const fold = unmet.assignment[entry]!;
+    const cluster = this.#fleet.clusterState(unmet.cluster[entry]!);
+    const lacking: number[] = [];
+    forEachMember(cluster, this.#needs.firstRow[need]!, held, (row) => {
+      const assignment = this.#rows.assignmentOf(cluster, row);
+      lacking.push(assignment);
+      this.#assignments.beginUnmet(assignment);
+    });
+    this.#stopCounting(fold, unmet.counted[entry]!);
+    this.#membersOf.set(fold, lacking);
+    unmet.counted[entry] = Counted.Members;
+    unmet.gangsHeld[entry] = held;
   }
 
-  #count(assignment: number): void {
-    const { unmetFor, unmetCount } = this.#fleet.assignments;
-    const before = unmetFor[assignment] === this.#cycle.number ? unmetCount[assignment]! : 0;
-    unmetCount[assignment] = before + (this.#cycle.isOrdinary ? 1 : 0);
-    unmetFor[assignment] = this.#cycle.number + 1;
+  #stopCounting(assignment: number, counted: number): void {
+    if (counted === Counted.Need) this.#assignments.endUnmet(assignment);
+    if (counted !== Counted.Members) return;
+    for (const member of this.#membersOf.get(assignment)!) this.#assignments.endUnmet(member);
+    this.#membersOf.delete(assignment);
   }
 
   #countParking(entry: number): void {
@@ -257,18 +275,28 @@ export class Verdicts {
       .some((slot) => role[slot] === Role.Draining && !this.#fleet.isStuck(slot));
   }
 
-  #reasonOf(entry: number): UnmetReason {
+  #reasonOf(entry: number, isMissing: boolean): UnmetReason {
     const need = this.#unmet.need[entry]!;
     const needs = this.#needs;
     if (needs.kind[need] === NeedKind.Gang) {
       const isStranded = !needs.has(need, Mark.Satisfiable) || needs.has(need, Mark.Parked);
       if (isStranded || needs.domain[need] === 0) return UnmetReason.TopologyUnsatisfiable;
     }
-    if (!this.#exists(this.#filters.get(needs.filter[need]!))) return UnmetReason.NoMatchingSupply;
+    const reason = this.#unpreempted(entry);
+    if (reason === UnmetReason.NoMatchingSupply) return reason;
     const { victims, limitedBy } = this.#unmet;
     if (limitedBy[entry] !== Limit.None) return UnmetReason.PriorityStarved; // T8
-    if (victims[entry]! > 0 && this.#isMissing(entry)) return UnmetReason.PreemptionExhausted;
-    return UnmetReason.PriorityStarved;
+    return victims[entry]! > 0 && isMissing ? UnmetReason.PreemptionExhausted : reason;
+  }
+
+  /** The reason of an entry that is no gang and for which phase 2 chose no victim. */
+  #unpreempted(entry: number): UnmetReason {
+    const filter = this.#filters.get(this.#needs.filter[this.#unmet.need[entry]!]!);
+    return this.#exists(filter) ? UnmetReason.PriorityStarved : UnmetReason.NoMatchingSupply;
+  }
+
+  #fingerprintOf(entry: number): number {
+    return this.#assignments.fingerprint[this.#unmet.assignment[entry]!]!;
   }
 
   /** Whether phase 2 left something missing. */
@@ -278,8 +306,16 @@ export class Verdicts {
     return UnmetNeeds.left(missing, entry * width, this.#vectors, aggregate) > 0;
   }
 
-  /** Whether any machine, in any state, could serve the filter's needs. */
+  /** Whether any machine, in any state, could serve the filter's needs. Looked up again when a shape came or went. */
   #exists(filter: Filter): boolean {
+    const { machinesVersion } = this.#fleet.families;
+    if (filter.existsAt === machinesVersion && filter.matchLevel !== MatchLevel.Machine) return filter.exists;
+    filter.exists = this.#find(filter);
+    filter.existsAt = machinesVersion;
+    return filter.exists;
+  }
+
+  #find(filter: Filter): boolean {
     const { families, inventory } = this.#fleet;
     for (const family of filter.families) {
       if (families.machines[family] === 0) continue;
@@ -298,32 +334,20 @@ export class Verdicts {
     }
     return false;
   }
+}
 
-  /** P5: summed per fingerprint over clusters, aged by one each ordinary cycle, forgotten when met. */
-  #sumShortfalls(): void {
-    const unmet = this.#unmet;
-    const { start, length, dims } = this.#vectors;
-    const byFingerprint = new Map<number, Shortfall>();
-    for (let entry = 0; entry < unmet.count; entry++) {
-      const need = unmet.need[entry]!;
-      const aggregate = this.#needs.aggregate[need]!;
-      if (!this.#isMissing(entry) || unmet.limitedBy[entry] !== Limit.None) continue;
-      const fingerprint = this.#fleet.assignments.fingerprint[this.#needs.assignment[need]!]!;
-      let shortfall = byFingerprint.get(fingerprint);
-      if (shortfall === undefined) {
-        const age = (this.#ages.get(fingerprint) ?? 0) + (this.#cycle.isOrdinary ? 1 : 0);
-        const profile = this.#needs.profile[need]!;
-        const priority = this.#needs.priority[need]!;
-        shortfall = { fingerprint, profile, priority, missing: new Map(), ageCycles: age };
-        byFingerprint.set(fingerprint, shortfall);
-      }
-      for (let index = 0; index < length[aggregate]!; index++) {
-        const units = unmet.missing[entry * unmet.width + index]!;
-        const dim = dims[start[aggregate]! + index]!;
-        if (units > 0) shortfall.missing.set(dim, (shortfall.missing.get(dim) ?? 0) + units);
-      }
-    }
-    this.shortfalls = [...byFingerprint.values()];
-    this.#ages = new Map(this.shortfalls.map(({ fingerprint, ageCycles }) => [fingerprint, ageCycles]));
+/** Visits the rows of a fold, in order N4, except the first `held`. */
+function forEachMember(
+  cluster: ClusterState,
+  firstRow: number,
+  held: number,
+  visit: (row: number) => void,
+): void {
+  const { groups, groupRows, rowGroup, rowFolds } = cluster;
+  const group = rowGroup[firstRow]! - 1;
+  let place = 0;
+  for (let position = groups.rowsStart(group); position < groups.rowsEnd(group); position++) {
+    const row = groupRows[position]!;
+    if (rowFolds[row] === 1 && place++ >= held) visit(row);
   }
 }

@@ -5,7 +5,8 @@
  */
 import { ShardError } from '../../base/errors.ts';
 import { boundedDetail } from '../../base/outside-text.ts';
-import { Flag, Intent } from '../../inventory/intent.ts';
+import { ownerOf, TableShareError } from '../../base/table-shares.ts';
+import { Flag } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { MachineRow } from '../../inventory/machine-row.ts';
 import { InvalidMachineError } from '../../machine/machine.ts';
@@ -53,6 +54,8 @@ export interface RowTarget {
   replaceRow(slot: number, row: MachineRow, nowMs: number): ObservationOutcome;
   observeRow(slot: number, row: MachineRow, listing: number, nowMs: number): ObservationOutcome;
   fillBinding(slot: number, row: MachineRow): void;
+  /** Withdraws an action that waits for its turn. False: an action of the shard is changing the machine now. */
+  freeForObservation(slot: number): boolean;
   changedSince(slot: number, sequence: number): boolean;
   remove(slot: number, source: 'listing'): void;
   noteCapacityExhausted(error: ShardError): void;
@@ -130,6 +133,7 @@ export class ListingApplication {
   #refs: ListingRefs;
   /** From here on, rows repeat ids of an earlier part. */
   #repeatedStart: number;
+  #isOverShare = false;
   #next = 0;
   #nextForeign = 0;
   #nextRemoved = 0;
@@ -172,9 +176,9 @@ export class ListingApplication {
     );
   }
 
-  /** Some rows were neither applied nor deferred, because a table was full. */
+  /** Some rows were neither applied nor deferred, because a table or the provider's share of it was full. */
   get lacksRows(): boolean {
-    return this.#context.changes.capacityExhaustedCount > this.#capacityExhaustedBefore;
+    return this.#isOverShare || this.#context.changes.capacityExhaustedCount > this.#capacityExhaustedBefore;
   }
 
   /** Applies at most so many rows and removals. */
@@ -224,18 +228,22 @@ export class ListingApplication {
       else if (isRepeated) this.#replace(slot, index, nowMs);
       else this.#change(slot, index, nowMs);
     } catch (error) {
-      // A table is full: this machine is refused, and the others go on.
-      this.#refuseRow(error);
+      this.#refuseRow(index, error);
     } finally {
       this.#releaseTexts();
     }
   }
 
   /** A table or the provider's share of it is full: this machine is refused, and the others go on. */
-  #refuseRow(error: unknown): void {
+  #refuseRow(index: number, error: unknown): void {
     if (!(error instanceof ShardError)) throw error;
     if (error instanceof TooManyResourceNamesError) {
       this.#reject(error.message);
+      return;
+    }
+    if (error instanceof TableShareError) {
+      this.#isOverShare = true;
+      this.#reject(this.firstRefusal === '' ? `Machine ${this.#idAt(index)}: ${error.message}` : '');
       return;
     }
     this.counts.rejected++;
@@ -250,9 +258,8 @@ export class ListingApplication {
     const { bytes, idStart, idEnd } = this.#rows;
     const why = idPrefixes.refusal(bytes, idStart[index]!, idEnd[index]!, this.#provider);
     if (why === '') return false;
-    const id = Buffer.from(bytes.subarray(idStart[index]!, idEnd[index]!)).toString('utf8');
     this.counts.foreign++;
-    this.#reject(new InvalidMachineError(id, 'structural', why).message);
+    this.#reject(new InvalidMachineError(this.#idAt(index), 'structural', why).message);
     return true;
   }
 
@@ -304,14 +311,16 @@ export class ListingApplication {
     const inventory = this.#inventory;
     const owner = inventory.columns.provider[slot]!;
     try {
-      this.#refs.shape(this.#rows.shape[index]!); // refuses the row before the other record is gone
+      // Refuse the row before the other record is gone.
+      this.#refs.shape(this.#rows.shape[index]!);
+      inventory.admitRow(this.#provider, this.#rows.idEnd[index]! - this.#rows.idStart[index]!);
       this.#context.changes.remove(slot, 'listing');
       const taken = this.#insert(index, nowMs);
       if (taken === 0) return;
       this.#context.disputes.claim(taken, owner, this.#role.listingOf(owner));
       if (this.firstDisputed === slot) this.firstDisputed = taken;
     } catch (error) {
-      this.#refuseRow(error);
+      this.#refuseRow(index, error);
     } finally {
       this.#releaseTexts();
     }
@@ -331,6 +340,7 @@ export class ListingApplication {
     const { bytes, idStart, idEnd } = this.#rows;
     const row = this.#fill(index);
     row.saysCluster = row.saysAssignment = true;
+    this.#fillAssignment(row, index);
     const slot = changes.insertRow(bytes, idStart[index]!, idEnd[index]!, row, this.#provider, nowMs);
     if (slot === 0) {
       this.counts.rejected++;
@@ -346,6 +356,7 @@ export class ListingApplication {
   #replace(slot: number, index: number, nowMs: number): void {
     const row = this.#fill(index);
     row.saysCluster = row.saysAssignment = true;
+    this.#fillAssignment(row, index);
     if (this.#context.changes.replaceRow(slot, row, nowMs) === 'refused') this.counts.rejected++;
     else this.#noteFoundDraining(slot, row);
   }
@@ -360,6 +371,7 @@ export class ListingApplication {
     const { changes, counters } = this.#context;
     const row = this.#fill(index);
     changes.fillBinding(slot, row);
+    if (row.saysAssignment) this.#fillAssignment(row, index); // else not read: a long text would cost its digest (T4)
     const fate = changes.observeRow(slot, row, this.#listing, nowMs);
     if (fate === 'doubted') this.doubted.push(slot);
     else if (fate === 'refused') this.counts.rejected++;
@@ -385,21 +397,21 @@ export class ListingApplication {
   }
 
   #mustWait(slot: number): boolean {
-    return (
-      this.#inventory.columns.intent[slot] !== Intent.None ||
-      this.#context.changes.changedSince(slot, this.#begun)
-    );
+    const { changes } = this.#context;
+    return !changes.freeForObservation(slot) || changes.changedSince(slot, this.#begun);
   }
 
   #fill(index: number): MachineRow {
     const rows = this.#rows;
     const row = this.#row;
+    const owner = ownerOf(this.#provider);
     const { texts } = this.#inventory.tables;
     row.state = rows.state[index]!;
     row.pricePerHourUsd = rows.pricePerHourUsd[index]!;
     row.interruptionProbability = rows.interruptionProbability[index]!;
     row.shape = this.#refs.shape(rows.shape[index]!);
-    row.ownLabels = texts.internBytes(rows.bytes, rows.ownLabelsStart[index]!, rows.ownLabelsEnd[index]!);
+    const [ownStart, ownEnd] = [rows.ownLabelsStart[index]!, rows.ownLabelsEnd[index]!];
+    row.ownLabels = texts.internBytes(rows.bytes, ownStart, ownEnd, owner);
     row.saysHost = true;
     row.hostProviderBytes = row.hostRefBytes = rows.bytes;
     row.hostProviderStart = rows.hostProviderStart[index]!;
@@ -408,19 +420,29 @@ export class ListingApplication {
     row.hostRefEnd = rows.hostRefEnd[index]!;
     row.hasHost = row.hostProviderEnd > row.hostProviderStart || row.hostRefEnd > row.hostRefStart;
     row.cluster = this.#refs.clusters.get(rows.cluster[index]!);
+    row.saysLastError = true;
+    const [errorStart, errorEnd] = [rows.lastErrorStart[index]!, rows.lastErrorEnd[index]!];
+    row.lastError = texts.internBytes(rows.bytes, errorStart, errorEnd, owner);
+    return row;
+  }
+
+  #fillAssignment(row: MachineRow, index: number): void {
+    const rows = this.#rows;
     const hasAssignment = row.cluster !== 0 && rows.hasAssignment[index] === 1;
     row.need = hasAssignment ? this.#refs.fingerprints.get(rows.need[index]!) : 0;
     row.group = hasAssignment ? this.#refs.groups.get(rows.group[index]!) : 0;
     row.priority = hasAssignment ? rows.priority[index]! : 0;
     row.interruptionPenalty = hasAssignment ? rows.interruptionPenalty[index]! : 0;
     row.reclamationPenalty = hasAssignment ? rows.reclamationPenalty[index]! : 0;
-    row.saysLastError = true;
-    row.lastError = texts.internBytes(rows.bytes, rows.lastErrorStart[index]!, rows.lastErrorEnd[index]!);
-    return row;
   }
 
   #refsOf(rows: ListingRows): ListingRefs {
-    return new ListingRefs(this.#inventory.tables, rows, this.#admitNames);
+    return new ListingRefs(this.#inventory.tables, rows, ownerOf(this.#provider), this.#admitNames);
+  }
+
+  #idAt(index: number): string {
+    const { bytes, idStart, idEnd } = this.#rows;
+    return Buffer.from(bytes.subarray(idStart[index]!, idEnd[index]!)).toString('utf8');
   }
 
   #releaseTexts(): void {

@@ -12,11 +12,13 @@ import type { ListingRows } from '../../shard/ports/providers.ts';
 class StringRefs {
   readonly #table: StringTable;
   readonly #rows: ListingRows;
+  readonly #owner: number;
   readonly #refs: Uint32Array;
 
-  constructor(table: StringTable, rows: ListingRows) {
+  constructor(table: StringTable, rows: ListingRows, owner: number) {
     this.#table = table;
     this.#rows = rows;
+    this.#owner = owner;
     this.#refs = new Uint32Array(rows.stringCount);
   }
 
@@ -25,7 +27,7 @@ class StringRefs {
     const known = this.#refs[index]!;
     if (known !== 0) return known;
     const { bytes, stringStart, stringEnd } = this.#rows;
-    const ref = this.#table.internBytes(bytes, stringStart[index]!, stringEnd[index]!);
+    const ref = this.#table.internBytes(bytes, stringStart[index]!, stringEnd[index]!, this.#owner);
     this.#refs[index] = ref;
     return ref;
   }
@@ -45,18 +47,21 @@ export class ListingRefs {
   readonly #tables: InventoryTables;
   readonly #rows: ListingRows;
   readonly #shapes: Uint32Array;
+  readonly #owner: number;
   readonly #admitNames: AdmitNames;
   /** By the bytes of a capacity: the error that refuses it, null if it is admitted. */
   readonly #admitted = new Map<string, ShardError | null>();
 
-  constructor(tables: InventoryTables, rows: ListingRows, admitNames: AdmitNames) {
+  /** T1: what is new counts for `owner` (base/table-shares.ts). */
+  constructor(tables: InventoryTables, rows: ListingRows, owner: number, admitNames: AdmitNames) {
     this.#tables = tables;
     this.#rows = rows;
+    this.#owner = owner;
     this.#admitNames = admitNames;
     this.#shapes = new Uint32Array(rows.shapeCount);
-    this.clusters = new StringRefs(tables.clusters, rows);
-    this.fingerprints = new StringRefs(tables.fingerprints, rows);
-    this.groups = new StringRefs(tables.groups, rows);
+    this.clusters = new StringRefs(tables.clusters, rows, owner);
+    this.fingerprints = new StringRefs(tables.fingerprints, rows, owner);
+    this.groups = new StringRefs(tables.groups, rows, owner);
   }
 
   shape(index: number): number {
@@ -64,7 +69,8 @@ export class ListingRefs {
     if (known !== 0) return known;
     const { bytes, shapeKeyStart, shapeKeyEnd } = this.#rows;
     this.#admit(shapeKeyStart[index]!, shapeKeyEnd[index]!);
-    const ref = this.#tables.shapes.internKey(bytes, shapeKeyStart[index]!, shapeKeyEnd[index]!);
+    const [start, end] = [shapeKeyStart[index]!, shapeKeyEnd[index]!];
+    const ref = this.#tables.shapes.internKey(bytes, start, end, this.#owner);
     this.#shapes[index] = ref;
     return ref;
   }

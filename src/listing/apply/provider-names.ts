@@ -26,6 +26,8 @@ export class TooManyResourceNamesError extends ShardError {
 export interface KnownNames {
   /** -1: the shard holds no such name. */
   find(name: string): number;
+  /** Whether a machine has the resource. A name that none has keeps its number until another name takes it. */
+  isSupplied(dim: number): boolean;
 }
 
 export class ProviderNames {
@@ -46,13 +48,18 @@ export class ProviderNames {
     const added = names.filter((name) => !own.has(name));
     if (added.length === 0) return;
     if (this.#aloneCount(provider, added) > OWN_NAMES_MAX) {
-      for (const name of own) if (this.#known.find(name) === -1) own.delete(name); // given back meanwhile
+      for (const name of own) if (!this.#isHad(name)) own.delete(name);
       if (this.#aloneCount(provider, added) > OWN_NAMES_MAX) {
         const alone = added.find((name) => this.#isAlone(provider, name)) ?? added[0]!;
         throw new TooManyResourceNamesError(this.#providerNames[provider]!, alone);
       }
     }
     for (const name of added) own.add(name);
+  }
+
+  #isHad(name: string): boolean {
+    const dim = this.#known.find(name);
+    return dim !== -1 && this.#known.isSupplied(dim);
   }
 
   #aloneCount(provider: number, added: readonly string[]): number {

@@ -43,10 +43,10 @@ export class ProviderChannels {
   constructor(endpoint: ProviderEndpoint, limits: CallLimits, clock: Clock) {
     this.#endpoint = endpoint;
     this.#limits = limits;
-    this.#credentials = new ClientCredentials(endpoint.tls, clock);
+    this.#credentials = new ClientCredentials(endpoint.tls, clock, limits.connectionAgeMs);
   }
 
-  /** Null once closed. Throws UnusableCertificateError if no usable certificate has been read yet. */
+  /** Null once closed. Throws UnusableTlsFileError if no usable certificate has been read yet. */
   connection(kind: ConnectionKind): Client | null {
     if (this.#isClosed) return null;
     const credentials = this.#credentials.current();

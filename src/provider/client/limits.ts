@@ -1,4 +1,5 @@
 /** Limits of every call to a provider, with the sums they come from. */
+import { CONNECTION_AGE_MS } from '../../tls/connection-age.ts';
 
 export interface CallLimits {
   /** Get and the four lifecycle calls. */
@@ -12,6 +13,8 @@ export interface CallLimits {
   readonly readAttemptsMax: number;
   /** Wait before the second attempt of a read. It doubles with each attempt; jitter subtracts up to half. */
   readonly readBackoffMs: number;
+  /** T14: with TLS, the client dials again after about this time: the provider's certificate is checked again. */
+  readonly connectionAgeMs: number;
 }
 
 export const CALL_LIMITS: CallLimits = {
@@ -21,4 +24,5 @@ export const CALL_LIMITS: CallLimits = {
   answerBytesMax: 4 * 1024 ** 2,
   readAttemptsMax: 3,
   readBackoffMs: 100,
+  connectionAgeMs: CONNECTION_AGE_MS,
 };

@@ -28,7 +28,7 @@ import { type CallsSetup, type ListSetup, type WorkerFiles, workerFiles } from '
 import { Threads } from './threads.ts';
 
 export const EXECUTE_CONCURRENCY_DEFAULT = 256;
-export const READ_SLOTS_DEFAULT = 64;
+export const READ_SLOTS_MIN = 64;
 /**
  * 16 MiB: 18,000 machines. The listing thread decodes them in about 40 ms, and the main thread applies them in the same
  * time. With larger parts the two threads overlap less; smaller parts cost more messages.
@@ -78,7 +78,9 @@ export class ProviderPool implements ProviderPort {
 
   constructor(options: ProviderPoolOptions) {
     const { endpoints, fencing, limits = {}, inventory, files = workerFiles() } = options;
-    const { executeConcurrency = EXECUTE_CONCURRENCY_DEFAULT, readSlots = READ_SLOTS_DEFAULT } = options;
+    const { executeConcurrency = EXECUTE_CONCURRENCY_DEFAULT } = options;
+    // An acknowledged call needs a few reads, so many calls need many reads.
+    const readSlots = options.readSlots ?? Math.max(READ_SLOTS_MIN, executeConcurrency);
     const partBytes = options.listingPartBytes ?? LISTING_PART_BYTES_DEFAULT;
     const threads = options.threads ?? Math.max(1, availableParallelism() - 1);
     const clock = options.clock ?? systemClock;

@@ -6,11 +6,11 @@
  */
 import type { CycleInput, Engine, EngineOptions } from '../../decision/engine.ts';
 import type { ClusterLimits } from '../../decision/limits.ts';
-import type { PreemptionWeights } from '../../decision/preempt/preempt.ts';
+import type { PreemptionWeights } from '../../decision/preempt/victim-lists.ts';
 import type { IdleHolds } from '../../decision/reclaim/reclaim.ts';
 import type { EngineMemory, EngineResult } from '../../decision/verdicts/result.ts';
 import { type InventoryImage, imageOf } from '../../inventory/image.ts';
-import type { NeedImage, NeedTable } from '../../needs/need-table.ts';
+import type { NeedImage } from '../../needs/need-table.ts';
 
 export interface CheckImage {
   readonly inventory: InventoryImage;
@@ -50,7 +50,10 @@ export function imageOfCycle(
   const { inventory, needs, holds } = options;
   const { clusters, ownLabelKeys } = inventory.tables;
   return {
-    inventory: imageOf(inventory, asksForAny(needs, new Set(ownLabelKeys))),
+    inventory: imageOf(
+      inventory,
+      ownLabelKeys.some((key) => needs.profiles.usesLabel(key)),
+    ),
     needs: needs.image(),
     memory,
     result: engine.result(),
@@ -59,14 +62,19 @@ export function imageOfCycle(
       holds,
       weights: options.weights ?? null,
       coarseValuesMax: options.coarseValuesMax ?? null,
-      sessions: Uint8Array.from({ length: clusters.refLimit }, (_, ref) => (options.hasSession(ref) ? 1 : 0)),
-      suspended: Uint8Array.from({ length: clusters.refLimit }, (_, ref) =>
-        options.isSuspended?.(ref) === true ? 1 : 0,
-      ),
+      sessions: flagsBelow(clusters.refLimit, options.hasSession),
+      suspended: flagsBelow(clusters.refLimit, (ref) => options.isSuspended?.(ref) === true),
       barred: Uint32Array.from(barredNeeds()),
       limits: limitsOf(options),
     },
   };
+}
+
+/** By ref: 1 = yes. */
+function flagsBelow(refLimit: number, is: (ref: number) => boolean): Uint8Array {
+  const flags = new Uint8Array(refLimit);
+  for (let ref = 0; ref < refLimit; ref++) if (is(ref)) flags[ref] = 1;
+  return flags;
 }
 
 function limitsOf({ limits, needs }: EngineOptions): CheckInputs['limits'] {
@@ -76,18 +84,4 @@ function limitsOf({ limits, needs }: EngineOptions): CheckInputs['limits'] {
     if (ofCluster !== null) found.push([cluster, ofCluster]);
   }
   return found;
-}
-
-/** Whether a need's requirements or spread use one of these labels. */
-function asksForAny({ profiles }: NeedTable, keys: ReadonlySet<string>): boolean {
-  const { requirementSets } = profiles;
-  for (let ref = 1; ref < requirementSets.refLimit; ref++) {
-    if (!requirementSets.isHeld(ref)) continue;
-    if (requirementSets.get(ref).requirements.some(({ key }) => keys.has(key))) return true;
-  }
-  for (let ref = 1; ref < profiles.refLimit; ref++) {
-    if (profiles.referenceCount(ref) === 0) continue;
-    if (profiles.get(ref).spread.some(({ topologyKey }) => keys.has(topologyKey))) return true;
-  }
-  return false;
 }

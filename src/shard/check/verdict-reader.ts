@@ -29,12 +29,11 @@ export interface VerdictFacts {
 
 interface Counts {
   readonly unmetCount: number;
-  readonly unmetFor: number;
   readonly parkCount: number;
   readonly parkFor: number;
 }
 
-const NO_COUNTS: Counts = { unmetCount: 0, unmetFor: 0, parkCount: 0, parkFor: 0 };
+const NO_COUNTS: Counts = { unmetCount: 0, parkCount: 0, parkFor: 0 };
 
 export class VerdictReader {
   readonly #result: EngineResult;
@@ -65,7 +64,6 @@ export class VerdictReader {
     for (let index = 0; index < counts.assignment.length; index++) {
       this.#counts.set(counts.assignment[index]!, {
         unmetCount: counts.unmetCount[index]!,
-        unmetFor: counts.unmetFor[index]!,
         parkCount: counts.parkCount[index]!,
         parkFor: counts.parkFor[index]!,
       });
@@ -103,7 +101,7 @@ export class VerdictReader {
       satisfiable: !isGang || this.#has(need, Mark.Satisfiable),
       parked: isGang && (satisfied ? this.#isParked(need, isOrdinary) : this.#has(need, Mark.Parked)),
       parkedCycles: isGang && counts.parkFor === cycle + 1 ? counts.parkCount : 0,
-      cyclesUnmet: !satisfied && counts.unmetFor === cycle + 1 ? counts.unmetCount : 0,
+      cyclesUnmet: satisfied ? 0 : counts.unmetCount,
       reason: satisfied || entry < 0 ? 0 : unmet.reason[entry]!,
       limitedBy: satisfied || entry < 0 ? 0 : unmet.limitedBy[entry]!,
     };

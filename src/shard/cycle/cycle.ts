@@ -33,8 +33,8 @@ export interface CycleContext {
   readonly decision: GuardedDecision;
   /** O5: sends hints about available capacity, with the snapshot still open. */
   readonly hint: (nowMs: number) => void;
-  /** Why no action may be emitted; ''. */
-  readonly heldBack: () => string;
+  /** Why no action may be emitted, apart from a failed decision; ''. */
+  readonly barredBy: () => string;
   /** C2: cycles skip the decision until the first listing is complete; it would be slow, useless, and delay the listing. */
   readonly isFleetUnread: () => boolean;
 }
@@ -60,6 +60,8 @@ const NOTHING_ADMITTED: Admission = { admitted: [], capped: 0, preemptionsCapped
 export class Cycle {
   readonly #context: CycleContext;
   readonly #preemptionCap: PreemptionCap;
+  /** By cluster: when the first of the roll-ups arrived that no decision has read yet. */
+  readonly #askedMs = new Map<number, number>();
   #number = 0;
   #lastAtMs = 0;
 
@@ -79,6 +81,11 @@ export class Cycle {
 
   get lastAtMs(): number {
     return this.#lastAtMs;
+  }
+
+  /** A roll-up that arrived at this time changed the demand of the cluster. */
+  noteDemand(cluster: number, arrivedMs: number): void {
+    if (!this.#askedMs.has(cluster)) this.#askedMs.set(cluster, arrivedMs);
   }
 
   run(isOrdinary: boolean, reconcileMs: number): CycleReport {
@@ -103,11 +110,14 @@ export class Cycle {
       markMs = atMs;
     };
     this.#context.prepare(isOrdinary, nowMs);
+    const barredBy = this.#context.barredBy();
+    // C2: a cycle that may not act decides like a woken one. Counts measure how long the whole fleet could not help.
+    const isCounting = isOrdinary && barredBy === '';
     const cost = this.#context.isFleetUnread()
       ? NO_DECISION
-      : this.#decide(isOrdinary, nowMs, (phase) => mark(PHASE_NAMES[phase]));
+      : this.#decide(isCounting, nowMs, (phase) => mark(PHASE_NAMES[phase]));
     const { actions } = engine;
-    const heldBack = this.#context.heldBack();
+    const heldBack = barredBy === '' ? this.#context.decision.failure : barredBy;
     const restraint = restraintOf(rails());
     const mayExecute = heldBack === '' && restraint === 'none';
     const configuredOf = (cluster: number) => engine.configuredCount(cluster);
@@ -123,6 +133,7 @@ export class Cycle {
       for (let index = 0; index < actions.count; index++) executor.record(actions, index, cycle, restraint);
     }
     mark('emit');
+    if (!mayExecute) executor.withdrawAll();
     const offered = executor.offer(actions, admission.admitted, cycle);
     if (offered.dropped > 0) this.#giveBack(actions, admission.admitted);
     mark('execute');
@@ -143,6 +154,7 @@ export class Cycle {
       deferred: admission.deferred,
       dropped: offered.dropped,
       deduped: offered.deduped,
+      withdrawn: offered.withdrawn,
       ...cost,
       heldBack,
     };
@@ -162,13 +174,14 @@ export class Cycle {
     const { inventory, decision, checks, hint } = this.#context;
     const snapshot = inventory.snapshot();
     try {
-      const input = { nowMs, isOrdinary };
+      const input = { nowMs, isOrdinary, askedMs: this.#askedMs };
       checks.beforeDecision(input);
       const decided = decision.decide(input, mark);
       // T2: the check compares with what the engine remembered before it was rebuilt.
       if (decided?.throws === 0) checks.afterDecision(input);
       else checks.abandon();
       hint(nowMs);
+      if (decided !== null) this.#askedMs.clear();
       return decided?.cost ?? NO_DECISION;
     } finally {
       snapshot.close();
@@ -181,14 +194,14 @@ const NO_COUNTS: KindCounts = { Bootstrap: 0, Provision: 0, Reclaim: 0, Preempt:
 function decidedCounts(actions: ActionList): KindCounts {
   const counts = { ...NO_COUNTS };
   for (let index = 0; index < actions.count; index++) {
-    counts[ACTION_NAMES[actions.kind[index]! as ActionKind] as ActionName]++;
+    const kind = actions.kind[index]! as ActionKind;
+    if (kind !== ActionKind.Withdraw) counts[ACTION_NAMES[kind] as ActionName]++;
   }
   return counts;
 }
 
 function enqueuedCounts({ enqueued }: Offered): KindCounts {
   const counts = { ...NO_COUNTS };
-  for (const [kind, name] of Object.entries(ACTION_NAMES))
-    counts[name as ActionName] = enqueued[Number(kind)]!;
+  for (const name of Object.keys(NO_COUNTS) as ActionName[]) counts[name] = enqueued[ActionKind[name]]!;
   return counts;
 }

@@ -59,6 +59,10 @@ export function applyRails(
       preemptionsCapped++;
       continue;
     }
+    if (kind === ActionKind.Withdraw) {
+      admitted.push(index); // sends nothing, so no rail limits it
+      continue;
+    }
     if (rails.actionsPerCycleMax > 0 && admitted.length >= rails.actionsPerCycleMax) {
       deferred++;
       if (kind === ActionKind.Preempt) preemptionCap.giveBack(actions, index);

@@ -1,11 +1,12 @@
-/** One decided action, from the queue to the provider and back. At most a few hundred exist at a time. */
-import { ACTION_NAMES, ACTION_REASONS, type ActionKind, type ActionList } from '../../decision/actions.ts';
+/** One decided action, from the queue to the provider and back. */
+import { ACTION_NAMES, ACTION_REASONS, type ActionList, type ExecutedKind } from '../../decision/actions.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import type { Assignment } from '../../machine/machine.ts';
+import type { NextRead } from '../machines/reads.ts';
 import type { ActionName, ActionOutcome, ActionRecord } from '../ports/observer.ts';
 
 export interface Action {
-  readonly kind: ActionKind;
+  readonly kind: ExecutedKind;
   readonly cycle: number;
   readonly slot: number;
   readonly generation: number;
@@ -17,6 +18,10 @@ export interface Action {
   readonly needCluster: number;
   readonly needFingerprint: number;
   readonly needGroup: number;
+  /** Fingerprint and group of the need, whole; '' = none. */
+  readonly fingerprint: string;
+  readonly group: string;
+  /** As the provider stores it. T4: a long fingerprint or group as its digest. */
   readonly assignment: Assignment;
   readonly graceSeconds: number;
   readonly enqueuedMs: number;
@@ -28,8 +33,7 @@ export interface Action {
 export interface Settlement {
   readonly outcome: ActionOutcome;
   readonly detail: string;
-  /** `follow`: read until the machine is in a stable state. `recheck`: read once. */
-  readonly next: 'nothing' | 'follow' | 'recheck';
+  readonly next: NextRead;
 }
 
 export function settlement(
@@ -56,7 +60,7 @@ export function actionAt(
   fingerprints.retain(needFingerprint);
   groups.retain(needGroup);
   return {
-    kind: list.kind[index]! as ActionKind,
+    kind: list.kind[index]! as ExecutedKind,
     cycle,
     slot,
     generation: inventory.generationOf(slot),
@@ -66,9 +70,11 @@ export function actionAt(
     needCluster,
     needFingerprint,
     needGroup,
+    fingerprint: fingerprints.get(needFingerprint),
+    group: groups.get(needGroup),
     assignment: {
-      fingerprint: fingerprints.get(needFingerprint),
-      group: groups.get(needGroup),
+      fingerprint: fingerprints.shortText(needFingerprint),
+      group: groups.shortText(needGroup),
       priority: list.priority[index]!,
       interruptionPenalty: list.interruptionPenalty[index]!,
       reclamationPenalty: list.reclamationPenalty[index]!,
@@ -101,8 +107,8 @@ export function recordOf(
     machineId: action.machineId,
     clusterId: action.clusterId,
     forClusterId: forClusterId === action.clusterId ? '' : forClusterId,
-    fingerprint: action.assignment.fingerprint,
-    group: action.assignment.group,
+    fingerprint: action.fingerprint,
+    group: action.group,
     reason: ACTION_REASONS[action.kind],
     graceSeconds: action.graceSeconds,
     outcome,

@@ -1,7 +1,8 @@
 /**
  * Needs whose bootstraps failed. X5: after a late answer or an error the shard does not ask the operator again for the same
  * need for 10 s, doubling to 5 min while it repeats. A9: such a need gets credit only, and an explanation shows the
- * operator's text. There are few at a time, so a map is enough; it holds the refs, so that they keep their meaning.
+ * operator's text. There are few at a time, so a map is enough; it holds the refs, so that they keep their meaning. Of needs that
+ * are withdrawn only the last ones of a cluster are kept.
  */
 import type { InventoryTables } from '../../inventory/tables.ts';
 
@@ -9,6 +10,8 @@ const BACKOFF_MS_MIN = 10_000;
 const BACKOFF_MS_MAX = 300_000;
 /** A need that has not failed for this long after its back-off starts from 10 s again. */
 const FORGOTTEN_AFTER_MS = 600_000;
+/** Needs of one cluster, the withdrawn ones included: its usual 388, twice. Needs that exist are bounded by T1. */
+const KEPT_OF_CLUSTER_MAX = 1_024;
 
 interface NeedBackoff {
   readonly cluster: number;
@@ -26,13 +29,21 @@ export interface NeedBackoffView {
   readonly text: string;
 }
 
+type IsLive = (cluster: number, fingerprint: number, group: number) => boolean;
+
 export class NeedBackoffs {
   readonly #tables: InventoryTables;
+  readonly #isLive: IsLive;
+  /** In the order of their last failure. */
   readonly #needs = new Map<string, NeedBackoff>();
+  /** By cluster: how many of them. */
+  readonly #countOf = new Map<number, number>();
   #nowMs = 0;
 
-  constructor(tables: InventoryTables) {
+  /** `isLive`: whether the need exists. */
+  constructor(tables: InventoryTables, isLive: IsLive) {
     this.#tables = tables;
+    this.#isLive = isLive;
   }
 
   get count(): number {
@@ -48,8 +59,10 @@ export class NeedBackoffs {
       clusters.retain(cluster);
       fingerprints.retain(fingerprint);
       groups.retain(group);
-      this.#needs.set(key, need);
+      this.#countOf.set(cluster, (this.#countOf.get(cluster) ?? 0) + 1);
     }
+    this.#needs.delete(key);
+    this.#needs.set(key, need);
     // Bootstraps under way at the same time fail together: they count as one failure, from the last of them.
     if (need.untilMs > nowMs) {
       need.untilMs = Math.max(need.untilMs, nowMs + BACKOFF_MS_MIN);
@@ -88,13 +101,20 @@ export class NeedBackoffs {
   /** Before each cycle. */
   expire(nowMs: number): void {
     this.#nowMs = nowMs;
-    for (const [key, { untilMs }] of this.#needs) if (untilMs + FORGOTTEN_AFTER_MS < nowMs) this.#drop(key);
+    for (const [key, { cluster, fingerprint, group, untilMs }] of this.#needs) {
+      const isSurplus =
+        this.#countOf.get(cluster)! > KEPT_OF_CLUSTER_MAX && !this.#isLive(cluster, fingerprint, group);
+      if (isSurplus || untilMs + FORGOTTEN_AFTER_MS < nowMs) this.#drop(key);
+    }
   }
 
   #drop(key: string): void {
     const need = this.#needs.get(key);
     if (need === undefined) return;
     this.#needs.delete(key);
+    const left = this.#countOf.get(need.cluster)! - 1;
+    if (left > 0) this.#countOf.set(need.cluster, left);
+    else this.#countOf.delete(need.cluster);
     this.#tables.releaseRefs(need.cluster, need.fingerprint, need.group);
   }
 }

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { ActionKind } from '../../decision/actions.ts';
-import { INTENT_STATE } from '../../inventory/intent.ts';
+import { BARRED, INTENT_STATE } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { isTransitional, MachineState, STATE_NAMES } from '../../machine/state.ts';
 import type { Requirement } from '../../needs/requirements.ts';
@@ -70,6 +70,13 @@ export class ActionRunner {
     this.#inventory = options.changes.inventory;
   }
 
+  /** X2, for an action that waited: whether its need still exists and nothing bars the need or the machine by now. */
+  mayBegin(action: Action): boolean {
+    const { slot, needCluster, needFingerprint, needGroup } = action;
+    if (this.#inventory.hasFlag(slot, BARRED) || !this.#hasNeed(action)) return false;
+    return !this.#options.needBackoffs.isBarred(needCluster, needFingerprint, needGroup);
+  }
+
   run(action: Action): Promise<Settlement> {
     switch (action.kind) {
       case ActionKind.Provision:
@@ -96,7 +103,7 @@ export class ActionRunner {
 
   /** X5: move to Configuring at once, so that the next cycle counts it; then the blob; then Configure. */
   async #bootstrap(action: Action): Promise<Settlement> {
-    const { slot, clusterId, assignment } = action;
+    const { slot, clusterId, provider, assignment } = action;
     if (this.#isBoundAlready(action)) return settlement('success');
     if (this.#inventory.columns.state[slot] !== S.Idle || !this.#hasNeed(action)) return STALE;
     this.#move(slot, S.Configuring, { cluster: clusterId, assignment });
@@ -106,19 +113,19 @@ export class ActionRunner {
       if (blob.kind !== 'blob') return this.#withoutBlob(action, blob);
       const expiresMs =
         this.#options.clock.nowMs() + (blob.ttlSeconds > 0 ? blob.ttlSeconds * 1000 : Infinity);
-      if (!(await slots.take(clusterId)))
+      if (!(await slots.take(clusterId, provider)))
         return this.#rollBack(action, 'rolled_back', 'the shard is stopping');
       if (this.#options.clock.nowMs() < expiresMs) return this.#configure(action, blob.userData);
-      slots.give(clusterId); // the blob expired while the action waited for a slot
+      slots.give(clusterId, provider); // the blob expired while the action waited for a slot
     }
   }
 
   /** Called with a slot, which it returns. */
   async #configure(action: Action, bootstrapBlob: Uint8Array): Promise<Settlement> {
-    const { clusterId, assignment } = action;
+    const { clusterId, provider, assignment } = action;
     const restraint = this.#options.restraint();
     if (restraint !== 'none' || !this.#hasNeed(action)) {
-      this.#options.slots.give(clusterId);
+      this.#options.slots.give(clusterId, provider);
       return restraint === 'none'
         ? this.#rollBack(action, 'stale_state', 'the cluster withdrew the need')
         : this.#rollBack(action, restraint, RESTRAINED);
@@ -172,10 +179,10 @@ export class ActionRunner {
     begin: () => void,
   ): Promise<Settlement> {
     const { slots } = this.#options;
-    if (!(await slots.take(action.clusterId))) return STALE;
+    if (!(await slots.take(action.clusterId, action.provider))) return STALE;
     const objection = this.#objectionTo(action);
     if (objection !== null) {
-      slots.give(action.clusterId);
+      slots.give(action.clusterId, action.provider);
       return objection;
     }
     begin();
@@ -207,7 +214,7 @@ export class ActionRunner {
     // Before the slot is returned: the next action in line would still make its call.
     if (answer.kind === 'fenced') this.#options.onFenced(machineId, answer.detail);
     if (answer.kind === 'unsupported' && kind === 'delete') this.neverDelete.add(provider);
-    slots.give(clusterId);
+    slots.give(clusterId, provider);
     return answer;
   }
 
@@ -266,7 +273,7 @@ export class ActionRunner {
     }
     const state = this.#inventory.columns.state[action.slot]! as MachineState;
     if (state === target) return settlement('success');
-    if (isTransitional(state)) return settlement('accepted', '', 'follow');
+    if (isTransitional(state)) return settlement('accepted', '', 'await');
     const detail = answer.machine.lastError || `the machine ended in ${STATE_NAMES[state]}`;
     return settlement('provider_error', detail, 'recheck');
   }
@@ -313,13 +320,14 @@ export class ActionRunner {
     return this.#hasNeed(action) && !needBackoffs.isBarred(needCluster, needFingerprint, needGroup);
   }
 
-  #isBoundAlready({ slot, clusterId, assignment }: Action): boolean {
-    const { columns, tables } = this.#inventory;
+  /** The action holds its refs, so they still name its need. */
+  #isBoundAlready({ slot, needCluster, needFingerprint, needGroup }: Action): boolean {
+    const { state, cluster, need, group } = this.#inventory.columns;
     return (
-      columns.state[slot] === S.Configured &&
-      tables.clusters.get(columns.cluster[slot]!) === clusterId &&
-      tables.fingerprints.get(columns.need[slot]!) === assignment.fingerprint &&
-      tables.groups.get(columns.group[slot]!) === assignment.group
+      state[slot] === S.Configured &&
+      cluster[slot] === needCluster &&
+      need[slot] === needFingerprint &&
+      group[slot] === needGroup
     );
   }
 }

@@ -10,6 +10,8 @@
  * that listings and reads can compare.
  */
 import { ShardError } from '../../base/errors.ts';
+import { TableShareError } from '../../base/table-shares.ts';
+import { Flag, Intent } from '../../inventory/intent.ts';
 import type { Inventory, MachineChange } from '../../inventory/inventory.ts';
 import type { MachineRow } from '../../inventory/machine-row.ts';
 import type { ObservationOutcome } from '../../listing/apply/apply.ts';
@@ -85,6 +87,18 @@ export class MachineChanges {
     this.#providerNames = providerNames;
     this.#resourceNames = resourceNames;
     this.#changedAt = new Float64Array(inventory.columns.rowCapacity);
+  }
+
+  /** X3: ends an action that waits for its turn; returns whether there was one. Set by the shard, which has the queue. */
+  withdrawAction: (slot: number) => boolean = () => false;
+
+  /**
+   * Frees the machine for an observation: withdraws an action that only waits for its turn, so that the next cycle decides on
+   * the machine as it is by then. False: an action of the shard is changing it now.
+   */
+  freeForObservation(slot: number): boolean {
+    if (this.inventory.columns.intent[slot] === Intent.None) return true;
+    return this.inventory.hasFlag(slot, Flag.Waiting) && this.withdrawAction(slot);
   }
 
   onChange(listener: ChangeListener): void {
@@ -196,7 +210,7 @@ export class MachineChanges {
     return fate;
   }
 
-  /** Inserts a machine that a listing shows for the first time. Returns its slot; 0 if it was refused. */
+  /** Inserts a machine that a listing shows for the first time. Returns its slot; 0 if it was refused. Throws a TableShareError. */
   insertRow(
     bytes: Uint8Array,
     idStart: number,
@@ -209,6 +223,7 @@ export class MachineChanges {
     try {
       slot = this.inventory.insertRow(bytes, idStart, idEnd, row, provider, nowMs);
     } catch (error) {
+      if (error instanceof TableShareError) throw error; // the listing counts these
       this.#refuse(error, provider);
       return 0;
     }
@@ -263,6 +278,7 @@ export class MachineChanges {
     try {
       return this.inventory.applyRow(slot, row, nowMs, judged === 'confirmed') ? judged : 'same';
     } catch (error) {
+      if (error instanceof TableShareError) throw error; // the listing counts these
       return this.#refuse(error, this.inventory.columns.provider[slot]!);
     } finally {
       this.#end();
@@ -357,11 +373,11 @@ export class MachineChanges {
 
   #refuse(error: unknown, provider: number): 'refused' {
     if (!(error instanceof ShardError)) throw error;
-    if (!(error instanceof InvalidMachineError)) {
+    if (!(error instanceof InvalidMachineError || error instanceof TableShareError)) {
       this.noteCapacityExhausted(error);
       return 'refused';
     }
-    const reason: InvalidReason = error.reason;
+    const reason: InvalidReason = error instanceof InvalidMachineError ? error.reason : 'structural';
     this.#counters.rejected[reason]++;
     const detail = error.message;
     this.#observer.happened({

@@ -7,21 +7,26 @@
  *   S2    a doubted observation needs a second one
  *   X11   a machine is stuck
  *
+ * Only the first reason ends by itself: a listing that shows the end of the operation makes the read unnecessary. Without
+ * that, a shard whose reads are late reads what it knows already, and its other reads wait behind those.
+ *
  * Reads come after 0.25, 0.5, 1, 2 … seconds, up to the cycle interval, until the machine is in a stable state. At most
- * READS_MAX are under way at a time, the longest due first. Due times use the stopwatch, as timers do: with a clock that is
+ * `readsMax` are under way at a time, the longest due first. If there are several providers, reads of one are at most three
+ * quarters of them, so that one that never answers leaves room for the others. Due times use the stopwatch, as timers do: with a clock that is
  * set back and put right again, one timer an hour away could hold up all reads.
  */
 import type { Clock, Scheduler, Stopwatch, Timer } from '../../base/clock.ts';
-import { Intent } from '../../inventory/intent.ts';
+import { Flag } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { isTransitional, type MachineState } from '../../machine/state.ts';
+import { PROVIDERS_MAX, providerShareOf } from '../execute/fair-slots.ts';
 import type { ShardCounters, ShardObserver } from '../ports/observer.ts';
 import type { ProviderAnswer, ProviderPort } from '../ports/providers.ts';
 import type { MachineChanges } from './changes.ts';
 import { DueHeap } from './due-heap.ts';
 
-/** X13: reads under way at a time. */
-export const READS_MAX = 64;
+/** X13: reads under way at a time, at least; as many as calls, if those are more: each call may need a few reads. */
+export const READS_MIN = 64;
 const FIRST_DELAY_MS = 250;
 /** NOT_FOUND answers in a row that remove the machine. */
 const ABSENCES_MAX = 2;
@@ -36,10 +41,20 @@ export interface ReadsOptions {
   readonly observer: ShardObserver;
   readonly delayMsMax: number;
   readonly timeoutMs: number;
+  /** Reads under way at a time. */
+  readonly readsMax: number;
 }
+
+/**
+ * What an action that settled leaves to be read. `await`: the provider has begun; until the end. `follow`: whether it has
+ * begun is not known; until the state is stable. `recheck`: once.
+ */
+export type NextRead = 'nothing' | 'await' | 'follow' | 'recheck';
 
 interface Pending {
   readonly generation: number;
+  /** Another observation does not answer it; false: it only waits for a provider to finish. */
+  mustRead: boolean;
   attempts: number;
   absences: number;
   isInFlight: boolean;
@@ -49,7 +64,10 @@ export class FollowUpReads {
   readonly #options: ReadsOptions;
   readonly #inventory: Inventory;
   readonly #pending = new Map<number, Pending>();
-  readonly #due = new DueHeap();
+  /** By provider. */
+  readonly #due = new Map<number, DueHeap>();
+  readonly #inFlightAt = new Uint32Array(PROVIDERS_MAX);
+  readonly #ofOneMax: number;
   /** Machines with a deferred row, to be read when their action settles. */
   readonly #deferred = new Set<number>();
   #inFlight = 0;
@@ -60,10 +78,13 @@ export class FollowUpReads {
   constructor(options: ReadsOptions) {
     this.#options = options;
     this.#inventory = options.changes.inventory;
+    this.#ofOneMax = providerShareOf(options.readsMax, options.providers.names.length);
   }
 
   get waitingCount(): number {
-    return this.#due.size;
+    let count = 0;
+    for (const { size } of this.#due.values()) count += size;
+    return count;
   }
 
   get inFlightCount(): number {
@@ -74,34 +95,41 @@ export class FollowUpReads {
     return this.#deferred.size;
   }
 
-  /** Reads until the machine is in a stable state. */
-  follow(slot: number): void {
-    this.#ask(slot, FIRST_DELAY_MS);
-    this.#pending.get(slot)!.attempts = 0;
-  }
-
   /** Reads once, and again while the state is transitional. */
   recheck(slot: number, delayMs = 0): void {
-    this.#ask(slot, delayMs);
+    this.#ask(slot, delayMs).mustRead = true;
   }
 
   /** The machine was listed while an action was under way: reads it when the action has settled. */
   defer(slot: number): void {
     this.#options.counters.rowsDeferred++;
-    if (this.#inventory.columns.intent[slot] === Intent.None) this.recheck(slot);
+    if (this.#options.changes.freeForObservation(slot)) this.recheck(slot);
     else this.#deferred.add(slot);
   }
 
-  /** The machine's action has settled. */
-  settled(slot: number): void {
-    if (this.#deferred.delete(slot)) this.recheck(slot);
+  /** The machine's action has settled. `await` and `follow` read until the state is stable, so they serve a deferred row, too. */
+  settled(slot: number, next: NextRead): void {
+    const isDeferred = this.#deferred.delete(slot);
+    if (next === 'await' || next === 'follow') {
+      const pending = this.#ask(slot, FIRST_DELAY_MS);
+      pending.attempts = 0;
+      if (next === 'follow') pending.mustRead = true;
+    } else if (next === 'recheck' || isDeferred) this.recheck(slot);
   }
 
-  /** The machine is gone. */
+  /** The machine was observed in a stable state: its provider has finished. */
+  finished(slot: number): void {
+    const pending = this.#pending.get(slot);
+    if (pending === undefined || pending.mustRead || pending.isInFlight) return;
+    this.#pending.delete(slot);
+    this.#dueAt(slot).delete(slot);
+  }
+
+  /** The machine is gone; its row is still readable. */
   forget(slot: number): void {
     this.#pending.delete(slot);
     this.#deferred.delete(slot);
-    this.#due.delete(slot);
+    this.#dueAt(slot).delete(slot);
   }
 
   stop(): void {
@@ -110,30 +138,50 @@ export class FollowUpReads {
     this.#timer = null;
   }
 
-  #ask(slot: number, delayMs: number): void {
+  #ask(slot: number, delayMs: number): Pending {
     const { stopwatch } = this.#options;
     const generation = this.#inventory.generationOf(slot);
     let pending = this.#pending.get(slot);
     if (pending === undefined || !this.#inventory.isCurrent(slot, pending.generation)) {
-      pending = { generation, attempts: 0, absences: 0, isInFlight: false };
+      pending = { generation, mustRead: false, attempts: 0, absences: 0, isInFlight: false };
       this.#pending.set(slot, pending);
     }
-    const dueMs = Math.min(stopwatch() + delayMs, this.#due.dueOf(slot) ?? Number.POSITIVE_INFINITY);
-    this.#due.set(slot, dueMs);
+    const due = this.#dueAt(slot);
+    due.set(slot, Math.min(stopwatch() + delayMs, due.dueOf(slot) ?? Number.POSITIVE_INFINITY));
     this.#arm();
+    return pending;
   }
 
   #again(slot: number, pending: Pending): void {
     const { stopwatch, delayMsMax } = this.#options;
     const delayMs = Math.min(FIRST_DELAY_MS * 2 ** pending.attempts, delayMsMax);
     pending.attempts = Math.min(pending.attempts + 1, 32);
-    this.#due.set(slot, stopwatch() + delayMs);
+    this.#dueAt(slot).set(slot, stopwatch() + delayMs);
+  }
+
+  #dueAt(slot: number): DueHeap {
+    const provider = this.#inventory.columns.provider[slot]!;
+    const due = this.#due.get(provider) ?? new DueHeap();
+    if (due.size === 0) this.#due.set(provider, due);
+    return due;
+  }
+
+  /** The reads with the one that is due first, of providers that have not their share under way; null if there are none. */
+  #firstDue(): DueHeap | null {
+    let first: DueHeap | null = null;
+    let firstMs = Number.POSITIVE_INFINITY;
+    for (const [provider, due] of this.#due) {
+      if (this.#inFlightAt[provider]! >= this.#ofOneMax || due.firstDueMs() >= firstMs) continue;
+      first = due;
+      firstMs = due.firstDueMs();
+    }
+    return first;
   }
 
   #arm(): void {
-    if (this.#isStopped || this.#inFlight >= READS_MAX) return;
-    const dueMs = this.#due.firstDueMs();
-    if (dueMs === Number.POSITIVE_INFINITY || (this.#timer !== null && this.#timerDueMs <= dueMs)) return;
+    if (this.#isStopped || this.#inFlight >= this.#options.readsMax) return;
+    const dueMs = this.#firstDue()?.firstDueMs();
+    if (dueMs === undefined || (this.#timer !== null && this.#timerDueMs <= dueMs)) return;
     this.#timer?.cancel();
     this.#timerDueMs = dueMs;
     const { stopwatch, scheduler } = this.#options;
@@ -145,8 +193,8 @@ export class FollowUpReads {
     this.#timerDueMs = Number.POSITIVE_INFINITY;
     const nowMs = this.#options.stopwatch();
     const skipped: number[] = [];
-    while (this.#inFlight < READS_MAX && !this.#isStopped) {
-      const slot = this.#due.takeDue(nowMs);
+    while (this.#inFlight < this.#options.readsMax && !this.#isStopped) {
+      const slot = this.#firstDue()?.takeDue(nowMs) ?? 0;
       if (slot === 0) break;
       const pending = this.#pending.get(slot);
       if (pending === undefined) continue;
@@ -154,7 +202,7 @@ export class FollowUpReads {
       else this.#read(slot, pending);
     }
     // The answer under way may be older than this request, so the machine is read once more after it.
-    for (const slot of skipped) this.#due.set(slot, nowMs + FIRST_DELAY_MS);
+    for (const slot of skipped) this.#dueAt(slot).set(slot, nowMs + FIRST_DELAY_MS);
     this.#arm();
   }
 
@@ -164,23 +212,30 @@ export class FollowUpReads {
       this.#pending.delete(slot);
       return;
     }
-    if (columns.intent[slot] !== Intent.None) {
+    if (!this.#options.changes.freeForObservation(slot)) {
       this.#deferred.add(slot);
       this.#pending.delete(slot);
       return;
     }
+    if (this.#inventory.hasFlag(slot, Flag.Disputed)) {
+      this.#again(slot, pending); // T10: neither claimant is asked until the dispute has ended
+      return;
+    }
     const { providers, changes, clock, timeoutMs, counters } = this.#options;
     const begun = changes.sequence;
+    const provider = columns.provider[slot]!;
     const request = {
-      provider: columns.provider[slot]!,
+      provider,
       machineId: this.#inventory.idOf(slot),
       deadlineUnixMs: clock.nowMs() + timeoutMs,
     };
     this.#inFlight++;
+    this.#inFlightAt[provider]!++;
     pending.isInFlight = true;
     counters.followUpReads++;
     void providers.read(request).then((answer) => {
       this.#inFlight--;
+      this.#inFlightAt[provider]!--;
       pending.isInFlight = false;
       if (!this.#isStopped && this.#pending.get(slot) === pending) {
         this.#answered(slot, pending, begun, answer);
@@ -196,13 +251,15 @@ export class FollowUpReads {
       this.#pending.delete(slot);
       return;
     }
-    if (inventory.columns.intent[slot] !== Intent.None) {
+    if (!changes.freeForObservation(slot)) {
       this.#deferred.add(slot); // an action began meanwhile, and this answer is older
       this.#pending.delete(slot);
       return;
     }
     if (changes.changedSince(slot, begun)) {
-      this.#again(slot, pending);
+      const state = inventory.columns.state[slot]! as MachineState;
+      if (pending.mustRead || isTransitional(state)) this.#again(slot, pending);
+      else if (!this.#dueAt(slot).has(slot)) this.#pending.delete(slot);
       return;
     }
     if (answer.kind !== 'not_found') pending.absences = 0;
@@ -218,11 +275,12 @@ export class FollowUpReads {
 
   #observed(slot: number, pending: Pending, isDoubted: boolean): void {
     const state = this.#inventory.columns.state[slot]! as MachineState;
+    pending.mustRead = isDoubted;
     if (isDoubted) {
       pending.attempts = 0;
       this.#again(slot, pending);
     } else if (isTransitional(state)) this.#again(slot, pending);
-    else if (!this.#due.has(slot)) this.#pending.delete(slot);
+    else if (!this.#dueAt(slot).has(slot)) this.#pending.delete(slot);
   }
 
   #absent(slot: number, pending: Pending): void {

@@ -13,11 +13,26 @@ export interface ShardObserver {
   /** Every executed action, when it settles; with `audits` also suppressed, dry-run and dropped ones. C5: the audit log has all. */
   actionEnded(record: ActionRecord): void;
   listingEnded(report: ListingReport): void;
-  /** A machine became a node, this long after its action was enqueued. */
-  machineBound?(latencyMs: number): void;
+  machineBound?(bound: MachineBound): void;
   /** An event for the log. */
   happened(event: ShardEvent): void;
 }
+
+/** A machine became a node. */
+export interface MachineBound {
+  /** How the need got the machine. */
+  readonly path: BindingPath;
+  /** Since the need lacked it: from its roll-up, or from the cycle that found it missing. */
+  readonly neededMs: number;
+  /** Since the action was enqueued. */
+  readonly enqueuedMs: number;
+}
+
+/**
+ * The first two: found by the first cycle that saw the need lack something. The next two: freed by another need while this
+ * one waited. `waited`: nothing suitable was there for a while, or the need was barred from acquiring.
+ */
+export type BindingPath = 'idle' | 'created' | 'drained' | 'preempted' | 'waited';
 
 export type ActionName = 'Bootstrap' | 'Provision' | 'Reclaim' | 'Preempt' | 'Delete';
 
@@ -89,6 +104,8 @@ export interface CycleReport {
   readonly deferred: number;
   readonly dropped: number;
   readonly deduped: number;
+  /** X3: bindings that waited for their turn and that the decision withdrew. */
+  readonly withdrawn: number;
   readonly changedMachines: number;
   readonly changedClusters: number;
   readonly evaluatedNeeds: number;
@@ -235,6 +252,8 @@ export interface ShardCounters {
   actionsDeferred: number;
   actionsDropped: number;
   actionsDeduped: number;
+  /** X3: bindings that waited for their turn and were not begun. */
+  actionsWithdrawn: number;
   rollupsAccepted: number;
   rollupsUnchanged: number;
   checkDifferences: number;
@@ -250,6 +269,8 @@ export interface ShardCounters {
 /** Read at scrape time. */
 export interface ShardGauges {
   readonly queueDepth: number;
+  /** X3: bindings that wait for room in the queue. */
+  readonly actionsWaiting: number;
   readonly inFlight: number;
   readonly readsWaiting: number;
   readonly readsInFlight: number;

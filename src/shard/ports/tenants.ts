@@ -17,7 +17,9 @@ export interface TenantRefusal {
 export interface ListingFacts {
   readonly atMs: number;
   readonly machines: number;
-  /** '' if the last listing succeeded. */
+  /** T10: rows of the last full listing that the shard refused because the id belongs to another provider. */
+  readonly foreignIds: number;
+  /** '' if the last listing succeeded; the counts are those of the last one that did. */
   readonly failure: string;
 }
 
@@ -51,8 +53,6 @@ export interface ClusterTenant {
 
 export interface ProviderTenant {
   readonly listing: ListingFacts | null;
-  /** Rows that claim the id of another provider's machine. */
-  readonly foreignIds: number;
 }
 
 export interface TenantView {

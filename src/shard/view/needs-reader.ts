@@ -160,9 +160,11 @@ export class NeedsView implements NeedsReader {
   }
 
   #fits({ group = '', fingerprint = '' }: NeedsQuery, tableRow: number): boolean {
-    const { needs } = this.#sources;
-    if (group !== '' && this.#groups.get(needs.group[tableRow]!) !== group) return false;
-    return fingerprint === '' || needs.profiles.get(needs.profile[tableRow]!).fingerprint === fingerprint;
+    const { needs, inventory } = this.#sources;
+    if (group !== '' && !this.#groups.isNamed(needs.group[tableRow]!, group)) return false;
+    if (fingerprint === '') return true;
+    const { fingerprintRef } = needs.profiles.get(needs.profile[tableRow]!);
+    return inventory.tables.fingerprints.isNamed(fingerprintRef, fingerprint);
   }
 
   #keyOf(from: ClusterRows, row: number): NeedKey {

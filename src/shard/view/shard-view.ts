@@ -131,12 +131,13 @@ export class ShardView implements ShardReader {
 
   #rowsNamed(cluster: number, fingerprint: string | undefined, group: string | undefined): number[] {
     const { needs, inventory } = this.#sources;
+    const { fingerprints, groups } = inventory.tables;
     const start = needs.sliceStart(cluster);
     const rows: number[] = [];
     for (let row = 0; row < needs.sliceCount(cluster); row++) {
-      const profile = needs.profiles.get(needs.profile[start + row]!);
-      if (fingerprint !== undefined && profile.fingerprint !== fingerprint) continue;
-      if (group !== undefined && inventory.tables.groups.get(needs.group[start + row]!) !== group) continue;
+      const { fingerprintRef } = needs.profiles.get(needs.profile[start + row]!);
+      if (fingerprint !== undefined && !fingerprints.isNamed(fingerprintRef, fingerprint)) continue;
+      if (group !== undefined && !groups.isNamed(needs.group[start + row]!, group)) continue;
       rows.push(row);
     }
     return rows;

@@ -148,7 +148,7 @@ class TenantReader {
         machines: known?.machines ?? [0, ...ALL_STATES.map(() => 0)],
         usd: known?.usd ?? 0,
         cluster: null,
-        provider: { listing: this.#sources.refusals.listing(name), foreignIds: 0 },
+        provider: { listing: this.#sources.refusals.listing(name) },
       };
     }
     const { inventory, needs } = this.#sources;

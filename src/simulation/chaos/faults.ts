@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { HOSTILE_FAULTS } from './hostile-faults.ts';
 import { lyingProvider } from './lying-provider.ts';
 import { FAULT_MS, PROCESS_FAULTS } from './process-faults.ts';
 import { pause } from './programs.ts';
@@ -121,4 +122,5 @@ export const FAULTS: readonly Fault[] = [
     },
     clean: unmount,
   },
+  ...HOSTILE_FAULTS,
 ];

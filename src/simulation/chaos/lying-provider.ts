@@ -41,9 +41,22 @@ function bent(listing: MachineListing, kind: number, old: MachineListing, random
   }
 }
 
-/** Serves the provider twice: with wrong listings for the shard, and with correct ones for the checks. */
-export async function lyingProvider(): Promise<ProviderHandle> {
+/** Some listings are wrong until each kind of lie was told. */
+export function lyingProvider(): Promise<ProviderHandle> {
   const random = new Random(3);
+  let lies = 0;
+  let old: MachineListing | null = null;
+  return providerThatLists((listing) => {
+    old ??= listing;
+    if (lies >= LIES_MAX || random.chance(0.5)) return listing;
+    return bent(listing, lies++ % LIE_KINDS, old, random);
+  });
+}
+
+/** Serves the provider twice: with changed listings for the shard, and with correct ones for the checks. */
+export async function providerThatLists(
+  change: (listing: MachineListing) => MachineListing,
+): Promise<ProviderHandle> {
   const provider = new SimulatedProvider({
     settings: { operations: everyOperation({ latency: { meanMs: 100, p99Ms: 300 } }) },
   });
@@ -55,8 +68,6 @@ export async function lyingProvider(): Promise<ProviderHandle> {
     seed: 1,
   };
   for (const seed of generateMachines(REALISTIC, plan)) provider.add(seed);
-  let lies = 0;
-  let old: MachineListing | null = null;
   const calls: ProviderCalls = {
     create: (call) => provider.create(call),
     configure: (call) => provider.configure(call),
@@ -65,19 +76,16 @@ export async function lyingProvider(): Promise<ProviderHandle> {
     get: (call) => provider.get(call),
     list: (call) => {
       const answer = provider.list(call);
-      if (answer.kind !== 'ok') return answer;
-      old ??= answer.value;
-      if (lies >= LIES_MAX || random.chance(0.5)) return answer;
-      return { kind: 'ok', value: bent(answer.value, lies++ % LIE_KINDS, old, random) };
+      return answer.kind === 'ok' ? { kind: 'ok', value: change(answer.value) } : answer;
     },
   };
-  const lying = await serveProvider(calls, '127.0.0.1:0');
+  const changed = await serveProvider(calls, '127.0.0.1:0');
   const honest = await serveProvider(provider, '127.0.0.1:0');
   return {
-    address: lying.address,
+    address: changed.address,
     truthAddress: honest.address,
     close: async () => {
-      await lying.close();
+      await changed.close();
       await honest.close();
       provider.close();
     },

@@ -43,6 +43,10 @@ export class Program {
     return this.#firstLine;
   }
 
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
   get isRunning(): boolean {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }

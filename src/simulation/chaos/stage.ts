@@ -27,7 +27,7 @@ const SETTLE_MS_MAX = 90_000;
 const PROVIDER_FLAGS = ['--machines', String(MACHINES), '--latency', '100ms/300ms'];
 const SHARD_FLAGS = [
   ...['--cycle-interval', '500ms', '--execute-timeout', '3s', '--bootstrap-timeout', '3s'],
-  ...['--keepalive-timeout', '3s', '--workers', '1', '--max-machines', '4096'],
+  ...['--keepalive-timeout', '3s', '--workers', '1'],
 ];
 
 /** A running provider. */
@@ -65,6 +65,8 @@ export class Stage {
   auditLog = join(this.folder, 'audit.log');
   /** Share of the machines that start Idle. */
   idleShare = 0.4;
+  /** Rows that every shard process reserves. */
+  machinesMax = 4_096;
   /** Additional flags of every shard process. */
   shardFlags: readonly string[] = [];
   isTampered = false;
@@ -117,6 +119,7 @@ export class Stage {
     const shardFlags = [
       ...['--provider-addr', `sim=${this.providerProxy.address}`, '--listen', '127.0.0.1:0'],
       ...['--metrics-addr', '127.0.0.1:0', '--data-dir', this.dataDir, '--audit-log', this.auditLog],
+      ...['--max-machines', String(this.machinesMax)],
       ...[...SHARD_FLAGS, ...this.shardFlags, ...flags],
     ];
     const program = new Program('shard', shardFlags, this.isTampered ? this.#tamperFile : '');

@@ -12,6 +12,10 @@
  * node has used. Otherwise the node was bound before (the resync after Hello shows it) and closes the ticket
  * as *found*. First in, first out keeps the sums exact; a single latency may be that of another machine.
  *
+ * Each latency has two parts, and the shard's request for a blob is between them: until then the need waited for a machine
+ * (to be found, created or drained), and from then on the machine was being bound. Only the shard knows what a need waited
+ * for: its metric flotilla_binding_seconds tells that apart.
+ *
  * Until the resync is over, the operator cannot know which tickets of the first roll-up are for nodes that are
  * already bound. So bindings wait until then and get the tickets that found nodes have left.
  */
@@ -23,6 +27,9 @@ export class BindTotals {
   readonly asked = new LatencyHistogram();
   readonly askedLately = new LatencyHistogram();
   readonly lost = new LatencyHistogram();
+  /** The two parts of each latency for which a blob was handed out. */
+  readonly untilBlob = new LatencyHistogram();
+  readonly fromBlob = new LatencyHistogram();
   found = 0;
   withdrawn = 0;
   /** Bindings without a ticket: the shard needed another zone or capacity type, or the demand had changed. */
@@ -33,15 +40,21 @@ export class BindTotals {
   }
 }
 
+interface Binding {
+  readonly boundMs: number;
+  /** NaN: the operator knows of no blob for it. */
+  readonly blobMs: number;
+}
+
 interface TypeTickets {
   /** When each was opened, oldest first. */
   readonly openedMs: number[];
   /** Parallel to `openedMs`. */
   readonly isLoss: boolean[];
-  /** Times of the bindings that wait for the end of the resync, oldest first. */
-  waitingBindsMs: number[];
-  /** Blobs handed out that no node has used yet. */
-  blobs: number;
+  /** The bindings that wait for the end of the resync, oldest first. */
+  waitingBinds: Binding[];
+  /** When each blob was handed out that no node has used yet, oldest first. */
+  readonly blobsMs: number[];
   wanted: number;
   configured: number;
 }
@@ -56,8 +69,8 @@ export class BindTickets {
     this.#types = Array.from({ length: typeCount }, () => ({
       openedMs: [],
       isLoss: [],
-      waitingBindsMs: [],
-      blobs: 0,
+      waitingBinds: [],
+      blobsMs: [],
       wanted: 0,
       configured: 0,
     }));
@@ -79,16 +92,16 @@ export class BindTickets {
   onStream(): void {
     this.settle();
     this.#isSettled = false;
-    for (const tickets of this.#types) tickets.blobs = 0;
+    for (const tickets of this.#types) tickets.blobsMs.length = 0;
   }
 
   /** The resync is over. */
   settle(): void {
     this.#isSettled = true;
     for (const tickets of this.#types) {
-      const bindsMs = tickets.waitingBindsMs;
-      tickets.waitingBindsMs = [];
-      for (const boundMs of bindsMs) this.#close(tickets, boundMs);
+      const bindings = tickets.waitingBinds;
+      tickets.waitingBinds = [];
+      for (const binding of bindings) this.#close(tickets, binding);
     }
   }
 
@@ -100,9 +113,8 @@ export class BindTickets {
     }
   }
 
-  onBlob(type: number): void {
-    const tickets = this.#types[type];
-    if (tickets !== undefined) tickets.blobs++;
+  onBlob(type: number, nowMs: number): void {
+    this.#types[type]?.blobsMs.push(nowMs);
   }
 
   /**
@@ -113,8 +125,8 @@ export class BindTickets {
     const tickets = this.#types[type];
     if (tickets === undefined) return wasConfiguring;
     tickets.configured++;
-    const isBinding = wasConfiguring || tickets.blobs > 0;
-    if (tickets.blobs > 0) tickets.blobs--;
+    const isBinding = wasConfiguring || tickets.blobsMs.length > 0;
+    const binding = { boundMs: nowMs, blobMs: tickets.blobsMs.shift() ?? Number.NaN };
     const isAwaited = openCount(tickets) > 0;
     if (!isBinding) {
       this.#totals.found++;
@@ -123,8 +135,8 @@ export class BindTickets {
         tickets.isLoss.shift();
       }
     } else if (!isAwaited) this.#totals.extra++;
-    else if (this.#isSettled) this.#close(tickets, nowMs);
-    else tickets.waitingBindsMs.push(nowMs);
+    else if (this.#isSettled) this.#close(tickets, binding);
+    else tickets.waitingBinds.push(binding);
     return isBinding;
   }
 
@@ -136,12 +148,19 @@ export class BindTickets {
     this.#adjust(tickets, nowMs, true);
   }
 
-  #close(tickets: TypeTickets, boundMs: number): void {
-    const latencyMs = boundMs - tickets.openedMs.shift()!;
+  #close(tickets: TypeTickets, { boundMs, blobMs }: Binding): void {
+    const openedMs = tickets.openedMs.shift()!;
+    const latencyMs = boundMs - openedMs;
     const isLoss = tickets.isLoss.shift()!;
-    if (latencyMs < 0)
+    if (latencyMs < 0) {
       this.#totals.extra++; // the remaining ticket is younger than the binding
-    else if (isLoss) this.#totals.lost.add(latencyMs);
+      return;
+    }
+    if (blobMs >= openedMs) {
+      this.#totals.untilBlob.add(blobMs - openedMs);
+      this.#totals.fromBlob.add(boundMs - blobMs);
+    }
+    if (isLoss) this.#totals.lost.add(latencyMs);
     else {
       this.#totals.asked.add(latencyMs);
       this.#totals.askedLately.add(latencyMs);
@@ -164,6 +183,6 @@ export class BindTickets {
 }
 
 /** Tickets without a waiting binding. */
-function openCount({ openedMs, waitingBindsMs }: TypeTickets): number {
-  return openedMs.length - waitingBindsMs.length;
+function openCount({ openedMs, waitingBinds }: TypeTickets): number {
+  return openedMs.length - waitingBinds.length;
 }

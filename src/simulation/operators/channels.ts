@@ -57,7 +57,7 @@ export class ShardChannels {
   }
 
   /**
-   * Opens a stream of a cluster on its connection, without sending anything. Throws UnusableCertificateError
+   * Opens a stream of a cluster on its connection, without sending anything. Throws UnusableTlsFileError
    * if no certificate has been usable so far.
    */
   open(clusterId: string, clusterNumber: number): SessionStream {

@@ -102,7 +102,7 @@ export class FleetCluster {
     if (times === 0 || error !== '') return;
     const named = requirements.find(({ key }) => key === INSTANCE_TYPE_KEY)?.values[0];
     const type = named === undefined ? undefined : this.#share.typeIndexes.get(named);
-    if (type !== undefined) this.tickets.onBlob(type);
+    if (type !== undefined) this.tickets.onBlob(type, Date.now());
   }
 
   /** The shard uses the machine's id as node name if it knows no other. */

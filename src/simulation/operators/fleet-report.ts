@@ -45,6 +45,9 @@ export interface FleetReport {
     readonly latelyMs: LatencySummary;
     /** From the loss of a node that the cluster still asks for until its replacement is Configured. */
     readonly replacementMs: LatencySummary;
+    /** The two parts of these latencies: until the shard asks for a blob, and from then on. */
+    readonly untilBlobMs: LatencySummary;
+    readonly fromBlobMs: LatencySummary;
     readonly extra: number;
     readonly withdrawn: number;
     readonly waiting: number;
@@ -120,6 +123,8 @@ export class FleetReporter {
         latencyMs: binds.asked.summary(),
         latelyMs,
         replacementMs: binds.lost.summary(),
+        untilBlobMs: binds.untilBlob.summary(),
+        fromBlobMs: binds.fromBlob.summary(),
         extra: binds.extra,
         withdrawn: binds.withdrawn,
         waiting,
@@ -190,6 +195,8 @@ export function summaryText(report: FleetReport): string {
     ['bindings', `${grouped(binds.count)}, ${binds.perSecond.toFixed(1)} per second`],
     ['  for new demand', latency(binds.latencyMs)],
     ['  to replace a loss', latency(binds.replacementMs)],
+    ['  waiting for one', latency(binds.untilBlobMs)],
+    ['  binding it', latency(binds.fromBlobMs)],
     ['  without demand', `${grouped(binds.extra)}`],
     [
       'machines',

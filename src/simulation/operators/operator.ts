@@ -125,6 +125,11 @@ export class SimulatedOperator {
     this.#session.send(message);
   }
 
+  /** Sends any bytes as one frame; they need not be a message. */
+  sendBytes(frame: Buffer): void {
+    this.#session.sendBytes(frame);
+  }
+
   pauseReading(): void {
     this.#session.pauseReading();
   }

@@ -103,7 +103,12 @@ export class OperatorSession {
 
   /** Sends any frame, also an invalid one. */
   send(message: OperatorMessageInit): void {
-    this.#write(encode('OperatorMessage', message));
+    this.sendBytes(encode('OperatorMessage', message));
+  }
+
+  /** Sends any bytes as one frame. */
+  sendBytes(frame: Buffer): void {
+    this.#write(frame);
   }
 
   /** Simulates a slow reader: frames fill the stream's buffers, and then the shard's. */

@@ -1,7 +1,10 @@
 /** Checks of single actions and of machines that a first listing shows Draining. */
+import { ASSIGNED_FINGERPRINT_BYTES_MAX, ASSIGNED_GROUP_BYTES_MAX, fits } from '../../base/text-limits.ts';
 import { Flag } from '../../inventory/intent.ts';
+import { ASSIGNMENT_KEYS } from '../../machine/assignment-keys.ts';
 import { MachineState, STATE_NAMES } from '../../machine/state.ts';
 import type { ActionName, ActionOutcome, ActionRecord } from '../../shard/ports/observer.ts';
+import type { ProviderCall } from '../../shard/ports/providers.ts';
 import { Violation } from './invariants.ts';
 import type { Process } from './world.ts';
 
@@ -35,6 +38,25 @@ export function checkOutcome({ shard }: Process, record: ActionRecord): void {
     throw new Violation(
       `X9: ${kind} ${machineId} for '${clusterId}' ended with ${outcome}, but the machine is ${STATE_NAMES[state]} for '${bound}'`,
     );
+}
+
+/** T4: the assignment of a Configure is short, and names the need that the machine is bound for. */
+export function checkAssignment({ shard }: Process, { machineId, shardMetadata }: ProviderCall): void {
+  if (shardMetadata === undefined) return;
+  const { tables } = shard.inventory;
+  const { needFingerprint, needGroup } = shard.executor.actionOn(shard.inventory.find(machineId))!;
+  for (const [key, bytesMax, table, ref] of [
+    [ASSIGNMENT_KEYS.fingerprint, ASSIGNED_FINGERPRINT_BYTES_MAX, tables.fingerprints, needFingerprint],
+    [ASSIGNMENT_KEYS.group, ASSIGNED_GROUP_BYTES_MAX, tables.groups, needGroup],
+  ] as const) {
+    const written = shardMetadata[key]!;
+    if (!fits(written, bytesMax))
+      throw new Violation(`T4: the shard writes ${key} with ${written.length} characters on ${machineId}`);
+    if (table.find(written) !== ref)
+      throw new Violation(
+        `T4: ${key} on ${machineId} does not name the need that it is bound for: ${written}`,
+      );
+  }
 }
 
 /** P6: a new process marks machines that it finds Draining; they count for the first deficit that they match. */

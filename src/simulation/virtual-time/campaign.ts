@@ -1,5 +1,9 @@
-/** Runs histories with consecutive seeds and alternating profiles, and adds up their counts. */
+/**
+ * Runs histories with consecutive seeds and alternating profiles, some of them beside a hostile tenant, and adds up their
+ * counts.
+ */
 import { type HistoryOptions, type HistoryResult, planOf, runHistory } from './history.ts';
+import { type NeighboursResult, runNeighbours } from './neighbours.ts';
 import { PROFILE_NAMES, type ProfileName } from './profiles.ts';
 import { shrink } from './shrink.ts';
 
@@ -11,6 +15,8 @@ export interface CampaignOptions {
   readonly cycles: number;
   /** null: all profiles in turn. */
   readonly profile: ProfileName | null;
+  /** Of so many histories one also runs beside a hostile tenant and again without it; 1: nothing else runs. */
+  readonly hostileEvery: number;
   /** Ends at the first violation and does not shrink it. */
   readonly isBrief: boolean;
   readonly nowMs: () => number;
@@ -21,6 +27,8 @@ export interface CampaignOptions {
 export interface Failure {
   readonly seed: number;
   readonly profile: ProfileName;
+  /** Whether the tenant was there. */
+  readonly isHostile: boolean;
   readonly error: Error;
   /** The last lines of the trace before the violation. */
   readonly lines: readonly string[];
@@ -37,6 +45,10 @@ export interface CampaignTotals {
   processes: number;
   fencedProcesses: number;
   restartsAtRest: number;
+  /** Histories beside a hostile tenant, the actions that they had in common with those without it, and its own. */
+  hostileHistories: number;
+  comparedActions: number;
+  hostileActions: number;
   calmCyclesMax: number;
   violations: number;
   readonly byAccident: Record<string, number>;
@@ -59,53 +71,78 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignTot
     processes: 0,
     fencedProcesses: 0,
     restartsAtRest: 0,
+    hostileHistories: 0,
+    comparedActions: 0,
+    hostileActions: 0,
     calmCyclesMax: 0,
     violations: 0,
     byAccident: {},
     byOutcome: {},
   };
-  const { firstSeed, historiesMax, untilMs, nowMs, isBrief } = options;
-  for (let seed = firstSeed; seed < firstSeed + historiesMax && nowMs() < untilMs; seed++) {
+  const { firstSeed, historiesMax, untilMs, nowMs, isBrief, hostileEvery } = options;
+  search: for (let seed = firstSeed; seed < firstSeed + historiesMax && nowMs() < untilMs; seed++) {
     const profile = profileOf(seed, options.profile);
+    const history = { seed, cycles: options.cycles, profile };
     totals.histories++;
-    try {
-      add(totals, await runHistory({ seed, cycles: options.cycles, profile }));
-    } catch (error) {
-      totals.violations++;
-      options.onFailure(await failureOf(options, seed, profile, error as Error));
-      if (isBrief) break;
+    for (const isHostile of kindsOf(seed, hostileEvery)) {
+      try {
+        if (isHostile) addNeighbours(totals, await runNeighbours(history));
+        else add(totals, await runHistory(history));
+      } catch (error) {
+        totals.violations++;
+        options.onFailure(await failureOf(history, isHostile, isBrief, error as Error));
+        if (isBrief) break search;
+      }
     }
     options.onProgress?.(totals);
   }
   return totals;
 }
 
+/** Whether each run of a seed is beside a hostile tenant. */
+function kindsOf(seed: number, hostileEvery: number): readonly boolean[] {
+  if (hostileEvery === 1) return [true];
+  return seed % hostileEvery === 0 ? [false, true] : [false];
+}
+
 async function failureOf(
-  { cycles, isBrief }: CampaignOptions,
-  seed: number,
-  profile: ProfileName,
+  history: HistoryOptions,
+  isHostile: boolean,
+  isBrief: boolean,
   error: Error,
 ): Promise<Failure> {
-  const lines = await lastLines({ seed, cycles, profile });
-  const all = planOf({ seed, cycles, profile }).map((_, number) => number);
+  const run = isHostile ? runNeighbours : runHistory;
+  const lines = await lastLines(history, run);
+  const all = planOf(history).map((_, number) => number);
   const fails = (only: readonly number[]) =>
-    runHistory({ seed, cycles, profile, only }).then(
+    run({ ...history, only }).then(
       () => false,
       () => true,
     );
   const accidentsLeft = isBrief ? null : await shrink(all, fails, REPLAYS_MAX);
-  return { seed, profile, error, lines, accidentsAll: all.length, accidentsLeft };
+  const { seed, profile } = history;
+  return { seed, profile, isHostile, error, lines, accidentsAll: all.length, accidentsLeft };
 }
 
 /** From a replay: a first run writes no trace. */
-async function lastLines(history: HistoryOptions): Promise<readonly string[]> {
+async function lastLines(
+  history: HistoryOptions,
+  run: (options: HistoryOptions) => Promise<unknown>,
+): Promise<readonly string[]> {
   const lines: string[] = [];
   const trace = (line: string) => {
     lines.push(line);
     if (lines.length > 2 * LINES_KEPT) lines.splice(0, LINES_KEPT);
   };
-  await runHistory({ ...history, trace }).catch(() => {});
+  await run({ ...history, trace }).catch(() => {});
   return lines.slice(-LINES_KEPT);
+}
+
+function addNeighbours(totals: CampaignTotals, result: NeighboursResult): void {
+  totals.hostileHistories++;
+  totals.cycles += result.cycles;
+  totals.comparedActions += result.actions;
+  totals.hostileActions += result.hostileActions;
 }
 
 function add(totals: CampaignTotals, result: HistoryResult): void {

@@ -29,7 +29,8 @@ export class SimulatedCluster {
   instructions = 0;
   readonly #time: VirtualTime;
   readonly #random: Random;
-  readonly #digests = new Map<RollupRow, number>();
+  readonly #digests = new WeakMap<RollupRow, number>();
+  #digestCount = 0;
   #sessions = 0;
   #arrivesMs = 0;
 
@@ -51,7 +52,7 @@ export class SimulatedCluster {
   digestsOf(rows: readonly RollupRow[]): Uint32Array {
     const digests = new Uint32Array(2 * rows.length);
     for (const [index, row] of rows.entries()) {
-      const number = this.#digests.get(row) ?? this.#digests.size + 1;
+      const number = this.#digests.get(row) ?? ++this.#digestCount;
       this.#digests.set(row, number);
       digests[2 * index] = Math.imul(number, 0x9e3779b1);
       digests[2 * index + 1] = number;

@@ -20,7 +20,7 @@ export function differences(world: SimulatedWorld): string[] {
 function differencesOfMachines(world: SimulatedWorld): string[] {
   const { inventory } = world.process!.shard;
   const found: string[] = [];
-  const machines = world.links.flatMap(({ provider }) => {
+  const machines = world.allLinks.flatMap(({ provider }) => {
     const listed = provider.list();
     return listed.kind === 'ok' ? listed.value.machines : [];
   });

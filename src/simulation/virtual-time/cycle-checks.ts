@@ -16,8 +16,10 @@ const S = MachineState;
 const MACHINE_BACKOFF_MS = 30_000;
 const NEED_BACKOFF_MS = 10_000;
 
-export function checkCycle(process: Process, memory: Memory, report: CycleReport): void {
+/** `isListed`: the process has a listing of every provider. */
+export function checkCycle(process: Process, memory: Memory, report: CycleReport, isListed: boolean): void {
   const { shard } = process;
+  if (!isListed) checkNothingCounted(shard);
   const begunSlots = newActions(shard, memory);
   checkRails(shard, report, begunSlots.length);
   // S4: the shard defers listed rows only for machines in flight.
@@ -29,12 +31,28 @@ export function checkCycle(process: Process, memory: Memory, report: CycleReport
   if (memory.isFenced && begunSlots.length > 0) throw new Violation('X8: a fenced process begins actions');
   if (memory.isFenced && process.operators.ended === '')
     throw new Violation('X8: a fenced process keeps its sessions');
+  checkWaiting(shard, begunSlots);
   for (const slot of begunSlots) checkAction(process, memory, slot);
   checkReclaims(process, report, begunSlots);
   const served = servedNeeds(shard);
   checkAcquisitions(shard, served, begunSlots);
   checkPreemptions(shard, memory, served, begunSlots);
   checkPreemptionCap(process, memory, report, served, begunSlots);
+}
+
+/** C2: cycles advance no count before every provider has been listed once, so none has begun. */
+function checkNothingCounted({ engine, needs }: Shard): void {
+  for (const cluster of needs.clusterRefs()) {
+    engine.verdictsOf(cluster, (_, { cyclesUnmet, parkedCycles }) => {
+      if (cyclesUnmet > 0 || parkedCycles > 0)
+        throw new Violation(
+          `C2: a cycle before the first listings counts ${cyclesUnmet} cycles unmet and ${parkedCycles} without a domain`,
+        );
+    });
+  }
+  for (const { ageCycles } of engine.shortfalls)
+    if (ageCycles > 0)
+      throw new Violation(`C2: a shortfall is ${ageCycles} cycles old before the first listings`);
 }
 
 /** Slots of the machines for which this cycle enqueued an action. */
@@ -69,11 +87,27 @@ function checkRails(shard: Shard, report: CycleReport, begun: number): void {
     throw new Violation(
       `X3: ${executor.inFlight} actions are in flight, the limit is ${settings.executeConcurrency}`,
     );
-  // A Provision queues again before its Bootstrap: the limit applies only when actions are enqueued.
-  if (begun > 0 && executor.queueDepth > 2 * settings.executeConcurrency)
+  // A Provision queues again before its Bootstrap, so the limits apply to both together.
+  if (executor.queueDepth + executor.inFlight > 3 * settings.executeConcurrency)
     throw new Violation(
       `X3: ${executor.queueDepth} actions are in the queue, the limit is ${2 * settings.executeConcurrency}`,
     );
+}
+
+/** X3: a binding waits only while the queue has no room for it and a need claims its machine; C4: none waits while the shard may not act. */
+function checkWaiting(shard: Shard, begunSlots: readonly number[]): void {
+  const { inventory, engine, executor, rails, settings } = shard;
+  if (executor.waitingCount === 0) return;
+  if (rails.isPaused || rails.isDryRun || shard.heldBack() !== '')
+    throw new Violation('C4: actions wait for their turn while the shard may not act');
+  if (executor.queueDepth < settings.executeConcurrency)
+    throw new Violation(`X3: ${executor.waitingCount} bindings wait, and the queue has room`);
+  const { flags, slotLimit, state } = inventory.columns;
+  for (let slot = 1; slot < slotLimit; slot++) {
+    if (state[slot] === 0 || (flags[slot]! & Flag.Waiting) === 0) continue;
+    if (engine.claimOf(slot) === null && !begunSlots.includes(slot))
+      throw new Violation(`X3: the action of ${inventory.idOf(slot)} waits, and no need claims the machine`);
+  }
 }
 
 /** No action for a machine in back-off, and none for a need in back-off. A9: none for a cluster without a session. */

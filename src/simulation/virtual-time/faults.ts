@@ -1,6 +1,6 @@
 /** T2: decisions that throw, in some histories: sometimes once, sometimes until the shard suspends the cluster. */
 import { Random } from '../../base/random.ts';
-import type { ShardOptions } from '../../shard/shard.ts';
+import type { WorldOptions } from './world.ts';
 
 export const INJECTED = 'injected by the simulation';
 
@@ -13,7 +13,7 @@ export class Faults {
   readonly #isUsed: boolean;
   /** Further throws for the same cluster. */
   #left = 0;
-  #cluster = 0;
+  #clusterId = '';
   isOver = false;
 
   constructor(seed: number) {
@@ -21,11 +21,11 @@ export class Faults {
     this.#isUsed = seed % HISTORIES_WITH_ONE === 2;
   }
 
-  readonly probe: NonNullable<ShardOptions['probe']> = (stage, cluster) => {
+  readonly probe: NonNullable<WorldOptions['probe']> = (stage, clusterId) => {
     if (!this.#isUsed || this.isOver || (stage !== 'acquire' && stage !== 'preempt')) return;
-    if (this.#left > 0 && cluster === this.#cluster) this.#left--;
+    if (this.#left > 0 && clusterId === this.#clusterId) this.#left--;
     else if (this.#random.chance(THROW_PROBABILITY)) {
-      this.#cluster = cluster;
+      this.#clusterId = clusterId;
       this.#left = this.#random.pick([0, 1]);
     } else return;
     throw new Error(INJECTED);

@@ -14,7 +14,7 @@ import { type PlannedAccident, PROFILES, type ProfileName, planAccidents } from 
 import { drawMachine, drawRow } from './scenery.ts';
 import { assignmentKey, servedNeeds } from './served-needs.ts';
 import { Watch } from './watch.ts';
-import { SimulatedWorld } from './world.ts';
+import { SimulatedWorld, type WorldOptions } from './world.ts';
 
 export interface HistoryOptions {
   readonly seed: number;
@@ -40,7 +40,7 @@ export interface HistoryResult {
   readonly isRestartTried: boolean;
 }
 
-const INTERVAL_MS = 10_000;
+export const INTERVAL_MS = 10_000;
 /** T9: off, the default, and one that lets a few machines go at a time. */
 const PREEMPTION_CAPS = [0.2, 0, 0.5];
 /**
@@ -63,7 +63,7 @@ export async function runHistory(options: HistoryOptions): Promise<HistoryResult
   const plan = planAccidents(PROFILES[options.profile], options.cycles * INTERVAL_MS, random.fork());
   const watch = new Watch(options.trace ?? null);
   const faults = new Faults(options.seed);
-  const world = drawWorld(random, options, watch, faults);
+  const world = drawWorld(random, options, watch, { probe: faults.probe });
   const look = () => {
     if (watch.violation !== null) throw watch.violation;
   };
@@ -93,7 +93,7 @@ export async function runHistory(options: HistoryOptions): Promise<HistoryResult
   }
 }
 
-async function runAccidents(
+export async function runAccidents(
   world: SimulatedWorld,
   watch: Watch,
   plan: readonly PlannedAccident[],
@@ -113,7 +113,7 @@ async function runAccidents(
 }
 
 /** Runs calm cycles until the world agrees and stays so. Returns how many cycles that took. */
-async function settle(world: SimulatedWorld, watch: Watch, look: () => void): Promise<number> {
+export async function settle(world: SimulatedWorld, watch: Watch, look: () => void): Promise<number> {
   calm(world);
   watch.trace(null, () => '--- calm');
   let agreed = 0;
@@ -177,11 +177,12 @@ function callsOf(world: SimulatedWorld): string {
   return `${count('create')} creates, ${count('configure')} configures, ${count('drain')} drains`;
 }
 
-function drawWorld(
+/** `change` replaces what is drawn. */
+export function drawWorld(
   random: Random,
   { profile, seed }: HistoryOptions,
   watch: Watch,
-  { probe }: Faults,
+  change: Pick<WorldOptions, 'settings' | 'probe' | 'shareRowsMin' | 'isNetworkByMachine'>,
 ): SimulatedWorld {
   const { hasWeakProviders } = PROFILES[profile];
   const meanMs = random.between(50, 20_000);
@@ -197,6 +198,7 @@ function drawWorld(
     weather: { repairAfterMs: 60_000 },
   };
   const world = new SimulatedWorld({
+    ...change,
     seed: random.uint32(),
     clusterIds: Array.from({ length: random.between(1, 3) }, (_, index) => `cluster-${index}`),
     settings: {
@@ -211,10 +213,10 @@ function drawWorld(
       preemptionCapFraction: PREEMPTION_CAPS[seed % PREEMPTION_CAPS.length]!,
       stuckAfterMs: random.pick([120_000, 900_000]),
       actionsPerCycleMax: random.pick([0, 0, 0, 3]),
+      ...change.settings,
     },
     providers: random.chance(0.3) ? [provider, provider] : [provider],
     watcher: watch,
-    probe,
   });
   watch.world = world;
   for (const [index, link] of world.links.entries()) {

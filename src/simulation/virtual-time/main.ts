@@ -1,10 +1,13 @@
 /** `npm run sim` and `npm run sim:soak`: runs histories by seed, and replays one of them. */
 import { parseArgs } from 'node:util';
 import { type CampaignTotals, type Failure, profileOf, runCampaign } from './campaign.ts';
-import { runHistory } from './history.ts';
+import { type Held, runDrift } from './drift.ts';
+import { type HistoryOptions, runHistory } from './history.ts';
+import { runNeighbours } from './neighbours.ts';
 import { PROFILE_NAMES, type ProfileName } from './profiles.ts';
 
 const HELP = `Usage: npm run sim -- [options]
+       npm run sim -- drift [--cycles N] [--seed S] [--json]
 
 Runs the real shard in a simulated world with virtual time. A history is one world, drawn from its seed, with
 accidents and then calm. The simulator checks the shard's rules at every step and prints each violation with
@@ -16,26 +19,38 @@ the command that replays it.
   --minutes M      run for M minutes and print a line of progress every ten seconds
   --cycles N       cycles with accidents in each history (default: 40)
   --profile P      ${PROFILE_NAMES.join(', ')} (default: in turn, by seed)
+  --hostile        run histories only beside a hostile tenant, each again without it: the actions on all others'
+                   machines must be the same (default: every fourth history, by seed)
   --only N,N,…     replay history --seed with only these of its accidents; '' for none
   --trace          replay history --seed and print every step
   --brief          end at the first violation and do not search for fewer accidents that cause it
   --json           also print the counts as JSON at the end
   --help           print this help and exit
 
+\`drift\` is a soak: labels, capacities, prices, types, zones, racks, clusters, groups and resource names change in every
+cycle (default: 2,000 cycles). At the end the shard must hold what it held before: the same number of entries in
+every table, and at most 10 % more memory.
+
 Exit code: 0 without violations, 1 with violations, 2 for wrong usage.
 `;
 
 const PROGRESS_MS = 10_000;
+const DRIFT_CYCLES = 2_000;
+const DRIFT_MACHINES = 24;
+/** A history beside a hostile tenant costs three times as much. With a number that is prime to five, every profile has them. */
+const HOSTILE_EVERY = 4;
 
 async function main(argv: string[]): Promise<number> {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: argv,
+    allowPositionals: true,
     options: {
       seed: { type: 'string' },
       histories: { type: 'string' },
       minutes: { type: 'string' },
-      cycles: { type: 'string', default: '40' },
+      cycles: { type: 'string' },
       profile: { type: 'string' },
+      hostile: { type: 'boolean', default: false },
       only: { type: 'string' },
       trace: { type: 'boolean', default: false },
       brief: { type: 'boolean', default: false },
@@ -47,9 +62,16 @@ async function main(argv: string[]): Promise<number> {
     print(HELP);
     return 0;
   }
+  const [command] = positionals;
+  if (command !== undefined && (command !== 'drift' || positionals.length > 1)) {
+    process.stderr.write(`There is no command ${JSON.stringify(positionals.join(' '))}.\n${HELP}`);
+    return 2;
+  }
+  if (command === 'drift')
+    return soakDrift(Number(values.seed ?? 1), Number(values.cycles ?? DRIFT_CYCLES), values.json);
   const isSoak = values.minutes !== undefined;
   const seed = Number(values.seed ?? (isSoak ? Date.now() % 1_000_000_000 : 1));
-  const cycles = Number(values.cycles);
+  const cycles = Number(values.cycles ?? 40);
   const profile = (values.profile ?? null) as ProfileName | null;
   if (profile !== null && !PROFILE_NAMES.includes(profile)) {
     process.stderr.write(
@@ -59,7 +81,12 @@ async function main(argv: string[]): Promise<number> {
   }
   if (values.trace || values.only !== undefined) {
     const only = values.only?.split(',').filter(Boolean).map(Number);
-    return replay(seed, cycles, profileOf(seed, profile), only, values.trace);
+    const history = { seed, cycles, profile: profileOf(seed, profile) };
+    return replay(
+      { ...history, ...(only === undefined ? {} : { only }) },
+      values.hostile ? runNeighbours : runHistory,
+      values.trace,
+    );
   }
   const beganMs = performance.now();
   let printedMs = beganMs;
@@ -69,6 +96,7 @@ async function main(argv: string[]): Promise<number> {
     untilMs: isSoak ? beganMs + Number(values.minutes) * 60_000 : Number.POSITIVE_INFINITY,
     cycles,
     profile,
+    hostileEvery: values.hostile ? 1 : HOSTILE_EVERY,
     isBrief: values.brief,
     nowMs: () => performance.now(),
     onFailure: (failure) => print(textOf(failure, cycles)),
@@ -84,22 +112,13 @@ async function main(argv: string[]): Promise<number> {
 }
 
 async function replay(
-  seed: number,
-  cycles: number,
-  profile: ProfileName,
-  only: readonly number[] | undefined,
+  history: HistoryOptions,
+  run: (options: HistoryOptions) => Promise<unknown>,
   isTraced: boolean,
 ): Promise<number> {
   const trace = isTraced ? (line: string) => print(`${line}\n`) : () => {};
   try {
-    const result = await runHistory({
-      seed,
-      cycles,
-      profile,
-      trace,
-      ...(only === undefined ? {} : { only }),
-    });
-    print(`${JSON.stringify(result, null, 2)}\n`);
+    print(`${JSON.stringify(await run({ ...history, trace }), null, 2)}\n`);
     return 0;
   } catch (error) {
     print(`violation: ${(error as Error).stack}\n`);
@@ -107,29 +126,45 @@ async function replay(
   }
 }
 
+async function soakDrift(seed: number, cycles: number, isJson: boolean): Promise<number> {
+  const result = await runDrift({ seed, cycles, machines: DRIFT_MACHINES });
+  const { warm, last, bindings, checks, faults } = result;
+  if (isJson) print(`${JSON.stringify(result, null, 2)}\n`);
+  for (const fault of faults) print(`${fault}\n`);
+  const mebibytes = ({ heapBytes, bufferBytes }: Held) => ((heapBytes + bufferBytes) / 2 ** 20).toFixed(1);
+  print(
+    `seed ${seed}: ${cycles} cycles with drift, ${bindings} bindings, ${checks} checks from scratch; ` +
+      `${mebibytes(warm)} MiB before, ${mebibytes(last)} MiB after; ${faults.length} faults\n`,
+  );
+  return faults.length === 0 ? 0 : 1;
+}
+
 function lineOf(totals: CampaignTotals, beganMs: number): string {
-  const { histories, cycles, actions, accidents, processes, violations } = totals;
+  const { histories, cycles, actions, accidents, processes, hostileHistories, comparedActions, violations } =
+    totals;
   const wallSeconds = (performance.now() - beganMs) / 1000;
   const { user, system } = process.cpuUsage();
   const perSecond = Math.round(cycles / ((user + system) / 1e6));
   return (
-    `${histories} histories, ${cycles} cycles, ${actions} actions, ${accidents} accidents, ${processes} processes in ` +
+    `${histories} histories, ${cycles} cycles, ${actions} actions, ${accidents} accidents, ${processes} processes, ` +
+    `${comparedActions} actions the same beside a hostile tenant in ${hostileHistories} histories, in ` +
     `${wallSeconds.toFixed(0)} s (${perSecond} cycles per CPU second), ${violations} ${violations === 1 ? 'violation' : 'violations'}`
   );
 }
 
 function textOf(
-  { seed, profile, error, lines, accidentsAll, accidentsLeft }: Failure,
+  { seed, profile, isHostile, error, lines, accidentsAll, accidentsLeft }: Failure,
   cycles: number,
 ): string {
   const left = accidentsLeft === null ? '' : ` --only '${accidentsLeft.join(',')}'`;
+  const beside = isHostile ? ' --hostile' : '';
   const fewer =
     accidentsLeft === null
       ? ''
       : `${accidentsLeft.length} of ${accidentsAll} accidents suffice to cause it. `;
   return (
     `\n=== seed ${seed}, profile ${profile}: ${error.stack ?? error.message}\n${lines.join('\n')}\n` +
-    `${fewer}Replay: npm run sim -- --seed ${seed} --cycles ${cycles} --profile ${profile}${left} --trace\n\n`
+    `${fewer}Replay: npm run sim -- --seed ${seed} --cycles ${cycles} --profile ${profile}${beside}${left} --trace\n\n`
   );
 }
 

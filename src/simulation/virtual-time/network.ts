@@ -3,7 +3,7 @@
  * answer (the peer carried it out), or the peer may be down. The caller sees what gRPC shows: unavailable, or nothing until
  * the deadline.
  */
-import type { Random } from '../../base/random.ts';
+import { Random } from '../../base/random.ts';
 import type { VirtualTime } from './time.ts';
 
 export interface NetworkFaults {
@@ -30,39 +30,64 @@ export class Network {
   isDown = false;
   readonly #time: VirtualTime;
   readonly #random: Random;
+  /** By machine; null: all calls draw from one stream. */
+  readonly #streams: Map<string, Random> | null;
 
-  constructor(time: VirtualTime, random: Random) {
+  /** `isByMachine`: the order of calls for different machines does not matter for their delays. */
+  constructor(time: VirtualTime, random: Random, isByMachine = false) {
     this.#time = time;
     this.#random = random;
+    this.#streams = isByMachine ? new Map() : null;
   }
 
-  /** Delivers a request to the peer and its answer back. `handle` runs at the peer if the request arrives. */
-  call<Answer>(withinMs: number, handle: () => Answer | null): Promise<Answer | Undelivered> {
+  /**
+   * Delivers a request to the peer and its answer back. `handle` runs at the peer if the request arrives. `machineId` is ''
+   * for a listing.
+   */
+  call<Answer>(
+    withinMs: number,
+    machineId: string,
+    handle: () => Answer | null,
+  ): Promise<Answer | Undelivered> {
     const { requestLoss, answerLoss } = this.faults;
+    const random = this.#streamOf(machineId);
     return new Promise((resolve) => {
       const end = (answer: Answer | Undelivered) => {
         deadline.cancel();
         resolve(answer);
       };
       const deadline = this.#time.after(withinMs, () => end('timeout'));
-      if (this.isDown || this.#random.chance(requestLoss)) {
-        this.#lose(() => end('unavailable'));
+      if (this.isDown || random.chance(requestLoss)) {
+        this.#lose(random, () => end('unavailable'));
         return;
       }
-      this.#time.after(this.delayMs(), () => {
+      this.#time.after(this.delayMs(random), () => {
         const answer = handle();
         if (answer === null) return; // the peer carried the call out and never answers
-        if (this.isDown || this.#random.chance(answerLoss)) this.#lose(() => end('unavailable'));
-        else this.#time.after(this.delayMs(), () => end(answer));
+        if (this.isDown || random.chance(answerLoss)) this.#lose(random, () => end('unavailable'));
+        else this.#time.after(this.delayMs(random), () => end(answer));
       });
     });
   }
 
-  delayMs(): number {
-    return -Math.log(1 - this.#random.unit()) * this.faults.delayMsMean;
+  delayMs(random: Random): number {
+    return -Math.log(1 - random.unit()) * this.faults.delayMsMean;
   }
 
-  #lose(notice: () => void): void {
-    if (this.#random.chance(this.faults.noticedShare)) this.#time.after(this.delayMs(), notice);
+  #lose(random: Random, notice: () => void): void {
+    if (random.chance(this.faults.noticedShare)) this.#time.after(this.delayMs(random), notice);
+  }
+
+  /** The first number for a machine depends on its id alone. */
+  #streamOf(machineId: string): Random {
+    if (this.#streams === null) return this.#random;
+    let stream = this.#streams.get(machineId);
+    if (stream === undefined) {
+      let seed = 0;
+      for (const character of machineId) seed = Math.imul(seed ^ character.charCodeAt(0), 0x01000193);
+      stream = new Random(seed);
+      this.#streams.set(machineId, stream);
+    }
+    return stream;
   }
 }

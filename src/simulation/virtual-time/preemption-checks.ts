@@ -6,6 +6,7 @@ import { Intent } from '../../inventory/intent.ts';
 import { MachineState } from '../../machine/state.ts';
 import type { CycleReport } from '../../shard/ports/observer.ts';
 import { Violation } from './invariants.ts';
+import { isHostile } from './scenery.ts';
 import { needKey, type ServedNeed } from './served-needs.ts';
 import type { Memory } from './watch.ts';
 import type { Process } from './world.ts';
@@ -50,6 +51,7 @@ export function checkPreemptionCap(
     }
     if (engine.claimOf(slot) === null) continue;
     const cluster = actions.cluster[index]!;
+    if (isHostile(inventory.tables.clusters.get(cluster))) continue; // only gangs of honest clusters are known here
     const loss = losses.get(cluster) ?? { machines: 0, takers: new Set(), gangs: new Set() };
     losses.set(cluster, loss);
     if (!isBegun) continue;

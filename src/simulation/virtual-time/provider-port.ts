@@ -35,6 +35,8 @@ export interface SimulatedLink {
   bendListing?: (bytes: Uint8Array) => Uint8Array;
   /** Changes the machines of a listing, for a provider that lies or answers with old data. */
   bend?: ((listing: MachineListing, isFull: boolean) => MachineListing) | null;
+  /** Whether it tells a replaced process only that the call failed. */
+  readonly hidesFence?: boolean;
   /** By machine: an impossible state that one listing has shown, unless the next one repeated it. */
   readonly lies?: Map<string, Lie>;
   /** By machine: the last lie, even if later listings were true. */
@@ -81,15 +83,18 @@ export class SimulatedProviderPort implements ProviderPort {
 
   async call(call: ProviderCall): Promise<ProviderAnswer> {
     const { links, shardId, epoch } = this.#options;
-    const { provider, network } = links[call.provider]!;
+    const { provider, network, hidesFence = false } = links[call.provider]!;
     const { machineId } = call;
     const token = { machineId, shardId, shardEpoch: epoch, sequenceNumber: ++this.#sequence };
-    const answer = await network.call<Answer<Ack>>(this.#leftMs(call), () => {
+    const answer = await network.call<Answer<Ack>>(this.#leftMs(call), machineId, () => {
       const answered = send(provider, call, token);
       return answered.kind === 'silent' ? null : answered;
     });
     if (isUndelivered(answer)) return undelivered(answer);
-    if (answer.kind !== 'ok') return refusalOf(answer);
+    if (answer.kind !== 'ok') {
+      const refusal = refusalOf(answer);
+      return hidesFence && refusal.kind === 'fenced' ? { ...refusal, kind: 'other' } : refusal;
+    }
     const { operationId, machine } = answer.value;
     this.#decoder.decodeAck(encode('TransitionAck', { operationId, machine }), machineId);
     return this.#decoded();
@@ -97,7 +102,7 @@ export class SimulatedProviderPort implements ProviderPort {
 
   async read(read: ProviderRead): Promise<ProviderAnswer> {
     const { provider, network } = this.#options.links[read.provider]!;
-    const answer = await network.call<Answer<Machine>>(this.#leftMs(read), () =>
+    const answer = await network.call<Answer<Machine>>(this.#leftMs(read), read.machineId, () =>
       provider.get({ id: read.machineId }),
     );
     if (isUndelivered(answer)) return undelivered(answer);
@@ -110,7 +115,7 @@ export class SimulatedProviderPort implements ProviderPort {
     const link = this.#options.links[request.provider]!;
     const { sinceRevision } = request;
     const isFull = sinceRevision.length === 0;
-    const answer = await link.network.call<Answer<Uint8Array>>(this.#leftMs(request), () =>
+    const answer = await link.network.call<Answer<Uint8Array>>(this.#leftMs(request), '', () =>
       listBytes(link, sinceRevision, isFull),
     );
     if (isUndelivered(answer)) return { ...undelivered(answer), durationMs: 0 };

@@ -11,6 +11,13 @@ export const TYPE_KEY = 'node.kubernetes.io/instance-type';
 export const ZONE_KEY = 'topology.kubernetes.io/zone';
 export const RACK_KEY = 'example.com/rack';
 
+/** Begins the name of a hostile tenant and each name that it invents, so that checks know it and find what remains of it. */
+export const HOSTILE = 'hostile';
+
+export function isHostile(name: string): boolean {
+  return name.startsWith(HOSTILE);
+}
+
 export interface MachineType {
   readonly name: string;
   readonly cpu: number;
@@ -64,8 +71,14 @@ export function drawMachine(random: Random, id: string): SeedMachine {
   };
 }
 
-/** Few groups, so that some rows of a roll-up merge into one need, and needs come back. */
-const GROUPS = ['', 'g0', 'g1', 'g2', 'g3', 'g4', 'g5'] as const;
+/** Few groups, so that some rows of a roll-up merge into one need, and needs come back. T4: one is too long for machines. */
+const GROUPS = ['', 'g0', 'g1', 'g2', 'g3', 'g4', `g5${'/long'.repeat(60)}`] as const;
+/** T4: a requirement that every machine meets and that makes a fingerprint too long for machines. */
+const NOT_LONG: Requirement = {
+  key: 'example.com/revision',
+  operator: Operator.NotIn,
+  values: ['r'.repeat(600)],
+};
 
 /**
  * A need for machines of one type, so that a number of machines covers it. Some are spread over zones, some are gangs in one
@@ -77,6 +90,7 @@ export function drawRow(random: Random): RollupRow {
   const form = random.weighted([6, 1, 2]);
   const count = form === 2 ? random.between(1, 3) : random.between(1, 4);
   const requirements: Requirement[] = [{ key: TYPE_KEY, operator: Operator.In, values: [type.name] }];
+  if (type.name === 'dense') requirements.push(NOT_LONG);
   if (form === 2) requirements.push({ key: RACK_KEY, operator: Operator.Same, values: [] });
   else if (random.chance(0.2)) {
     requirements.push({ key: ZONE_KEY, operator: Operator.In, values: [random.pick(ZONES)] });

@@ -5,7 +5,7 @@
 import { BARRED } from '../../inventory/intent.ts';
 import { Operator, type Requirement } from '../../needs/requirements.ts';
 import type { Shard } from '../../shard/shard.ts';
-import { RACK_KEY, TYPE_KEY, TYPES, ZONE_KEY } from './scenery.ts';
+import { isHostile, RACK_KEY, TYPE_KEY, TYPES, ZONE_KEY } from './scenery.ts';
 
 export interface ServedNeed {
   readonly key: string;
@@ -40,11 +40,12 @@ export function assignmentKey(shard: Shard, slot: number): string {
   return needKey({ cluster: cluster[slot]!, fingerprint: need[slot]!, group: group[slot]! });
 }
 
-/** To be called right after a cycle. */
+/** To be called right after a cycle. Without the needs of a hostile tenant, which ask for anything. */
 export function servedNeeds(shard: Shard): Map<string, ServedNeed> {
   const { engine, needs, inventory } = shard;
   const served = new Map<string, ServedNeed>();
   for (const cluster of needs.clusterRefs()) {
+    if (isHostile(inventory.tables.clusters.get(cluster))) continue;
     const start = needs.sliceStart(cluster);
     engine.verdictsOf(cluster, (row, verdict) => {
       const name = engine.servedAs(cluster, row);

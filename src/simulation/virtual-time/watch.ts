@@ -9,7 +9,7 @@ import { canMove, isTransitional, MachineState, STATE_NAMES } from '../../machin
 import type { MachineChanged } from '../../shard/machines/changes.ts';
 import type { ActionRecord, CycleReport, ListingReport, ShardEvent } from '../../shard/ports/observer.ts';
 import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
-import { checkFoundDraining, checkOutcome } from './action-checks.ts';
+import { checkAssignment, checkFoundDraining, checkOutcome } from './action-checks.ts';
 import { checkCycle } from './cycle-checks.ts';
 import { INJECTED } from './faults.ts';
 import { checkInventory, Violation } from './invariants.ts';
@@ -37,8 +37,8 @@ export interface Memory {
   readonly changedAt: Map<string, number>;
   /** By provider index: the step at which the process requested the last listing. */
   readonly listedAt: Map<number, number>;
-  /** By provider: empty full listings in a row. */
-  readonly emptyInARow: Map<string, number>;
+  /** By provider: full listings in a row that are empty or that the shard doubts. */
+  readonly suspectInARow: Map<string, number>;
   isFenced: boolean;
 }
 
@@ -84,7 +84,7 @@ export class Watch implements Watcher {
       mustReadByMs: new Map(),
       changedAt: new Map(),
       listedAt: new Map(),
-      emptyInARow: new Map(),
+      suspectInARow: new Map(),
       isFenced: false,
     });
     process.shard.changes.onChange((change) => {
@@ -95,8 +95,8 @@ export class Watch implements Watcher {
       if (to === 0 || SUCCESSES.some(([before, after]) => from === before && to === after)) {
         memory.failedAtMs.delete(id);
       }
-      this.#note(() => this.#checkMove(process, change));
-      this.#note(() => this.#checkOrder(process, change));
+      this.note(() => this.#checkMove(process, change));
+      this.note(() => this.#checkOrder(process, change));
     });
   }
 
@@ -106,9 +106,9 @@ export class Watch implements Watcher {
       process,
       () => `cycle ${report.cycle}${report.isOrdinary ? '' : ' (woken)'} ${JSON.stringify(report.enqueued)}`,
     );
-    this.#note(() => {
+    this.note(() => {
       if (process.life.isOver()) throw new Violation('a shard process that was killed runs a cycle');
-      checkCycle(process, this.#memory(process), report);
+      checkCycle(process, this.#memory(process), report, this.#hasListedAll(process));
       this.#checkReads(process);
       if (report.isOrdinary) checkInventory(process.shard.inventory);
     });
@@ -122,7 +122,7 @@ export class Watch implements Watcher {
     this.outcomes[name] = (this.outcomes[name] ?? 0) + 1;
     this.trace(process, () => `${kind} ${machineId} for ${clusterId}: ${outcome} ${detail}`);
     memory.inFlight.delete(machineId);
-    this.#note(() => checkOutcome(process, record));
+    this.note(() => checkOutcome(process, record));
     if (outcome === 'timeout' || outcome === 'accepted')
       memory.mustReadByMs.set(machineId, {
         byMs: this.world.time.nowMs() + READ_WITHIN_MS,
@@ -148,25 +148,26 @@ export class Watch implements Watcher {
     this.#memory(process).listedAt.set(provider, ++this.#steps);
   }
 
-  /** S6: the shard believes empty listings only when three in a row are empty. */
+  /** S6: the shard believes an empty listing only if it is the third suspect one in a row. */
   listingEnded(process: Process, report: ListingReport): void {
-    const { emptyInARow } = this.#memory(process);
-    const { provider, isFull, failure, listedCount, removedCount } = report;
-    if (failure === '' && !emptyInARow.has(provider)) this.#note(() => checkFoundDraining(process, provider));
+    const { suspectInARow } = this.#memory(process);
+    const { provider, isFull, failure, listedCount, removedCount, isSuspect } = report;
+    if (failure === '' && !suspectInARow.has(provider))
+      this.note(() => checkFoundDraining(process, provider));
     if (!isFull || failure !== '') return;
-    const inARow = listedCount === 0 ? (emptyInARow.get(provider) ?? 0) + 1 : 0;
-    emptyInARow.set(provider, inARow);
+    const inARow = isSuspect || listedCount === 0 ? (suspectInARow.get(provider) ?? 0) + 1 : 0;
+    suspectInARow.set(provider, inARow);
     if (listedCount > 0 || removedCount === 0 || inARow >= 3) return;
-    this.#note(() => {
+    this.note(() => {
       throw new Violation(
-        `S6: the shard removes ${removedCount} machines after ${inARow} empty listings in a row`,
+        `S6: the shard removes ${removedCount} machines after ${inARow} suspect listings in a row`,
       );
     });
   }
 
   happened(process: Process, event: ShardEvent): void {
     this.trace(process, () => JSON.stringify(event));
-    this.#note(() => {
+    this.note(() => {
       if (event.kind === 'check_failed')
         throw new Violation(`a from-scratch check could not run: ${event.detail}`);
       if (event.kind === 'decision_threw' && !event.detail.includes(INJECTED))
@@ -182,16 +183,17 @@ export class Watch implements Watcher {
     const { kind, machineId } = call;
     const memory = this.#memory(process);
     this.trace(process, () => `${kind} ${machineId} …`);
-    this.#note(() => {
+    this.note(() => {
       // X1: one action per machine at a time. X8: a fenced process sends no calls.
       if (memory.inCall.has(machineId)) throw new Violation(`X1: ${machineId} has two calls in flight`);
       if (memory.isFenced) throw new Violation(`X8: a fenced process sends ${kind} for ${machineId}`);
       // C2: no action before every provider has been listed once.
-      if (process.listed.size < this.world.links.length)
+      if (!this.#hasListedAll(process))
         throw new Violation(
           `C2: the shard sends ${kind} for ${machineId} before it has listed every provider`,
         );
       this.#checkCall(process, call);
+      checkAssignment(process, call);
     });
     memory.inCall.add(machineId);
   }
@@ -208,6 +210,10 @@ export class Watch implements Watcher {
     if (this.#write === null) return;
     const at = new Date(this.world.time.nowMs()).toISOString().slice(11, 23);
     this.#write(`${at} ${process === null ? '' : `#${process.epoch} `}${line()}`);
+  }
+
+  #hasListedAll(process: Process): boolean {
+    return this.world.links.every((_, provider) => process.listed.has(provider));
   }
 
   #memory(process: Process): Memory {
@@ -245,7 +251,7 @@ export class Watch implements Watcher {
     if (canMove(from as MachineState, to as MachineState)) return;
     const { inventory } = process.shard;
     const id = inventory.idOf(slot);
-    const link = this.world.links[inventory.columns.provider[slot]!]!;
+    const link = this.world.allLinks[inventory.columns.provider[slot]!]!;
     const lie = link.lies?.get(id);
     const nowMs = this.world.time.nowMs();
     if (lie?.state !== to || nowMs - lie.atMs > LIE_MS) return;
@@ -295,7 +301,8 @@ export class Watch implements Watcher {
     return slot === 0 ? '' : STATE_NAMES[inventory.stateOf(slot)];
   }
 
-  #note(check: () => void): void {
+  /** Runs a check; keeps the first violation. */
+  protected note(check: () => void): void {
     try {
       check();
     } catch (error) {

@@ -4,6 +4,7 @@
  */
 import { ShardError } from '../../base/errors.ts';
 import { Random } from '../../base/random.ts';
+import type { RollupOutcome } from '../../needs/need-table.ts';
 import type { RollupRow } from '../../needs/rollup.ts';
 import { deriveAndCompare } from '../../shard/check/derive.ts';
 import type { CheckImage } from '../../shard/check/image.ts';
@@ -12,6 +13,7 @@ import type {
   ActionRecord,
   CycleReport,
   ListingReport,
+  MachineBound,
   ShardEvent,
   ShardObserver,
 } from '../../shard/ports/observer.ts';
@@ -22,6 +24,7 @@ import { createTables } from '../../shard/tables.ts';
 import { SimulatedProvider } from '../provider/provider.ts';
 import type { ProviderSettingsChange } from '../provider/settings.ts';
 import { SimulatedCluster } from './clusters.ts';
+import { Violation } from './invariants.ts';
 import { Network } from './network.ts';
 import { SimulatedOperatorsPort } from './operators-port.ts';
 import { type SimulatedLink, SimulatedProviderPort } from './provider-port.ts';
@@ -33,7 +36,7 @@ export interface Watcher {
   cycleEnded(process: Process, report: CycleReport): void;
   actionEnded(process: Process, record: ActionRecord): void;
   listingEnded(process: Process, report: ListingReport): void;
-  machineBound(process: Process, latencyMs: number): void;
+  machineBound(process: Process, bound: MachineBound): void;
   happened(process: Process, event: ShardEvent): void;
   /** The process sends a call. `answered` follows if the process is then still alive. */
   called(process: Process, call: ProviderCall): void;
@@ -48,14 +51,29 @@ export interface WorldOptions {
   readonly settings?: Partial<ShardSettings>;
   /** Settings of each provider; default: one provider with the defaults. */
   readonly providers?: readonly ProviderSettingsChange[];
+  /** How many recent entries the ledger of each provider keeps. */
+  readonly ledgerEntriesMax?: number;
   readonly clusterIds: readonly string[];
   /** Time between two roll-ups of a connected cluster. */
   readonly rollupIntervalMs?: number;
   /** Runs from-scratch checks (settings.checkEveryCycles); default: this thread. */
   readonly checker?: CheckPort;
-  /** T2: lets decisions throw. */
-  readonly probe?: NonNullable<ShardOptions['probe']>;
+  /** T2: lets decisions throw. `clusterId` is '' if the stage is not about one cluster. */
+  readonly probe?: (stage: ProbedStage, clusterId: string) => void;
+  /** T1: rows of a cluster that always fit in the shared tables. Default: as in production. */
+  readonly shareRowsMin?: number;
+  /** The delays of a machine's calls do not depend on calls for other machines. Default: they do. */
+  readonly isNetworkByMachine?: boolean;
   readonly watcher?: Partial<Watcher>;
+}
+
+/**
+ * A tenant with a cluster and a provider of its own. It joins a world without a trace in it: accidents do not hit it, and it
+ * takes no number of the world's random stream, so the world has the same history with and without it.
+ */
+export interface Guest {
+  readonly cluster: SimulatedCluster;
+  readonly link: SimulatedLink;
 }
 
 /** One shard process. */
@@ -69,6 +87,8 @@ export interface Process {
   /** Providers that the process has listed. */
   readonly listed: Set<number>;
 }
+
+type ProbedStage = Parameters<NonNullable<ShardOptions['probe']>>[0];
 
 const START_MS = Date.UTC(2026, 0, 1);
 const MACHINES_MAX = 512;
@@ -87,6 +107,9 @@ export class SimulatedWorld {
   readonly random: Random;
   readonly links: readonly SimulatedLink[];
   readonly clusters = new Map<string, SimulatedCluster>();
+  /** With the guest, if there is one. Its link is the last. */
+  allLinks: readonly SimulatedLink[];
+  readonly allClusters = new Map<string, SimulatedCluster>();
   readonly settings: ShardSettings;
   /** The current process, to which operators connect. */
   process: Process | null = null;
@@ -107,20 +130,33 @@ export class SimulatedWorld {
     };
     this.links = (options.providers ?? [{}]).map((settings, index) => ({
       name: index === 0 ? 'simulated' : `simulated-${index}`,
-      network: new Network(this.time, random.fork()),
+      network: new Network(this.time, random.fork(), options.isNetworkByMachine),
       provider: new SimulatedProvider({
         settings: { seed: random.uint32(), ...settings },
         timers: this.time.timers(),
+        ...(options.ledgerEntriesMax === undefined ? {} : { ledgerEntriesMax: options.ledgerEntriesMax }),
       }),
       bend: null,
       lies: new Map(),
       latestLies: new Map(),
     }));
-    for (const id of options.clusterIds) {
-      const cluster = new SimulatedCluster(id, this.time, random.fork());
-      this.clusters.set(id, cluster);
-      this.#reportOften(cluster);
-    }
+    this.allLinks = this.links;
+    for (const id of options.clusterIds) this.#newCluster(id);
+  }
+
+  /** A cluster that was not there before connects. */
+  addCluster(id: string): SimulatedCluster {
+    const cluster = this.#newCluster(id);
+    this.reconnect(cluster);
+    return cluster;
+  }
+
+  /** The cluster disconnects and never returns. */
+  removeCluster(cluster: SimulatedCluster): void {
+    this.disconnect(cluster);
+    this.process?.reported.delete(cluster.id);
+    this.clusters.delete(cluster.id);
+    this.allClusters.delete(cluster.id);
   }
 
   /** The first provider; most worlds have only one. */
@@ -136,29 +172,41 @@ export class SimulatedWorld {
     return this.link.network;
   }
 
+  /** Before the first process starts. */
+  join({ cluster, link }: Guest): void {
+    this.allLinks = [...this.links, link];
+    this.allClusters.set(cluster.id, cluster);
+  }
+
   /** Starts a new process with a new epoch and empty tables. */
   startShard(): Process {
     const life = this.time.life();
-    const tables = createTables({ ...this.settings, guards: true, entriesMin: MACHINES_MAX });
+    const { watcher = {}, probe, shareRowsMin } = this.#options;
+    const tables = createTables({
+      ...this.settings,
+      guards: true,
+      entriesMin: MACHINES_MAX,
+      ...(shareRowsMin === undefined ? {} : { shareRowsMin }),
+    });
+    const { clusters } = tables.inventory.tables;
     const epoch = ++this.#epoch;
     const port = new SimulatedProviderPort({
-      links: this.links,
+      links: this.allLinks,
       inventory: tables.inventory.share(),
       shardId: this.settings.shardId,
       epoch,
       clock: life,
     });
-    const { watcher = {} } = this.#options;
     const listed = new Set<number>();
     const observer: ShardObserver = {
       audits: false,
       cycleEnded: (report) => watcher.cycleEnded?.(process, report),
       actionEnded: (record) => watcher.actionEnded?.(process, record),
       listingEnded: (report) => watcher.listingEnded?.(process, report),
-      machineBound: (latencyMs) => watcher.machineBound?.(process, latencyMs),
+      machineBound: (bound) => watcher.machineBound?.(process, bound),
       happened: (event) => watcher.happened?.(process, event),
     };
-    const operators = new SimulatedOperatorsPort(this.clusters);
+    const operators = new SimulatedOperatorsPort(this.allClusters);
     const shard = new Shard({
       settings: this.settings,
       tables,
@@ -195,7 +243,9 @@ export class SimulatedWorld {
       scheduler: life,
       stopwatch: () => this.time.nowMs(),
       checker: this.#options.checker ?? checkInPlace,
-      ...(this.#options.probe === undefined ? {} : { probe: this.#options.probe }),
+      ...(probe === undefined
+        ? {}
+        : { probe: (stage, ref) => probe(stage, ref === 0 ? '' : clusters.get(ref)) }),
     });
     operators.serve(shard);
     const process: Process = { epoch, shard, operators, life, reported: new Set(), listed };
@@ -210,7 +260,7 @@ export class SimulatedWorld {
   killShard(): void {
     this.process?.life.end();
     this.process = null;
-    for (const cluster of this.clusters.values()) cluster.disconnect();
+    for (const cluster of this.allClusters.values()) cluster.disconnect();
   }
 
   /** Stops the process, moves its operators to a new one, and keeps it as `former`, which may be woken later. */
@@ -220,7 +270,7 @@ export class SimulatedWorld {
     this.former?.life.end();
     this.former = process;
     process.life.stop();
-    for (const cluster of this.clusters.values()) this.#lose(process, cluster);
+    for (const cluster of this.allClusters.values()) this.#lose(process, cluster);
     this.startShard();
   }
 
@@ -232,11 +282,17 @@ export class SimulatedWorld {
   /** Reconnects after a short random time, as a real operator would. */
   reconnect(cluster: SimulatedCluster): void {
     this.time.after(this.random.below(RECONNECT_MS), () => {
-      const { process } = this;
-      if (process === null || cluster.session !== 0 || process.life.isStopped()) return;
-      process.operators.open(cluster);
-      this.#report(cluster);
+      if (this.allClusters.get(cluster.id) !== cluster) return; // it was removed
+      if (this.connect(cluster)) this.#report(cluster);
     });
+  }
+
+  /** Opens a session now. Returns whether it could. */
+  connect(cluster: SimulatedCluster): boolean {
+    const { process } = this;
+    if (process === null || cluster.session !== 0 || process.life.isStopped()) return false;
+    process.operators.open(cluster);
+    return true;
   }
 
   setDemand(cluster: SimulatedCluster, rows: SimulatedCluster['rows']): void {
@@ -244,20 +300,33 @@ export class SimulatedWorld {
     this.#report(cluster);
   }
 
-  /** V2: the shard rejects a roll-up with an invalid row as a whole. Returns whether it did. */
-  sendGarbage(cluster: SimulatedCluster, rows: readonly RollupRow[]): boolean {
+  /** Sends a roll-up once. V2: the shard rejects one with an invalid row as a whole; checks that demand then stays. */
+  sendOnce(cluster: SimulatedCluster, rows: readonly RollupRow[]): RollupOutcome | 'refused' | 'unsent' {
     const { process } = this;
-    if (process === null || cluster.session === 0 || process.life.isStopped()) return true;
-    const needs = () =>
-      process.shard.needs.sliceCount(process.shard.inventory.tables.clusters.find(cluster.id));
-    const before = needs();
+    if (process === null || cluster.session === 0 || process.life.isStopped()) return 'unsent';
+    const demand = () => {
+      const { needs, inventory } = process.shard;
+      const ref = inventory.tables.clusters.find(cluster.id);
+      return `${needs.sliceCount(ref)} needs in version ${needs.versionOf(ref)}`;
+    };
+    const before = demand();
     try {
-      this.#accept(process, cluster, rows);
+      return this.#accept(process, cluster, rows);
     } catch (error) {
-      if (error instanceof ShardError) return needs() === before;
-      throw error;
+      if (!(error instanceof ShardError)) throw error;
     }
-    return false;
+    if (demand() === before) return 'refused';
+    throw new Violation(
+      `V2: the demand of ${cluster.id} was ${before}, and is ${demand()} after a roll-up that the shard refused`,
+    );
+  }
+
+  #newCluster(id: string): SimulatedCluster {
+    const cluster = new SimulatedCluster(id, this.time, this.random.fork());
+    this.clusters.set(id, cluster);
+    this.allClusters.set(id, cluster);
+    this.#reportOften(cluster);
+    return cluster;
   }
 
   #lose(process: Process, cluster: SimulatedCluster): void {
@@ -270,6 +339,7 @@ export class SimulatedWorld {
   #reportOften(cluster: SimulatedCluster): void {
     const everyMs = this.#options.rollupIntervalMs ?? 10_000;
     const report = () => {
+      if (this.clusters.get(cluster.id) !== cluster) return; // it was removed
       this.#report(cluster);
       this.time.after(everyMs, report);
     };
@@ -285,10 +355,11 @@ export class SimulatedWorld {
     });
   }
 
-  #accept(process: Process, cluster: SimulatedCluster, rows: readonly RollupRow[]): void {
+  #accept(process: Process, cluster: SimulatedCluster, rows: readonly RollupRow[]): RollupOutcome {
     const steps = process.shard.acceptRollup(cluster.id, cluster.digestsOf(rows), (index) => rows[index]!);
     let step = steps.next();
     while (!step.done) step = steps.next();
     if (step.value !== 'quarantined') process.reported.add(cluster.id);
+    return step.value;
   }
 }

@@ -29,6 +29,7 @@ export function machine(id: string, state: MachineState, facts: Partial<WorldMac
     id,
     state,
     intent: 'none',
+    waiting: false,
     instanceType: 'standard',
     zone: 'zone-1',
     capacityType: CapacityType.BareMetal,

@@ -38,8 +38,8 @@ function write(leaf: Leaf, from: Authority): void {
 }
 
 /** A provider with a certificate for these names that requires a client certificate. */
-async function serveTls(names: LeafNames, from = authority): Promise<string> {
-  const { certificate, privateKey } = issue(from, names);
+async function serveTls(names: LeafNames, from = authority, validMs?: number): Promise<string> {
+  const { certificate, privateKey } = issue(from, names, validMs);
   const pair = { cert_chain: Buffer.from(certificate), private_key: Buffer.from(privateKey) };
   const credentials = ServerCredentials.createSsl(Buffer.from(authority.pem), [pair], true);
   const { provider } = rig({}, [seed('m')]);
@@ -131,6 +131,18 @@ describe('I4: mutual TLS towards providers', () => {
     // To prove that the files are read again: a certificate that the provider does not trust.
     write(issue(makeAuthority('stranger'), OUR_NAMES), authority);
     clock.advance(11_000);
+    expect(await client.get({ machineId: 'm' })).toMatchObject({ kind: 'unavailable' });
+  });
+
+  it('T14: checks the certificate of a provider again after the age of a connection', async () => {
+    const clock = new ManualClock(0);
+    const address = await serveTls({ dns: ['localhost'] }, authority, 3_000);
+    const client = dialTls(byName(address), clock);
+    expect(await client.get({ machineId: 'm' })).toMatchObject({ kind: 'answered' });
+    await new Promise((resolve) => setTimeout(resolve, 3_100));
+    clock.advance(0.79 * 3_600_000);
+    expect(await client.get({ machineId: 'm' })).toMatchObject({ kind: 'answered' });
+    clock.advance(0.42 * 3_600_000);
     expect(await client.get({ machineId: 'm' })).toMatchObject({ kind: 'unavailable' });
   });
 

@@ -4,6 +4,8 @@ import { Flag } from '../../../src/inventory/intent.ts';
 import { CapacityType } from '../../../src/machine/capacity-type.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import type { MachineExplanation } from '../../../src/shard/ports/explain.ts';
+import { writtenAs } from '../../oracle/assigned-text.ts';
+import { fingerprintOf } from '../../oracle/profile.ts';
 import {
   assignmentFor,
   boundTo,
@@ -14,11 +16,13 @@ import {
   drainFor,
   draining,
   idle,
+  isIn,
   machine,
   NOW_MS,
   need,
   speculative,
   world,
+  ZONE,
 } from '../../oracle/rules/worlds.ts';
 import type { World } from '../../oracle/world.ts';
 import { viewOf } from './from-world.ts';
@@ -44,6 +48,50 @@ describe('a Configured machine', () => {
     expect(text).toContain(
       'It counts for a need of alpha at priority 100 (“web”). It will not be reclaimed while this need exists.',
     );
+  });
+
+  describe('T4: with an assignment in digests', () => {
+    const long = need({ group: 'g'.repeat(300), requirements: [isIn(ZONE, 'zone-1', 'z'.repeat(600))] });
+    const fingerprint = fingerprintOf(long);
+    const digests = {
+      fingerprint: writtenAs('fingerprint', fingerprint),
+      group: writtenAs('group', long.group),
+    };
+    const bound = configured('m-1', { ...assignmentFor('alpha', long), ...digests });
+
+    it('T4: names its need in full while the need is known', async () => {
+      const { facts, machine: shown } = await explain(world([bound], [cluster('alpha', [long])]));
+      expect(facts.claim).toMatchObject({ fingerprint, group: long.group, priority: 100 });
+      expect(shown.assignment).toMatchObject({ fingerprint, group: long.group });
+    });
+
+    it('T4: shows the digests if no cluster has such a need', async () => {
+      const { facts, machine: shown } = await explain(world([bound], [cluster('alpha', [])]));
+      expect(facts.claim).toBeNull();
+      expect(shown.assignment).toMatchObject(digests);
+    });
+
+    it('T4: drains for a need that is gone, whose priority the digest does not tell', async () => {
+      const drainFor = { cluster: 'beta', ...digests };
+      const victim = draining('m-1', boundTo('alpha'), { drainFor });
+      const { text } = await explain(world([victim], [cluster('alpha', []), cluster('beta', [])]));
+      expect(text).toContain('a need of beta (“sha256:');
+    });
+
+    it('T4: its need is found by full text and by digest', async () => {
+      const { view } = viewOf(world([bound], [cluster('alpha', [long, web])]));
+      for (const name of [
+        { fingerprint },
+        { fingerprint: digests.fingerprint },
+        { group: long.group },
+        { group: digests.group },
+      ]) {
+        const explained = await view.explainNeeds({ clusterId: 'alpha', ...name });
+        expect(explained.map((one) => one.need.group)).toEqual([long.group]);
+        const page = await view.needsPage({ ...name, limit: 10 }, '');
+        expect(page.needs.map((one) => one.fingerprint)).toEqual([fingerprint]);
+      }
+    });
   });
 
   it('N6: is kept until its cluster has sent a roll-up', async () => {

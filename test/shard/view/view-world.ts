@@ -6,6 +6,7 @@
 import { ManualClock } from '../../../src/base/clock.ts';
 import { DimensionTable } from '../../../src/base/dimensions.ts';
 import { StringTable } from '../../../src/base/string-table.ts';
+import { ASSIGNED_FINGERPRINT_BYTES_MAX, ASSIGNED_GROUP_BYTES_MAX } from '../../../src/base/text-limits.ts';
 import { VectorTable } from '../../../src/base/vectors.ts';
 import { ActionKind } from '../../../src/decision/actions.ts';
 import { type CycleCost, Engine, type PhaseListener } from '../../../src/decision/engine.ts';
@@ -75,8 +76,18 @@ export class ViewWorld {
     const vectors = new VectorTable(new DimensionTable());
     const entriesMax = machinesMax * 16;
     const clusters = StringTable.create({ name: 'clusters', entriesMax: 8_192, bytesMax: 1 << 20 });
-    const fingerprints = StringTable.create({ name: 'fingerprints', entriesMax, bytesMax: entriesMax * 256 });
-    const groups = StringTable.create({ name: 'groups', entriesMax, bytesMax: entriesMax * 64 });
+    const fingerprints = StringTable.create({
+      name: 'fingerprints',
+      entriesMax,
+      bytesMax: entriesMax * 256,
+      textBytesMax: ASSIGNED_FINGERPRINT_BYTES_MAX,
+    });
+    const groups = StringTable.create({
+      name: 'groups',
+      entriesMax,
+      bytesMax: entriesMax * 64,
+      textBytesMax: ASSIGNED_GROUP_BYTES_MAX,
+    });
     this.clock = new ManualClock(startMs);
     this.refusals = new TenantBook(this.clock);
     this.inventory = new Inventory({ vectors, clusters, fingerprints, groups, machinesMax, guards: true });
@@ -171,6 +182,7 @@ export class ViewWorld {
       rails: () => this.rails,
       gauges: () => ({
         queueDepth: 0,
+        actionsWaiting: 0,
         inFlight: this.actions.size,
         readsWaiting: 0,
         readsInFlight: 0,

@@ -23,6 +23,17 @@ describe('binding latency', () => {
     expect(tickets.openCount).toBe(0);
   });
 
+  it('has two parts: until the shard asks for a blob, and from then on', () => {
+    const { totals, tickets } = book();
+    tickets.onRollup(wanted(2, 0), 1_000);
+    tickets.onBlob(0, 8_000);
+    tickets.onConfigured(0, true, 10_000);
+    tickets.onConfigured(0, true, 11_000); // without a blob that the operator knows of
+    expect(totals.asked.count).toBe(2);
+    expect(totals.untilBlob.summary()).toMatchObject({ count: 1, maxMs: 7_000 });
+    expect(totals.fromBlob.summary()).toMatchObject({ count: 1, maxMs: 2_000 });
+  });
+
   it('matches the n-th missing machine with the n-th new node of its type', () => {
     const { totals, tickets } = book();
     tickets.onRollup(wanted(1, 1), 0);
@@ -42,7 +53,7 @@ describe('binding latency', () => {
     tickets.onConfigured(0, false, 10);
     expect(totals.asked.count).toBe(0);
     expect(totals.found).toBe(1);
-    tickets.onBlob(0);
+    tickets.onBlob(0, 20);
     tickets.onConfigured(0, false, 500); // a newer update superseded its Configuring
     expect(totals.asked.summary()).toMatchObject({ count: 1, maxMs: 500 });
   });
@@ -50,7 +61,7 @@ describe('binding latency', () => {
   it('forgets blobs of an ended stream: nodes that the next stream shows first were bound before', () => {
     const { totals, tickets } = book();
     tickets.onRollup(wanted(1, 0), 0);
-    tickets.onBlob(0);
+    tickets.onBlob(0, 5);
     tickets.onStream();
     tickets.onConfigured(0, false, 10);
     expect(totals.found).toBe(1);
@@ -134,7 +145,7 @@ describe('binding latency', () => {
           if (step.kind === 'rollup') {
             asked = step.count;
             tickets.onRollup(wanted(asked, 0), nowMs);
-          } else if (step.kind === 'blob') tickets.onBlob(0);
+          } else if (step.kind === 'blob') tickets.onBlob(0, nowMs);
           else if (step.kind === 'stream') tickets.onStream();
           else if (step.kind === 'settle') tickets.settle();
           else if (step.kind === 'configured') {

@@ -10,7 +10,7 @@ import {
   type SimulatedOperatorOptions,
 } from '../../../src/simulation/operators/operator.ts';
 import { SessionEndedError, WaitedTooLongError } from '../../../src/simulation/operators/settings.ts';
-import { UnusableCertificateError } from '../../../src/tls/files.ts';
+import { UnusableTlsFileError } from '../../../src/tls/files.ts';
 import { issue, makeAuthority } from '../../tls/certificates.ts';
 import { ScriptedShard, type ScriptedShardSettings } from './scripted-shard.ts';
 
@@ -346,7 +346,7 @@ describe('a session over mutual TLS', () => {
 
   it('names the files that it could not use', async () => {
     const operator = operatorOf('127.0.0.1:1', 'green', { tls });
-    await expect(operator.connect()).rejects.toThrow(UnusableCertificateError);
+    await expect(operator.connect()).rejects.toThrow(UnusableTlsFileError);
     await expect(operator.connect()).rejects.toThrow('green.pem');
   });
 });

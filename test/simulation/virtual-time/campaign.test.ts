@@ -14,6 +14,8 @@ import { shrink } from '../../../src/simulation/virtual-time/shrink.ts';
 
 const FIXED_COUNT = 45;
 const NEW_COUNT = 10;
+/** Prime to the number of profiles, so that every profile has a history beside a hostile tenant. */
+const HOSTILE_EVERY = 9;
 const TIMEOUT_MS = 600_000;
 
 async function campaign(firstSeed: number, historiesMax: number): Promise<CampaignTotals> {
@@ -24,6 +26,7 @@ async function campaign(firstSeed: number, historiesMax: number): Promise<Campai
     untilMs: Number.POSITIVE_INFINITY,
     cycles: 30,
     profile: null,
+    hostileEvery: HOSTILE_EVERY,
     isBrief: false,
     nowMs: () => performance.now(),
     onFailure: (failure) => failures.push(failure),
@@ -49,6 +52,9 @@ describe('histories', () => {
         const names = Object.keys(totals.byOutcome).filter((name) => name.endsWith(`.${outcome}`));
         expect(names, outcome).not.toEqual([]);
       }
+      expect(totals.hostileHistories).toBe(FIXED_COUNT / HOSTILE_EVERY);
+      expect(totals.comparedActions).toBeGreaterThan(20 * totals.hostileHistories);
+      expect(totals.hostileActions).toBeGreaterThan(20 * totals.hostileHistories);
       for (const accident of ['old listing', 'shard replaced and woken', 'clock jumps', 'garbage roll-up']) {
         expect(totals.byAccident[accident], accident).toBeGreaterThan(0);
       }

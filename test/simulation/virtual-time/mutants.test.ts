@@ -17,6 +17,7 @@ const runsAll = process.env.FLOTILLA_TEST_MUTANTS === 'all';
 
 function simulate(mutant: Mutant): Promise<{ code: number | null; output: string }> {
   const flags = ['--seed', '1', '--histories', HISTORIES_MAX, '--profile', mutant.profile, '--brief'];
+  if (mutant.isHostile === true) flags.push('--hostile');
   const child = spawn(process.execPath, ['--import', MUTATE, MAIN, ...flags], {
     env: { ...process.env, FLOTILLA_MUTANT: JSON.stringify(mutant) },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -10,6 +10,8 @@ export interface Mutant {
   readonly replace: string;
   /** The profile whose histories reveal it. */
   readonly profile: 'calm' | 'usual' | 'storm' | 'restarts' | 'liar';
+  /** Only histories beside a hostile tenant reveal it. */
+  readonly isHostile?: true;
   /** Also runs in `npm test`. */
   readonly isQuick?: true;
 }
@@ -19,37 +21,43 @@ const RECONCILER = 'shard/reconcile/reconciler.js';
 const INTENT = 'inventory/intent.js';
 const CHANGES = 'shard/machines/changes.js';
 const BACKOFF = 'shard/machines/backoff.js';
+const READS = 'shard/machines/reads.js';
 const ANNOUNCE = 'shard/machines/announce.js';
+const STRING_TABLE = 'base/string-table.js';
+const ACTION = 'shard/execute/action.js';
 const EXECUTOR = 'shard/execute/executor.js';
 const RUNNER = 'shard/execute/runner.js';
 const SLOTS = 'shard/execute/fair-slots.js';
+const CYCLE = 'shard/cycle/cycle.js';
 const RAILS = 'shard/cycle/rails.js';
 const PREEMPTION_CAP = 'shard/cycle/preemption-cap.js';
+const TENANT_LIMITS = 'needs/tenant-limits.js';
 const SHARD = 'shard/shard.js';
 const ENGINE = 'decision/engine.js';
 const RESTRICTIONS = 'decision/restrictions.js';
 const FREED = 'decision/preempt/draining-credit.js';
+const VAIN = 'decision/preempt/vain-searches.js';
 
 export const MUTANTS: readonly Mutant[] = [
   {
     why: 'S4: the shard applies listed rows to machines in flight',
     file: APPLY,
-    find: 'this.#inventory.columns.intent[slot] !== Intent.None ||',
+    find: '!changes.freeForObservation(slot) ||',
     replace: '',
     profile: 'usual',
   },
   {
     why: 'S4: the shard applies rows that are older than the last local change',
     file: APPLY,
-    find: 'this.#context.changes.changedSince(slot, this.#begun)',
+    find: 'changes.changedSince(slot, this.#begun)',
     replace: 'false',
     profile: 'storm',
   },
   {
     why: 'S4: the shard never reads the machine of a deferred row again',
-    file: EXECUTOR,
-    find: 'reads.settled(slot);',
-    replace: '',
+    file: READS,
+    find: 'const isDeferred = this.#deferred.delete(slot);',
+    replace: 'const isDeferred = false;',
     profile: 'usual',
   },
   {
@@ -91,7 +99,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'X13: no follow-up read after a transitional ack',
     file: RUNNER,
-    find: "return settlement('accepted', '', 'follow');",
+    find: "return settlement('accepted', '', 'await');",
     replace: "return settlement('accepted', '');",
     profile: 'calm',
     isQuick: true,
@@ -128,8 +136,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'X1: an enqueued action does not put its cluster and need on the machine',
     file: EXECUTOR,
-    find: 'isBinding ? this.#bindingAt(list, index) : undefined',
-    replace: 'undefined',
+    find: 'this.#bindingAt(list, index), true',
+    replace: 'undefined, true',
     profile: 'calm',
   },
   {
@@ -165,6 +173,13 @@ export const MUTANTS: readonly Mutant[] = [
     file: FREED,
     find: '!this.#counted.has(slot) && this.#isDraining(slot)',
     replace: 'this.#drains.assignmentOf(slot) === 0 && this.#isDraining(slot)',
+    profile: 'storm',
+  },
+  {
+    why: 'P1: a need that found no victim does not search again when a machine of lower priority appears',
+    file: VAIN,
+    find: 'if (this.#isHelped(need, vain))',
+    replace: 'if (false)',
     profile: 'storm',
   },
   {
@@ -231,6 +246,27 @@ export const MUTANTS: readonly Mutant[] = [
     profile: 'usual',
   },
   {
+    why: 'X3: the queue takes no waiting binding when an action settles',
+    file: EXECUTOR,
+    find: 'this.#end(action, settled);\n        this.#beginWaiting();',
+    replace: 'this.#end(action, settled);',
+    profile: 'calm',
+  },
+  {
+    why: 'X3: the action of a machine that no need claims any more goes on waiting',
+    file: EXECUTOR,
+    find: 'if (this.withdraw(list.slot[index]))',
+    replace: 'if (false)',
+    profile: 'usual',
+  },
+  {
+    why: 'C4: bindings go on waiting while the kill switch is on',
+    file: CYCLE,
+    find: 'executor.withdrawAll();',
+    replace: ';',
+    profile: 'usual',
+  },
+  {
     why: 'X3: actions in flight have no limit',
     file: SLOTS,
     find: 'this.#inUse < this.slotsMax &&',
@@ -265,6 +301,13 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'nowMs - columns.stateSinceMsOf(slot) <= holdMs',
     replace: 'false',
     profile: 'calm',
+  },
+  {
+    why: 'C2: cycles count before the shard has listed every provider',
+    file: CYCLE,
+    find: "isOrdinary && barredBy === ''",
+    replace: 'isOrdinary',
+    profile: 'usual',
   },
   {
     why: 'C2: the shard acts before it has listed every provider',
@@ -330,5 +373,122 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (!isPenaltyBucket(bucket))',
     replace: 'if (false)',
     profile: 'usual',
+  },
+  {
+    why: 'T4: the shard writes a long fingerprint whole',
+    file: ACTION,
+    find: 'fingerprint: fingerprints.shortText(needFingerprint),',
+    replace: 'fingerprint: fingerprints.get(needFingerprint),',
+    profile: 'calm',
+  },
+  {
+    why: 'T4: the shard does not know the digest of a long group that it wrote',
+    file: ACTION,
+    find: 'group: groups.shortText(needGroup),',
+    replace: "group: groups.shortText(needGroup).replace('sha256:', 'sha256-'),",
+    profile: 'calm',
+  },
+  {
+    why: 'T4: the tables hold a long text whole, so that its digest names another need',
+    file: STRING_TABLE,
+    find: 'if (end - start > this.#textBytesMax)\n            return this.intern(',
+    replace: 'if (false)\n            return this.intern(',
+    profile: 'calm',
+  },
+  {
+    why: 'T1: the profiles of all roll-ups count for the limit of one cluster',
+    file: TENANT_LIMITS,
+    find: 'this.#profileCount = this.#fingerprintCount = this.#fingerprintBytes = 0;',
+    replace: 'this.#fingerprintBytes = 0;',
+    profile: 'calm',
+    isHostile: true,
+  },
+  {
+    why: 'T1: a cluster may fill the table of fingerprints',
+    file: TENANT_LIMITS,
+    find: 'if (this.#fingerprintCount > fingerprints.entriesMax)',
+    replace: 'if (false)',
+    profile: 'calm',
+    isHostile: true,
+  },
+  {
+    why: 'T1: groups have no limit',
+    file: TENANT_LIMITS,
+    find: 'if (this.#groupCount > entriesMax)',
+    replace: 'if (false)',
+    profile: 'calm',
+    isHostile: true,
+  },
+  {
+    why: 'T2: the decision that throws takes the actions of all clusters with it',
+    file: 'shard/cycle/guarded-decision.js',
+    find: 'const THROWS_MAX = 3;',
+    replace: 'const THROWS_MAX = 1;',
+    profile: 'calm',
+    isHostile: true,
+  },
+  {
+    why: 'T3: a group may have any length',
+    file: 'needs/rollup.js',
+    find: 'if (!fits(row.group, GROUP_BYTES_MAX))',
+    replace: 'if (false)',
+    profile: 'calm',
+    isHostile: true,
+  },
+  {
+    why: 'T5: a malformed row hides the rows after it',
+    file: 'listing/decode/decoder.js',
+    find: 'this.#noteMalformed(error);\n                }',
+    replace: 'this.#noteMalformed(error);\n                    return;\n                }',
+    profile: 'calm',
+    isHostile: true,
+  },
+  {
+    why: 'T6: a cluster may bring any number of resource names',
+    file: 'needs/rollup.js',
+    find: 'if (names.length > CLUSTER_DEMAND_NAMES_MAX)',
+    replace: 'if (false)',
+    profile: 'calm',
+    isHostile: true,
+  },
+  {
+    why: 'T6: a provider may bring any number of resource names',
+    file: 'listing/apply/provider-names.js',
+    find: 'export const OWN_NAMES_MAX = 64;',
+    replace: 'export const OWN_NAMES_MAX = 1_000;',
+    profile: 'restarts',
+    isHostile: true,
+  },
+  {
+    why: 'T6: a resource name is never given back',
+    file: 'base/vectors.js',
+    find: 'this.dimensions.release(this.#dims[entry]);',
+    replace: ';',
+    profile: 'calm',
+    isHostile: true,
+  },
+  {
+    why: 'T8: machines that are being created do not count for the limit of a cluster',
+    file: 'decision/limits.js',
+    find: 'return role === Role.Creating || role === Role.Configuring ||',
+    replace: 'return role === Role.Configuring ||',
+    profile: 'calm',
+    isHostile: true,
+  },
+  {
+    why: 'T12: the groups of withdrawn needs stay in the table',
+    file: 'needs/need-columns.js',
+    find: 'refs.groups.releaseWhole(columns.group[row]);',
+    replace: ';',
+    profile: 'calm',
+    isHostile: true,
+  },
+  {
+    why: 'V2: a refused roll-up withdraws the demand of its cluster',
+    file: 'needs/need-table.js',
+    find: 'if (error instanceof ShardError)\n                this.reject(clusterId);',
+    replace: 'if (error instanceof ShardError)\n                this.forget(this.#ledger.open(clusterId));',
+    profile: 'calm',
+    isHostile: true,
   },
 ];

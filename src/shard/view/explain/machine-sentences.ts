@@ -2,6 +2,7 @@
  * The explanation of a machine in sentences. The first is the answer: its state, for how long, and its cluster. Then the
  * need that claims it, the action under way, failures, and what the shard will do with it.
  */
+import { isDigestText } from '../../../base/digest-text.ts';
 import { CAPACITY_TYPE_NAMES } from '../../../machine/capacity-type.ts';
 import { isTransitional, STATE_NAMES } from '../../../machine/state.ts';
 import type { MachineFacts, MachineStay, NeedName } from '../../ports/explain.ts';
@@ -64,7 +65,9 @@ function stateSentence({ state, forMs, cluster, lastError, provider }: MachineVi
 
 function needWords({ clusterId, group, priority, fingerprint }: NeedName): string {
   const name = group === '' ? fingerprint : group;
-  return `a need of ${clusterId} at priority ${count(priority)} (${quoted(name)})`;
+  // T4: the digest of a need that the cluster withdrew does not tell the priority.
+  const at = isDigestText(fingerprint) ? '' : ` at priority ${count(priority)}`;
+  return `a need of ${clusterId}${at} (${quoted(name)})`;
 }
 
 const STEPS: Readonly<Record<ActionView['step'], string>> = {
