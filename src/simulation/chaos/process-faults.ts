@@ -7,6 +7,8 @@ import type { Stage } from './stage.ts';
 export const FAULT_MS = 4_000;
 const HOUR_MS = 3_600_000;
 const FENCED_MS_MAX = 20_000;
+/** Longer than the back-off of an offering whose first Creates failed on a busy machine. */
+const WAITING_MS_MAX = 90_000;
 
 interface Status {
   readonly queue: { readonly queued: number; readonly inFlight: number };
@@ -97,11 +99,12 @@ async function replaceAndFence(stage: Stage): Promise<string> {
 
 /** Waits until creates are in flight and more wait for a slot. */
 async function creatingAndWaiting(stage: Stage): Promise<void> {
-  const untilMs = performance.now() + FENCED_MS_MAX;
+  const untilMs = performance.now() + WAITING_MS_MAX;
   for (;;) {
     const { queue } = (await (await fetch(`${stage.shardHttp}api/v1/status`)).json()) as Status;
     if (queue.inFlight > 0 && queue.queued > 0) return;
-    if (performance.now() > untilMs) throw new Error('no action waits for a slot');
+    if (performance.now() > untilMs)
+      throw new Error(`no action waits for a slot; the queue is ${JSON.stringify(queue)}`);
     await pause(10);
   }
 }
@@ -178,6 +181,8 @@ export const PROCESS_FAULTS: readonly Fault[] = [
     when: 'demand',
     prepare: (stage) => {
       stage.idleShare = 0;
+      // A slow proxy on a busy machine: a Create that timed out would put its offering into back-off, and nothing would wait.
+      stage.executeTimeout = '30s';
       stage.shardFlags = ['--execute-concurrency', '2'];
     },
     beforeDemand: (stage) => stage.providerProxy.be({ kind: 'slow', delayMs: 500 }),

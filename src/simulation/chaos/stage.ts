@@ -26,7 +26,7 @@ const POLL_MS = 100;
 const SETTLE_MS_MAX = 90_000;
 const PROVIDER_FLAGS = ['--machines', String(MACHINES), '--latency', '100ms/300ms'];
 const SHARD_FLAGS = [
-  ...['--cycle-interval', '500ms', '--execute-timeout', '3s', '--bootstrap-timeout', '3s'],
+  ...['--cycle-interval', '500ms', '--bootstrap-timeout', '3s'],
   ...['--keepalive-timeout', '3s', '--workers', '1'],
 ];
 
@@ -67,6 +67,7 @@ export class Stage {
   idleShare = 0.4;
   /** Rows that every shard process reserves. */
   machinesMax = 4_096;
+  executeTimeout = '3s';
   /** Additional flags of every shard process. */
   shardFlags: readonly string[] = [];
   isTampered = false;
@@ -119,7 +120,7 @@ export class Stage {
     const shardFlags = [
       ...['--provider-addr', `sim=${this.providerProxy.address}`, '--listen', '127.0.0.1:0'],
       ...['--metrics-addr', '127.0.0.1:0', '--data-dir', this.dataDir, '--audit-log', this.auditLog],
-      ...['--max-machines', String(this.machinesMax)],
+      ...['--max-machines', String(this.machinesMax), '--execute-timeout', this.executeTimeout],
       ...[...SHARD_FLAGS, ...this.shardFlags, ...flags],
     ];
     const program = new Program('shard', shardFlags, this.isTampered ? this.#tamperFile : '');
