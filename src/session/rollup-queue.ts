@@ -25,8 +25,9 @@ import {
   ROLLUP_BYTES_PER_CLUSTER_MAX,
   ROLLUP_BYTES_WAITING_MAX,
   ROLLUP_QUANTUM_BYTES,
+  ROLLUP_SHARE_LATE,
   ROLLUP_STEP_BYTES,
-  ROLLUP_TURN_LATE_MS,
+  ROLLUP_TURN_LATE_MS_MAX,
   ROLLUP_TURN_MS,
   ROLLUPS_OPEN_MAX,
 } from './limits.ts';
@@ -87,6 +88,7 @@ export class RollupQueue {
   readonly #clusterBytesMax: number;
   #bytes = 0;
   #turn: NodeJS.Immediate | null = null;
+  #turnEndedMs = 0;
 
   constructor(
     shard: RollupShard,
@@ -166,12 +168,13 @@ export class RollupQueue {
 
   #takeTurn(): void {
     this.#turn = null;
-    const endMs =
-      performance.now() + (this.#bytes > ROLLUP_BYTES_LATE ? ROLLUP_TURN_LATE_MS : ROLLUP_TURN_MS);
+    const beganMs = performance.now();
+    const endMs = beganMs + rollupTurnMs(this.#bytes, beganMs - this.#turnEndedMs);
     for (;;) {
       const line = this.#visited ?? this.#visitNext();
       if (line === null) return; // every other line waits for its pace
-      if (performance.now() >= endMs) break;
+      this.#turnEndedMs = performance.now();
+      if (this.#turnEndedMs >= endMs) break;
       this.#step(line);
     }
     this.#turn ??= setImmediate(() => this.#takeTurn());
@@ -230,6 +233,13 @@ export class RollupQueue {
     if (behind !== null) this.#open({ ...newLine(line.clusterId, behind), credit: line.credit });
     first.whenSettled(result);
   }
+}
+
+/** How long a turn on roll-ups may take after so much time for other work. */
+export function rollupTurnMs(waitingBytes: number, otherMs: number): number {
+  if (waitingBytes <= ROLLUP_BYTES_LATE) return ROLLUP_TURN_MS;
+  const shareMs = (otherMs * ROLLUP_SHARE_LATE) / (1 - ROLLUP_SHARE_LATE);
+  return Math.min(ROLLUP_TURN_LATE_MS_MAX, Math.max(ROLLUP_TURN_MS, shareMs));
 }
 
 function newLine(clusterId: string, first: Waiting): Line {
