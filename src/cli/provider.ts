@@ -4,8 +4,9 @@ import { logVerbosity, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js'
 import { UsageError } from '../base/flag-words.ts';
 import { Random } from '../base/random.ts';
 import { CATALOGUES } from '../simulation/catalogue/catalogue.ts';
-import { HELP, type ProviderFlags, parseProviderFlags } from '../simulation/provider/flags.ts';
+import { type ProviderFlags, parseProviderFlags } from '../simulation/provider/flags.ts';
 import { generateMachines } from '../simulation/provider/generate.ts';
+import { HELP } from '../simulation/provider/help.ts';
 import { drawLatencyMs } from '../simulation/provider/latency.ts';
 import { SimulatedProvider } from '../simulation/provider/provider.ts';
 import { type ServeOptions, serveProvider } from '../simulation/provider/server.ts';

@@ -11,6 +11,7 @@ import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { IDLE_SHARE_OF_UNBOUND, SteadyFleet } from '../catalogue/fleet.ts';
 import { DEMAND_SHARE, MACHINES_PER_CLUSTER } from '../catalogue/steady-demand.ts';
+import { METADATA_PREFIX } from './faults.ts';
 import type { MachineKind, StringMap } from './kinds.ts';
 import type { SeedMachine } from './machines.ts';
 
@@ -88,8 +89,6 @@ function quantities(amounts: ResourceAmounts): StringMap {
     Object.entries(amounts).map(([name, units]) => [name, formatQuantity(name, units)]),
   );
 }
-
-const METADATA_PREFIX = 'bigfleet.lucy.sh/assigned-';
 
 function metadataOf(assignment: Assignment, metadata: Map<Assignment, StringMap>): StringMap {
   const known = metadata.get(assignment);

@@ -13,6 +13,7 @@ import { Random } from '../../base/random.ts';
 import { STATE_NAMES } from '../../machine/state.ts';
 import type { OutgoingMessage } from '../../wire/outgoing-message.ts';
 import type { Machine } from '../../wire/protocol.generated.ts';
+import { Faults } from './faults.ts';
 import { Fence, type Token } from './fence.ts';
 import type { StoredBinding } from './fleet.ts';
 import { Ledger, type LedgerEvent, type LedgerResult } from './ledger.ts';
@@ -88,9 +89,13 @@ export class SimulatedProvider {
     const drawn = random.uint32();
     this.incarnation = options.incarnation ?? drawn;
     this.#random = random.fork();
-    this.world = new World(this.settings, options.timers ?? systemTimers, this.ledger, random.fork());
+    const worldRandom = random.fork();
+    const weatherRandom = random.fork();
+    const faults = new Faults(this.settings.faults, random.fork());
+    const timers = options.timers ?? systemTimers;
+    this.world = new World(this.settings, timers, this.ledger, worldRandom, faults);
     this.#listBytes = new ListBytes(this.world);
-    this.#weather = new Weather(this.world, random.fork());
+    this.#weather = new Weather(this.world, weatherRandom);
   }
 
   add(seed: SeedMachine): void {

@@ -7,8 +7,9 @@ import { UsageError } from '../../../src/base/flag-words.ts';
 import { ProviderClient } from '../../../src/provider/client/client.ts';
 import { FencingTokens } from '../../../src/provider/client/fencing.ts';
 import { CATALOGUES } from '../../../src/simulation/catalogue/catalogue.ts';
-import { HELP, parseProviderFlags } from '../../../src/simulation/provider/flags.ts';
+import { parseProviderFlags } from '../../../src/simulation/provider/flags.ts';
 import { generateMachines } from '../../../src/simulation/provider/generate.ts';
+import { HELP } from '../../../src/simulation/provider/help.ts';
 import { InvalidProviderSettingError, providerSettings } from '../../../src/simulation/provider/settings.ts';
 import { listBatch } from '../../provider/list-batch.ts';
 
@@ -67,6 +68,8 @@ describe('flotilla provider', () => {
       'latency',
       'answer-after',
       'silence',
+      'transition-timeout',
+      'fault',
       'quota',
       'no-cursors',
       'repair-after',
@@ -109,6 +112,13 @@ describe('flotilla provider', () => {
     ['--clusters 4 --machines-per-cluster 9', 'give one of them'],
     ['--clusters 1 --machines 10000', 'at most 5000 machines'],
     ['--configured 101%', '--configured must be between 0 and 1'],
+    ['--fault build', '--fault begins with create, configure, drain, delete, not "build"'],
+    ['--fault configure,team-a', '--fault has the form OPERATION[,cluster=NAME]'],
+    ['--fault configure,cluster=', 'has an empty value'],
+    ['--fault configure,end=boom', 'failed, undone, gone, never, not "boom"'],
+    ['--fault configure,share=2', '--fault …,share= must be between 0 and 1'],
+    ['--fault drain,after=soon', '--fault …,after= must be a duration'],
+    ['--transition-timeout 0s', '--transition-timeout must be above 0'],
     ['--quota gpu=4', 'TYPE/ZONE/HOW=N'],
     ['--interruption-outcome exploded', 'failed, speculative, vanished'],
     ['--tls-cert a.pem', 'all three or none'],
@@ -122,6 +132,30 @@ describe('flotilla provider', () => {
       expect(() => parseProviderFlags(flags.split(' '))).toThrow(text);
     });
   }
+
+  it('reads a fault, whose need may contain commas', () => {
+    const rule = 'configure,share=25%,end=undone,after=2s,type=gpu-8,cluster=blue,need=reqs=zone:1:a,b;';
+    expect(parseProviderFlags(['--fault', rule, '--fault', 'drain']).settings.faults).toEqual([
+      {
+        operation: 'configure',
+        cluster: 'blue',
+        need: 'reqs=zone:1:a,b;',
+        instanceType: 'gpu-8',
+        share: 0.25,
+        end: 'undone',
+        afterMs: 2_000,
+      },
+      {
+        operation: 'drain',
+        cluster: null,
+        need: null,
+        instanceType: null,
+        share: 1,
+        end: 'failed',
+        afterMs: null,
+      },
+    ]);
+  });
 
   it('rejects a p99 below the mean', () => {
     const { settings } = parseProviderFlags(['--latency', '10s/2s']);
