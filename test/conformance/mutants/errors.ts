@@ -107,6 +107,22 @@ export const ERROR_MUTANTS: readonly Mutant[] = [
   careless('create', S.Configured),
   careless('delete', S.Configured),
   careless('drain', S.Creating, ASYNCHRONOUS),
+  {
+    ...careless('drain', S.Creating, ASYNCHRONOUS),
+    name: 'an ack for drain of a CREATING machine that shows it as IDLE',
+    bend: (calls, provider) =>
+      withMutations(
+        calls,
+        (call, _operation, next) => {
+          const answer = next(call);
+          const current = provider.get({ id: call.machineId });
+          if (current.kind !== 'ok' || current.value.state !== S.Creating) return answer;
+          const host = { provider: 'simulated', ref: 'not there yet' };
+          return ok({ operationId: 'op-early', machine: { ...current.value, state: S.Idle, host } });
+        },
+        ['drain'],
+      ),
+  },
   careless('create', S.Configuring, ASYNCHRONOUS),
   careless('delete', S.Configuring, ASYNCHRONOUS),
   careless('drain', S.Deleting, ASYNCHRONOUS),
