@@ -4,12 +4,15 @@ import { logVerbosity, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js'
 import { UsageError } from '../base/flag-words.ts';
 import { Random } from '../base/random.ts';
 import { CATALOGUES } from '../simulation/catalogue/catalogue.ts';
+import { readState } from '../simulation/provider/durable-state.ts';
 import { type ProviderFlags, parseProviderFlags } from '../simulation/provider/flags.ts';
 import { generateMachines } from '../simulation/provider/generate.ts';
 import { HELP } from '../simulation/provider/help.ts';
 import { drawLatencyMs } from '../simulation/provider/latency.ts';
 import { SimulatedProvider } from '../simulation/provider/provider.ts';
 import { type ServeOptions, serveProvider } from '../simulation/provider/server.ts';
+import { DEFAULT_NAME } from '../simulation/provider/settings.ts';
+import { StateFile } from '../simulation/provider/state-file.ts';
 import { EXIT_OK, exitCodeOf } from './exit.ts';
 
 const LINGER_MS = 500;
@@ -28,7 +31,11 @@ export function run(argv: readonly string[]): Promise<number> {
 async function serve(flags: ProviderFlags): Promise<number> {
   // A restarted process has lost its removals, so it must not accept the cursors of its predecessor.
   const provider = new SimulatedProvider({ settings: flags.settings, incarnation: Date.now() >>> 0 });
-  for (const seed of generateMachines(CATALOGUES[flags.catalogue]!, flags.plan)) provider.add(seed);
+  const file = flags.stateFile === null ? null : new StateFile(flags.stateFile);
+  const stored = file === null ? null : readState(file, madeWith(flags));
+  if (stored !== null) provider.restore(stored);
+  else for (const seed of generateMachines(CATALOGUES[flags.catalogue]!, flags.plan)) provider.add(seed);
+  const failed = file === null ? null : keepState(provider, file, flags);
   provider.prepareListings();
   const served = await serveProvider(provider, flags.listen, {
     credentials: credentialsOf(flags),
@@ -39,13 +46,35 @@ async function serve(flags: ProviderFlags): Promise<number> {
   process.stdout.write(
     `${flags.plan.machineCount} machines of the ${flags.catalogue} catalogue for ${flags.plan.clusterCount} clusters, seed ${flags.plan.seed}\n`,
   );
-  const signal = await endSignal();
-  process.stdout.write(`${signal}: ${JSON.stringify(provider.ledger.counts())}\n`);
-  provider.close();
-  await served.close();
-  // A peer that connected and sent nothing may keep its socket open forever: do not wait for it.
-  setTimeout(() => process.exit(), LINGER_MS).unref();
+  if (stored !== null) {
+    process.stdout.write(`continued from ${flags.stateFile}: ${stored.machines.size} machines\n`);
+  }
+  try {
+    const signal = await (failed === null ? endSignal() : Promise.race([endSignal(), failed]));
+    process.stdout.write(`${signal}: ${JSON.stringify(provider.ledger.counts())}\n`);
+  } finally {
+    provider.close();
+    await served.close();
+    linger();
+  }
   return EXIT_OK;
+}
+
+/** A peer that connected and sent nothing may keep its socket open forever: does not wait for it. */
+function linger(): void {
+  setTimeout(() => process.exit(), LINGER_MS).unref();
+}
+
+/** The promise is rejected when a change could not be stored. */
+function keepState(provider: SimulatedProvider, file: StateFile, flags: ProviderFlags): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    provider.keepState({ file, made: madeWith(flags), onFailure: reject });
+  });
+}
+
+/** The flags that a stored fleet depends on. */
+function madeWith({ catalogue, plan, settings }: ProviderFlags): string {
+  return JSON.stringify({ catalogue, name: settings.name ?? DEFAULT_NAME, ...plan });
 }
 
 function answerDelay({ answerAfter, plan }: ProviderFlags): Pick<ServeOptions, 'answerDelayMs'> {

@@ -5,7 +5,14 @@ import { CATALOGUES } from '../catalogue/catalogue.ts';
 import { MACHINES_PER_CLUSTER_MAX } from '../catalogue/steady-demand.ts';
 import { parseFault } from './fault-flags.ts';
 import { ROWS_MAX } from './fleet.ts';
-import { CONFIGURED_SHARE_MAX, DEFAULT_PLAN, defaultIdleShare, type FleetPlan } from './generate.ts';
+import {
+  CONFIGURED_SHARE_MAX,
+  DEFAULT_PLAN,
+  defaultIdleShare,
+  type FleetPlan,
+  MEMORY_UNITS,
+  type MemoryUnit,
+} from './generate.ts';
 import type { Latency } from './latency.ts';
 import { OPERATION_NAMES, type OperationName } from './lifecycle.ts';
 import {
@@ -23,6 +30,8 @@ export interface ProviderFlags {
   readonly settings: ProviderSettingsChange;
   /** Null: the provider answers at once, even if the operation finishes later. */
   readonly answerAfter: Latency | null;
+  /** Null: the provider forgets everything when it ends. */
+  readonly stateFile: string | null;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string } | null;
 }
 
@@ -50,6 +59,9 @@ const OPTIONS = {
   silence: { type: 'string', multiple: true },
   unsupported: { type: 'string', multiple: true },
   quota: { type: 'string', multiple: true },
+  'memory-in': { type: 'string' },
+  state: { type: 'string' },
+  'shuffle-listings': { type: 'boolean' },
   'no-cursors': { type: 'boolean' },
   'no-deleted-ids': { type: 'boolean' },
   interruptions: { type: 'string' },
@@ -75,11 +87,13 @@ export function parseProviderFlags(argv: readonly string[]): ProviderFlags {
     catalogue,
     plan,
     tls,
+    stateFile: stateFile(flags.state),
     answerAfter: answerAfter(flags['answer-after']),
     settings: {
       seed,
       ...(flags.name === undefined ? {} : { name: flags.name }),
       cursors: flags['no-cursors'] !== true,
+      shuffledListings: flags['shuffle-listings'] === true,
       deletedIds: flags['no-deleted-ids'] !== true,
       unsupported: (flags.unsupported ?? []).map((name) => operation('unsupported', name)),
       quotas: Object.fromEntries((flags.quota ?? []).map(quota)),
@@ -121,7 +135,19 @@ function planOf(flags: Flags, seed: number): FleetPlan {
       `--clusters ${clusterCount} is too few: a cluster has at most ${MACHINES_PER_CLUSTER_MAX} machines`,
     );
   }
-  return { seed, machineCount, configuredShare, idleShare, clusterCount };
+  const plan = { seed, machineCount, configuredShare, idleShare, clusterCount };
+  return flags['memory-in'] === undefined ? plan : { ...plan, memoryUnit: memoryUnit(flags['memory-in']) };
+}
+
+function memoryUnit(text: string): MemoryUnit {
+  const unit = MEMORY_UNITS.find((each) => each === text);
+  if (unit === undefined) throw new UsageError(`--memory-in takes ${MEMORY_UNITS.join(', ')}, not "${text}"`);
+  return unit;
+}
+
+function stateFile(text: string | undefined): string | null {
+  if (text === '') throw new UsageError('--state takes the path of a file, not ""');
+  return text ?? null;
 }
 
 function read(argv: readonly string[]) {

@@ -149,8 +149,20 @@ export class Fleet {
     return rows;
   }
 
+  /** Sets the order of changes by `changedAt`, after machines of an earlier process were inserted. */
+  restoreOrder(revision: number): void {
+    const rows = this.rowsInPlace().sort((left, right) => this.changedAt[left]! - this.changedAt[right]!);
+    this.#newest = NONE;
+    for (const row of rows) this.#linkNewest(row);
+    this.#revision = revision;
+  }
+
   #append(row: number): void {
     this.changedAt[row] = ++this.#revision;
+    this.#linkNewest(row);
+  }
+
+  #linkNewest(row: number): void {
     this.#older[row] = this.#newest;
     this.#newer[row] = NONE;
     if (this.#newest !== NONE) this.#newer[this.#newest] = row;

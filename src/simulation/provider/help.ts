@@ -22,6 +22,9 @@ The fleet
   --clusters N                 number of clusters that share the machines (one for every ${DEFAULT_PLAN.machinesPerCluster}); flotilla operators
                                with the same --clusters, --machines and --seed asks for exactly these machines
   --machines-per-cluster N     average machines per cluster, instead of --clusters (${DEFAULT_PLAN.machinesPerCluster})
+  --memory-in UNIT             write memory in Ki, Mi or Gi, such as 1024Gi (the largest unit that gives a whole number: 1Ti)
+  --state FILE                 keep machines, bindings, operations and fence marks in FILE, and continue from it after a
+                               restart with the same flags; survives a killed process, not a power cut (no file)
   --quota TYPE/ZONE/HOW=N      at most N machines of an offering; HOW is bare-metal, reserved, on-demand or spot
 
 Operations (each flag applies to all, or with create=, configure=, drain= or delete= to one)
@@ -45,6 +48,7 @@ Faults, which show after the ack
 
 Listings
   --no-cursors                 every List returns all machines
+  --shuffle-listings           the machines of every listing are in another order
   --no-deleted-ids             listings do not name removed machines
 
 Random events

@@ -52,10 +52,14 @@ export interface ProviderSettings {
   readonly cursors: boolean;
   /** Whether a List after a cursor names the machines removed since (`deleted_ids`). */
   readonly deletedIds: boolean;
+  /** Whether every listing has its machines in another order. */
+  readonly shuffledListings: boolean;
   /** Limit on existing machines, by offering `type/zone/capacity-type`; other offerings have none. */
   readonly quotas: Readonly<Record<string, number>>;
   readonly weather: WeatherSettings;
 }
+
+export const DEFAULT_NAME = 'simulated';
 
 export const INSTANT: OperationSettings = {
   latency: null,
@@ -95,13 +99,14 @@ export function providerSettings(change: ProviderSettingsChange = {}): ProviderS
   const operations = {} as Record<OperationName, OperationSettings>;
   for (const name of OPERATION_NAMES) operations[name] = { ...INSTANT, ...change.operations?.[name] };
   const settings: ProviderSettings = {
-    name: 'simulated',
+    name: DEFAULT_NAME,
     seed: 1,
     faults: [],
     transitionTimeoutMs: null,
     unsupported: [],
     cursors: true,
     deletedIds: true,
+    shuffledListings: false,
     quotas: {},
     ...change,
     operations,

@@ -15,6 +15,7 @@ import { isMaterial, OPERATIONS, type OperationName, operationThrough } from './
 import { checkSeed, InvalidSeedError, machineMessage, needsHost, type SeedMachine } from './machines.ts';
 import { Removals } from './removals.ts';
 import type { ProviderSettings } from './settings.ts';
+import type { StoredState } from './state-records.ts';
 import type { Timers } from './timers.ts';
 
 const S = MachineState;
@@ -61,6 +62,35 @@ export class World {
     if (behind === null) return;
     this.#recordOperation(row, behind);
     if (isTransitional(state)) this.#schedule(row, behind, Number.POSITIVE_INFINITY);
+  }
+
+  get operationCount(): number {
+    return this.#operationCount;
+  }
+
+  /** Takes over the machines of an earlier process. Operations that would have ended meanwhile end now. */
+  restore({ machines, removals, forgottenUpTo, revision, operationCount }: StoredState): void {
+    const { fleet } = this;
+    const nowMs = this.timers.nowMs();
+    for (const machine of machines.values()) {
+      const row = fleet.insert(machine.id, this.kinds.intern(machine.kind), machine.state as MachineState);
+      fleet.pricePerHourUsd[row] = machine.price;
+      fleet.interruptionProbability[row] = machine.interruption;
+      fleet.hosted[row] = machine.hosted;
+      fleet.incarnation[row] = machine.incarnation;
+      fleet.operation[row] = machine.operation;
+      fleet.operationNumber[row] = machine.operationNumber;
+      fleet.ending[row] = machine.ending;
+      fleet.changedAt[row] = machine.changedAt;
+      const { cluster, shardMetadata, lastError, dueMs } = machine;
+      if (cluster !== undefined) fleet.bindings[row] = { cluster, shardMetadata };
+      if (lastError !== undefined) fleet.lastErrors.set(row, lastError);
+      if (isMaterial(this.stateOf(row))) this.#countMaterial(row, 1);
+      if (dueMs !== null) this.#wakeAfter(row, Math.max(0, dueMs - nowMs));
+    }
+    fleet.restoreOrder(revision);
+    this.removals.restore(removals, forgottenUpTo);
+    this.#operationCount = operationCount;
   }
 
   /** Begins an operation on a machine in the required state; `run` must follow. */
