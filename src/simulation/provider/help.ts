@@ -39,7 +39,7 @@ Operations (each flag applies to all, or with create=, configure=, drain= or del
 Faults, which show after the ack
   --fault RULE                 the selected operations end otherwise; may be repeated, the first rule that applies counts.
                                RULE is OPERATION[,cluster=NAME][,type=TYPE][,share=SHARE][,end=HOW][,after=TIME][,need=TEXT]
-    cluster=, need=            only configure and drain; TEXT is the need's group or a part of its fingerprint, and comes last
+    cluster=, need=            only configure and drain; TEXT, which comes last, is a group or part of a fingerprint
     type=                      only machines of this instance type
     share=                     share of the selected operations that end so (1)
     end=                       failed, undone (the machine is back in its former state), gone (the machine is removed)
@@ -64,5 +64,6 @@ Examples:
   flotilla provider --latency 1s --fault configure,cluster=cluster-0001,share=50% --fault drain,end=never
   flotilla provider --quota gpu-train-8/eu-north-1a/reserved=4
 
-The first line is "listening on HOST:PORT". Exit code: 0 after a signal, 2 for wrong usage or an address in use.
+The first line is "listening on HOST:PORT". Exit code: 0 after a signal, 1 if the state file cannot be written
+any more, 2 for wrong usage, an address in use or a damaged state file.
 `;
