@@ -4,11 +4,15 @@ import { logVerbosity, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js'
 import { UsageError } from '../base/flag-words.ts';
 import { Random } from '../base/random.ts';
 import { CATALOGUES } from '../simulation/catalogue/catalogue.ts';
-import { HELP, type ProviderFlags, parseProviderFlags } from '../simulation/provider/flags.ts';
+import { readState } from '../simulation/provider/durable-state.ts';
+import { type ProviderFlags, parseProviderFlags } from '../simulation/provider/flags.ts';
 import { generateMachines } from '../simulation/provider/generate.ts';
+import { HELP } from '../simulation/provider/help.ts';
 import { drawLatencyMs } from '../simulation/provider/latency.ts';
 import { SimulatedProvider } from '../simulation/provider/provider.ts';
 import { type ServeOptions, serveProvider } from '../simulation/provider/server.ts';
+import { DEFAULT_NAME } from '../simulation/provider/settings.ts';
+import { StateFile } from '../simulation/provider/state-file.ts';
 import { EXIT_OK, exitCodeOf } from './exit.ts';
 
 const LINGER_MS = 500;
@@ -25,26 +29,52 @@ export function run(argv: readonly string[]): Promise<number> {
 }
 
 async function serve(flags: ProviderFlags): Promise<number> {
-  // A restarted process has lost its removals, so it must not accept the cursors of its predecessor.
+  // Without a state file a restarted process has lost its removals, so it must not accept the cursors of its predecessor.
   const provider = new SimulatedProvider({ settings: flags.settings, incarnation: Date.now() >>> 0 });
-  for (const seed of generateMachines(CATALOGUES[flags.catalogue]!, flags.plan)) provider.add(seed);
+  const file = flags.stateFile === null ? null : new StateFile(flags.stateFile);
+  const stored = file === null ? null : readState(file, madeWith(flags));
+  if (stored !== null) provider.restore(stored);
+  else for (const seed of generateMachines(CATALOGUES[flags.catalogue]!, flags.plan)) provider.add(seed);
   provider.prepareListings();
   const served = await serveProvider(provider, flags.listen, {
     credentials: credentialsOf(flags),
     ...answerDelay(flags),
   });
-  // Programs parse the first line. It must be exactly this, and appear once calls are answered.
-  process.stdout.write(`listening on ${served.address}\n`);
-  process.stdout.write(
-    `${flags.plan.machineCount} machines of the ${flags.catalogue} catalogue for ${flags.plan.clusterCount} clusters, seed ${flags.plan.seed}\n`,
-  );
-  const signal = await endSignal();
-  process.stdout.write(`${signal}: ${JSON.stringify(provider.ledger.counts())}\n`);
-  provider.close();
-  await served.close();
-  // A peer that connected and sent nothing may keep its socket open forever: do not wait for it.
-  setTimeout(() => process.exit(), LINGER_MS).unref();
+  try {
+    const ended = [endSignal()];
+    // Only now: a process that cannot listen must not take the file from the one that does. No call came yet.
+    if (file !== null) ended.push(keepState(provider, file, flags));
+    // Programs parse the first line. It must be exactly this, and appear once calls are answered.
+    process.stdout.write(`listening on ${served.address}\n`);
+    process.stdout.write(
+      stored === null
+        ? `${flags.plan.machineCount} machines of the ${flags.catalogue} catalogue for ${flags.plan.clusterCount} clusters, seed ${flags.plan.seed}\n`
+        : `continues with the ${stored.machines.size} machines of ${flags.stateFile}\n`,
+    );
+    const signal = await Promise.race(ended);
+    process.stdout.write(`${signal}: ${JSON.stringify(provider.ledger.counts())}\n`);
+  } finally {
+    await served.close(); // before the provider: it must answer no call that it does not store
+    provider.close();
+    // A peer that connected and sent nothing may keep its socket open forever: do not wait for it.
+    setTimeout(() => process.exit(), LINGER_MS).unref();
+  }
   return EXIT_OK;
+}
+
+/** Throws if the file cannot be written. The promise is rejected when a later change cannot be stored. */
+function keepState(provider: SimulatedProvider, file: StateFile, flags: ProviderFlags): Promise<never> {
+  let fail: (error: unknown) => void = () => {};
+  const failed = new Promise<never>((_resolve, reject) => {
+    fail = reject;
+  });
+  provider.keepState({ file, made: madeWith(flags), onFailure: (error) => fail(error) });
+  return failed;
+}
+
+/** The flags that a stored fleet depends on. */
+function madeWith({ catalogue, plan, settings }: ProviderFlags): string {
+  return JSON.stringify({ catalogue, name: settings.name ?? DEFAULT_NAME, ...plan });
 }
 
 function answerDelay({ answerAfter, plan }: ProviderFlags): Pick<ServeOptions, 'answerDelayMs'> {

@@ -7,6 +7,7 @@ export const NOT_FOUND = status.NOT_FOUND;
 export const INVALID_ARGUMENT = status.INVALID_ARGUMENT;
 export const INTERNAL = status.INTERNAL;
 export const UNIMPLEMENTED = status.UNIMPLEMENTED;
+export const RESOURCE_EXHAUSTED = status.RESOURCE_EXHAUSTED;
 
 /** The provider did not answer at all, so the rule under test is neither kept nor broken. */
 export function isUnanswered(code: number): boolean {

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CheckFailedError, must, skip } from './check.ts';
 import type { AckReply, ConfigureParameters, ListQuery, MutatingMethod, ProviderClient } from './client.ts';
-import { codeName, UNIMPLEMENTED } from './codes.ts';
+import { codeName, RESOURCE_EXHAUSTED, UNIMPLEMENTED } from './codes.ts';
 import type { Custody } from './custody.ts';
 import type { MachineListView } from './machine-list-view.ts';
 import type { Settings } from './settings.ts';
@@ -88,6 +88,9 @@ export class Driver {
     const outlook = `${stateName(through)} or ${stateName(to)}`;
     if (!reply.ok) {
       if (reply.code === UNIMPLEMENTED) skip(`the provider does not support ${method} (UNIMPLEMENTED)`);
+      if (method === 'Create' && reply.code === RESOURCE_EXHAUSTED) {
+        skip(`the provider has no capacity for machine ${quote(machineId)} now (RESOURCE_EXHAUSTED)`);
+      }
       throw new CheckFailedError({
         expected: `an ack for ${method} of a machine that is ${stateName(STEPS[method].from)}`,
         came: `${codeName(reply.code)}: ${shorten(quote(reply.detail))}`,

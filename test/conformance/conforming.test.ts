@@ -3,8 +3,9 @@ import { type CheckResult, type Report, runConformance } from '../../src/conform
 import { CHECKS, CLOSING_CHECKS } from '../../src/conformance/suite.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import type { SimulatedProvider } from '../../src/simulation/provider/provider.ts';
+import { ok } from '../../src/simulation/provider/requests.ts';
 import { serveProvider } from '../../src/simulation/provider/server.ts';
-import { callsOf, hasCursor, withList } from './mutants/bend.ts';
+import { callsOf, hasCursor, withList, withMutations } from './mutants/bend.ts';
 import {
   ASYNCHRONOUS,
   endsWhenRead,
@@ -159,12 +160,54 @@ describe('the suite with a conforming provider', () => {
     expect(reasonFor(report, 'lifecycle/configure')).toContain('no IDLE machine');
   });
 
-  it('passes the same provider twice under one shard id, because the second epoch is newer', async () => {
-    provider = newProvider();
-    for (const epoch of [1_000, 2_000]) {
-      const report = await judge(provider, { epoch, only: ['lifecycle', 'fencing/per-shard'] });
-      expect(resultsWith(report, 'failed')).toEqual([]);
-    }
+  for (const [style, settings, epochs] of [
+    ['sync', SYNCHRONOUS, [1_000, 2_000, 3_000]],
+    ['async', ASYNCHRONOUS, [1_000, 2_000]],
+  ] as const) {
+    it(`passes one ${style} provider ${epochs.length} times under one shard id, with the same results`, async () => {
+      provider = newProvider(settings);
+      const before = statesOf(provider);
+      const calls = style === 'async' ? endsWhenRead(callsOf(provider), provider) : provider;
+      const served = await serveProvider(calls, '127.0.0.1:0', { closeGraceMs: 10 });
+      const passed: string[][] = [];
+      for (const epoch of epochs) {
+        const report = await runConformance({ ...settingsFor(served.address), style, epoch });
+        expect(resultsWith(report, 'failed')).toEqual([]);
+        passed.push(resultsWith(report, 'passed'));
+        expect(statesOf(provider)).toEqual(before);
+      }
+      await served.close();
+      for (const again of passed) expect(again).toEqual(passed[0]);
+    });
+  }
+
+  it('skips errors/drain-creating if the Create ended before the Drain arrived, because an ack is lawful then', async () => {
+    provider = newProvider(ASYNCHRONOUS);
+    const calls = endsWhenRead(callsOf(provider), provider);
+    const acknowledging = withMutations(
+      calls,
+      (call, _operation, next) => {
+        provider.world.finish(call.machineId);
+        const answer = next(call);
+        const current = provider.get({ id: call.machineId });
+        const isIdle = current.kind === 'ok' && current.value.state === S.Idle;
+        return answer.kind === 'refused' && answer.code === 'aborted' && isIdle
+          ? ok({ operationId: 'the one of Create', machine: current.value })
+          : answer;
+      },
+      ['drain'],
+    );
+    const report = await judge(acknowledging, { only: ['errors'] });
+    expect(resultsWith(report, 'failed')).toEqual([]);
+    expect(reasonFor(report, 'errors/drain-creating')).toContain('ended before Drain arrived');
+  });
+
+  it('skips the checks that create a machine if the quota of the provider is used up', async () => {
+    provider = newProvider({ quotas: { 'm-large/zone-a/on-demand': 8 } });
+    const report = await judge(provider, { only: ['lifecycle', 'idempotency', 'population'] });
+    expect(resultsWith(report, 'failed')).toEqual([]);
+    expect(reasonFor(report, 'lifecycle/create')).toContain('no capacity');
+    expect(resultsWith(report, 'passed')).toContain('lifecycle/configure');
   });
 });
 

@@ -50,6 +50,18 @@ export class Fence {
     return mark === undefined ? undefined : { ...mark };
   }
 
+  /** All marks, those of unknown ids in order of age. */
+  *marks(): Generator<Token & { readonly machineId: string }> {
+    for (const [shardId, marks] of this.#marksByShard) {
+      for (const [machineId, mark] of marks) yield { shardId, machineId, ...mark };
+    }
+    for (const [key, mark] of this.#unknownIdMarks) {
+      const start = key.indexOf(':') + 1;
+      const end = start + Number(key.slice(0, start - 1));
+      yield { shardId: key.slice(start, end), machineId: key.slice(end), ...mark };
+    }
+  }
+
   #find(shardId: string, machineId: string): Mark | undefined {
     return (
       this.#marksByShard.get(shardId)?.get(machineId) ??

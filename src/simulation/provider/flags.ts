@@ -3,8 +3,16 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { durationMs, rate, share, UsageError, wholeNumber } from '../../base/flag-words.ts';
 import { CATALOGUES } from '../catalogue/catalogue.ts';
 import { MACHINES_PER_CLUSTER_MAX } from '../catalogue/steady-demand.ts';
+import { parseFault } from './fault-flags.ts';
 import { ROWS_MAX } from './fleet.ts';
-import { CONFIGURED_SHARE_MAX, DEFAULT_PLAN, defaultIdleShare, type FleetPlan } from './generate.ts';
+import {
+  CONFIGURED_SHARE_MAX,
+  DEFAULT_PLAN,
+  defaultIdleShare,
+  type FleetPlan,
+  MEMORY_UNITS,
+  type MemoryUnit,
+} from './generate.ts';
 import type { Latency } from './latency.ts';
 import { OPERATION_NAMES, type OperationName } from './lifecycle.ts';
 import {
@@ -22,6 +30,8 @@ export interface ProviderFlags {
   readonly settings: ProviderSettingsChange;
   /** Null: the provider answers at once, even if the operation finishes later. */
   readonly answerAfter: Latency | null;
+  /** Null: the provider forgets everything when it ends. */
+  readonly stateFile: string | null;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string } | null;
 }
 
@@ -44,9 +54,14 @@ const OPTIONS = {
   'answer-after': { type: 'string' },
   fail: { type: 'string', multiple: true },
   hang: { type: 'string', multiple: true },
+  'transition-timeout': { type: 'string' },
+  fault: { type: 'string', multiple: true },
   silence: { type: 'string', multiple: true },
   unsupported: { type: 'string', multiple: true },
   quota: { type: 'string', multiple: true },
+  'memory-in': { type: 'string' },
+  state: { type: 'string' },
+  'shuffle-listings': { type: 'boolean' },
   'no-cursors': { type: 'boolean' },
   'no-deleted-ids': { type: 'boolean' },
   interruptions: { type: 'string' },
@@ -55,54 +70,6 @@ const OPTIONS = {
   'price-changes-per-hour': { type: 'string' },
   'repair-after': { type: 'string' },
 } as const satisfies ParseArgsConfig['options'];
-
-export const HELP = `Usage: flotilla provider [options]
-
-Serves a simulated fleet as a capacity provider over gRPC until it receives SIGINT or SIGTERM.
-
-  --listen HOST:PORT           address to listen on; port 0 selects an unused port (127.0.0.1:7790)
-  --insecure                   allow an address beyond loopback without TLS
-  --tls-cert, --tls-key, --tls-ca FILE   mutual TLS: all three or none
-  --name NAME                  provider name in every host reference (simulated)
-  --seed N                     the same seed gives the same fleet and the same random events (1)
-  --help                       print this help and exit
-
-The fleet
-  --machines N                 number of machines (${DEFAULT_PLAN.machineCount})
-  --catalogue NAME             ${Object.keys(CATALOGUES).join(' or ')} (realistic)
-  --configured SHARE           share of the machines that start as nodes of clusters, 0.9 or 90% (${DEFAULT_PLAN.configuredShare}; at most ${CONFIGURED_SHARE_MAX})
-  --idle SHARE                 share that starts Idle (${DEFAULT_PLAN.idleShare}, or 40% of those not configured); the others start Speculative
-  --clusters N                 number of clusters that share the machines (one for every ${DEFAULT_PLAN.machinesPerCluster}); flotilla operators
-                               with the same --clusters, --machines and --seed asks for exactly these machines
-  --machines-per-cluster N     average machines per cluster, instead of --clusters (${DEFAULT_PLAN.machinesPerCluster})
-  --quota TYPE/ZONE/HOW=N      at most N machines of an offering; HOW is bare-metal, reserved, on-demand or spot
-
-Operations (each flag applies to all, or with create=, configure=, drain= or delete= to one)
-  --latency MEAN[/P99]         time until an operation finishes, such as 2s/10s (at once)
-  --fail PROBABILITY           the operation ends in FAILED
-  --hang PROBABILITY           the operation never ends
-  --silence PROBABILITY        the operation is carried out, but the call gets no answer
-  --unsupported OPERATION      the provider answers with UNIMPLEMENTED
-  --answer-after MEAN[/P99]    time until the provider answers a call, as if it answered only when done (at once)
-
-Listings
-  --no-cursors                 every List returns all machines
-  --no-deleted-ids             listings do not name removed machines
-
-Random events
-  --interruptions FACTOR       spot machines are lost at FACTOR × their interruption probability per hour (0)
-  --interruption-outcome HOW   what a lost machine becomes: ${INTERRUPTION_OUTCOMES.join(', ')} (failed)
-  --vanishing-per-hour SHARE   share of all machines that disappear per hour (0)
-  --price-changes-per-hour N   price changes of each offering per hour (0)
-  --repair-after DURATION      time until a FAILED machine is Speculative again (never)
-
-Examples:
-  flotilla provider
-  flotilla provider --machines 500000 --configured 90% --latency 2s/10s --fail create=0.01 --interruptions 1
-  flotilla provider --quota gpu-train-8/eu-north-1a/reserved=4
-
-The first line is "listening on HOST:PORT". Exit code: 0 after a signal, 2 for wrong usage or an address in use.
-`;
 
 export function parseProviderFlags(argv: readonly string[]): ProviderFlags {
   const flags = read(argv);
@@ -120,15 +87,19 @@ export function parseProviderFlags(argv: readonly string[]): ProviderFlags {
     catalogue,
     plan,
     tls,
+    stateFile: stateFile(flags.state),
     answerAfter: answerAfter(flags['answer-after']),
     settings: {
       seed,
       ...(flags.name === undefined ? {} : { name: flags.name }),
       cursors: flags['no-cursors'] !== true,
+      shuffledListings: flags['shuffle-listings'] === true,
       deletedIds: flags['no-deleted-ids'] !== true,
       unsupported: (flags.unsupported ?? []).map((name) => operation('unsupported', name)),
       quotas: Object.fromEntries((flags.quota ?? []).map(quota)),
       operations: operations(flags),
+      faults: (flags.fault ?? []).map(parseFault),
+      transitionTimeoutMs: transitionTimeoutMs(flags['transition-timeout']),
       weather: weather(flags),
     },
   };
@@ -164,7 +135,19 @@ function planOf(flags: Flags, seed: number): FleetPlan {
       `--clusters ${clusterCount} is too few: a cluster has at most ${MACHINES_PER_CLUSTER_MAX} machines`,
     );
   }
-  return { seed, machineCount, configuredShare, idleShare, clusterCount };
+  const plan = { seed, machineCount, configuredShare, idleShare, clusterCount };
+  return flags['memory-in'] === undefined ? plan : { ...plan, memoryUnit: memoryUnit(flags['memory-in']) };
+}
+
+function memoryUnit(text: string): MemoryUnit {
+  const unit = MEMORY_UNITS.find((each) => each === text);
+  if (unit === undefined) throw new UsageError(`--memory-in takes ${MEMORY_UNITS.join(', ')}, not "${text}"`);
+  return unit;
+}
+
+function stateFile(text: string | undefined): string | null {
+  if (text === '') throw new UsageError('--state takes the path of a file, not ""');
+  return text ?? null;
 }
 
 function read(argv: readonly string[]) {
@@ -242,6 +225,13 @@ function answerAfter(text: string | undefined): Latency | null {
   const read = latency('answer-after', text);
   if (read.p99Ms >= read.meanMs) return read;
   throw new UsageError(`--answer-after is MEAN/P99 with P99 ≥ MEAN, not "${text}"`);
+}
+
+function transitionTimeoutMs(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const timeoutMs = durationMs('transition-timeout', text);
+  if (timeoutMs > 0) return timeoutMs;
+  throw new UsageError(`--transition-timeout must be above 0, not "${text}"`);
 }
 
 function quota(text: string): [string, number] {

@@ -7,6 +7,7 @@
  *   interruptionProbability   8      f64, in [0, 1]
  *   changedAt                 8      f64, revision of the last change
  *   operationNumber           8      f64, number of the last operation, part of the operation id
+ *   dueMs                     8      f64, when the operation in progress or a repair ends; infinite = never
  *   kind                      4      u32, KindTable
  *   older, newer              4 + 4  i32, neighbours in the order of changes, -1 = none
  *   step                      4      u32, grows with every change of state; a completion that was scheduled
@@ -15,6 +16,7 @@
  *   state                     1      u8, MachineState, 0 = unused row
  *   hosted                    1      u8, 1 = the machine has a host
  *   operation                 1      u8, OPERATIONS[…].number of the last operation, 0 = none
+ *   ending                    1      u8, Ending of the operation in progress
  *
  * Ids, bindings and the few last errors are strings beside the columns. A linked list through the rows has
  * them in order of change: a change moves its row to the newest end, and a listing after a cursor reads
@@ -30,7 +32,7 @@ export interface StoredBinding {
   readonly shardMetadata: StringMap;
 }
 
-/** 4 M rows × 55 bytes = 231 MB of columns, eight times the fleet that this project is built for. */
+/** 4 M rows × 64 bytes = 268 MB of columns, eight times the fleet that this project is built for. */
 export const ROWS_MAX = 4_194_304;
 const ROWS_AT_START = 1_024;
 const NONE = -1;
@@ -40,12 +42,14 @@ export class Fleet {
   interruptionProbability = new Float64Array(ROWS_AT_START);
   changedAt = new Float64Array(ROWS_AT_START);
   operationNumber = new Float64Array(ROWS_AT_START);
+  dueMs = new Float64Array(ROWS_AT_START);
   kind = new Uint32Array(ROWS_AT_START);
   step = new Uint32Array(ROWS_AT_START);
   incarnation = new Uint32Array(ROWS_AT_START);
   state = new Uint8Array(ROWS_AT_START);
   hosted = new Uint8Array(ROWS_AT_START);
   operation = new Uint8Array(ROWS_AT_START);
+  ending = new Uint8Array(ROWS_AT_START);
   readonly ids: string[] = [];
   readonly bindings: (StoredBinding | null)[] = [];
   readonly lastErrors = new Map<number, string>();
@@ -89,7 +93,9 @@ export class Fleet {
     this.state[row] = state;
     this.hosted[row] = 0;
     this.operation[row] = 0;
+    this.ending[row] = 0;
     this.operationNumber[row] = 0;
+    this.dueMs[row] = Number.POSITIVE_INFINITY;
     this.incarnation[row] = 0;
     this.step[row]!++; // voids completions that were scheduled for the row's former machine
     this.#append(row);
@@ -111,6 +117,7 @@ export class Fleet {
   /** Sets a new state, which voids the scheduled completion. */
   move(row: number, state: MachineState): void {
     this.state[row] = state;
+    this.dueMs[row] = Number.POSITIVE_INFINITY;
     this.step[row]!++;
     this.touch(row);
   }
@@ -142,8 +149,20 @@ export class Fleet {
     return rows;
   }
 
+  /** Sets the order of changes by `changedAt`, after machines of an earlier process were inserted. */
+  restoreOrder(revision: number): void {
+    const rows = this.rowsInPlace().sort((left, right) => this.changedAt[left]! - this.changedAt[right]!);
+    this.#newest = NONE;
+    for (const row of rows) this.#linkNewest(row);
+    this.#revision = revision;
+  }
+
   #append(row: number): void {
     this.changedAt[row] = ++this.#revision;
+    this.#linkNewest(row);
+  }
+
+  #linkNewest(row: number): void {
     this.#older[row] = this.#newest;
     this.#newer[row] = NONE;
     if (this.#newest !== NONE) this.#newer[this.#newest] = row;
@@ -164,12 +183,14 @@ export class Fleet {
     this.interruptionProbability = copied(this.interruptionProbability, new Float64Array(rowCapacity));
     this.changedAt = copied(this.changedAt, new Float64Array(rowCapacity));
     this.operationNumber = copied(this.operationNumber, new Float64Array(rowCapacity));
+    this.dueMs = copied(this.dueMs, new Float64Array(rowCapacity));
     this.kind = copied(this.kind, new Uint32Array(rowCapacity));
     this.step = copied(this.step, new Uint32Array(rowCapacity));
     this.incarnation = copied(this.incarnation, new Uint32Array(rowCapacity));
     this.state = copied(this.state, new Uint8Array(rowCapacity));
     this.hosted = copied(this.hosted, new Uint8Array(rowCapacity));
     this.operation = copied(this.operation, new Uint8Array(rowCapacity));
+    this.ending = copied(this.ending, new Uint8Array(rowCapacity));
     this.#older = copied(this.#older, new Int32Array(rowCapacity));
     this.#newer = copied(this.#newer, new Int32Array(rowCapacity));
   }

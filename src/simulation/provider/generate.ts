@@ -5,12 +5,13 @@
  * does not interpret the metadata.
  */
 import { assert } from '../../base/assert.ts';
-import { formatQuantity } from '../../base/quantity.ts';
+import { formatQuantity, isInKib } from '../../base/quantity.ts';
 import type { Assignment, Machine, ResourceAmounts } from '../../machine/machine.ts';
 import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { IDLE_SHARE_OF_UNBOUND, SteadyFleet } from '../catalogue/fleet.ts';
 import { DEMAND_SHARE, MACHINES_PER_CLUSTER } from '../catalogue/steady-demand.ts';
+import { METADATA_PREFIX } from './faults.ts';
 import type { MachineKind, StringMap } from './kinds.ts';
 import type { SeedMachine } from './machines.ts';
 
@@ -21,7 +22,13 @@ export interface FleetPlan {
   readonly idleShare: number;
   readonly clusterCount: number;
   readonly seed: number;
+  /** The unit of memory and other bytes; left out: the largest one that gives a whole number. */
+  readonly memoryUnit?: MemoryUnit;
 }
+
+const KIB_OF = { Ki: 1, Mi: 1024, Gi: 1024 ** 2 } as const;
+export type MemoryUnit = keyof typeof KIB_OF;
+export const MEMORY_UNITS = Object.keys(KIB_OF) as MemoryUnit[];
 
 export const DEFAULT_PLAN = {
   machineCount: 1_000,
@@ -39,7 +46,7 @@ export function defaultIdleShare(configuredShare: number): number {
 }
 
 export function* generateMachines(catalogue: Catalogue, plan: FleetPlan): Generator<SeedMachine> {
-  const { machineCount, configuredShare, idleShare, clusterCount, seed } = plan;
+  const { machineCount, configuredShare, idleShare, clusterCount, seed, memoryUnit } = plan;
   assert(configuredShare + idleShare <= 1, 'the shares of configured and idle machines exceed 1');
   const fleet = new SteadyFleet(machineCount, seed, {
     catalogue,
@@ -52,13 +59,23 @@ export function* generateMachines(catalogue: Catalogue, plan: FleetPlan): Genera
   const metadata = new Map<Assignment, StringMap>();
   for (const machine of fleet.machines()) {
     const { id, state, pricePerHourUsd, interruptionProbability, assignment } = machine;
-    const seedMachine = { id, kind: kindOf(machine, kinds), pricePerHourUsd, interruptionProbability, state };
+    const seedMachine = {
+      id,
+      kind: kindOf(machine, kinds, memoryUnit),
+      pricePerHourUsd,
+      interruptionProbability,
+      state,
+    };
     if (assignment === null) yield seedMachine;
     else yield { ...seedMachine, cluster: machine.cluster, shardMetadata: metadataOf(assignment, metadata) };
   }
 }
 
-function kindOf(machine: Machine, kinds: Map<StringMap, MachineKind>): MachineKind {
+function kindOf(
+  machine: Machine,
+  kinds: Map<StringMap, MachineKind>,
+  memoryUnit: MemoryUnit | undefined,
+): MachineKind {
   const known = kinds.get(machine.labels);
   if (known !== undefined) return known;
   const { instanceType, zone, capacityType, labels, capacity } = machine;
@@ -67,8 +84,8 @@ function kindOf(machine: Machine, kinds: Map<StringMap, MachineKind>): MachineKi
     zone,
     capacityType,
     labels,
-    resources: quantities(withDaemons(capacity)),
-    allocatable: quantities(capacity),
+    resources: quantities(withDaemons(capacity), memoryUnit),
+    allocatable: quantities(capacity, memoryUnit),
   };
   kinds.set(machine.labels, kind);
   return kind;
@@ -83,13 +100,16 @@ function withDaemons(capacity: ResourceAmounts): ResourceAmounts {
   );
 }
 
-function quantities(amounts: ResourceAmounts): StringMap {
+function quantities(amounts: ResourceAmounts, memoryUnit: MemoryUnit | undefined): StringMap {
   return Object.fromEntries(
-    Object.entries(amounts).map(([name, units]) => [name, formatQuantity(name, units)]),
+    Object.entries(amounts).map(([name, units]) => [
+      name,
+      memoryUnit !== undefined && isInKib(name)
+        ? `${units / KIB_OF[memoryUnit]}${memoryUnit}` // exact: a division by a power of two
+        : formatQuantity(name, units),
+    ]),
   );
 }
-
-const METADATA_PREFIX = 'bigfleet.lucy.sh/assigned-';
 
 function metadataOf(assignment: Assignment, metadata: Map<Assignment, StringMap>): StringMap {
   const known = metadata.get(assignment);

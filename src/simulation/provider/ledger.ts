@@ -30,7 +30,8 @@ export type LedgerResult =
   | 'unfit' // the machine's state does not allow the call
   | 'over_quota'
   | 'succeeded' // an operation reached its target state
-  | 'failed'; // … or FAILED
+  | 'failed' // … or FAILED
+  | 'undone'; // … or the state before it
 
 export interface LedgerEntry {
   readonly atMs: number;

@@ -4,6 +4,7 @@
  * limited listing is in order of change, and its revision is that of its last machine, so that the next
  * listing after this revision continues there.
  */
+import type { Random } from '../../base/random.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import type { Fleet } from './fleet.ts';
 import type { Removals } from './removals.ts';
@@ -45,6 +46,16 @@ export function selectListing(source: ListingSource, call: ListCall): SelectedRo
     revision: source.settings.cursors ? encodeCursor(source.incarnation, revision) : NO_REVISION,
     deletedIds: since === null || !source.settings.deletedIds ? [] : removedBetween(source, since, revision),
   };
+}
+
+/** As a provider lists that reads a hash map. The revision of a limited listing stays that of its selection. */
+export function shuffle(rows: Uint32Array, random: Random): void {
+  for (let last = rows.length - 1; last > 0; last--) {
+    const other = random.below(last + 1);
+    const held = rows[last]!;
+    rows[last] = rows[other]!;
+    rows[other] = held;
+  }
 }
 
 function recognisedRevision(source: ListingSource, cursor: Uint8Array | undefined): number | null {

@@ -13,12 +13,14 @@ import { Random } from '../../base/random.ts';
 import { STATE_NAMES } from '../../machine/state.ts';
 import type { OutgoingMessage } from '../../wire/outgoing-message.ts';
 import type { Machine } from '../../wire/protocol.generated.ts';
+import { DurableState, type Keeping } from './durable-state.ts';
+import { Faults } from './faults.ts';
 import { Fence, type Token } from './fence.ts';
 import type { StoredBinding } from './fleet.ts';
 import { Ledger, type LedgerEvent, type LedgerResult } from './ledger.ts';
 import { OPERATIONS, type OperationName } from './lifecycle.ts';
 import { ListBytes } from './list-bytes.ts';
-import { type SelectedRows, selectListing } from './listing.ts';
+import { type SelectedRows, selectListing, shuffle } from './listing.ts';
 import type { SeedMachine } from './machines.ts';
 import {
   type Ack,
@@ -34,6 +36,7 @@ import {
   tokenOf,
 } from './requests.ts';
 import { type ProviderSettings, type ProviderSettingsChange, providerSettings } from './settings.ts';
+import type { StoredState } from './state-records.ts';
 import { systemTimers, type Timers } from './timers.ts';
 import { Weather } from './weather.ts';
 import { World } from './world.ts';
@@ -77,8 +80,11 @@ export class SimulatedProvider {
   /** The provider does not recognise cursors of another incarnation, because it has no record of its removals. */
   incarnation: number;
   readonly #random: Random;
+  /** Of shuffled listings. */
+  readonly #order: Random;
   readonly #weather: Weather;
   readonly #fence = new Fence();
+  #durable: DurableState | null = null;
   readonly #listBytes: ListBytes;
 
   constructor(options: SimulatedProviderOptions = {}) {
@@ -88,9 +94,28 @@ export class SimulatedProvider {
     const drawn = random.uint32();
     this.incarnation = options.incarnation ?? drawn;
     this.#random = random.fork();
-    this.world = new World(this.settings, options.timers ?? systemTimers, this.ledger, random.fork());
+    const worldRandom = random.fork();
+    const weatherRandom = random.fork();
+    const faults = new Faults(this.settings.faults, random.fork());
+    this.#order = random.fork();
+    const timers = options.timers ?? systemTimers;
+    this.world = new World(this.settings, timers, this.ledger, worldRandom, faults);
     this.#listBytes = new ListBytes(this.world);
-    this.#weather = new Weather(this.world, random.fork());
+    this.#weather = new Weather(this.world, weatherRandom);
+  }
+
+  /** Takes over the state of an earlier process; the provider must be empty. Its cursors stay good. */
+  restore(state: StoredState): void {
+    this.incarnation = state.incarnation;
+    this.world.restore(state);
+    for (const { machineId, ...token } of state.marks.values()) {
+      this.#fence.admit(token, machineId, this.world.fleet.rowOf(machineId) >= 0);
+    }
+  }
+
+  /** Keeps the state in a file from now on, and stores every change before an answer shows it. */
+  keepState(keeping: Keeping): void {
+    this.#durable = new DurableState(this.world, this.#fence, this.incarnation, keeping);
   }
 
   add(seed: SeedMachine): void {
@@ -127,6 +152,7 @@ export class SimulatedProvider {
   }
 
   get(call: { readonly id: string }): Answer<Machine> {
+    this.#durable?.save();
     if (call.id === '') return this.#refuseRead('get', '', 'invalid_argument', 'id is empty');
     const row = this.world.fleet.rowOf(call.id);
     if (row < 0)
@@ -164,18 +190,29 @@ export class SimulatedProvider {
   close(): void {
     this.#weather.stop();
     this.world.stop();
+    this.#durable?.close();
+    this.#durable = null;
   }
 
   #select(call: ListCall): Answer<SelectedRows> {
+    this.#durable?.save();
     const limit = call.maxResults ?? 0;
     if (limit < 0) return this.#refuseRead('list', '', 'invalid_argument', `max_results is ${limit}`);
     this.#writeRead('list', 'ok', '');
     const { fleet, removals } = this.world;
     const source = { fleet, removals, incarnation: this.incarnation, settings: this.settings };
-    return ok(selectListing(source, call));
+    const selected = selectListing(source, call);
+    if (this.settings.shuffledListings) shuffle(selected.rows, this.#order);
+    return ok(selected);
   }
 
   #attempt(attempt: Attempt): Answer<Ack> {
+    const answer = this.#decide(attempt);
+    this.#durable?.save();
+    return answer;
+  }
+
+  #decide(attempt: Attempt): Answer<Ack> {
     const { name, machineId, token } = attempt;
     const { fleet } = this.world;
     const steps = OPERATIONS[name];
@@ -184,6 +221,7 @@ export class SimulatedProvider {
     if (!this.#fence.admit(token, machineId, row >= 0)) {
       return this.#refuse(attempt, 'fenced', 'failed_precondition', this.#staleText(attempt));
     }
+    this.#durable?.noteMark(token, machineId);
     if (this.settings.unsupported.includes(name)) {
       return this.#refuse(attempt, 'unsupported', 'unimplemented', `this provider does not support ${name}`);
     }

@@ -24,18 +24,36 @@ export class Removals {
     this.#revisions.splice(0, forgottenCount);
   }
 
+  get forgottenUpTo(): number {
+    return this.#forgottenUpTo;
+  }
+
+  /** Takes over the removals of an earlier process, oldest first. */
+  restore(
+    removals: Iterable<{ readonly id: string; readonly revision: number }>,
+    forgottenUpTo: number,
+  ): void {
+    this.#forgottenUpTo = forgottenUpTo;
+    for (const { id, revision } of removals) this.add(id, revision);
+  }
+
+  /** Removals after a revision, oldest first. */
+  *after(revision: number): Generator<{ readonly id: string; readonly revision: number }> {
+    let first = this.#revisions.length;
+    while (first > 0 && this.#revisions[first - 1]! > revision) first--;
+    for (let index = first; index < this.#ids.length; index++) {
+      yield { id: this.#ids[index]!, revision: this.#revisions[index]! };
+    }
+  }
+
   remembersSince(revision: number): boolean {
     return revision >= this.#forgottenUpTo;
   }
 
   /** Ids removed after one revision, up to another; each once, in order of removal. */
   between(after: number, upTo: number): string[] {
-    let first = this.#revisions.length;
-    while (first > 0 && this.#revisions[first - 1]! > after) first--;
     const ids = new Set<string>();
-    for (let index = first; index < this.#ids.length && this.#revisions[index]! <= upTo; index++) {
-      ids.add(this.#ids[index]!);
-    }
+    for (const { id, revision } of this.after(after)) if (revision <= upTo) ids.add(id);
     return [...ids];
   }
 }

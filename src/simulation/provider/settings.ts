@@ -3,6 +3,7 @@
  * never failing, with cursors and deleted_ids), so that a test names only the trouble that it is about.
  */
 import { ShardError } from '../../base/errors.ts';
+import type { Fault } from './faults.ts';
 import { type Latency, P99_TO_MEAN_MAX } from './latency.ts';
 import { OPERATION_NAMES, type OperationName } from './lifecycle.ts';
 
@@ -41,16 +42,24 @@ export interface ProviderSettings {
   readonly name: string;
   readonly seed: number;
   readonly operations: Readonly<Record<OperationName, OperationSettings>>;
+  /** Operations that end otherwise than they should; the first rule that applies counts. */
+  readonly faults: readonly Fault[];
+  /** An operation that has not ended by then ends in FAILED, and a later completion is void; null: no limit. */
+  readonly transitionTimeoutMs: number | null;
   /** The provider answers these with UNIMPLEMENTED. */
   readonly unsupported: readonly OperationName[];
   /** Whether List gives a revision and honours since_revision. */
   readonly cursors: boolean;
   /** Whether a List after a cursor names the machines removed since (`deleted_ids`). */
   readonly deletedIds: boolean;
+  /** Whether every listing has its machines in another order. */
+  readonly shuffledListings: boolean;
   /** Limit on existing machines, by offering `type/zone/capacity-type`; other offerings have none. */
   readonly quotas: Readonly<Record<string, number>>;
   readonly weather: WeatherSettings;
 }
+
+export const DEFAULT_NAME = 'simulated';
 
 export const INSTANT: OperationSettings = {
   latency: null,
@@ -90,11 +99,14 @@ export function providerSettings(change: ProviderSettingsChange = {}): ProviderS
   const operations = {} as Record<OperationName, OperationSettings>;
   for (const name of OPERATION_NAMES) operations[name] = { ...INSTANT, ...change.operations?.[name] };
   const settings: ProviderSettings = {
-    name: 'simulated',
+    name: DEFAULT_NAME,
     seed: 1,
+    faults: [],
+    transitionTimeoutMs: null,
     unsupported: [],
     cursors: true,
     deletedIds: true,
+    shuffledListings: false,
     quotas: {},
     ...change,
     operations,
@@ -122,6 +134,11 @@ function check(settings: ProviderSettings): void {
       throw new InvalidProviderSettingError(`quota of ${offering}`, limit, 'a whole number ≥ 0');
     }
   }
+  settings.faults.forEach(checkFault);
+  if (settings.transitionTimeoutMs !== null && !(settings.transitionTimeoutMs > 0)) {
+    const wanted = 'above 0, or null for no limit';
+    throw new InvalidProviderSettingError('transitionTimeoutMs', settings.transitionTimeoutMs, wanted);
+  }
   const { weather } = settings;
   if (!(weather.intervalMs > 0)) {
     throw new InvalidProviderSettingError('weather.intervalMs', weather.intervalMs, 'above 0');
@@ -133,6 +150,19 @@ function check(settings: ProviderSettings): void {
   }
   if (weather.repairAfterMs !== null && !(weather.repairAfterMs >= 0)) {
     throw new InvalidProviderSettingError('weather.repairAfterMs', weather.repairAfterMs, '≥ 0 or null');
+  }
+}
+
+function checkFault({ operation, cluster, need, share, afterMs }: Fault, index: number): void {
+  const name = `faults[${index}]`;
+  if (!(share >= 0 && share <= 1)) throw new InvalidProviderSettingError(`${name}.share`, share, 'in [0, 1]');
+  if (afterMs !== null && !(afterMs >= 0)) {
+    throw new InvalidProviderSettingError(`${name}.afterMs`, afterMs, '≥ 0, or null for the usual latency');
+  }
+  const isOfBound = operation === 'configure' || operation === 'drain';
+  if (!isOfBound && (cluster !== null || need !== null)) {
+    const wanted = 'configure or drain, because only these know a cluster and a need';
+    throw new InvalidProviderSettingError(`${name}.operation`, operation, wanted);
   }
 }
 

@@ -6,6 +6,7 @@ import type { Random } from '../../base/random.ts';
 import { isTransitional, MachineState } from '../../machine/state.ts';
 import type { Machine } from '../../wire/protocol.generated.ts';
 import { Agenda } from './agenda.ts';
+import { Ending, type Fault, type Faults } from './faults.ts';
 import { Fleet, type StoredBinding } from './fleet.ts';
 import { KindTable, type StringMap } from './kinds.ts';
 import { drawLatencyMs } from './latency.ts';
@@ -14,6 +15,7 @@ import { isMaterial, OPERATIONS, type OperationName, operationThrough } from './
 import { checkSeed, InvalidSeedError, machineMessage, needsHost, type SeedMachine } from './machines.ts';
 import { Removals } from './removals.ts';
 import type { ProviderSettings } from './settings.ts';
+import type { StoredState } from './state-records.ts';
 import type { Timers } from './timers.ts';
 
 const S = MachineState;
@@ -26,16 +28,18 @@ export class World {
   readonly timers: Timers;
   readonly #ledger: Ledger;
   readonly #random: Random;
+  readonly #faults: Faults;
   readonly #agenda: Agenda;
   /** By offering: the number of machines that exist. */
   readonly #materialCounts: number[] = [];
   #operationCount = 0;
 
-  constructor(settings: ProviderSettings, timers: Timers, ledger: Ledger, random: Random) {
+  constructor(settings: ProviderSettings, timers: Timers, ledger: Ledger, random: Random, faults: Faults) {
     this.settings = settings;
     this.timers = timers;
     this.#ledger = ledger;
     this.#random = random;
+    this.#faults = faults;
     this.#agenda = new Agenda(timers, (row, step) => this.#fallDue(row, step));
   }
 
@@ -60,6 +64,35 @@ export class World {
     if (isTransitional(state)) this.#schedule(row, behind, Number.POSITIVE_INFINITY);
   }
 
+  get operationCount(): number {
+    return this.#operationCount;
+  }
+
+  /** Takes over the machines of an earlier process. Operations that would have ended meanwhile end now. */
+  restore({ machines, removals, forgottenUpTo, revision, operationCount }: StoredState): void {
+    const { fleet } = this;
+    const nowMs = this.timers.nowMs();
+    for (const machine of machines.values()) {
+      const row = fleet.insert(machine.id, this.kinds.intern(machine.kind), machine.state as MachineState);
+      fleet.pricePerHourUsd[row] = machine.price;
+      fleet.interruptionProbability[row] = machine.interruption;
+      fleet.hosted[row] = machine.hosted;
+      fleet.incarnation[row] = machine.incarnation;
+      fleet.operation[row] = machine.operation;
+      fleet.operationNumber[row] = machine.operationNumber;
+      fleet.ending[row] = machine.ending;
+      fleet.changedAt[row] = machine.changedAt;
+      const { cluster, shardMetadata, lastError, dueMs } = machine;
+      if (cluster !== undefined) fleet.bindings[row] = { cluster, shardMetadata };
+      if (lastError !== undefined) fleet.lastErrors.set(row, lastError);
+      if (isMaterial(this.stateOf(row))) this.#countMaterial(row, 1);
+      if (dueMs !== null) this.#wakeAfter(row, Math.max(0, dueMs - nowMs));
+    }
+    fleet.restoreOrder(revision);
+    this.removals.restore(removals, forgottenUpTo);
+    this.#operationCount = operationCount;
+  }
+
   /** Begins an operation on a machine in the required state; `run` must follow. */
   begin(row: number, name: OperationName, binding: StoredBinding | null): void {
     this.#recordOperation(row, name);
@@ -69,15 +102,20 @@ export class World {
 
   /** Schedules the end of the operation; an instant one has ended on return. */
   run(row: number, name: OperationName, limitMs: number): void {
+    const { instanceType } = this.kinds.kinds[this.fleet.kind[row]!]!;
+    const fault = this.#faults.draw(name, this.fleet.bindings[row] ?? null, instanceType);
     const { latency, hangProbability } = this.settings.operations[name];
-    if (latency !== null) this.#schedule(row, name, limitMs);
-    else if (!this.#random.chance(hangProbability)) this.#finish(row, '');
+    if (fault !== null) this.#scheduleFault(row, name, fault);
+    else if (latency !== null) this.#schedule(row, name, limitMs);
+    else if (this.#random.chance(hangProbability)) this.#endAfter(row, Number.POSITIVE_INFINITY);
+    else this.#finish(row, '');
   }
 
   /** Ends the operation in progress now: in its target state, or in FAILED with an error. False: there is none. */
   finish(machineId: string, error = ''): boolean {
     const row = this.fleet.rowOf(machineId);
     if (row < 0 || !isTransitional(this.stateOf(row))) return false;
+    this.fleet.ending[row] = Ending.Target;
     this.#finish(row, error);
     return true;
   }
@@ -149,8 +187,11 @@ export class World {
 
   #fallDue(row: number, step: number): void {
     if (this.fleet.step[row] !== step) return; // the machine changed meanwhile
+    const ending = this.fleet.ending[row] as Ending;
     if (this.stateOf(row) === S.Failed) this.reset(this.fleet.ids[row]!, 'repaired');
-    else this.#finish(row, '');
+    else if (ending === Ending.Gone) this.remove(this.fleet.ids[row]!);
+    else if (ending === Ending.Undone) this.#undo(row);
+    else this.#finish(row, this.#errorOf(row, ending));
   }
 
   #recordOperation(row: number, name: OperationName): void {
@@ -160,13 +201,59 @@ export class World {
 
   #schedule(row: number, name: OperationName, limitMs: number): void {
     const { latency, hangProbability } = this.settings.operations[name];
-    if (latency === null || this.#random.chance(hangProbability)) return;
-    this.#agenda.add(Math.min(drawLatencyMs(latency, this.#random), limitMs), row, this.fleet.step[row]!);
+    const isEndless = latency === null || this.#random.chance(hangProbability);
+    this.#endAfter(
+      row,
+      isEndless ? Number.POSITIVE_INFINITY : Math.min(drawLatencyMs(latency, this.#random), limitMs),
+    );
+  }
+
+  /** A fault shows after the ack, even if the other operations end at once. */
+  #scheduleFault(row: number, name: OperationName, { end, afterMs }: Fault): void {
+    if (end === 'never') {
+      this.#endAfter(row, Number.POSITIVE_INFINITY);
+      return;
+    }
+    const { latency } = this.settings.operations[name];
+    const usualMs = latency === null ? 0 : drawLatencyMs(latency, this.#random);
+    this.#endAfter(row, afterMs ?? usualMs, FAULT_ENDINGS[end]);
+  }
+
+  /** The provider gives an operation up when the transition timeout comes first. */
+  #endAfter(row: number, delayMs: number, ending: Ending = Ending.Target): void {
+    const limitMs = this.settings.transitionTimeoutMs ?? Number.POSITIVE_INFINITY;
+    this.fleet.ending[row] = delayMs > limitMs ? Ending.TimedOut : ending;
+    this.#wakeAfter(row, Math.min(delayMs, limitMs));
   }
 
   #scheduleRepair(row: number): void {
     const { repairAfterMs } = this.settings.weather;
-    if (repairAfterMs !== null) this.#agenda.add(repairAfterMs, row, this.fleet.step[row]!);
+    if (repairAfterMs !== null) this.#wakeAfter(row, repairAfterMs);
+  }
+
+  #wakeAfter(row: number, delayMs: number): void {
+    if (delayMs === Number.POSITIVE_INFINITY) return;
+    this.fleet.dueMs[row] = this.timers.nowMs() + delayMs;
+    this.#agenda.add(delayMs, row, this.fleet.step[row]!);
+  }
+
+  #errorOf(row: number, ending: Ending): string {
+    if (ending === Ending.Target) return '';
+    const name = operationThrough(this.stateOf(row))!;
+    if (ending === Ending.Failed) return `${name} failed (simulated fault)`;
+    const seconds = (this.settings.transitionTimeoutMs ?? 0) / 1_000;
+    const what = name === 'configure' ? 'the node did not become ready' : `${name} did not finish`;
+    return `${what} within ${seconds} s (transition timeout)`;
+  }
+
+  /** The machine returns to the state before the operation, as if the provider had rolled it back. */
+  #undo(row: number): void {
+    const name = operationThrough(this.stateOf(row))!;
+    const operationId = this.operationId(row);
+    this.fleet.operation[row] = 0;
+    if (name === 'configure') this.fleet.bindings[row] = null;
+    this.#move(row, OPERATIONS[name].from);
+    this.#write('finished', 'undone', this.fleet.ids[row]!, operationId);
   }
 
   #finish(row: number, error: string): void {
@@ -214,6 +301,12 @@ export class World {
     this.#ledger.write({ atMs: this.timers.nowMs(), event, result, machineId, operationId });
   }
 }
+
+const FAULT_ENDINGS = {
+  failed: Ending.Failed,
+  undone: Ending.Undone,
+  gone: Ending.Gone,
+} as const satisfies Record<Exclude<Fault['end'], 'never'>, Ending>;
 
 /** Frozen maps are not copied, so that half a million machines with the same assignment share one. */
 function frozen(map: StringMap = {}): StringMap {

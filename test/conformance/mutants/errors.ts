@@ -1,13 +1,19 @@
 import { stateName } from '../../../src/conformance/snapshot.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import { ok, type RefusalCode, refused } from '../../../src/simulation/provider/requests.ts';
+import type { Machine } from '../../../src/wire/protocol.generated.ts';
 import { ASYNCHRONOUS } from '../subject.ts';
 import { type Mutant, OPERATIONS, type Operation, withMutations } from './bend.ts';
 
 const S = MachineState;
 
 /** A provider that never checks states acknowledges calls that the state does not allow. */
-function careless(operation: Operation, state: MachineState, settings: Mutant['settings'] = {}): Mutant {
+function careless(
+  operation: Operation,
+  state: MachineState,
+  settings: Mutant['settings'] = {},
+  shown = (machine: Machine) => machine,
+): Mutant {
   return {
     name: `an ack for ${operation} of a ${stateName(state)} machine`,
     breaks: `errors/${operation}-${stateName(state).toLowerCase()}`,
@@ -21,7 +27,7 @@ function careless(operation: Operation, state: MachineState, settings: Mutant['s
           const current = provider.get({ id: call.machineId });
           const isMisfit = answer.kind === 'refused' && answer.code === 'aborted';
           if (!isMisfit || current.kind !== 'ok' || current.value.state !== state) return answer;
-          return ok({ operationId: 'op-whatever', machine: current.value });
+          return ok({ operationId: 'op-whatever', machine: shown(current.value) });
         },
         [operation],
       ),
@@ -107,6 +113,14 @@ export const ERROR_MUTANTS: readonly Mutant[] = [
   careless('create', S.Configured),
   careless('delete', S.Configured),
   careless('drain', S.Creating, ASYNCHRONOUS),
+  {
+    ...careless('drain', S.Creating, ASYNCHRONOUS, (machine) => ({
+      ...machine,
+      state: S.Idle,
+      host: { provider: 'simulated', ref: 'not there yet' },
+    })),
+    name: 'an ack for drain of a CREATING machine that shows it as IDLE',
+  },
   careless('create', S.Configuring, ASYNCHRONOUS),
   careless('delete', S.Configuring, ASYNCHRONOUS),
   careless('drain', S.Deleting, ASYNCHRONOUS),

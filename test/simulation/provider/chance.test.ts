@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../../src/base/random.ts';
 import { CapacityType } from '../../../src/machine/capacity-type.ts';
+import { parseFault } from '../../../src/simulation/provider/fault-flags.ts';
 import { drawLatencyMs } from '../../../src/simulation/provider/latency.ts';
 import {
   everyOperation,
@@ -197,6 +198,9 @@ describe('settings', () => {
     [{ quotas: { 'a/b/spot': -1 } }, 'quota of a/b/spot'],
     [{ weather: { intervalMs: 0 } }, 'weather.intervalMs'],
     [{ weather: { vanishingPerHour: -1 } }, 'weather.vanishingPerHour'],
+    [{ faults: [parseFault('create,cluster=blue')] }, 'faults[0].operation'],
+    [{ faults: [{ ...parseFault('drain'), share: 2 }] }, 'faults[0].share'],
+    [{ transitionTimeoutMs: 0 }, 'transitionTimeoutMs'],
     [{ seed: 0.5 }, 'seed'],
     [{ name: '' }, 'name'],
   ] as const satisfies readonly (readonly [ProviderSettingsChange, string])[]) {

@@ -1,16 +1,24 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { Client, credentials } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/base/flag-words.ts';
+import { MachineState } from '../../../src/machine/state.ts';
 import { ProviderClient } from '../../../src/provider/client/client.ts';
 import { FencingTokens } from '../../../src/provider/client/fencing.ts';
 import { CATALOGUES } from '../../../src/simulation/catalogue/catalogue.ts';
-import { HELP, parseProviderFlags } from '../../../src/simulation/provider/flags.ts';
+import { parseProviderFlags } from '../../../src/simulation/provider/flags.ts';
 import { generateMachines } from '../../../src/simulation/provider/generate.ts';
+import { HELP } from '../../../src/simulation/provider/help.ts';
 import { InvalidProviderSettingError, providerSettings } from '../../../src/simulation/provider/settings.ts';
+import type { Messages } from '../../../src/wire/protocol.generated.ts';
 import { listBatch } from '../../provider/list-batch.ts';
+import { call } from './grpc-call.ts';
 
 const ENTRY = fileURLToPath(new URL('../../../dist/src/cli/provider.js', import.meta.url));
 const SCRIPT = `import(process.argv[1]).then(({ run }) => run(process.argv.slice(2))).then((code) => { process.exitCode = code; })`;
@@ -52,6 +60,42 @@ describe('flotilla provider', () => {
     expect([...batch.rejectedCounts]).toEqual([0, 0, 0]);
   });
 
+  it('continues from its state file after it was killed, and names a damaged file in one line', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'flotilla-provider-'));
+    const path = join(directory, 'state');
+    const flags =
+      `--listen 127.0.0.1:0 --machines 50 --memory-in Gi --shuffle-listings --state ${path}`.split(' ');
+    const acks: Messages['TransitionAck'][] = [];
+    for (const shardEpoch of [1, 2]) {
+      const { child, exited, lines } = start(...flags);
+      const address: string = (await lines.next()).value.slice('listening on '.length);
+      const client = new Client(address, credentials.createInsecure());
+      const { machines } = await call(client, 'List', ['ListFilter', 'MachineList'], {});
+      expect(machines).toHaveLength(50);
+      for (const { resources } of machines) expect(resources?.resources.memory).toMatch(/^\d+Gi$/);
+      const machineId = acks[0]?.machine?.id ?? machines.find(({ state }) => state === MachineState.Idle)!.id;
+      const token = { shardId: 's', shardEpoch, sequenceNumber: 1 };
+      const binding = { clusterId: 'blue', shardMetadata: { key: 'value' } };
+      acks.push(
+        await call(client, 'Configure', ['ConfigureRequest', 'TransitionAck'], {
+          machineId,
+          ...token,
+          ...binding,
+        }),
+      );
+      client.close();
+      child.kill('SIGKILL');
+      await exited;
+    }
+    expect(acks[1]).toEqual(acks[0]);
+    appendFileSync(path, 'nonsense\n');
+    const { exited, errors } = start(...flags);
+    expect(await exited).toBe(2);
+    expect(errors.join('').trim().split('\n')).toHaveLength(1);
+    expect(errors.join('')).toMatch(/is damaged in line \d+: the checksum is wrong/);
+    rmSync(directory, { recursive: true });
+  });
+
   it('reports a wrong flag in one line and exits with 2', async () => {
     const { exited, errors, lines } = start('--machines', 'many');
     expect(await exited).toBe(2);
@@ -67,6 +111,11 @@ describe('flotilla provider', () => {
       'latency',
       'answer-after',
       'silence',
+      'transition-timeout',
+      'fault',
+      'state',
+      'memory-in',
+      'shuffle-listings',
       'quota',
       'no-cursors',
       'repair-after',
@@ -109,6 +158,15 @@ describe('flotilla provider', () => {
     ['--clusters 4 --machines-per-cluster 9', 'give one of them'],
     ['--clusters 1 --machines 10000', 'at most 5000 machines'],
     ['--configured 101%', '--configured must be between 0 and 1'],
+    ['--fault build', '--fault begins with create, configure, drain, delete, not "build"'],
+    ['--fault configure,team-a', '--fault has the form OPERATION[,cluster=NAME]'],
+    ['--fault configure,cluster=', 'has an empty value'],
+    ['--fault configure,end=boom', 'failed, undone, gone, never, not "boom"'],
+    ['--fault configure,share=2', '--fault …,share= must be between 0 and 1'],
+    ['--fault drain,after=soon', '--fault …,after= must be a duration'],
+    ['--memory-in GB', '--memory-in takes Ki, Mi, Gi, not "GB"'],
+    ['--state ', '--state takes the path of a file'],
+    ['--transition-timeout 0s', '--transition-timeout must be above 0'],
     ['--quota gpu=4', 'TYPE/ZONE/HOW=N'],
     ['--interruption-outcome exploded', 'failed, speculative, vanished'],
     ['--tls-cert a.pem', 'all three or none'],
@@ -122,6 +180,30 @@ describe('flotilla provider', () => {
       expect(() => parseProviderFlags(flags.split(' '))).toThrow(text);
     });
   }
+
+  it('reads a fault, whose need may contain commas', () => {
+    const rule = 'configure,share=25%,end=undone,after=2s,type=gpu-8,cluster=blue,need=reqs=zone:1:a,b;';
+    expect(parseProviderFlags(['--fault', rule, '--fault', 'drain']).settings.faults).toEqual([
+      {
+        operation: 'configure',
+        cluster: 'blue',
+        need: 'reqs=zone:1:a,b;',
+        instanceType: 'gpu-8',
+        share: 0.25,
+        end: 'undone',
+        afterMs: 2_000,
+      },
+      {
+        operation: 'drain',
+        cluster: null,
+        need: null,
+        instanceType: null,
+        share: 1,
+        end: 'failed',
+        afterMs: null,
+      },
+    ]);
+  });
 
   it('rejects a p99 below the mean', () => {
     const { settings } = parseProviderFlags(['--latency', '10s/2s']);

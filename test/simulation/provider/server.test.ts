@@ -1,4 +1,4 @@
-import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import { Client, credentials, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ALL_STATES } from '../../../src/machine/state.ts';
 import type { SimulatedProvider } from '../../../src/simulation/provider/provider.ts';
@@ -12,9 +12,9 @@ import {
 } from '../../../src/simulation/provider/server.ts';
 import { everyOperation } from '../../../src/simulation/provider/settings.ts';
 import { systemTimers } from '../../../src/simulation/provider/timers.ts';
-import { decode, encode, type MessageName, toPlain } from '../../../src/wire/codec.ts';
-import type { MessageInits, Messages } from '../../../src/wire/protocol.generated.ts';
+import { encode } from '../../../src/wire/codec.ts';
 import { rig, S, Shard, seed, seedIn, value } from './fixture.ts';
+import { call } from './grpc-call.ts';
 
 const closing: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -30,26 +30,6 @@ async function connect(
   const client = new Client(served.address, credentials.createInsecure());
   closing.push(() => client.close());
   return { served, client };
-}
-
-/** A call as an ordinary client makes it: encoded and decoded by protobufjs. */
-function call<Request extends MessageName, Response extends MessageName>(
-  client: Client,
-  method: string,
-  [request, response]: readonly [Request, Response],
-  message: MessageInits[Request] | Buffer,
-  deadlineMs = 10_000,
-): Promise<Messages[Response]> {
-  return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(
-      `/bigfleet.v1alpha1.CapacityProvider/${method}`,
-      (value: MessageInits[Request] | Buffer) => (Buffer.isBuffer(value) ? value : encode(request, value)),
-      (bytes: Buffer) => toPlain(response, decode(response, bytes)),
-      message,
-      { deadline: Date.now() + deadlineMs },
-      (error: ServiceError | null, answer?: Messages[Response]) => (error ? reject(error) : resolve(answer!)),
-    );
-  });
 }
 
 const CREATE = ['CreateRequest', 'TransitionAck'] as const;
