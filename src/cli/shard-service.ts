@@ -312,6 +312,7 @@ function settingsOf(config: ShardConfig): ShardSettings {
     providerTableReserve: config.providerTableReserve,
     isIncremental: config.incrementalReconcile,
     fullListEveryCycles: config.fullListEvery,
+    lossRelistMs: config.relistAfterLossMs,
     optionalProviders: config.optionalProviders,
     providerIdPrefixes: config.providerIdPrefixes,
     ignoresUnassignedBindings: config.unassignedBindings === 'ignore',
