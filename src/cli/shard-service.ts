@@ -205,6 +205,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     const reporter = new CoordinatorReporter({
       coordinatorAddress: config.coordinatorAddr,
       shardAddress: config.advertiseAddr || operators.address,
+      providerAddress: config.providers.map(({ address }) => address).join(','),
       source: view,
       intervalMs: config.coordinatorHeartbeatIntervalMs,
       tls,

@@ -17,6 +17,7 @@ import {
   rowsUpTo,
   someRows,
 } from './need-key.ts';
+import { NeedContexts, type Unmet } from './need-context.ts';
 import { readNeed } from './need-row.ts';
 import type { ViewSources } from './sources.ts';
 import { UnmetRows } from './unmet-rows.ts';
@@ -86,8 +87,14 @@ export class NeedsView implements NeedsReader {
   async *#pages(query: NeedsQuery): AsyncGenerator<readonly NeedView[]> {
     let left = query.limit || Number.POSITIVE_INFINITY;
     let after: NeedKey | null = null;
+    const contexts = new NeedContexts(this.#sources);
     while (left > 0) {
-      const { needs, last, isEnd } = await this.#page(query, after, Math.min(left, NEEDS_PER_PAGE));
+      const { needs, last, isEnd } = await this.#page(
+        query,
+        after,
+        Math.min(left, NEEDS_PER_PAGE),
+        contexts,
+      );
       if (needs.length > 0) yield needs;
       if (isEnd) return;
       left -= needs.length;
@@ -96,21 +103,36 @@ export class NeedsView implements NeedsReader {
     }
   }
 
-  /** Rows and verdicts are in step at each return, so the caller can read the header right after it. */
-  async #page(query: NeedsQuery, after: NeedKey | null, limit: number) {
+  /** Without contexts, rows and verdicts are in step at each return, so the caller can read the header right after it. */
+  async #page(query: NeedsQuery, after: NeedKey | null, limit: number, contexts: NeedContexts | null = null) {
     const needs: NeedView[] = [];
+    const unmet: Unmet[] = [];
+    const note = (cluster: number, row: number) => {
+      const index = needs.length - 1;
+      if (contexts !== null && !needs[index]!.satisfied)
+        unmet.push(contexts.unmet(index, cluster, row, needs[index]!));
+    };
     let last = after;
     for (;;) {
       await this.inStep();
-      const found = this.#take(query, last, limit - needs.length, needs);
+      const found = this.#take(query, last, limit - needs.length, needs, note);
       last = found.last;
-      if (found.isEnd || needs.length >= limit) return { needs, last, isEnd: found.isEnd };
+      if (found.isEnd || needs.length >= limit) {
+        if (unmet.length > 0) await contexts?.fill(needs, unmet);
+        return { needs, last, isEnd: found.isEnd };
+      }
       await this.#sources.nextTurn();
     }
   }
 
   /** Synchronous, so it reads one moment. */
-  #take(query: NeedsQuery, after: NeedKey | null, limit: number, out: NeedView[]) {
+  #take(
+    query: NeedsQuery,
+    after: NeedKey | null,
+    limit: number,
+    out: NeedView[],
+    note: (cluster: number, row: number) => void,
+  ) {
     const heap = this.#clusterRows(query, after);
     const { engine } = this.#sources;
     let looked = 0;
@@ -123,6 +145,7 @@ export class NeedsView implements NeedsReader {
       looked++;
       if (this.#fits(query, next.start + row)) {
         out.push(readNeed(this.#sources, next, row, engine.verdict(next.cluster, row)));
+        note(next.cluster, row);
         taken++;
       }
       const isLast = taken === limit || looked === ROWS_PER_TURN;
