@@ -43,7 +43,8 @@ export interface InstructionCounts {
   acksDropped: number;
 }
 
-const UNKNOWN = 'an instruction without a known payload: the shard did not execute it, and a retry changes nothing';
+const UNKNOWN =
+  'an instruction without a known payload: the shard did not execute it, and a retry changes nothing';
 
 export class Instructions {
   readonly domains = new DomainRecord();

@@ -8,6 +8,7 @@ import { compareBytewise } from '../../base/dimensions.ts';
 import { ShardError } from '../../base/errors.ts';
 import type { StringTable } from '../../base/string-table.ts';
 import type { NeedsHeader, NeedsPage, NeedsQuery, NeedsReader, NeedView } from '../ports/view.ts';
+import { NeedContexts, type Unmet } from './need-context.ts';
 import {
   allRows,
   decodeCursor,
@@ -17,7 +18,6 @@ import {
   rowsUpTo,
   someRows,
 } from './need-key.ts';
-import { NeedContexts, type Unmet } from './need-context.ts';
 import { readNeed } from './need-row.ts';
 import type { ViewSources } from './sources.ts';
 import { UnmetRows } from './unmet-rows.ts';
@@ -89,12 +89,7 @@ export class NeedsView implements NeedsReader {
     let after: NeedKey | null = null;
     const contexts = new NeedContexts(this.#sources);
     while (left > 0) {
-      const { needs, last, isEnd } = await this.#page(
-        query,
-        after,
-        Math.min(left, NEEDS_PER_PAGE),
-        contexts,
-      );
+      const { needs, last, isEnd } = await this.#page(query, after, Math.min(left, NEEDS_PER_PAGE), contexts);
       if (needs.length > 0) yield needs;
       if (isEnd) return;
       left -= needs.length;
