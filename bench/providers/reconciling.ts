@@ -79,6 +79,7 @@ export class Reconciling {
       stopwatch: systemStopwatch,
       scheduler: systemScheduler,
       isIncremental,
+      lossRelistMs: 0,
       fullListEveryCycles: 0,
       listTimeoutMs: LIST_TIMEOUT_MS,
       optionalProviders: [],

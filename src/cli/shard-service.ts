@@ -205,6 +205,7 @@ async function build(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     const reporter = new CoordinatorReporter({
       coordinatorAddress: config.coordinatorAddr,
       shardAddress: config.advertiseAddr || operators.address,
+      providerAddress: config.providers.map(({ address }) => address).join(','),
       source: view,
       intervalMs: config.coordinatorHeartbeatIntervalMs,
       tls,
@@ -312,6 +313,7 @@ function settingsOf(config: ShardConfig): ShardSettings {
     providerTableReserve: config.providerTableReserve,
     isIncremental: config.incrementalReconcile,
     fullListEveryCycles: config.fullListEvery,
+    lossRelistMs: config.relistAfterLossMs,
     optionalProviders: config.optionalProviders,
     providerIdPrefixes: config.providerIdPrefixes,
     ignoresUnassignedBindings: config.unassignedBindings === 'ignore',

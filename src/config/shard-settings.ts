@@ -154,6 +154,12 @@ const PROVIDERS = {
     placeholder: 'CYCLES',
     help: 'With --incremental-reconcile: number of cycles between two full listings. 0: no further full listings.',
   }),
+  relistAfterLossMs: duration({
+    flag: 'relist-after-loss',
+    default: '1m',
+    max: '24h',
+    help: 'With --incremental-reconcile: after a lost connection the next listing of the provider is full, at most once in this time. 0: never because of a lost connection.',
+  }),
   maxListBytes: bytes({
     default: '1GiB',
     min: '1MiB',

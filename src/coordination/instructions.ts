@@ -25,7 +25,7 @@ export interface Ack {
   readonly instructionId: string;
   /** A number of the protocol's InstructAck.Outcome. */
   readonly outcome: number;
-  /** '' when accepted. */
+  /** '' when carried out. */
   readonly reason: string;
 }
 
@@ -43,7 +43,8 @@ export interface InstructionCounts {
   acksDropped: number;
 }
 
-const NOT_BUILT = 'not supported by this shard: the shard did not execute it, and a retry changes nothing';
+const UNKNOWN =
+  'an instruction without a known payload: the shard did not execute it, and a retry changes nothing';
 
 export class Instructions {
   readonly domains = new DomainRecord();
@@ -132,13 +133,13 @@ export class Instructions {
         return { outcome: Outcome.OUTCOME_ACCEPTED, reason: '' };
       }
       case 'reassignSpeculative':
-        return invalid(`ReassignSpeculative is ${NOT_BUILT}`);
+        return notCarriedOut('ReassignSpeculative');
       case 'crossShardDrain':
-        return invalid(`CrossShardDrain is ${NOT_BUILT}`);
+        return notCarriedOut('CrossShardDrain');
       case 'transferOwnership':
-        return invalid(`TransferOwnership is ${NOT_BUILT}`);
+        return notCarriedOut('TransferOwnership');
       default:
-        return invalid(`an instruction without a known payload is ${NOT_BUILT}`);
+        return invalid(UNKNOWN);
     }
   }
 
@@ -174,6 +175,12 @@ function setBounded(map: Map<string, Ack>, id: string, ack: Ack, sizeMax: number
   if (map.size <= sizeMax) return false;
   map.delete(map.keys().next().value!);
   return true;
+}
+
+/** As shards of the reference do: the coordinator repeats an instruction that is not accepted. */
+function notCarriedOut(what: string): Omit<Ack, 'instructionId'> {
+  const reason = `${what} is acknowledged; this shard does not carry it out and changes nothing`;
+  return { outcome: Outcome.OUTCOME_ACCEPTED, reason };
 }
 
 function invalid(reason: string): Omit<Ack, 'instructionId'> {

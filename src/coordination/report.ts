@@ -7,11 +7,17 @@ import { SHORTFALLS_MAX } from './limits.ts';
 
 const NANOS_PER_MS = 1e6;
 
-/** `shardAddress`: the address at which operators reach this shard. */
+export interface ReportAddresses {
+  /** Where operators reach this shard. */
+  readonly shardAddress: string;
+  /** Where the shard reaches its providers; several are separated by commas. */
+  readonly providerAddress: string;
+}
+
 export function reportOf(
   facts: ReportFacts,
   acks: readonly Ack[],
-  shardAddress: string,
+  { shardAddress, providerAddress }: ReportAddresses,
   nowMs: number,
 ): ShardReportInit {
   return {
@@ -24,6 +30,7 @@ export function reportOf(
       freeMachines: facts.freeMachines,
       perInstanceTypeCounts: facts.perInstanceType,
       perZoneCounts: facts.perZone,
+      providerAddress,
     },
     shortfalls: highest(facts.shortfalls).map(shortfallOf),
     instructionAcks: acks,

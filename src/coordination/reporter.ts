@@ -13,16 +13,14 @@ import { CoordinatorChannel } from './channel.ts';
 import type { AssignedDomain } from './domain-record.ts';
 import { type InstructionCounts, Instructions } from './instructions.ts';
 import { CALL_TIMEOUT_MS } from './limits.ts';
-import { reportOf } from './report.ts';
+import { type ReportAddresses, reportOf } from './report.ts';
 
 export interface ReportSource {
   reportFacts(): ReportFacts;
 }
 
-export interface ReporterOptions {
+export interface ReporterOptions extends ReportAddresses {
   readonly coordinatorAddress: string;
-  /** The address at which operators reach this shard. */
-  readonly shardAddress: string;
   readonly source: ReportSource;
   readonly intervalMs: number;
   /** Absent: plaintext. */
@@ -132,9 +130,9 @@ export class CoordinatorReporter {
   }
 
   async #report(): Promise<void> {
-    const { source, shardAddress, callTimeoutMs = CALL_TIMEOUT_MS } = this.#options;
+    const { source, callTimeoutMs = CALL_TIMEOUT_MS } = this.#options;
     const acks = this.#instructions.acksToSend();
-    const report = reportOf(source.reportFacts(), acks, shardAddress, this.#clock.nowMs());
+    const report = reportOf(source.reportFacts(), acks, this.#options, this.#clock.nowMs());
     const outcome = await this.#channel.report(report, callTimeoutMs);
     if (outcome.kind === 'failed') {
       this.#failed(outcome.detail);

@@ -8,7 +8,7 @@
 import type { VectorTable } from '../base/vectors.ts';
 import { PENALTY_BUCKET_COUNT } from '../machine/penalty.ts';
 import type { Sample } from './families.ts';
-import { BUCKET_LABELS } from './fleet-gauges.ts';
+import { BUCKET_LABELS } from './label-values.ts';
 
 /** The columns of needs that this module reads. The arrays are replaced when they grow. */
 export interface DemandColumns {

@@ -5,10 +5,11 @@
  *   count   ((state × 5) + capacity type) × 28 + bucket   f64, machines
  *   usd     capacity type                                 f64, dollars per hour of machines with a host
  */
-import { CAPACITY_TYPE_COUNT, CAPACITY_TYPE_NAMES, type CapacityType } from '../machine/capacity-type.ts';
-import { BUCKET_DOLLARS, PENALTY_BUCKET_COUNT, PenaltyBucket } from '../machine/penalty.ts';
+import { CAPACITY_TYPE_COUNT, type CapacityType } from '../machine/capacity-type.ts';
+import { PENALTY_BUCKET_COUNT } from '../machine/penalty.ts';
 import { ALL_STATES, MachineState, STATE_COUNT, STATE_NAMES } from '../machine/state.ts';
 import type { Sample } from './families.ts';
+import { BUCKET_LABELS, CAPACITY_TYPE_LABELS } from './label-values.ts';
 
 /** The inventory columns that this module reads. */
 export interface FleetColumns {
@@ -43,7 +44,7 @@ export class FleetTally {
           if (value === 0) continue;
           const labels = {
             state: STATE_NAMES[state],
-            capacity_type: CAPACITY_TYPE_NAMES[type as CapacityType],
+            capacity_type: CAPACITY_TYPE_LABELS[type as CapacityType],
             interruption_penalty_bucket: BUCKET_LABELS[bucket]!,
           };
           yield { labels, value };
@@ -76,12 +77,6 @@ function addRows(columns: FleetColumns, count: Float64Array, usd: Float64Array, 
 
 function* byCapacityType(usd: Float64Array): Iterable<Sample> {
   for (let type = 0; type < CAPACITY_TYPE_COUNT; type++) {
-    yield { labels: { capacity_type: CAPACITY_TYPE_NAMES[type as CapacityType] }, value: usd[type]! };
+    yield { labels: { capacity_type: CAPACITY_TYPE_LABELS[type as CapacityType] }, value: usd[type]! };
   }
 }
-
-/** Label of each bucket: its upper bound in dollars. */
-export const BUCKET_LABELS: readonly string[] = Array.from({ length: PENALTY_BUCKET_COUNT }, (_, bucket) => {
-  if (bucket === PenaltyBucket.Unspecified) return 'unspecified';
-  return bucket === PenaltyBucket.Pinned ? 'pinned' : String(BUCKET_DOLLARS[bucket]);
-});

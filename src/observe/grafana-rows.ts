@@ -203,7 +203,7 @@ const ACTIONS: Row = {
           'Outcomes other than success',
           EVENTS,
           query(
-            'sum by (outcome) (rate(bigfleet_shard_action_execute_outcomes_total#{outcome!~"success|accepted"}[5m]))',
+            'sum by (outcome) (rate(bigfleet_shard_action_execute_outcomes_total#{outcome!="success"}[5m]))',
             '{{outcome}}',
           ),
         ),

@@ -1,4 +1,6 @@
 /** Generates docs/ops/metrics.md from the metrics, and lists the names that dashboards and alerts may use. */
+import { type LabelDomain, labelDomain } from './label-values.ts';
+import { ABSENT_PREFIXES, ABSENT_SHARD_SERIES } from './reference-metrics.ts';
 import { OWN_PREFIX, SHARD_PREFIX, ShardMetrics } from './shard-metrics.ts';
 
 export interface MetricFacts {
@@ -40,7 +42,8 @@ BigFleet reference; the others are Flotilla's own. Each scrape sums over the who
   because nothing suitable was there, or because it was barred from acquiring). A binding that replaces a lost or failed machine counts from
   the cycle that found the machine missing.
 - \`interruption_penalty_bucket\` is the upper bound of the bucket in dollars.
-- \`cluster\` has at most 2,048 values; all further clusters share one value.
+- \`outcome\` of an action that an asynchronous provider acknowledged is counted when its machine has left the transitional state:
+  *success*, or *provider_error* if the machine failed, went back or is gone.
 - The usual metrics of a Node.js process (\`process_…\`, \`nodejs_…\`) are served too.
 `;
 
@@ -64,5 +67,47 @@ export async function metricsPage(): Promise<string> {
     PAGE_HEAD,
     ...table('As in the reference', SHARD_PREFIX),
     ...table("Flotilla's own", OWN_PREFIX),
+    ...labelTable(metrics),
+    ...absentTable(),
   ].join('\n');
+}
+
+/** One row for each label and set of values, with the metrics that have it. */
+function labelTable(metrics: readonly MetricFacts[]): string[] {
+  const rows = new Map<string, string[]>();
+  for (const { name, labelNames } of metrics) {
+    for (const label of labelNames) {
+      const key = `| \`${label}\` | ${valuesText(labelDomain(name, label))} |`;
+      rows.set(key, [...(rows.get(key) ?? []), `\`${name}\``]);
+    }
+  }
+  return [
+    '## Label values',
+    '',
+    'A label has these values and no others.',
+    '',
+    '| label | values | in |',
+    '|---|---|---|',
+    ...[...rows].map(([key, names]) => `${key} ${names.sort().join(', ')} |`).sort(),
+    '',
+  ];
+}
+
+/** In plain text, so that a phrase reads as one: names are code. */
+function valuesText(domain: LabelDomain | undefined): string {
+  if (domain === undefined) return '';
+  return typeof domain === 'string' ? domain : domain.map((value) => `\`${value}\``).join(' ');
+}
+
+function absentTable(): string[] {
+  return [
+    '## Not applicable',
+    '',
+    'Series of the reference that a board may ask for and that Flotilla does not serve. A panel of them stays empty.',
+    '',
+    '| name | why |',
+    '|---|---|',
+    ...[...ABSENT_SHARD_SERIES, ...ABSENT_PREFIXES].map(({ name, reason }) => `| \`${name}\` | ${reason} |`),
+    '',
+  ];
 }

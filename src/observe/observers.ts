@@ -29,6 +29,7 @@ export function observeAll(observers: readonly Partial<ShardObserver>[], log: Lo
     audits: observers.some((observer) => observer.audits === true),
     cycleEnded: (report) => each((observer) => observer.cycleEnded?.(report)),
     actionEnded: (record) => each((observer) => observer.actionEnded?.(record)),
+    acceptedActionEnded: (ended) => each((observer) => observer.acceptedActionEnded?.(ended)),
     listingEnded: (report) => each((observer) => observer.listingEnded?.(report)),
     machineBound: (bound) => each((observer) => observer.machineBound?.(bound)),
     happened: (event) => each((observer) => observer.happened?.(event)),

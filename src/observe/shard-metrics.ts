@@ -6,10 +6,9 @@
 import { collectDefaultMetrics, type Histogram, Registry } from 'prom-client';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type {
+  AcceptedActionEnded,
   ActionName,
-  ActionOutcome,
   ActionRecord,
-  BindingPath,
   CyclePhase,
   CycleReport,
   KindCounts,
@@ -29,37 +28,14 @@ import {
   WAIT_BUCKETS_SECONDS,
   WORK_BUCKETS_SECONDS,
 } from './families.ts';
+import { KINDS, OUTCOMES, PATHS } from './label-values.ts';
 import { type MetricSources, ScrapedMetrics } from './scraped-metrics.ts';
 
 export const SHARD_PREFIX = 'bigfleet_shard_';
 export const OWN_PREFIX = 'flotilla_';
 
-const KINDS = [
-  'Bootstrap',
-  'Provision',
-  'Reclaim',
-  'Preempt',
-  'Delete',
-] as const satisfies readonly ActionName[];
-/** X9: every executed action ends with exactly one of these outcomes. */
-const EXECUTED = [
-  'success',
-  'accepted',
-  'no_session',
-  'blob_error',
-  'blob_timeout',
-  'provider_error',
-  'timeout',
-  'fenced',
-  'stale_state',
-  'rolled_back',
-  'ack_rejected',
-  'worker_lost',
-] as const satisfies readonly ActionOutcome[];
-/** How a need got its machine; the dashboard and the soak show each on its own. */
-const PATHS = ['idle', 'created', 'drained', 'preempted', 'waited'] as const satisfies readonly BindingPath[];
-type ExecutedOutcome = (typeof EXECUTED)[number];
-const EXECUTED_SET: ReadonlySet<string> = new Set(EXECUTED);
+type ExecutedOutcome = (typeof OUTCOMES)[number];
+const OUTCOME_SET: ReadonlySet<string> = new Set(OUTCOMES);
 
 export interface ShardMetricsOptions {
   readonly version?: string;
@@ -80,6 +56,7 @@ export class ShardMetrics implements ShardObserver {
   readonly #suppressed: CounterTable<ActionName>;
   readonly #dryRun: CounterTable<ActionName>;
   readonly #outcomes: CounterTable<ActionName, ExecutedOutcome>;
+  readonly #accepted: CounterTable<ActionName>;
   readonly #actionSeconds: Histogram<'kind'>;
   readonly #configureSeconds: Histogram;
   readonly #blobSeconds: Histogram;
@@ -120,9 +97,20 @@ export class ShardMetrics implements ShardObserver {
     this.#actions = new CounterTable(registry, shard('actions_total', 'Actions enqueued, by kind.'), kinds);
     this.#outcomes = new CounterTable(
       registry,
-      shard('action_execute_outcomes_total', 'Executed actions, by kind and outcome.'),
+      shard(
+        'action_execute_outcomes_total',
+        'Executed actions, by kind and outcome. One that a provider carries out after its ack counts when it has ended.',
+      ),
       kinds,
-      { name: 'outcome', values: EXECUTED },
+      { name: 'outcome', values: OUTCOMES },
+    );
+    this.#accepted = new CounterTable(
+      registry,
+      own(
+        'actions_accepted_total',
+        'Actions that a provider acknowledged and carries out later, by kind. Each counts as an outcome when it has ended.',
+      ),
+      kinds,
     );
     this.#suppressed = new CounterTable(
       registry,
@@ -181,7 +169,7 @@ export class ShardMetrics implements ShardObserver {
     for (const path of PATHS) this.#bindingSeconds.zero({ path }); // a rate exists from the first scrape
     this.#idleReleases = new CounterTable(
       registry,
-      shard('idle_releases_total', 'Released Idle machines: Deletes that succeeded or were acknowledged.'),
+      shard('idle_releases_total', 'Released Idle machines: Deletes that succeeded.'),
     );
     counterFrom(
       registry,
@@ -311,15 +299,18 @@ export class ShardMetrics implements ShardObserver {
 
   actionEnded(record: ActionRecord): void {
     const { kind, outcome, durationMs, blobMs, callMs } = record;
-    if (!EXECUTED_SET.has(outcome)) return; // the cycle's report counts them; there may be a hundred thousand
-    this.#outcomes.add(1, kind, outcome as ExecutedOutcome);
+    if (outcome === 'accepted') this.#accepted.add(1, kind);
+    else if (OUTCOME_SET.has(outcome)) this.#ended(kind, outcome as ExecutedOutcome);
+    else return; // the cycle's report counts them; there may be a hundred thousand
     if (outcome === 'stale_state') return; // the action ended before it did anything
     this.#actionSeconds.observe({ kind }, durationMs / 1_000);
     if (blobMs > 0) this.#blobSeconds.observe(blobMs / 1_000);
-    const isDone = outcome === 'success' || outcome === 'accepted';
     if (kind === 'Bootstrap' && callMs > 0) this.#configureSeconds.observe(callMs / 1_000);
     if ((kind === 'Reclaim' || kind === 'Preempt') && callMs > 0) this.#drainSeconds.observe(callMs / 1_000);
-    if (kind === 'Delete' && isDone) this.#idleReleases.add(1);
+  }
+
+  acceptedActionEnded({ kind, outcome }: AcceptedActionEnded): void {
+    this.#ended(kind, outcome);
   }
 
   machineBound({ path, neededMs, enqueuedMs }: MachineBound): void {
@@ -338,6 +329,11 @@ export class ShardMetrics implements ShardObserver {
 
   happened(event: ShardEvent): void {
     if (event.kind === 'rollup_rejected') this.#rollupsRejected.add(event.clusterId);
+  }
+
+  #ended(kind: ActionName, outcome: ExecutedOutcome): void {
+    this.#outcomes.add(1, kind, outcome);
+    if (kind === 'Delete' && outcome === 'success') this.#idleReleases.add(1);
   }
 }
 

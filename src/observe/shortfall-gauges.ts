@@ -1,25 +1,11 @@
 /** Shortfalls by age and by priority class. P5: a shortfall is what a profile still lacks after preemption. */
 import type { Sample } from './families.ts';
+import { AGES, PRIORITY_CLASSES } from './label-values.ts';
 
 export interface ShortfallFacts {
   readonly priority: number;
   readonly ageCycles: number;
 }
-
-/** Buckets with their least number of unmet cycles. */
-const AGES = [
-  ['1-9', 1],
-  ['10-59', 10],
-  ['60-299', 60],
-  ['300+', 300],
-] as const;
-
-const PRIORITY_CLASSES = [
-  ['critical', 1_000_000],
-  ['service', 1_000],
-  ['batch', 100],
-  ['other', Number.NEGATIVE_INFINITY],
-] as const;
 
 /** A shortfall that began in this cycle has age 0 and is in no bucket. */
 export function agedSamples(shortfalls: readonly ShortfallFacts[] | null): Sample[] | null {

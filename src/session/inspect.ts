@@ -4,7 +4,7 @@
  */
 import { type ServerWritableStream, status } from '@grpc/grpc-js';
 import { ShardError } from '../base/errors.ts';
-import type { NeedsReader, NeedView } from '../shard/ports/view.ts';
+import type { MatchingSupply, NeedsReader, NeedView } from '../shard/ports/view.ts';
 import type { InspectNeedsRequest, InspectNeedsResponseInit } from '../wire/protocol.generated.ts';
 import { quantities } from './encode.ts';
 
@@ -97,5 +97,26 @@ function responseOf(view: NeedView): NonNullable<InspectNeedsResponseInit['need'
     parkedAgeCycles: view.parkedCycles,
     ageCyclesUnmet: view.cyclesUnmet,
     unmetReason: view.reason,
+    ...contextOf(view.context),
+  };
+}
+
+function supplyOf({ idle, configured, speculative, isCapped }: MatchingSupply) {
+  return { idle, configured, speculative, capped: isCapped };
+}
+
+function contextOf(context: NeedView['context']): Partial<NonNullable<InspectNeedsResponseInit['need']>> {
+  if (context === undefined) return {};
+  const { supply, victims, freed, domains } = context;
+  return {
+    ...(supply === null ? {} : { matchingSupply: supplyOf(supply) }),
+    ...(victims === 0
+      ? {}
+      : { preemption: { victimsFound: victims, capacityFreed: { resources: quantities(freed) } } }),
+    sameCandidates: domains.map(({ domain, covered }) => ({
+      domain,
+      coveragePerMille: Math.floor(covered * 1_000),
+      satisfiable: covered >= 1,
+    })),
   };
 }

@@ -16,6 +16,8 @@ export interface ShardSettings {
   readonly isIncremental: boolean;
   /** S5: in incremental mode, ordinary cycles between two full listings; 0 = never. */
   readonly fullListEveryCycles: number;
+  /** S1: shortest time between two full listings of a provider because its connection was lost; 0 = none. */
+  readonly lossRelistMs: number;
   /** C2: no action before every provider has been listed once, except these, by name. */
   readonly optionalProviders: readonly string[];
   /** T10: machine ids with this prefix belong to this provider, and it may have no others. */
@@ -61,6 +63,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   providerTableReserve: 0.5,
   isIncremental: false,
   fullListEveryCycles: 360,
+  lossRelistMs: 60_000,
   optionalProviders: [],
   providerIdPrefixes: [],
   ignoresUnassignedBindings: false,

@@ -28,6 +28,7 @@ import { FairSlots } from './execute/fair-slots.ts';
 import { NeedBackoffs } from './execute/need-backoff.ts';
 import { ActionRunner } from './execute/runner.ts';
 import { CapacityHints } from './hints/hints.ts';
+import { AcceptedActions } from './machines/accepted-actions.ts';
 import { Announcer } from './machines/announce.ts';
 import { Backoffs } from './machines/backoff.ts';
 import { BindingTimes } from './machines/binding-times.ts';
@@ -94,6 +95,7 @@ export class Shard implements ShardForOperators {
   readonly #announcer: Announcer;
   readonly #hints: CapacityHints;
   readonly #bindingTimes: BindingTimes;
+  readonly #accepted: AcceptedActions;
   readonly #away: AwayClusters;
   readonly #checks: ScratchChecks;
   readonly #decision: GuardedDecision;
@@ -149,6 +151,7 @@ export class Shard implements ShardForOperators {
       isPreempted: (slot) => this.engine.drainOf(slot) !== null,
       onBound: (bound) => observer.machineBound?.(bound),
     });
+    this.#accepted = new AcceptedActions(inventory, (ended) => observer.acceptedActionEnded?.(ended));
     this.#hints = new CapacityHints({
       inventory,
       needs,
@@ -195,6 +198,7 @@ export class Shard implements ShardForOperators {
       onBind: (slot, cluster, fingerprint, group) =>
         this.#bindingTimes.begun(slot, cluster, fingerprint, group, clock.nowMs()),
       onAbandoned: (slot) => this.#bindingTimes.abandoned(slot),
+      onAccepted: (slot, kind) => this.#accepted.accepted(slot, kind),
       onRoom: () => this.#wake(),
       providerCount: providers.names.length,
     });
@@ -426,6 +430,7 @@ export class Shard implements ShardForOperators {
     this.backoffs.changed(change, nowMs);
     if (this.settings.ignoresUnassignedBindings && to !== 0) this.#flagUnassigned(slot, to);
     this.#bindingTimes.changed(change, nowMs);
+    this.#accepted.changed(change);
     this.stuck.changed(change);
     this.#announcer.changed(change);
     if (to === 0) {

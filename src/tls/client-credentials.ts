@@ -9,6 +9,7 @@ import { ChannelCredentials } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { ShardError } from '../base/errors.ts';
 import { Random } from '../base/random.ts';
+import { TlsCredentials } from './channel-credentials.ts';
 import { CONNECTION_AGE_MS, jittered } from './connection-age.ts';
 import { FileRotation } from './file-rotation.ts';
 import { pathsOf, type TlsFiles } from './files.ts';
@@ -71,9 +72,7 @@ export class ClientCredentials {
     }
     if (this.#current === null || isReplaced || nowMs >= this.#dueMs) {
       this.#dueMs = nowMs + jittered(this.#ageMs, this.#random);
-      this.#current = ChannelCredentials.createFromSecureContext(this.#rotation.value, {
-        checkServerIdentity: verifyServerIdentity,
-      });
+      this.#current = new TlsCredentials(this.#rotation.value, verifyServerIdentity);
     }
     return this.#current;
   }

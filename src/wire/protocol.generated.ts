@@ -518,6 +518,9 @@ export interface NeedView {
   readonly parkedAgeCycles: number;
   readonly ageCyclesUnmet: number;
   readonly unmetReason: number;
+  readonly matchingSupply: MatchingSupply | null;
+  readonly preemption: PreemptionSummary | null;
+  readonly sameCandidates: readonly DomainCoverage[];
 }
 
 export interface NeedViewInit {
@@ -536,6 +539,45 @@ export interface NeedViewInit {
   readonly parkedAgeCycles?: number | undefined;
   readonly ageCyclesUnmet?: number | undefined;
   readonly unmetReason?: number | undefined;
+  readonly matchingSupply?: MatchingSupplyInit | null | undefined;
+  readonly preemption?: PreemptionSummaryInit | null | undefined;
+  readonly sameCandidates?: readonly DomainCoverageInit[] | undefined;
+}
+
+export interface MatchingSupply {
+  readonly idle: number;
+  readonly configured: number;
+  readonly speculative: number;
+  readonly capped: boolean;
+}
+
+export interface MatchingSupplyInit {
+  readonly idle?: number | undefined;
+  readonly configured?: number | undefined;
+  readonly speculative?: number | undefined;
+  readonly capped?: boolean | undefined;
+}
+
+export interface PreemptionSummary {
+  readonly victimsFound: number;
+  readonly capacityFreed: Resources | null;
+}
+
+export interface PreemptionSummaryInit {
+  readonly victimsFound?: number | undefined;
+  readonly capacityFreed?: ResourcesInit | null | undefined;
+}
+
+export interface DomainCoverage {
+  readonly domain: string;
+  readonly coveragePerMille: number;
+  readonly satisfiable: boolean;
+}
+
+export interface DomainCoverageInit {
+  readonly domain?: string | undefined;
+  readonly coveragePerMille?: number | undefined;
+  readonly satisfiable?: boolean | undefined;
 }
 
 export interface ShardReport {
@@ -565,6 +607,7 @@ export interface ShardSummary {
   readonly freeMachines: number;
   readonly perInstanceTypeCounts: Readonly<Record<string, number>>;
   readonly perZoneCounts: Readonly<Record<string, number>>;
+  readonly providerAddress: string;
 }
 
 export interface ShardSummaryInit {
@@ -572,6 +615,7 @@ export interface ShardSummaryInit {
   readonly freeMachines?: number | undefined;
   readonly perInstanceTypeCounts?: Readonly<Record<string, number>> | undefined;
   readonly perZoneCounts?: Readonly<Record<string, number>> | undefined;
+  readonly providerAddress?: string | undefined;
 }
 
 export interface Shortfall {
@@ -800,6 +844,38 @@ export interface DomainAssignmentInit {
   readonly shardId?: string | undefined;
 }
 
+export interface ListShardReportsRequest {
+  readonly shardId: string;
+}
+
+export interface ListShardReportsRequestInit {
+  readonly shardId?: string | undefined;
+}
+
+export interface ListShardReportsResponse {
+  readonly reports: readonly ShardReportSnapshot[];
+}
+
+export interface ListShardReportsResponseInit {
+  readonly reports?: readonly ShardReportSnapshotInit[] | undefined;
+}
+
+export interface ShardReportSnapshot {
+  readonly shardId: string;
+  readonly cycle: number;
+  readonly receivedAtUnixNs: number;
+  readonly summary: ShardSummary | null;
+  readonly shortfalls: readonly Shortfall[];
+}
+
+export interface ShardReportSnapshotInit {
+  readonly shardId?: string | undefined;
+  readonly cycle?: number | undefined;
+  readonly receivedAtUnixNs?: number | undefined;
+  readonly summary?: ShardSummaryInit | null | undefined;
+  readonly shortfalls?: readonly ShortfallInit[] | undefined;
+}
+
 export interface ListQuotasRequest {
 
 }
@@ -859,6 +935,9 @@ export interface Messages {
   InspectNeedsResponse: InspectNeedsResponse;
   InspectNeedsHeader: InspectNeedsHeader;
   NeedView: NeedView;
+  MatchingSupply: MatchingSupply;
+  PreemptionSummary: PreemptionSummary;
+  DomainCoverage: DomainCoverage;
   ShardReport: ShardReport;
   ShardSummary: ShardSummary;
   Shortfall: Shortfall;
@@ -882,6 +961,9 @@ export interface Messages {
   ListDomainAssignmentsRequest: ListDomainAssignmentsRequest;
   ListDomainAssignmentsResponse: ListDomainAssignmentsResponse;
   DomainAssignment: DomainAssignment;
+  ListShardReportsRequest: ListShardReportsRequest;
+  ListShardReportsResponse: ListShardReportsResponse;
+  ShardReportSnapshot: ShardReportSnapshot;
   ListQuotasRequest: ListQuotasRequest;
   ListQuotasResponse: ListQuotasResponse;
   QuotaAllocation: QuotaAllocation;
@@ -918,6 +1000,9 @@ export interface MessageInits {
   InspectNeedsResponse: InspectNeedsResponseInit;
   InspectNeedsHeader: InspectNeedsHeaderInit;
   NeedView: NeedViewInit;
+  MatchingSupply: MatchingSupplyInit;
+  PreemptionSummary: PreemptionSummaryInit;
+  DomainCoverage: DomainCoverageInit;
   ShardReport: ShardReportInit;
   ShardSummary: ShardSummaryInit;
   Shortfall: ShortfallInit;
@@ -941,6 +1026,9 @@ export interface MessageInits {
   ListDomainAssignmentsRequest: ListDomainAssignmentsRequestInit;
   ListDomainAssignmentsResponse: ListDomainAssignmentsResponseInit;
   DomainAssignment: DomainAssignmentInit;
+  ListShardReportsRequest: ListShardReportsRequestInit;
+  ListShardReportsResponse: ListShardReportsResponseInit;
+  ShardReportSnapshot: ShardReportSnapshotInit;
   ListQuotasRequest: ListQuotasRequestInit;
   ListQuotasResponse: ListQuotasResponseInit;
   QuotaAllocation: QuotaAllocationInit;
@@ -983,10 +1071,13 @@ export const DESCRIPTOR = {
   InspectNeedsRequest: {"fields":{"clusterId":{"type":"string","id":1,"protoName":"cluster_id"},"limit":{"type":"int32","id":2}}},
   InspectNeedsResponse: {"oneofs":{"frame":{"oneof":["header","need"]}},"fields":{"header":{"type":"InspectNeedsHeader","id":1},"need":{"type":"NeedView","id":2}}},
   InspectNeedsHeader: {"fields":{"cycle":{"type":"int64","id":1},"computedAtUnixNanos":{"type":"int64","id":2,"protoName":"computed_at_unix_nanos"},"totalNeeds":{"type":"int32","id":3,"protoName":"total_needs"}}},
-  NeedView: {"fields":{"need":{"type":"CapacityNeed","id":1},"clusterId":{"type":"string","id":2,"protoName":"cluster_id"},"arrivalUnixNanos":{"type":"int64","id":3,"protoName":"arrival_unix_nanos"},"profileFingerprint":{"type":"string","id":4,"protoName":"profile_fingerprint"},"satisfied":{"type":"bool","id":5},"residualDeficit":{"type":"Resources","id":6,"protoName":"residual_deficit"},"claimedMachineCount":{"type":"int32","id":7,"protoName":"claimed_machine_count"},"bootstrapCount":{"type":"int32","id":8,"protoName":"bootstrap_count"},"provisionCount":{"type":"int32","id":9,"protoName":"provision_count"},"sameDomain":{"type":"string","id":10,"protoName":"same_domain"},"sameSatisfiable":{"type":"bool","id":11,"protoName":"same_satisfiable"},"acquisitionParked":{"type":"bool","id":12,"protoName":"acquisition_parked"},"parkedAgeCycles":{"type":"int32","id":13,"protoName":"parked_age_cycles"},"ageCyclesUnmet":{"type":"int32","id":14,"protoName":"age_cycles_unmet"},"unmetReason":{"type":"UnmetReason","id":15,"protoName":"unmet_reason"}}},
-  Coordinator: {"methods":{"ReportShard":{"requestType":"ShardReport","responseType":"ReportAck"},"AssignDomain":{"requestType":"AssignDomainRequest","responseType":"AssignDomainResponse"},"UnassignDomain":{"requestType":"UnassignDomainRequest","responseType":"UnassignDomainResponse"},"RemoveShard":{"requestType":"RemoveShardRequest","responseType":"RemoveShardResponse"},"ListShards":{"requestType":"ListShardsRequest","responseType":"ListShardsResponse"},"ListDomainAssignments":{"requestType":"ListDomainAssignmentsRequest","responseType":"ListDomainAssignmentsResponse"},"ListQuotas":{"requestType":"ListQuotasRequest","responseType":"ListQuotasResponse"}}},
+  NeedView: {"fields":{"need":{"type":"CapacityNeed","id":1},"clusterId":{"type":"string","id":2,"protoName":"cluster_id"},"arrivalUnixNanos":{"type":"int64","id":3,"protoName":"arrival_unix_nanos"},"profileFingerprint":{"type":"string","id":4,"protoName":"profile_fingerprint"},"satisfied":{"type":"bool","id":5},"residualDeficit":{"type":"Resources","id":6,"protoName":"residual_deficit"},"claimedMachineCount":{"type":"int32","id":7,"protoName":"claimed_machine_count"},"bootstrapCount":{"type":"int32","id":8,"protoName":"bootstrap_count"},"provisionCount":{"type":"int32","id":9,"protoName":"provision_count"},"sameDomain":{"type":"string","id":10,"protoName":"same_domain"},"sameSatisfiable":{"type":"bool","id":11,"protoName":"same_satisfiable"},"acquisitionParked":{"type":"bool","id":12,"protoName":"acquisition_parked"},"parkedAgeCycles":{"type":"int32","id":13,"protoName":"parked_age_cycles"},"ageCyclesUnmet":{"type":"int32","id":14,"protoName":"age_cycles_unmet"},"unmetReason":{"type":"UnmetReason","id":15,"protoName":"unmet_reason"},"matchingSupply":{"type":"MatchingSupply","id":16,"protoName":"matching_supply"},"preemption":{"type":"PreemptionSummary","id":17},"sameCandidates":{"rule":"repeated","type":"DomainCoverage","id":18,"protoName":"same_candidates"}}},
+  MatchingSupply: {"fields":{"idle":{"type":"int32","id":1},"configured":{"type":"int32","id":2},"speculative":{"type":"int32","id":3},"capped":{"type":"bool","id":4}}},
+  PreemptionSummary: {"fields":{"victimsFound":{"type":"int32","id":1,"protoName":"victims_found"},"capacityFreed":{"type":"Resources","id":2,"protoName":"capacity_freed"}}},
+  DomainCoverage: {"fields":{"domain":{"type":"string","id":1},"coveragePerMille":{"type":"int32","id":2,"protoName":"coverage_per_mille"},"satisfiable":{"type":"bool","id":3}}},
+  Coordinator: {"methods":{"ReportShard":{"requestType":"ShardReport","responseType":"ReportAck"},"AssignDomain":{"requestType":"AssignDomainRequest","responseType":"AssignDomainResponse"},"UnassignDomain":{"requestType":"UnassignDomainRequest","responseType":"UnassignDomainResponse"},"RemoveShard":{"requestType":"RemoveShardRequest","responseType":"RemoveShardResponse"},"ListShards":{"requestType":"ListShardsRequest","responseType":"ListShardsResponse"},"ListDomainAssignments":{"requestType":"ListDomainAssignmentsRequest","responseType":"ListDomainAssignmentsResponse"},"ListShardReports":{"requestType":"ListShardReportsRequest","responseType":"ListShardReportsResponse"},"ListQuotas":{"requestType":"ListQuotasRequest","responseType":"ListQuotasResponse"}}},
   ShardReport: {"fields":{"shardId":{"type":"string","id":1,"protoName":"shard_id"},"cycle":{"type":"int64","id":2},"timestampUnixNanos":{"type":"int64","id":3,"protoName":"timestamp_unix_nanos"},"shardEpoch":{"type":"int64","id":4,"protoName":"shard_epoch"},"summary":{"type":"ShardSummary","id":5},"shortfalls":{"rule":"repeated","type":"Shortfall","id":6},"instructionAcks":{"rule":"repeated","type":"InstructAck","id":7,"protoName":"instruction_acks"},"shardAddress":{"type":"string","id":8,"protoName":"shard_address"}}},
-  ShardSummary: {"fields":{"totalMachines":{"type":"int32","id":1,"protoName":"total_machines"},"freeMachines":{"type":"int32","id":2,"protoName":"free_machines"},"perInstanceTypeCounts":{"keyType":"string","type":"int32","id":3,"protoName":"per_instance_type_counts"},"perZoneCounts":{"keyType":"string","type":"int32","id":4,"protoName":"per_zone_counts"}},"reserved":[[5,6]]},
+  ShardSummary: {"fields":{"totalMachines":{"type":"int32","id":1,"protoName":"total_machines"},"freeMachines":{"type":"int32","id":2,"protoName":"free_machines"},"perInstanceTypeCounts":{"keyType":"string","type":"int32","id":3,"protoName":"per_instance_type_counts"},"perZoneCounts":{"keyType":"string","type":"int32","id":4,"protoName":"per_zone_counts"},"providerAddress":{"type":"string","id":7,"protoName":"provider_address"}},"reserved":[[5,6]]},
   Shortfall: {"fields":{"requirements":{"rule":"repeated","type":"NodeSelectorRequirement","id":1},"deficit":{"type":"Resources","id":2},"priority":{"type":"int32","id":3},"ageCycles":{"type":"int32","id":5,"protoName":"age_cycles"},"interruptionPenaltyBucket":{"type":"PenaltyBucket","id":6,"protoName":"interruption_penalty_bucket"}},"reserved":[[4,4]]},
   ReportAck: {"fields":{"coordinatorTerm":{"type":"int64","id":1,"protoName":"coordinator_term"},"acknowledged":{"type":"bool","id":2},"instructions":{"rule":"repeated","type":"CoordinatorInstruction","id":3}}},
   CoordinatorInstruction: {"oneofs":{"payload":{"oneof":["assignDomain","unassignDomain","reassignSpeculative","crossShardDrain","transferOwnership"]}},"fields":{"coordinatorTerm":{"type":"int64","id":1,"protoName":"coordinator_term"},"sequenceNumber":{"type":"int64","id":2,"protoName":"sequence_number"},"instructionId":{"type":"string","id":3,"protoName":"instruction_id"},"assignDomain":{"type":"AssignDomain","id":4,"protoName":"assign_domain"},"unassignDomain":{"type":"UnassignDomain","id":5,"protoName":"unassign_domain"},"reassignSpeculative":{"type":"ReassignSpeculative","id":6,"protoName":"reassign_speculative"},"crossShardDrain":{"type":"CrossShardDrain","id":7,"protoName":"cross_shard_drain"},"transferOwnership":{"type":"TransferOwnership","id":8,"protoName":"transfer_ownership"}}},
@@ -1008,6 +1099,9 @@ export const DESCRIPTOR = {
   ListDomainAssignmentsRequest: {"fields":{}},
   ListDomainAssignmentsResponse: {"fields":{"assignments":{"rule":"repeated","type":"DomainAssignment","id":1}}},
   DomainAssignment: {"fields":{"topologyKey":{"type":"string","id":1,"protoName":"topology_key"},"topologyValue":{"type":"string","id":2,"protoName":"topology_value"},"shardId":{"type":"string","id":3,"protoName":"shard_id"}}},
+  ListShardReportsRequest: {"fields":{"shardId":{"type":"string","id":1,"protoName":"shard_id"}}},
+  ListShardReportsResponse: {"fields":{"reports":{"rule":"repeated","type":"ShardReportSnapshot","id":1}}},
+  ShardReportSnapshot: {"fields":{"shardId":{"type":"string","id":1,"protoName":"shard_id"},"cycle":{"type":"int64","id":2},"receivedAtUnixNs":{"type":"int64","id":3,"protoName":"received_at_unix_ns"},"summary":{"type":"ShardSummary","id":4},"shortfalls":{"rule":"repeated","type":"Shortfall","id":5}}},
   ListQuotasRequest: {"fields":{}},
   ListQuotasResponse: {"fields":{"allocations":{"rule":"repeated","type":"QuotaAllocation","id":1}}},
   QuotaAllocation: {"fields":{"provider":{"type":"string","id":1},"region":{"type":"string","id":2},"perShard":{"keyType":"string","type":"int32","id":3,"protoName":"per_shard"}}},

@@ -90,6 +90,12 @@ export const coordinatorService = {
     'ListDomainAssignmentsResponse',
     UNARY,
   ),
+  ListShardReports: method(
+    'Coordinator/ListShardReports',
+    'ListShardReportsRequest',
+    'ListShardReportsResponse',
+    UNARY,
+  ),
   ListQuotas: method('Coordinator/ListQuotas', 'ListQuotasRequest', 'ListQuotasResponse', UNARY),
 };
 

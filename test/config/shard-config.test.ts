@@ -30,6 +30,7 @@ describe('the settings of a shard', () => {
       tls: null,
       cycleIntervalMs: 10_000,
       fullListEvery: 360,
+      relistAfterLossMs: 60_000,
       maxMachines: 1_048_576,
       idleHoldOnDemandMs: 600_000,
       idleHoldSpotMs: 60_000,

@@ -55,6 +55,7 @@ export async function rig(
     new CoordinatorReporter({
       coordinatorAddress: coordinator.address,
       shardAddress: '127.0.0.1:7780',
+      providerAddress: '127.0.0.1:7790',
       source: { reportFacts: () => factsOf() },
       intervalMs: 10,
       onEvent: (event) => events.push(event),

@@ -114,6 +114,17 @@ describe('K1: instructions', () => {
     ['ReassignSpeculative', { reassignSpeculative: { machineIds: ['m'] } }],
     ['CrossShardDrain', { crossShardDrain: { machineIds: ['m'], preemptorPriority: 5 } }],
     ['TransferOwnership', { transferOwnership: { machineIds: ['m'], fromShardId: 'a', toShardId: 'b' } }],
+  ] as const) {
+    it(`K1: that the shard does not carry out are accepted, say so, and change nothing: ${what}`, () => {
+      const instructions = new Instructions();
+      const ack = instructions.receive(instruction({ instructionId: 'a', ...payload }), 0);
+      expect(ack?.outcome).toBe(Outcome.OUTCOME_ACCEPTED);
+      expect(ack?.reason).toContain(`${what} is acknowledged; this shard does not carry it out`);
+      expect(instructions.domains.count).toBe(0);
+    });
+  }
+
+  for (const [what, payload] of [
     ['without a known payload', {}],
     ['key and a value', { assignDomain: { topologyKey: '', topologyValue: 'x' } }],
     ['key and a value', { unassignDomain: { topologyKey: 'x', topologyValue: '' } }],

@@ -15,12 +15,14 @@ function shortfall(priority: number, ageCycles: number): ShortfallView {
   };
 }
 
+const ADDRESSES = { shardAddress: '10.0.0.1:7780', providerAddress: '10.0.0.7:7790,10.0.0.8:7790' };
+
 const overTheWire = (...args: Parameters<typeof reportOf>) =>
   toPlain('ShardReport', decode('ShardReport', encode('ShardReport', reportOf(...args))));
 
 describe('K1: the report', () => {
-  it('has the shard, the time, machines by type and zone, and the address for operators', () => {
-    expect(overTheWire(factsOf(), [], '10.0.0.1:7780', 1_700_000_000_123)).toEqual({
+  it('has the shard, the time, machines by type and zone, and the addresses', () => {
+    expect(overTheWire(factsOf(), [], ADDRESSES, 1_700_000_000_123)).toEqual({
       shardId: 'shard-1',
       cycle: 42,
       timestampUnixNanos: 1_700_000_000_123_000_000,
@@ -30,6 +32,7 @@ describe('K1: the report', () => {
         freeMachines: 4,
         perInstanceTypeCounts: { 'm5.large': 6, 'p4d.24xlarge': 4 },
         perZoneCounts: { 'us-1a': 10 },
+        providerAddress: '10.0.0.7:7790,10.0.0.8:7790',
       },
       shortfalls: [],
       instructionAcks: [],
@@ -38,7 +41,7 @@ describe('K1: the report', () => {
   });
 
   it('has deficits as Kubernetes quantities, without the dimensions that are met', () => {
-    const { shortfalls } = overTheWire(factsOf({ shortfalls: [shortfall(1_000, 3)] }), [], '', 0);
+    const { shortfalls } = overTheWire(factsOf({ shortfalls: [shortfall(1_000, 3)] }), [], ADDRESSES, 0);
     expect(shortfalls).toEqual([
       {
         requirements: [{ key: 'gpu', operator: 1, values: ['a100', 'h100'] }],
@@ -52,7 +55,7 @@ describe('K1: the report', () => {
 
   it('P5: has the 100 highest shortfalls, by priority, then by age', () => {
     const shortfalls = Array.from({ length: 250 }, (_, index) => shortfall(index % 5, index));
-    const report = overTheWire(factsOf({ shortfalls }), [], '', 0);
+    const report = overTheWire(factsOf({ shortfalls }), [], ADDRESSES, 0);
     expect(report.shortfalls).toHaveLength(100);
     const places = report.shortfalls.map(({ priority, ageCycles }) => [priority, ageCycles] as const);
     expect(places.slice(0, 3)).toEqual([

@@ -113,18 +113,18 @@ describe('K1: reports to a coordinator', () => {
     expect(reporter.status()).toMatchObject({ domains: [], instructions: { accepted: 2, repeated: 1 } });
   });
 
-  it('refuse an unsupported instruction once, with a reason, and it does not come again', async () => {
+  it('K1: acknowledge an instruction that the shard does not carry out, and it does not come again', async () => {
     const { state, reporter } = await rig();
     state.instruct('shard-1', { crossShardDrain: { machineIds: ['m-1'], preemptorPriority: 9 } });
     state.instruct('shard-1', { transferOwnership: { machineIds: ['m-1'], toShardId: 'shard-2' } });
     state.instruct('shard-1', { reassignSpeculative: { machineIds: ['m-1'] } });
     await expect.poll(() => state.acks.length).toBe(3);
     for (const ack of state.acks) {
-      expect(ack.outcome).toBe(Outcome.OUTCOME_REJECTED_INVALID);
-      expect(ack.reason).toContain('not supported');
+      expect(ack.outcome).toBe(Outcome.OUTCOME_ACCEPTED);
+      expect(ack.reason).toContain('does not carry it out');
     }
     await expect.poll(() => state.open.get('shard-1')).toEqual([]);
-    expect(reporter.status().instructions.rejectedInvalid).toBe(3);
+    expect(reporter.status()).toMatchObject({ domains: [], instructions: { accepted: 3 } });
   });
 });
 
@@ -240,6 +240,7 @@ describe('K1: a coordinator that fails changes nothing else', () => {
     const reporter = new CoordinatorReporter({
       coordinatorAddress: coordinator.address,
       shardAddress: '',
+      providerAddress: '',
       source: { reportFacts: () => factsOf() },
       intervalMs: 5,
     });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CLUSTER_LABELS_MAX } from '../../src/observe/cluster-labels.ts';
+import { labelDomain } from '../../src/observe/label-values.ts';
 import { allMetrics, metricsPage } from '../../src/observe/metric-docs.ts';
 import { ShardMetrics } from '../../src/observe/shard-metrics.ts';
 import type { ActionOutcome } from '../../src/shard/ports/observer.ts';
@@ -20,15 +21,23 @@ function metricsUnderTest(): ShardMetrics {
   return metrics;
 }
 
-/** Samples by name and labels as they are exposed: `name{a="b"}` → value. */
+/** Samples by name and labels as they are exposed: `name{a="b"}` → value. Every label value must be a documented one. */
 async function samplesOf(metrics: ShardMetrics): Promise<Map<string, number>> {
   const { body } = await metrics.scrape();
-  return new Map(
+  const samples = new Map(
     body
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'))
       .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
   );
+  for (const sample of samples.keys()) {
+    const name = sample.replace(/(?:_bucket|_sum|_count)?(?:\{.*)?$/, '');
+    for (const [, label, value] of sample.matchAll(/(\w+)="([^"]*)"/g)) {
+      const domain = label === 'le' ? 'a bound' : labelDomain(name, label!);
+      if (typeof domain !== 'string') expect(domain, sample).toContain(value);
+    }
+  }
+  return samples;
 }
 
 /** Dashboards of the reference use exactly these names. */
@@ -132,7 +141,8 @@ describe('X9: an action', () => {
     metrics.actionEnded(actionRecord({ kind: 'Delete', outcome: 'provider_error' }));
     const samples = await samplesOf(metrics);
     expect(Object.fromEntries(samples)).toMatchObject({
-      'bigfleet_shard_action_execute_outcomes_total{kind="Bootstrap",outcome="accepted"}': 1,
+      'flotilla_actions_accepted_total{kind="Bootstrap"}': 1,
+      'flotilla_actions_accepted_total{kind="Delete"}': 0,
       'bigfleet_shard_action_execute_outcomes_total{kind="Bootstrap",outcome="blob_timeout"}': 1,
       'bigfleet_shard_action_execute_outcomes_total{kind="Delete",outcome="provider_error"}': 1,
       'bigfleet_shard_action_duration_seconds_count{kind="Bootstrap"}': 2,
@@ -147,6 +157,21 @@ describe('X9: an action', () => {
       'flotilla_binding_seconds_count{path="waited"}': 0,
       bigfleet_shard_idle_releases_total: 1,
     });
+    expect([...samples.keys()].filter((key) => key.includes('outcome="accepted"'))).toEqual([]);
+  });
+
+  it('X9: that a provider carries out after its ack counts as an outcome when it has ended', async () => {
+    const metrics = metricsUnderTest();
+    const success = 'bigfleet_shard_action_execute_outcomes_total{kind="Delete",outcome="success"}';
+    metrics.actionEnded(actionRecord({ kind: 'Delete', outcome: 'accepted' }));
+    const before = await samplesOf(metrics);
+    expect([before.get(success), before.get('bigfleet_shard_idle_releases_total')]).toEqual([undefined, 0]);
+    metrics.acceptedActionEnded({ kind: 'Delete', outcome: 'success' });
+    metrics.acceptedActionEnded({ kind: 'Delete', outcome: 'provider_error' });
+    const after = await samplesOf(metrics);
+    expect([after.get(success), after.get('bigfleet_shard_idle_releases_total')]).toEqual([1, 1]);
+    expect(after.get(success.replace('success', 'provider_error'))).toBe(1);
+    expect(after.get('flotilla_actions_accepted_total{kind="Delete"}')).toBe(1);
   });
 
   for (const outcome of [

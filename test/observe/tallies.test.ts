@@ -79,35 +79,35 @@ describe('the fleet', () => {
       {
         labels: {
           state: 'Speculative',
-          capacity_type: 'on-demand',
+          capacity_type: 'OnDemand',
           interruption_penalty_bucket: 'unspecified',
         },
         value: 1,
       },
       {
-        labels: { state: 'Idle', capacity_type: 'on-demand', interruption_penalty_bucket: 'unspecified' },
+        labels: { state: 'Idle', capacity_type: 'OnDemand', interruption_penalty_bucket: 'unspecified' },
         value: 1,
       },
       {
-        labels: { state: 'Configured', capacity_type: 'on-demand', interruption_penalty_bucket: '512' },
+        labels: { state: 'Configured', capacity_type: 'OnDemand', interruption_penalty_bucket: '512' },
         value: 1,
       },
       {
-        labels: { state: 'Configured', capacity_type: 'spot', interruption_penalty_bucket: '512' },
+        labels: { state: 'Configured', capacity_type: 'Spot', interruption_penalty_bucket: '512' },
         value: 1,
       },
       {
-        labels: { state: 'Failed', capacity_type: 'on-demand', interruption_penalty_bucket: 'unspecified' },
+        labels: { state: 'Failed', capacity_type: 'OnDemand', interruption_penalty_bucket: 'unspecified' },
         value: 1,
       },
     ]);
     const dollars = (samples: Iterable<{ labels: Readonly<Record<string, string>>; value: number }>) =>
       [...samples].filter(({ value }) => value > 0).map(({ labels, value }) => [labels.capacity_type, value]);
     expect(dollars(tally.usd())).toEqual([
-      ['on-demand', 6],
-      ['spot', 8],
+      ['OnDemand', 6],
+      ['Spot', 8],
     ]);
-    expect(dollars(tally.idleUsd())).toEqual([['on-demand', 2]]);
+    expect(dollars(tally.idleUsd())).toEqual([['OnDemand', 2]]);
   });
 });
 
@@ -210,7 +210,7 @@ describe('a shard', () => {
     const { body } = await metrics.scrape();
     expect(body).toContain('bigfleet_shard_rollup_quarantined{cluster="restarted"} 1');
     expect(body).toContain(
-      'bigfleet_shard_inventory_machines{state="Configured",capacity_type="on-demand",interruption_penalty_bucket="unspecified"} 12',
+      'bigfleet_shard_inventory_machines{state="Configured",capacity_type="OnDemand",interruption_penalty_bucket="unspecified"} 12',
     );
   });
 });

@@ -31,7 +31,11 @@ export class Processes {
   readonly #folders: string[] = [];
 
   start(...words: string[]): Program {
-    const child = spawn(process.execPath, [MAIN, ...words], {
+    return this.script(MAIN, ...words);
+  }
+
+  script(path: string, ...words: string[]): Program {
+    const child = spawn(process.execPath, [path, ...words], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...this.environment },
     });

@@ -68,6 +68,9 @@ describe('InspectNeeds', () => {
       parkedAgeCycles: 9,
       ageCyclesUnmet: 12,
       unmetReason: 2,
+      matchingSupply: { idle: 0, configured: 7, speculative: 2, capped: true },
+      preemption: { victimsFound: 3, capacityFreed: { resources: { cpu: '12' } } },
+      sameCandidates: [{ domain: 'rack=r1', coveragePerMille: 750, satisfiable: false }],
     });
     expect(frames).toHaveLength(2);
   });

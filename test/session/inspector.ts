@@ -29,6 +29,12 @@ export const VIEW: NeedView = {
   cyclesUnmet: 12,
   reason: 2,
   limitedBy: '',
+  context: {
+    supply: { idle: 0, configured: 7, speculative: 2, isCapped: true },
+    victims: 3,
+    freed: { cpu: 12_000 },
+    domains: [{ domain: 'rack=r1', covered: 0.7509 }],
+  },
 };
 
 export interface Inspection {

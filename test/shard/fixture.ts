@@ -8,6 +8,7 @@ import { Operator, type Requirement } from '../../src/needs/requirements.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
 import type { CheckPort } from '../../src/shard/ports/check.ts';
 import type {
+  AcceptedActionEnded,
   ActionName,
   ActionRecord,
   CycleReport,
@@ -118,6 +119,7 @@ export const SLOW: ProviderSettingsChange = {
 export class Fixture {
   readonly world: SimulatedWorld;
   readonly actions: ActionRecord[] = [];
+  readonly acceptedEnded: AcceptedActionEnded[] = [];
   readonly cycles: CycleReport[] = [];
   readonly events: ShardEvent[] = [];
   /** From enqueueing to Configured, ms. */
@@ -136,6 +138,7 @@ export class Fixture {
       ...(options.probe === undefined ? {} : { probe: options.probe }),
       watcher: {
         actionEnded: (_, record) => this.actions.push(record),
+        acceptedActionEnded: (_, ended) => this.acceptedEnded.push(ended),
         cycleEnded: (_, report) => this.cycles.push(report),
         happened: (_, event) => {
           this.events.push(event);

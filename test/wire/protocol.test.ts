@@ -49,11 +49,18 @@ const FIELDS: Readonly<Record<string, string>> = {
   InspectNeedsResponse: '1 InspectNeedsHeader header, 2 NeedView need',
   InspectNeedsHeader: '1 int64 cycle, 2 int64 computed_at_unix_nanos, 3 int32 total_needs',
   NeedView:
-    '1 CapacityNeed need, 2 string cluster_id, 3 int64 arrival_unix_nanos, 4 string profile_fingerprint, 5 bool satisfied, 6 Resources residual_deficit, 7 int32 claimed_machine_count, 8 int32 bootstrap_count, 9 int32 provision_count, 10 string same_domain, 11 bool same_satisfiable, 12 bool acquisition_parked, 13 int32 parked_age_cycles, 14 int32 age_cycles_unmet, 15 UnmetReason unmet_reason',
+    '1 CapacityNeed need, 2 string cluster_id, 3 int64 arrival_unix_nanos, 4 string profile_fingerprint, 5 bool satisfied, 6 Resources residual_deficit, 7 int32 claimed_machine_count, 8 int32 bootstrap_count, 9 int32 provision_count, 10 string same_domain, 11 bool same_satisfiable, 12 bool acquisition_parked, 13 int32 parked_age_cycles, 14 int32 age_cycles_unmet, 15 UnmetReason unmet_reason, 16 MatchingSupply matching_supply, 17 PreemptionSummary preemption, 18 []DomainCoverage same_candidates',
+  MatchingSupply: '1 int32 idle, 2 int32 configured, 3 int32 speculative, 4 bool capped',
+  PreemptionSummary: '1 int32 victims_found, 2 Resources capacity_freed',
+  DomainCoverage: '1 string domain, 2 int32 coverage_per_mille, 3 bool satisfiable',
+  ListShardReportsRequest: '1 string shard_id',
+  ListShardReportsResponse: '1 []ShardReportSnapshot reports',
+  ShardReportSnapshot:
+    '1 string shard_id, 2 int64 cycle, 3 int64 received_at_unix_ns, 4 ShardSummary summary, 5 []Shortfall shortfalls',
   ShardReport:
     '1 string shard_id, 2 int64 cycle, 3 int64 timestamp_unix_nanos, 4 int64 shard_epoch, 5 ShardSummary summary, 6 []Shortfall shortfalls, 7 []InstructAck instruction_acks, 8 string shard_address',
   ShardSummary:
-    '1 int32 total_machines, 2 int32 free_machines, 3 map<string,int32> per_instance_type_counts, 4 map<string,int32> per_zone_counts',
+    '1 int32 total_machines, 2 int32 free_machines, 3 map<string,int32> per_instance_type_counts, 4 map<string,int32> per_zone_counts, 7 string provider_address',
   Shortfall:
     '1 []NodeSelectorRequirement requirements, 2 Resources deficit, 3 int32 priority, 5 int32 age_cycles, 6 PenaltyBucket interruption_penalty_bucket',
   ReportAck: '1 int64 coordinator_term, 2 bool acknowledged, 3 []CoordinatorInstruction instructions',

@@ -10,6 +10,7 @@
 import { type ChannelCredentials, type ChannelOptions, Client } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock.ts';
 import { ClientCredentials } from '../../tls/client-credentials.ts';
+import { ConnectionLoss } from './connection-loss.ts';
 import type { ProviderEndpoint } from './endpoint.ts';
 import type { CallLimits } from './limits.ts';
 
@@ -33,6 +34,8 @@ const RECONNECT_BACKOFF_MS_MAX = 10_000;
 const RECONNECT_BACKOFF_MS = 500;
 
 export class ProviderChannels {
+  /** Of the connection for listings. */
+  readonly loss: ConnectionLoss;
   readonly #endpoint: ProviderEndpoint;
   readonly #limits: CallLimits;
   readonly #credentials: ClientCredentials;
@@ -43,6 +46,7 @@ export class ProviderChannels {
   constructor(endpoint: ProviderEndpoint, limits: CallLimits, clock: Clock) {
     this.#endpoint = endpoint;
     this.#limits = limits;
+    this.loss = new ConnectionLoss(clock);
     this.#credentials = new ClientCredentials(endpoint.tls, clock, limits.connectionAgeMs);
   }
 
@@ -66,6 +70,7 @@ export class ProviderChannels {
   }
 
   #closeOpen(): void {
+    this.loss.closing();
     for (const client of this.#open.values()) client.close();
     this.#open.clear();
   }

@@ -120,6 +120,16 @@ export class ProviderClient {
     );
   }
 
+  /** S1: the connection for listings was lost, so the provider may have forgotten the cursor. */
+  get hasLostConnection(): boolean {
+    return this.#channels.loss.isLost;
+  }
+
+  /** A full listing arrived, and its cursor is of the provider as it is now. */
+  forgetLostConnection(): void {
+    this.#channels.loss.settle();
+  }
+
   /** Starts no more calls; those in flight still finish. */
   close(): void {
     this.#channels.close();
@@ -170,8 +180,12 @@ export class ProviderClient {
           request,
           { deadline: deadlineUnixMs },
           (error: ServiceError | null, bytes?: Buffer) => {
-            if (error !== null) fail(describeFailure(error));
-            else resolve({ kind: 'answered', machineId, bytes: bytes!, attemptCount });
+            if (error !== null) {
+              fail(describeFailure(error));
+              return;
+            }
+            if (connection === 'list') this.#channels.loss.answered(client);
+            resolve({ kind: 'answered', machineId, bytes: bytes!, attemptCount });
           },
         );
       } catch (error) {

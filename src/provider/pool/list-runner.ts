@@ -18,7 +18,9 @@ import { MachineDecoder } from '../../listing/decode/decoder.ts';
 import { collectGarbageOf, isLarge } from '../../listing/garbage.ts';
 import { giveBack } from '../../listing/give-back.ts';
 import type { ProviderFailure } from '../../shard/ports/providers.ts';
+import type { ProviderClient } from '../client/client.ts';
 import { ProviderDirectory } from '../client/directory.ts';
+import type { RawOutcome } from '../client/outcome.ts';
 import type { ListTaskAnswer, WholeListTask } from './listing-thread.ts';
 import type { ListSetup } from './setup.ts';
 
@@ -54,11 +56,12 @@ export class ListRunner {
     this.#decoder = this.#newDecoder();
   }
 
-  async list({ provider, sinceRevision, deadlineUnixMs }: WholeListTask): Promise<ListTaskAnswer> {
+  async list(task: WholeListTask): Promise<ListTaskAnswer> {
+    const { provider } = task;
     this.drop(provider); // a new listing replaces the rest of an open one
     const startedMs = performance.now();
     const { client } = this.#directory.reader(this.#names[provider]!);
-    const outcome = await client.list({ sinceRevision, deadlineUnixMs });
+    const { outcome, isFull } = await ask(client, task);
     const transferMs = performance.now() - startedMs;
     if (outcome.kind !== 'answered') {
       const answer = { kind: outcome.kind, detail: outcome.detail };
@@ -66,7 +69,6 @@ export class ListRunner {
     }
     const { bytes } = outcome;
     await collectGarbageOf(bytes.length); // the pieces of which gRPC assembled it
-    const isFull = sinceRevision.length === 0;
     if (isFull && this.#open === null && this.#comparison.knowsNothing) {
       const listing = new FirstListing(bytes, this.#newDecoder(), this.#partBytes);
       const patience = setTimeout(() => this.drop(provider), this.#partWaitMsMax);
@@ -138,6 +140,24 @@ export class ListRunner {
       giveBack(bytes);
     }
   }
+}
+
+/**
+ * S1: a full listing if the connection was lost and the task allows it. It may be lost while the call is under way: the
+ * answer then comes from a provider that does not know the cursor, so the listing is repeated.
+ */
+async function ask(
+  client: ProviderClient,
+  { sinceRevision, isFullAfterLoss = false, deadlineUnixMs }: WholeListTask,
+): Promise<{ readonly outcome: RawOutcome; readonly isFull: boolean }> {
+  const mustBeFull = () => sinceRevision.length === 0 || (isFullAfterLoss && client.hasLostConnection);
+  if (!mustBeFull()) {
+    const outcome = await client.list({ sinceRevision, deadlineUnixMs });
+    if (outcome.kind !== 'answered' || !mustBeFull()) return { outcome, isFull: false };
+  }
+  const outcome = await client.list({ deadlineUnixMs });
+  if (outcome.kind === 'answered') client.forgetLostConnection();
+  return { outcome, isFull: true };
 }
 
 function orMalformed<Answer>(read: () => Answer): Answer | ProviderFailure {

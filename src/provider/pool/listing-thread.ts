@@ -19,6 +19,7 @@ export interface WholeListTask {
   readonly kind: 'list';
   readonly provider: number;
   readonly sinceRevision: Uint8Array;
+  readonly isFullAfterLoss?: boolean;
   readonly deadlineUnixMs: number;
 }
 
@@ -64,13 +65,19 @@ export class ListingThread {
     this.#options = options;
   }
 
-  list({ provider, sinceRevision, deadlineUnixMs }: ListRequest): Promise<ListAnswer> {
+  list({
+    provider,
+    sinceRevision,
+    isFullAfterLoss = false,
+    deadlineUnixMs,
+  }: ListRequest): Promise<ListAnswer> {
     const leftMs = Math.max(0, deadlineUnixMs - this.#options.clock.nowMs());
     const task = {
       kind: 'list',
       provider,
       // A copy: a view would clone the whole buffer behind it.
       sinceRevision: sinceRevision.slice(),
+      isFullAfterLoss,
       deadlineUnixMs: systemClock.nowMs() + leftMs,
     } as const;
     return this.#answerTo(task, leftMs, performance.now());

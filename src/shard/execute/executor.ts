@@ -13,7 +13,7 @@ import type { Binding } from '../../inventory/binding.ts';
 import { Flag, INTENT_STATE, Intent, isBinding } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import type { FollowUpReads } from '../machines/reads.ts';
-import type { ShardCounters, ShardObserver } from '../ports/observer.ts';
+import type { ActionName, ShardCounters, ShardObserver } from '../ports/observer.ts';
 import { type Action, actionAt, recordOf, releaseAction, type Settlement, settlement } from './action.ts';
 import { type FairSlots, PROVIDERS_MAX, providerShareOf, SHARE_OF_ONE } from './fair-slots.ts';
 import type { ActionRunner } from './runner.ts';
@@ -41,6 +41,8 @@ export interface ExecutorOptions {
   readonly onBind: (slot: number, cluster: number, fingerprint: number, group: number) => void;
   /** The action ended and left its machine in the state before it. */
   readonly onAbandoned: (slot: number) => void;
+  /** The provider acknowledged the action and carries it out later. */
+  readonly onAccepted: (slot: number, kind: ActionName) => void;
   /** C1: a queue that dropped actions and is half empty again wakes a cycle. */
   readonly onRoom: () => void;
   /** Providers, by index. */
@@ -244,13 +246,15 @@ export class Executor {
   }
 
   #end(action: Action, settled: Settlement): void {
-    const { inventory, reads, clock, observer, onAbandoned } = this.#options;
+    const { inventory, reads, clock, observer, onAbandoned, onAccepted } = this.#options;
     const { slot, kind } = action;
     assert(inventory.isCurrent(slot, action.generation), 'a machine with an action is not removed');
     inventory.clearIntent(slot);
     if (inventory.columns.state[slot] === INTENT_STATE[kind]) onAbandoned(slot);
+    const record = recordOf(action, settled.outcome, settled.detail, clock.nowMs(), inventory);
+    if (settled.outcome === 'accepted') onAccepted(slot, record.kind);
     reads.settled(slot, settled.next);
-    observer.actionEnded(recordOf(action, settled.outcome, settled.detail, clock.nowMs(), inventory));
+    observer.actionEnded(record);
     releaseAction(action, inventory);
   }
 

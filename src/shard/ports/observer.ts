@@ -12,10 +12,19 @@ export interface ShardObserver {
   cycleEnded(report: CycleReport): void;
   /** Every executed action, when it settles; with `audits` also suppressed, dry-run and dropped ones. C5: the audit log has all. */
   actionEnded(record: ActionRecord): void;
+  /** An action that ended as `accepted` was carried out, or was not. */
+  acceptedActionEnded?(ended: AcceptedActionEnded): void;
   listingEnded(report: ListingReport): void;
   machineBound?(bound: MachineBound): void;
   /** An event for the log. */
   happened(event: ShardEvent): void;
+}
+
+/** X9: how an action of an asynchronous provider ended, after its ack. */
+export interface AcceptedActionEnded {
+  readonly kind: ActionName;
+  /** `provider_error`: the machine failed, went back, or is gone. */
+  readonly outcome: 'success' | 'provider_error';
 }
 
 /** A machine became a node. */
@@ -39,7 +48,7 @@ export type ActionName = 'Bootstrap' | 'Provision' | 'Reclaim' | 'Preempt' | 'De
 /** X9: outcomes of executed actions are counted by kind; the last four were never executed. */
 export type ActionOutcome =
   | 'success'
-  | 'accepted' // an asynchronous provider's ack
+  | 'accepted' // an asynchronous provider's ack; acceptedActionEnded follows
   | 'no_session'
   | 'blob_error'
   | 'blob_timeout'

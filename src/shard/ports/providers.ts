@@ -68,6 +68,8 @@ export interface ListRequest {
   readonly provider: number;
   /** Empty: everything. */
   readonly sinceRevision: Uint8Array;
+  /** S1: list everything if the connection was lost since the last full listing. `Listing.isFull` says whether that was so. */
+  readonly isFullAfterLoss?: boolean;
   readonly deadlineUnixMs: number;
 }
 
@@ -83,7 +85,7 @@ export type ListAnswer = Listing | ListFailure;
  */
 export interface Listing {
   readonly kind: 'listed';
-  /** Whether the request was for all machines, so that a missing one counts as removed. */
+  /** Whether the provider was asked for all machines, so that a missing one counts as removed. */
   readonly isFull: boolean;
   /** The next cursor; empty: none. */
   readonly revision: Uint8Array;

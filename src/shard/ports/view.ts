@@ -45,6 +45,27 @@ export interface NeedView {
   readonly reason: number;
   /** T8: the limit of its cluster that keeps machines from it; '' if none does. */
   readonly limitedBy: string;
+  /** What an unmet need found; only `inspectNeeds` gives it. */
+  readonly context?: NeedContext;
+}
+
+export interface NeedContext {
+  /** Null: the reader asked for too many different needs. */
+  readonly supply: MatchingSupply | null;
+  /** Machines that drain for the need, and their capacity. */
+  readonly victims: number;
+  readonly freed: ResourceAmounts;
+  /** Of a gang: the domains that cover most of it, best first, as a share of the dimension that is covered least. */
+  readonly domains: readonly { readonly domain: string; readonly covered: number }[];
+}
+
+/** Machines that match the requirements and the min unit, whoever has them. */
+export interface MatchingSupply {
+  readonly idle: number;
+  readonly configured: number;
+  readonly speculative: number;
+  /** Counting stopped early. */
+  readonly isCapped: boolean;
 }
 
 export interface NeedsQuery {

@@ -47,6 +47,7 @@ export interface ReconcilerOptions {
   readonly observer: ShardObserver;
   readonly isIncremental: boolean;
   readonly fullListEveryCycles: number;
+  readonly lossRelistMs: number;
   readonly listTimeoutMs: number;
   readonly optionalProviders: readonly string[];
   readonly providerIdPrefixes: readonly ProviderIdPrefix[];
@@ -65,6 +66,8 @@ interface ProviderState {
   /** Ordinary cycles since the last full listing. */
   cyclesSinceFull: number;
   wantsFull: boolean;
+  /** When a listing was full because the connection was lost; by the shard's clock. */
+  relistedMs: number;
   /** Doubted machines of the last listing, too many to read one by one: the next listing decides. */
   doubted: readonly number[];
   suspectInARow: number;
@@ -116,6 +119,7 @@ export class Reconciler {
       listings: 0,
       cyclesSinceFull: 0,
       wantsFull: true,
+      relistedMs: Number.NEGATIVE_INFINITY,
       doubted: NONE_DOUBTED,
       suspectInARow: 0,
       refused: new RefusedMachines(),
@@ -177,6 +181,8 @@ export class Reconciler {
 
   async #list(provider: ProviderState): Promise<void> {
     const { changes, providers, clock, isIncremental, fullListEveryCycles, listTimeoutMs } = this.#options;
+    const { lossRelistMs } = this.#options;
+    const nowMs = clock.nowMs();
     const isDue = fullListEveryCycles > 0 && ++provider.cyclesSinceFull >= fullListEveryCycles;
     const hasMoved = provider.refused.isAnyGone(changes.inventory);
     // T10: only a full listing shows that a provider no longer claims the machine of another.
@@ -186,8 +192,10 @@ export class Reconciler {
     const answer = await providers.list({
       provider: provider.index,
       sinceRevision: isFull ? NO_CURSOR : provider.cursor,
-      deadlineUnixMs: clock.nowMs() + listTimeoutMs,
+      isFullAfterLoss: lossRelistMs > 0 && nowMs - provider.relistedMs >= lossRelistMs,
+      deadlineUnixMs: nowMs + listTimeoutMs,
     });
+    if (answer.kind === 'listed' && answer.isFull && !isFull) provider.relistedMs = nowMs;
     if (answer.kind === 'listed') await this.#apply(provider, answer, begun);
     else if (!this.#isStopped) this.#failed(provider, answer);
   }

@@ -8,6 +8,7 @@ import { compareBytewise } from '../../base/dimensions.ts';
 import { ShardError } from '../../base/errors.ts';
 import type { StringTable } from '../../base/string-table.ts';
 import type { NeedsHeader, NeedsPage, NeedsQuery, NeedsReader, NeedView } from '../ports/view.ts';
+import { NeedContexts, type Unmet } from './need-context.ts';
 import {
   allRows,
   decodeCursor,
@@ -86,8 +87,9 @@ export class NeedsView implements NeedsReader {
   async *#pages(query: NeedsQuery): AsyncGenerator<readonly NeedView[]> {
     let left = query.limit || Number.POSITIVE_INFINITY;
     let after: NeedKey | null = null;
+    const contexts = new NeedContexts(this.#sources);
     while (left > 0) {
-      const { needs, last, isEnd } = await this.#page(query, after, Math.min(left, NEEDS_PER_PAGE));
+      const { needs, last, isEnd } = await this.#page(query, after, Math.min(left, NEEDS_PER_PAGE), contexts);
       if (needs.length > 0) yield needs;
       if (isEnd) return;
       left -= needs.length;
@@ -96,21 +98,36 @@ export class NeedsView implements NeedsReader {
     }
   }
 
-  /** Rows and verdicts are in step at each return, so the caller can read the header right after it. */
-  async #page(query: NeedsQuery, after: NeedKey | null, limit: number) {
+  /** Without contexts, rows and verdicts are in step at each return, so the caller can read the header right after it. */
+  async #page(query: NeedsQuery, after: NeedKey | null, limit: number, contexts: NeedContexts | null = null) {
     const needs: NeedView[] = [];
+    const unmet: Unmet[] = [];
+    const note = (cluster: number, row: number) => {
+      const index = needs.length - 1;
+      if (contexts !== null && !needs[index]!.satisfied)
+        unmet.push(contexts.unmet(index, cluster, row, needs[index]!));
+    };
     let last = after;
     for (;;) {
       await this.inStep();
-      const found = this.#take(query, last, limit - needs.length, needs);
+      const found = this.#take(query, last, limit - needs.length, needs, note);
       last = found.last;
-      if (found.isEnd || needs.length >= limit) return { needs, last, isEnd: found.isEnd };
+      if (found.isEnd || needs.length >= limit) {
+        if (unmet.length > 0) await contexts?.fill(needs, unmet);
+        return { needs, last, isEnd: found.isEnd };
+      }
       await this.#sources.nextTurn();
     }
   }
 
   /** Synchronous, so it reads one moment. */
-  #take(query: NeedsQuery, after: NeedKey | null, limit: number, out: NeedView[]) {
+  #take(
+    query: NeedsQuery,
+    after: NeedKey | null,
+    limit: number,
+    out: NeedView[],
+    note: (cluster: number, row: number) => void,
+  ) {
     const heap = this.#clusterRows(query, after);
     const { engine } = this.#sources;
     let looked = 0;
@@ -123,6 +140,7 @@ export class NeedsView implements NeedsReader {
       looked++;
       if (this.#fits(query, next.start + row)) {
         out.push(readNeed(this.#sources, next, row, engine.verdict(next.cluster, row)));
+        note(next.cluster, row);
         taken++;
       }
       const isLast = taken === limit || looked === ROWS_PER_TURN;

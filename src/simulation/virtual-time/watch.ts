@@ -7,7 +7,13 @@
 import { Intent, isBinding } from '../../inventory/intent.ts';
 import { canMove, isTransitional, MachineState, STATE_NAMES } from '../../machine/state.ts';
 import type { MachineChanged } from '../../shard/machines/changes.ts';
-import type { ActionRecord, CycleReport, ListingReport, ShardEvent } from '../../shard/ports/observer.ts';
+import type {
+  AcceptedActionEnded,
+  ActionRecord,
+  CycleReport,
+  ListingReport,
+  ShardEvent,
+} from '../../shard/ports/observer.ts';
 import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
 import { checkAssignment, checkFoundDraining, checkOutcome } from './action-checks.ts';
 import { checkCycle } from './cycle-checks.ts';
@@ -39,6 +45,8 @@ export interface Memory {
   readonly listedAt: Map<number, number>;
   /** By provider: full listings in a row that are empty or that the shard doubts. */
   readonly suspectInARow: Map<string, number>;
+  /** Accepted actions, by kind, that have not ended. */
+  readonly accepted: Map<string, number>;
   isFenced: boolean;
 }
 
@@ -85,6 +93,7 @@ export class Watch implements Watcher {
       changedAt: new Map(),
       listedAt: new Map(),
       suspectInARow: new Map(),
+      accepted: new Map(),
       isFenced: false,
     });
     process.shard.changes.onChange((change) => {
@@ -122,6 +131,7 @@ export class Watch implements Watcher {
     this.outcomes[name] = (this.outcomes[name] ?? 0) + 1;
     this.trace(process, () => `${kind} ${machineId} for ${clusterId}: ${outcome} ${detail}`);
     memory.inFlight.delete(machineId);
+    if (outcome === 'accepted') memory.accepted.set(kind, (memory.accepted.get(kind) ?? 0) + 1);
     this.note(() => checkOutcome(process, record));
     if (outcome === 'timeout' || outcome === 'accepted')
       memory.mustReadByMs.set(machineId, {
@@ -178,6 +188,16 @@ export class Watch implements Watcher {
   }
 
   machineBound(): void {}
+
+  acceptedActionEnded(process: Process, { kind, outcome }: AcceptedActionEnded): void {
+    const { accepted } = this.#memory(process);
+    const left = (accepted.get(kind) ?? 0) - 1;
+    accepted.set(kind, left);
+    this.trace(process, () => `${kind}: accepted, and then ${outcome}`);
+    this.note(() => {
+      if (left < 0) throw new Violation(`X9: more ${kind} actions ended than were accepted`);
+    });
+  }
 
   called(process: Process, call: ProviderCall): void {
     const { kind, machineId } = call;

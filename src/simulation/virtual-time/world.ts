@@ -10,6 +10,7 @@ import { deriveAndCompare } from '../../shard/check/derive.ts';
 import type { CheckImage } from '../../shard/check/image.ts';
 import type { CheckPort } from '../../shard/ports/check.ts';
 import type {
+  AcceptedActionEnded,
   ActionRecord,
   CycleReport,
   ListingReport,
@@ -35,6 +36,7 @@ export interface Watcher {
   started(process: Process): void;
   cycleEnded(process: Process, report: CycleReport): void;
   actionEnded(process: Process, record: ActionRecord): void;
+  acceptedActionEnded(process: Process, ended: AcceptedActionEnded): void;
   listingEnded(process: Process, report: ListingReport): void;
   machineBound(process: Process, bound: MachineBound): void;
   happened(process: Process, event: ShardEvent): void;
@@ -202,6 +204,7 @@ export class SimulatedWorld {
       audits: false,
       cycleEnded: (report) => watcher.cycleEnded?.(process, report),
       actionEnded: (record) => watcher.actionEnded?.(process, record),
+      acceptedActionEnded: (ended) => watcher.acceptedActionEnded?.(process, ended),
       listingEnded: (report) => watcher.listingEnded?.(process, report),
       machineBound: (bound) => watcher.machineBound?.(process, bound),
       happened: (event) => watcher.happened?.(process, event),

@@ -68,6 +68,15 @@ describe('I4: mutual TLS towards providers', () => {
     expect(await dialTls(address).get({ machineId: 'm' })).toMatchObject({ kind: 'answered' });
   });
 
+  it('refuses a certificate for another address', async () => {
+    for (const names of [{ ip: ['127.0.0.2'] }, { dns: ['localhost'] }]) {
+      const address = await serveTls(names);
+      expect(await dialTls(address).get({ machineId: 'm' }), JSON.stringify(names)).toMatchObject({
+        kind: 'unavailable',
+      });
+    }
+  });
+
   for (const [what, names] of [
     ['for another host', { dns: ['elsewhere.example'] }],
     ['of a cluster, although its host is right', { dns: ['localhost'], uri: ['bigfleet://cluster/blue'] }],

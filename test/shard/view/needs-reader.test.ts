@@ -31,7 +31,8 @@ async function readAll(shard: ViewWorld, query = {}): Promise<{ needs: NeedView[
   const needs: NeedView[] = [];
   const pageSizes: number[] = [];
   for await (const page of pages) {
-    needs.push(...page);
+    // Pages of the JSON API have no context.
+    needs.push(...page.map(({ context: _, ...need }) => need));
     pageSizes.push(page.length);
   }
   return { needs, pageSizes };
