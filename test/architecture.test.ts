@@ -72,7 +72,7 @@ const RULES: Readonly<Record<string, FolderRule>> = {
   },
   'simulation/operators': {
     folders: ['base', 'machine', 'needs', 'wire', 'tls', 'operator-kit', 'simulation/catalogue'],
-    packages: [],
+    packages: ['@grpc/grpc-js'],
     world: true,
   },
   // The whole shard on virtual time: it stands beside cli, and runs on one thread what workers do.
