@@ -49,6 +49,12 @@ const RULES: Readonly<Record<string, FolderRule>> = {
     ...EDGE,
   },
   session: { folders: ['base', 'machine', 'needs', 'wire', 'tls'], packages: ['@grpc/grpc-js'], ...EDGE },
+  // The other end of a session, for operators of any kind. It shares no code with the shard's end but limits and checks.
+  'operator-kit': {
+    folders: ['base', 'machine', 'needs', 'wire', 'tls'],
+    packages: ['@grpc/grpc-js'],
+    world: true,
+  },
   coordination: { folders: ['base', 'machine', 'wire', 'tls'], packages: ['@grpc/grpc-js'], ...EDGE },
   identity: { folders: ['base'], packages: [], world: true },
   observe: { folders: ['base', 'machine'], packages: ['prom-client', 'pino'], ...EDGE },
@@ -65,7 +71,7 @@ const RULES: Readonly<Record<string, FolderRule>> = {
     world: true,
   },
   'simulation/operators': {
-    folders: ['base', 'machine', 'needs', 'wire', 'tls', 'simulation/catalogue'],
+    folders: ['base', 'machine', 'needs', 'wire', 'tls', 'operator-kit', 'simulation/catalogue'],
     packages: ['@grpc/grpc-js'],
     world: true,
   },
@@ -95,6 +101,7 @@ const RULES: Readonly<Record<string, FolderRule>> = {
       'listing/decode',
       'provider',
       'session',
+      'operator-kit',
       'wire',
       'simulation/catalogue',
       'simulation/provider',
@@ -112,7 +119,7 @@ const RULES: Readonly<Record<string, FolderRule>> = {
 /** The entry points of the package. Users import them; our own modules never do. */
 const INDEX = 'src/index.ts';
 const INDEX_RULE: FolderRule = { folders: ['base', 'machine', 'needs', 'library'], ...INNER };
-const ENTRY_POINTS = [INDEX, 'src/wire/index.ts'];
+const ENTRY_POINTS = [INDEX, 'src/wire/index.ts', 'src/operator-kit/index.ts'];
 
 /** The one thread that decides: the same cycle again, on a copy, to compare (docs/adr/0027). */
 const CHECK_PROGRAM = 'workers/check.ts';
@@ -393,6 +400,7 @@ describe('the check of the tree', () => {
     ['src/index.ts', "import { x } from './cli/main.ts';", 'an entry point offers the library alone'],
     ['src/cli/a.ts', "import { x } from '../index.ts';", 'we do not import our own entry point'],
     ['src/cli/a.ts', "import { x } from '../wire/index.ts';", 'nor that of the protocol'],
+    ['src/operator-kit/a.ts', "import { x } from '../session/frame.ts';", "nor the shard's end of a session"],
     ['src/novel/a.ts', 'export {};', 'a new folder is entered in the table first'],
   ] as const) {
     it(`names ${path} for ${JSON.stringify(source)}: ${because}`, () => {

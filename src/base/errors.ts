@@ -8,6 +8,7 @@
 export type AfterFailure =
   | 'reject-input' // refuse the input; the last good state stays
   | 'retry-next-cycle' // the next cycle decides again with what it knows then
+  | 'retry-later' // the failed part tries again by itself
   | 'refuse-to-start' // a person must change something first
   | 'stop'; // the shard must not continue
 

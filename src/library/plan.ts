@@ -1,8 +1,9 @@
 /** What goes into a planner and what comes out of it, in names and quantities as text: no refs, no slots. */
 import { parseSupply } from '../base/quantity.ts';
 import type { Assignment, Machine, ResourceAmounts } from '../machine/machine.ts';
-import type { PenaltyBucket } from '../machine/penalty.ts';
-import type { Requirement, Spread } from '../needs/requirements.ts';
+import type { Quantities } from '../needs/need.ts';
+
+export type { Need, Quantities } from '../needs/need.ts';
 
 // Spelled out, so that a user's compiler reads no declaration of the engine.
 export type ActionName = 'Bootstrap' | 'Provision' | 'Reclaim' | 'Preempt' | 'Delete';
@@ -13,31 +14,12 @@ export type UnmetReasonName =
   | 'TopologyUnsatisfiable'
   | 'PreemptionExhausted';
 
-/** Kubernetes quantities as text by resource name: `{ cpu: '500m', memory: '2Gi' }`. */
-export type Quantities = Readonly<Record<string, string>>;
-
 /** One observation of a machine. For a known machine, a field that is left out keeps its value. */
 export type MachineRecord = Pick<
   Machine,
   'id' | 'state' | 'instanceType' | 'zone' | 'capacityType' | 'pricePerHourUsd' | 'capacity'
 > &
   Partial<Machine>;
-
-/** What a cluster asks for. The planner merges needs of a cluster that differ in their amounts only. */
-export interface Need {
-  /** The total amount. */
-  readonly aggregate: Quantities;
-  /** What every machine must have at least. */
-  readonly minUnit?: Quantities;
-  readonly requirements?: readonly Requirement[];
-  readonly spread?: readonly Spread[];
-  /** Needs of higher priority are served first and may preempt. 0 if left out. */
-  readonly priority?: number;
-  /** What the workload loses with a machine: a PenaltyBucket, for example `bucketOfDollars(12.5)`. */
-  readonly interruptionPenalty?: PenaltyBucket;
-  readonly reclamationPenalty?: PenaltyBucket;
-  readonly group?: string;
-}
 
 export interface PlannedAction {
   /** Bootstrap binds an Idle machine; Provision creates a machine and binds it; Reclaim and Preempt drain; Delete releases. */

@@ -16,9 +16,8 @@ import { UnmetReason, type Verdict } from '../decision/verdicts/verdicts.ts';
 import { INTENT_STATE } from '../inventory/intent.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import type { Assignment, Machine } from '../machine/machine.ts';
-import { PenaltyBucket } from '../machine/penalty.ts';
+import { rollupRowOf } from '../needs/need.ts';
 import type { NeedTable } from '../needs/need-table.ts';
-import type { RollupRow } from '../needs/rollup.ts';
 import { SHARD_DEFAULTS } from '../shard/settings.ts';
 import { createTables } from '../shard/tables.ts';
 import { type TenantLimits, Tenants, tenantLimits } from '../shard/tenants.ts';
@@ -246,17 +245,4 @@ function limitsOf({ maxResources = {}, ...limit }: ClusterLimit): TenantLimits {
   if (!isValid) throw new InvalidLimitError(cluster);
   const resources = Object.entries(maxResources).map(([name, text]) => [name, parseSupply(name, text)]);
   return tenantLimits({ ...limit, maxResources: Object.fromEntries(resources) });
-}
-
-function rollupRowOf(need: Need): RollupRow {
-  return {
-    requirements: need.requirements ?? [],
-    aggregate: need.aggregate,
-    minUnit: need.minUnit ?? {},
-    priority: need.priority ?? 0,
-    spread: need.spread ?? [],
-    interruptionBucket: need.interruptionPenalty ?? PenaltyBucket.Unspecified,
-    reclamationBucket: need.reclamationPenalty ?? PenaltyBucket.Unspecified,
-    group: need.group ?? '',
-  };
 }

@@ -44,17 +44,3 @@ export function readFrame(bytes: Uint8Array): Frame {
   reader.close();
   return { kind, payload: parts.length === 1 ? parts[0]! : Buffer.concat(parts) };
 }
-
-const CLUSTER_ID_BYTES_MAX = 253;
-const SPACE = 0x20;
-const TILDE = 0x7e;
-
-/** O1: Hello names a cluster with 1 to 253 printable bytes. */
-export function isClusterId(text: string): boolean {
-  if (text.length === 0 || text.length > CLUSTER_ID_BYTES_MAX) return false;
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    if (unit < SPACE || unit > TILDE) return false;
-  }
-  return true;
-}

@@ -1,10 +1,11 @@
-/** Every limit of the operators' edge, with the sum behind it. */
-
-/**
- * One frame of an operator, decompressed. 388 rows are 130 KB; 80,000 rows, the demand of 200 such clusters in one, are
- * 27 MB. gRPC ends a stream with a larger frame with RESOURCE_EXHAUSTED before it reads the bytes.
- */
-export const FRAME_BYTES_MAX = 32 * 1024 * 1024;
+/** Every limit of the operators' edge, with the sum behind it. Those that an operator also checks are in base/frame-limits. */
+export {
+  BLOB_BYTES_MAX,
+  ERROR_TEXT_MAX,
+  FRAME_BYTES_MAX,
+  ROLLUP_ROWS_MAX,
+  ROW_BYTES_MAX,
+} from '../base/frame-limits.ts';
 
 /**
  * Fields of a frame's outermost message: it has one, and newer operators may add a few. Parts of one payload are joined;
@@ -14,9 +15,6 @@ export const FRAME_FIELDS_MAX = 64;
 
 /** Hello names a cluster, in at most 253 bytes, and a version. */
 export const HELLO_BYTES_MAX = 4_096;
-
-/** Rows of one roll-up: as many real rows as fit a frame. Without a limit, sixteen million empty rows would fit. */
-export const ROLLUP_ROWS_MAX = 131_072;
 
 /**
  * Waiting roll-ups of all clusters. After a restart 2,000 clusters send 190 MB at once. Beyond this limit the shard refuses
@@ -56,23 +54,11 @@ export const NEW_ROWS_BURST = 8_192;
 export const NEW_ROW_BYTES = 1_024;
 
 /**
- * T1. One row has a few hundred bytes; the largest that makes sense, 200 host names of 253 bytes in a requirement, 50 KB. A row
- * is hashed and decoded in one step, and the limit bounds that step.
- */
-export const ROW_BYTES_MAX = 64 * 1024;
-
-/**
  * T1. Spread constraints and requirements of one row. Rows have a handful. An empty one has two bytes on the wire and becomes an
  * object of about 60; a row of 64 KiB could have 32,000.
  */
 export const ROW_SPREADS_MAX = 64;
 export const ROW_REQUIREMENTS_MAX = 1_024;
-
-/**
- * One bootstrap blob. Clouds take 16 to 256 KiB of user data, and a provider in Go accepts messages up to 4 MiB by default.
- * With 256 calls in flight, each in the memory of two threads, larger blobs would take gigabytes.
- */
-export const BLOB_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Waiting frames that must not be lost (bootstrap requests, reclaims): 40 times the execute concurrency. */
 export const CONTROL_FRAMES_MAX = 10_240;
@@ -134,9 +120,6 @@ export const INSPECTION_WRITE_MS = 10_000;
 
 /** Concurrent readers of needs: each holds a page and costs the thread about a millisecond per page. */
 export const INSPECTIONS_MAX = 64;
-
-/** Characters of an operator's error text that the shard passes on. */
-export const ERROR_TEXT_MAX = 512;
 
 /** Time that one event-loop turn spends on roll-ups, and on frames to operators. */
 export const ROLLUP_TURN_MS = 5;

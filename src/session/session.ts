@@ -4,13 +4,14 @@
  * the session encodes nothing.
  */
 import { type ServerDuplexStream, status } from '@grpc/grpc-js';
+import { isClusterId } from '../base/frame-limits.ts';
 import type { BlobAnswer, BlobRequest, CapacityHint, ReclaimInstruction } from '../shard/ports/operators.ts';
 import { decode } from '../wire/codec.ts';
 import { BlobRequests } from './blob-requests.ts';
 import type { OperatorCounters } from './counters.ts';
 import { encodeBootstrapRequest, encodeReclaim } from './encode.ts';
 import { MalformedFrameError } from './errors.ts';
-import { isClusterId, readFrame } from './frame.ts';
+import { readFrame } from './frame.ts';
 import { HELLO_BYTES_MAX } from './limits.ts';
 import { Outbox } from './outbox.ts';
 import { acceptFrames } from './pipelined-call.ts';

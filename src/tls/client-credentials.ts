@@ -12,7 +12,7 @@ import { Random } from '../base/random.ts';
 import { TlsCredentials } from './channel-credentials.ts';
 import { CONNECTION_AGE_MS, jittered } from './connection-age.ts';
 import { FileRotation } from './file-rotation.ts';
-import { pathsOf, type TlsFiles } from './files.ts';
+import { pathsOf, type TlsFiles, type UnusableTlsFileError } from './files.ts';
 import { readMaterial } from './material.ts';
 
 export class WrongServerIdentityError extends ShardError {
@@ -31,7 +31,7 @@ export class WrongServerIdentityError extends ShardError {
 const TLS_CHECK_INTERVAL_MS = 10_000;
 
 /**
- * The credentials to dial with, reloaded when their files change. A failed rotation is not reported here: the shard listens
+ * The credentials to dial with, reloaded when their files change. A shard need not report a failed rotation here: it listens
  * with the same files, and its server reports it.
  */
 export class ClientCredentials {
@@ -39,18 +39,25 @@ export class ClientCredentials {
   readonly #clock: Clock;
   readonly #ageMs: number;
   readonly #random: Random;
+  readonly #onFailed: (error: UnusableTlsFileError) => void;
   #rotation: FileRotation<SecureContext> | null = null;
   #current: ChannelCredentials | null = null;
   #checkedMs = Number.NEGATIVE_INFINITY;
   /** T14: connections are dialled again from then on. */
   #dueMs = Number.NEGATIVE_INFINITY;
 
-  /** Without files: plaintext. */
-  constructor(files: TlsFiles | undefined, clock: Clock, ageMs = CONNECTION_AGE_MS) {
+  /** Without files: plaintext. `onFailed`: replaced files cannot be used, and the last good ones stay in use. */
+  constructor(
+    files: TlsFiles | undefined,
+    clock: Clock,
+    ageMs = CONNECTION_AGE_MS,
+    onFailed: (error: UnusableTlsFileError) => void = () => {},
+  ) {
     this.#files = files;
     this.#clock = clock;
     this.#ageMs = ageMs;
     this.#random = new Random(clock.nowMs());
+    this.#onFailed = onFailed;
   }
 
   /**
@@ -68,7 +75,9 @@ export class ClientCredentials {
     let isReplaced = false;
     if (nowMs - this.#checkedMs >= TLS_CHECK_INTERVAL_MS) {
       this.#checkedMs = nowMs;
-      isReplaced = this.#rotation.check().kind === 'replaced';
+      const step = this.#rotation.check();
+      isReplaced = step.kind === 'replaced';
+      if (step.kind === 'failed') this.#onFailed(step.error);
     }
     if (this.#current === null || isReplaced || nowMs >= this.#dueMs) {
       this.#dueMs = nowMs + jittered(this.#ageMs, this.#random);

@@ -4,7 +4,7 @@
  */
 import { Operator, type Requirement } from '../../needs/requirements.ts';
 import type { RollupRow } from '../../needs/rollup.ts';
-import { RowDemand, rollupFrame } from '../operators/frames.ts';
+import { EncodedRows, rollupFrame } from '../../operator-kit/frames.ts';
 
 const LABEL = 'hostile.example/label';
 const RACK = 'topology.kubernetes.io/rack';
@@ -58,9 +58,7 @@ export function inventedNames(count: number, series = ''): RollupRow {
 
 /** The frame of a roll-up. */
 export function frameOf(clusterId: string, rows: readonly RollupRow[]): Buffer {
-  const demand = new RowDemand();
-  demand.set(rows);
-  return Buffer.from(rollupFrame(clusterId, Date.now(), demand).bytes); // a copy: the writer is reused
+  return Buffer.from(rollupFrame(clusterId, Date.now(), new EncodedRows(rows)).bytes); // a copy: the writer is reused
 }
 
 function labelled(...values: readonly string[]): Requirement {

@@ -13,11 +13,11 @@
  */
 import type { ByteWriter } from '../../base/byte-writer.ts';
 import type { Random } from '../../base/random.ts';
+import type { DemandSource } from '../../operator-kit/frames.ts';
 import type { MachineType } from '../catalogue/hardware.ts';
 import type { SteadyDemand } from '../catalogue/steady-demand.ts';
 import { burstNeed } from './burst.ts';
 import type { EncodedParts } from './encoded-parts.ts';
-import type { DemandSource } from './frames.ts';
 import { LiveNeed } from './live-need.ts';
 
 /** Share of the changes of small gangs that give a new name; the others change the number of gangs. */

@@ -1,16 +1,17 @@
 /** One of many clusters: its changing demand, its nodes and its session. */
 import type { Random } from '../../base/random.ts';
 import { MachineState } from '../../machine/state.ts';
+import type { SessionStream } from '../../operator-kit/connection.ts';
+import type { ReconnectSettings } from '../../operator-kit/session-link.ts';
 import type { BootstrapRequest, ReclaimInstruction } from '../../wire/protocol.generated.ts';
 import { INSTANCE_TYPE_KEY } from '../catalogue/hardware.ts';
 import { BindTickets, type BindTotals } from './bind-tickets.ts';
-import type { SessionStream } from './channels.ts';
 import type { ClusterDemand } from './cluster-demand.ts';
 import type { OperatorCounters } from './counters.ts';
 import type { LatencyHistogram } from './latency-histogram.ts';
 import { NodeBook, type NodeTotals } from './node-book.ts';
 import { OperatorSession, type SessionSink } from './session.ts';
-import type { BootstrapAnswer, OperatorBehaviour, ReconnectSettings } from './settings.ts';
+import type { BootstrapAnswer, OperatorBehaviour } from './settings.ts';
 
 /** Shared by all clusters of a process. */
 export interface FleetShare {
@@ -49,7 +50,7 @@ export class FleetCluster {
     this.session = new OperatorSession({
       clusterId: demand.clusterId,
       openStream,
-      demand,
+      demand: () => demand,
       sink: this.#sink(),
       counters,
       behaviour,

@@ -6,10 +6,10 @@
 import type { ByteWriter } from '../../base/byte-writer.ts';
 import type { ResourceAmounts } from '../../machine/machine.ts';
 import type { PenaltyBucket } from '../../machine/penalty.ts';
+import { closeRow, openRow } from '../../operator-kit/frames.ts';
 import { type Form, filled, type PlannedNeed } from '../catalogue/demand.ts';
 import type { MachineType } from '../catalogue/hardware.ts';
 import type { EncodedParts } from './encoded-parts.ts';
-import { closeRow, openRow } from './frames.ts';
 
 /** Above every bucket of the plans, so that a replaced need never merges with another need. */
 const REPLACED_BUCKET = 21;

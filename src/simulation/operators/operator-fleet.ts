@@ -4,6 +4,7 @@
  * neither the shard nor this process handles all of them at once.
  */
 import { Random } from '../../base/random.ts';
+import type { ReconnectSettings } from '../../operator-kit/session-link.ts';
 import type { TlsFiles } from '../../tls/files.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { SteadyDemand } from '../catalogue/steady-demand.ts';
@@ -16,7 +17,7 @@ import { EncodedParts } from './encoded-parts.ts';
 import { FleetCluster, type FleetShare } from './fleet-cluster.ts';
 import { LatencyHistogram } from './latency-histogram.ts';
 import { NodeTotals } from './node-book.ts';
-import type { OperatorBehaviour, ReconnectSettings } from './settings.ts';
+import type { OperatorBehaviour } from './settings.ts';
 
 export interface FleetSettings {
   /** `host:port` of the shard. */

@@ -13,8 +13,12 @@
 import { Random } from '../../base/random.ts';
 import { MachineState } from '../../machine/state.ts';
 import type { RollupRow } from '../../needs/rollup.ts';
+import { SessionEndedError } from '../../operator-kit/errors.ts';
+import { EncodedRows } from '../../operator-kit/frames.ts';
+import type { ReconnectSettings } from '../../operator-kit/session-link.ts';
+import { shardMessageOf } from '../../operator-kit/shard-frame.ts';
 import type { TlsFiles } from '../../tls/files.ts';
-import { decode, toPlain } from '../../wire/codec.ts';
+import { toPlain } from '../../wire/codec.ts';
 import type {
   AvailableCapacityUpdate,
   BootstrapRequest,
@@ -24,14 +28,11 @@ import type {
 } from '../../wire/protocol.generated.ts';
 import { ShardChannels } from './channels.ts';
 import { OperatorCounters } from './counters.ts';
-import { RowDemand } from './frames.ts';
 import { OperatorSession, type SessionSink } from './session.ts';
 import {
   DEFAULT_BEHAVIOUR,
   DEFAULT_RECONNECT,
   type OperatorBehaviour,
-  type ReconnectSettings,
-  SessionEndedError,
   WaitedTooLongError,
 } from './settings.ts';
 
@@ -68,7 +69,7 @@ export class SimulatedOperator {
   coordinatorTerm = 0;
   readonly #channels: ShardChannels;
   readonly #session: OperatorSession;
-  readonly #demand = new RowDemand();
+  #demand = new EncodedRows([]);
   readonly #waiters = new Set<() => void>();
   readonly #reconnects: boolean;
 
@@ -81,7 +82,7 @@ export class SimulatedOperator {
     this.#session = new OperatorSession({
       clusterId,
       openStream: () => this.#channels.open(clusterId, 0),
-      demand: this.#demand,
+      demand: () => this.#demand,
       sink: this.#sink(),
       counters: this.counters,
       behaviour: { ...DEFAULT_BEHAVIOUR, ...options.behaviour },
@@ -102,12 +103,12 @@ export class SimulatedOperator {
     await this.waitFor('a session', () => this.isConnected || this.#hasGivenUp(endedBefore), timeoutMs);
     if (this.isConnected) return;
     const { status, details } = this.endings.at(-1)!;
-    throw new SessionEndedError(this.clusterId, status, details);
+    throw new SessionEndedError(this.clusterId, status, details, null);
   }
 
-  /** Sets the cluster's whole demand and sends it. Rows are compared by identity: replace a row to change it. */
+  /** Sets the cluster's whole demand and sends it. */
   setDemand(rows: readonly RollupRow[]): void {
-    this.#demand.set(rows);
+    this.#demand = new EncodedRows(rows);
     this.#session.sendRollup();
   }
 
@@ -238,9 +239,6 @@ export class SimulatedOperator {
 }
 
 function plainMessage(frame: Buffer) {
-  try {
-    return toPlain('ShardMessage', decode('ShardMessage', frame));
-  } catch {
-    return null;
-  }
+  const message = shardMessageOf(frame);
+  return message === null ? null : toPlain('ShardMessage', message);
 }

@@ -1,25 +1,28 @@
 /**
- * The operator's side of one session: it sends Hello and periodic roll-ups, answers the shard's requests, and
- * opens a new stream after a pause when one ends. Nodes and demand live elsewhere, because one operator in a
- * test and two thousand in a process store them differently. A session *stands* while its stream is open and
- * the shard has acked Hello.
- *
- *   idle ──start──▶ opening ──ack of Hello──▶ standing ──stream ends──▶ waiting ──pause──▶ opening …
+ * One cluster of a simulation on the operator kit's session: periodic roll-ups of a demand that changes, and answers that can be
+ * late, missing, failing or repeated. Nodes and demand live elsewhere, because one operator in a test and two thousand in a
+ * process store them differently. docs/adr/0051 says why this is not the kit's ClusterOperator.
  */
-import { status } from '@grpc/grpc-js';
 import type { Random } from '../../base/random.ts';
-import { decode, encode } from '../../wire/codec.ts';
+import type { SessionStream } from '../../operator-kit/connection.ts';
+import {
+  bootstrapFrame,
+  type DemandSource,
+  reclaimAckFrame,
+  rollupFrame,
+} from '../../operator-kit/frames.ts';
+import { type ReconnectSettings, SessionLink } from '../../operator-kit/session-link.ts';
+import { ShardFrame } from '../../operator-kit/shard-frame.ts';
+import { encode } from '../../wire/codec.ts';
 import type {
   Acknowledgement,
   BootstrapRequest,
   OperatorMessageInit,
   ReclaimInstruction,
+  ShardMessage,
 } from '../../wire/protocol.generated.ts';
-import type { SessionStream } from './channels.ts';
 import type { OperatorCounters } from './counters.ts';
-import { bootstrapFrame, type DemandSource, helloFrame, reclaimAckFrame, rollupFrame } from './frames.ts';
-import { onlyFieldOf, ShardFrame } from './node-reader.ts';
-import type { BootstrapAnswer, OperatorBehaviour, ReconnectSettings } from './settings.ts';
+import type { BootstrapAnswer, OperatorBehaviour } from './settings.ts';
 
 /** Receives the events of a session. */
 export interface SessionSink {
@@ -43,7 +46,8 @@ export interface SessionSink {
 export interface SessionOptions {
   readonly clusterId: string;
   readonly openStream: () => SessionStream;
-  readonly demand: DemandSource;
+  /** The demand of the next roll-up. */
+  readonly demand: () => DemandSource;
   readonly sink: SessionSink;
   readonly counters: OperatorCounters;
   readonly behaviour: OperatorBehaviour;
@@ -53,16 +57,10 @@ export interface SessionOptions {
   readonly firstFrame?: Buffer | null;
 }
 
-/** How long the shard may take to end a stream that the operator has ended. */
-const CLOSE_GRACE_MS = 500;
-
 export class OperatorSession {
   behaviour: OperatorBehaviour;
   readonly #options: SessionOptions;
-  #stream: SessionStream | null = null;
-  #isStanding = false;
-  #isClosed = false;
-  #attempt = 0;
+  readonly #link: SessionLink;
   #isFirstRollup = true;
   #isRollupDue = false;
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -71,28 +69,42 @@ export class OperatorSession {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.behaviour = options.behaviour;
+    const { clusterId, openStream, reconnect, random, firstFrame } = options;
+    this.#link = new SessionLink({
+      clusterId,
+      openStream,
+      events: {
+        onStanding: (ack) => this.#stands(ack),
+        onEnded: ({ status, details }) => this.#ended(status, details),
+        onUpdate: (field, frame) => this.#updated(field, frame),
+        onMessage: (message) => this.#received(message),
+      },
+      reconnect,
+      random,
+      ...(firstFrame === undefined ? {} : { firstFrame }),
+    });
   }
 
   get isStanding(): boolean {
-    return this.#isStanding;
+    return this.#link.isStanding;
   }
 
   start(): void {
-    if (this.#stream === null && !this.#isClosed) this.#open();
+    this.#link.start();
   }
 
   /** Sends the demand now instead of at the end of the interval. While one is being sent, only the latest waits. */
   sendRollup(): void {
-    const stream = this.#stream;
-    if (stream === null || !this.#isStanding) return; // the next session begins with a roll-up
-    if (stream.writableLength > 0) {
-      if (!this.#isRollupDue) this.#options.counters.rollupsHeldBack++;
+    if (!this.#link.isStanding) return; // the next session begins with a roll-up
+    const { clusterId, counters, sink } = this.#options;
+    if (this.#link.isWriting) {
+      if (!this.#isRollupDue) counters.rollupsHeldBack++;
       this.#isRollupDue = true;
       return;
     }
     this.#isRollupDue = false;
-    const { clusterId, demand, counters, sink } = this.#options;
     sink.onRollupDue();
+    const demand = this.#options.demand();
     const nowMs = Date.now();
     const frame = rollupFrame(clusterId, nowMs, demand);
     counters.rollupsSent++;
@@ -113,103 +125,61 @@ export class OperatorSession {
 
   /** Simulates a slow reader: frames fill the stream's buffers, and then the shard's. */
   pauseReading(): void {
-    this.#stream?.pause();
+    this.#link.pauseReading();
   }
 
   resumeReading(): void {
-    this.#stream?.resume();
+    this.#link.resumeReading();
   }
 
   /** Ends the stream as a crash would. A new one follows if reconnecting is on. */
   breakOff(): void {
-    this.#stream?.cancel();
+    this.#link.breakOff();
   }
 
-  /** Ends for good. Resolves when the stream has ended on both sides; cancels it after a grace time. */
+  /** Ends for good. Resolves when the stream has ended on both sides. */
   close(): Promise<void> {
-    this.#isClosed = true;
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
-    const stream = this.#stream;
-    if (stream === null) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cut = setTimeout(() => stream.cancel(), CLOSE_GRACE_MS);
-      stream.once('status', () => {
-        clearTimeout(cut);
-        resolve();
-      });
-      stream.resume();
-      stream.end();
-    });
+    return this.#link.close();
   }
 
-  #open(): void {
-    const { clusterId, openStream, firstFrame, reconnect } = this.#options;
-    const stream = openStream();
-    this.#stream = stream;
-    this.#isRollupDue = false;
-    stream.on('data', (frame: Buffer) => {
-      if (stream === this.#stream) this.#receive(frame);
-    });
-    stream.on('error', () => {}); // the status event always follows with the same reason
-    const helloTimer = this.#after(reconnect.helloTimeoutMs, () => {
-      if (!this.#isStanding) stream.cancel();
-    });
-    stream.once('status', ({ code, details }) => {
-      this.#forget(helloTimer);
-      if (stream === this.#stream) this.#ended(code, details);
-    });
-    if (firstFrame !== null) this.#write(firstFrame ?? helloFrame(clusterId));
-  }
-
-  #ended(code: number, details: string): void {
-    const { counters, sink, reconnect, random } = this.#options;
-    this.#stream = null;
-    this.#isStanding = false;
-    this.#forget(this.#rollupTimer);
-    counters.countEnding(code, details);
-    sink.onEnded(code, details);
-    if (this.#isClosed || !reconnect.isEnabled) return;
-    const pauseMs = Math.min(reconnect.maxMs, reconnect.initialMs * 2 ** this.#attempt);
-    this.#attempt++;
-    this.#after(pauseMs * (1 - reconnect.jitter * random.unit()), () => this.#open());
-  }
-
-  #receive(frame: Buffer): void {
+  #stands(ack: Acknowledgement): void {
     const { counters, sink } = this.#options;
-    const field = onlyFieldOf(frame);
+    this.#isRollupDue = false;
+    counters.sessionsOpened++;
+    sink.onStanding(ack);
+    if (this.behaviour.rollupIntervalMs === 0) return;
+    this.sendRollup();
+    this.#scheduleRollup();
+  }
+
+  #ended(status: number, details: string): void {
+    const { counters, sink } = this.#options;
+    this.#forget(this.#rollupTimer);
+    counters.countEnding(status, details);
+    sink.onEnded(status, details);
+  }
+
+  #updated(field: number, frame: Buffer): void {
+    const { counters, sink } = this.#options;
     if (field === ShardFrame.NodeState) {
       counters.nodeUpdates++;
       if (!sink.onNodeFrame(frame)) counters.malformedFrames++;
-    } else if (field === ShardFrame.Capacity) {
+    } else {
       counters.capacityUpdates++;
       sink.onCapacityFrame(frame);
-    } else this.#receiveMessage(frame);
+    }
   }
 
-  #receiveMessage(frame: Buffer): void {
-    const message = decoded(frame);
-    if (message?.ack) this.#acknowledged(message.ack);
-    else if (message?.bootstrapRequest) this.#answerBootstrap(message.bootstrapRequest);
-    else if (message?.reclaimInstruction) this.#reclaim(message.reclaimInstruction);
-    else this.#options.counters.malformedFrames++;
-  }
-
-  #acknowledged(ack: Acknowledgement): void {
-    const { echo } = ack;
+  #received(message: ShardMessage | null): void {
     const { counters, sink } = this.#options;
-    if (echo === 'rollup') {
+    if (message?.ack?.echo === 'rollup') {
       counters.rollupsAcked++;
       sink.onRollupAcked();
-    } else if (echo === 'hello' && !this.#isStanding) {
-      this.#isStanding = true;
-      this.#attempt = 0;
-      counters.sessionsOpened++;
-      sink.onStanding(ack);
-      if (this.behaviour.rollupIntervalMs === 0) return;
-      this.sendRollup();
-      this.#scheduleRollup();
-    }
+    } else if (message?.bootstrapRequest) this.#answerBootstrap(message.bootstrapRequest);
+    else if (message?.reclaimInstruction) this.#reclaim(message.reclaimInstruction);
+    else counters.malformedFrames++;
   }
 
   #scheduleRollup(): void {
@@ -234,9 +204,11 @@ export class OperatorSession {
       sink.onBootstrapAnswered(request, answer);
     } else if (answer.delayMs === 0) this.#sendBlob(request, answer);
     else {
-      const stream = this.#stream;
+      const asked = this.#link.streamNumber;
       // The shard accepts an answer only on the session that it asked.
-      this.#after(answer.delayMs, () => stream === this.#stream && this.#sendBlob(request, answer));
+      this.#after(answer.delayMs, () => {
+        if (asked === this.#link.streamNumber) this.#sendBlob(request, answer);
+      });
     }
   }
 
@@ -277,13 +249,11 @@ export class OperatorSession {
 
   /** `onTaken` is called when the stream has taken the bytes; never if the stream has ended. */
   #write(frame: Buffer, onTaken = () => {}): void {
-    const stream = this.#stream;
-    if (stream === null || stream.writableEnded || stream.destroyed) return;
-    this.#options.counters.bytesSent += frame.length;
-    stream.write(frame, (error?: Error | null) => {
-      if (!error) onTaken();
-      if (this.#isRollupDue && stream === this.#stream) this.sendRollup();
+    const isWritten = this.#link.write(frame, () => {
+      onTaken();
+      if (this.#isRollupDue) this.sendRollup();
     });
+    if (isWritten) this.#options.counters.bytesSent += frame.length;
   }
 
   #after(delayMs: number, run: () => void): NodeJS.Timeout {
@@ -302,24 +272,8 @@ export class OperatorSession {
   }
 }
 
-function decoded(frame: Buffer) {
-  try {
-    return decode('ShardMessage', frame);
-  } catch {
-    return null;
-  }
-}
-
 /** User data of the given size that names the cluster. */
 export function userDataOf(clusterId: string, bytes: number): Buffer {
   const text = `#cloud-config\n# joins ${clusterId}\n`;
   return Buffer.from(text.padEnd(bytes, '#'));
 }
-
-/** Statuses that a retry will not change. */
-export const REFUSALS: readonly number[] = [
-  status.INVALID_ARGUMENT,
-  status.PERMISSION_DENIED,
-  status.UNAUTHENTICATED,
-  status.UNIMPLEMENTED,
-];

@@ -1,5 +1,9 @@
 /** Behaviour of a simulated operator. The defaults describe a perfect one, so that a test names only its trouble. */
 import { ShardError } from '../../base/errors.ts';
+import {
+  DEFAULT_RECONNECT as OPERATOR_RECONNECT,
+  type ReconnectSettings,
+} from '../../operator-kit/session-link.ts';
 import type { BootstrapRequest } from '../../wire/protocol.generated.ts';
 
 /** A delay drawn uniformly between the two. */
@@ -32,17 +36,6 @@ export interface OperatorBehaviour {
   readonly rollupJitter: number;
 }
 
-export interface ReconnectSettings {
-  readonly isEnabled: boolean;
-  /** The first pause; each further one is twice as long until a session is open. */
-  readonly initialMs: number;
-  readonly maxMs: number;
-  /** Each pause is shorter by a random share up to this. */
-  readonly jitter: number;
-  /** The operator cancels a stream on which the shard has not acked Hello after this long. */
-  readonly helloTimeoutMs: number;
-}
-
 export const DEFAULT_BEHAVIOUR: OperatorBehaviour = {
   bootstrapDelayMs: { min: 0, max: 0 },
   bootstrapErrorProbability: 0,
@@ -55,27 +48,8 @@ export const DEFAULT_BEHAVIOUR: OperatorBehaviour = {
   rollupJitter: 0.1,
 };
 
-export const DEFAULT_RECONNECT: ReconnectSettings = {
-  isEnabled: true,
-  initialMs: 250,
-  maxMs: 10_000,
-  jitter: 0.5,
-  helloTimeoutMs: 30_000,
-};
-
-export class SessionEndedError extends ShardError {
-  readonly code = 'session_ended';
-  readonly next = 'retry-next-cycle';
-  readonly status: number;
-
-  constructor(clusterId: string, status: number, details: string) {
-    super(
-      `The session of cluster ${clusterId} ended with status ${status}: ${details}. ` +
-        'The operator does not reconnect by itself; the shard keeps the last demand.',
-    );
-    this.status = status;
-  }
-}
+/** A session that broke at once is opened again after the first pause: a test need not wait for a steady one. */
+export const DEFAULT_RECONNECT: ReconnectSettings = { ...OPERATOR_RECONNECT, steadyMs: 0 };
 
 export class WaitedTooLongError extends ShardError {
   readonly code = 'waited_too_long';

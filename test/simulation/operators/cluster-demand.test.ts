@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { parseDemand } from '../../../src/base/quantity.ts';
 import { Random } from '../../../src/base/random.ts';
+import { needOf, rollupFrame } from '../../../src/operator-kit/frames.ts';
 import { type Catalogue, REALISTIC, SMALL } from '../../../src/simulation/catalogue/catalogue.ts';
 import { SteadyDemand } from '../../../src/simulation/catalogue/steady-demand.ts';
 import { BURST_PRIORITY } from '../../../src/simulation/operators/burst.ts';
 import { ClusterDemand } from '../../../src/simulation/operators/cluster-demand.ts';
 import { EncodedParts } from '../../../src/simulation/operators/encoded-parts.ts';
-import { needOf, rollupFrame } from '../../../src/simulation/operators/frames.ts';
 import { decode, encode, toPlain } from '../../../src/wire/codec.ts';
 import type { CapacityNeed } from '../../../src/wire/protocol.generated.ts';
 

@@ -5,11 +5,12 @@ import { ServerCredentials, status } from '@grpc/grpc-js';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { MachineState } from '../../../src/machine/state.ts';
 import type { RollupRow } from '../../../src/needs/rollup.ts';
+import { SessionEndedError } from '../../../src/operator-kit/errors.ts';
 import {
   SimulatedOperator,
   type SimulatedOperatorOptions,
 } from '../../../src/simulation/operators/operator.ts';
-import { SessionEndedError, WaitedTooLongError } from '../../../src/simulation/operators/settings.ts';
+import { WaitedTooLongError } from '../../../src/simulation/operators/settings.ts';
 import { UnusableTlsFileError } from '../../../src/tls/files.ts';
 import { issue, makeAuthority } from '../../tls/certificates.ts';
 import { ScriptedShard, type ScriptedShardSettings } from './scripted-shard.ts';

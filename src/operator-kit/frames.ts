@@ -5,10 +5,10 @@
  *
  *   OperatorMessage.rollup (field 2)  = cluster_id (1), timestamp_unix_nanos (2), needs (3) …
  */
-import { ByteWriter } from '../../base/byte-writer.ts';
-import type { RollupRow } from '../../needs/rollup.ts';
-import { encode } from '../../wire/codec.ts';
-import type { BootstrapBlobResponseInit, CapacityNeedInit } from '../../wire/protocol.generated.ts';
+import { ByteWriter } from '../base/byte-writer.ts';
+import type { RollupRow } from '../needs/rollup.ts';
+import { encode } from '../wire/codec.ts';
+import type { BootstrapBlobResponseInit, CapacityNeedInit } from '../wire/protocol.generated.ts';
 
 export const PROTOCOL_VERSION = 'v1alpha1';
 
@@ -89,29 +89,34 @@ export function needOf(row: RollupRow): CapacityNeedInit {
   };
 }
 
-/** Demand from separate rows. A row object that is set again is not encoded again. */
-export class RowDemand implements DemandSource {
-  #known = new Map<RollupRow, Uint8Array>();
-  #rows: readonly RollupRow[] = [];
+/** Demand that is encoded once and sent many times. */
+export class EncodedRows implements DemandSource {
+  readonly rowCount: number;
+  /** Of the longest row, without its tag and length. */
+  readonly rowBytesMax: number;
+  readonly #bytes: Buffer;
 
-  set(rows: readonly RollupRow[]): void {
-    const before = this.#known;
-    this.#known = new Map(
-      rows.map((row) => [row, before.get(row) ?? encode('CapacityNeed', needOf(row))] as const),
-    );
-    this.#rows = [...rows];
+  constructor(rows: readonly RollupRow[]) {
+    const writer = new ByteWriter();
+    let rowBytesMax = 0;
+    for (const row of rows) {
+      const bytes = encode('CapacityNeed', needOf(row));
+      rowBytesMax = Math.max(rowBytesMax, bytes.length);
+      const start = openRow(writer);
+      writer.raw(bytes);
+      closeRow(writer, start);
+    }
+    this.rowCount = rows.length;
+    this.rowBytesMax = rowBytesMax;
+    this.#bytes = Buffer.from(writer.take()); // without the room that the writer kept to grow
   }
 
-  get rowCount(): number {
-    return this.#rows.length;
+  get bytes(): number {
+    return this.#bytes.length;
   }
 
   writeRows(writer: ByteWriter): void {
-    for (const row of this.#rows) {
-      const start = openRow(writer);
-      writer.raw(this.#known.get(row)!);
-      closeRow(writer, start);
-    }
+    writer.raw(this.#bytes);
   }
 }
 
