@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import FileOrder from './test/file-order.ts';
 
 export default defineConfig({
   test: {
@@ -9,7 +10,9 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     pool: 'threads',
-    maxWorkers: 2,
+    // Two cores and one worker more: a third of the time, tests wait for processes and deadlines.
+    maxWorkers: 3,
+    sequence: { sequencer: FileOrder },
     // `npm run coverage`. Worker threads and child processes run from dist and are not counted.
     coverage: {
       provider: 'v8',

@@ -8,10 +8,11 @@ export function comparable(result: OracleResult) {
   const byKey = <T>(map: Map<string, T>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
   const verdictKey = ({ cluster, group, fingerprint }: OracleResult['verdicts'][number]) =>
     JSON.stringify([cluster, group, fingerprint]);
+  const verdicts = result.verdicts.map((verdict) => [verdictKey(verdict), verdict] as const);
   return {
     actions: result.actions,
     claims: byKey(result.claims),
-    verdicts: result.verdicts.toSorted((a, b) => (verdictKey(a) < verdictKey(b) ? -1 : 1)),
+    verdicts: verdicts.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, verdict]) => verdict),
     parking: byKey(result.parking),
     unmet: byKey(result.unmet),
     shortfalls: result.shortfalls.toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1)),

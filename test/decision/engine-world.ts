@@ -47,12 +47,19 @@ export interface EngineWorldOptions {
   readonly probe?: NonNullable<EngineOptions['probe']>;
 }
 
+interface AppliedMachine {
+  readonly machine: WorldMachine;
+  readonly text: string;
+}
+
 export class EngineWorld {
   readonly #inventory: Inventory;
   readonly #needs: NeedTable;
   readonly #engine: Engine;
   readonly #options: EngineOptions;
   #world: World = emptyWorld();
+  /** By id: the machine as it was applied, and the same as text, which tells whether it has changed. */
+  #applied = new Map<string, AppliedMachine>();
   /** Machines whose change could not be applied, so that they were removed and inserted again. */
   replacedCount = 0;
   updatedCount = 0;
@@ -130,16 +137,14 @@ export class EngineWorld {
     this.#holds.onDemandMs = world.holdOnDemandMs;
     this.#holds.spotMs = world.holdSpotMs;
     if (before.clusters.length === 0) this.#seedCounts(world);
-    for (const machine of before.machines) {
-      if (!world.machines.some(({ id }) => id === machine.id))
-        this.#inventory.remove(this.#inventory.find(machine.id));
+    const applied = new Map(
+      world.machines.map((machine) => [machine.id, { machine, text: JSON.stringify(machine) }]),
+    );
+    for (const id of this.#applied.keys()) {
+      if (!applied.has(id)) this.#inventory.remove(this.#inventory.find(id));
     }
-    for (const machine of world.machines) {
-      this.#syncMachine(
-        machine,
-        before.machines.find(({ id }) => id === machine.id),
-      );
-    }
+    for (const [id, now] of applied) this.#syncMachine(now, this.#applied.get(id));
+    this.#applied = applied;
     for (const cluster of world.clusters) {
       this.#syncNeeds(
         cluster,
@@ -164,12 +169,13 @@ export class EngineWorld {
     );
   }
 
-  #syncMachine(machine: WorldMachine, before: WorldMachine | undefined): void {
-    if (before === undefined) {
+  #syncMachine({ machine, text }: AppliedMachine, applied: AppliedMachine | undefined): void {
+    if (applied === undefined) {
       insertMachine(this.#inventory, this.#engine, machine);
       return;
     }
-    if (JSON.stringify(before) === JSON.stringify(machine)) return;
+    if (applied.text === text) return;
+    const before = applied.machine;
     this.updatedCount++;
     const slot = this.#inventory.find(machine.id);
     const lostDrain =

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
 
 const HOLDER = fileURLToPath(new URL('holder.mjs', import.meta.url));
+const STARTS = fileURLToPath(new URL('starts.mjs', import.meta.url));
 const FAULTS = new URL('faults.mjs', import.meta.url).href;
 
 const directories: string[] = [];
@@ -73,6 +74,21 @@ export async function openOnce(path: string, options: HolderOptions = {}): Promi
   holder.child.stdin!.end();
   await holder.exited;
   return said;
+}
+
+/**
+ * Opens the directory, and closes it again, each time that it is called: for many starts without a fault, which may share one
+ * process. Not in the process of the tests, which has sockets in common with the programs that it starts.
+ */
+export function healthyStarts(path: string): () => Promise<Said> {
+  const child = track(spawn(process.execPath, [STARTS], { stdio: ['pipe', 'pipe', 'inherit'] }));
+  const answers = createInterface(child.stdout)[Symbol.asyncIterator]();
+  return async () => {
+    child.stdin.write(`${path}\n`);
+    const { value, done } = await answers.next();
+    if (done === true) throw new Error('the process that opens directories has ended');
+    return JSON.parse(value) as Said;
+  };
 }
 
 export function track<Child extends ChildProcess>(child: Child): Child {

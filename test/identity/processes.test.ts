@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type Holder, openOnce, startHolder, temporaryDirectory, track } from './fixture.ts';
+import { type Holder, healthyStarts, openOnce, startHolder, temporaryDirectory, track } from './fixture.ts';
 
 const ROUNDS = fileURLToPath(new URL('rounds.mjs', import.meta.url));
 
@@ -121,15 +121,16 @@ describe('I1: an interrupted start', () => {
   for (const kind of ['kill', 'tear']) {
     it(`by ${kind} at any step leaves a usable directory, and repeats no epoch`, async () => {
       const path = join(temporaryDirectory(), 'data');
+      const healthyStart = healthyStarts(path);
       let lastEpoch = 0;
       let cutCount = 0;
       for (let step = 1; ; step++) {
         const cut = await openOnce(path, { fault: `${kind}:${step}` });
         if (cut === null) cutCount++;
         else expect(cut.epoch).toBeGreaterThan(lastEpoch); // the step is after the last one: nothing was interrupted
-        const next = await openOnce(path);
-        expect(next?.epoch).toBeGreaterThan(Math.max(lastEpoch, cut?.epoch ?? 0));
-        lastEpoch = next!.epoch!;
+        const next = await healthyStart();
+        expect(next.epoch).toBeGreaterThan(Math.max(lastEpoch, cut?.epoch ?? 0));
+        lastEpoch = next.epoch!;
         if (cut !== null) break;
       }
       expect(cutCount).toBeGreaterThanOrEqual(CALL_COUNT_MIN);
@@ -140,6 +141,7 @@ describe('I1: an interrupted start', () => {
   for (const code of ['ENOSPC', 'EROFS', 'EIO']) {
     it(`by ${code} at any step gives an error or has no effect, and the next start works`, async () => {
       const path = join(temporaryDirectory(), 'data');
+      const healthyStart = healthyStarts(path);
       let lastEpoch = 0;
       let refusedCount = 0;
       for (let step = 1, isBehindLast = false; !isBehindLast; step++) {
@@ -150,9 +152,9 @@ describe('I1: an interrupted start', () => {
           expect(said?.message).toContain(code);
         }
         isBehindLast = said?.callCount !== undefined && said.callCount < step;
-        const next = await openOnce(path);
-        expect(next?.epoch).toBeGreaterThan(Math.max(lastEpoch, said?.epoch ?? 0));
-        lastEpoch = next!.epoch!;
+        const next = await healthyStart();
+        expect(next.epoch).toBeGreaterThan(Math.max(lastEpoch, said?.epoch ?? 0));
+        lastEpoch = next.epoch!;
       }
       expect(refusedCount).toBeGreaterThanOrEqual(8);
     });

@@ -15,13 +15,11 @@ export function wantedDimensions(wanted: Amounts): string[] {
 
 /** V3: "covering compares only the wanted side's dimensions". */
 export function covers(have: Amounts, wanted: Amounts): boolean {
-  return wantedDimensions(wanted).every(
-    (dimension) => amountOf(have, dimension) >= amountOf(wanted, dimension),
-  );
+  return Object.keys(wanted).every((dimension) => amountOf(have, dimension) >= amountOf(wanted, dimension));
 }
 
 export function isNothing(amounts: Amounts): boolean {
-  return wantedDimensions(amounts).length === 0;
+  return !Object.keys(amounts).some((dimension) => amountOf(amounts, dimension) > 0);
 }
 
 /** The same vector with its zeros left out and its dimensions in order. */
@@ -62,7 +60,9 @@ export function maximum(vectors: readonly Amounts[]): Amounts {
 
 /** A2: "has more than zero of a dimension that still remains". */
 export function hasSomeOf(capacity: Amounts, remaining: Amounts): boolean {
-  return wantedDimensions(remaining).some((dimension) => amountOf(capacity, dimension) > 0);
+  return Object.keys(remaining).some(
+    (dimension) => amountOf(remaining, dimension) > 0 && amountOf(capacity, dimension) > 0,
+  );
 }
 
 /** A5: "sum over wanted dimensions (by name) of have/wanted, each capped at 1". */

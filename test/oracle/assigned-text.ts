@@ -13,5 +13,5 @@ export function writtenAs(kind: keyof typeof BYTES_MAX, text: string): string {
 
 /** Whether a text on a machine names a need's fingerprint or group. */
 export function names(kind: keyof typeof BYTES_MAX, written: string, text: string): boolean {
-  return written === text || written === writtenAs(kind, text);
+  return written === text || (written.startsWith('sha256:') && written === writtenAs(kind, text));
 }

@@ -41,9 +41,9 @@ export function normalise(world: World, originals: readonly OriginalNeed[]): Liv
   const folds = new Map<string, OriginalNeed[]>();
   const live: LiveNeed[] = [];
   for (const need of originals) {
-    const fold = foldOf([need]);
-    const joined = folds.get(fold.key) ?? [];
-    if (needsNoColocation(world, possible, need) && joined.length < gangsThatFit(world, possible, need)) {
+    const fold = need.sameKeys.length === 0 ? null : foldOf([need]);
+    const joined = folds.get(fold?.key ?? '') ?? [];
+    if (fold !== null && joined.length < gangsWithoutColocation(world, possible, need, fold)) {
       folds.set(fold.key, [...joined, need]);
     } else {
       live.push(alone(need));
@@ -91,17 +91,22 @@ function foldOf(members: OriginalNeed[]): LiveNeed {
 /**
  * "A need with a Same requirement needs no co-location if its whole aggregate and its min_unit fit one machine that matches
  * it […], and it holds no machine assigned its own fingerprint and group (Creating, Configuring, Configured, enqueued, or
- * draining for it)." The first half is `gangsThatFit` being at least 1.
+ * draining for it)." The first half is `gangsThatFit` being at least 1. 0: it needs co-location.
  * READING: a stuck machine is held too, since X11 excludes it from A2 and P6 only. OURS: nothing folds if a need has the
  * fold's name (docs/adr/0040).
  */
-function needsNoColocation(world: World, possible: readonly LiveNeed[], need: OriginalNeed): boolean {
-  if (need.sameKeys.length === 0 || isNameTaken(foldOf([need]))) return false;
+function gangsWithoutColocation(
+  world: World,
+  possible: readonly LiveNeed[],
+  need: OriginalNeed,
+  fold: LiveNeed,
+): number {
+  if (isNameTaken(fold)) return 0;
   const holds = world.machines.some(
     (machine) =>
       isDrainingFor(machine, need) || (isHeld(machine) && isAssignedTo(machine.assignment, alone(need))),
   );
-  return !holds && gangsThatFit(world, possible, need) >= 1;
+  return holds ? 0 : gangsThatFit(world, possible, need, fold);
 }
 
 function isNameTaken(fold: LiveNeed): boolean {
@@ -126,8 +131,12 @@ function isHeld(machine: WorldMachine): boolean {
  * ("all"). READING: the cluster's own are those Creating (enqueued ones included), Configuring and Configured. READING: members
  * with different Same keys each count the machines that match them, against the members that joined before.
  */
-function gangsThatFit(world: World, possible: readonly LiveNeed[], need: OriginalNeed): number {
-  const fold = foldOf([need]);
+function gangsThatFit(
+  world: World,
+  possible: readonly LiveNeed[],
+  need: OriginalNeed,
+  fold: LiveNeed,
+): number {
   let gangCount = 0;
   for (const machine of world.machines) {
     const state = stateOf(machine);

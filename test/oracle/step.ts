@@ -17,15 +17,19 @@ import {
 import { addNeed, randomAggregate, randomMinUnit, ZONES } from './generator-needs.ts';
 import { cappedPriority } from './limits.ts';
 import { sameKeysOf } from './profile.ts';
-import type { Assignment, OracleAction, OracleResult, World, WorldMachine } from './world.ts';
+import type { Assignment, OracleAction, OracleResult, World, WorldCluster, WorldMachine } from './world.ts';
 
 const S = MachineState;
 
 /** The world after the cycle that gave `result`; leaves `world` unchanged. */
 export function step(world: World, result: OracleResult, random: Random): World {
-  const next = structuredClone(world);
-  next.parking = new Map(result.parking);
-  next.unmet = new Map(result.unmet);
+  const next: World = {
+    ...world,
+    machines: world.machines.map(copyOfMachine),
+    clusters: world.clusters.map(copyOfCluster),
+    parking: new Map(result.parking),
+    unmet: new Map(result.unmet),
+  };
   next.cycle++;
   next.ordinary = random.chance(0.8);
   next.nowMs += random.pick([0, 250, 10_000, 10_000, 10_000, 60_000, 600_000]);
@@ -36,6 +40,32 @@ export function step(world: World, result: OracleResult, random: Random): World 
   for (let count = 0; count < eventCount; count++) random.pick(EVENTS)(next, random);
   if (random.chance(0.03)) restart(next);
   return next;
+}
+
+function copyOfMachine(machine: WorldMachine): WorldMachine {
+  const { capacity, labels, assignment, drainFor } = machine;
+  return {
+    ...machine,
+    capacity: { ...capacity },
+    labels: { ...labels },
+    assignment: assignment === null ? null : { ...assignment },
+    drainFor: drainFor === null ? null : { ...drainFor },
+  };
+}
+
+function copyOfCluster(cluster: WorldCluster): WorldCluster {
+  const { limits, needs } = cluster;
+  return {
+    ...cluster,
+    ...(limits === undefined ? {} : { limits: { ...limits, maxResources: { ...limits.maxResources } } }),
+    needs: needs.map((need) => ({
+      ...need,
+      requirements: need.requirements.map((one) => ({ ...one, values: [...one.values] })),
+      spread: need.spread.map((one) => ({ ...one })),
+      aggregate: { ...need.aggregate },
+      minUnit: { ...need.minUnit },
+    })),
+  };
 }
 
 /** X1: "One action per machine at a time"; X2: "the live state must fit". */

@@ -27,6 +27,8 @@ export interface Program {
 export class Processes {
   /** Variables of the environment of processes that are started from now on. */
   environment: Readonly<Record<string, string>> = {};
+  /** Files and sockets that each of them may have; null: as many as this process. */
+  descriptorsMax: number | null = null;
   readonly #children = new Set<ChildProcess>();
   readonly #folders: string[] = [];
 
@@ -35,7 +37,10 @@ export class Processes {
   }
 
   script(path: string, ...words: string[]): Program {
-    const child = spawn(process.execPath, [path, ...words], {
+    const command = [process.execPath, path, ...words];
+    const limited = ['sh', '-c', `ulimit -n ${this.descriptorsMax} && exec "$@"`, 'sh', ...command];
+    const [program, ...rest] = this.descriptorsMax === null ? command : limited;
+    const child = spawn(program!, rest, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...this.environment },
     });

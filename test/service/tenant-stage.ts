@@ -3,7 +3,7 @@
  * a certificate for each. A test does its worst as `hostile`, or as a second provider, and then asks `staysWell` and
  * `refused`.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { expect } from 'vitest';
@@ -11,7 +11,7 @@ import { MachineState as S } from '../../src/machine/state.ts';
 import { Operator } from '../../src/needs/requirements.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
 import { type SeenTenant, ShardWitness } from '../../src/simulation/chaos/witness.ts';
-import { SimulatedOperator } from '../../src/simulation/operators/operator.ts';
+import { SimulatedOperator, type SimulatedOperatorOptions } from '../../src/simulation/operators/operator.ts';
 import { SimulatedProvider } from '../../src/simulation/provider/provider.ts';
 import type { Answer } from '../../src/simulation/provider/requests.ts';
 import { serveProvider } from '../../src/simulation/provider/server.ts';
@@ -19,7 +19,7 @@ import type { TlsFiles } from '../../src/tls/files.ts';
 import { encode } from '../../src/wire/codec.ts';
 import type { OutgoingMessage } from '../../src/wire/outgoing-message.ts';
 import type { MachineInit } from '../../src/wire/protocol.generated.ts';
-import { issue, type LeafNames, makeAuthority } from '../tls/certificates.ts';
+import { type Authority, issue, type LeafNames, makeAuthority } from '../tls/certificates.ts';
 import { Processes, type ShardProgram, until as untilSoon } from './processes.ts';
 
 const FAST = [
@@ -42,6 +42,10 @@ export interface StageOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** A second provider, called `other`. */
   readonly other?: OtherProvider;
+  /** Files and sockets that the shard may have. */
+  readonly descriptorsMax?: number;
+  /** Another authority whose certificates the shard accepts, until a test calls `distrustOthers`. */
+  readonly alsoTrusted?: Authority;
 }
 
 /** A working provider in this process, which adds to its listings whatever a test says. */
@@ -67,6 +71,7 @@ export class OtherProvider {
 
 export class TenantStage {
   shard!: ShardProgram;
+  shardTls!: TlsFiles;
   witness!: ShardWitness;
   neighbour!: SimulatedOperator;
   hostile!: SimulatedOperator;
@@ -100,13 +105,18 @@ export class TenantStage {
     return address;
   }
 
-  async startShard(providerAddress: string, { shardFlags = [], environment, other }: StageOptions = {}) {
+  async startShard(providerAddress: string, options: StageOptions = {}) {
+    const { shardFlags = [], environment, other, descriptorsMax, alsoTrusted } = options;
     const tls = this.certificate('shard', { ip: ['127.0.0.1'], uri: ['bigfleet://shard/shard-0'] });
+    this.shardTls = tls;
+    if (alsoTrusted !== undefined) appendFileSync(tls.caPath, alsoTrusted.pem);
     const flags = [...FAST, ...tlsFlags(tls), ...shardFlags];
     if (other !== undefined) flags.push('--provider-addr', `other=${await this.#serve(other)}`);
     this.processes.environment = environment ?? {};
+    this.processes.descriptorsMax = descriptorsMax ?? null;
     this.shard = await this.processes.shard(providerAddress, ...flags);
     this.processes.environment = {};
+    this.processes.descriptorsMax = null;
     this.witness = new ShardWitness(this.shard.http, this.shard.program.child.pid!);
   }
 
@@ -123,14 +133,24 @@ export class TenantStage {
     this.#memoryBeforeBytes = await this.witness.memoryBytes();
   }
 
+  /** From now on the shard's file has this stage's authority alone. */
+  distrustOthers(): void {
+    writeFileSync(this.shardTls.caPath, this.#authority.pem);
+  }
+
   /** The operator of a cluster with its own certificate; interval 0: it sends a roll-up only when a test says so. */
-  async connect(clusterId: string, rollupIntervalMs = 1_000): Promise<SimulatedOperator> {
+  async connect(
+    clusterId: string,
+    rollupIntervalMs = 1_000,
+    options: Partial<SimulatedOperatorOptions> = {},
+  ): Promise<SimulatedOperator> {
     const operator = new SimulatedOperator({
       address: this.shard.address,
       clusterId,
-      tls: this.certificate(clusterId, { uri: [`bigfleet://cluster/${clusterId}`] }),
+      tls: options.tls ?? this.certificate(clusterId, { uri: [`bigfleet://cluster/${clusterId}`] }),
       behaviour: { rollupIntervalMs },
       reconnect: { initialMs: 50 },
+      ...options,
     });
     this.#closers.push(() => operator.close());
     await operator.connect();
@@ -203,8 +223,9 @@ export class TenantStage {
     await this.processes.end();
   }
 
-  certificate(name: string, names: LeafNames): TlsFiles {
-    const leaf = issue(this.#authority, names);
+  /** Signed by this stage's authority, unless another is given; `validMs` from now. */
+  certificate(name: string, names: LeafNames, authority = this.#authority, validMs?: number): TlsFiles {
+    const leaf = issue(authority, names, validMs);
     const file = (ending: string, text: string) => {
       const path = join(this.#folder, `${name}.${ending}`);
       writeFileSync(path, text);

@@ -46,18 +46,13 @@ describe('a hostile cluster beside an honest one', { timeout: 300_000 }, () => {
       await stage.staysWell();
     });
 
-  for (const [what, rows] of [
-    ['131,072 equal rows', () => manyRows(131_072, 0)],
-    ['8,192 profiles', () => distinctProfiles(8_192)],
-  ] as const)
-    it(`T1: a roll-up with ${what}, which is allowed, harms no other cluster`, async () => {
-      const all = rows();
-      stage.hostile.setDemand(all);
-      await stage.accepted('hostile', all.length);
-      await stage.staysWell();
-      stage.hostile.setDemand([]);
-      await stage.accepted('hostile', 0);
-    });
+  it('T1: a roll-up with 8,192 profiles, which is allowed, harms no other cluster', async () => {
+    stage.hostile.setDemand(distinctProfiles(8_192));
+    await stage.accepted('hostile', 8_192);
+    await stage.staysWell();
+    stage.hostile.setDemand([]);
+    await stage.accepted('hostile', 0);
+  });
 
   for (const [what, row, reason] of [
     ['requirement value of 900 KB', keyed('a', 'v'.repeat(900_000)), 'limit'],
@@ -128,5 +123,12 @@ describe('a hostile cluster beside an honest one', { timeout: 300_000 }, () => {
     await stage.staysWell();
     stage.hostile.setDemand([]);
     await stage.accepted('hostile', 0);
+  });
+
+  // The last test: after so many new rows, T7 lets the next roll-up of the cluster wait for a minute.
+  it('T1: a roll-up with 131,072 equal rows, which is allowed, harms no other cluster', async () => {
+    stage.hostile.setDemand(manyRows(131_072, 0));
+    await stage.accepted('hostile', 131_072);
+    await stage.staysWell();
   });
 });

@@ -1,6 +1,7 @@
 /** A client that speaks HTTP/2 or less, from an address of its own: what no gRPC library would send. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls, type SecureContextOptions } from 'node:tls';
 import { closeAfterwards } from './rig.ts';
 
 /** Every address of 127.0.0.0/8 is this host, so a test may have neighbours. */
@@ -22,8 +23,14 @@ export function rawConnection(address: string, localAddress = HOSTILE_ADDRESS): 
 export class HostileClient {
   readonly session: ClientHttp2Session;
 
-  constructor(address: string) {
-    this.session = connectHttp2(`http://${address}`, { createConnection: () => rawConnection(address) });
+  /** Without `tls`: plaintext. */
+  constructor(address: string, tls?: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'>) {
+    const [host, port] = address.split(':');
+    const own = { host: host!, port: Number(port), localAddress: HOSTILE_ADDRESS };
+    this.session = connectHttp2(`${tls === undefined ? 'http' : 'https'}://${address}`, {
+      createConnection: () =>
+        tls === undefined ? rawConnection(address) : connectTls({ ...own, ...tls, ALPNProtocols: ['h2'] }),
+    });
     this.session.on('error', () => {});
     closeAfterwards(() => this.session.destroy());
   }

@@ -28,20 +28,20 @@ export class ShardWitness {
 
   /** '' or why the shard is not ready. */
   async notReady(): Promise<string> {
-    const response = await fetch(`${this.#http}readyz`);
+    const response = await this.#get('readyz');
     return response.ok ? '' : await response.text();
   }
 
   /** Null: the shard does not know it. */
   async tenant(kind: TenantKind, name: string): Promise<SeenTenant | null> {
-    const response = await fetch(`${this.#http}api/v1/tenants?kind=${kind}&prefix=${name}`);
+    const response = await this.#get(`api/v1/tenants?kind=${kind}&prefix=${name}`);
     const { tenants } = (await response.json()) as { readonly tenants: readonly SeenTenant[] };
     return tenants.find((tenant) => tenant.name === name) ?? null;
   }
 
   /** The sum of a metric's samples whose labels contain this text. */
   async metric(name: string, label = ''): Promise<number> {
-    const text = await (await fetch(`${this.#http}metrics`)).text();
+    const text = await (await this.#get('metrics')).text();
     const samples = text.split('\n').filter((line) => /^[^{ ]*/.exec(line)![0] === name);
     return samples
       .filter((line) => line.includes(label))
@@ -65,5 +65,10 @@ export class ShardWitness {
     if (bytes <= bytesMax) return '';
     const megabytes = (value: number) => `${Math.round(value / 1e6)} MB`;
     return `the shard took ${megabytes(bytes)} of memory after ${megabytes(beforeBytes)}; at most ${megabytes(bytesMax)} are allowed`;
+  }
+
+  /** On a connection of its own: the shard closes one that was idle for seconds, and a busy witness would then write to it. */
+  #get(path: string): Promise<Response> {
+    return fetch(`${this.#http}${path}`, { headers: { connection: 'close' } });
   }
 }
