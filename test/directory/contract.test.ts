@@ -91,7 +91,7 @@ for (const [name, start] of [
 
     const put = (key: string, value: string, leaseId = 0) =>
       directory.transact({ when: [], change: [{ kind: 'put', key: root + key, value, leaseId }] });
-    const valueOf = async (key: string) => (await directory.get(root + key)).entry?.value ?? null;
+    const valueAt = async (key: string) => (await directory.get(root + key)).entry?.value ?? null;
 
     it('gives each write a higher revision, and keeps the one that created a key', async () => {
       const first = await put('a', '1');
@@ -108,7 +108,7 @@ for (const [name, start] of [
       });
       expect(position).toEqual(second.position);
       await directory.transact({ when: [], change: [{ kind: 'delete', key: `${root}a` }] });
-      expect(await valueOf('a')).toBeNull();
+      expect(await valueAt('a')).toBeNull();
       const third = await put('a', '3');
       expect((await directory.get(`${root}a`)).entry!.createRevision).toBe(third.position.revision);
     });
@@ -138,7 +138,7 @@ for (const [name, start] of [
         });
         expect(answer.succeeded, comparison.kind).toBe(holds);
         expect(answer.read.map((entry) => entry?.value ?? null)).toEqual(holds ? [] : ['x', null]);
-        expect([await valueOf(`done/${index}`), await valueOf(`also/${index}`)]).toEqual(
+        expect([await valueAt(`done/${index}`), await valueAt(`also/${index}`)]).toEqual(
           holds ? ['yes', 'yes'] : [null, null],
         );
       }
@@ -154,7 +154,7 @@ for (const [name, start] of [
         ),
       );
       const winners = answers.flatMap(({ succeeded }, index) => (succeeded ? [`${index}`] : []));
-      expect(winners).toEqual([await valueOf('one')]);
+      expect(winners).toEqual([await valueAt('one')]);
     });
 
     it('reads a prefix at one revision in the order of its keys, whatever is written meanwhile', async () => {
@@ -216,7 +216,7 @@ for (const [name, start] of [
       expect((await directory.get(`${root}leased`)).entry!.leaseId).toBe(lease.id);
       expect((await directory.keepAlive(lease.id)).ttlMs).toBe(lease.ttlMs);
       await directory.revokeLease(lease.id);
-      expect([await valueOf('leased'), await valueOf('plain')]).toEqual([null, 'x']);
+      expect([await valueAt('leased'), await valueAt('plain')]).toEqual([null, 'x']);
       await directory.revokeLease(lease.id); // a second time is no failure
     });
 
@@ -225,7 +225,7 @@ for (const [name, start] of [
       await directory.revokeLease(lease.id);
       await expect(directory.keepAlive(lease.id)).rejects.toBeInstanceOf(LeaseNotFoundError);
       await expect(put('late', 'x', lease.id)).rejects.toBeInstanceOf(LeaseNotFoundError);
-      expect(await valueOf('late')).toBeNull();
+      expect(await valueAt('late')).toBeNull();
     });
 
     it('ends a lease that is not kept alive', async () => {
@@ -234,9 +234,9 @@ for (const [name, start] of [
       await put('left', 'x', left.id);
       await until(async () => {
         await directory.keepAlive(kept.id);
-        return (await valueOf('left')) === null;
+        return (await valueAt('left')) === null;
       });
-      expect(await valueOf('kept')).toBe('x');
+      expect(await valueAt('kept')).toBe('x');
     });
 
     it('shows a watch every event after its revision, once and in order, and none of its neighbours', async () => {
