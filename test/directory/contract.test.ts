@@ -174,9 +174,9 @@ for (const [name, start] of [
 
     it('reads more than one page and more than one answer holds', async () => {
       const large = 'x'.repeat(900_000);
-      for (let index = 0; index < 12; index++) await put(`large/${index}`, large);
+      for (let index = 0; index < 6; index++) await put(`large/${index}`, large);
       const { entries } = await directory.range(`${root}large/`);
-      expect(entries.map(({ value }) => value.length)).toEqual(Array.from({ length: 12 }, () => 900_000));
+      expect(entries.map(({ value }) => value.length)).toEqual(Array.from({ length: 6 }, () => 900_000));
       await directory.transact({
         when: [],
         change: entries.map(({ key }) => ({ kind: 'delete', key })),
@@ -295,6 +295,8 @@ for (const [name, start] of [
       });
       closers.push(() => mirror.close());
       await until(() => mirror.entries.length === 2);
+      await put('m/stays', '2');
+      await until(() => mirror.get(`${root}m/stays`)?.value === '2'); // the watch is there
       await subject.breakConnections();
       const deletion = { when: [], change: [{ kind: 'delete', key: `${root}m/goes` }] } as const;
       await until(() =>

@@ -1,8 +1,9 @@
 /** Which replica is active and confirmed, on virtual time: each rule in a short scene, then all of it under random accidents. */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
+import type { DirectoryCall } from '../../src/directory/memory/directory.ts';
 import type { StoreSnapshot } from '../../src/directory/memory/store.ts';
-import { LEASE_MS, MARGIN_MS, type ReplicaProcess, ReplicaWorld } from './replica-world.ts';
+import { LEASE_MS, MARGIN_MS, PROMPT, type ReplicaProcess, ReplicaWorld } from './replica-world.ts';
 
 /** Long enough for a takeover after a lost lease, and for the wait that follows. */
 const TAKEOVER_MS = 4 * LEASE_MS;
@@ -15,6 +16,13 @@ async function worldWithActive(
   const [active] = world.confirmed;
   expect(active).toBeDefined();
   return { world, active: active!, standby: world.replicas.find((replica) => replica !== active)! };
+}
+
+/** The first transaction, or only its answer, is lost. */
+function onceLost(lost: 'request' | 'answer') {
+  let transactions = 0;
+  return (call: DirectoryCall) =>
+    call === 'transact' && ++transactions === 1 ? { ...PROMPT(), lost } : PROMPT();
 }
 
 const cutOff = () => ({ requestMs: 1, answerMs: 1, lost: 'request' }) as const;
@@ -52,9 +60,7 @@ describe('becoming active', () => {
   it('F1: a replica whose takeover got no answer reads, and finds itself active', async () => {
     const world = new ReplicaWorld(1, 1);
     const [replica] = world.replicas;
-    let calls = 0;
-    // range, watch, lease, epoch, and then the transaction.
-    replica!.fate = () => ({ requestMs: 1, answerMs: 1, ...(++calls === 5 ? { lost: 'answer' } : {}) });
+    replica!.fate = onceLost('answer');
     await world.advance(TAKEOVER_MS);
     expect(world.given).toHaveLength(1);
     expect(world.store.position.revision).toBe(2);
@@ -63,8 +69,7 @@ describe('becoming active', () => {
   it('F1: a takeover that never reached the directory is tried again', async () => {
     const world = new ReplicaWorld(1, 1);
     const [replica] = world.replicas;
-    let calls = 0;
-    replica!.fate = () => ({ requestMs: 1, answerMs: 1, ...(++calls === 5 ? { lost: 'request' } : {}) });
+    replica!.fate = onceLost('request');
     await world.advance(TAKEOVER_MS);
     expect(world.given).toHaveLength(1);
     expect(replica!.isConfirmed).toBe(true);
@@ -151,6 +156,7 @@ describe('confirmation', () => {
     expect(world.confirmed).toEqual([standby]);
     const newer = standby.epoch;
     world.store.restore(backup);
+    world.restores++;
     active.start();
     await world.advance(TAKEOVER_MS * 2);
     expect(world.confirmed).toHaveLength(1);
@@ -184,7 +190,7 @@ describe('adrift', () => {
     active.fate = cutOff;
     await world.advance(600_000);
     expect([active.isConfirmed, active.leadership?.epoch]).toEqual([false, epoch]);
-    active.fate = () => ({ requestMs: 1, answerMs: 1 });
+    active.fate = PROMPT;
     await world.advance(TAKEOVER_MS);
     // Its lease is long gone, and a retry would never find it again: it began a new session.
     expect([active.isConfirmed, active.epoch]).toEqual([true, epoch]);
@@ -200,9 +206,23 @@ describe('adrift', () => {
     await world.advance(TAKEOVER_MS);
     expect(standby.epoch).toBeGreaterThan(active.epoch);
     const { leadership } = active;
-    active.fate = () => ({ requestMs: 1, answerMs: 1 });
+    active.fate = PROMPT;
     await world.advance(LEASE_MS);
     expect(await leadership!.ended).toEqual({ kind: 'replaced', replica: standby.name });
+  });
+
+  it('F3: a replica that was replaced meanwhile ends, even if its successor is gone', async () => {
+    const { world, active, standby } = await worldWithActive();
+    active.fate = cutOff;
+    active.isCalling = false;
+    await world.advance(TAKEOVER_MS);
+    expect(standby.isConfirmed).toBe(true);
+    const { leadership } = active;
+    standby.kill();
+    await world.advance(TAKEOVER_MS); // `active` is absent again, but the epoch is not its own
+    active.fate = PROMPT;
+    await world.advance(LEASE_MS);
+    expect(await leadership!.ended).toEqual({ kind: 'replaced', replica: '' });
   });
 
   it('F3: a replica that starts while the directory is away does not become active', async () => {
@@ -210,14 +230,14 @@ describe('adrift', () => {
     world.replicas[0]!.fate = cutOff;
     await world.advance(100 * LEASE_MS);
     expect(world.given).toEqual([]);
-    world.replicas[0]!.fate = () => ({ requestMs: 1, answerMs: 1 });
+    world.replicas[0]!.fate = PROMPT;
     await world.advance(TAKEOVER_MS);
     expect(world.given).toHaveLength(1);
   });
 });
 
 describe('handover', () => {
-  it('F5: after a release the other replica is active and confirmed at once', async () => {
+  it('F2: after a release the other replica is active and confirmed at once', async () => {
     const { world, active, standby } = await worldWithActive();
     void active.terminate();
     await world.advance(100);
@@ -227,7 +247,7 @@ describe('handover', () => {
     expect(world.confirmed).toEqual([standby]);
   });
 
-  it('F5: a replica that was not confirmed itself does not vouch for its successor', async () => {
+  it('F2: a replica that was not confirmed itself does not vouch for its successor', async () => {
     const { world, active, standby } = await worldWithActive();
     active.life.stop();
     world.store.loseLease(world.store.leaseIds.at(-1)!);
@@ -242,6 +262,28 @@ describe('handover', () => {
       true,
       false,
     ]);
+  });
+});
+
+describe('a restored directory', () => {
+  it('F2: a release that is older than an epoch that this replica has seen counts for nothing', async () => {
+    const { world, active, standby } = await worldWithActive();
+    void active.terminate();
+    let backup: StoreSnapshot | null = null;
+    const isReleased = () => world.store.read(world.keys.epoch('s/1'))!.value.includes('"isReleased":true');
+    await world.time.advance(100, () => {
+      if (backup === null && isReleased()) backup = world.store.snapshot();
+    });
+    await world.advance(TAKEOVER_MS);
+    expect(world.confirmed).toEqual([standby]);
+    standby.life.stop(); // it does not notice
+    world.store.restore(backup!);
+    world.restores++;
+    await world.advance(LEASE_MS / 2);
+    expect(active.leadership).not.toBeNull();
+    expect([standby.isConfirmed, active.isConfirmed]).toEqual([true, false]);
+    await world.advance(LEASE_MS);
+    expect([standby.isConfirmed, active.isConfirmed]).toEqual([false, true]);
   });
 });
 
@@ -315,7 +357,7 @@ async function runHistory(
       case 3:
         replica.fate = cutOff;
         later(() => {
-          replica.fate = () => ({ requestMs: 1, answerMs: 1 });
+          replica.fate = PROMPT;
         });
         break;
       case 4:
@@ -359,7 +401,7 @@ async function runHistory(
     }
     await world.advance(random.between(0, 2 * LEASE_MS));
   }
-  for (const replica of world.replicas) replica.fate = () => ({ requestMs: 1, answerMs: 1 });
+  for (const replica of world.replicas) replica.fate = PROMPT;
   await world.advance(6 * TAKEOVER_MS);
   expect(world.confirmed.length, 'after the last accident one replica is confirmed').toBe(1);
   checkEpochs(world, isRestored && setsClocks);

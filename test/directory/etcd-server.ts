@@ -37,12 +37,19 @@ export async function findEtcd(): Promise<string> {
 }
 
 export interface EtcdServerOptions {
+  /** Members of one cluster know each other from the start. */
+  readonly cluster?: { readonly name: string; readonly members: readonly Member[] };
   /** PEM files of a server that requires certificates of its clients. */
   readonly tls?: {
     readonly certificatePath: string;
     readonly privateKeyPath: string;
     readonly caPath: string;
   };
+}
+
+export interface Member {
+  readonly name: string;
+  readonly peerPort: number;
 }
 
 /** One member on loopback. It writes without fsync: the tests cut no power. */
@@ -55,6 +62,22 @@ export class EtcdServer {
 
   private constructor(options: EtcdServerOptions) {
     this.#options = options;
+  }
+
+  /** Several members of one cluster. */
+  static async startCluster(memberCount: number): Promise<EtcdServer[]> {
+    const members: Member[] = [];
+    for (let index = 0; index < memberCount; index++) {
+      members.push({ name: `member-${index}`, peerPort: await freePort() });
+    }
+    return Promise.all(
+      members.map(async ({ name, peerPort }) => {
+        const server = new EtcdServer({ cluster: { name, members } });
+        [server.#clientPort, server.#peerPort] = [await freePort(), peerPort];
+        await server.resume();
+        return server;
+      }),
+    );
   }
 
   static async start(options: EtcdServerOptions = {}): Promise<EtcdServer> {
@@ -76,20 +99,27 @@ export class EtcdServer {
 
   /** Starts the process with the data that it left. */
   async resume(): Promise<void> {
-    const { tls } = this.#options;
+    const { tls, cluster } = this.#options;
+    const { name, members } = cluster ?? {
+      name: 'test',
+      members: [{ name: 'test', peerPort: this.#peerPort }],
+    };
     const scheme = tls === undefined ? 'http' : 'https';
     const clientUrl = `${scheme}://${this.address}`;
-    const peerUrl = `http://127.0.0.1:${this.#peerPort}`;
+    const peerUrl = loopback(this.#peerPort);
     const child = spawn(
       await findEtcd(),
       [
-        ['--name', 'test'],
+        ['--name', name],
         ['--data-dir', join(this.#folder, 'data')],
         ['--listen-client-urls', clientUrl],
         ['--advertise-client-urls', clientUrl],
         ['--listen-peer-urls', peerUrl],
         ['--initial-advertise-peer-urls', peerUrl],
-        ['--initial-cluster', `test=${peerUrl}`],
+        [
+          '--initial-cluster',
+          members.map((member) => `${member.name}=${loopback(member.peerPort)}`).join(','),
+        ],
         // A short election allows leases of one second.
         ['--heartbeat-interval', '50'],
         ['--election-timeout', '500'],
@@ -152,6 +182,10 @@ export class EtcdServer {
     await this.kill();
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+function loopback(port: number): string {
+  return `http://127.0.0.1:${port}`;
 }
 
 /** Resolves when the log says that clients are served; rejects if the process ends first. */

@@ -8,7 +8,7 @@ import type { Leadership } from '../../src/directory/election/leadership.ts';
 import type { SeenMarks } from '../../src/directory/election/marks.ts';
 import type { ReplicaEvent } from '../../src/directory/election/options.ts';
 import { FleetKeys } from '../../src/directory/keys.ts';
-import { type Fate, MemoryDirectory } from '../../src/directory/memory/directory.ts';
+import { type DirectoryCall, type Fate, MemoryDirectory } from '../../src/directory/memory/directory.ts';
 import { MemoryStore } from '../../src/directory/memory/store.ts';
 import type { Position } from '../../src/directory/port.ts';
 import { type Life, VirtualTime } from '../../src/simulation/virtual-time/time.ts';
@@ -18,6 +18,9 @@ export const MARGIN_MS = 1_000;
 export const CYCLE_MS = 2_000;
 const START_MS = 1_700_000_000_000;
 const RESTART_MS = 1_500;
+
+/** A network without accidents. */
+export const PROMPT = (): Fate => ({ requestMs: 1, answerMs: 1 });
 
 export class MemoryMarks implements SeenMarks {
   epoch = 0;
@@ -50,6 +53,7 @@ export class ReplicaWorld {
   restores = 0;
   /** The highest epoch of a call that the provider has executed. */
   fencedBelow = 0;
+  #confirmedEpoch = 0;
 
   constructor(seed: number, replicaCount: number) {
     this.random = new Random(seed);
@@ -66,9 +70,19 @@ export class ReplicaWorld {
     return this.replicas.filter((replica) => replica.isConfirmed);
   }
 
-  /** At every step: at most one replica is confirmed, whatever happened before. */
+  /**
+   * At every step: at most one replica is confirmed, whatever happened before; and unless the directory was restored, none with
+   * an epoch below that of a replica that was confirmed already.
+   */
   readonly check = (): void => {
     const { confirmed } = this;
+    const [first] = confirmed;
+    if (this.restores === 0 && first !== undefined) {
+      if (first.epoch < this.#confirmedEpoch) {
+        throw new Error(`${first.name} is confirmed with epoch ${first.epoch} after ${this.#confirmedEpoch}`);
+      }
+      this.#confirmedEpoch = first.epoch;
+    }
     if (confirmed.length > 1) {
       throw new Error(
         `confirmed at once: ${confirmed.map(({ name, epoch }) => `${name} of epoch ${epoch}`).join(', ')}`,
@@ -98,7 +112,7 @@ export class ReplicaProcess {
   /** Its calls reach the provider, which fences it. */
   isCalling = true;
   /** The network between this process and the directory. */
-  fate: () => Fate = () => ({ requestMs: 1, answerMs: 1 });
+  fate: (call: DirectoryCall) => Fate = PROMPT;
 
   constructor(world: ReplicaWorld, name: string) {
     this.#world = world;
@@ -132,7 +146,7 @@ export class ReplicaProcess {
       network: world.time,
       scheduler: life,
       callTimeoutMs: LEASE_MS / 3,
-      fate: () => this.fate(),
+      fate: (call) => this.fate(call),
     });
     this.#candidacy = new Candidacy({
       directory: this.#directory,

@@ -104,7 +104,7 @@ export class Leadership {
   }
 
   /**
-   * The handover (F5): call it when all actions have ended. Another replica can take over as soon as the directory answered. It
+   * The handover: call it when all actions have ended. Another replica can take over as soon as the directory answered. It
    * is confirmed at once if this one was, since then nobody else is, and this one ends that before it says so.
    */
   async release(): Promise<void> {

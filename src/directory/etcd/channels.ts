@@ -18,7 +18,7 @@ export interface EtcdEndpoints {
 }
 
 /** One page of a range or one part of a watch. etcd's own limit of a request is 1.5 MiB, and a page may hold several values. */
-export const ANSWER_BYTES_MAX = 8 * 1024 ** 2;
+export const ANSWER_BYTES_MAX = 4 * 1024 ** 2;
 
 /** Keepalive finds a member whose host is gone while only a watch is open. */
 const KEEPALIVE_MS = 10_000;
