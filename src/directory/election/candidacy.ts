@@ -46,7 +46,10 @@ export class Candidacy {
       prefix: keys.shard(shard),
       scheduler,
       retryMs: retryMsOf(leaseMs),
-      listener: { onChange: () => this.#consider() },
+      listener: {
+        onChange: () => this.#consider(),
+        onGap: (gap, detail) => options.onEvent({ kind: 'directory-failed', detail: `${gap}: ${detail}` }),
+      },
     });
   }
 

@@ -123,11 +123,12 @@ export class EtcdCalls {
         );
       });
       if ('response' in outcome) return outcome.response;
-      if (REFUSALS.has(outcome.code)) throw new EtcdStatusError(name, outcome);
-      if (outcome.code !== status.RESOURCE_EXHAUSTED) this.#channels.abandon(client);
-      if (attemptCount < attemptsMax && outcome.code !== status.RESOURCE_EXHAUSTED) continue;
-      if (outcome.code === status.RESOURCE_EXHAUSTED && isRepeatable)
+      // An answer that is too large for us changes nothing if the call can be repeated; else the call has perhaps happened.
+      const isTooLarge = outcome.code === status.RESOURCE_EXHAUSTED;
+      if (REFUSALS.has(outcome.code) || (isTooLarge && isRepeatable))
         throw new EtcdStatusError(name, outcome);
+      if (!isTooLarge) this.#channels.abandon(client);
+      if (attemptCount < attemptsMax) continue;
       throw new DirectoryUnavailableError(name, `${statusName(outcome)}: ${outcome.details}`, true);
     }
   }
