@@ -84,6 +84,14 @@ describe('becoming active', () => {
     expect(world.confirmed[0]!.epoch).toBeGreaterThan(before + 1_000);
   });
 
+  it('F1: many calls that are fenced at once raise the epoch once', async () => {
+    const { world, active } = await worldWithActive();
+    const before = active.epoch;
+    for (let call = 0; call < 5; call++) void active.leadership!.fenced();
+    await world.advance(10);
+    expect(active.marks.epoch).toBe(before + 3_600);
+  });
+
   it('F1: an unreadable epoch is not replaced by a guess', async () => {
     const world = new ReplicaWorld(1, 1);
     const key = world.keys.epoch('s/1');

@@ -88,6 +88,7 @@ export class Leadership {
     this.#sightings.broken(this.#options.leaseMs);
     try {
       const { entry } = await directory.get(keys.active(shard));
+      if (this.#end !== null) return; // many calls are fenced at once
       if (!this.#isMine(entry)) {
         this.#finish({ kind: 'replaced', replica: replicaIn(entry) });
         return;
