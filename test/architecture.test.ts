@@ -57,6 +57,15 @@ const RULES: Readonly<Record<string, FolderRule>> = {
   },
   coordination: { folders: ['base', 'machine', 'wire', 'tls'], packages: ['@grpc/grpc-js'], ...EDGE },
   identity: { folders: ['base'], packages: [], world: true },
+  // Which replica is active: pure, over a port. Only the client of etcd knows a network.
+  directory: { folders: ['base'], ...INNER },
+  'directory/election': { folders: ['base', 'directory'], ...INNER },
+  'directory/memory': { folders: ['base', 'directory'], ...INNER },
+  'directory/etcd': {
+    folders: ['base', 'directory', 'wire', 'tls'],
+    packages: ['@grpc/grpc-js'],
+    world: true,
+  },
   observe: { folders: ['base', 'machine'], packages: ['prom-client', 'pino'], ...EDGE },
   config: { folders: ['base'], packages: ['yaml'], world: true },
   dashboard: { folders: ['base', 'machine'], packages: [], ...EDGE },
@@ -154,7 +163,7 @@ function importsOf(source: string): Import[] {
 }
 
 /** Folders whose subfolders have rules of their own. */
-const DIVIDED = ['simulation', 'listing'];
+const DIVIDED = ['simulation', 'listing', 'directory'];
 
 /** The folder that a path belongs to, null outside of src/ and workers/. */
 function folderOf(path: string): string | null {
@@ -218,6 +227,9 @@ const DETERMINISTIC = [
   'listing/apply',
   'shard',
   'library',
+  'directory',
+  'directory/election',
+  'directory/memory',
   'simulation/catalogue',
 ];
 const CLOCK = 'src/base/clock.ts';

@@ -46,14 +46,27 @@ export class DataDirectory {
  * Rejects with DataDirectoryHeldError, DataDirectoryUnusableError or EpochCorruptError, all of them
  * 'refuse-to-start', and then holds nothing.
  */
-export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
-  const { path, minEpoch = 0 } = options;
+export async function openDataDirectory({
+  path,
+  minEpoch = 0,
+}: DataDirectoryOptions): Promise<DataDirectory> {
   assert(Number.isSafeInteger(minEpoch) && minEpoch >= 0, `${minEpoch} is not an epoch to start from`);
+  return locked(
+    path,
+    (directory, lock) => new DataDirectory(directory, lock, advanceEpoch(directory, minEpoch)),
+  );
+}
+
+/** Locks the directory and hands it over. If that fails, nothing stays open. */
+export async function locked<T>(
+  path: string,
+  use: (directory: OpenDirectory, lock: DirectoryLock) => T,
+): Promise<T> {
   const directory = OpenDirectory.open(path);
   let lock: DirectoryLock | null = null;
   try {
     lock = await DirectoryLock.take(directory);
-    return new DataDirectory(directory, lock, advanceEpoch(directory, minEpoch));
+    return use(directory, lock);
   } catch (error) {
     await lock?.release();
     directory.close();

@@ -2,11 +2,21 @@
  * The data directory, held open. It is created for its owner alone if it is missing. A socket's path may have 107
  * bytes at most; a path through /proc/self/fd is short however deep the directory lies.
  */
-import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { attempting, DataDirectoryUnusableError } from './errors.ts';
 
 const OWNER_ONLY = 0o700;
+const OWNER_FILE = 0o600;
 const WRITABLE_BY_OTHERS = 0o002;
 
 /** Bytes of sockaddr_un.sun_path less the closing zero: 108 on Linux, 104 elsewhere. */
@@ -60,9 +70,18 @@ export class OpenDirectory {
     );
   }
 
-  /** A rename inside may be lost in a power failure until this returns. */
-  sync(): void {
-    fsyncSync(this.#fd);
+  /** A crash or a power failure at any point leaves either the old file or the new one. Throws the system's error. */
+  replaceFile(name: string, content: string): void {
+    const temporary = this.file(`${name}.tmp`);
+    const fd = openSync(temporary, 'w', OWNER_FILE);
+    try {
+      writeFileSync(fd, content);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(temporary, this.file(name));
+    fsyncSync(this.#fd); // until now a power failure could undo the rename
   }
 
   close(): void {

@@ -6,14 +6,12 @@
  *   flotilla-epoch 7 2f6c0e8b1d5a9374
  */
 import { createHash } from 'node:crypto';
-import { closeSync, fstatSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { assert } from '../base/assert.ts';
 import type { OpenDirectory } from './directory.ts';
 import { attempting, EpochCorruptError } from './errors.ts';
 
 const FILE = 'epoch';
-const TEMPORARY_FILE = 'epoch.tmp';
-const OWNER_ONLY = 0o600;
 
 /** The longest valid line has 49 bytes; a larger file is refused unread. */
 const FILE_BYTES_MAX = 128;
@@ -35,7 +33,7 @@ export function advanceEpoch(directory: OpenDirectory, minEpoch: number): number
 }
 
 /** 0 if there is no file, or if the file is corrupt and `minEpoch` replaces it. */
-function readEpoch(directory: OpenDirectory, minEpoch: number): number {
+export function readEpoch(directory: OpenDirectory, minEpoch: number): number {
   const text = attempting(directory.path, 'read its epoch file', () => readIfThere(directory.file(FILE)));
   if (text === null) return 0;
   const [, digits = '', digest = ''] = LINE.exec(text) ?? [];
@@ -46,7 +44,8 @@ function readEpoch(directory: OpenDirectory, minEpoch: number): number {
   throw new EpochCorruptError(directory.file(FILE), why);
 }
 
-function readIfThere(path: string): string | null {
+/** null if there is no such file. */
+export function readIfThere(path: string): string | null {
   let fd: number;
   try {
     fd = openSync(path, 'r');
@@ -62,21 +61,10 @@ function readIfThere(path: string): string | null {
 }
 
 /** A crash at any point leaves either the old file or the new one. */
-function writeEpoch(directory: OpenDirectory, epoch: number): void {
+export function writeEpoch(directory: OpenDirectory, epoch: number): void {
   assert(Number.isSafeInteger(epoch) && epoch > 0, `${epoch} is not an epoch`);
   const line = `flotilla-epoch ${epoch} ${digestOf(String(epoch))}\n`;
-  const temporary = directory.file(TEMPORARY_FILE);
-  attempting(directory.path, `write epoch ${epoch}`, () => {
-    const fd = openSync(temporary, 'w', OWNER_ONLY);
-    try {
-      writeFileSync(fd, line);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(temporary, directory.file(FILE));
-    directory.sync();
-  });
+  attempting(directory.path, `write epoch ${epoch}`, () => directory.replaceFile(FILE, line));
 }
 
 function digestOf(digits: string): string {

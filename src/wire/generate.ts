@@ -1,7 +1,7 @@
 /**
- * Writes src/wire/protocol.generated.ts from proto/: one TypeScript module with the reflected descriptor and a type for
- * every message. The build is tsc alone: pbjs would add JavaScript and declaration files that tsc neither checks nor
- * copies to dist/.
+ * Writes src/wire/protocol.generated.ts and src/wire/etcd.generated.ts from proto/: for each package one TypeScript module
+ * with the reflected descriptor and a type for every message. The build is tsc alone: pbjs would add JavaScript and
+ * declaration files that tsc neither checks nor copies to dist/.
  *
  *   npm run build && node dist/src/wire/generate.js        (from the root of the repository)
  *
@@ -15,7 +15,26 @@ import protobuf from 'protobufjs';
 
 export const PROTO_FILES = ['provider', 'capacity', 'shard', 'shardread', 'coordinator'] as const;
 
-const PACKAGE = 'bigfleet.v1alpha1';
+interface ProtocolPackage {
+  readonly name: string;
+  /** Below proto/. */
+  readonly files: readonly string[];
+  /** In src/wire. */
+  readonly output: string;
+}
+
+export const BIGFLEET: ProtocolPackage = {
+  name: 'bigfleet.v1alpha1',
+  files: PROTO_FILES.map((name) => `bigfleet/v1alpha1/${name}.proto`),
+  output: 'protocol.generated.ts',
+};
+
+/** A module of its own: a shard without a directory does not load it. */
+export const ETCD: ProtocolPackage = {
+  name: 'etcdserverpb',
+  files: ['etcd/rpc.proto'],
+  output: 'etcd.generated.ts',
+};
 
 const SCALARS: Readonly<Record<string, string>> = {
   string: 'string',
@@ -26,21 +45,22 @@ const SCALARS: Readonly<Record<string, string>> = {
   int64: 'number',
 };
 
-export function generateProtocolModule(protoDirectory: string): string {
+export function generateProtocolModule(protoDirectory: string, { name, files }: ProtocolPackage): string {
   const root = new protobuf.Root();
   root.resolvePath = (_origin, target) => join(protoDirectory, target);
-  root.loadSync(PROTO_FILES.map((name) => `bigfleet/v1alpha1/${name}.proto`));
+  root.loadSync([...files]);
   root.resolveAll();
   const messages: protobuf.Type[] = [];
   const enums: protobuf.Enum[] = [];
-  collect(root.lookup(PACKAGE) as protobuf.Namespace, messages, enums);
+  const namespace = root.lookup(name) as protobuf.Namespace;
+  collect(namespace, messages, enums);
   return [
     '// Generated from proto/ by src/wire/generate.ts. Do not edit: change the .proto files and generate again.',
     ...enums.map(enumText),
     ...messages.flatMap((message) => [messageText(message), initText(message)]),
     namesText('Messages', messages, ''),
     namesText('MessageInits', messages, 'Init'),
-    descriptorText(root.lookup(PACKAGE) as protobuf.Namespace),
+    descriptorText(namespace),
     '',
   ].join('\n\n');
 }
@@ -55,7 +75,8 @@ function collect(namespace: protobuf.Namespace, messages: protobuf.Type[], enums
 
 /** `NodeSelectorRequirement.Operator` is `NodeSelectorRequirementOperator` here. */
 function typeName(object: protobuf.ReflectionObject): string {
-  return object.fullName.slice(PACKAGE.length + 2).replaceAll('.', '');
+  const { parent } = object;
+  return parent instanceof protobuf.Type ? typeName(parent) + object.name : object.name;
 }
 
 function enumText(reflected: protobuf.Enum): string {
@@ -108,5 +129,7 @@ function namesText(name: string, messages: readonly protobuf.Type[], suffix: str
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  writeFileSync(join('src', 'wire', 'protocol.generated.ts'), generateProtocolModule('proto'));
+  for (const protocol of [BIGFLEET, ETCD]) {
+    writeFileSync(join('src', 'wire', protocol.output), generateProtocolModule('proto', protocol));
+  }
 }

@@ -28,6 +28,7 @@ const THIS_FILE = relative(ROOT, import.meta.filename);
 /** Letter and number of a rule are also these, and then they are no citation. */
 const KNOWN_NON_RULES: ReadonlyMap<string, string> = new Map([
   ['V8', 'the JavaScript engine of Node'],
+  ['F0', 'a byte of a fingerprint, in hexadecimal'],
   ['P99', 'the 99th percentile, in the help of flags that take a latency'],
 ]);
 

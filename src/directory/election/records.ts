@@ -1,0 +1,71 @@
+/** The values of `active` and `epoch`: JSON with a version, so that replicas of two releases can read each other. */
+import { ShardError } from '../../base/errors.ts';
+
+const VERSION = 1;
+
+/** The active replica of a shard. */
+export interface ActiveRecord {
+  /** The name of the replica, for people. */
+  readonly replica: string;
+  /** Drawn anew by each process: a replica that restarted is another one. */
+  readonly instance: string;
+  readonly epoch: number;
+  readonly addresses: readonly string[];
+}
+
+/** The highest epoch that was given, and to whom. */
+export interface EpochRecord {
+  readonly epoch: number;
+  readonly instance: string;
+  /** The longest lease that this instance was confirmed by. */
+  readonly ttlMs: number;
+  /** The instance gave the epoch up itself, and was not confirmed any more when it wrote this. */
+  readonly isReleased: boolean;
+}
+
+export class RecordCorruptError extends ShardError {
+  readonly code = 'directory_record_corrupt';
+  readonly next = 'retry-next-cycle';
+
+  constructor(key: string) {
+    super(
+      `The directory has a value that no replica wrote, at ${key}. Epochs must never repeat, so this replica does not ` +
+        'become active. Restore the value, or delete the key: the next epoch is then at least the Unix time in seconds.',
+    );
+  }
+}
+
+export function writeRecord(record: ActiveRecord | EpochRecord): string {
+  return JSON.stringify({ version: VERSION, ...record });
+}
+
+/** null if it is not what a replica writes. A newer version may have more fields. */
+export function readActive(value: string): ActiveRecord | null {
+  const fields = fieldsOf(value);
+  const { replica, instance, epoch, addresses } = fields;
+  if (typeof replica !== 'string' || typeof instance !== 'string' || !isEpoch(epoch)) return null;
+  const list = Array.isArray(addresses) ? addresses.filter((address) => typeof address === 'string') : [];
+  return { replica, instance, epoch, addresses: list };
+}
+
+/** Throws RecordCorruptError. */
+export function readEpoch(key: string, value: string): EpochRecord {
+  const { epoch, instance, ttlMs, isReleased } = fieldsOf(value);
+  if (!isEpoch(epoch) || typeof instance !== 'string' || typeof ttlMs !== 'number') {
+    throw new RecordCorruptError(key);
+  }
+  return { epoch, instance, ttlMs, isReleased: isReleased === true };
+}
+
+function fieldsOf(value: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function isEpoch(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
+}

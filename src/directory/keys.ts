@@ -1,0 +1,31 @@
+/** The keys of a fleet in the directory, all below `/flotilla/<fleet>/`. */
+import { assert } from '../base/assert.ts';
+
+export class FleetKeys {
+  readonly #root: string;
+
+  constructor(fleet: string) {
+    this.#root = `/flotilla/${part(fleet)}/`;
+  }
+
+  /** All keys of a shard. */
+  shard(shard: string): string {
+    return `${this.#root}shards/${part(shard)}/`;
+  }
+
+  /** The active replica of a shard. Its lease is the replica's. */
+  active(shard: string): string {
+    return `${this.shard(shard)}active`;
+  }
+
+  /** The highest epoch that was given to a replica of a shard. Without a lease. */
+  epoch(shard: string): string {
+    return `${this.shard(shard)}epoch`;
+  }
+}
+
+/** Ids contain `/`: unescaped, one shard could have a key of another. */
+function part(text: string): string {
+  assert(text !== '', 'a part of a key is not empty');
+  return encodeURIComponent(text);
+}
