@@ -57,7 +57,13 @@ const NO_DECISION: CycleCost = {
   evaluatedNeeds: 0,
   unmetNeeds: 0,
 };
-const NOTHING_ADMITTED: Admission = { admitted: [], capped: 0, preemptionsCapped: 0, deferred: 0, heldForProbes: 0 };
+const NOTHING_ADMITTED: Admission = {
+  admitted: [],
+  capped: 0,
+  preemptionsCapped: 0,
+  deferred: 0,
+  heldForProbes: 0,
+};
 
 export class Cycle {
   readonly #context: CycleContext;
@@ -126,7 +132,15 @@ export class Cycle {
     const cap = this.#preemptionCap;
     cap.begin(nowMs, rails().preemptionCapFraction);
     const admission = mayExecute
-      ? applyRails(actions, rails(), inventory, configuredOf, this.#context.neverDelete, cap, this.#context.probation)
+      ? applyRails(
+          actions,
+          rails(),
+          inventory,
+          configuredOf,
+          this.#context.neverDelete,
+          cap,
+          this.#context.probation,
+        )
       : NOTHING_ADMITTED;
     counters.reclaimsCapped += admission.capped;
     counters.preemptionsCapped += admission.preemptionsCapped;

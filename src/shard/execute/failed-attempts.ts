@@ -67,8 +67,7 @@ export class FailedAttempts {
     this.faults = new SharedFaults({
       ...options,
       refresh: (slot) => backoffs.refresh(slot),
-      absolve: ({ kind, cluster, fingerprint, group }) =>
-        this.#of(kind).absolve(cluster, fingerprint, group),
+      absolve: ({ kind, cluster, fingerprint, group }) => this.#of(kind).absolve(cluster, fingerprint, group),
       isTried: (slot, kind) => (kind === 'drain' ? this.#isDraining(slot) : this.#isBeingBound(slot)),
     });
     this.outcomes = new Outcomes(inventory, (outcome) => this.#ended(outcome));

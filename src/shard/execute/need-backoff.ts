@@ -97,9 +97,11 @@ export class NeedBackoffs {
     need.text = text;
     if (candidates !== undefined && (need.candidates === 0 || need.untilMs <= nowMs))
       need.candidates = candidates();
-    if (this.#spent.has(cluster)) this.#spent.set(cluster, nowMs + BACKOFF_MS_MAX);
     const isProbe = slot === need.probe;
     if (isProbe) need.probe = 0;
+    // X14: the next need without a failure waits.
+    if (isProbe && need.failuresInARow === 0 && this.#spent.has(cluster))
+      this.#spent.set(cluster, nowMs + BACKOFF_MS_MAX);
     // Bootstraps under way at the same time fail together: they count as one failure, from the last of them.
     if (need.untilMs > nowMs || (need.failuresInARow > 0 && !isProbe)) {
       need.untilMs = Math.max(need.untilMs, nowMs + BACKOFF_MS_MIN);

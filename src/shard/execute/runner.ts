@@ -17,9 +17,9 @@ import type { ActionOutcome, ShardCounters } from '../ports/observer.ts';
 import type { BlobAnswer, OperatorsPort } from '../ports/operators.ts';
 import type { CallKind, ProviderAnswer, ProviderFailure, ProviderPort } from '../ports/providers.ts';
 import { type Action, type Settlement, settlement } from './action.ts';
+import type { FailedAttempts } from './failed-attempts.ts';
 import type { FairSlots } from './fair-slots.ts';
 import { shardMetadata } from './metadata.ts';
-import type { FailedAttempts } from './failed-attempts.ts';
 
 export interface RunnerOptions {
   readonly shardId: string;

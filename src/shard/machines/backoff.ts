@@ -229,7 +229,9 @@ export class Backoffs {
   }
 
   #isOfferingBarred(slot: number): boolean {
-    return this.#offerings.size > 0 && (this.#offerings.get(offeringKey(this.#inventory, slot))?.untilMs ?? 0) > 0;
+    return (
+      this.#offerings.size > 0 && (this.#offerings.get(offeringKey(this.#inventory, slot))?.untilMs ?? 0) > 0
+    );
   }
 
   #isBarred(slot: number): boolean {

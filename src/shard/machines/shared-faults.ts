@@ -9,7 +9,7 @@
 import type { Inventory } from '../../inventory/inventory.ts';
 import { MachineState } from '../../machine/state.ts';
 import type { ShardObserver } from '../ports/observer.ts';
-import { BACKOFF_MS_MAX, durationMs } from './backoff.ts';
+import { BACKOFF_MS_MAX, type BackoffView, durationMs } from './backoff.ts';
 import {
   holdOffering,
   type OfferingRefs,
@@ -37,7 +37,10 @@ interface Scope {
   readonly offering: OfferingRefs;
   readonly isProvider: boolean;
   /** By need, the one that failed last at the end. */
-  readonly failed: Map<string, { readonly attempt: Attempt; readonly offering: string; readonly atMs: number }>;
+  readonly failed: Map<
+    string,
+    { readonly attempt: Attempt; readonly offering: string; readonly atMs: number }
+  >;
   /** 0: it is not blamed. */
   backoffs: number;
   /** 0: not in back-off. */
@@ -78,7 +81,9 @@ export class SharedFaults {
         for (const [key] of this.#scopesOf(outcome.kind, outcome.slot)) this.#drop(key);
       return;
     }
-    const isBlamed = [false, true].map((isProvider) => this.#failed(outcome, isProvider, nowMs)).some(Boolean);
+    const isBlamed = [false, true]
+      .map((isProvider) => this.#failed(outcome, isProvider, nowMs))
+      .some(Boolean);
     if (isBlamed) this.#options.absolve(outcome);
   }
 
@@ -94,6 +99,15 @@ export class SharedFaults {
     const kind = state === S.Configured ? 'drain' : 'bootstrap';
     if (kind === 'bootstrap' && state !== S.Idle && state !== S.Speculative) return 0;
     return this.#scopesOf(kind, slot).reduce((latest, [, { untilMs }]) => Math.max(latest, untilMs), 0);
+  }
+
+  /** The back-off of the machine's offering or provider; null if there is none. */
+  ofMachine(slot: number): BackoffView | null {
+    const untilMs = this.#blamedCount === 0 ? 0 : this.untilMs(slot);
+    if (untilMs === 0) return null;
+    const kind = this.#options.inventory.columns.state[slot] === S.Configured ? 'drain' : 'bootstrap';
+    const failed = this.#scopesOf(kind, slot).map(([, scope]) => scope.failed.size);
+    return { untilMs, failuresInARow: Math.max(...failed) };
   }
 
   /** Whether the machine belongs to an offering or provider that tries one machine at a time. */
@@ -166,17 +180,21 @@ export class SharedFaults {
     if (kind === 'drain') return true; // MANY clusters
     const { inventory } = this.#options;
     const { columns } = inventory;
-    const succeeded = new Set<number>();
-    let isOutvoted = false;
-    visitOffering(inventory, offering, isProvider, S.Configured, (slot) => {
+    const others = new Set<number>();
+    const isOutvoted = () => clusters.size <= others.size;
+    // A cluster whose bootstraps there are under way, and that has not failed, may still succeed.
+    visitOffering(inventory, offering, isProvider, S.Configuring, (slot) => {
       const cluster = columns.cluster[slot]!;
-      if (Math.abs(nowMs - columns.stateSinceMsOf(slot)) >= WINDOW_MS || succeeded.has(cluster)) return false;
-      succeeded.add(cluster);
-      clusters.delete(cluster);
-      isOutvoted = clusters.size <= succeeded.size;
-      return isOutvoted;
+      if (cluster !== 0 && !clusters.has(cluster)) others.add(cluster);
+      return isOutvoted();
     });
-    return !isOutvoted;
+    visitOffering(inventory, offering, isProvider, S.Configured, (slot) => {
+      if (Math.abs(nowMs - columns.stateSinceMsOf(slot)) >= WINDOW_MS) return false;
+      others.add(columns.cluster[slot]!);
+      clusters.delete(columns.cluster[slot]!);
+      return isOutvoted();
+    });
+    return !isOutvoted();
   }
 
   #bar(scope: Scope, nowMs: number): void {

@@ -10,6 +10,7 @@ import type { MachineChanged } from '../../shard/machines/changes.ts';
 import type { ActionRecord, CycleReport, ListingReport, ShardEvent } from '../../shard/ports/observer.ts';
 import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
 import { checkAssignment, checkFoundDraining, checkOutcome } from './action-checks.ts';
+import { BurnChecks } from './burn-checks.ts';
 import { checkCycle } from './cycle-checks.ts';
 import { INJECTED } from './faults.ts';
 import { checkInventory, Violation } from './invariants.ts';
@@ -39,6 +40,7 @@ export interface Memory {
   readonly listedAt: Map<number, number>;
   /** By provider: full listings in a row that are empty or that the shard doubts. */
   readonly suspectInARow: Map<string, number>;
+  readonly burns: BurnChecks;
   isFenced: boolean;
 }
 
@@ -85,6 +87,7 @@ export class Watch implements Watcher {
       changedAt: new Map(),
       listedAt: new Map(),
       suspectInARow: new Map(),
+      burns: new BurnChecks(),
       isFenced: false,
     });
     process.shard.changes.onChange((change) => {
@@ -95,6 +98,10 @@ export class Watch implements Watcher {
       if (to === 0 || SUCCESSES.some(([before, after]) => from === before && to === after)) {
         memory.failedAtMs.delete(id);
       }
+      // X5: a success ends the back-off of its need, also if the provider reports it long after the ack.
+      if (from === S.Configuring && to === S.Configured)
+        memory.needFailedAtMs.delete(this.#needOf(process, slot));
+      memory.burns.changed(process, change);
       this.note(() => this.#checkMove(process, change));
       this.note(() => this.#checkOrder(process, change));
     });
@@ -131,10 +138,8 @@ export class Watch implements Watcher {
     const nowMs = process.life.nowMs();
     const need = `${clusterId}|${fingerprint}|${group}`;
     if (outcome === 'blob_error' || outcome === 'blob_timeout') memory.needFailedAtMs.set(need, nowMs);
-    if (outcome === 'success' || outcome === 'accepted') {
-      memory.needFailedAtMs.delete(need);
-      memory.failedAtMs.delete(machineId);
-    }
+    if (outcome === 'success') memory.needFailedAtMs.delete(need);
+    if (outcome === 'success' || outcome === 'accepted') memory.failedAtMs.delete(machineId);
     if (outcome === 'provider_error' && this.#stateOf(process, machineId) === 'Failed') {
       memory.failedAtMs.set(machineId, nowMs);
     }
@@ -167,6 +172,10 @@ export class Watch implements Watcher {
 
   happened(process: Process, event: ShardEvent): void {
     this.trace(process, () => JSON.stringify(event));
+    if (event.kind === 'shared_fault') {
+      this.#memory(process).burns.absolveAll();
+      this.#memory(process).needFailedAtMs.clear();
+    }
     this.note(() => {
       if (event.kind === 'check_failed')
         throw new Violation(`a from-scratch check could not run: ${event.detail}`);
@@ -293,6 +302,12 @@ export class Watch implements Watcher {
       if (!isOpen || isExcused) mustReadByMs.delete(id);
       else if (byMs < nowMs) throw new Violation(`X8, X13: the shard did not read ${id} after its call`);
     }
+  }
+
+  #needOf({ shard }: Process, slot: number): string {
+    const { columns, tables } = shard.inventory;
+    const { clusters, fingerprints, groups } = tables;
+    return `${clusters.get(columns.cluster[slot]!)}|${fingerprints.get(columns.need[slot]!)}|${groups.get(columns.group[slot]!)}`;
   }
 
   #stateOf(process: Process, machineId: string): string {
