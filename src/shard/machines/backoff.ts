@@ -167,7 +167,6 @@ export class Backoffs {
     const failures = (this.#failures.get(slot) ?? 0) + 1;
     this.#failures.set(slot, failures);
     this.#until.set(slot, nowMs + durationMs(failures));
-    this.#flag(slot, true);
     if (from === S.Creating) this.#createFailed(slot, nowMs);
   }
 

@@ -21,6 +21,8 @@ export const BREAKING_TEXT = 'the bootstrap script ended with 1';
 export interface BreakingProvider extends ProviderHandle {
   /** By group of the need: the machines that its bootstraps broke. */
   readonly failedBy: ReadonlyMap<string, ReadonlySet<string>>;
+  /** A person replaces every machine that failed. */
+  repair(): void;
 }
 
 /** A need for this many machines of a breaking provider. Its bootstraps fail if it is broken. */
@@ -79,6 +81,10 @@ export async function breakingProvider(machineCount: number): Promise<BreakingPr
   return {
     address: served.address,
     failedBy,
+    repair: () => {
+      for (const failed of failedBy.values())
+        for (const machineId of failed) provider.world.reset(machineId, 'repaired');
+    },
     close: async () => {
       await served.close();
       provider.close();

@@ -253,7 +253,7 @@ describe('A9: a bar', () => {
     expect(explained.facts.bars).toMatchObject([{ kind: 'bootstrap_backoff', backoff: { failures: 3 } }]);
     expect(explained.sentences[1]).toBe(
       'Its bootstrap failed 3 times in a row, last with “no token for this node group”. The shard tries again in 40 s ' +
-        'and acquires nothing for it until then.',
+        'and acquires nothing for it until then. Repair the bootstrap: until one succeeds, the shard tries one machine at a time.',
     );
   });
 
