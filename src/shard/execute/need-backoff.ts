@@ -113,6 +113,7 @@ export class NeedBackoffs {
   }
 
   succeeded(cluster: number, fingerprint: number, group: number): void {
+    if (this.#needs.size === 0) return;
     const key = keyOf(cluster, fingerprint, group);
     const need = this.#needs.get(key);
     if (need === undefined) return;
@@ -144,6 +145,7 @@ export class NeedBackoffs {
 
   /** Whether the need may try this machine now; then it is its probe, if the need is on probation. */
   admit(cluster: number, fingerprint: number, group: number, slot: number): boolean {
+    if (this.#needs.size === 0) return true; // of 50,000 actions in a burst, none makes a key
     const need = this.#needs.get(keyOf(cluster, fingerprint, group));
     if (need === undefined && !this.#spent.has(cluster)) return true;
     if (need?.probe === slot) return true;
