@@ -30,6 +30,9 @@ interface Queued extends Pick<Action, 'slot' | 'clusterId' | 'provider' | 'assig
   readonly need: readonly [cluster: number, fingerprint: number, group: number];
 }
 
+/** No provider fails here. */
+const NO_PROBATION = { begin: () => {}, admits: () => true };
+
 export class QueuedLoop {
   /** Actions that ended, since the start. */
   doneCount = 0;
@@ -84,7 +87,8 @@ export class QueuedLoop {
     const { actions } = engine;
     this.#cap.begin(nowMs, SHARD_DEFAULTS.preemptionCapFraction);
     const configuredOf = (cluster: number) => engine.configuredCount(cluster);
-    const { admitted } = applyRails(actions, SHARD_DEFAULTS, inventory, configuredOf, new Set(), this.#cap);
+    const rails = [SHARD_DEFAULTS, inventory, configuredOf, new Set<number>(), this.#cap] as const;
+    const { admitted } = applyRails(actions, ...rails, NO_PROBATION);
     const before = this.queuedCount;
     for (const index of admitted) {
       const kind = actions.kind[index]! as ActionKind;

@@ -297,6 +297,7 @@ function railsOf(config: ShardConfig): Rails {
     actionsPerCycleMax: config.maxActionsPerCycle,
     reclaimCapFraction: config.reclaimCapFraction,
     preemptionCapFraction: config.preemptionCapFraction,
+    burnFraction: config.burnFraction,
     hasRollupGuard: config.emptyRollupGuard,
     tenants: config.tenants.map(tenantLimits),
   };

@@ -285,6 +285,11 @@ const RAILS = {
     reload: true,
     help: "Maximum fraction of a cluster's machines that needs of higher priority take per cycle interval (at least one machine; a gang takes its machines at once). 0: no limit.",
   }),
+  burnFraction: fraction({
+    default: 0.1,
+    reload: true,
+    help: 'Maximum fraction of the matching free machines that failed bootstraps of one cluster break per hour, and of its own machines that failed drains break (at least three machines). Then its failed needs get no more. 0: no limit.',
+  }),
   emptyRollupGuard: onOff({
     default: true,
     reload: true,

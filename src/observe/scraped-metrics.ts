@@ -122,6 +122,21 @@ export class ScrapedMetrics {
       (counters) => counters.preemptionsCapped,
     );
     from(
+      'flotilla_bootstraps_failed_total',
+      'Machines that did not become a node after a bootstrap was sent, whenever the provider said so.',
+      (counters) => counters.bootstrapsFailed,
+    );
+    from(
+      'flotilla_drains_failed_total',
+      'Machines that a drain left Failed, whenever the provider said so.',
+      (counters) => counters.drainsFailed,
+    );
+    from(
+      'flotilla_actions_held_for_probes_total',
+      'Actions for a need, cluster, offering or provider that failed before, beyond the one machine that it tries at a time.',
+      (counters) => counters.actionsHeldForProbes,
+    );
+    from(
       'flotilla_decision_throws_total',
       'Decisions that threw. The shard rebuilt the engine and decided again. Each is a bug.',
       (counters) => counters.decisionThrows,
@@ -228,6 +243,26 @@ export class ScrapedMetrics {
       'flotilla_offerings_in_backoff',
       'Offerings in back-off after failed creates.',
       (gauges) => gauges.offeringsInBackoff,
+    );
+    from(
+      'flotilla_needs_in_backoff',
+      'Needs that get no further machine for now because a bootstrap failed.',
+      (gauges) => gauges.needsInBackoff,
+    );
+    from(
+      'flotilla_shared_faults',
+      'Offerings and providers on which bootstraps of many needs, or drains of many clusters, fail.',
+      (gauges) => gauges.sharedFaults,
+    );
+    from(
+      'flotilla_burned_machines',
+      'Machines that bootstraps and drains left Failed or gone in the last hour.',
+      (gauges) => gauges.burnedMachines,
+    );
+    from(
+      'flotilla_clusters_over_burn_budget',
+      'Clusters that have burned as many machines in the last hour as burn-fraction allows.',
+      (gauges) => gauges.clustersOverBurnBudget,
     );
     from(
       'flotilla_disputed_machines',

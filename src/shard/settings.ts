@@ -39,6 +39,8 @@ export interface ShardSettings {
   readonly reclaimCapFraction: number;
   /** T9: largest share of a cluster's machines that higher priorities take per cycle interval; 0 = no limit. */
   readonly preemptionCapFraction: number;
+  /** X14: largest share of the matching free machines that a cluster may burn in an hour; 0 = no limit. */
+  readonly burnFraction: number;
   /** N7: a roll-up that drops most of a cluster's rows is quarantined. */
   readonly hasRollupGuard: boolean;
   /** R3: an Idle machine is released after its hold. */
@@ -77,6 +79,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   isDryRun: false,
   reclaimCapFraction: 0.05,
   preemptionCapFraction: 0.2,
+  burnFraction: 0.1,
   hasRollupGuard: true,
   idleHoldOnDemandMs: 600_000,
   idleHoldSpotMs: 60_000,
@@ -95,6 +98,7 @@ export type Rails = Pick<
   | 'isDryRun'
   | 'reclaimCapFraction'
   | 'preemptionCapFraction'
+  | 'burnFraction'
   | 'hasRollupGuard'
   | 'tenants'
 >;

@@ -24,8 +24,9 @@ import { CycleLoop } from './cycle/loop.ts';
 import { restraintOf } from './cycle/rails.ts';
 import { Suspensions } from './cycle/suspensions.ts';
 import { Executor } from './execute/executor.ts';
+import { FailedAttempts } from './execute/failed-attempts.ts';
 import { FairSlots } from './execute/fair-slots.ts';
-import { NeedBackoffs } from './execute/need-backoff.ts';
+import type { NeedBackoffs } from './execute/need-backoff.ts';
 import { ActionRunner } from './execute/runner.ts';
 import { CapacityHints } from './hints/hints.ts';
 import { AcceptedActions } from './machines/accepted-actions.ts';
@@ -81,7 +82,7 @@ export class Shard implements ShardForOperators {
   readonly reads: FollowUpReads;
   readonly backoffs: Backoffs;
   readonly disputes: Disputes;
-  readonly needBackoffs: NeedBackoffs;
+  readonly failures: FailedAttempts;
   readonly suspensions: Suspensions;
   readonly stuck: StuckMachines;
   readonly reconciler: Reconciler;
@@ -120,11 +121,21 @@ export class Shard implements ShardForOperators {
     inventory.tables.shareAmong({ providers: providers.names, reserve: settings.providerTableReserve });
     this.sessions = new SessionBits(inventory.tables.clusters);
     this.#away = new AwayClusters(inventory, needs, (cluster) => this.sessions.has(cluster));
-    this.needBackoffs = new NeedBackoffs(inventory.tables, (cluster, fingerprint, group) =>
-      this.engine.isLiveNeed(cluster, fingerprint, group),
-    );
     this.tenants = new Tenants(inventory.tables.clusters, settings.tenants);
     this.suspensions = new Suspensions(inventory.tables.clusters, needs);
+    this.backoffs = new Backoffs(inventory, observer);
+    this.failures = new FailedAttempts({
+      inventory,
+      engine: () => this.engine,
+      backoffs: this.backoffs,
+      observer,
+      counters,
+      providerNames: providers.names,
+      nowMs: () => clock.nowMs(),
+      burnFraction: () => this.#rails.burnFraction,
+      requirementsOf: (cluster, fingerprint) => this.#requirementsOf(cluster, fingerprint),
+      withdrawFor: (cluster, fingerprint, group) => this.executor.withdrawFor(cluster, fingerprint, group),
+    });
     this.engine = new Engine(this.engineOptions());
     const resourceNames = new ProviderNames(inventory.shapes.vectors.dimensions, providers.names);
     this.changes = new MachineChanges(inventory, counters, observer, providers.names, resourceNames);
@@ -141,7 +152,6 @@ export class Shard implements ShardForOperators {
       timeoutMs: settings.executeTimeoutMs,
       readsMax: Math.max(READS_MIN, settings.executeConcurrency),
     });
-    this.backoffs = new Backoffs(inventory, observer);
     this.disputes = new Disputes(inventory, providers.names.length);
     this.stuck = new StuckMachines(inventory, this.reads, observer, clock, settings.stuckAfterMs);
     this.#announcer = new Announcer(inventory, this.#operators, (cluster) => this.sessions.has(cluster));
@@ -178,7 +188,7 @@ export class Shard implements ShardForOperators {
       slots,
       counters,
       backoffs: this.backoffs,
-      needBackoffs: this.needBackoffs,
+      failures: this.failures,
       operators: this.#operators,
       restraint: () => restraintOf(this.#rails),
       isLiveNeed: (cluster, fingerprint, group) => this.engine.isLiveNeed(cluster, fingerprint, group),
@@ -230,6 +240,7 @@ export class Shard implements ShardForOperators {
       neverDelete: runner.neverDelete,
       checks: this.#checks,
       decision: this.#decision,
+      probation: this.failures.probation,
       prepare: (isOrdinary, nowMs) => this.#prepare(isOrdinary, nowMs),
       // A hint run that is due within a second serves all cycles until then.
       hint: (nowMs) => this.#hintTimer === null && this.#runHints(nowMs),
@@ -244,6 +255,11 @@ export class Shard implements ShardForOperators {
       reconcile: () => this.reconciler.listAll(),
       decide: (isOrdinary, reconcileMs) => this.#decide(isOrdinary, reconcileMs),
     });
+  }
+
+  /** X5: needs whose bootstraps failed. */
+  get needBackoffs(): NeedBackoffs {
+    return this.failures.needs;
   }
 
   /** For the live engine, and for the one that checks it. */
@@ -315,6 +331,10 @@ export class Shard implements ShardForOperators {
       stuckMachines: this.stuck.count,
       machinesInBackoff: this.backoffs.machineCount,
       offeringsInBackoff: this.backoffs.offeringCount,
+      needsInBackoff: this.needBackoffs.barredCount,
+      sharedFaults: this.failures.faults.blamedCount,
+      burnedMachines: this.failures.burnedCount,
+      clustersOverBurnBudget: this.failures.spentCount,
       disputedMachines: this.disputes.count,
       suspendedClusters: this.suspensions.count,
       isPaused: this.#rails.isPaused,
@@ -407,7 +427,7 @@ export class Shard implements ShardForOperators {
 
   #prepare(isOrdinary: boolean, nowMs: number): void {
     this.backoffs.expire(nowMs);
-    this.needBackoffs.expire(nowMs);
+    this.failures.expire(nowMs);
     for (const clusterId of this.suspensions.expire(nowMs))
       this.#options.observer.happened({ kind: 'suspension_ended', level: 'info', clusterId });
     if (!isOrdinary) return;
@@ -428,6 +448,7 @@ export class Shard implements ShardForOperators {
     const { slot, from, to, source } = change;
     const nowMs = this.#options.clock.nowMs();
     this.backoffs.changed(change, nowMs);
+    this.failures.outcomes.changed(change);
     if (this.settings.ignoresUnassignedBindings && to !== 0) this.#flagUnassigned(slot, to);
     this.#bindingTimes.changed(change, nowMs);
     this.#accepted.changed(change);

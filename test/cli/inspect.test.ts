@@ -124,7 +124,7 @@ describe('flotilla explain', () => {
     const { code, out } = await flotilla('explain', 'machine', machines[0]!.id);
     expect(code).toBe(0);
     expect(out).toContain('instance lost: host power failure');
-    expect(out).toContain('It satisfies no need until its provider reports another state.');
+    expect(out).toContain('It satisfies no need until provider test reports another state: the shard cannot');
     const none = await flotilla('explain', 'machine', 'no-such-machine');
     expect(none.code).toBe(1);
     expect(none.error).toContain('There is no machine "no-such-machine"');

@@ -24,6 +24,7 @@ describe('the settings of a shard', () => {
       dryRun: false,
       reclaimCapFraction: 0.05,
       preemptionCapFraction: 0.2,
+      burnFraction: 0.1,
       emptyRollupGuard: true,
       auditLog: '',
       localBootstrap: false,

@@ -14,7 +14,7 @@ const FLAGS = Object.entries(SHARD_SETTINGS).map(([field, setting]) => flagOf(fi
 const PROMISED_FLAGS =
   `listen metrics-addr health-addr insecure id data-dir provider-addr provider-optional provider-id-prefix unassigned-bindings tenant-table-share provider-table-reserve coordinator-addr
   advertise-addr coordinator-heartbeat-interval max-actions-per-cycle execute-concurrency incremental-reconcile
-  available-capacity-interval actuation-paused dry-run reclaim-cap-fraction preemption-cap-fraction empty-rollup-guard audit-log local-bootstrap
+  available-capacity-interval actuation-paused dry-run reclaim-cap-fraction preemption-cap-fraction burn-fraction empty-rollup-guard audit-log local-bootstrap
   tls-cert tls-key tls-ca tls-denied max-connection-age cycle-interval full-list-every relist-after-loss max-machines idle-hold-on-demand idle-hold-spot bootstrap-timeout
   execute-timeout stuck-after shutdown-grace min-epoch max-list-bytes keepalive-timeout log-level log-format workers
   from-scratch-check-every preemption-weight-gap preemption-weight-drain preemption-weight-interruption
@@ -43,6 +43,7 @@ describe('the table of settings', () => {
       'maxActionsPerCycle',
       'reclaimCapFraction',
       'preemptionCapFraction',
+      'burnFraction',
       'emptyRollupGuard',
       'tenants',
       'logLevel',

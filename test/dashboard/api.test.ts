@@ -122,7 +122,7 @@ describe('the API', () => {
       lastError: 'instance lost: host power failure',
     });
     expect(full.sentences.join(' ')).toContain(
-      'It satisfies no need until its provider reports another state.',
+      'It satisfies no need until provider test reports another state: the shard cannot repair it.',
     );
     const begins = await get<ApiMachines>(`machines?prefix=${encodeURIComponent(id.slice(0, -1))}`);
     expect(begins.machines.map((one) => one.id)).toContain(id);

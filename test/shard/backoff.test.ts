@@ -1,12 +1,21 @@
 /** Back-offs. X5: of a need whose bootstraps failed. X12: of machines and offerings whose actions failed. */
 import { describe, expect, it } from 'vitest';
 import { Flag } from '../../src/inventory/intent.ts';
+import type { InventoryTables } from '../../src/inventory/tables.ts';
+import { BurnBudget } from '../../src/shard/execute/burn-budget.ts';
 import { NeedBackoffs } from '../../src/shard/execute/need-backoff.ts';
 import { createTables } from '../../src/shard/tables.ts';
 import { Fixture, machine, machines, need, S } from './fixture.ts';
 
 const OFFERING = 'a/z1/reserved';
 const SLOW_NETWORK = { delayMsMean: 400, requestLoss: 0, answerLoss: 0, noticedShare: 0 };
+
+type IsLive = ConstructorParameters<typeof NeedBackoffs>[0]['isLive'];
+
+function needBackoffs(tables: InventoryTables, isLive: IsLive = () => true): NeedBackoffs {
+  const budget = new BurnBudget(tables.clusters, () => 0.1);
+  return new NeedBackoffs({ tables, budget, isLive, isTried: () => true });
+}
 
 /** Ids of machines with the flag but without a back-off. */
 function leftFlagged({ shard }: Fixture): string[] {
@@ -99,7 +108,7 @@ describe('X5: the back-off of a need', () => {
 
   it('X5: counts a failure during the back-off as the same one, and waits 10 s from the last', () => {
     const { tables } = createTables({ machinesMax: 16, hasRollupGuard: true }).inventory;
-    const backoffs = new NeedBackoffs(tables, () => true);
+    const backoffs = needBackoffs(tables);
     const need = [
       tables.clusters.intern('c'),
       tables.fingerprints.intern('p'),
@@ -109,22 +118,22 @@ describe('X5: the back-off of a need', () => {
       backoffs.expire(nowMs);
       return backoffs.isBarred(...need);
     };
-    backoffs.failed(...need, 'no token', 0);
-    backoffs.failed(...need, 'no answer', 9_000);
+    backoffs.failed(...need, { text: 'no token' }, 0);
+    backoffs.failed(...need, { text: 'no answer' }, 9_000);
     expect([18_999, 19_001].map(isBarredAt)).toEqual([true, false]);
-    backoffs.failed(...need, 'no token', 20_000); // the second in a row: 20 s
+    backoffs.failed(...need, { text: 'no token' }, 20_000); // the second in a row: 20 s
     expect([39_999, 40_001].map(isBarredAt)).toEqual([true, false]);
   });
 
   it('T12, X5: keeps at most 1,024 back-offs of a cluster for withdrawn needs, the last ones, and gives back the others', () => {
     const { tables } = createTables({ machinesMax: 16, hasRollupGuard: true }).inventory;
     const live = new Set<number>();
-    const backoffs = new NeedBackoffs(tables, (_cluster, _fingerprint, group) => live.has(group));
+    const backoffs = needBackoffs(tables, (_cluster, _fingerprint, group) => live.has(group));
     const [cluster, other] = [tables.clusters.intern('c'), tables.clusters.intern('d')];
     const fingerprint = tables.fingerprints.intern('p');
     const fail = (of: number, name: string) => {
       const group = tables.groups.intern(name);
-      backoffs.failed(of, fingerprint, group, 'no token', 0);
+      backoffs.failed(of, fingerprint, group, { text: 'no token' }, 0);
       tables.groups.release(group); // the need is withdrawn
       return group;
     };

@@ -55,9 +55,10 @@ describe('a provider that never answers', () => {
     world.demand(300);
     await world.run(SECONDS);
     const called = (provider: number) => world.calls.filter((call) => call.provider === provider).length;
-    expect(called(0)).toBe(6);
-    // All that the need wants of them. They fail, and a cycle tries again.
-    expect(called(1)).toBeGreaterThanOrEqual(100);
+    expect(called(0)).toBeGreaterThanOrEqual(5);
+    expect(called(0)).toBeLessThanOrEqual(6);
+    // They fail: the need backs off, and tries one at a time.
+    expect(called(1)).toBeGreaterThanOrEqual(3);
   });
 
   it('T1, X13: leaves a quarter of the reads under way to others', async () => {

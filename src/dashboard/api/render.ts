@@ -158,5 +158,9 @@ export function queue(view: ShardReader): ApiQueue {
     machinesInBackoff: gauges.machinesInBackoff,
     suspendedClusters: gauges.suspendedClusters,
     offeringsInBackoff: gauges.offeringsInBackoff,
+    needsInBackoff: gauges.needsInBackoff,
+    sharedFaults: gauges.sharedFaults,
+    burnedMachines: gauges.burnedMachines,
+    clustersOverBurnBudget: gauges.clustersOverBurnBudget,
   };
 }

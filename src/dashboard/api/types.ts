@@ -83,6 +83,10 @@ export interface ApiQueue {
   readonly stuckMachines: number;
   readonly machinesInBackoff: number;
   readonly offeringsInBackoff: number;
+  readonly needsInBackoff: number;
+  readonly sharedFaults: number;
+  readonly burnedMachines: number;
+  readonly clustersOverBurnBudget: number;
   readonly suspendedClusters: number;
 }
 

@@ -218,9 +218,17 @@ export function overviewPage(page: HTMLElement): void {
       ...line('Stuck machines', count(gauges.stuckMachines), gauges.stuckMachines > 0 ? 'warn' : ''),
       ...line(
         'In back-off',
-        `${counted(gauges.machinesInBackoff, 'machine')}, ${counted(gauges.offeringsInBackoff, 'offering')}`,
-        gauges.machinesInBackoff + gauges.offeringsInBackoff > 0 ? 'warn' : '',
+        `${counted(gauges.machinesInBackoff, 'machine')}, ${counted(gauges.offeringsInBackoff, 'offering')}, ${counted(gauges.needsInBackoff, 'need')}`,
+        gauges.machinesInBackoff + gauges.offeringsInBackoff + gauges.needsInBackoff > 0 ? 'warn' : '',
       ),
+      ...line(
+        'Burned in the last hour',
+        `${counted(gauges.burnedMachines, 'machine')}, ${counted(gauges.clustersOverBurnBudget, 'cluster')} over budget`,
+        gauges.clustersOverBurnBudget > 0 ? 'bad' : gauges.burnedMachines > 0 ? 'warn' : '',
+      ),
+      ...(gauges.sharedFaults === 0
+        ? []
+        : line('Failing for many needs', counted(gauges.sharedFaults, 'offering or provider'), 'bad')),
       ...offerings.flatMap(({ provider, instanceType, zone, capacityType, untilMs, failures }) =>
         line(
           `${provider}: ${instanceType}, ${zone}, ${capacityType}`,

@@ -13,6 +13,7 @@ import type { ActionName, CyclePhase, CycleReport, KindCounts, ShardCounters } f
 import type { Rails } from '../settings.ts';
 import type { GuardedDecision } from './guarded-decision.ts';
 import { PreemptionCap } from './preemption-cap.ts';
+import type { Probation } from './probation.ts';
 import { type Admission, applyRails, restraintOf } from './rails.ts';
 
 export interface CycleContext {
@@ -31,6 +32,7 @@ export interface CycleContext {
   /** From-scratch checks, around the decision, with the snapshot open. */
   readonly checks: Pick<ScratchChecks, 'beforeDecision' | 'afterDecision' | 'abandon'>;
   readonly decision: GuardedDecision;
+  readonly probation: Probation;
   /** O5: sends hints about available capacity, with the snapshot still open. */
   readonly hint: (nowMs: number) => void;
   /** Why no action may be emitted, apart from a failed decision; ''. */
@@ -55,7 +57,13 @@ const NO_DECISION: CycleCost = {
   evaluatedNeeds: 0,
   unmetNeeds: 0,
 };
-const NOTHING_ADMITTED: Admission = { admitted: [], capped: 0, preemptionsCapped: 0, deferred: 0 };
+const NOTHING_ADMITTED: Admission = {
+  admitted: [],
+  capped: 0,
+  preemptionsCapped: 0,
+  deferred: 0,
+  heldForProbes: 0,
+};
 
 export class Cycle {
   readonly #context: CycleContext;
@@ -124,11 +132,20 @@ export class Cycle {
     const cap = this.#preemptionCap;
     cap.begin(nowMs, rails().preemptionCapFraction);
     const admission = mayExecute
-      ? applyRails(actions, rails(), inventory, configuredOf, this.#context.neverDelete, cap)
+      ? applyRails(
+          actions,
+          rails(),
+          inventory,
+          configuredOf,
+          this.#context.neverDelete,
+          cap,
+          this.#context.probation,
+        )
       : NOTHING_ADMITTED;
     counters.reclaimsCapped += admission.capped;
     counters.preemptionsCapped += admission.preemptionsCapped;
     counters.actionsDeferred += admission.deferred;
+    counters.actionsHeldForProbes += admission.heldForProbes;
     if (heldBack === '' && restraint !== 'none') {
       for (let index = 0; index < actions.count; index++) executor.record(actions, index, cycle, restraint);
     }

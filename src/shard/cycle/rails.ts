@@ -6,6 +6,7 @@ import { ActionKind, type ActionList } from '../../decision/actions.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import type { Rails } from '../settings.ts';
 import { capOf, type PreemptionCap } from './preemption-cap.ts';
+import type { Probation } from './probation.ts';
 
 export type Restraint = 'none' | 'suppressed' | 'dryrun';
 
@@ -16,6 +17,8 @@ export interface Admission {
   readonly capped: number;
   readonly preemptionsCapped: number;
   readonly deferred: number;
+  /** X5, X15: actions for what failed before, beyond its one probe. */
+  readonly heldForProbes: number;
 }
 
 /** C4: the kill switch wins over a dry run. */
@@ -26,7 +29,7 @@ export function restraintOf(rails: Rails): Restraint {
 
 /**
  * R2 and T9, the caps on reclaims and on preemptions per cluster, then C3, the cap on actions per cycle. X7: releases to providers that never delete
- * are left out. `configuredOf` counts a cluster's Configured machines without an enqueued action.
+ * are left out, and so is all but one machine of what failed before (probation.ts). `configuredOf` counts a cluster's Configured machines without an enqueued action.
  */
 export function applyRails(
   actions: ActionList,
@@ -35,12 +38,15 @@ export function applyRails(
   configuredOf: (cluster: number) => number,
   neverDelete: ReadonlySet<number>,
   preemptionCap: PreemptionCap,
+  probation: Pick<Probation, 'begin' | 'admits'>,
 ): Admission {
   const admitted: number[] = [];
   const reclaims = new Map<number, number>();
   let capped = 0;
   let preemptionsCapped = 0;
   let deferred = 0;
+  let heldForProbes = 0;
+  probation.begin(actions);
   for (let index = 0; index < actions.count; index++) {
     const kind = actions.kind[index];
     if (kind === ActionKind.Delete && neverDelete.has(inventory.columns.provider[actions.slot[index]!]!)) {
@@ -59,6 +65,11 @@ export function applyRails(
       preemptionsCapped++;
       continue;
     }
+    if (!probation.admits(actions, index)) {
+      heldForProbes++;
+      if (kind === ActionKind.Preempt) preemptionCap.giveBack(actions, index);
+      continue;
+    }
     if (kind === ActionKind.Withdraw) {
       admitted.push(index); // sends nothing, so no rail limits it
       continue;
@@ -68,5 +79,5 @@ export function applyRails(
       if (kind === ActionKind.Preempt) preemptionCap.giveBack(actions, index);
     } else admitted.push(index);
   }
-  return { admitted, capped, preemptionsCapped, deferred };
+  return { admitted, capped, preemptionsCapped, deferred, heldForProbes };
 }

@@ -140,6 +140,18 @@ export class Executor {
     return true;
   }
 
+  /** X5: a bootstrap of the need failed. Its bindings that wait are withdrawn, except for its probe. */
+  withdrawFor(cluster: number, fingerprint: number, group: number): void {
+    const { runner, onRoom } = this.#options;
+    let withdrawn = 0;
+    for (const action of [...this.#waiting.all()]) {
+      const { needCluster, needFingerprint, needGroup, slot } = action;
+      if (needCluster !== cluster || needFingerprint !== fingerprint || needGroup !== group) continue;
+      if (!runner.mayBegin(action) && this.withdraw(slot)) withdrawn++;
+    }
+    if (withdrawn > 0) onRoom(); // another need may take the machines now
+  }
+
   /** The shard may not act now (C4, T2): nothing waits, and cycles decide everything again. */
   withdrawAll(): void {
     for (const { slot } of [...this.#waiting.all()]) this.withdraw(slot);

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { ActionKind } from '../../decision/actions.ts';
-import { BARRED, INTENT_STATE } from '../../inventory/intent.ts';
+import { BARRED, INTENT_STATE, isBinding } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { isTransitional, MachineState, STATE_NAMES } from '../../machine/state.ts';
 import type { Requirement } from '../../needs/requirements.ts';
@@ -17,16 +17,16 @@ import type { ActionOutcome, ShardCounters } from '../ports/observer.ts';
 import type { BlobAnswer, OperatorsPort } from '../ports/operators.ts';
 import type { CallKind, ProviderAnswer, ProviderFailure, ProviderPort } from '../ports/providers.ts';
 import { type Action, type Settlement, settlement } from './action.ts';
+import type { FailedAttempts } from './failed-attempts.ts';
 import type { FairSlots } from './fair-slots.ts';
 import { shardMetadata } from './metadata.ts';
-import type { NeedBackoffs } from './need-backoff.ts';
 
 export interface RunnerOptions {
   readonly shardId: string;
   readonly epoch: number;
   readonly changes: MachineChanges;
   readonly backoffs: Backoffs;
-  readonly needBackoffs: NeedBackoffs;
+  readonly failures: FailedAttempts;
   readonly providers: ProviderPort;
   readonly operators: OperatorsPort;
   readonly slots: FairSlots;
@@ -49,6 +49,7 @@ export interface RunnerOptions {
 const S = MachineState;
 
 const STALE = settlement('stale_state');
+const FAILED_BEFORE = 'an earlier attempt failed meanwhile, and one machine at a time is tried';
 /** Of actions that were queued when the kill switch or the dry run was turned on. */
 const RESTRAINED = 'the shard was paused or put into a dry run before it called the provider';
 /** Outcomes when the operator gave no blob. */
@@ -72,9 +73,8 @@ export class ActionRunner {
 
   /** X2, for an action that waited: whether its need still exists and nothing bars the need or the machine by now. */
   mayBegin(action: Action): boolean {
-    const { slot, needCluster, needFingerprint, needGroup } = action;
-    if (this.#inventory.hasFlag(slot, BARRED) || !this.#hasNeed(action)) return false;
-    return !this.#options.needBackoffs.isBarred(needCluster, needFingerprint, needGroup);
+    if (this.#inventory.hasFlag(action.slot, BARRED) || !this.#hasNeed(action)) return false;
+    return this.#mayTry(action);
   }
 
   run(action: Action): Promise<Settlement> {
@@ -130,6 +130,10 @@ export class ActionRunner {
         ? this.#rollBack(action, 'stale_state', 'the cluster withdrew the need')
         : this.#rollBack(action, restraint, RESTRAINED);
     }
+    if (!this.#mayTry(action)) {
+      this.#options.slots.give(clusterId, provider);
+      return this.#rollBack(action, 'rolled_back', FAILED_BEFORE);
+    }
     const answer = await this.#call(action, 'configure', {
       clusterId,
       bootstrapBlob,
@@ -142,10 +146,6 @@ export class ActionRunner {
         `the provider bound the machine to ${answer.machine.cluster}`,
         'follow',
       );
-    }
-    if (settled.outcome === 'success' || settled.outcome === 'accepted') {
-      const { needCluster, needFingerprint, needGroup } = action;
-      this.#options.needBackoffs.succeeded(needCluster, needFingerprint, needGroup);
     }
     return settled;
   }
@@ -200,7 +200,15 @@ export class ActionRunner {
       this.#inventory.columns.state[slot] === INTENT_STATE[kind] &&
       this.#hasNeed(action) &&
       !(kind === ActionKind.Delete && this.neverDelete.has(provider));
-    return isFitting ? null : STALE;
+    if (!isFitting) return STALE;
+    return this.#mayTry(action) ? null : settlement('stale_state', FAILED_BEFORE);
+  }
+
+  /** X5, X14: whether failures since the decision leave this machine for its need; of a drain, for its cluster. */
+  #mayTry({ kind, slot, needCluster, needFingerprint, needGroup }: Action): boolean {
+    const { needs, drains } = this.#options.failures;
+    if (isBinding(kind)) return needs.admit(needCluster, needFingerprint, needGroup, slot);
+    return kind === ActionKind.Delete || drains.admit(this.#inventory.columns.cluster[slot]!, 0, 0, slot);
   }
 
   /** Called with a slot, which it returns. */
@@ -232,8 +240,8 @@ export class ActionRunner {
   }
 
   #withoutBlob(action: Action, blob: Exclude<BlobAnswer, { kind: 'blob' }>): Settlement {
-    const { needBackoffs, clock } = this.#options;
-    const { needCluster, needFingerprint, needGroup } = action;
+    const { failures, clock } = this.#options;
+    const { needCluster, needFingerprint, needGroup, slot } = action;
     const detail =
       blob.kind === 'error'
         ? blob.text
@@ -241,7 +249,7 @@ export class ActionRunner {
           ? 'the operator did not answer in time'
           : '';
     if (blob.kind !== 'no_session') {
-      needBackoffs.failed(needCluster, needFingerprint, needGroup, detail, clock.nowMs());
+      failures.needs.failed(needCluster, needFingerprint, needGroup, { text: detail, slot }, clock.nowMs());
     }
     return this.#rollBack(action, BLOB_OUTCOMES[blob.kind], detail);
   }
@@ -314,10 +322,9 @@ export class ActionRunner {
 
   /** Not for a need in back-off, nor while no call may follow. The machine stays Idle, and a later cycle may bind it. */
   #mayBootstrap(action: Action): boolean {
-    const { needCluster, needFingerprint, needGroup } = action;
-    const { needBackoffs, slots, restraint } = this.#options;
+    const { slots, restraint } = this.#options;
     if (slots.isStopped || restraint() !== 'none') return false;
-    return this.#hasNeed(action) && !needBackoffs.isBarred(needCluster, needFingerprint, needGroup);
+    return this.#hasNeed(action) && this.#mayTry(action);
   }
 
   /** The action holds its refs, so they still name its need. */

@@ -10,12 +10,21 @@
 
 import { Flag } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
-import { CAPACITY_TYPE_NAMES, type CapacityType } from '../../machine/capacity-type.ts';
+import type { CapacityType } from '../../machine/capacity-type.ts';
 import { MachineState, STATE_COUNT } from '../../machine/state.ts';
 import type { OfferingBackoffView } from '../ports/fleet-view.ts';
 import type { ShardObserver } from '../ports/observer.ts';
 import type { ChangeSource, MachineChanged } from './changes.ts';
 import { DueHeap } from './due-heap.ts';
+import {
+  holdOffering,
+  type OfferingRefs,
+  offeringKey,
+  offeringName,
+  offeringOf,
+  releaseOffering,
+  visitOffering,
+} from './offerings.ts';
 
 export const BACKOFF_MS_MIN = 30_000;
 export const BACKOFF_MS_MAX = 600_000;
@@ -30,12 +39,8 @@ TARGET[S.Configuring] = S.Configured;
 TARGET[S.Draining] = S.Idle;
 TARGET[S.Deleting] = S.Speculative;
 
-interface Offering {
-  readonly provider: number;
-  /** Refs in the tables of shapes, held by this object. */
-  readonly instanceType: number;
-  readonly zone: number;
-  readonly capacityType: number;
+/** Its refs are held by this object. */
+interface Offering extends OfferingRefs {
   /** Different machines that failed in a row. */
   readonly failed: Set<number>;
   failuresInARow: number;
@@ -80,6 +85,14 @@ export class Backoffs {
     return count;
   }
 
+  /** X14, X15: whether other failures than the machine's own bar it. Set by the shard, which knows them. */
+  isBarredElsewhere: (slot: number) => boolean = () => false;
+
+  /** Flags the machine, or takes the flag away, as its back-offs are now. */
+  refresh(slot: number): void {
+    this.#flag(slot, this.#isBarred(slot));
+  }
+
   createSent(slot: number, nowMs: number): void {
     this.#createSentMs.set(slot, nowMs);
   }
@@ -92,7 +105,7 @@ export class Backoffs {
 
   /** The back-off of the machine's offering; null if it has none now. */
   ofOffering(slot: number): BackoffView | null {
-    const offering = this.#offerings.get(this.#keyOf(slot));
+    const offering = this.#offerings.get(offeringKey(this.#inventory, slot));
     if (offering === undefined || offering.untilMs === 0) return null;
     return { untilMs: offering.untilMs, failuresInARow: offering.failuresInARow };
   }
@@ -122,7 +135,7 @@ export class Backoffs {
     if (from !== to) this.#moved(slot, from, to, source, nowMs);
     // An offering's back-off applies to its offers: to a machine that becomes one, stops being one, or changes offering.
     const isOffer = from === S.Speculative || to === S.Speculative;
-    if (isOffer && this.#offerings.size > 0) this.#flag(slot, this.#isBarred(slot));
+    if ((isOffer && this.#offerings.size > 0) || from !== to) this.refresh(slot);
   }
 
   #moved(slot: number, from: number, to: number, source: ChangeSource, nowMs: number): void {
@@ -154,7 +167,6 @@ export class Backoffs {
     const failures = (this.#failures.get(slot) ?? 0) + 1;
     this.#failures.set(slot, failures);
     this.#until.set(slot, nowMs + durationMs(failures));
-    this.#flag(slot, true);
     if (from === S.Creating) this.#createFailed(slot, nowMs);
   }
 
@@ -165,16 +177,17 @@ export class Backoffs {
       this.#flag(slot, this.#isBarred(slot));
     }
     if (from !== S.Creating) return;
-    const key = this.#keyOf(slot);
+    const key = offeringKey(this.#inventory, slot);
     const offering = this.#offerings.get(key);
     if (offering === undefined) return;
-    if (offering.untilMs > 0) this.#flagOffering(offering, false);
+    const isBarred = offering.untilMs > 0;
+    offering.untilMs = 0;
+    if (isBarred) this.#flagOffering(offering, false);
     this.#drop(key, offering);
   }
 
-  #drop(key: string, { instanceType, zone }: Offering): void {
-    this.#inventory.shapes.instanceTypes.release(instanceType);
-    this.#inventory.shapes.zones.release(zone);
+  #drop(key: string, offering: Offering): void {
+    releaseOffering(this.#inventory, offering);
     this.#offerings.delete(key);
   }
 
@@ -192,26 +205,16 @@ export class Backoffs {
     const forMs = durationMs(offering.backoffs);
     offering.untilMs = nowMs + forMs;
     this.#flagOffering(offering, true);
-    const { shapes } = this.#inventory;
-    const name = [
-      shapes.instanceTypes.get(offering.instanceType),
-      shapes.zones.get(offering.zone),
-      CAPACITY_TYPE_NAMES[offering.capacityType as keyof typeof CAPACITY_TYPE_NAMES],
-    ].join('/');
+    const name = offeringName(this.#inventory, offering);
     this.#observer.happened({ kind: 'offering_backoff', level: 'warn', offering: name, forMs });
   }
 
   #offeringOf(slot: number): Offering {
-    const key = this.#keyOf(slot);
+    const key = offeringKey(this.#inventory, slot);
     const known = this.#offerings.get(key);
     if (known !== undefined) return known;
-    const { columns, shapes } = this.#inventory;
-    const shape = columns.shape[slot]!;
     const offering: Offering = {
-      provider: columns.provider[slot]!,
-      instanceType: shapes.instanceTypeOf[shape]!,
-      zone: shapes.zoneOf[shape]!,
-      capacityType: shapes.capacityTypeOf[shape]!,
+      ...offeringOf(this.#inventory, slot),
       failed: new Set(),
       failuresInARow: 0,
       backoffs: 0,
@@ -219,24 +222,19 @@ export class Backoffs {
       untilMs: 0,
       lastMs: 0,
     };
-    shapes.instanceTypes.retain(offering.instanceType);
-    shapes.zones.retain(offering.zone);
+    holdOffering(this.#inventory, offering);
     this.#offerings.set(key, offering);
     return offering;
   }
 
-  #keyOf(slot: number): string {
-    const { columns, shapes } = this.#inventory;
-    const shape = columns.shape[slot]!;
-    return `${columns.provider[slot]}|${shapes.instanceTypeOf[shape]}|${shapes.zoneOf[shape]}|${shapes.capacityTypeOf[shape]}`;
-  }
-
   #isOfferingBarred(slot: number): boolean {
-    return this.#offerings.size > 0 && (this.#offerings.get(this.#keyOf(slot))?.untilMs ?? 0) > 0;
+    return (
+      this.#offerings.size > 0 && (this.#offerings.get(offeringKey(this.#inventory, slot))?.untilMs ?? 0) > 0
+    );
   }
 
   #isBarred(slot: number): boolean {
-    if (this.#until.has(slot)) return true;
+    if (this.#until.has(slot) || this.isBarredElsewhere(slot)) return true;
     return this.#inventory.columns.state[slot] === S.Speculative && this.#isOfferingBarred(slot);
   }
 
@@ -246,19 +244,10 @@ export class Backoffs {
 
   /** Flags every offer of an offering: thousands of rows, once per back-off. */
   #flagOffering(offering: Offering, on: boolean): void {
-    const { columns, shapes, indexes } = this.#inventory;
-    for (let shape = 1; shape < shapes.refLimit; shape++) {
-      if (!shapes.isHeld(shape) || shapes.instanceTypeOf[shape] !== offering.instanceType) continue;
-      if (shapes.zoneOf[shape] !== offering.zone || shapes.capacityTypeOf[shape] !== offering.capacityType)
-        continue;
-      const start = indexes.startOfShape(S.Speculative, shape);
-      const end = start + indexes.countOfShape(S.Speculative, shape);
-      for (let position = start; position < end; position++) {
-        const slot = indexes.shapeSlots[position]!;
-        if (columns.provider[slot] !== offering.provider) continue;
-        this.#flag(slot, on || this.#until.has(slot));
-      }
-    }
+    visitOffering(this.#inventory, offering, false, S.Speculative, (slot) => {
+      this.#flag(slot, on || this.#isBarred(slot));
+      return false;
+    });
   }
 
   #forget(slot: number): void {
@@ -269,6 +258,7 @@ export class Backoffs {
   }
 }
 
-function durationMs(failuresInARow: number): number {
+/** 30 s, doubling to 10 min. */
+export function durationMs(failuresInARow: number): number {
   return Math.min(BACKOFF_MS_MIN * 2 ** Math.min(failuresInARow - 1, 16), BACKOFF_MS_MAX);
 }

@@ -3,7 +3,7 @@
  */
 import type { CapacityType } from '../../machine/capacity-type.ts';
 import type { ResourceAmounts } from '../../machine/machine.ts';
-import type { BackoffView, MachineView, StateCounts, SuspensionView } from './fleet-view.ts';
+import type { MachineView, NeedBackoffView, StateCounts, SuspensionView } from './fleet-view.ts';
 import type { NeedView } from './view.ts';
 
 export interface NeedExplanation {
@@ -43,7 +43,7 @@ export interface NeedFacts {
 
 export type NeedBar =
   | { readonly kind: 'no_session' }
-  | { readonly kind: 'bootstrap_backoff'; readonly backoff: BackoffView }
+  | { readonly kind: 'bootstrap_backoff'; readonly backoff: NeedBackoffView }
   | { readonly kind: 'suspended'; readonly suspension: SuspensionView }
   | { readonly kind: 'parked'; readonly cycles: number }
   /** T8: a limit of its cluster; `pattern` is the entry that sets it, `most` its value. */

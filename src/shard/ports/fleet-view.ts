@@ -100,6 +100,14 @@ export interface BackoffView {
   readonly text: string;
 }
 
+/** X5, X14: a need whose bootstraps failed. */
+export interface NeedBackoffView extends BackoffView {
+  /** The one machine that is tried now; '' or left out: none. */
+  readonly probe?: string;
+  /** The cluster has spent its burn budget: what it burned in the last hour, what it may burn, and when the oldest is an hour old. */
+  readonly spent?: { readonly burned: number; readonly limit: number; readonly untilMs: number } | null;
+}
+
 /** An offering in back-off, because creates in it failed one after the other. */
 export interface OfferingBackoffView {
   readonly provider: string;

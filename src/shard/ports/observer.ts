@@ -203,6 +203,16 @@ export type ShardEvent =
       readonly forMs: number;
     }
   | {
+      /** X15: failures of many needs count against an offering, or, if that is '', against the provider. */
+      readonly kind: 'shared_fault';
+      readonly level: 'warn';
+      readonly attempt: 'bootstrap' | 'drain';
+      readonly provider: string;
+      readonly offering: string;
+      readonly needs: number;
+      readonly forMs: number;
+    }
+  | {
       readonly kind: 'rollup_rejected';
       readonly level: 'warn';
       readonly clusterId: string;
@@ -259,6 +269,11 @@ export interface ShardCounters {
   reclaimsCapped: number;
   preemptionsCapped: number;
   actionsDeferred: number;
+  /** X5, X15: actions for what failed before, beyond its one probe. */
+  actionsHeldForProbes: number;
+  /** X5: machines that a bootstrap or a drain did not bring to its end, synchronous or not. */
+  bootstrapsFailed: number;
+  drainsFailed: number;
   actionsDropped: number;
   actionsDeduped: number;
   /** X3: bindings that waited for their turn and were not begun. */
@@ -288,6 +303,13 @@ export interface ShardGauges {
   readonly stuckMachines: number;
   readonly machinesInBackoff: number;
   readonly offeringsInBackoff: number;
+  /** X5: needs that may not try another machine now. */
+  readonly needsInBackoff: number;
+  /** X15: offerings and providers on which many needs failed. */
+  readonly sharedFaults: number;
+  /** X14: machines that bootstraps and drains left Failed or gone in the last hour, and clusters that may burn no more. */
+  readonly burnedMachines: number;
+  readonly clustersOverBurnBudget: number;
   readonly disputedMachines: number;
   /** T2: clusters that are suspended now. */
   readonly suspendedClusters: number;

@@ -77,12 +77,15 @@ export function shardSources({
     suspension: (cluster) => shard.suspensions.of(cluster),
     needBackoff: (cluster, fingerprint, group) => {
       const backoff = shard.needBackoffs.viewOf(cluster, fingerprint, group);
-      if (backoff === null || backoff.untilMs <= clock.nowMs()) return null;
-      return { untilMs: backoff.untilMs, failures: backoff.failuresInARow, text: backoff.text };
+      if (backoff === null || backoff.failuresInARow === 0) return null;
+      const { untilMs, failuresInARow: failures, text, probe, spent } = backoff;
+      return { untilMs, failures, text, probe: probe === 0 ? '' : inventory.idOf(probe), spent };
     },
     claimantsOf: (slot) => shard.disputes.claimantsOf(slot).map((index) => providerNames[index] ?? ''),
-    machineBackoff: (slot) => backoffOf(shard, slot, shard.backoffs.ofMachine(slot)),
-    offeringBackoff: (slot) => backoffOf(shard, slot, shard.backoffs.ofOffering(slot)),
+    machineBackoff: (slot) =>
+      backoffOf(shard, slot, shard.backoffs.ofMachine(slot)) ?? drainBackoff(shard, slot),
+    offeringBackoff: (slot) =>
+      backoffOf(shard, slot, shard.backoffs.ofOffering(slot) ?? shard.failures.faults.ofMachine(slot)),
     offeringsInBackoff: () =>
       shard.backoffs.offerings().map(({ provider, ...offering }) => ({
         provider: providerNames[provider] ?? '',
@@ -100,6 +103,17 @@ function backoffOf(
   if (backoff === null) return null;
   const text = inventory.tables.texts.get(inventory.columns.lastError[slot]!);
   return { untilMs: backoff.untilMs, failures: backoff.failuresInARow, text };
+}
+
+/** X5: the drains of its cluster fail, so the shard does not drain the machine. */
+function drainBackoff({ inventory, failures }: Shard, slot: number): BackoffView | null {
+  const { state, cluster } = inventory.columns;
+  if (state[slot] !== MachineState.Configured) return null;
+  const backoff = failures.drains.viewOf(cluster[slot]!, 0, 0);
+  if (backoff === null || !failures.drains.isBarred(cluster[slot]!, 0, 0)) return null;
+  const { failuresInARow, untilMs, text, spent } = backoff;
+  const why = `a drain of another machine of its cluster failed: ${text}`;
+  return { untilMs: spent?.untilMs ?? untilMs, failures: failuresInARow, text: why };
 }
 
 /** The machine's state shows the step: an action that has begun has moved the machine. */

@@ -9,6 +9,7 @@ import type { NeedTable } from '../../needs/need-table.ts';
 import type {
   ActionView,
   BackoffView,
+  NeedBackoffView,
   OfferingBackoffView,
   RailsView,
   SessionView,
@@ -52,7 +53,7 @@ export interface ViewSources {
   readonly rollupLimits: RollupLimits;
 
   /** X5: the back-off of a need whose bootstraps failed; null if it has none. */
-  needBackoff(cluster: number, fingerprint: number, group: number): BackoffView | null;
+  needBackoff(cluster: number, fingerprint: number, group: number): NeedBackoffView | null;
   /** X12: the back-off of a machine whose action failed; null if it has none. */
   machineBackoff(slot: number): BackoffView | null;
   /** T10: the names of other providers that claim the machine; empty if it is not in dispute. */

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { breakingBootstraps } from './breaking-fault.ts';
 import { HOSTILE_FAULTS } from './hostile-faults.ts';
 import { lyingProvider } from './lying-provider.ts';
 import { FAULT_MS, PROCESS_FAULTS } from './process-faults.ts';
@@ -122,5 +123,6 @@ export const FAULTS: readonly Fault[] = [
     },
     clean: unmount,
   },
+  breakingBootstraps(),
   ...HOSTILE_FAULTS,
 ];

@@ -15,6 +15,7 @@ const ROWS_MAX = 5;
 /** Keepalive ends the sessions of a process that is stopped for longer. */
 const KEEPALIVE_MS = 30_000;
 const HOUR_MS = 3_600_000;
+const GROUP_KEY = 'bigfleet.lucy.sh/assigned-group';
 
 export const ACCIDENTS = {
   'demand changes': (world, random) => {
@@ -167,9 +168,35 @@ export const ACCIDENTS = {
     return id;
   },
   ...LIES,
+  /** The provider accepts each Configure for a cluster, or for one group of it, and fails it later. */
+  'bootstraps break': (world, random) => {
+    const cluster = anyCluster(world, random);
+    const group = cluster.rows.length > 0 && random.chance(0.5) ? random.pick(cluster.rows).group : undefined;
+    const afterMs = random.below(15_000);
+    breakFor(world, random, ({ kind, clusterId, shardMetadata }) => {
+      const isMeant = kind === 'configure' && clusterId === cluster.id;
+      if (!isMeant || (group !== undefined && shardMetadata?.[GROUP_KEY] !== group)) return null;
+      return { error: 'the bootstrap script ended with 1 (simulated)', afterMs };
+    });
+    return `${cluster.id} ${group ?? ''}`;
+  },
+  'drains break': (world, random) => {
+    const afterMs = random.below(15_000);
+    breakFor(world, random, ({ kind }) =>
+      kind === 'drain' ? { error: 'the drain hook ended with 1 (simulated)', afterMs } : null,
+    );
+    return '';
+  },
 } as const satisfies Readonly<Record<string, Accident>>;
 
 export type AccidentName = keyof typeof ACCIDENTS;
+
+function breakFor(world: SimulatedWorld, random: Random, breaks: NonNullable<SimulatedLink['breaks']>): void {
+  for (const link of world.links) link.breaks = breaks;
+  world.time.after(random.between(60_000, 400_000), () => {
+    for (const link of world.links) if (link.breaks === breaks) link.breaks = null;
+  });
+}
 
 function anyCluster(world: SimulatedWorld, random: Random): SimulatedCluster {
   return random.pick([...world.clusters.values()]);
@@ -202,6 +229,7 @@ export function calm(world: SimulatedWorld): void {
     link.network.faults = QUIET_NETWORK;
     link.network.isDown = false;
     link.bend = null;
+    link.breaks = null;
   }
   world.former?.life.end();
   world.former = null;

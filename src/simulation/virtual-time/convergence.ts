@@ -101,8 +101,11 @@ function unrest(world: SimulatedWorld): string[] {
 
 /** A cycle ends expired back-offs, so one that expired before the last cycle must have ended. */
 function isBackoffOver({ process }: SimulatedWorld, slot: number): boolean {
-  const { backoffs, cycle } = process!.shard;
-  const untilMs = Math.max(backoffs.ofMachine(slot)?.untilMs ?? 0, backoffs.ofOffering(slot)?.untilMs ?? 0);
+  const { backoffs, failures, cycle, inventory } = process!.shard;
+  const { state, cluster } = inventory.columns;
+  if (state[slot] === MachineState.Configured && failures.drains.isBarred(cluster[slot]!, 0, 0)) return false;
+  const own = backoffs.ofMachine(slot)?.untilMs ?? 0;
+  const untilMs = Math.max(own, backoffs.ofOffering(slot)?.untilMs ?? 0, failures.faults.untilMs(slot));
   return untilMs < cycle.lastAtMs;
 }
 

@@ -33,6 +33,7 @@ export function checkCycle(process: Process, memory: Memory, report: CycleReport
     throw new Violation('X8: a fenced process keeps its sessions');
   checkWaiting(shard, begunSlots);
   for (const slot of begunSlots) checkAction(process, memory, slot);
+  memory.burns.checkCycle(process, begunSlots);
   checkReclaims(process, report, begunSlots);
   const served = servedNeeds(shard);
   checkAcquisitions(shard, served, begunSlots);

@@ -62,6 +62,11 @@ export const PROFILES = {
     weights: { ...LIFE, ...TROUBLE, ...LYING, ...RESTARTING },
   },
   restarts: { everyMsMean: 12_000, hasWeakProviders: true, weights: { ...LIFE, ...RESTARTING } },
+  breaking: {
+    everyMsMean: 15_000,
+    hasWeakProviders: false,
+    weights: { ...LIFE, 'bootstraps break': 12, 'drains break': 4, 'session ends': 1, 'shard killed': 1 },
+  },
   liar: { everyMsMean: 6_000, hasWeakProviders: false, weights: { ...LIFE, ...LYING } },
 } as const satisfies Readonly<Record<string, Profile>>;
 

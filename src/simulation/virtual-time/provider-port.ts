@@ -31,6 +31,8 @@ export interface SimulatedLink {
   readonly name: string;
   readonly provider: SimulatedProvider;
   readonly network: Network;
+  /** What the provider says later of an operation that it accepts now; '' if that succeeds. */
+  breaks?: ((call: ProviderCall) => { readonly error: string; readonly afterMs: number } | null) | null;
   /** Changes the bytes of a listing. */
   bendListing?: (bytes: Uint8Array) => Uint8Array;
   /** Changes the machines of a listing, for a provider that lies or answers with old data. */
@@ -83,11 +85,13 @@ export class SimulatedProviderPort implements ProviderPort {
 
   async call(call: ProviderCall): Promise<ProviderAnswer> {
     const { links, shardId, epoch } = this.#options;
-    const { provider, network, hidesFence = false } = links[call.provider]!;
+    const link = links[call.provider]!;
+    const { provider, network, hidesFence = false } = link;
     const { machineId } = call;
     const token = { machineId, shardId, shardEpoch: epoch, sequenceNumber: ++this.#sequence };
     const answer = await network.call<Answer<Ack>>(this.#leftMs(call), machineId, () => {
       const answered = send(provider, call, token);
+      if (answered.kind === 'ok') breakLater(link, call);
       return answered.kind === 'silent' ? null : answered;
     });
     if (isUndelivered(answer)) return undelivered(answer);
@@ -192,6 +196,13 @@ function send(provider: SimulatedProvider, call: ProviderCall, token: Token): An
     case 'delete':
       return provider.delete(token);
   }
+}
+
+/** An operation that ends asynchronously, in FAILED. One that has ended already stays as it is. */
+function breakLater({ breaks, provider }: SimulatedLink, call: ProviderCall): void {
+  const fault = breaks?.(call) ?? null;
+  if (fault === null) return;
+  provider.world.timers.after(fault.afterMs, () => provider.world.finish(call.machineId, fault.error));
 }
 
 function isUndelivered(answer: unknown): answer is Undelivered {

@@ -16,6 +16,7 @@ import type {
 } from '../../shard/ports/observer.ts';
 import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
 import { checkAssignment, checkFoundDraining, checkOutcome } from './action-checks.ts';
+import { BurnChecks } from './burn-checks.ts';
 import { checkCycle } from './cycle-checks.ts';
 import { INJECTED } from './faults.ts';
 import { checkInventory, Violation } from './invariants.ts';
@@ -47,6 +48,7 @@ export interface Memory {
   readonly suspectInARow: Map<string, number>;
   /** Accepted actions, by kind, that have not ended. */
   readonly accepted: Map<string, number>;
+  readonly burns: BurnChecks;
   isFenced: boolean;
 }
 
@@ -94,6 +96,7 @@ export class Watch implements Watcher {
       listedAt: new Map(),
       suspectInARow: new Map(),
       accepted: new Map(),
+      burns: new BurnChecks(),
       isFenced: false,
     });
     process.shard.changes.onChange((change) => {
@@ -104,6 +107,10 @@ export class Watch implements Watcher {
       if (to === 0 || SUCCESSES.some(([before, after]) => from === before && to === after)) {
         memory.failedAtMs.delete(id);
       }
+      // X5: a success ends the back-off of its need, also if the provider reports it long after the ack.
+      if (from === S.Configuring && to === S.Configured)
+        memory.needFailedAtMs.delete(this.#needOf(process, slot));
+      memory.burns.changed(process, change);
       this.note(() => this.#checkMove(process, change));
       this.note(() => this.#checkOrder(process, change));
     });
@@ -141,10 +148,8 @@ export class Watch implements Watcher {
     const nowMs = process.life.nowMs();
     const need = `${clusterId}|${fingerprint}|${group}`;
     if (outcome === 'blob_error' || outcome === 'blob_timeout') memory.needFailedAtMs.set(need, nowMs);
-    if (outcome === 'success' || outcome === 'accepted') {
-      memory.needFailedAtMs.delete(need);
-      memory.failedAtMs.delete(machineId);
-    }
+    if (outcome === 'success') memory.needFailedAtMs.delete(need);
+    if (outcome === 'success' || outcome === 'accepted') memory.failedAtMs.delete(machineId);
     if (outcome === 'provider_error' && this.#stateOf(process, machineId) === 'Failed') {
       memory.failedAtMs.set(machineId, nowMs);
     }
@@ -177,6 +182,10 @@ export class Watch implements Watcher {
 
   happened(process: Process, event: ShardEvent): void {
     this.trace(process, () => JSON.stringify(event));
+    if (event.kind === 'shared_fault') {
+      this.#memory(process).burns.absolveAll();
+      this.#memory(process).needFailedAtMs.clear();
+    }
     this.note(() => {
       if (event.kind === 'check_failed')
         throw new Violation(`a from-scratch check could not run: ${event.detail}`);
@@ -313,6 +322,12 @@ export class Watch implements Watcher {
       if (!isOpen || isExcused) mustReadByMs.delete(id);
       else if (byMs < nowMs) throw new Violation(`X8, X13: the shard did not read ${id} after its call`);
     }
+  }
+
+  #needOf({ shard }: Process, slot: number): string {
+    const { columns, tables } = shard.inventory;
+    const { clusters, fingerprints, groups } = tables;
+    return `${clusters.get(columns.cluster[slot]!)}|${fingerprints.get(columns.need[slot]!)}|${groups.get(columns.group[slot]!)}`;
   }
 
   #stateOf(process: Process, machineId: string): string {

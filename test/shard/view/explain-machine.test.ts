@@ -210,7 +210,9 @@ describe('a machine that satisfies no need', () => {
     const { facts, text } = await explain(world([machine('m-1', MachineState.Failed)], []));
     expect(facts.stays).toEqual({ kind: 'failed' });
     expect(text).toContain('with the error “broken”');
-    expect(text).toContain('It satisfies no need until its provider reports another state.');
+    expect(text).toContain(
+      'It satisfies no need until provider test reports another state: the shard cannot repair it.',
+    );
   });
 
   it('says that it is an offer, and whether its offering is in back-off', async () => {

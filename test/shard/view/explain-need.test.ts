@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { UnmetReason } from '../../../src/decision/verdicts/verdicts.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import type { NeedExplanation } from '../../../src/shard/ports/explain.ts';
+import { needSentences } from '../../../src/shard/view/explain/need-sentences.ts';
 import {
   assignmentFor,
   boundTo,
@@ -253,8 +254,22 @@ describe('A9: a bar', () => {
     expect(explained.facts.bars).toMatchObject([{ kind: 'bootstrap_backoff', backoff: { failures: 3 } }]);
     expect(explained.sentences[1]).toBe(
       'Its bootstrap failed 3 times in a row, last with “no token for this node group”. The shard tries again in 40 s ' +
-        'and acquires nothing for it until then.',
+        'and acquires nothing for it until then. Repair the bootstrap: until one succeeds, the shard tries one machine at a time.',
     );
+  });
+
+  it('X14: of a cluster that has spent its burn budget says how many machines it burned, and what helps', async () => {
+    const failing = { ...web, backoff: true };
+    const shard = world([idle('m-1')], [cluster('alpha', [failing])]);
+    const { facts, need: seen } = await explain(shard, 'alpha', failing);
+    const spent = { burned: 7, limit: 7, untilMs: 1_800_000 };
+    const backoff = { untilMs: 0, failures: 3, text: 'exit 1', spent };
+    const bars = [{ kind: 'bootstrap_backoff' as const, backoff }];
+    const [, words] = needSentences(seen, { ...facts, bars }, { nowMs: 0, cycleIntervalMs: 10_000 });
+    expect(words).toContain(
+      'Cluster alpha has burned 7 machines in the last hour, and may burn 7 (burn-fraction)',
+    );
+    expect(words).toContain('for 30 min. Repair the bootstrap.');
   });
 
   it('by the kill switch, a dry run, fencing or a missing listing is named', async () => {

@@ -9,7 +9,7 @@ export interface Mutant {
   readonly find: string;
   readonly replace: string;
   /** The profile whose histories reveal it. */
-  readonly profile: 'calm' | 'usual' | 'storm' | 'restarts' | 'liar';
+  readonly profile: 'calm' | 'usual' | 'storm' | 'restarts' | 'liar' | 'breaking';
   /** Only histories beside a hostile tenant reveal it. */
   readonly isHostile?: true;
   /** Also runs in `npm test`. */
@@ -27,6 +27,8 @@ const STRING_TABLE = 'base/string-table.js';
 const ACTION = 'shard/execute/action.js';
 const EXECUTOR = 'shard/execute/executor.js';
 const RUNNER = 'shard/execute/runner.js';
+const FAILED_ATTEMPTS = 'shard/execute/failed-attempts.js';
+const PROBATION = 'shard/cycle/probation.js';
 const SLOTS = 'shard/execute/fair-slots.js';
 const CYCLE = 'shard/cycle/cycle.js';
 const RAILS = 'shard/cycle/rails.js';
@@ -121,9 +123,37 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'X5: a need that got no blob has no back-off',
     file: RUNNER,
-    find: 'needBackoffs.failed(needCluster, needFingerprint, needGroup, detail, clock.nowMs());',
+    find: 'failures.needs.failed(needCluster, needFingerprint, needGroup, { text: detail, slot }, clock.nowMs());',
     replace: '',
     profile: 'usual',
+  },
+  {
+    why: 'X5: a bootstrap that fails after its ack has no consequence',
+    file: FAILED_ATTEMPTS,
+    find: 'backoffs.failed(cluster, fingerprint, group, { text, slot, ...(isBurned && { candidates }) }, nowMs());',
+    replace: '',
+    profile: 'breaking',
+  },
+  {
+    why: 'X5: a need on probation tries all the machines that it lacks',
+    file: PROBATION,
+    find: 'if (!needs.admit(forCluster[index], fingerprint[index], group[index], machine))\n            return false;\n        faults.tried',
+    replace: 'faults.tried',
+    profile: 'breaking',
+  },
+  {
+    why: 'X14: a cluster never spends its burn budget',
+    file: 'shard/execute/burn-budget.js',
+    find: 'return this.countOf(cluster) >= this.limitOf(candidates);',
+    replace: 'return false;',
+    profile: 'breaking',
+  },
+  {
+    why: 'X5: a drain that failed does not limit the next ones of its cluster',
+    file: PROBATION,
+    find: "if (!faults.mayTry(machine, 'drain') || !drains.admit(cluster[index], 0, 0, machine))",
+    replace: "if (!faults.mayTry(machine, 'drain'))",
+    profile: 'breaking',
   },
   {
     why: 'X10: Configure carries no assignment',
@@ -199,8 +229,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'X12: a failure starts no back-off',
     file: BACKOFF,
-    find: 'this.#flag(slot, true);\n        if (from === S.Creating)',
-    replace: 'if (from === S.Creating)',
+    find: 'this.#until.set(slot, nowMs + durationMs(failures));',
+    replace: '',
     profile: 'usual',
   },
   {

@@ -130,7 +130,10 @@ function staySentence(stay: MachineStay, machine: MachineView, nowMs: number, ra
     case 'offer':
       return 'Unclaimed. It is an offer: the machine does not exist yet and costs nothing.';
     case 'failed':
-      return 'It satisfies no need until its provider reports another state.';
+      return (
+        `It satisfies no need until provider ${machine.provider} reports another state: the shard cannot repair it. Repair or ` +
+        'replace it at the provider; once the provider lists it as Idle or Speculative, the shard uses it again.'
+      );
   }
 }
 

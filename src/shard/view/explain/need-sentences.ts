@@ -9,6 +9,7 @@ import { CAPACITY_TYPE_NAMES } from '../../../machine/capacity-type.ts';
 import { MachineState } from '../../../machine/state.ts';
 import { Operator, WhenUnsatisfiable } from '../../../needs/requirements.ts';
 import type { DomainFacts, Holder, Miss, NearMiss, NeedBar, NeedFacts } from '../../ports/explain.ts';
+import type { NeedBackoffView } from '../../ports/fleet-view.ts';
 import type { NeedView } from '../../ports/view.ts';
 import {
   amount,
@@ -93,11 +94,8 @@ function barSentence(bar: NeedBar, need: NeedView, { nowMs }: Moment): string {
         'preempts no machine for this need. Connect the operator to this shard.'
       );
     case 'bootstrap_backoff': {
-      const { text, failures, untilMs } = bar.backoff;
-      return (
-        `Its bootstrap failed ${failuresWords(failures, text)}. The shard tries again in ` +
-        `${duration(Math.max(0, untilMs - nowMs))} and acquires nothing for it until then.`
-      );
+      const { text, failures } = bar.backoff;
+      return `Its bootstrap failed ${failuresWords(failures, text)}. ${retryWords(bar.backoff, need, nowMs)}`;
     }
     case 'suspended': {
       const { reason, untilMs } = bar.suspension;
@@ -121,6 +119,25 @@ function barSentence(bar: NeedBar, need: NeedView, { nowMs }: Moment): string {
     case 'nothing_executes':
       return `The shard executes no actions: ${bar.why}.`;
   }
+}
+
+/** When the shard tries again, and what would help. */
+function retryWords(
+  { untilMs, probe = '', spent = null }: NeedBackoffView,
+  { clusterId }: NeedView,
+  nowMs: number,
+): string {
+  if (spent !== null) {
+    return (
+      `Cluster ${clusterId} has burned ${machines(spent.burned)} in the last hour, and may burn ${count(spent.limit)} ` +
+      `(burn-fraction): the shard tries no machine for this need for ${duration(Math.max(0, spent.untilMs - nowMs))}. ` +
+      'Repair the bootstrap. To try at once, raise burn-fraction and reload with SIGHUP.'
+    );
+  }
+  const rest = 'Repair the bootstrap: until one succeeds, the shard tries one machine at a time.';
+  if (probe !== '') return `The shard tries ${probe} now, and acquires nothing else for it. ${rest}`;
+  if (untilMs <= nowMs) return `The next cycle may try one machine. ${rest}`;
+  return `The shard tries again in ${duration(untilMs - nowMs)} and acquires nothing for it until then. ${rest}`;
 }
 
 function reasonSentences(need: NeedView, facts: NeedFacts): string[] {
