@@ -133,9 +133,8 @@ export class Backoffs {
     if (to === 0) this.#forget(slot);
     if (to === 0) return;
     if (from !== to) this.#moved(slot, from, to, source, nowMs);
-    // An offering's back-off applies to its offers: to a machine that becomes one, stops being one, or changes offering.
-    const isOffer = from === S.Speculative || to === S.Speculative;
-    if ((isOffer && this.#offerings.size > 0) || from !== to) this.refresh(slot);
+    // The back-off of an offering or provider depends on the state, and a machine may change to another offering in one state.
+    this.refresh(slot);
   }
 
   #moved(slot: number, from: number, to: number, source: ChangeSource, nowMs: number): void {
