@@ -71,6 +71,12 @@ const RULES: Readonly<Record<string, FolderRule>> = {
     packages: ['@grpc/grpc-js'],
     world: true,
   },
+  // Machines as processes on this host, on the kit: what a provider does with a bootstrap blob.
+  'simulation/processes': {
+    folders: ['base', 'machine', 'provider-kit', 'simulation/catalogue', 'simulation/provider'],
+    packages: [],
+    world: true,
+  },
   'simulation/operators': {
     folders: ['base', 'machine', 'needs', 'wire', 'tls', 'simulation/catalogue'],
     packages: ['@grpc/grpc-js'],

@@ -56,7 +56,7 @@ export class OperationTimedOutError extends ShardError {
   readonly code = 'operation_timed_out';
   readonly next = 'reject-input';
 
-  constructor(operation: string, limitMs: number) {
-    super(`${operation} did not end within ${Math.round(limitMs / 1_000)} s`);
+  constructor(limitMs: number) {
+    super(`it did not end within ${Math.round(limitMs / 1_000)} s`);
   }
 }

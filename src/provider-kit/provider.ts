@@ -362,7 +362,9 @@ function endOf(operation: Operation, outcome: Outcome, before: MachineFacts): Pa
   switch (operation.name) {
     case 'create': {
       const host = hosted(outcome.hostRef);
-      return host === null ? failed('create: it returned no usable host') : { ...host, state: to };
+      return host === null
+        ? failed('create: it returned no usable host')
+        : { ...host, state: to, lastError: '' };
     }
     case 'configure':
       return { state: to, lastError: '' };

@@ -54,7 +54,7 @@ export class Runner {
         else resolve();
       };
       const timer = setTimeout(() => {
-        const error = new OperationTimedOutError(name, limitMs);
+        const error = new OperationTimedOutError(limitMs);
         take({ kind: 'timed_out', reason: error.message });
         controller.abort(error);
       }, limitMs);

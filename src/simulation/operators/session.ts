@@ -310,10 +310,16 @@ function decoded(frame: Buffer) {
   }
 }
 
-/** User data of the given size that names the cluster. */
+/** User data of the given size that names the cluster: a script that a provider can really run, padded with a comment. */
 export function userDataOf(clusterId: string, bytes: number): Buffer {
-  const text = `#cloud-config\n# joins ${clusterId}\n`;
-  return Buffer.from(text.padEnd(bytes, '#'));
+  const lines = [
+    '#!/bin/sh',
+    "trap 'exit 0' TERM",
+    `echo "process $$ is a node of ${clusterId}"`,
+    'while :; do sleep 1 & wait $!; done',
+    '#',
+  ];
+  return Buffer.from(lines.join('\n').padEnd(bytes, '#'));
 }
 
 /** Statuses that a retry will not change. */
