@@ -114,7 +114,12 @@ describe('the packed files', () => {
       path.startsWith('dist/workers/') ||
       path.startsWith('dist/src/dashboard/client/') ||
       path.endsWith('cli/main.js');
-    const roots = [...paths.filter(isRoot), 'dist/src/index.js', 'dist/src/wire/index.js'];
+    const roots = [
+      ...paths.filter(isRoot),
+      'dist/src/index.js',
+      'dist/src/wire/index.js',
+      'dist/src/provider-kit/index.js',
+    ];
     const loaded = new Map(roots.map((path) => [path, path]));
     for (const [path, from] of loaded) {
       if (!paths.includes(path)) throw new Error(`${path}, which ${from} loads, is not in the package`);
@@ -210,7 +215,12 @@ describe('the installed package', () => {
     expect(compiled.stdout).toBe('');
     const { stdout } = await run(process.execPath, ['consumer.js'], app);
     expect(stdout).toBe(
-      'Bootstrap m-1 for blue, short of cpu=8\nm-1 is Idle for /bigfleet.v1alpha1.Shard/Session\n',
+      [
+        'Bootstrap m-1 for blue, short of cpu=8',
+        'm-1 is Idle for /bigfleet.v1alpha1.Shard/Session',
+        '1 machine of 127.0.0.1',
+        '',
+      ].join('\n'),
     );
   });
 });

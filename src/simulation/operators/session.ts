@@ -315,7 +315,7 @@ export function userDataOf(clusterId: string, bytes: number): Buffer {
   const lines = [
     '#!/bin/sh',
     "trap 'exit 0' TERM",
-    `echo "process $$ is a node of ${clusterId}"`,
+    `echo "process $$ joins ${clusterId}"`,
     'while :; do sleep 1 & wait $!; done',
     '#',
   ];

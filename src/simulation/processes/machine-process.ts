@@ -2,12 +2,12 @@
  * A machine as a process: a shell that waits for its bootstrap blob on standard input and runs it as a script. The blob is on
  * no disk and in no argument list. Each has a process group of its own, which is signalled as a whole.
  *
- * A killed provider leaves its children behind. Shells that still wait see the end of their input and end; scripts go on. The
- * next provider recognises them by process id and start time: an id alone may belong to another process by then.
+ * A killed provider leaves its children behind. Shells that still wait see the end of their input and end; scripts go on. They
+ * write into a file, because a pipe without a reader would end them. The next provider recognises them by process id and start
+ * time: an id alone may belong to another process by then.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** What a later process needs to find this one again. */
@@ -22,10 +22,9 @@ export type Ending = string;
 
 /** A process that is not our child is looked at this often. */
 const POLL_MS = 200;
-/** A script may print as much as it likes; so much is passed on. */
-const LINES_MAX = 20;
-/** What a script may print to say that it runs; without a word from it, this long is enough. */
+/** A script that runs for this long has started. One that ends later fails then. */
 const READY_MS = 300;
+const OWNER_ONLY = 0o600;
 
 export class MachineProcess {
   readonly mark: ProcessMark;
@@ -34,26 +33,22 @@ export class MachineProcess {
   readonly #child: ChildProcess | null;
   #hasEnded = false;
 
-  /** Resolves when the shell waits for its blob. Rejects if it cannot be started. */
-  static async start(id: string, onLine: (line: string) => void): Promise<MachineProcess> {
+  /** Resolves when the shell waits for its blob. Its output goes to `outputPath`. Rejects if it cannot be started. */
+  static async start(id: string, outputPath: string): Promise<MachineProcess> {
+    const output = openSync(outputPath, 'w', OWNER_ONLY);
     const child = spawn('/bin/sh', [], {
       detached: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
+      stdio: ['pipe', output, output],
       // No variable of the provider's own: it may hold credentials.
       env: { PATH: process.env.PATH ?? '/usr/bin:/bin', FLOTILLA_MACHINE: id },
       cwd: '/',
     });
+    closeSync(output);
     child.stdin!.on('error', () => {}); // the script ended before it had read everything
     await new Promise((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', reject);
     });
-    let lineCount = 0;
-    for (const stream of [child.stdout!, child.stderr!]) {
-      createInterface(stream).on('line', (line) => {
-        if (lineCount++ < LINES_MAX) onLine(line);
-      });
-    }
     const ended = new Promise<Ending>((resolve) => {
       child.once('exit', (code, signal) => resolve(code === null ? `signal ${signal}` : `exit code ${code}`));
     });
@@ -84,8 +79,7 @@ export class MachineProcess {
     const child = this.#child!;
     child.stdin!.write(`export FLOTILLA_CLUSTER=${quoted(cluster)}\n`);
     child.stdin!.end(blob);
-    const spoke = new Promise((resolve) => child.stdout!.once('data', resolve));
-    const early = await Promise.race([this.ended, spoke.then(() => null), delay(READY_MS, null)]);
+    const early = await Promise.race([this.ended, delay(READY_MS, null)]);
     if (early !== null) throw new Error(`the script of the bootstrap blob ended with ${early}`);
   }
 

@@ -14,9 +14,10 @@ import type {
   Sighting,
 } from '../../provider-kit/cloud.ts';
 import { MachineProcess, type ProcessMark } from './machine-process.ts';
+import { showLines } from './show-lines.ts';
 
 export interface ProcessCloudOptions {
-  /** One file for each process, so that the next provider finds it. */
+  /** Two files for each process: what the next provider needs to find it, and its output. */
   readonly directory: string;
   /** A line for people. */
   readonly say: (line: string) => void;
@@ -81,7 +82,7 @@ export class ProcessCloud implements Cloud {
     const running = this.#processes.get(id);
     this.#processes.delete(id);
     const ending = await running?.end(DELETE_GRACE_MS);
-    rmSync(this.#fileOf(id), { force: true });
+    for (const what of ['json', 'output'] as const) rmSync(this.#fileOf(id, what), { force: true });
     this.#options.say(
       `${id} deleted: process ${running?.mark.pid ?? '?'} is gone (${ending ?? 'it had ended'})`,
     );
@@ -118,8 +119,11 @@ export class ProcessCloud implements Cloud {
   }
 
   async #start(id: string): Promise<MachineProcess> {
-    const started = await MachineProcess.start(id, (line) => this.#options.say(`${id} | ${line}`));
-    writeFileSync(this.#fileOf(id), JSON.stringify(started.mark), { mode: 0o600 });
+    const outputPath = this.#fileOf(id, 'output');
+    const started = await MachineProcess.start(id, outputPath);
+    writeFileSync(this.#fileOf(id, 'json'), JSON.stringify(started.mark), { mode: 0o600 });
+    const stopShowing = showLines(outputPath, (line) => this.#options.say(`${id} | ${line}`));
+    void started.ended.then(stopShowing);
     this.#watch(id, started);
     return started;
   }
@@ -155,13 +159,13 @@ export class ProcessCloud implements Cloud {
 
   #read(id: string): ProcessMark | null {
     try {
-      return JSON.parse(readFileSync(this.#fileOf(id), 'utf8')) as ProcessMark;
+      return JSON.parse(readFileSync(this.#fileOf(id, 'json'), 'utf8')) as ProcessMark;
     } catch {
       return null;
     }
   }
 
-  #fileOf(id: string): string {
-    return join(this.#options.directory, `${encodeURIComponent(id)}.json`);
+  #fileOf(id: string, what: 'json' | 'output'): string {
+    return join(this.#options.directory, `${encodeURIComponent(id)}.${what}`);
   }
 }
