@@ -1,4 +1,4 @@
-/** Metrics of a kit provider. Names begin with flotilla_provider_; docs/writing-a-provider.md lists them. */
+/** Metrics of a kit provider. Names begin with flotilla_kit_; docs/writing-a-provider.md lists them. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { OperationName } from './operations.ts';
 import type { Outcome } from './runner.ts';
@@ -16,26 +16,26 @@ export class ProviderMetrics {
   constructor(countsByState: () => Readonly<Record<string, number>>, isStateFailing: () => boolean) {
     const registers = [this.registry];
     this.#calls = new Counter({
-      name: 'flotilla_provider_calls_total',
+      name: 'flotilla_kit_calls_total',
       help: 'Calls answered, by call and gRPC status code. FAILED_PRECONDITION counts calls of replaced shard processes.',
       labelNames: ['call', 'code'],
       registers,
     });
     this.#operations = new Counter({
-      name: 'flotilla_provider_operations_total',
+      name: 'flotilla_kit_operations_total',
       help: 'Operations ended, by operation and outcome: done, refused, failed, timed_out.',
       labelNames: ['operation', 'outcome'],
       registers,
     });
     this.#seconds = new Histogram({
-      name: 'flotilla_provider_operation_seconds',
+      name: 'flotilla_kit_operation_seconds',
       help: 'Time from the start of an operation to its end, by operation.',
       labelNames: ['operation'],
       buckets: [...OPERATION_BUCKETS_SECONDS],
       registers,
     });
     new Gauge({
-      name: 'flotilla_provider_machines',
+      name: 'flotilla_kit_machines',
       help: 'Machines by state.',
       labelNames: ['state'],
       registers,
@@ -44,7 +44,7 @@ export class ProviderMetrics {
       },
     });
     new Gauge({
-      name: 'flotilla_provider_state_failing',
+      name: 'flotilla_kit_state_failing',
       help: '1 while the provider cannot store its state and therefore refuses to begin operations.',
       registers,
       collect() {

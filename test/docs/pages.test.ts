@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { helpText } from '../../src/cli/main.ts';
 import { allMetrics } from '../../src/observe/metric-docs.ts';
+import { ProviderMetrics } from '../../src/provider-kit/metrics.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -99,7 +100,11 @@ describe('the pages', () => {
   });
 
   it('name only metrics that exist', async () => {
-    const known = new Set((await allMetrics(true)).map(({ name }) => name));
+    const ofTheKit = new ProviderMetrics(
+      () => ({}),
+      () => false,
+    ).registry.getMetricsAsArray();
+    const known = new Set([...(await allMetrics(true)), ...ofTheKit].map(({ name }) => name));
     const named = pages.flatMap(({ path, text }) =>
       [
         ...codeOf(text).matchAll(/\b(?:bigfleet_shard|flotilla|nodejs|process)_[a-z0-9_]*[a-z0-9]\b(?!_)/g),

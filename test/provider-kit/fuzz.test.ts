@@ -289,7 +289,7 @@ describe('any sequence of calls', () => {
           history.check();
         }
       }),
-      { numRuns: 80 },
+      { numRuns: 150 },
     );
     for (const [what, count] of Object.entries(seen)) expect(count, what).toBeGreaterThan(3);
   });

@@ -98,10 +98,10 @@ describe('a kit provider', () => {
     expect(await call(client, 'Create', { machineId: 'm-2' })).toBe('NOT_FOUND');
     const get = async (path: string) => (await fetch(`${provider.httpUrl}${path}`)).text();
     expect(await get('readyz')).toBe('ready\n');
-    await expect.poll(() => get('metrics')).toContain('flotilla_provider_machines{state="Idle"} 1');
+    await expect.poll(() => get('metrics')).toContain('flotilla_kit_machines{state="Idle"} 1');
     const metrics = await get('metrics');
-    expect(metrics).toContain('flotilla_provider_calls_total{call="create",code="NOT_FOUND"} 1');
-    expect(metrics).toContain('flotilla_provider_operations_total{operation="create",outcome="done"} 1');
+    expect(metrics).toContain('flotilla_kit_calls_total{call="create",code="NOT_FOUND"} 1');
+    expect(metrics).toContain('flotilla_kit_operations_total{operation="create",outcome="done"} 1');
     const serving = await new Promise((resolve) => {
       const same = (bytes: Buffer) => bytes;
       client.makeUnaryRequest(HEALTH_SERVICE.Check.path, same, same, Buffer.alloc(0), (_error, answer) =>
