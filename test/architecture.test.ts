@@ -71,12 +71,25 @@ const RULES: Readonly<Record<string, FolderRule>> = {
   dashboard: { folders: ['base', 'machine'], packages: [], ...EDGE },
   // A suite for providers of any kind: it speaks the protocol and shares no code with the shard's own client.
   conformance: { folders: ['base', 'machine', 'wire', 'tls'], packages: ['@grpc/grpc-js'], world: true },
+  // A provider around an author's functions: a program of its own, which shares with the shard how to listen, to identify
+  // callers, to lock a directory and to serve metrics.
+  'provider-kit': {
+    folders: ['base', 'machine', 'wire', 'tls', 'identity', 'observe'],
+    packages: ['@grpc/grpc-js', 'prom-client'],
+    world: true,
+  },
   cli: { folders: 'all', packages: 'all', world: true },
   // A made-up fleet and its demand: for benchmarks, the simulated provider and the simulated operators.
   'simulation/catalogue': { folders: ['base', 'machine', 'needs'], ...INNER },
   'simulation/provider': {
     folders: ['base', 'machine', 'wire', 'tls', 'simulation/catalogue'],
     packages: ['@grpc/grpc-js'],
+    world: true,
+  },
+  // Machines as processes on this host, on the kit: what a provider does with a bootstrap blob.
+  'simulation/processes': {
+    folders: ['base', 'machine', 'provider-kit', 'simulation/catalogue', 'simulation/provider'],
+    packages: [],
     world: true,
   },
   'simulation/operators': {
@@ -128,7 +141,7 @@ const RULES: Readonly<Record<string, FolderRule>> = {
 /** The entry points of the package. Users import them; our own modules never do. */
 const INDEX = 'src/index.ts';
 const INDEX_RULE: FolderRule = { folders: ['base', 'machine', 'needs', 'library'], ...INNER };
-const ENTRY_POINTS = [INDEX, 'src/wire/index.ts', 'src/operator-kit/index.ts'];
+const ENTRY_POINTS = [INDEX, 'src/wire/index.ts', 'src/operator-kit/index.ts', 'src/provider-kit/index.ts'];
 
 /** The one thread that decides: the same cycle again, on a copy, to compare (docs/adr/0027). */
 const CHECK_PROGRAM = 'workers/check.ts';

@@ -58,6 +58,11 @@ const COMMANDS: readonly Command[] = [
     run: async (argv) => (await import('./provider.ts')).run(argv),
   },
   {
+    name: 'processes',
+    summary: 'run a provider whose machines are processes on this host',
+    run: async (argv) => (await import('./processes.ts')).run(argv),
+  },
+  {
     name: 'operators',
     summary: 'run simulated clusters that ask a shard for machines',
     run: async (argv) => (await import('./operators.ts')).run(argv),

@@ -1,10 +1,15 @@
 /** Parses the command line of `flotilla up`. Each usage error is one line. */
 import { parseArgs } from 'node:util';
 import { UsageError, wholeNumber } from '../base/flag-words.ts';
+import { PROCESSES_MAX } from './processes.ts';
 import { sizeUp, type UpSizing } from './up-sizing.ts';
+
+export const UP_PROVIDERS = ['simulated', 'processes'] as const;
+export type UpProvider = (typeof UP_PROVIDERS)[number];
 
 export interface UpPlan {
   readonly help: boolean;
+  readonly provider: UpProvider;
   readonly machines: number;
   readonly clusters: number;
   readonly seed: number;
@@ -23,14 +28,20 @@ export interface UpPlan {
 }
 
 const MACHINES_PER_CLUSTER = 250;
-const MACHINES_MAX = 2_000_000;
+/** Processes are real: two clusters with a dozen of them show everything. */
+const SIZES = {
+  simulated: { machines: 10_000, machinesMax: 2_000_000, machinesPerCluster: MACHINES_PER_CLUSTER },
+  processes: { machines: 12, machinesMax: PROCESSES_MAX, machinesPerCluster: 6 },
+} as const satisfies Record<UpProvider, object>;
 
 export const UP_HELP = `Usage: flotilla up [options] [-- options of flotilla shard]
 
 Runs a demo on this machine until Ctrl-C: a shard, a simulated provider and simulated clusters.
 
-  --machines N             number of machines in the provider's fleet (default 10000)
-  --clusters N             number of clusters that share the machines (default one for every 250 machines)
+  --provider KIND          simulated, or processes: machines are shells on this host that run their bootstrap blobs as
+                           scripts, and the output shows them come and go (default simulated)
+  --machines N             number of machines in the provider's fleet (default 10000; 12 processes)
+  --clusters N             number of clusters that share the machines (default one for every 250 machines; 6 processes)
   --seed N                 random seed; the same seed gives the same fleet and the same demand (default 1)
   --churn SHARE            share of each cluster's demand that changes every ten seconds (default 1%)
   --latency MEAN[/P99]     time that the provider takes to create, bind, drain or delete a machine
@@ -50,6 +61,7 @@ Large fleets bind more machines at a time: from 50,000 machines on the shard lis
 Examples:
   flotilla up
   flotilla up --machines 500000 --clusters 2000
+  flotilla up --provider processes
   flotilla up --seconds 60 --plain -- --log-level debug --audit-log audit.jsonl
 
 Exit code: 0 stopped by a signal or --seconds, 1 a process failed, 2 invalid usage or a process could not start.
@@ -57,7 +69,8 @@ Exit code: 0 stopped by a signal or --seconds, 1 a process failed, 2 invalid usa
 
 const OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
-  machines: { type: 'string', default: '10000' },
+  provider: { type: 'string', default: 'simulated' },
+  machines: { type: 'string' },
   clusters: { type: 'string' },
   seed: { type: 'string', default: '1' },
   churn: { type: 'string', default: '1%' },
@@ -74,14 +87,19 @@ export function parseUpFlags(argv: readonly string[]): UpPlan {
   const end = argv.indexOf('--');
   const own = end < 0 ? argv : argv.slice(0, end);
   const { values } = parsed(own);
-  const machines = wholeNumber('machines', values.machines, 1, MACHINES_MAX);
+  const provider = UP_PROVIDERS.find((kind) => kind === values.provider);
+  if (provider === undefined)
+    throw new UsageError(`--provider must be ${UP_PROVIDERS.join(' or ')}, not "${values.provider}"`);
+  const size = SIZES[provider];
+  const machines = wholeNumber('machines', values.machines ?? size.machines, 1, size.machinesMax);
   const clusters =
     values.clusters === undefined
-      ? Math.max(1, Math.round(machines / MACHINES_PER_CLUSTER))
+      ? Math.max(1, Math.round(machines / size.machinesPerCluster))
       : wholeNumber('clusters', values.clusters, 1, machines);
   const sizing = sizeUp(machines);
   return {
     help: values.help,
+    provider,
     machines,
     clusters,
     seed: wholeNumber('seed', values.seed, 0),

@@ -10,13 +10,23 @@ import { join } from 'node:path';
 import type { ApiHistory, ApiOverview } from '../dashboard/api/types.ts';
 import { Child } from './children.ts';
 import { EXIT_FAILED, EXIT_OK, exitCodeOf } from './exit.ts';
-import { parseUpFlags, UP_HELP, type UpPlan } from './up-flags.ts';
+import { parseUpFlags, UP_HELP, type UpPlan, type UpProvider } from './up-flags.ts';
 import { CONFIGURED_SHARE, IDLE_SHARE, type UpSizing } from './up-sizing.ts';
 import { pageLines, progressLine, type UpSample } from './up-view.ts';
 
 const DEFAULT_PORTS = { listen: 7780, metrics: 8780 };
 /** A viewer should see releases within a minute, not after ten. Flags and the environment override these. */
 const SHORT_HOLDS = { FLOTILLA_IDLE_HOLD_SPOT: '15s', FLOTILLA_IDLE_HOLD_ON_DEMAND: '30s' };
+/** Flags of the operators. Of two clusters one shrinks at a time, soon and for long enough to see machines drained and deleted. */
+const DEMAND_CHANGES = {
+  simulated: [
+    ...['--burst', '6%', '--burst-every', '45s', '--burst-length', '30s'],
+    ...['--shrink', '5%', '--shrink-every', '1m', '--shrink-length', '40s'],
+  ],
+  processes: ['--shrink', '50%', '--shrink-every', '20s', '--shrink-length', '1m'],
+} as const satisfies Record<UpProvider, readonly string[]>;
+/** The first line of a provider begins with it. */
+const READY = 'listening on ';
 const STOP_GRACE_MS = 15_000;
 const PAGE_EVERY_MS = 1_000;
 const LINE_EVERY_MS = 5_000;
@@ -45,7 +55,8 @@ class Up {
 
   constructor(plan: UpPlan) {
     this.#plan = plan;
-    this.#isPage = process.stdout.isTTY === true && !plan.isPlain;
+    // Processes write lines of their own, which a page would overwrite.
+    this.#isPage = process.stdout.isTTY === true && !plan.isPlain && plan.provider === 'simulated';
   }
 
   async run(): Promise<number> {
@@ -62,27 +73,14 @@ class Up {
   }
 
   async #start(dataDir: string): Promise<void> {
-    const { machines, clusters, seed, churn, sizing, isCalm, cycleInterval, shardFlags } = this.#plan;
+    const { machines, clusters, seed, churn, isCalm, cycleInterval, shardFlags } = this.#plan;
     const fleet = ['--machines', `${machines}`, '--clusters', `${clusters}`, '--seed', `${seed}`];
     this.#say(`${machines.toLocaleString('en-US')} machines, ${clusters.toLocaleString('en-US')} clusters`);
-    const weather = [
-      '--interruptions',
-      '30',
-      '--interruption-outcome',
-      'speculative',
-      '--repair-after',
-      '1m',
-    ];
-    const provider = this.#spawn('provider', [
-      ...['--listen', '127.0.0.1:0', '--latency', sizing.latency],
-      ...['--configured', `${CONFIGURED_SHARE}`, '--idle', `${IDLE_SHARE}`],
-      ...fleet,
-      ...(isCalm ? [] : [...weather, '--price-changes-per-hour', '4', '--fail', 'create=0.01']),
-    ]);
-    const providerAddress = (await provider.ready()).slice('listening on '.length);
+    const provider = this.#startProvider(fleet, dataDir);
+    const providerAddress = (await provider.ready()).slice(READY.length);
     this.#say(`provider on ${providerAddress}`);
     const shard = this.#spawn('shard', [
-      ...['--provider-addr', `simulated=${providerAddress}`, '--data-dir', dataDir],
+      ...['--provider-addr', `${this.#plan.provider}=${providerAddress}`, '--data-dir', dataDir],
       ...['--listen', this.#plan.listen || (await freeAddress(DEFAULT_PORTS.listen))],
       ...['--metrics-addr', this.#plan.metricsAddr || (await freeAddress(DEFAULT_PORTS.metrics))],
       ...['--cycle-interval', cycleInterval, ...shardFlags],
@@ -95,13 +93,32 @@ class Up {
       [
         ...['--shard', listen!, '--churn', churn, '--report-every', '5s', '--bootstrap-delay', '50ms-500ms'],
         ...fleet,
-        ...(isCalm ? [] : ['--burst', '6%', '--burst-every', '45s', '--burst-length', '30s']),
-        ...(isCalm ? [] : ['--shrink', '5%', '--shrink-every', '1m', '--shrink-length', '40s']),
+        ...(isCalm ? [] : DEMAND_CHANGES[this.#plan.provider]),
       ],
       (line) => {
         this.#operatorsLine = line;
       },
     );
+  }
+
+  #startProvider(fleet: readonly string[], dataDir: string): Child {
+    const { provider, sizing, isCalm } = this.#plan;
+    if (provider === 'processes') {
+      const flags = ['--listen', '127.0.0.1:0', '--state-dir', join(dataDir, 'processes'), ...fleet];
+      return this.#spawn('processes', flags, (line) => {
+        if (!line.startsWith(READY)) this.#say(line);
+      });
+    }
+    const weather = [
+      ...['--interruptions', '30', '--interruption-outcome', 'speculative', '--repair-after', '1m'],
+      ...['--price-changes-per-hour', '4', '--fail', 'create=0.01'],
+    ];
+    return this.#spawn('provider', [
+      ...['--listen', '127.0.0.1:0', '--latency', sizing.latency],
+      ...['--configured', `${CONFIGURED_SHARE}`, '--idle', `${IDLE_SHARE}`],
+      ...fleet,
+      ...(isCalm ? [] : weather),
+    ]);
   }
 
   #spawn(command: string, flags: readonly string[], onLine: (line: string) => void = () => {}): Child {

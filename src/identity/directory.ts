@@ -70,6 +70,11 @@ export class OpenDirectory {
     );
   }
 
+  /** Makes renamed files in it last over a power failure. */
+  sync(): void {
+    fsyncSync(this.#fd);
+  }
+
   /** A crash or a power failure at any point leaves either the old file or the new one. Throws the system's error. */
   replaceFile(name: string, content: string): void {
     const temporary = this.file(`${name}.tmp`);
@@ -81,7 +86,7 @@ export class OpenDirectory {
       closeSync(fd);
     }
     renameSync(temporary, this.file(name));
-    fsyncSync(this.#fd); // until now a power failure could undo the rename
+    this.sync(); // until now a power failure could undo the rename
   }
 
   close(): void {

@@ -14,18 +14,15 @@ import type { Clock } from '../base/clock.ts';
 import { Random } from '../base/random.ts';
 import { chainOf } from '../tls/chain.ts';
 import { jittered } from '../tls/connection-age.ts';
+import type { PeerEnd, PeerVerdict } from '../tls/server-credentials.ts';
 import { ENDED_STREAM_MS, EXPIRY_MARGIN_MS, LIFETIME_SWEEP_MS, PEERS_JUDGED_PER_TURN } from './limits.ts';
 
 /** Labels of a metric. */
-export const CONNECTION_ENDS = ['age', 'expired', 'untrusted', 'denied'] as const;
+export const CONNECTION_ENDS = ['age', 'expired', 'untrusted', 'denied'] as const satisfies readonly (
+  | 'age'
+  | PeerEnd
+)[];
 export type ConnectionEnd = (typeof CONNECTION_ENDS)[number];
-
-export interface PeerVerdict {
-  /** Wall-clock time at which the peer's certificate expires, or the CA that signed it. */
-  readonly untilMs: number;
-  /** Why the connection must end now; null if it may go on. */
-  readonly end: { readonly reason: Exclude<ConnectionEnd, 'age'>; readonly detail: string } | null;
-}
 
 /** Judges peers by the certificates in use. */
 export interface PeerJudge {

@@ -14,6 +14,7 @@ import type {
   ReclaimInstruction,
   ShardForOperators,
 } from '../shard/ports/operators.ts';
+import type { TlsEvent } from '../tls/server-credentials.ts';
 import {
   Admission,
   type AdmissionOptions,
@@ -28,7 +29,6 @@ import type { ConnectionEnd } from './lifetimes.ts';
 import { HELLO_TIMEOUT_MS } from './limits.ts';
 import { type AckFrames, Outbox } from './outbox.ts';
 import { RollupQueue, type RollupResult } from './rollup-queue.ts';
-import type { TlsEvent } from './server-credentials.ts';
 import { type EndStatus, Session, type SessionHost, type SessionStream } from './session.ts';
 import { WriteTurns } from './write-turns.ts';
 

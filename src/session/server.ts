@@ -7,14 +7,15 @@ import type { ShardForOperators } from '../shard/ports/operators.ts';
 import type { NeedsReader } from '../shard/ports/view.ts';
 import { CONNECTION_AGE_MS } from '../tls/connection-age.ts';
 import type { TlsFiles } from '../tls/files.ts';
+import { identityKey, whyNotCluster, whyNotReader } from '../tls/identity.ts';
+import { RotatingServerCredentials, type TlsStatus } from '../tls/server-credentials.ts';
 import { asBuffer } from '../wire/codec.ts';
+import { checkHealth, HEALTH_SERVICE } from '../wire/health.ts';
 import { receiveMessagesInPlace } from '../wire/messages-in-place.ts';
 import { rawShardService, shardReadService } from '../wire/services.ts';
 import { type AdmissionOptions, addressKey, type Holder } from './admission.ts';
 import { CannotListenError } from './errors.ts';
 import { Gate } from './gate.ts';
-import { checkHealth, HEALTH_SERVICE } from './health.ts';
-import { identityKey, whyNotCluster, whyNotReader } from './identity.ts';
 import { type InspectStream, inspectNeeds, ReaderTooSlowError } from './inspect.ts';
 import { Lifetimes, type ServedCall } from './lifetimes.ts';
 import {
@@ -28,7 +29,6 @@ import {
 } from './limits.ts';
 import { type OperatorEvent, Operators } from './operators.ts';
 import { callsOf, cutOff, http2StreamOf } from './pipelined-call.ts';
-import { RotatingServerCredentials, type TlsStatus } from './server-credentials.ts';
 import type { SessionStream } from './session.ts';
 
 /** What streams are served from. */
@@ -67,6 +67,7 @@ export interface OperatorServerOptions {
 
 const DEAD_PEER_MS = 30_000;
 const CLOSE_GRACE_MS = 1_000;
+const HEALTH_NAMES = ['bigfleet.v1alpha1.Shard', 'bigfleet.v1alpha1.ShardRead'] as const;
 /** The outbox encodes the shard's messages itself. */
 const SESSION_SERVICE = { Session: { ...rawShardService.Session, responseSerialize: asBuffer } };
 
@@ -131,7 +132,7 @@ export class OperatorServer extends Operators {
     this.#grpc.addService(shardReadService, {
       InspectNeeds: (stream: InspectStream) => this.#inspect(stream),
     });
-    this.#grpc.addService(HEALTH_SERVICE, { Check: checkHealth(() => this.refusal === null) });
+    this.#grpc.addService(HEALTH_SERVICE, { Check: checkHealth(HEALTH_NAMES, () => this.refusal === null) });
   }
 
   /** `host:port` with the port that the server has bound. */

@@ -15,8 +15,8 @@ afterEach(async () => {
 describe('docs/examples', () => {
   it('provider, shard and operator together: three machines become nodes, and two of them are reclaimed', async () => {
     const provider = await serveMinimalProvider('127.0.0.1:0', 20);
-    closers.push(provider.close);
-    const shard = await processes.shard(`127.0.0.1:${provider.port}`, '--cycle-interval', '500ms');
+    closers.push(() => void provider.close());
+    const shard = await processes.shard(provider.address, '--cycle-interval', '500ms');
     const run = async (machines: number) => {
       const lines: string[] = [];
       const operator = minimalOperator(shard.address, 'blue', machines, (line) => lines.push(line));

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { helpText } from '../../src/cli/main.ts';
 import { allMetrics } from '../../src/observe/metric-docs.ts';
 import { ABSENT_SHARD_SERIES } from '../../src/observe/reference-metrics.ts';
+import { ProviderMetrics } from '../../src/provider-kit/metrics.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -100,7 +101,11 @@ describe('the pages', () => {
   });
 
   it('name only metrics that exist, and those of the reference that are listed as absent', async () => {
-    const known = new Set((await allMetrics(true)).map(({ name }) => name));
+    const ofTheKit = new ProviderMetrics(
+      () => ({}),
+      () => false,
+    ).registry.getMetricsAsArray();
+    const known = new Set([...(await allMetrics(true)), ...ofTheKit].map(({ name }) => name));
     for (const { name } of ABSENT_SHARD_SERIES) known.add(name);
     const named = pages.flatMap(({ path, text }) =>
       [

@@ -114,7 +114,7 @@ describe('the packed files', () => {
       path.startsWith('dist/workers/') ||
       path.startsWith('dist/src/dashboard/client/') ||
       path.endsWith('cli/main.js');
-    const entryPoints = ['index.js', 'wire/index.js', 'operator-kit/index.js'].map(
+    const entryPoints = ['index.js', 'wire/index.js', 'operator-kit/index.js', 'provider-kit/index.js'].map(
       (path) => `dist/src/${path}`,
     );
     const roots = [...paths.filter(isRoot), ...entryPoints];
@@ -213,7 +213,13 @@ describe('the installed package', () => {
     expect(compiled.stdout).toBe('');
     const { stdout } = await run(process.execPath, ['consumer.js'], app);
     expect(stdout).toBe(
-      'Bootstrap m-1 for blue, short of cpu=8\nm-1 is Idle for /bigfleet.v1alpha1.Shard/Session\nblue is refused: rollup_rejected\n',
+      [
+        'Bootstrap m-1 for blue, short of cpu=8',
+        'm-1 is Idle for /bigfleet.v1alpha1.Shard/Session',
+        'blue is refused: rollup_rejected',
+        '1 machine of 127.0.0.1',
+        '',
+      ].join('\n'),
     );
   });
 });

@@ -1,6 +1,6 @@
 import { ChannelCredentials, Client, type ServiceError, status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
-import { HEALTH_SERVICE } from '../../src/session/health.ts';
+import { HEALTH_SERVICE } from '../../src/wire/health.ts';
 import { closeAfterwards, startRig } from './rig.ts';
 
 function check(address: string, request: Buffer, path = HEALTH_SERVICE.Check.path): Promise<Buffer | string> {

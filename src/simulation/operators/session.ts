@@ -272,8 +272,14 @@ export class OperatorSession {
   }
 }
 
-/** User data of the given size that names the cluster. */
+/** User data of the given size that names the cluster: a script that a provider can really run, padded with a comment. */
 export function userDataOf(clusterId: string, bytes: number): Buffer {
-  const text = `#cloud-config\n# joins ${clusterId}\n`;
-  return Buffer.from(text.padEnd(bytes, '#'));
+  const lines = [
+    '#!/bin/sh',
+    "trap 'exit 0' TERM",
+    `echo "process $$ joins ${clusterId}"`,
+    'while :; do sleep 1 & wait $!; done',
+    '#',
+  ];
+  return Buffer.from(lines.join('\n').padEnd(bytes, '#'));
 }

@@ -5,10 +5,9 @@
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
 import { ShardError } from '../../base/errors.ts';
 import { encode } from '../../wire/codec.ts';
-import { type OutgoingMessage, writtenInFrame } from '../../wire/outgoing-message.ts';
+import { exactCapacityProviderService } from '../../wire/exact-tokens.ts';
+import type { OutgoingMessage } from '../../wire/outgoing-message.ts';
 import type { Machine } from '../../wire/protocol.generated.ts';
-import { rawCapacityProviderService } from '../../wire/services.ts';
-import { readInt64Fields } from './exact-token.ts';
 import type { MachineListing } from './provider.ts';
 import type {
   Ack,
@@ -83,39 +82,12 @@ export async function serveProvider(
     'grpc.max_receive_message_length': REQUEST_BYTES_MAX,
     'grpc.max_send_message_length': -1, // a List exceeds the default by far
   });
-  server.addService(SERVICE, handlers(provider, options.answerDelayMs ?? null));
+  server.addService(exactCapacityProviderService, handlers(provider, options.answerDelayMs ?? null));
   const port = await bind(server, address, options.credentials ?? ServerCredentials.createInsecure());
   return {
     address: `${address.slice(0, address.lastIndexOf(':'))}:${port}`,
     port,
     close: () => shutDown(server, options.closeGraceMs ?? CLOSE_GRACE_MS),
-  };
-}
-
-/** With the field numbers of shard_epoch and sequence_number, whose 64 bits are read exactly. */
-const SERVICE = {
-  ...rawCapacityProviderService,
-  Create: withExactToken(rawCapacityProviderService.Create, [4, 5]),
-  Configure: withExactToken(rawCapacityProviderService.Configure, [5, 6]),
-  Drain: withExactToken(rawCapacityProviderService.Drain, [4, 5]),
-  Delete: withExactToken(rawCapacityProviderService.Delete, [3, 4]),
-  List: { ...rawCapacityProviderService.List, responseSerialize: writtenInFrame },
-};
-
-function withExactToken<
-  Request extends object,
-  Definition extends { requestDeserialize(bytes: Buffer): Request },
->(definition: Definition, fieldNumbers: readonly [epoch: number, sequence: number]) {
-  return {
-    ...definition,
-    requestDeserialize(bytes: Buffer) {
-      const [shardEpoch, sequenceNumber] = readInt64Fields(bytes, fieldNumbers);
-      // Fields of a message may sit on its prototype, where a spread would miss them.
-      return Object.assign(Object.create(definition.requestDeserialize(bytes)), {
-        shardEpoch,
-        sequenceNumber,
-      });
-    },
   };
 }
 

@@ -1,7 +1,6 @@
 /**
- * The standard health check of gRPC (`grpc.health.v1.Health/Check`) on the operators' port, for load balancers, Kubernetes'
- * gRPC probes and grpc_health_probe. It reports whether the shard accepts sessions; /readyz reports whether the fleet is
- * known.
+ * The standard health check of gRPC (`grpc.health.v1.Health/Check`) for load balancers, Kubernetes' gRPC probes and
+ * grpc_health_probe. A shard reports whether it accepts sessions, a provider whether it can store what it is told.
  *
  *   request    1 string service    '' is the whole server
  *   response   1 enum status       1 SERVING, 2 NOT_SERVING
@@ -9,16 +8,11 @@
  * Watch is not implemented: its clients take UNIMPLEMENTED as "no health to watch" and continue.
  */
 import { type handleUnaryCall, status } from '@grpc/grpc-js';
-import { FrameReader } from './frame-reader.ts';
+import { ProtobufReader } from './protobuf-reader.ts';
 
 const SERVICE_FIELD = 0x0a;
 const SERVING = Buffer.from([0x08, 1]);
 const NOT_SERVING = Buffer.from([0x08, 2]);
-const KNOWN_SERVICES: ReadonlySet<string> = new Set([
-  '',
-  'bigfleet.v1alpha1.Shard',
-  'bigfleet.v1alpha1.ShardRead',
-]);
 
 /** An object, because grpc-js treats an empty string as a missing request. */
 interface HealthRequest {
@@ -37,16 +31,26 @@ export const HEALTH_SERVICE = {
   },
 };
 
-export function checkHealth(isServing: () => boolean): handleUnaryCall<HealthRequest, Buffer> {
+/** `services` are the names that a request may have besides '', the whole server. */
+export function checkHealth(
+  services: readonly string[],
+  isServing: () => boolean,
+): handleUnaryCall<HealthRequest, Buffer> {
   return ({ request: { service } }, answer) => {
-    if (KNOWN_SERVICES.has(service)) answer(null, isServing() ? SERVING : NOT_SERVING);
+    if (service === '' || services.includes(service)) answer(null, isServing() ? SERVING : NOT_SERVING);
     else answer({ code: status.NOT_FOUND, details: 'This server has no such service.' });
   };
 }
 
+class RequestReader extends ProtobufReader {
+  override fail(offset: number, what: string): never {
+    throw new RangeError(`A health request has ${what} at byte ${offset}.`);
+  }
+}
+
 /** Throws for bytes that are not a message; gRPC then answers INTERNAL. */
 function requestOf(bytes: Buffer): HealthRequest {
-  const reader = new FrameReader();
+  const reader = new RequestReader();
   reader.open(bytes);
   let service = '';
   while (reader.at < bytes.length) {
@@ -56,7 +60,7 @@ function requestOf(bytes: Buffer): HealthRequest {
       continue;
     }
     const end = reader.lengthEnd(bytes.length);
-    service = reader.buffer.toString('utf8', reader.at, end);
+    service = bytes.toString('utf8', reader.at, end);
     reader.at = end;
   }
   return { service };

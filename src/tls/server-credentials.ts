@@ -9,13 +9,22 @@ import { constants, type X509Certificate } from 'node:crypto';
 import type { SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { trustedUntilMs } from '../tls/chain.ts';
-import { type DeniedList, deniedBy, NO_ONE_DENIED, readDeniedList } from '../tls/denied.ts';
-import { FileRotation, type RotationStep } from '../tls/file-rotation.ts';
-import { pathsOf, type TlsFiles } from '../tls/files.ts';
-import { expiryMs, readMaterial, type TlsMaterial } from '../tls/material.ts';
+import { trustedUntilMs } from './chain.ts';
+import { type DeniedList, deniedBy, NO_ONE_DENIED, readDeniedList } from './denied.ts';
+import { FileRotation, type RotationStep } from './file-rotation.ts';
+import { pathsOf, type TlsFiles } from './files.ts';
 import { bigfleetUrisOf, identityNameOf } from './identity.ts';
-import type { PeerVerdict } from './lifetimes.ts';
+import { expiryMs, readMaterial, type TlsMaterial } from './material.ts';
+
+/** Why a connection must end before its time. */
+export type PeerEnd = 'expired' | 'untrusted' | 'denied';
+
+export interface PeerVerdict {
+  /** Wall-clock time at which the peer's certificate expires, or the CA that signed it. */
+  readonly untilMs: number;
+  /** Why the connection must end now; null if it may go on. */
+  readonly end: { readonly reason: PeerEnd; readonly detail: string } | null;
+}
 
 /** A few `stat`s. */
 const TLS_CHECK_INTERVAL_MS = 10_000;
