@@ -10,7 +10,7 @@ import {
 import { printConfig, shardHelpText } from '../config/texts.ts';
 import { createLogger, type RootLogger } from '../observe/log.ts';
 import { EXIT_OK, exitCodeOf } from './exit.ts';
-import { keepHeapSmall } from './heap.ts';
+import { growHeapUnderLoad, keepHeapSmall } from './heap.ts';
 import { ShardService } from './shard-service.ts';
 import { versionOf } from './version.ts';
 
@@ -43,6 +43,7 @@ async function serve(loaded: LoadedConfig, sources: ConfigSources): Promise<numb
   const signals = new Signals();
   try {
     const service = await ShardService.start({ config, log, version });
+    growHeapUnderLoad(() => service.shard.executor.inFlight);
     const http = service.http?.url ?? 'off';
     // Programs parse the first line. It must be exactly this, and appear once the shard accepts sessions.
     process.stdout.write(`listening on ${service.operators.address} http ${http}\n`);

@@ -12,6 +12,7 @@ import type { Server as NetServer, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { status } from '@grpc/grpc-js';
 import { type Admission, addressKey, type Holder } from './admission.ts';
+import type { Arrivals } from './arrivals.ts';
 import type { Lifetimes } from './lifetimes.ts';
 import { ENDED_STREAM_MS } from './limits.ts';
 
@@ -31,6 +32,7 @@ export interface GateOptions {
   /** Of a connection with TLS; '' if it has none. */
   readonly identityOf: (socket: TLSSocket) => string;
   readonly lifetimes: Lifetimes;
+  readonly arrivals: Arrivals;
 }
 
 type Listener = (...args: unknown[]) => void;
@@ -70,6 +72,7 @@ export class Gate {
   }
 
   #connection(pass: () => void, socket: Socket): void {
+    this.#options.arrivals.note();
     const address = addressKey(socket.remoteAddress);
     const unidentified = { address, identity: '', connection: null };
     const connection: Connection = {

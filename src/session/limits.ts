@@ -126,11 +126,12 @@ export const ROLLUP_TURN_MS = 5;
 export const WRITE_TURN_MS = 5;
 
 /**
- * While more roll-ups wait than 2,000 clusters send in a second, decisions use demand that is seconds old. Roll-ups then get
- * this share of the thread instead of a fixed time in each turn: a turn of a busy thread takes 250 ms, of which 5 are nothing.
- * A turn on roll-ups delays other answers, so it has a maximum.
+ * If more roll-ups wait than 2,000 clusters send in a second, decisions use demand that is seconds old. Until nearly all of them
+ * are read, they get a share of the thread instead of a fixed time in each turn: a turn of a busy thread takes 250 ms, of
+ * which 5 are nothing. A turn on roll-ups delays other answers, so it has a maximum.
  */
 export const ROLLUP_BYTES_LATE = 32 * 1024 * 1024;
+export const ROLLUP_BYTES_CAUGHT_UP = 2 * 1024 * 1024;
 export const ROLLUP_SHARE_LATE = 1 / 3;
 export const ROLLUP_TURN_LATE_MS_MAX = 40;
 

@@ -22,6 +22,7 @@ import {
   type Limited,
   type RefusalReason,
 } from './admission.ts';
+import { Arrivals } from './arrivals.ts';
 import { newCounters, type OperatorCounters } from './counters.ts';
 import { Departures } from './departures.ts';
 import { encodeAck } from './encode.ts';
@@ -99,7 +100,8 @@ export class Operators implements OperatorsPort, SessionHost {
   /** Open streams, whether sessions or not; admission limits them. */
   readonly #streams = new Set<Session>();
   readonly #departures = new Map<string, Departures>();
-  readonly #turns = new WriteTurns();
+  protected readonly arrivals = new Arrivals();
+  readonly #turns = new WriteTurns(this.arrivals);
   readonly #expiry: NodeJS.Timeout;
   #opened = 0;
   #endedWith: string | null = null;
@@ -122,7 +124,7 @@ export class Operators implements OperatorsPort, SessionHost {
   protected serve(shard: ShardForOperators): void {
     this.#shard = shard;
     this.#acks = acksOf(shard.epoch, 0);
-    this.#rollups = new RollupQueue(shard);
+    this.#rollups = new RollupQueue(shard, this.arrivals);
   }
 
   /** A new stream; Hello makes it a session. */

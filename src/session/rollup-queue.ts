@@ -18,9 +18,11 @@ import type { RollupOutcome } from '../needs/need-table.ts';
 import { RollupRejectedError, requireOwnCluster } from '../needs/rollup.ts';
 import type { ShardForOperators } from '../shard/ports/operators.ts';
 import { messageMemory } from '../wire/message-memory.ts';
+import { Arrivals } from './arrivals.ts';
 import { MalformedFrameError } from './errors.ts';
 import {
   NEW_ROW_BYTES,
+  ROLLUP_BYTES_CAUGHT_UP,
   ROLLUP_BYTES_LATE,
   ROLLUP_BYTES_PER_CLUSTER_MAX,
   ROLLUP_BYTES_WAITING_MAX,
@@ -84,18 +86,22 @@ export class RollupQueue {
   readonly #idleReaders: RollupReader[] = [];
   readonly #pace = new RollupPace();
   readonly #shard: RollupShard;
+  readonly #arrivals: Arrivals;
   readonly #bytesMax: number;
   readonly #clusterBytesMax: number;
   #bytes = 0;
   #turn: NodeJS.Immediate | null = null;
   #turnEndedMs = 0;
+  #isLate = false;
 
   constructor(
     shard: RollupShard,
+    arrivals = new Arrivals(),
     bytesMax = ROLLUP_BYTES_WAITING_MAX,
     clusterBytesMax = ROLLUP_BYTES_PER_CLUSTER_MAX,
   ) {
     this.#shard = shard;
+    this.#arrivals = arrivals;
     this.#bytesMax = bytesMax;
     this.#clusterBytesMax = clusterBytesMax;
   }
@@ -169,7 +175,9 @@ export class RollupQueue {
   #takeTurn(): void {
     this.#turn = null;
     const beganMs = performance.now();
-    const endMs = beganMs + rollupTurnMs(this.#bytes, beganMs - this.#turnEndedMs);
+    this.#isLate = this.#bytes > (this.#isLate ? ROLLUP_BYTES_CAUGHT_UP : ROLLUP_BYTES_LATE);
+    const turnMs = rollupTurnMs(this.#isLate, beganMs - this.#turnEndedMs);
+    const endMs = beganMs + this.#arrivals.turnMs(turnMs);
     for (;;) {
       const line = this.#visited ?? this.#visitNext();
       if (line === null) return; // every other line waits for its pace
@@ -236,8 +244,8 @@ export class RollupQueue {
 }
 
 /** How long a turn on roll-ups may take after so much time for other work. */
-export function rollupTurnMs(waitingBytes: number, otherMs: number): number {
-  if (waitingBytes <= ROLLUP_BYTES_LATE) return ROLLUP_TURN_MS;
+export function rollupTurnMs(isLate: boolean, otherMs: number): number {
+  if (!isLate) return ROLLUP_TURN_MS;
   const shareMs = (otherMs * ROLLUP_SHARE_LATE) / (1 - ROLLUP_SHARE_LATE);
   return Math.min(ROLLUP_TURN_LATE_MS_MAX, Math.max(ROLLUP_TURN_MS, shareMs));
 }

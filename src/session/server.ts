@@ -110,6 +110,7 @@ export class OperatorServer extends Operators {
       handshakeTimeoutMs: options.handshakeTimeoutMs ?? HANDSHAKE_TIMEOUT_MS,
       identityOf: (socket) => this.#identityOf(socket),
       lifetimes: this.#lifetimes,
+      arrivals: this.arrivals,
     });
     receiveMessagesInPlace();
     const calls = callsOf({

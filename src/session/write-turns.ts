@@ -3,6 +3,7 @@
  * write them all at once would block the thread for seconds. So sessions with frames to write wait in a queue, and in each
  * event-loop turn they write a few frames each, for a few milliseconds in all.
  */
+import type { Arrivals } from './arrivals.ts';
 import { WRITE_TURN_MS } from './limits.ts';
 
 /** As many as a stream buffers before it signals back-pressure. */
@@ -17,7 +18,12 @@ export class WriteTurns {
   #queue: Writer[] = [];
   #next = 0;
   readonly #queued = new Set<Writer>();
+  readonly #arrivals: Arrivals;
   #turn: NodeJS.Immediate | null = null;
+
+  constructor(arrivals: Arrivals) {
+    this.#arrivals = arrivals;
+  }
 
   /** The writer has frames to write. */
   join(writer: Writer): void {
@@ -29,7 +35,7 @@ export class WriteTurns {
 
   #takeTurn(): void {
     this.#turn = null;
-    const endMs = performance.now() + WRITE_TURN_MS;
+    const endMs = performance.now() + this.#arrivals.turnMs(WRITE_TURN_MS);
     while (this.#next < this.#queue.length && performance.now() < endMs) {
       const writer = this.#queue[this.#next++]!;
       if (writer.write(FRAMES_PER_VISIT)) this.#queue.push(writer);

@@ -56,6 +56,9 @@ const NOT_DECODERS: Readonly<Record<string, string>> = {
   'src/config/file.ts: readConfigText':
     'reads a file of the administrator, at most 1 MiB; files.test.ts damages it',
   'src/cli/profile/cpu-profile.ts: parseProfile': 'reads a file that the user names',
+  'src/identity/epoch-file.ts: readEpoch':
+    'reads a file of this shard, at most 128 bytes; files.test.ts damages it',
+  'src/identity/epoch-file.ts: readIfThere': 'the same',
   'src/shard/view/need-row.ts: readNeed': 'reads the tables',
   'src/needs/profiles.ts: parse': 'reads what this process stored',
   'src/tls/denied.ts: readDeniedList':

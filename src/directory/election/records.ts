@@ -2,6 +2,8 @@
 import { ShardError } from '../../base/errors.ts';
 
 const VERSION = 1;
+/** A record has four short fields and a few addresses. A longer value is not parsed: JSON takes many times its length in memory. */
+const RECORD_CHARS_MAX = 8_192;
 
 /** The active replica of a shard. */
 export interface ActiveRecord {
@@ -58,6 +60,7 @@ export function readEpoch(key: string, value: string): EpochRecord {
 }
 
 function fieldsOf(value: string): Record<string, unknown> {
+  if (value.length > RECORD_CHARS_MAX) return {};
   try {
     const parsed: unknown = JSON.parse(value);
     return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : {};

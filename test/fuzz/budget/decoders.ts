@@ -12,6 +12,7 @@ import { parseBytes, parseDurationMs } from '../../../src/config/units.ts';
 import { Instructions } from '../../../src/coordination/instructions.ts';
 import { readReply } from '../../../src/coordination/reply.ts';
 import { Query } from '../../../src/dashboard/api/query.ts';
+import { readActive, readEpoch } from '../../../src/directory/election/records.ts';
 import { FirstListing } from '../../../src/listing/compare/first-listing.ts';
 import { MachineDecoder } from '../../../src/listing/decode/decoder.ts';
 import { machineAt } from '../../../src/listing/decode/rows.ts';
@@ -362,6 +363,19 @@ export const DECODERS: readonly Decoder[] = [
     isNamed: isShardError,
     valid: [text('768Gi'), text('1.5'), text('2.5e-7')],
     costly: { digits: repeatedText('9'), fractions: (bytesMax) => text(`0.${'0'.repeat(bytesMax - 2)}`) },
+  },
+  {
+    name: 'a record of an election',
+    covers: ['src/directory/election/records.ts: readActive', 'src/directory/election/records.ts: readEpoch'],
+    decode: (bytes) => [readActive(textOf(bytes)), readEpoch('epoch', textOf(bytes))],
+    isNamed: isShardError,
+    valid: [
+      text('{"version":1,"replica":"a","instance":"i-1","epoch":7,"ttlMs":6000,"addresses":["127.0.0.1:1"]}'),
+    ],
+    costly: {
+      'empty lists': (bytesMax) => text(`[${'[],'.repeat(bytesMax / 3 - 2)}[]]`),
+      'nested lists': repeatedText('['),
+    },
   },
   {
     name: 'a setting',
