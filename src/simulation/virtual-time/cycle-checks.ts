@@ -95,14 +95,19 @@ function checkRails(shard: Shard, report: CycleReport, begun: number): void {
     );
 }
 
+/** X3: no binding waits while the queue has room: neither after a cycle nor after an action has ended. */
+export function checkRoom({ executor, settings, isFenced }: Shard): void {
+  if (!isFenced && executor.waitingCount > 0 && executor.queueDepth < settings.executeConcurrency)
+    throw new Violation(`X3: ${executor.waitingCount} bindings wait, and the queue has room`);
+}
+
 /** X3: a binding waits only while the queue has no room for it and a need claims its machine; C4: none waits while the shard may not act. */
 function checkWaiting(shard: Shard, begunSlots: readonly number[]): void {
-  const { inventory, engine, executor, rails, settings } = shard;
+  const { inventory, engine, executor, rails } = shard;
   if (executor.waitingCount === 0) return;
   if (rails.isPaused || rails.isDryRun || shard.heldBack() !== '')
     throw new Violation('C4: actions wait for their turn while the shard may not act');
-  if (executor.queueDepth < settings.executeConcurrency)
-    throw new Violation(`X3: ${executor.waitingCount} bindings wait, and the queue has room`);
+  checkRoom(shard);
   const { flags, slotLimit, state } = inventory.columns;
   for (let slot = 1; slot < slotLimit; slot++) {
     if (state[slot] === 0 || (flags[slot]! & Flag.Waiting) === 0) continue;

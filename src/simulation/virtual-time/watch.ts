@@ -17,7 +17,7 @@ import type {
 import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
 import { checkAssignment, checkFoundDraining, checkOutcome } from './action-checks.ts';
 import { BurnChecks } from './burn-checks.ts';
-import { checkCycle } from './cycle-checks.ts';
+import { checkCycle, checkRoom } from './cycle-checks.ts';
 import { INJECTED } from './faults.ts';
 import { checkInventory, Violation } from './invariants.ts';
 import type { Process, SimulatedWorld, Watcher } from './world.ts';
@@ -140,6 +140,10 @@ export class Watch implements Watcher {
     memory.inFlight.delete(machineId);
     if (outcome === 'accepted') memory.accepted.set(kind, (memory.accepted.get(kind) ?? 0) + 1);
     this.note(() => checkOutcome(process, record));
+    // The shard fills the queue in the same step, after it has reported the end.
+    queueMicrotask(() => {
+      if (!process.life.isOver() && !process.life.isStopped()) this.note(() => checkRoom(process.shard));
+    });
     if (outcome === 'timeout' || outcome === 'accepted')
       memory.mustReadByMs.set(machineId, {
         byMs: this.world.time.nowMs() + READ_WITHIN_MS,
