@@ -1,6 +1,6 @@
 /**
  * State that outlives the process: one file of lines, each a digest and a JSON value. A later line replaces an earlier one
- * about the same machine, so a change costs one line. When the file has grown to twice its contents, the log is written anew
+ * about the same machine, so a change costs one line. When the file has grown to twice its contents, the log is rewritten
  * to a second file, which then takes the place of the first in one step. A crash leaves the old file or the new one.
  *
  *   9f86d081 {"provider":"rack-a","version":1}

@@ -95,7 +95,7 @@ export class Leadership {
       }
     } catch (error) {
       if (!(error instanceof ShardError)) throw error;
-      // Whoever fenced this process is newer. The directory, once it answers, tells the next start who is active.
+      // The process that fenced this one is newer. The directory, once it answers, tells the next start who is active.
       this.#finish({ kind: 'replaced', replica: '' });
       return;
     }
@@ -106,7 +106,7 @@ export class Leadership {
 
   /**
    * The handover: call it when all actions have ended. Another replica can take over as soon as the directory answered. It
-   * is confirmed at once if this one was, since then nobody else is, and this one ends that before it says so.
+   * is confirmed at once if this one was, since then no other replica is, and this one ends that before it says so.
    */
   async release(): Promise<void> {
     if (this.#end !== null) return;
@@ -166,7 +166,7 @@ export class Leadership {
   }
 
   /**
-   * Puts `active` again if nobody else was active since: `epoch` still has the value that this process wrote. The epoch then is
+   * Puts `active` again if no other replica was active since: `epoch` still has the value that this process wrote. The epoch then is
    * still the highest, and this process its only holder.
    */
   async #resume(): Promise<void> {

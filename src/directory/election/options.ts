@@ -11,7 +11,7 @@ export interface ReplicaOptions {
   readonly shard: string;
   /** For people. */
   readonly replica: string;
-  /** Drawn anew by each process, at least 64 random bits. */
+  /** Each process draws its own, at least 64 random bits. */
   readonly instance: string;
   /** Where operators and other replicas reach this one. */
   readonly addresses: readonly string[];

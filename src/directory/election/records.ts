@@ -9,7 +9,7 @@ const RECORD_CHARS_MAX = 8_192;
 export interface ActiveRecord {
   /** The name of the replica, for people. */
   readonly replica: string;
-  /** Drawn anew by each process: a replica that restarted is another one. */
+  /** Each process draws its own: a replica that restarted is another one. */
   readonly instance: string;
   readonly epoch: number;
   readonly addresses: readonly string[];

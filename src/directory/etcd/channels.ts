@@ -68,7 +68,7 @@ export class EtcdChannels {
     return this.#client;
   }
 
-  /** The next call dials the next member, or the same one anew if it is the only one. */
+  /** The next call dials the next member, or the same one again if it is the only one. */
   abandon(client: Client): void {
     if (client !== this.#client) return; // another call has moved on already
     this.#client = null;

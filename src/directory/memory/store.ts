@@ -151,7 +151,7 @@ export class MemoryStore {
     };
   }
 
-  /** As a restart with the files of a backup: leases begin anew. A restore into a new cluster gives it another id. */
+  /** As a restart with the files of a backup: leases begin again. A restore into a new cluster gives it another id. */
   restore(snapshot: StoreSnapshot, { isNewCluster = false } = {}): void {
     this.#revision = snapshot.revision;
     this.#compactedRevision = snapshot.compactedRevision;

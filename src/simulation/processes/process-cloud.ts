@@ -140,7 +140,7 @@ export class ProcessCloud implements Cloud {
     });
   }
 
-  /** What a rack controller does with a machine that hung: it starts it anew. */
+  /** What a rack controller does with a machine that hung: it restarts it. */
   #repairLater(id: string): void {
     const timer = setTimeout(() => {
       this.#repairs.delete(timer);

@@ -28,7 +28,7 @@ export class DurableState {
   readonly #made: string;
   readonly #onFailure: (error: unknown) => void;
   readonly #incarnation: number;
-  /** By the number in the file. A snapshot numbers them anew. */
+  /** By the number in the file. A snapshot gives them new numbers. */
   #metadataRefs = new WeakMap<StringMap, number>();
   #metadataCount = 0;
   #kindCount = 0;
