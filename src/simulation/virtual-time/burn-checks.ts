@@ -36,7 +36,7 @@ export class BurnChecks {
     const { inventory } = process.shard;
     const id = inventory.idOf(slot);
     const attempt = this.#attempts.get(id);
-    if (attempt !== undefined) this.#ended(process, id, attempt, to, source);
+    if (attempt !== undefined) this.#ended(process, slot, id, attempt, to, source);
     this.#attempts.delete(id);
     if (to === S.Configuring) this.#attempts.set(id, bootstrapKey(process, slot));
     if (to === S.Draining) this.#attempts.set(id, drainKey(process, slot));
@@ -59,7 +59,14 @@ export class BurnChecks {
     }
   }
 
-  #ended(process: Process, id: string, attempt: string, to: number, source: MachineChanged['source']): void {
+  #ended(
+    process: Process,
+    slot: number,
+    id: string,
+    attempt: string,
+    to: number,
+    source: MachineChanged['source'],
+  ): void {
     const isDrain = attempt.startsWith('drain|');
     if (source === 'local' && to === S.Idle) return; // rolled back: the provider was never called
     if (isDrain ? to !== S.Failed : to === S.Configured) {
@@ -71,6 +78,11 @@ export class BurnChecks {
       const burns = this.#burns.get(budgetKey(attempt)) ?? [];
       burns.push(nowMs);
       this.#burns.set(budgetKey(attempt), burns);
+    }
+    // X15: the shard has counted the failure already. It counts against an offering or provider that is blamed, not against the need.
+    if (process.shard.failures.faults.isOnProbation(slot, isDrain ? 'drain' : 'bootstrap')) {
+      this.#suspects.delete(attempt);
+      return;
     }
     const suspect = this.#suspects.get(attempt) ?? { failedAtMs: nowMs, tried: new Set() };
     suspect.failedAtMs = nowMs;
