@@ -127,7 +127,7 @@ const REASONS: Readonly<Record<string, LabelDomain>> = {
   ],
 };
 
-/** Undefined if nobody has declared the label: a test finds that. */
+/** Undefined if the label is not declared: a test finds that. */
 export function labelDomain(metric: string, label: string): LabelDomain | undefined {
   return label === 'reason' ? REASONS[metric] : COMMON[label];
 }

@@ -156,7 +156,7 @@ describe('confirmation', () => {
     expect([active.isConfirmed, standby.isConfirmed]).toEqual([false, true]);
   });
 
-  it('F2: after a restored backup nobody is confirmed for a lease, and then one', async () => {
+  it('F2: after a restored backup no replica is confirmed for a lease, and then one is', async () => {
     const { world, active, standby } = await worldWithActive();
     const backup = world.store.snapshot();
     active.kill();

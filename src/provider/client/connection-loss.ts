@@ -1,7 +1,7 @@
 /**
  * Notices that the connection for listings was lost. The provider behind it may have restarted without its memory, and some
  * providers then take an old cursor for a new one of theirs: they answer that nothing changed, and the shard believes it
- * until the next full listing. The library reconnects by itself and tells nobody, so this class watches the channel.
+ * until the next full listing. The library reconnects by itself without a word, so this class watches the channel.
  *
  * Not lost is a connection that we closed, and one that no call used for a while: providers, proxies and the library close
  * idle connections, and a listing of 500,000 machines for each of those would cost more than it finds.

@@ -59,7 +59,7 @@ export interface NeedContext {
   readonly domains: readonly { readonly domain: string; readonly covered: number }[];
 }
 
-/** Machines that match the requirements and the min unit, whoever has them. */
+/** Machines that match the requirements and the min unit, in whichever cluster they are. */
 export interface MatchingSupply {
   readonly idle: number;
   readonly configured: number;

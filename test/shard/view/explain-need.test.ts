@@ -21,7 +21,7 @@ import {
   ZONE,
 } from '../../oracle/rules/worlds.ts';
 import type { World, WorldNeed } from '../../oracle/world.ts';
-import { viewOf } from './from-world.ts';
+import { drainVictim, viewOf } from './from-world.ts';
 
 const S = MachineState;
 
@@ -162,12 +162,7 @@ describe('A8: PREEMPTION_EXHAUSTED', () => {
       configured('m-2', assignmentFor('beta', low)),
     ];
     const shard = viewOf(world(fleet, [cluster('alpha', [high]), cluster('beta', [low])]));
-    const slot = shard.inventory.find('m-1');
-    const { actions } = shard.engine;
-    const at = actions.slot.indexOf(slot);
-    shard.inventory.move(slot, S.Draining, shard.clock.nowMs());
-    shard.engine.preemptionBegan(slot, actions.forCluster[at]!, actions.fingerprint[at]!, actions.group[at]!);
-    shard.decide();
+    drainVictim(shard, 'm-1');
     const [explained] = await shard.view.explainNeeds({ clusterId: 'alpha' });
     expect(explained!.facts.drainingForIt).toBe(1);
     expect(textOf(explained!)).toContain('1 machine is draining for this need.');

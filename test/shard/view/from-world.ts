@@ -1,4 +1,5 @@
 /** The hand-made worlds of the rules' tests as a readable shard, after one cycle. */
+import { MachineState } from '../../../src/machine/state.ts';
 import { acceptAsArrived, insertMachine } from '../../decision/world-tables.ts';
 import { NOW_MS } from '../../oracle/rules/worlds.ts';
 import type { World } from '../../oracle/world.ts';
@@ -27,4 +28,15 @@ export function viewOf(world: World, cycles = 1): ViewWorld {
   }
   for (let cycle = 0; cycle < cycles; cycle++) shard.decide();
   return shard;
+}
+
+/** The machine begins to drain for the need that the last cycle chose it for, and a cycle decides again. */
+export function drainVictim(shard: ViewWorld, machineId: string): void {
+  const { inventory, engine, clock } = shard;
+  const slot = inventory.find(machineId);
+  const { slot: slots, forCluster, fingerprint, group } = engine.actions;
+  const at = slots.indexOf(slot);
+  inventory.move(slot, MachineState.Draining, clock.nowMs());
+  engine.preemptionBegan(slot, forCluster[at]!, fingerprint[at]!, group[at]!);
+  shard.decide();
 }

@@ -1,6 +1,5 @@
 /** InspectNeeds gives unmet needs the context of their verdict, from the facts of the explanations. */
 import { expect, it } from 'vitest';
-import { MachineState } from '../../../src/machine/state.ts';
 import type { NeedsReader, NeedView } from '../../../src/shard/ports/view.ts';
 import {
   assignmentFor,
@@ -16,7 +15,7 @@ import {
   world,
   ZONE,
 } from '../../oracle/rules/worlds.ts';
-import { viewOf } from './from-world.ts';
+import { drainVictim, viewOf } from './from-world.ts';
 
 async function inspected(reader: NeedsReader): Promise<ReadonlyMap<string, NeedView>> {
   const { pages } = await reader.inspectNeeds({});
@@ -68,12 +67,7 @@ it('sums the machines that drain for an unmet need', async () => {
     configured('m-2', assignmentFor('beta', low)),
   ];
   const shard = viewOf(world(fleet, [cluster('alpha', [high]), cluster('beta', [low])]));
-  const slot = shard.inventory.find('m-1');
-  const { actions } = shard.engine;
-  const at = actions.slot.indexOf(slot);
-  shard.inventory.move(slot, MachineState.Draining, shard.clock.nowMs());
-  shard.engine.preemptionBegan(slot, actions.forCluster[at]!, actions.fingerprint[at]!, actions.group[at]!);
-  shard.decide();
+  drainVictim(shard, 'm-1');
   const needs = await inspected(shard.view);
   expect(needs.get('high')!.context).toMatchObject({ victims: 1, freed: { cpu: 4_000 } });
 });
