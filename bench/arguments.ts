@@ -1,5 +1,6 @@
 /** The command line of `npm run bench`: names of scenarios and a few flags. An unknown word is an error. */
 import { ShardError } from '../src/base/errors.ts';
+import type { PlacementKind } from '../src/decision/assign/placement.ts';
 import type { Params, Scenario } from './harness.ts';
 
 /** Relative to where the command runs: npm runs it in the project's folder. */
@@ -13,8 +14,11 @@ export const USAGE = `Usage: npm run bench -- [scenario…] [flags]
 Without a scenario it lists them. A name that ends in * runs every scenario with that prefix; "all" (or --all) runs all.
 
   --machines N    machines in the fleet (default: the scenario's own)
+  --clusters N    clusters, for scenarios that run operators (default: one for 250 machines)
   --needs N       needs in the demand, for scenarios that take a number of their own
   --seconds S     maximum time to sample one measurement
+  --placement P   how the engine acquires: cheapest (default) or value; not with --report
+  --seed N        repeat the random worlds of an earlier run (quality)
   --json FILE     write the results as a JSON array
   --check         exit with 1 if a target is missed
   --limit S       maximum time for one scenario; a slower one is ended (default ${LIMIT_SECONDS})
@@ -34,6 +38,10 @@ export class BenchUsageError extends ShardError {
 export interface BenchArguments {
   readonly names: readonly string[];
   readonly overrides: Partial<Params>;
+  /** For the scenario's process; null: as shipped. */
+  readonly placement: PlacementKind | null;
+  /** Null: another one in every run. */
+  readonly seed: number | null;
   readonly jsonFile: string | null;
   readonly check: boolean;
   readonly limitSeconds: number;
@@ -47,10 +55,13 @@ export interface BenchArguments {
 /** More than any fleet that a shard is built for. */
 const COUNT_MAX = 10_000_000;
 const SECONDS_MAX = 3_600;
+const SEED_MAX = 2 ** 31;
 
 export function parseArguments(argv: readonly string[]): BenchArguments {
   const names: string[] = [];
   const overrides: { -readonly [name in keyof Params]?: number } = {};
+  let placement: PlacementKind | null = null;
+  let seed: number | null = null;
   let jsonFile: string | null = null;
   let check = false;
   let limitSeconds = LIMIT_SECONDS;
@@ -74,8 +85,11 @@ export function parseArguments(argv: readonly string[]): BenchArguments {
       return text;
     };
     if (flag === '--machines') overrides.machines = count(flag, value());
+    else if (flag === '--clusters') overrides.clusters = count(flag, value());
     else if (flag === '--needs') overrides.needs = count(flag, value());
     else if (flag === '--seconds') overrides.seconds = seconds(flag, value());
+    else if (flag === '--placement') placement = placementOf(value());
+    else if (flag === '--seed') seed = count(flag, value(), SEED_MAX);
     else if (flag === '--json') jsonFile = value();
     else if (flag === '--limit') limitSeconds = seconds(flag, value());
     else if (flag === '--results') resultsFolder = value();
@@ -88,15 +102,35 @@ export function parseArguments(argv: readonly string[]): BenchArguments {
     else throw new BenchUsageError(`Unknown flag ${word}. Run with --help to see all flags.`);
   }
   if (resume && !report) throw new BenchUsageError('--resume works only with --report. Add --report.');
-  return { names, overrides, jsonFile, check, limitSeconds, report, resume, resultsFolder, pageFile, help };
+  if (placement !== null && report)
+    throw new BenchUsageError(
+      '--placement does not work with --report, whose figures are those of the default.',
+    );
+  return {
+    names,
+    overrides,
+    placement,
+    seed,
+    jsonFile,
+    check,
+    limitSeconds,
+    report,
+    resume,
+    resultsFolder,
+    pageFile,
+    help,
+  };
 }
 
-function count(flag: string, text: string): number {
+function count(flag: string, text: string, most = COUNT_MAX): number {
   const value = Number(text.replaceAll(/[_,]/g, ''));
-  if (Number.isInteger(value) && value > 0 && value <= COUNT_MAX) return value;
-  throw new BenchUsageError(
-    `${flag} must be a whole number from 1 to ${COUNT_MAX}, not ${JSON.stringify(text)}.`,
-  );
+  if (Number.isInteger(value) && value > 0 && value <= most) return value;
+  throw new BenchUsageError(`${flag} must be a whole number from 1 to ${most}, not ${JSON.stringify(text)}.`);
+}
+
+function placementOf(text: string): PlacementKind {
+  if (text === 'cheapest' || text === 'value') return text;
+  throw new BenchUsageError(`--placement must be cheapest or value, not ${JSON.stringify(text)}.`);
 }
 
 function seconds(flag: string, text: string): number {

@@ -51,6 +51,8 @@ export interface ScenarioDefaults {
 
 export interface Params {
   readonly machines: number;
+  /** Only if it was given. */
+  readonly clusters?: number;
   readonly needs: number;
   readonly seconds: number;
 }

@@ -13,6 +13,7 @@ import {
   refuseUselessFlags,
   USAGE,
 } from './arguments.ts';
+import { PLACEMENT_VARIABLE, SEED_VARIABLE } from './conditions.ts';
 import { discoverScenarios } from './discover.ts';
 import type { Params, Scenario, ScenarioResult } from './harness.ts';
 import { assignedScenario, measureAsChild, measureInChild } from './isolate.ts';
@@ -47,6 +48,8 @@ async function main(argv: readonly string[]): Promise<number> {
   const chosen = chooseScenarios(scenarios, flags.names);
   refuseUselessFlags(chosen, flags.overrides);
   if (flags.jsonFile !== null) await refuseMissingFolder(flags.jsonFile);
+  if (flags.placement !== null) process.env[PLACEMENT_VARIABLE] = flags.placement;
+  if (flags.seed !== null) process.env[SEED_VARIABLE] = String(flags.seed);
   const results = flags.report ? await runForPage(chosen, flags) : await runEach(chosen, flags);
   if (flags.jsonFile !== null) await writeFile(flags.jsonFile, `${JSON.stringify(results, null, 2)}\n`);
   console.log(renderSummary(chosen.length, results));

@@ -49,12 +49,16 @@ const RULES: Readonly<Record<string, FolderRule>> = {
     ...EDGE,
   },
   session: { folders: ['base', 'machine', 'needs', 'wire', 'tls'], packages: ['@grpc/grpc-js'], ...EDGE },
+  // Streams of a standby go to the active replica as bytes. It knows no session and no directory: both are ports of its own.
+  relay: { folders: ['base', 'wire', 'tls'], packages: ['@grpc/grpc-js'], world: true },
   // The other end of a session, for operators of any kind. It shares no code with the shard's end but limits and checks.
   'operator-kit': {
     folders: ['base', 'machine', 'needs', 'wire', 'tls'],
     packages: ['@grpc/grpc-js'],
     world: true,
   },
+  // Commands of people to a running shard.
+  admin: { folders: ['base', 'wire', 'tls'], packages: ['@grpc/grpc-js'], ...EDGE },
   coordination: { folders: ['base', 'machine', 'wire', 'tls'], packages: ['@grpc/grpc-js'], ...EDGE },
   identity: { folders: ['base'], packages: [], world: true },
   // Which replica is active: pure, over a port. Only the client of etcd knows a network.
@@ -66,9 +70,15 @@ const RULES: Readonly<Record<string, FolderRule>> = {
     packages: ['@grpc/grpc-js'],
     world: true,
   },
+  // The life of a replica: standby, active, ended. Pure, over ports, so that the simulator runs it on virtual time.
+  replica: { folders: ['base', 'directory', 'directory/election'], ports: true, ...INNER },
   observe: { folders: ['base', 'machine'], packages: ['prom-client', 'pino'], ...EDGE },
+  // The history of the shard on disk, and the thread that writes it.
+  events: { folders: ['base', 'machine'], packages: [], ...EDGE },
   config: { folders: ['base'], packages: ['yaml'], world: true },
   dashboard: { folders: ['base', 'machine'], packages: [], ...EDGE },
+  // What machines cost, sampled and kept on disk.
+  spending: { folders: ['base', 'machine'], packages: [], ...EDGE },
   // A suite for providers of any kind: it speaks the protocol and shares no code with the shard's own client.
   conformance: { folders: ['base', 'machine', 'wire', 'tls'], packages: ['@grpc/grpc-js'], world: true },
   // A provider around an author's functions: a program of its own, which shares with the shard how to listen, to identify
@@ -109,6 +119,10 @@ const RULES: Readonly<Record<string, FolderRule>> = {
       'shard',
       'wire',
       'provider',
+      'directory',
+      'directory/election',
+      'directory/memory',
+      'replica',
       'simulation/provider',
     ],
     packages: [],
@@ -135,7 +149,7 @@ const RULES: Readonly<Record<string, FolderRule>> = {
   // The engine for users of the package, without a shard around it.
   library: { folders: ['base', 'machine', 'needs', 'inventory', 'decision', 'shard'], ...INNER },
   // The entry points of threads: each takes its setup and hands over to what runs in it.
-  workers: { folders: ['listing', 'provider', 'wire'], packages: ['piscina'], world: true },
+  workers: { folders: ['listing', 'provider', 'wire', 'events'], packages: ['piscina'], world: true },
 };
 
 /** The entry points of the package. Users import them; our own modules never do. */
@@ -153,13 +167,15 @@ interface Import {
   readonly line: number;
   readonly target: string;
   readonly isTypeOnly: boolean;
+  /** Of `import()`: only when the code runs. */
+  readonly isLater: boolean;
 }
 
 /** Statements begin a line; what a comment shows as an example begins with a star or slashes and is no import. */
 function importsOf(source: string): Import[] {
   const found: Import[] = [];
-  const add = (index: number, target: string, isTypeOnly: boolean) =>
-    found.push({ line: source.slice(0, index).split('\n').length, target, isTypeOnly });
+  const add = (index: number, target: string, isTypeOnly: boolean, isLater = false) =>
+    found.push({ line: source.slice(0, index).split('\n').length, target, isTypeOnly, isLater });
   for (const match of source.matchAll(
     /^[ \t]*(?:import|export)\b(\s+type\b)?[^;'"`]*?\bfrom\s*['"]([^'"]+)['"]/gm,
   )) {
@@ -170,7 +186,7 @@ function importsOf(source: string): Import[] {
   for (const match of source.matchAll(
     /^(?![ \t]*(?:\*|\/\/)).*?\b(?:import|require)\(\s*['"]([^'"]+)['"]/gm,
   )) {
-    add(match.index, match[1]!, false);
+    add(match.index, match[1]!, false, true);
   }
   return found;
 }
@@ -243,6 +259,7 @@ const DETERMINISTIC = [
   'directory',
   'directory/election',
   'directory/memory',
+  'replica',
   'simulation/catalogue',
 ];
 const CLOCK = 'src/base/clock.ts';
@@ -274,6 +291,22 @@ describe('the tree', () => {
   it('has imports that point inward only', () => {
     expect(files.flatMap(({ path, source }) => offences(path, source))).toEqual([]);
     expect(files.flatMap(({ source }) => importsOf(source)).length).toBeGreaterThan(files.length / 2);
+  });
+
+  it('loads nothing of etcd for a shard without --directory', () => {
+    const sources = new Map(files.map(({ path, source }) => [path, source]));
+    const loaded = new Set<string>();
+    const load = (path: string): void => {
+      if (loaded.has(path)) return;
+      loaded.add(path);
+      for (const { target, isTypeOnly, isLater } of importsOf(sources.get(path) ?? '')) {
+        if (target.startsWith('.') && !isTypeOnly && !isLater) load(posix.join(posix.dirname(path), target));
+      }
+    };
+    load('src/cli/shard.ts');
+    expect(loaded.has('src/cli/shard-term.ts')).toBe(true);
+    const ofReplicas = /^src\/(?:directory|replica|relay)\/|etcd/;
+    expect([...loaded].filter((path) => ofReplicas.test(path))).toEqual([]);
   });
 
   it('takes time and chance as arguments wherever it decides', () => {

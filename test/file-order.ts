@@ -13,7 +13,9 @@ const WAITING = [
   'service/tenants-limits',
   'session/admission',
   'service/tenants-demand',
+  'service/controls',
   'provider/pool/failures',
+  'service/history',
 ];
 
 const CALCULATING = [

@@ -2,31 +2,43 @@
 import { DimensionTable } from '../../src/base/dimensions.ts';
 import { StringTable } from '../../src/base/string-table.ts';
 import { VectorTable } from '../../src/base/vectors.ts';
-import { Engine } from '../../src/decision/engine.ts';
+import { Engine, type EngineOptions } from '../../src/decision/engine.ts';
 import { Inventory } from '../../src/inventory/inventory.ts';
 import type { Machine } from '../../src/machine/machine.ts';
 import { NeedTable } from '../../src/needs/need-table.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
+import { placementOfRun } from '../conditions.ts';
 
 export const START_MS = 1_700_000_000_000;
 export const CYCLE_MS = 10_000;
+
+/** Room for the strings of half a million machines and their needs; in proportion, with a floor, for smaller fleets. */
+const LARGE_MACHINES = 500_000;
+const STRING_BYTES = 256 << 20;
+const FINGERPRINTS = 1 << 20;
+const GROUPS = 4 << 20;
+const SMALLEST_SHARE = 1 / 256;
 
 export class EngineFleet {
   readonly inventory: Inventory;
   readonly needs: NeedTable;
   readonly engine: Engine;
+  readonly #options: Partial<EngineOptions>;
   nowMs = START_MS;
   readonly phaseMs = new Map<string, number>();
 
-  constructor(machinesMax: number) {
+  constructor(machinesMax: number, options: Partial<EngineOptions> = {}) {
+    const share = Math.min(1, Math.max(SMALLEST_SHARE, machinesMax / LARGE_MACHINES));
+    const bytesMax = Math.ceil(STRING_BYTES * share);
     const vectors = new VectorTable(new DimensionTable());
     const clusters = StringTable.create({ name: 'clusters', entriesMax: 65_535, bytesMax: 8 << 20 });
     const fingerprints = StringTable.create({
       name: 'fingerprints',
-      entriesMax: 1 << 20,
-      bytesMax: 256 << 20,
+      entriesMax: Math.ceil(FINGERPRINTS * share),
+      bytesMax,
     });
-    const groups = StringTable.create({ name: 'groups', entriesMax: 4 << 20, bytesMax: 256 << 20 });
+    const groups = StringTable.create({ name: 'groups', entriesMax: Math.ceil(GROUPS * share), bytesMax });
+    this.#options = options;
     this.inventory = new Inventory({ vectors, clusters, fingerprints, groups, machinesMax });
     this.needs = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine: false });
     this.engine = this.newEngine();
@@ -38,6 +50,8 @@ export class EngineFleet {
       needs: this.needs,
       hasSession: () => true,
       holds: { onDemandMs: 600_000, spotMs: 60_000 },
+      placement: placementOfRun(),
+      ...this.#options,
     });
   }
 

@@ -72,6 +72,8 @@ export class Reconciling {
       delayMsMax: 10_000,
       timeoutMs: 30_000,
       readsMax: READS_MIN,
+      changeLists: { mayList: () => false, list: () => {} },
+      listedMin: 0,
     });
     this.#reconciler = new Reconciler({
       ...shared,

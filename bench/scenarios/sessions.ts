@@ -14,7 +14,7 @@ import { type OperatorServer, startOperatorServer } from '../../src/session/serv
 import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
 import type { Command, Done } from '../sessions/operators.ts';
-import { BenchShard } from '../sessions/shard.ts';
+import { BenchShard, boundCount } from '../sessions/shard.ts';
 
 const UPDATES = 10_000;
 const REPEATS_MAX = 6;
@@ -162,14 +162,6 @@ function moveMany(shard: BenchShard, server: OperatorServer, isDraining: boolean
     const { id, cluster } = inventory.get(slot);
     server.nodeChanged(cluster, slot, id);
   }
-}
-
-function boundCount(fleet: SteadyFleet, shard: BenchShard): number {
-  let count = 0;
-  for (let cluster = 0; cluster < fleet.clusterCount; cluster++) {
-    count += shard.boundSlots(fleet.rollup(cluster).clusterId).length;
-  }
-  return count;
 }
 
 function memoryBytes(context: BenchContext): number {

@@ -1,7 +1,8 @@
 /**
  * Question: what does looking at a shard cost it? The main thread makes every answer, between cycles: the polls of an open
  * page, a search through the whole fleet, an explanation; and the longest stretch that any of them blocks the event loop.
- * Seed 1; 1 % of the machines have failed, so that needs are unmet; fleet built untimed.
+ * Then the same while 1 % of the demand changes every ten seconds, a tenth of a second at a time, and cycles decide: how long
+ * does a reader wait? Seed 1; 1 % of the machines have failed, so that needs are unmet; fleet built untimed.
  */
 
 import { type ApiContext, answerApi } from '../../src/dashboard/api/routes.ts';
@@ -11,6 +12,7 @@ import { MachineState } from '../../src/machine/state.ts';
 import { ShardView } from '../../src/shard/view/shard-view.ts';
 import type { ViewSources } from '../../src/shard/view/sources.ts';
 import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
+import { FleetChurn } from '../catalogue/churn.ts';
 import { EngineFleet } from '../catalogue/engine-fleet.ts';
 import type { Scenario } from '../harness.ts';
 
@@ -31,7 +33,7 @@ class Watcher {
     const view = new ShardView(sourcesOf(fleet, this));
     const history = new ShardHistory();
     history.watch(view);
-    this.context = { view, history, version: 'bench', nowMs: () => this.nowMs };
+    this.context = { view, history, spending: null, version: 'bench', nowMs: () => this.nowMs };
   }
 
   /** One request, as the server would answer it. The clock moves a second first, so that no answer comes from a cache. */
@@ -43,6 +45,9 @@ class Watcher {
     this.#endTurn();
     return body;
   }
+
+  /** Resolves when the churn has decided; at once while there is none. */
+  nextCycle: () => Promise<void> = () => Promise.resolve();
 
   async nextTurn(): Promise<void> {
     this.#endTurn();
@@ -88,6 +93,7 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     burnedMachines: 0,
     clustersOverBurnBudget: 0,
     disputedMachines: 0,
+    pauses: { create: 0, bind: 0, reclaim: 0, preempt: 0, release: 0 },
     suspendedClusters: 0,
     isPaused: false,
     isDryRun: false,
@@ -101,7 +107,7 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     providerNames: ['bench'],
     refusals: { of: () => null, all: () => [], listing: () => null },
     rollupLimits: { rollupRowsMax: 131_072, rowBytesMax: 65_536 },
-    nextCycle: () => Promise.resolve(),
+    nextCycle: () => watcher.nextCycle(),
     nextTurn: () => watcher.nextTurn(),
     cycle: () => 1,
     status: () => ({
@@ -113,6 +119,7 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
       isReady: true,
       notReadyReason: '',
       isFenced: false,
+      replica: null,
       machines: inventory.count,
       needs: needs.count,
       clusters: 0,
@@ -122,6 +129,8 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     hasSession: () => true,
     limitsOf: () => null,
     sessions: () => [],
+    clusterPause: () => null,
+    machinePause: () => null,
     suspension: () => null,
     needBackoff: () => null,
     offeringsInBackoff: () => [],
@@ -140,6 +149,13 @@ export const scenario: Scenario = {
     { name: 'an open overview, of a core', metric: 'share of a core', limit: 5, direction: 'below' },
     { name: 'a page of unmet needs', metric: 'unmet needs', limit: 20, direction: 'below' },
     { name: 'longest wait of the event loop', metric: 'longest stretch', limit: 50, direction: 'below' },
+    {
+      name: 'any answer under churn',
+      metric: 'wait for an answer under churn',
+      statistic: 'p99',
+      limit: 1_000,
+      direction: 'below',
+    },
   ],
   async run(context) {
     const { machines } = context.params;
@@ -184,5 +200,55 @@ export const scenario: Scenario = {
     }
     const { user, system } = process.cpuUsage(beganCpu);
     context.sample('share of a core', '%', (100 * (user + system)) / 1_000 / polls / POLL_MS);
+    const paths = [
+      ['overview', 'overview'],
+      ['unmet needs', 'needs?unmet=true&limit=100'],
+      ['machines, a search that finds none', 'machines?zone=eu-north-1a&stuck=true'],
+      ['clusters', 'clusters?limit=100'],
+      ['a cluster', `clusters/${encodeURIComponent(clusterId)}`],
+      ['tenants', 'tenants?limit=100'],
+      ['explain a need', `needs/explain?${name}`],
+      ['explain a cluster', `needs/explain?cluster=${encodeURIComponent(clusterId)}`],
+      ['explain a machine', `machines/${encodeURIComponent(found.machines[50]!.id)}`],
+    ] as const;
+    const churning = new Churning(fleet, new FleetChurn(steady), watcher);
+    try {
+      for (const [what, path] of paths) {
+        context.progress(`under churn: ${what}`);
+        for (let round = 0; round < 10; round++) {
+          const beganMs = performance.now();
+          await watcher.ask(path);
+          const waitedMs = performance.now() - beganMs;
+          context.sample(`${what}, under churn`, 'ms', waitedMs);
+          context.sample('wait for an answer under churn', 'ms', waitedMs);
+        }
+      }
+      context.check(churning.cycles > 10, 'cycles decided meanwhile');
+    } finally {
+      churning.stop();
+    }
   },
 };
+
+/** Every tenth of a second the roll-ups of 1 % of the clusters change, and every third time a cycle decides. */
+class Churning {
+  cycles = 0;
+  readonly #timer: NodeJS.Timeout;
+  #waiting: (() => void)[] = [];
+  #steps = 0;
+
+  constructor(fleet: EngineFleet, churn: FleetChurn, watcher: Watcher) {
+    watcher.nextCycle = () => new Promise((resolve) => this.#waiting.push(resolve));
+    this.#timer = setInterval(() => {
+      for (const { clusterId, rows } of churn.churnRollups(0.01, 0.01)) fleet.rollUp(clusterId, rows);
+      if (++this.#steps % 3 !== 0) return;
+      fleet.decide(fleet.engine, false, false);
+      this.cycles++;
+      for (const resolve of this.#waiting.splice(0)) resolve();
+    }, 100);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}

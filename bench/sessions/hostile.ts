@@ -85,10 +85,10 @@ async function send(address: string): Promise<void> {
       continue;
     }
     const frame: Buffer = frames.get(kind)![sent % FRAMES]!;
-    // One is read while the next waits behind it.
+    // One is read while the next waits behind it, and has no ack yet.
     await session.send(frame, sent, 1);
-    sent++;
     process.send!({ acked: sent, bytes: frame.length } satisfies HostileReport);
+    sent++;
   }
 }
 

@@ -2,6 +2,7 @@
  * The operators of the sessions benchmark: a program of its own with one connection per cluster, so that the shard's process
  * pays for its own side only. It receives commands over IPC and answers when one is done. Frames are counted, not decoded.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import { ACK, NODE_UPDATE, type OperatorStream, openStream, rollupFrame } from './stream.ts';
 
@@ -9,6 +10,8 @@ export interface Command {
   /** open: connect, send Hello and wait for `updates`; rollup: send one per cluster; updates: wait for `updates` more. */
   readonly kind: 'open' | 'close' | 'rollup' | 'updates';
   readonly updates?: number;
+  /** Of roll-ups: spread over this time; absent: at once. */
+  readonly overMs?: number;
 }
 
 export interface Done {
@@ -33,7 +36,7 @@ process.on('message', (command: Command) => {
 process.on('disconnect', () => process.exit(0));
 process.send!({ ms: 0, sentBytes: 0 } satisfies Done);
 
-async function carryOut({ kind, updates: expected = 0 }: Command): Promise<Done> {
+async function carryOut({ kind, updates: expected = 0, overMs = 0 }: Command): Promise<Done> {
   const startedMs = performance.now();
   const [acksBefore, updatesBefore] = [acks, updates];
   let sentBytes = 0;
@@ -42,6 +45,8 @@ async function carryOut({ kind, updates: expected = 0 }: Command): Promise<Done>
     await until(() => acks >= acksBefore + rollups.length && updates >= updatesBefore + expected);
   } else if (kind === 'rollup') {
     for (const [index, { stream }] of streams.entries()) {
+      const aheadMs = (overMs * index) / streams.length - (performance.now() - startedMs);
+      if (aheadMs > 0) await sleep(aheadMs);
       stream.write(rollups[index]!.frame);
       sentBytes += rollups[index]!.frame.length;
     }

@@ -38,6 +38,8 @@ export class BenchShard implements ShardForOperators {
 
   sessionClosed(): void {}
 
+  sessionAnswered(): void {}
+
   acceptRollup(
     clusterId: string,
     digests: Uint32Array,
@@ -81,4 +83,13 @@ export class BenchShard implements ShardForOperators {
       resources: capacity,
     };
   }
+}
+
+/** Machines that are bound to a cluster. */
+export function boundCount(fleet: SteadyFleet, shard: BenchShard): number {
+  let count = 0;
+  for (let cluster = 0; cluster < fleet.clusterCount; cluster++) {
+    count += shard.boundSlots(fleet.rollup(cluster).clusterId).length;
+  }
+  return count;
 }

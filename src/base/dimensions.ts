@@ -171,9 +171,15 @@ export function compareBytewise(a: string, b: string): number {
     const unitA = a.charCodeAt(index);
     const unitB = b.charCodeAt(index);
     if (unitA !== unitB) return utf8Order(unitA) - utf8Order(unitB);
+    // Where one string has no unit of those ranges, the engine's own order is right, and much faster on long texts.
+    if (index === UNITS_COMPARED && (!SWAPPED_UNIT.test(a) || !SWAPPED_UNIT.test(b)))
+      return a < b ? -1 : a > b ? 1 : 0;
   }
   return a.length - b.length;
 }
+
+const UNITS_COMPARED = 64;
+const SWAPPED_UNIT = /[\ud800-\uffff]/;
 
 function utf8Order(unit: number): number {
   if (unit < 0xd800) return unit;

@@ -25,22 +25,11 @@ const SHOWN_CHARS_MAX = 64;
 /** Whether the text has at most this many bytes as UTF-8. Reads the text only if it is near the limit. */
 export function fits(text: string, bytesMax: number): boolean {
   if (text.length * 3 <= bytesMax) return true; // a UTF-16 unit is at most three bytes
-  return text.length <= bytesMax && byteLengthOf(text) <= bytesMax;
+  return text.length <= bytesMax && Buffer.byteLength(text) <= bytesMax;
 }
 
 /** Names a text that is too long: its first characters, its length and the limit. */
 export function tooLong(text: string, bytesMax: number): string {
   const start = JSON.stringify(text.slice(0, SHOWN_CHARS_MAX));
-  return `begins with ${start} and has ${byteLengthOf(text)} bytes; the limit is ${bytesMax}`;
-}
-
-/** Bytes of the text as UTF-8. Surrogates come in pairs: every text was decoded from UTF-8. */
-function byteLengthOf(text: string): number {
-  let bytes = text.length;
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    if (unit < 0x80) continue;
-    bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2; // a surrogate is half of four bytes
-  }
-  return bytes;
+  return `begins with ${start} and has ${Buffer.byteLength(text)} bytes; the limit is ${bytesMax}`;
 }

@@ -15,6 +15,7 @@ const HELP = `Usage: flotilla actions [options]
 
 Prints the most recent actions, and then each new action when it settles, until Ctrl-C.
 
+  --watch           follow new actions; this is the default
   --once            print the most recent actions and exit
   --limit N         number of recent actions to start with (default 20)
   --kind KIND       only Bootstrap, Provision, Reclaim, Preempt or Delete
@@ -38,6 +39,7 @@ export const ACTIONS: InspectCommand = {
   help: HELP,
   options: {
     once: { type: 'boolean' },
+    watch: { type: 'boolean' },
     limit: { type: 'string' },
     kind: { type: 'string' },
     cluster: { type: 'string' },

@@ -84,6 +84,11 @@ export class Child {
     return this.#firstLine;
   }
 
+  /** Sends SIGKILL. */
+  kill(): void {
+    this.#process.kill('SIGKILL');
+  }
+
   /** Sends SIGTERM, and SIGKILL after the grace. */
   async stop(graceMs: number): Promise<void> {
     if (!this.isRunning) return;

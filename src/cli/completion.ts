@@ -25,7 +25,10 @@ type Shell = (typeof SHELLS)[number];
 
 /** Words that can follow a command. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
-  explain: ['need', 'machine'],
+  explain: ['need', 'machine', 'cluster'],
+  history: ['machine', 'cluster', 'need', 'offering', 'provider'],
+  pause: ['create', 'bind', 'reclaim', 'preempt', 'release', 'all'],
+  resume: ['create', 'bind', 'reclaim', 'preempt', 'release', 'all'],
   completion: SHELLS,
 };
 /** Values of flags that take one of a few. */
@@ -41,6 +44,8 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
     'Failed',
   ],
   '--capacity': ['bare-metal', 'reserved', 'on-demand', 'spot', 'unspecified'],
+  '--output': ['wide', 'name', 'json', 'yaml'],
+  '--capacity-type': ['bare-metal', 'reserved', 'on-demand', 'spot', 'unspecified'],
   '--kind': ['Bootstrap', 'Provision', 'Reclaim', 'Preempt', 'Delete'],
 };
 

@@ -1,5 +1,10 @@
-/** `flotilla explain`: why a need is unmet, and what a machine is used for. */
-import type { ApiMachineInFull, ApiNeedExplanation, ApiNeedExplanations } from '../dashboard/api/types.ts';
+/** `flotilla explain`: why a need is unmet, what a machine is used for, and how a cluster fares. */
+import type {
+  ApiClusterInFull,
+  ApiMachineInFull,
+  ApiNeedExplanation,
+  ApiNeedExplanations,
+} from '../dashboard/api/types.ts';
 import {
   COMMON_HELP,
   type CommandContext,
@@ -13,9 +18,12 @@ import { painter } from './inspect/terminal.ts';
 
 const HELP = `Usage: flotilla explain need CLUSTER [FINGERPRINT] [options]
        flotilla explain machine ID [options]
+       flotilla explain cluster ID [options]
 
-Explains why a need is unmet; without FINGERPRINT and --group, the first 20 unmet needs of the cluster.
+Explains why a need is unmet; without FINGERPRINT and --group, the first unmet needs of
+the cluster, as many as the shard explains in half a second, at most 20.
 Or explains a machine: which need claims it, which action is in flight, and why the shard keeps it.
+Or a cluster: its demand, machines, cost and session. flotilla history tells what happened to any of them.
 
   --group NAME      explain the need of this group
 ${COMMON_HELP}
@@ -23,8 +31,9 @@ Examples:
   flotilla explain need prod-eu-1
   flotilla explain need prod-eu-1 --group training/job-7
   flotilla explain machine m-0042
+  flotilla explain cluster prod-eu-1
 
-Exit code: 0 explained, 1 unknown need or machine, or the shard did not answer, 2 invalid usage.
+Exit code: 0 explained, 1 unknown need, machine or cluster, or the shard did not answer, 2 invalid usage.
 `;
 
 export const EXPLAIN: InspectCommand = {
@@ -38,7 +47,9 @@ export const EXPLAIN: InspectCommand = {
     if (what === 'need' && name !== undefined) return explainNeed(context, name, fingerprint);
     if (what === 'machine' && name !== undefined && fingerprint === undefined)
       return explainMachine(context, name);
-    throw new UsageError('Write `need CLUSTER [FINGERPRINT]` or `machine ID`. See --help.');
+    if (what === 'cluster' && name !== undefined && fingerprint === undefined)
+      return explainCluster(context, name);
+    throw new UsageError('Write `need CLUSTER [FINGERPRINT]`, `machine ID` or `cluster ID`. See --help.');
   },
 };
 
@@ -69,6 +80,8 @@ async function explainNeed(
     return `${paint('bold', name)}\n${paint('dim', one.need.fingerprint)}\n${answerText}\n${list(rest)}`;
   };
   output.out(answer.explanations.map(text).join('\n'));
+  if (fingerprint === undefined && group === undefined)
+    output.out(paint('dim', `\nflotilla needs --unmet --cluster ${cluster} lists all unmet needs.\n`));
   return EXIT_OK;
 }
 
@@ -83,6 +96,18 @@ async function explainMachine({ api, output, isJson }: CommandContext, id: strin
       .filter((text) => text !== '')
       .join(', ');
     output.out(`${paint('bold', machine.id)} ${paint('dim', about)}\n${first}\n${list(rest)}`);
+  }
+  return EXIT_OK;
+}
+
+async function explainCluster({ api, output, isJson }: CommandContext, id: string): Promise<number> {
+  const answer = await api.get<ApiClusterInFull>(`clusters/${encodeURIComponent(id)}`);
+  if (isJson) output.out(`${JSON.stringify(answer)}\n`);
+  else {
+    const paint = painter(output);
+    const [first, ...rest] = answer.sentences;
+    const colour = answer.cluster.unmetNeeds === 0 ? 'green' : 'yellow';
+    output.out(`${paint('bold', id)}\n${paint(colour, first ?? '')}\n${list(rest)}`);
   }
   return EXIT_OK;
 }

@@ -2,7 +2,7 @@
 import type { ApiMachine, ApiMachines } from '../dashboard/api/types.ts';
 import { age, count, price } from '../dashboard/client/format.ts';
 import { COMMON_HELP } from './inspect/command.ts';
-import { listCommand, runList } from './inspect/list.ts';
+import { LIST_HELP, listCommand, runList } from './inspect/list.ts';
 import { type Column, stateColour } from './inspect/terminal.ts';
 
 const HELP = `Usage: flotilla machines [options]
@@ -18,17 +18,13 @@ Lists machines in order of their ids. A machine must match all filters.
   --provider NAME   belongs to this provider
   --stuck           in a transitional state for longer than --stuck-after of the shard
   --backoff         in back-off after failures
-  --limit N         maximum number of machines (default 50)
-  --all             list all machines
-  --watch           refresh until Ctrl-C
-  --every TIME      time between two refreshes (default 2s)
-${COMMON_HELP}
+${LIST_HELP}${COMMON_HELP}
 Examples:
   flotilla machines --state Failed
   flotilla machines --cluster prod-eu-1 --watch
   flotilla machines --stuck --json | jq -r '.machines[].id'
 
-Exit code: 0 shown, 1 the shard did not answer, 2 invalid usage.
+Exit code: 0 shown, 3 nothing matches, 1 the shard did not answer, 2 invalid usage.
 `;
 
 const COLUMNS: readonly Column[] = [
@@ -37,11 +33,11 @@ const COLUMNS: readonly Column[] = [
   { name: 'FOR', align: 'right' },
   { name: 'TYPE' },
   { name: 'ZONE' },
-  { name: 'PURCHASE' },
-  { name: '$/H', align: 'right' },
+  { name: 'PURCHASE', isWide: true },
+  { name: '$/H', isWide: true, align: 'right' },
   { name: 'CLUSTER' },
-  { name: 'PRIORITY', align: 'right' },
-  { name: 'NOTES', colour: () => 'yellow' },
+  { name: 'PRIORITY', isWide: true, align: 'right' },
+  { name: 'NOTES', isWide: true, colour: () => 'yellow' },
 ];
 
 /** Filters that the API takes as they are. */
@@ -68,6 +64,7 @@ export const MACHINES = listCommand<ApiMachines, ApiMachine>({
   title: ({ matching, total }) => `${count(matching)} of ${count(total)} machines`,
   columns: COLUMNS,
   cells: rowOf,
+  nameOf: ({ id }) => id,
   none: 'No machine matches the filters.',
 });
 

@@ -38,9 +38,19 @@ const COMMANDS: readonly Command[] = [
     run: async (argv) => (await import('./machines.ts')).run(argv),
   },
   {
+    name: 'clusters',
+    summary: 'list clusters: session, demand and machines',
+    run: async (argv) => (await import('./clusters.ts')).run(argv),
+  },
+  {
     name: 'actions',
     summary: 'follow the actions of a shard',
     run: async (argv) => (await import('./actions.ts')).run(argv),
+  },
+  {
+    name: 'history',
+    summary: 'print what happened to a machine, a need, a cluster or an offering, and why',
+    run: async (argv) => (await import('./history.ts')).run(argv),
   },
   {
     name: 'tenants',
@@ -49,8 +59,23 @@ const COMMANDS: readonly Command[] = [
   },
   {
     name: 'explain',
-    summary: 'explain why a need is unmet, or what a machine is used for',
+    summary: 'explain why a need is unmet, what a machine is used for, or how a cluster fares',
     run: async (argv) => (await import('./explain.ts')).run(argv),
+  },
+  {
+    name: 'pause',
+    summary: 'tell a running shard what it must not do, where and for how long',
+    run: async (argv) => (await import('./pause.ts')).run(argv),
+  },
+  {
+    name: 'resume',
+    summary: 'lift a pause',
+    run: async (argv) => (await import('./resume.ts')).run(argv),
+  },
+  {
+    name: 'controls',
+    summary: 'list what people told a running shard, and what that holds back',
+    run: async (argv) => (await import('./controls.ts')).run(argv),
   },
   {
     name: 'provider',

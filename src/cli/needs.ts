@@ -1,8 +1,8 @@
 /** `flotilla needs`: the needs of the clusters and their verdicts. */
 import type { ApiNeed, ApiNeeds } from '../dashboard/api/types.ts';
-import { count, quantities, requirement } from '../dashboard/client/format.ts';
+import { age, count, quantities, requirement } from '../dashboard/client/format.ts';
 import { COMMON_HELP } from './inspect/command.ts';
-import { listCommand, runList } from './inspect/list.ts';
+import { LIST_HELP, listCommand, runList } from './inspect/list.ts';
 import type { Column } from './inspect/terminal.ts';
 
 const HELP = `Usage: flotilla needs [options]
@@ -12,17 +12,13 @@ Lists needs with their verdicts, highest priority first.
   --cluster ID      only needs of this cluster
   --group NAME      only needs of this group
   --unmet           only unmet needs
-  --limit N         maximum number of needs (default 50)
-  --all             list all needs
-  --watch           refresh until Ctrl-C
-  --every TIME      time between two refreshes (default 2s)
-${COMMON_HELP}
+${LIST_HELP}${COMMON_HELP}
 Examples:
   flotilla needs --unmet
   flotilla needs --cluster prod-eu-1 --watch
   flotilla needs --all --json | jq '.needs[] | select(.reason)'
 
-Exit code: 0 shown, 1 the shard did not answer, 2 invalid usage.
+Exit code: 0 shown, 3 nothing matches, 1 the shard did not answer, 2 invalid usage.
 `;
 
 const COLUMNS: readonly Column[] = [
@@ -30,11 +26,11 @@ const COLUMNS: readonly Column[] = [
   { name: 'PRIORITY', align: 'right' },
   { name: 'CLUSTER' },
   { name: 'GROUP' },
-  { name: 'REQUESTED' },
+  { name: 'REQUESTED', isWide: true },
   { name: 'MISSING' },
   { name: 'MACHINES', align: 'right' },
-  { name: 'CYCLES UNMET', align: 'right' },
-  { name: 'REQUIREMENTS' },
+  { name: 'UNMET FOR', align: 'right' },
+  { name: 'REQUIREMENTS', isWide: true },
 ];
 
 export const NEEDS = listCommand<ApiNeeds, ApiNeed>({
@@ -58,6 +54,7 @@ export const NEEDS = listCommand<ApiNeeds, ApiNeed>({
     ),
   columns: COLUMNS,
   cells: rowOf,
+  nameOf: ({ clusterId, group, fingerprint }) => `${clusterId} ${group || fingerprint}`,
   none: 'No need matches the filters.',
 });
 
@@ -71,6 +68,7 @@ function verdictOf({ satisfied, parked, reason, limitedBy }: ApiNeed): string {
 
 function rowOf(need: ApiNeed): string[] {
   const coming = need.bootstraps + need.provisions;
+  const machines = need.shared > 0 ? `shares ${count(need.shared)}` : count(need.claimed);
   return [
     verdictOf(need),
     count(need.priority),
@@ -78,8 +76,8 @@ function rowOf(need: ApiNeed): string[] {
     need.group || '-',
     quantities(need.aggregate),
     need.satisfied ? '-' : quantities(need.missing),
-    coming > 0 ? `${count(need.claimed)} (${count(coming)} coming)` : count(need.claimed),
-    need.satisfied ? '-' : count(need.cyclesUnmet),
+    coming > 0 ? `${machines} (${count(coming)} coming)` : machines,
+    need.satisfied ? '-' : age(need.unmetForMs),
     need.requirements.map(requirement).join(', ') || 'any machine',
   ];
 }

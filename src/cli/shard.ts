@@ -9,13 +9,17 @@ import {
 } from '../config/shard-config.ts';
 import { printConfig, shardHelpText } from '../config/texts.ts';
 import { createLogger, type RootLogger } from '../observe/log.ts';
+import type { LifeEnd } from '../replica/life.ts';
 import { EXIT_OK, exitCodeOf } from './exit.ts';
 import { growHeapUnderLoad, keepHeapSmall } from './heap.ts';
+import { isLoosened } from './loosened.ts';
 import { ShardService } from './shard-service.ts';
 import { versionOf } from './version.ts';
 
 /** Exit code after a second signal, or when closing hangs. */
 const EXIT_FORCED = 130;
+/** F3: another replica is active. As EX_TEMPFAIL: start the process again. */
+const EXIT_REPLACED = 75;
 /** Everything else must close within this after the grace for actions; then the process exits anyway. */
 const CLOSE_MS_MAX = 5_000;
 
@@ -59,9 +63,10 @@ async function serve(loaded: LoadedConfig, sources: ConfigSources): Promise<numb
     signals.onHangUp(() => {
       current = reload(service, current, sources, log);
     });
-    const signal = await signals.first;
-    log.info('stopping', { signal });
+    const end = await Promise.race([signals.first, service.ended]);
     setTimeout(() => process.exit(EXIT_FORCED), config.shutdownGraceMs + CLOSE_MS_MAX).unref();
+    if (typeof end !== 'string') return await abandon(service, end, log);
+    log.info('stopping', { signal: end });
     await service.stop();
     log.info('stopped', {});
     return EXIT_OK;
@@ -69,6 +74,18 @@ async function serve(loaded: LoadedConfig, sources: ConfigSources): Promise<numb
     signals.close();
     await log.drain();
   }
+}
+
+/** F3: the supervisor starts the process again, and it begins as a standby. */
+async function abandon(service: ShardService, end: LifeEnd, log: RootLogger): Promise<number> {
+  if (end.kind === 'failed') {
+    await service.abandon();
+    throw end.error;
+  }
+  if (end.kind === 'replaced') log.error('replaced', { by: end.replica });
+  else log.error('epoch_outdated', {});
+  await service.abandon();
+  return EXIT_REPLACED;
 }
 
 /** Returns the settings in force afterwards: the current ones if the new ones are invalid. */
@@ -81,7 +98,10 @@ function reload(
   try {
     const { loaded, applied, needRestart } = reloadShardConfig(current, sources);
     service.reload(loaded.config);
-    for (const { flag, from, to } of applied) log.info('setting_reloaded', { flag, from, to });
+    for (const { flag, from, to } of applied) {
+      if (isLoosened(flag, from, to)) log.warn('rail_loosened', { flag, from, to });
+      else log.info('setting_reloaded', { flag, from, to });
+    }
     for (const { flag, from, to } of needRestart) log.warn('setting_needs_restart', { flag, from, to });
     log.info('reloaded', { changed: applied.length });
     return loaded;

@@ -2,7 +2,7 @@
 import type { ApiTenant, ApiTenants } from '../dashboard/api/types.ts';
 import { age, count, price } from '../dashboard/client/format.ts';
 import { COMMON_HELP } from './inspect/command.ts';
-import { listCommand, runList } from './inspect/list.ts';
+import { LIST_HELP, listCommand, runList } from './inspect/list.ts';
 import type { Column } from './inspect/terminal.ts';
 
 const HELP = `Usage: flotilla tenants [options]
@@ -14,17 +14,13 @@ most often comes first, then the one with the most machines.
   --providers       only providers
   --prefix TEXT     name begins with this text
   --refused         only tenants from which the shard refused something
-  --limit N         maximum number of tenants (default 50)
-  --all             list all tenants
-  --watch           refresh until Ctrl-C
-  --every TIME      time between two refreshes (default 2s)
-${COMMON_HELP}
+${LIST_HELP}${COMMON_HELP}
 Examples:
   flotilla tenants --refused
   flotilla tenants --clusters --watch
   flotilla tenants --json | jq -r '.tenants[] | select(.refused > 0) | [.name, .lastReason] | @tsv'
 
-Exit code: 0 shown, 1 the shard did not answer, 2 invalid usage.
+Exit code: 0 shown, 3 nothing matches, 1 the shard did not answer, 2 invalid usage.
 `;
 
 const COLUMNS: readonly Column[] = [
@@ -63,6 +59,7 @@ export const TENANTS = listCommand<ApiTenants, ApiTenant>({
   title: ({ matching, total }) => `${count(matching)} of ${count(total)} tenants`,
   columns: COLUMNS,
   cells: (tenant, { nowMs }) => rowOf(tenant, nowMs),
+  nameOf: ({ name }) => name,
   none: 'No tenant matches the filters.',
 });
 
@@ -79,6 +76,9 @@ function rowOf({ cluster, provider, ...tenant }: ApiTenant, nowMs: number): stri
         : `listed ${age(nowMs - provider.listedAtMs)} ago`;
   const notes = [
     cluster === null || cluster.suspended === '' ? '' : `suspended: ${cluster.suspended}`,
+    cluster === null || cluster.waitingNeeds === 0
+      ? ''
+      : `needs taken up: ${count(cluster.needs)} of ${count(cluster.needs + cluster.waitingNeeds)}`,
     cluster === null || cluster.heldRollups === 0 ? '' : `quarantined roll-ups: ${cluster.heldRollups}`,
     provider === null || provider.listingFailure === '' ? '' : `listing failed: ${provider.listingFailure}`,
     provider === null || provider.foreignIds === 0 ? '' : `foreign ids refused: ${provider.foreignIds}`,

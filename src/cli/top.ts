@@ -4,8 +4,8 @@ import {
   age,
   count,
   counted,
-  cycles,
   duration,
+  pausedWords,
   percent,
   quantities,
   usd,
@@ -116,7 +116,7 @@ async function draw({ api, output, isJson }: CommandContext): Promise<string> {
           MISSING_COLUMNS,
           now.shortfalls
             .slice(0, ROWS_SHOWN)
-            .map((one) => [count(one.priority), cycles(one.ageCycles), quantities(one.missing)]),
+            .map((one) => [count(one.priority), age(one.forMs), quantities(one.missing)]),
         ),
   ].join('\n');
 }
@@ -145,12 +145,18 @@ function head(now: ApiOverview, paint: Paint): string {
   return `${paint('bold', now.shardId)}  ${count(now.machines)} machines  ${count(now.clusters)} clusters  ${paint('dim', `cycle ${count(now.cycle)}, ${up}`)}`;
 }
 
-function railLines({ rails, queue, isReady, notReadyReason }: ApiOverview, paint: Paint): string[] {
+function railLines({ rails, queue, isReady, notReadyReason, replica }: ApiOverview, paint: Paint): string[] {
   const lines = [
+    replica === null
+      ? ''
+      : paint(replica.role === 'active' ? 'dim' : 'yellow', `Replica ${replica.name}: ${replica.text}`),
     isReady ? '' : paint('red', `Not ready: ${notReadyReason}`),
     rails.fenced ? paint('red', 'Fenced: a newer process runs with this shard id.') : '',
     rails.killSwitch ? paint('yellow', 'Kill switch: the shard executes no actions.') : '',
     rails.dryRun ? paint('yellow', 'Dry run: the shard executes no actions.') : '',
+    pausedWords(queue.pauses) === ''
+      ? ''
+      : paint('yellow', `Paused: ${pausedWords(queue.pauses)}; flotilla controls says where and why.`),
     queue.suspendedClusters === 0
       ? ''
       : paint(

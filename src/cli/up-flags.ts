@@ -21,6 +21,8 @@ export interface UpPlan {
   readonly sizing: UpSizing;
   readonly isCalm: boolean;
   readonly isPlain: boolean;
+  /** Two replicas and an etcd. */
+  readonly hasStandby: boolean;
   /** Stop after this many seconds; 0 = run until a signal. */
   readonly seconds: number;
   /** Passed to `flotilla shard` unchanged. */
@@ -50,6 +52,8 @@ Runs a demo on this machine until Ctrl-C: a shard, a simulated provider and simu
   --cycle-interval TIME    time between two cycles of the shard (default 5s)
   --listen HOST:PORT       address on which operators connect (default 127.0.0.1:7780, or an unused port)
   --metrics-addr HOST:PORT address of the dashboard and the metrics (default 127.0.0.1:8780, or an unused port)
+  --standby                two replicas of the shard and an etcd, if there is one on this machine: k kills the active
+                           replica, the other one takes over, and the page follows it
   --seconds N              stop after this many seconds (default 0: run until Ctrl-C)
   --plain                  print progress lines instead of a live view
   --help                   print this help and exit
@@ -62,6 +66,7 @@ Examples:
   flotilla up
   flotilla up --machines 500000 --clusters 2000
   flotilla up --provider processes
+  flotilla up --standby --machines 5000
   flotilla up --seconds 60 --plain -- --log-level debug --audit-log audit.jsonl
 
 Exit code: 0 stopped by a signal or --seconds, 1 a process failed, 2 invalid usage or a process could not start.
@@ -81,6 +86,7 @@ const OPTIONS = {
   'metrics-addr': { type: 'string', default: '' },
   seconds: { type: 'string', default: '0' },
   plain: { type: 'boolean', default: false },
+  standby: { type: 'boolean', default: false },
 } as const;
 
 export function parseUpFlags(argv: readonly string[]): UpPlan {
@@ -110,6 +116,7 @@ export function parseUpFlags(argv: readonly string[]): UpPlan {
     sizing: { ...sizing, latency: values.latency ?? sizing.latency },
     isCalm: values.calm,
     isPlain: values.plain,
+    hasStandby: values.standby,
     seconds: wholeNumber('seconds', values.seconds, 0, 86_400),
     shardFlags: end < 0 ? [] : argv.slice(end + 1),
   };

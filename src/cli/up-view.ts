@@ -59,11 +59,12 @@ export function progressLine({ overview, elapsedMs, cycleMs, actionsByKind }: Up
 /** The page as lines, none of them wider than the terminal. */
 export function pageLines(sample: UpSample, url: string, columns: number): string[] {
   const { overview, elapsedMs, cycleMs, actionsByKind, operators } = sample;
-  const { byState, cost, queue, rails } = overview;
+  const { byState, cost, queue, rails, replica } = overview;
   const barWidth = Math.max(10, Math.min(BAR_WIDTH_MAX, columns - 34));
   const lines = [
     `${bold('Flotilla')}  shard ${overview.shardId}, epoch ${overview.epoch}, up ${clock(elapsedMs)}`,
     `dashboard ${bold(url)}`,
+    ...(replica === null ? [] : [`replica ${bold(replica.name)}, ${replica.text}   (k kills it)`]),
     '',
     ...STATES.map((state) => stateLine(state, byState[state], overview.machines, barWidth)),
     '',

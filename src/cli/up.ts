@@ -4,13 +4,15 @@
  * them in reverse order.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ApiHistory, ApiOverview } from '../dashboard/api/types.ts';
 import { Child } from './children.ts';
 import { EXIT_FAILED, EXIT_OK, exitCodeOf } from './exit.ts';
+import { EtcdProcess } from './up-etcd.ts';
 import { parseUpFlags, UP_HELP, type UpPlan, type UpProvider } from './up-flags.ts';
+import { type ReplicaPlan, UpReplicas } from './up-replicas.ts';
 import { CONFIGURED_SHARE, IDLE_SHARE, type UpSizing } from './up-sizing.ts';
 import { pageLines, progressLine, type UpSample } from './up-view.ts';
 
@@ -43,7 +45,12 @@ export function run(argv: readonly string[]): Promise<number> {
 
 class Up {
   readonly #plan: UpPlan;
+  /** Those whose end ends the demo. */
   readonly #children: Child[] = [];
+  readonly #started: Child[] = [];
+  #replicas: UpReplicas | null = null;
+  #etcd: EtcdProcess | null = null;
+  #onKey: () => void = () => {};
   readonly #startedMs = Date.now();
   readonly #isPage: boolean;
   readonly #actions: Record<string, number> = {};
@@ -76,22 +83,21 @@ class Up {
     const { machines, clusters, seed, churn, isCalm, cycleInterval, shardFlags } = this.#plan;
     const fleet = ['--machines', `${machines}`, '--clusters', `${clusters}`, '--seed', `${seed}`];
     this.#say(`${machines.toLocaleString('en-US')} machines, ${clusters.toLocaleString('en-US')} clusters`);
+    if (this.#plan.hasStandby) this.#etcd = await EtcdProcess.start(join(dataDir, 'etcd'));
     const provider = this.#startProvider(fleet, dataDir);
     const providerAddress = (await provider.ready()).slice(READY.length);
     this.#say(`provider on ${providerAddress}`);
-    const shard = this.#spawn('shard', [
-      ...['--provider-addr', `${this.#plan.provider}=${providerAddress}`, '--data-dir', dataDir],
-      ...['--listen', this.#plan.listen || (await freeAddress(DEFAULT_PORTS.listen))],
-      ...['--metrics-addr', this.#plan.metricsAddr || (await freeAddress(DEFAULT_PORTS.metrics))],
+    const flags = [
+      ...['--provider-addr', `${this.#plan.provider}=${providerAddress}`],
       ...['--cycle-interval', cycleInterval, ...shardFlags],
-    ]);
-    const [, listen, http] = /^listening on (\S+) http (\S+)$/.exec(await shard.ready())!;
-    this.#http = http!;
-    this.#say(`shard on ${listen}, dashboard ${this.#http}`);
+    ];
+    const listen = this.#plan.hasStandby
+      ? await this.#startReplicas(flags, dataDir)
+      : await this.#startShard(flags, dataDir);
     this.#spawn(
       'operators',
       [
-        ...['--shard', listen!, '--churn', churn, '--report-every', '5s', '--bootstrap-delay', '50ms-500ms'],
+        ...['--shard', listen, '--churn', churn, '--report-every', '5s', '--bootstrap-delay', '50ms-500ms'],
         ...fleet,
         ...(isCalm ? [] : DEMAND_CHANGES[this.#plan.provider]),
       ],
@@ -99,6 +105,50 @@ class Up {
         this.#operatorsLine = line;
       },
     );
+  }
+
+  /** Returns the address for operators. */
+  async #startShard(flags: readonly string[], dataDir: string): Promise<string> {
+    const shard = this.#spawn('shard', [...flags, '--data-dir', dataDir, ...(await this.#addresses(0))]);
+    const [, listen, http] = /^listening on (\S+) http (\S+)$/.exec(await shard.ready())!;
+    this.#http = http!;
+    this.#say(`shard on ${listen}, dashboard ${this.#http}`);
+    return listen!;
+  }
+
+  async #startReplicas(flags: readonly string[], dataDir: string): Promise<string> {
+    const plans: ReplicaPlan[] = [];
+    for (const [index, name] of ['a', 'b'].entries()) {
+      const own = [
+        ...['--directory', `etcd://${this.#etcd!.address}`, '--replica', name],
+        ...['--data-dir', join(dataDir, name), ...(await this.#addresses(index))],
+      ];
+      plans.push({ name, spawn: () => this.#child('shard', [...flags, ...own]) });
+    }
+    const replicas = new UpReplicas(plans, (line) => this.#say(line));
+    this.#replicas = replicas;
+    await replicas.ready();
+    this.#http = replicas.http;
+    this.#say(`replicas ${replicas.addresses}`);
+    this.#say(`dashboard ${this.#http}; press k to kill the active replica`);
+    this.#onKey = onKeys({
+      k: () => replicas.killActive(),
+      '\u0003': () => process.kill(process.pid, 'SIGINT'),
+    });
+    return replicas.target;
+  }
+
+  /** Replicas keep their ports when they start again, so none of them picks its own. */
+  async #addresses(index: number): Promise<string[]> {
+    const { listen, metricsAddr, hasStandby } = this.#plan;
+    const free = (port: number) => freeAddress(port + index, hasStandby);
+    return [
+      ...['--listen', index === 0 && listen !== '' ? listen : await free(DEFAULT_PORTS.listen)],
+      ...[
+        '--metrics-addr',
+        index === 0 && metricsAddr !== '' ? metricsAddr : await free(DEFAULT_PORTS.metrics),
+      ],
+    ];
   }
 
   #startProvider(fleet: readonly string[], dataDir: string): Child {
@@ -121,9 +171,16 @@ class Up {
     ]);
   }
 
+  /** One that must not end before the demo does. */
   #spawn(command: string, flags: readonly string[], onLine: (line: string) => void = () => {}): Child {
-    const child = new Child(command, flags, { onLine, environment: environmentOf(this.#plan.sizing) });
+    const child = this.#child(command, flags, onLine);
     this.#children.push(child);
+    return child;
+  }
+
+  #child(command: string, flags: readonly string[], onLine: (line: string) => void = () => {}): Child {
+    const child = new Child(command, flags, { onLine, environment: environmentOf(this.#plan.sizing) });
+    this.#started.push(child);
     return child;
   }
 
@@ -145,6 +202,12 @@ class Up {
 
   /** Null while the shard is too busy to answer, or gone. */
   async #sample(): Promise<UpSample | null> {
+    if (this.#replicas !== null) {
+      await this.#replicas.follow(
+        async (http) => (await getJson<ApiOverview>(`${http}api/v1/status`)).replica?.role ?? null,
+      );
+      this.#http = this.#replicas.http;
+    }
     try {
       const [overview, history] = await Promise.all([
         getJson<ApiOverview>(`${this.#http}api/v1/overview`),
@@ -181,8 +244,11 @@ class Up {
 
   async #stop(): Promise<void> {
     this.#isEnding = true;
-    if (this.#children.some(({ isRunning }) => isRunning)) this.#say('stopping');
-    for (const child of this.#children.reverse()) await child.stop(STOP_GRACE_MS);
+    this.#replicas?.end();
+    this.#onKey();
+    if (this.#started.some(({ isRunning }) => isRunning)) this.#say('stopping');
+    for (const child of this.#started.reverse()) await child.stop(STOP_GRACE_MS);
+    await this.#etcd?.stop();
   }
 
   #say(what: string): void {
@@ -213,13 +279,32 @@ function endSignal(seconds: number): Promise<void> {
   });
 }
 
-/** The usual port, or an unused one if another process has it. */
-function freeAddress(port: number): Promise<string> {
+/** The usual port, or an unused one if another process has it: 0, or, if it `isFixed`, one that is unused now. */
+function freeAddress(port: number, isFixed: boolean): Promise<string> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', () => resolve('127.0.0.1:0'));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(`127.0.0.1:${port}`)));
+    server.once('error', () => resolve(isFixed ? freeAddress(0, true) : '127.0.0.1:0'));
+    server.listen(port, '127.0.0.1', () => {
+      const found = (server.address() as AddressInfo).port;
+      server.close(() => resolve(`127.0.0.1:${found}`));
+    });
   });
+}
+
+/** Calls the handler of each key that is pressed, or written to the standard input. Returns a function that ends that. */
+function onKeys(handlers: Readonly<Record<string, () => void>>): () => void {
+  const { stdin } = process;
+  const onData = (keys: Buffer) => {
+    for (const key of keys.toString()) handlers[key]?.();
+  };
+  if (stdin.isTTY) stdin.setRawMode(true);
+  stdin.on('data', onData);
+  stdin.unref?.();
+  return () => {
+    stdin.off('data', onData);
+    if (stdin.isTTY) stdin.setRawMode(false);
+    stdin.pause();
+  };
 }
 
 async function getText(url: string): Promise<string> {

@@ -136,12 +136,84 @@ export function writeProviderIdPrefix({ name, prefix }: ProviderIdPrefix): strin
   return `${name}=${prefix}`;
 }
 
+export interface TeamPattern {
+  readonly name: string;
+  readonly pattern: string;
+}
+
+/** `NAME=PATTERN`. */
+export function readTeam(text: string): TeamPattern {
+  const at = text.indexOf('=');
+  const name = text.slice(0, Math.max(at, 0));
+  const pattern = text.slice(at + 1);
+  if (NAME.test(name) && ID_PREFIX.test(pattern)) return { name, pattern };
+  throw new InvalidValueError(
+    `${JSON.stringify(text)} is not a team`,
+    'Write NAME=PATTERN, such as web=prod-web-*, without spaces and commas',
+  );
+}
+
+export function writeTeam({ name, pattern }: TeamPattern): string {
+  return `${name}=${pattern}`;
+}
+
 export function readShardId(text: string): string {
   if (SHARD_ID.test(text)) return text;
   throw new InvalidValueError(
     `${JSON.stringify(text)} is not a shard id`,
     'Write 1 to 253 letters, digits, dots, dashes or underscores, such as shard-0',
   );
+}
+
+/** The members of an etcd, as `host:port`. */
+export interface DirectoryAddress {
+  readonly members: readonly string[];
+}
+
+const ETCD_SCHEME = 'etcd://';
+
+/** `etcd://HOST:PORT[,HOST:PORT…]`; empty: no directory. */
+export function readDirectory(text: string): DirectoryAddress | null {
+  if (text === '') return null;
+  const members = text.startsWith(ETCD_SCHEME) ? text.slice(ETCD_SCHEME.length).split(',') : [];
+  const wrong = members.find((member) => {
+    const found = splitHostPort(member);
+    return found === null || found.host === '' || found.port === 0;
+  });
+  if (members.length > 0 && wrong === undefined && new Set(members).size === members.length)
+    return { members };
+  throw new InvalidValueError(
+    `${JSON.stringify(text)} is not a directory`,
+    'Write etcd://HOST:PORT with each member of the etcd once, such as etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379',
+  );
+}
+
+export function writeDirectory(directory: DirectoryAddress | null): string {
+  return directory === null ? '' : ETCD_SCHEME + directory.members.join(',');
+}
+
+export function readFleetName(text: string): string {
+  if (SHARD_ID.test(text)) return text;
+  throw new InvalidValueError(
+    `${JSON.stringify(text)} is not a name of a fleet`,
+    'Write 1 to 253 letters, digits, dots, dashes or underscores, such as production',
+  );
+}
+
+/** Empty: the default. */
+export function readReplicaName(text: string): string {
+  if (text === '' || SHARD_ID.test(text)) return text;
+  throw new InvalidValueError(
+    `${JSON.stringify(text)} is not a name of a replica`,
+    'Write 1 to 253 letters, digits, dots, dashes or underscores, such as shard-0-a',
+  );
+}
+
+const ANY_ADDRESS = new Set(['0.0.0.0', '::', '0:0:0:0:0:0:0:0']);
+
+/** It listens on all interfaces, so it is no address that another process could dial. */
+export function isUnspecified({ host }: ListenAddress): boolean {
+  return ANY_ADDRESS.has(host);
 }
 
 const HOST_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/i;

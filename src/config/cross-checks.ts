@@ -1,8 +1,8 @@
 /** Checks of settings against each other. Each problem names the setting to change and what to change it to. */
-import { isLoopback, type ListenAddress } from './addresses.ts';
+import { isLoopback, isUnspecified, type ListenAddress } from './addresses.ts';
 import type { Problem } from './problems.ts';
 import type { ValuesOf } from './setting.ts';
-import type { SHARD_SETTINGS } from './shard-settings.ts';
+import { SHARD_SETTINGS } from './shard-settings.ts';
 
 type Values = ValuesOf<typeof SHARD_SETTINGS>;
 type Origins = Readonly<Record<keyof Values, string>>;
@@ -14,19 +14,43 @@ export interface TlsPaths {
 }
 
 /** Null unless all three are given; the check below refuses one or two. */
-export function tlsOf({ tlsCert, tlsKey, tlsCa }: Values): TlsPaths | null {
+export function tlsOf({
+  tlsCert,
+  tlsKey,
+  tlsCa,
+}: Pick<Values, 'tlsCert' | 'tlsKey' | 'tlsCa'>): TlsPaths | null {
   if (!tlsCert || !tlsKey || !tlsCa) return null;
   return Object.freeze({ certificatePath: tlsCert, privateKeyPath: tlsKey, caPath: tlsCa });
+}
+
+/** The files for the directory. Null unless all three are given. */
+export function directoryTlsOf({
+  directoryTlsCert,
+  directoryTlsKey,
+  directoryTlsCa,
+}: Values): TlsPaths | null {
+  return tlsOf({ tlsCert: directoryTlsCert, tlsKey: directoryTlsKey, tlsCa: directoryTlsCa });
 }
 
 export function crossCheck(values: Values, origins: Origins): Problem[] {
   return [
     ...checkTls(values, origins),
+    ...checkReplicas(values, origins),
     ...checkExposure(values, origins),
     ...checkPorts(values, origins),
     ...checkProviders(values, origins),
     ...checkIdPrefixes(values, origins),
+    ...checkHistory(values, origins),
   ];
+}
+
+/** The history is kept by whole files of 1/64 of its size, and a block of events may have 64 KiB. */
+const HISTORY_BYTES_MIN = 1_048_576;
+
+function checkHistory({ maxHistoryBytes }: Values, { maxHistoryBytes: origin }: Origins): Problem[] {
+  if (maxHistoryBytes === 0 || maxHistoryBytes >= HISTORY_BYTES_MIN) return [];
+  const what = `${maxHistoryBytes} bytes hold less than a minute of events`;
+  return [{ key: '--max-history-bytes', origin, what, remedy: 'Set 1MiB or more, or 0 for no history' }];
 }
 
 function checkTls(values: Values, origins: Origins): Problem[] {
@@ -41,10 +65,63 @@ function checkTls(values: Values, origins: Origins): Problem[] {
     const remedy = 'Set --tls-cert, --tls-key and --tls-ca, or remove it';
     return [{ key: '--tls-denied', origin: origins.tlsDenied, what, remedy }];
   }
+  if (given.length === 0 && values.adminOverTls) {
+    const what = 'without TLS, an admin has no identity';
+    const remedy = 'Set --tls-cert, --tls-key and --tls-ca, or remove it';
+    return [{ key: '--admin-over-tls', origin: origins.adminOverTls, what, remedy }];
+  }
+  return checkAllOrNone(files);
+}
+
+function checkAllOrNone(
+  files: readonly (readonly [flag: string, path: string, origin: string])[],
+): Problem[] {
+  const given = files.filter(([, path]) => path !== '');
   if (given.length === 0 || given.length === files.length) return [];
   const missing = files.filter(([, path]) => path === '').map(([flag]) => flag);
   const what = `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing`;
   return [{ key: given[0]![0], origin: given[0]![2], what, remedy: 'Set all three TLS files, or none' }];
+}
+
+/** Settings that mean something only for a shard with other replicas. */
+const OF_REPLICAS = [
+  ['--directory-tls-cert', 'directoryTlsCert'],
+  ['--directory-tls-key', 'directoryTlsKey'],
+  ['--directory-tls-ca', 'directoryTlsCa'],
+  ['--fleet', 'fleet'],
+  ['--replica', 'replica'],
+  ['--lease', 'leaseMs'],
+  ['--standby', 'standby'],
+] as const;
+
+function isDefault(values: Values, field: (typeof OF_REPLICAS)[number][1]): boolean {
+  return values[field] === SHARD_SETTINGS[field].defaultValue({ coreCount: 1 });
+}
+
+function checkReplicas(values: Values, origins: Origins): Problem[] {
+  if (values.directory === null) {
+    // Values and not origins: a printed config has all settings.
+    return OF_REPLICAS.filter(([, field]) => !isDefault(values, field)).map(([key, field]) => ({
+      key,
+      origin: origins[field],
+      what: 'it has no effect without a directory',
+      remedy: 'Set --directory etcd://HOST:PORT, or remove it',
+    }));
+  }
+  const problems = checkAllOrNone([
+    ['--directory-tls-cert', values.directoryTlsCert, origins.directoryTlsCert],
+    ['--directory-tls-key', values.directoryTlsKey, origins.directoryTlsKey],
+    ['--directory-tls-ca', values.directoryTlsCa, origins.directoryTlsCa],
+  ]);
+  if (isUnspecified(values.listen) && values.advertiseAddr === '') {
+    problems.push({
+      key: '--directory',
+      origin: origins.directory,
+      what: `other replicas cannot dial ${values.listen.text}, the address of --listen`,
+      remedy: 'Set --advertise-addr HOST:PORT to the address at which they reach this process',
+    });
+  }
+  return problems;
 }
 
 /**

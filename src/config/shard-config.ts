@@ -1,10 +1,10 @@
 /**
  * Resolves the settings of a shard: flags override the environment, the environment overrides the file, the file
  * overrides defaults. Each value is checked alone, then all together. A reload on SIGHUP applies the rails, the
- * limits of clusters and the log level only, and names the other settings that changed.
+ * limits of clusters, declared pauses and the log level only, and names the other settings that changed.
  */
 import { availableParallelism } from 'node:os';
-import { checkThereIsAProvider, crossCheck, type TlsPaths, tlsOf } from './cross-checks.ts';
+import { checkThereIsAProvider, crossCheck, directoryTlsOf, type TlsPaths, tlsOf } from './cross-checks.ts';
 import { loadConfigText, readConfigText } from './file.ts';
 import { ConfigError, type Problem } from './problems.ts';
 import { flagOf, InvalidValueError, type Setting, type ValuesOf } from './setting.ts';
@@ -16,6 +16,8 @@ export type ShardSettingValues = ValuesOf<typeof SHARD_SETTINGS>;
 export interface ShardConfig extends ShardSettingValues {
   /** The three TLS files; null: plaintext. */
   readonly tls: TlsPaths | null;
+  /** The same for the directory. */
+  readonly directoryTls: TlsPaths | null;
 }
 
 export type ShardField = keyof ShardSettingValues;
@@ -104,7 +106,7 @@ function resolve(
 }
 
 function freeze(values: ShardSettingValues): ShardConfig {
-  return deepFreeze({ ...values, tls: tlsOf(values) });
+  return deepFreeze({ ...values, tls: tlsOf(values), directoryTls: directoryTlsOf(values) });
 }
 
 function deepFreeze<Value>(value: Value): Value {

@@ -5,6 +5,8 @@
  */
 import {
   readDialAddress,
+  readDirectory,
+  readFleetName,
   readHostName,
   readListenAddress,
   readNonEmptyPath,
@@ -13,11 +15,17 @@ import {
   readProviderAddress,
   readProviderIdPrefix,
   readProviderName,
+  readReplicaName,
   readShardId,
+  readTeam,
   readUnsetListenAddress,
+  writeDirectory,
   writeProviderAddress,
   writeProviderIdPrefix,
+  writeTeam,
 } from './addresses.ts';
+import { readCapFraction } from './cap-fraction.ts';
+import { CONTROL_KEY, readControlEntry, writeControlEntry } from './controls.ts';
 import { bytes, choice, count, decimal, duration, fraction, list, onOff, text } from './kinds.ts';
 import type { Settings } from './setting.ts';
 import { readTenant, TENANT_KEY, writeTenant } from './tenants.ts';
@@ -75,6 +83,10 @@ const LISTENING = {
   }),
   tlsKey: filePath({ help: 'Private key of the certificate, PEM.' }),
   tlsCa: filePath({ help: 'CA certificate that signs operators, providers and the coordinator, PEM.' }),
+  adminOverTls: onOff({
+    default: false,
+    help: 'Serve admins (flotilla pause and others) on --listen, for client certificates with the identity bigfleet://admin. Needs the TLS files. The socket in --data-dir serves them in any case.',
+  }),
   tlsDenied: filePath({
     help: 'File of identities (bigfleet://cluster/<id>) and certificates (sha256:<hex>) that must not connect, one on a line. Needs the TLS files.',
   }),
@@ -107,7 +119,7 @@ const IDENTITY = {
     default: './data',
     read: readNonEmptyPath,
     write: asWritten,
-    help: 'Directory for the epoch and the lock file. Only one process at a time can use it.',
+    help: 'Directory for the epoch, the lock file and the histories of events and spending. Only one process at a time can use it, so each replica has its own.',
   }),
   minEpoch: count({
     default: 0,
@@ -199,13 +211,55 @@ const COORDINATOR = {
     default: '',
     read: readDialAddress,
     write: asWritten,
-    help: 'Address of this shard that the coordinator hands out. Empty: the address of --listen.',
+    help: 'Address of this process that the coordinator hands out and that other replicas dial. Empty: the address of --listen.',
   }),
   coordinatorHeartbeatIntervalMs: duration({
     default: '10s',
     min: '100ms',
     max: '1h',
     help: 'Time between two reports to the coordinator.',
+  }),
+} as const satisfies Settings;
+
+const REPLICAS = {
+  directory: text({
+    type: 'directory',
+    placeholder: 'etcd://HOST:PORT,…',
+    default: '',
+    read: readDirectory,
+    write: writeDirectory,
+    help: 'The etcd through which the replicas of this shard agree on which of them is active. Empty: the shard has no other replicas.',
+  }),
+  directoryTlsCert: filePath({
+    help: "This process's certificate for the directory, PEM. Set all three files of the directory or none.",
+  }),
+  directoryTlsKey: filePath({ help: 'Private key of that certificate, PEM.' }),
+  directoryTlsCa: filePath({ help: 'CA certificate that signs the members of the directory, PEM.' }),
+  fleet: text({
+    type: 'name',
+    placeholder: 'NAME',
+    default: 'default',
+    read: readFleetName,
+    write: asWritten,
+    help: 'Name of the fleet in the directory. Fleets with different names can share an etcd.',
+  }),
+  replica: text({
+    type: 'name',
+    placeholder: 'NAME',
+    default: '',
+    read: readReplicaName,
+    write: asWritten,
+    help: 'Name of this replica, for people; each needs its own. Empty: host name and port of --listen, such as host-7780.',
+  }),
+  leaseMs: duration({
+    default: '6s',
+    min: '2s',
+    max: '1m',
+    help: 'A replica that does not renew its lease for this long is replaced. Removals stop one second earlier.',
+  }),
+  standby: choice(['warm', 'cold'], {
+    default: 'warm',
+    help: 'What a replica does while another one is active. warm: it lists the providers, so that it can take over within seconds; cold: it does not.',
   }),
 } as const satisfies Settings;
 
@@ -230,6 +284,14 @@ const DECIDING = {
     max: '1h',
     help: 'Minimum time between two available-capacity hints for the same cluster and profile.',
   }),
+  placement: choice(['cheapest', 'value'], {
+    default: 'cheapest',
+    help: 'How needs acquire machines: cheapest machine first, Idle before offers; or by what they get for their money (rules E1 to E4).',
+  }),
+  placementOfferMargin: fraction({
+    default: 0.2,
+    help: 'With --placement value: share that an offer must save, before it is taken instead of an Idle machine.',
+  }),
   preemptionWeightGap: decimal({
     default: 1,
     max: 1e9,
@@ -249,6 +311,18 @@ const DECIDING = {
     default: 0.1,
     max: 1e9,
     help: 'Choice of victims: weight of 1 / reclamation penalty in USD.',
+  }),
+  teams: list({
+    flag: 'team',
+    type: 'list of NAME=PATTERN',
+    placeholder: 'NAME=PATTERN',
+    read: readTeam,
+    write: writeTeam,
+    help: 'Clusters whose id matches PATTERN (* stands for any characters) belong to team NAME in the history of spending. The first that matches counts.',
+  }),
+  spendingHistory: onOff({
+    default: true,
+    help: 'Keep what machines cost in the data directory: minutes for a day, hours for 90 days, at most 256 MiB.',
   }),
   fromScratchCheckEvery: count({
     default: 360,
@@ -275,10 +349,14 @@ const RAILS = {
     reload: true,
     help: 'Maximum number of actions per cycle; the next cycle decides the rest again. 0: no limit.',
   }),
-  reclaimCapFraction: fraction({
-    default: 0.05,
+  reclaimCapFraction: text({
+    type: 'fraction, unlimited or none',
+    placeholder: 'FRACTION',
+    default: '0.05',
     reload: true,
-    help: 'Maximum fraction of a cluster reclaimed per cycle (at least one machine). 0: no limit.',
+    read: readCapFraction,
+    write: String,
+    help: 'Maximum fraction of a cluster reclaimed per cycle (at least one machine). unlimited: no limit. none: the shard reclaims nothing. 0 also means no limit, with a warning.',
   }),
   preemptionCapFraction: fraction({
     default: 0.2,
@@ -304,6 +382,15 @@ const RAILS = {
     write: writeTenant,
     help: 'Limits on the clusters that an id or pattern names (team-a-*; max-machines=100): max-priority, max-machines, max-resources.NAME, max-dollars-per-hour, max-offering-share. The first entry that matches a cluster counts. Clusters keep what they have.',
   }),
+  controls: list({
+    reload: true,
+    type: 'list of pauses',
+    placeholder: 'PAUSE',
+    mappingKey: CONTROL_KEY,
+    read: readControlEntry,
+    write: writeControlEntry,
+    help: 'What the shard must not do, and where (reclaim preempt; cluster=prod-eu-1; why=migration): create, bind, reclaim, preempt, release or all; cluster, provider, zone, instance-type, capacity-type; why; who and until if you like. For a few hours use flotilla pause.',
+  }),
 } as const satisfies Settings;
 
 const EXECUTING = {
@@ -324,6 +411,12 @@ const EXECUTING = {
     min: '100ms',
     max: '1h',
     help: 'Maximum time to wait for a bootstrap blob from an operator.',
+  }),
+  stallAfterMs: duration({
+    default: '2s',
+    min: '500ms',
+    max: '1h',
+    help: 'After the main loop stood still for longer, the shard drops what it decided before, pings its sessions, and sends one call alone to learn whether another process took over.',
   }),
   stuckAfterMs: duration({
     default: '15m',
@@ -355,6 +448,12 @@ const REPORTING = {
   auditLog: filePath({
     help: 'File that receives one JSON line per action. SIGHUP reopens it, for log rotation.',
   }),
+  maxHistoryBytes: bytes({
+    default: '1GiB',
+    min: '0B',
+    max: '1TiB',
+    help: 'Maximum size of the history of events in the data directory; the oldest events go first. 1GiB holds half a day of a very busy shard, or weeks of a usual one. 0 turns the history off.',
+  }),
   logLevel: choice(['debug', 'info', 'warn', 'error'], {
     default: 'info',
     reload: true,
@@ -369,6 +468,7 @@ const REPORTING = {
 export const SHARD_SETTING_GROUPS = [
   { title: 'Listening', settings: LISTENING },
   { title: 'Identity', settings: IDENTITY },
+  { title: 'Replicas', settings: REPLICAS },
   { title: 'Providers and the fleet', settings: PROVIDERS },
   { title: 'Deciding', settings: DECIDING },
   { title: 'Rails', settings: RAILS },
@@ -380,6 +480,7 @@ export const SHARD_SETTING_GROUPS = [
 export const SHARD_SETTINGS = {
   ...LISTENING,
   ...IDENTITY,
+  ...REPLICAS,
   ...PROVIDERS,
   ...DECIDING,
   ...RAILS,

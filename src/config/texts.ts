@@ -52,6 +52,7 @@ export function shardHelpText(): string {
     '',
     'Once it listens, the shard prints "listening on HOST:PORT http URL" as its first line.',
     'Exit code: 0 stopped by a signal, 1 failed, 2 invalid settings or unusable data directory,',
+    '75 another replica is active: start it again, and it is a standby,',
     '130 stopped by a second signal or when --shutdown-grace ran out.',
   );
   return `${lines.join('\n')}\n`;

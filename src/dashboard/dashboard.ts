@@ -3,10 +3,15 @@
  * authentication. I4: the server checks the Host header; pages allow only their own scripts and styles.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { ShardError } from '../base/errors.ts';
+import type { EventReader } from '../shard/ports/events.ts';
 import type { ShardReader } from '../shard/ports/reader.ts';
-import { ApiRefusal } from './api/query.ts';
+import type { SpendingPast } from '../shard/ports/spending.ts';
+import { ApiRefusal, Query } from './api/query.ts';
 import { API_PREFIX, type ApiContext, answerApi } from './api/routes.ts';
+import { CSV_NAME, spendingCsv } from './api/spending.ts';
 import type { ApiError } from './api/types.ts';
 import { type Asset, loadAssets } from './assets.ts';
 import type { ShardHistory } from './history.ts';
@@ -15,6 +20,10 @@ import { DOCUMENT, isPage } from './page.ts';
 export interface DashboardOptions {
   readonly view: ShardReader;
   readonly history: ShardHistory;
+  /** Null or left out: the shard keeps no history of spending. */
+  readonly spending?: SpendingPast | null;
+  /** Null or left out: the shard keeps no history of events. */
+  readonly events?: EventReader | null;
   readonly version: string;
   readonly nowMs: () => number;
   /** False: serve only the API. */
@@ -46,7 +55,7 @@ const SAFE_HEADERS: Readonly<Record<string, string>> = {
 
 /** Answers every path below `/`. Throws ClientNotBuiltError if pages are wanted but the client is not compiled. */
 export function createDashboard(options: DashboardOptions): RequestHandler {
-  const context: ApiContext = options;
+  const context: ApiContext = { ...options, spending: options.spending ?? null };
   const assets = options.hasPages === false ? new Map<string, Asset>() : loadAssets();
   return async (request, response, url) => {
     for (const [name, value] of Object.entries(SAFE_HEADERS)) response.setHeader(name, value);
@@ -54,6 +63,8 @@ export function createDashboard(options: DashboardOptions): RequestHandler {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD');
       sendJson(response, 405, refusalOf('read_only', 'The API is read-only.', 'It accepts GET and HEAD.'));
+    } else if (path === `${API_PREFIX}/${CSV_NAME}`) {
+      await sendCsv(context, response, url);
     } else if (path === API_PREFIX || path.startsWith(`${API_PREFIX}/`)) {
       await sendApi(context, response, url);
     } else if (assets.has(path)) {
@@ -61,6 +72,9 @@ export function createDashboard(options: DashboardOptions): RequestHandler {
     } else if (assets.size > 0 && isPage(path)) {
       response.setHeader('Cache-Control', 'no-cache');
       response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' }).end(DOCUMENT);
+    } else if (assets.size > 0 && wantsPage(request)) {
+      // The client draws what is missing and where to go on.
+      response.writeHead(404, { 'Content-Type': 'text/html; charset=utf-8' }).end(DOCUMENT);
     } else {
       const why = `The dashboard is at /, the API at ${API_PREFIX}.`;
       sendJson(response, 404, refusalOf('no_such_path', 'There is no page at this path.', why));
@@ -68,19 +82,41 @@ export function createDashboard(options: DashboardOptions): RequestHandler {
   };
 }
 
+function wantsPage({ headers }: IncomingMessage): boolean {
+  return headers.accept?.includes('text/html') === true;
+}
+
 async function sendApi(context: ApiContext, response: ServerResponse, url: URL): Promise<void> {
   try {
     const path = url.pathname.slice(API_PREFIX.length);
     sendJson(response, 200, await answerApi(context, path, url.searchParams));
   } catch (error) {
-    if (error instanceof ApiRefusal) {
-      const { status, code, what, why, advice: next } = error;
-      sendJson(response, status, { error: { code, what, why, next } });
-    } else if (error instanceof ShardError) {
-      const status = error.next === 'reject-input' ? 400 : 503;
-      sendJson(response, status, refusalOf(error.code, error.message, ''));
-    } else throw error;
+    sendRefusal(response, error);
   }
+}
+
+/** Line by line, as fast as the client reads. */
+async function sendCsv({ spending, nowMs }: ApiContext, response: ServerResponse, url: URL): Promise<void> {
+  try {
+    const lines = spendingCsv(spending, nowMs(), new Query(url.searchParams));
+    response.setHeader('Cache-Control', 'no-store');
+    response.setHeader('Content-Disposition', 'attachment; filename="spending.csv"');
+    response.writeHead(200, { 'Content-Type': 'text/csv; charset=utf-8' });
+    await pipeline(Readable.from(lines), response);
+  } catch (error) {
+    if (response.headersSent) response.destroy(error as Error);
+    else sendRefusal(response, error);
+  }
+}
+
+function sendRefusal(response: ServerResponse, error: unknown): void {
+  if (error instanceof ApiRefusal) {
+    const { status, code, what, why, advice: next } = error;
+    sendJson(response, status, { error: { code, what, why, next } });
+  } else if (error instanceof ShardError) {
+    const status = error.next === 'reject-input' ? 400 : 503;
+    sendJson(response, status, refusalOf(error.code, error.message, ''));
+  } else throw error;
 }
 
 function refusalOf(code: string, what: string, why: string): ApiError {

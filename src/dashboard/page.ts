@@ -6,12 +6,14 @@ export const PAGES = [
   { path: '/needs', name: 'Needs' },
   { path: '/machines', name: 'Machines' },
   { path: '/actions', name: 'Actions' },
+  { path: '/events', name: 'History' },
   { path: '/clusters', name: 'Clusters' },
   { path: '/tenants', name: 'Tenants' },
+  { path: '/spending', name: 'Spending' },
 ] as const;
 
 export function isPage(path: string): boolean {
-  return PAGES.some((page) => page.path === path) || /^\/machines\/[^/]+$/.test(path);
+  return PAGES.some((page) => page.path === path) || /^\/(?:machines|clusters)\/[^/]+$/.test(path);
 }
 
 export const DOCUMENT = `<!doctype html>

@@ -15,6 +15,8 @@ export class ClusterState {
    * may fold have no assignment (0) until a machine carries it or a count needs it: most never do.
    */
   rowCount = 0;
+  /** N6: it has reported since the start, so its unclaimed machines may be taken. */
+  isPastGate = false;
   /** The version of the need table that was read; -1 = none. */
   readVersion = -1;
   rowAssignment: Uint32Array = NO_ROWS;

@@ -9,6 +9,7 @@ import type { Inventory } from '../inventory/inventory.ts';
 import type { NeedTable } from '../needs/need-table.ts';
 import { Claims } from './assign/claims.ts';
 import { GangDomains } from './assign/gang-domains.ts';
+import { CHEAPEST, type Placement } from './assign/placement.ts';
 import { ScanContext } from './assign/scan.ts';
 import { UnmetNeeds } from './assign/unmet.ts';
 import { ClusterRows } from './demand/cluster-rows.ts';
@@ -35,6 +36,8 @@ export interface CurrentCycle {
   number: number;
   /** C1: a woken cycle advances no count and emits no Reclaim. */
   isOrdinary: boolean;
+  /** An ordinary cycle whose counts do not stand still (H4). */
+  isCounting: boolean;
   nowMs: number;
   /** For measurements: by cluster, when the first of the roll-ups arrived that this cycle reads. */
   askedMs: ReadonlyMap<number, number> | null;
@@ -46,6 +49,7 @@ export interface CurrentCycle {
 
 export interface EngineTables {
   readonly cycle: CurrentCycle;
+  readonly placement: Placement;
   /** The inputs. The shard writes both. */
   readonly inventory: Inventory;
   readonly needTable: NeedTable;
@@ -78,6 +82,7 @@ export function createTables(options: EngineOptions): EngineTables {
   const cycle: CurrentCycle = {
     number: 0,
     isOrdinary: true,
+    isCounting: true,
     nowMs: 0,
     askedMs: null,
     need: -1,
@@ -102,6 +107,7 @@ export function createTables(options: EngineOptions): EngineTables {
   const unmet = new UnmetNeeds(needs, order);
   return {
     cycle,
+    placement: options.placement ?? CHEAPEST,
     inventory,
     needTable,
     vectors,

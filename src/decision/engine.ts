@@ -13,6 +13,7 @@ import { ActionList } from './actions.ts';
 import { Acquisition } from './assign/acquire.ts';
 import { Credit } from './assign/credit.ts';
 import { Gangs } from './assign/gangs.ts';
+import type { Placement } from './assign/placement.ts';
 import { createTables, type EngineTables } from './engine-tables.ts';
 import { Inspection, type NeedRefs } from './inspection.ts';
 import type { LimitSource } from './limits.ts';
@@ -34,12 +35,16 @@ export interface EngineOptions {
   readonly inBackoff?: (cluster: number, fingerprint: number, group: number) => boolean;
   /** T8: what a cluster may have at most. Default: no limits. */
   readonly limits?: LimitSource;
+  /** H3: a pause of create or bind; the cluster gets credit only (A9), and the counts of its needs stand still. */
+  readonly isPaused?: (cluster: number) => boolean;
   /** T2: the cluster keeps its machines, gets no others, and none of them is a victim or reclaimed. */
   readonly isSuspended?: (cluster: number) => boolean;
   /** For tests: called for each need that a stage works on; may throw. */
   readonly probe?: NonNullable<EngineTables['cycle']['probe']>;
   readonly holds: IdleHolds;
   readonly weights?: PreemptionWeights;
+  /** By which rule needs acquire. Default: the reference's (A3). */
+  readonly placement?: Placement;
   /** A label with more values than this distinguishes shapes and no longer families. */
   readonly coarseValuesMax?: number;
 }
@@ -48,6 +53,8 @@ export interface CycleInput {
   readonly nowMs: number;
   /** C1: a woken cycle advances no count and emits no Reclaim. C2: nor does one that may not act. */
   readonly isOrdinary: boolean;
+  /** H4: a pause hides machines from all needs, so no count advances. */
+  readonly areCountsHeld?: boolean;
   /** For measurements only: by cluster, when the first of the roll-ups arrived that this cycle reads. */
   readonly askedMs?: ReadonlyMap<number, number>;
 }
@@ -136,6 +143,7 @@ export class Engine extends Inspection {
     const { cycle, inventory, unmet, assignments } = this.#tables;
     cycle.number++;
     cycle.isOrdinary = input.isOrdinary;
+    cycle.isCounting = input.isOrdinary && input.areCountsHeld !== true;
     cycle.nowMs = input.nowMs;
     cycle.askedMs = input.askedMs ?? null;
     cycle.need = -1;

@@ -2,6 +2,7 @@
  * What the shard asks an engine between two cycles: verdicts, claims, drains. Reads only, and answers as of the last
  * cycle. Names of needs are refs into the inventory's tables.
  */
+import type { Backlog } from '../needs/take-up.ts';
 import { type EngineNeeds, NeedKind } from './demand/engine-needs.ts';
 import type { EngineTables } from './engine-tables.ts';
 import type { AssignmentTable } from './supply/assignments.ts';
@@ -74,6 +75,20 @@ export class Inspection {
     return this.#verdicts.verdictOf(state, row, member);
   }
 
+  /** T7: the rows of a cluster that the last cycle left unmet; null if it did not read this version of them. */
+  backlogOf(cluster: number, version: number): Backlog | null {
+    const state = this.#fleet.clusters[cluster];
+    if (state?.readVersion !== version) return null;
+    const unmet: number[] = [];
+    const idle: number[] = [];
+    this.#verdicts.unmetRowsOf(cluster, (row, isIdle) => {
+      unmet.push(row);
+      if (isIdle) idle.push(row);
+    });
+    const ascending = (a: number, b: number) => a - b;
+    return { unmet: unmet.sort(ascending), idle: idle.sort(ascending) };
+  }
+
   /** The verdicts on all rows of a cluster, in order and in one pass: rows of the roll-up that the last cycle read. */
   verdictsOf(cluster: number, visit: (row: number, verdict: Verdict) => void): void {
     const state = this.#fleet.clusters[cluster];
@@ -83,6 +98,11 @@ export class Inspection {
       const member = membersSeen[state.rowNeed[row]! - state.needStart]!++;
       visit(row, this.#verdicts.verdictOf(state, row, member));
     }
+  }
+
+  /** How many rows the last cycle did not satisfy. */
+  get unmetCount(): number {
+    return this.#verdicts.unmetCount;
   }
 
   /** The rows that the last cycle did not satisfy, in no order; costs as much as there are, not as the fleet is large. */
@@ -114,6 +134,13 @@ export class Inspection {
     return this.#verdicts.lacks.of(this.#assignments.find(cluster, fingerprint, group));
   }
 
+  /** For the history: visits the needs that became unmet or met since the last call; returns how many more did. */
+  takeFlips(visit: (need: NeedRefs, reason: number) => void): number {
+    const { flips, untold } = this.#verdicts.lacks.takeFlips();
+    for (const { assignment, reason } of flips) visit(this.#nameOf(assignment), reason);
+    return untold;
+  }
+
   /** The need that claims a machine in this cycle; null if none does. */
   claimOf(slot: number): NeedRefs | null {
     let need = this.#supply.takenBy[slot]! - 1;
@@ -128,6 +155,13 @@ export class Inspection {
     const state = this.#fleet.clusters[cluster];
     if (state === undefined) return { cluster, fingerprint: 0, group: 0 };
     return this.#nameOf(this.#needs.assignment[state.rowNeed[row]!]!);
+  }
+
+  /** A1: machines that serve the row together with others, as a member of a fold; 0 if it has its own. */
+  sharedMachines(cluster: number, row: number): number {
+    const need = this.#fleet.clusters[cluster]?.rowNeed[row];
+    if (need === undefined || this.#needs.kind[need] !== NeedKind.Fold) return 0;
+    return this.#verdicts.machinesOf(need);
   }
 
   /** The cluster's Configured machines. X1: an enqueued reclaim or preemption counts as Draining already. */

@@ -288,21 +288,22 @@ export class Limits {
     let usage = this.#usages.get(cluster);
     if (usage === undefined) {
       usage = new ClusterUsage(cluster, limits, this.#fleet, this.#offerings);
-      this.#count(usage);
+      for (const slot of this.machinesOf(cluster)) usage.add(slot);
       this.#usages.set(cluster, usage);
     }
     return usage;
   }
 
-  #count(usage: ClusterUsage): void {
+  /** The machines that count for a cluster. */
+  *machinesOf(cluster: number): Generator<number> {
     const { role, inventory } = this.#fleet;
     const { indexes } = inventory;
     for (const state of ALL_STATES) {
-      const start = indexes.startOfCluster(usage.cluster, state);
-      const end = start + indexes.countOfCluster(usage.cluster, state);
+      const start = indexes.startOfCluster(cluster, state);
+      const end = start + indexes.countOfCluster(cluster, state);
       for (let position = start; position < end; position++) {
         const slot = indexes.clusterSlots[position]!;
-        if (isHeld(role[slot]!)) usage.add(slot);
+        if (isHeld(role[slot]!)) yield slot;
       }
     }
   }

@@ -67,6 +67,7 @@ export class Sync {
     for (const ref of dirtyClusters) {
       const cluster = this.#tables.fleet.clusterState(ref);
       this.touched.add(cluster);
+      this.#tables.fleet.setPastGate(cluster, this.#tables.needTable.hasReported(ref));
       if (this.#rowChanges.apply(cluster)) continue;
       this.#tables.rows.read(cluster);
       this.#normaliser.retire(cluster);

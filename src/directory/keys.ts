@@ -22,6 +22,21 @@ export class FleetKeys {
   epoch(shard: string): string {
     return `${this.shard(shard)}epoch`;
   }
+
+  /** A running replica of a shard, active or not. Its lease is the replica's own. */
+  replica(shard: string, replica: string): string {
+    return `${this.shard(shard)}replicas/${part(replica)}`;
+  }
+
+  /** Kill switch and dry run of a shard. Without a lease. */
+  controls(shard: string): string {
+    return `${this.shard(shard)}controls`;
+  }
+
+  /** Which shard uses a provider. Without a lease. */
+  partition(provider: string): string {
+    return `${this.#root}partitions/${part(provider)}`;
+  }
 }
 
 /** Ids contain `/`: unescaped, one shard could have a key of another. */

@@ -3,6 +3,8 @@
  * needs nothing else from the directory; the shard reads the fleet back from the providers.
  */
 import { assert } from '../base/assert.ts';
+import { AdminFolder } from './admin-folder.ts';
+import { readControlsFile, writeControlsFile } from './controls-file.ts';
 import { OpenDirectory } from './directory.ts';
 import { DirectoryLock } from './directory-lock.ts';
 import { advanceEpoch } from './epoch-file.ts';
@@ -31,6 +33,21 @@ export class DataDirectory {
     this.epoch = epoch;
     this.#directory = directory;
     this.#lock = lock;
+  }
+
+  /** H2: the controls as the last process stored them; null if it stored none. Throws ControlsFileCorruptError. */
+  readControls(): string | null {
+    return readControlsFile(this.#directory);
+  }
+
+  /** Returns once they are on the disk. Throws DataDirectoryUnusableError. */
+  writeControls(text: string): void {
+    writeControlsFile(this.#directory, text);
+  }
+
+  /** H1: the folder of the admins' socket, for the owner alone. Throws DataDirectoryUnusableError. */
+  openAdminFolder(): AdminFolder {
+    return AdminFolder.open(this.path);
   }
 
   /** Releases the lock. A process that ends without this call releases it too. */

@@ -41,6 +41,18 @@ export class EpochCorruptError extends ShardError {
   }
 }
 
+export class ControlsFileCorruptError extends ShardError {
+  readonly code = 'controls_file_corrupt';
+  readonly next = 'refuse-to-start';
+
+  constructor(path: string, why: string) {
+    super(
+      `The shard cannot trust the file of its controls ${path}: ${why}. A pause may have been in force, so the shard did not ` +
+        'start. Look at the file, then delete it, start the shard and give the commands again.',
+    );
+  }
+}
+
 const WHY_BY_CODE: Readonly<Record<string, string>> = {
   EACCES: 'this user is not allowed to',
   EPERM: 'this user is not allowed to, or the file system does not support it',

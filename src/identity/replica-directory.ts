@@ -6,6 +6,8 @@
  *   position   `flotilla-position CLUSTER REVISION`; a line that cannot be read counts as none
  */
 import type { Stopwatch } from '../base/clock.ts';
+import { AdminFolder } from './admin-folder.ts';
+import { readControlsFile, writeControlsFile } from './controls-file.ts';
 import { locked } from './data-directory.ts';
 import type { OpenDirectory } from './directory.ts';
 import type { DirectoryLock } from './directory-lock.ts';
@@ -75,6 +77,19 @@ export class ReplicaDirectory {
       // A full disk must not keep a replica from being confirmed.
       this.#writtenMs = Number.NEGATIVE_INFINITY;
     }
+  }
+
+  /** H2, H1: as in a data directory without replicas. */
+  readControls(): string | null {
+    return readControlsFile(this.#directory);
+  }
+
+  writeControls(text: string): void {
+    writeControlsFile(this.#directory, text);
+  }
+
+  openAdminFolder(): AdminFolder {
+    return AdminFolder.open(this.path);
   }
 
   async close(): Promise<void> {

@@ -27,14 +27,14 @@
  *   64 + 61·cap    1·cap   capacityType             u8, CapacityType
  *   64 + 62·cap    1·cap   interruptionPenalty      u8, assigned bucket
  *   64 + 63·cap    1·cap   reclamationPenalty       u8, assigned bucket
- *                          cold, 19 bytes a machine
+ *                          cold, 20 bytes a machine
  *   64 + 64·cap    4·cap   idRank                   u32, orders as the ids do bytewise; 0 = not ranked yet (id-ranks.ts)
  *   64 + 68·cap    4·cap   host                     u32, address in the host arena, 0 = no host
  *   64 + 72·cap    4·cap   lastError                u32, ref in the text table, 0 = none
  *   64 + 76·cap    4·cap   ownLabels                u32, ref in the text table, 0 = none
- *   64 + 80·cap    1·cap   provider                 u8, index of the configured provider that listed it
- *   64 + 81·cap    1·cap   intent                   u8, Intent: the action enqueued for it
- *   64 + 82·cap    1·cap   flags                    u8, bits of Flag
+ *   64 + 80·cap    2·cap   flags                    u16, bits of Flag
+ *   64 + 82·cap    1·cap   provider                 u8, index of the configured provider that listed it
+ *   64 + 83·cap    1·cap   intent                   u8, Intent: the action enqueued for it
  *
  * Widest first, so all are aligned and none is padded. The core of a row is contiguous because a transition needs all of
  * it, and most of its time is waiting for memory. The main thread alone writes.
@@ -44,11 +44,11 @@
  */
 import { assert } from '../base/assert.ts';
 
-const MAGIC = 0x464c5433; // "FLT3"
+const MAGIC = 0x464c5434; // "FLT4"
 const HEADER_BYTES = 64;
 const SLOT_LIMIT_WORD = 2;
 export const HOT_BYTES_PER_ROW = 64;
-export const COLD_BYTES_PER_ROW = 19;
+export const COLD_BYTES_PER_ROW = 20;
 
 /** Words of a row's core. */
 export const Core = {
@@ -63,7 +63,7 @@ export const CORE_WORDS = 4;
 const CLUSTER_SHIFT = 16;
 const SINCE_HIGH_MASK = 2 ** CLUSTER_SHIFT - 1;
 
-/** The columns that a decision reads, 60 of the 83 bytes. */
+/** The columns that a decision reads, 61 of the 84 bytes. */
 export interface ColumnsImage {
   readonly pricePerHourUsd: Float64Array;
   readonly interruptionProbability: Float64Array;
@@ -80,7 +80,7 @@ export interface ColumnsImage {
   readonly idRank: Uint32Array;
   readonly ownLabels: Uint32Array;
   readonly intent: Uint8Array;
-  readonly flags: Uint8Array;
+  readonly flags: Uint16Array;
 }
 
 type Shared<T> = T & { readonly buffer: SharedArrayBuffer };
@@ -109,9 +109,9 @@ export class InventoryColumns {
   readonly host: Shared<Uint32Array>;
   readonly lastError: Shared<Uint32Array>;
   readonly ownLabels: Shared<Uint32Array>;
+  readonly flags: Shared<Uint16Array>;
   readonly provider: Shared<Uint8Array>;
   readonly intent: Shared<Uint8Array>;
-  readonly flags: Shared<Uint8Array>;
 
   private constructor(buffer: SharedArrayBuffer) {
     const header = new Int32Array(buffer, 0, HEADER_BYTES / 4);
@@ -147,9 +147,9 @@ export class InventoryColumns {
     this.host = new Uint32Array(buffer, next(4), rowCapacity);
     this.lastError = new Uint32Array(buffer, next(4), rowCapacity);
     this.ownLabels = new Uint32Array(buffer, next(4), rowCapacity);
+    this.flags = new Uint16Array(buffer, next(2), rowCapacity);
     this.provider = new Uint8Array(buffer, next(1), rowCapacity);
     this.intent = new Uint8Array(buffer, next(1), rowCapacity);
-    this.flags = new Uint8Array(buffer, next(1), rowCapacity);
     assert(offset === buffer.byteLength, 'the columns fill the buffer');
   }
 

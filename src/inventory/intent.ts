@@ -43,6 +43,14 @@ export const Flag = {
   Ignored: 16,
   /** X3: its Bootstrap or Provision waits for its turn. Nothing was sent, so the shard may still withdraw it. */
   Waiting: 32,
+  /** H3: a pause keeps needs from acquiring it … */
+  NotAcquired: 64,
+  /** … and the shard from reclaiming it … */
+  NotReclaimed: 128,
+  /** … from taking it as a victim … */
+  NotPreempted: 256,
+  /** … and from releasing it. */
+  NotReleased: 512,
 } as const;
 export type Flag = (typeof Flag)[keyof typeof Flag];
 

@@ -26,7 +26,7 @@ import { WrongSlotError } from './errors.ts';
 import type { SharedHosts } from './hosts.ts';
 import type { Flag, Intent } from './intent.ts';
 import { MachineRow } from './machine-row.ts';
-import { enqueueIntent, settleIntent, writeFlag } from './row-intents.ts';
+import { enqueueIntent, restartRow, settleIntent, writeFlag } from './row-intents.ts';
 import { RowStore } from './row-store.ts';
 import { parseOwnLabels } from './shape-key-reader.ts';
 import type { Shape, ShapeTable } from './shapes.ts';
@@ -235,6 +235,14 @@ export class Inventory extends RowStore {
 
   setFlag(slot: number, flag: Flag, on: boolean): void {
     writeFlag(this, slot, flag, on);
+  }
+
+  /** F4: as if every machine had been inserted at this moment by the first listing after a start. */
+  beginAgain(nowMs: number): void {
+    const { columns } = this;
+    for (let slot = 1; slot < columns.slotLimit; slot++) {
+      if (columns.state[slot] !== 0) restartRow(this, slot, nowMs);
+    }
   }
 
   /** Whether the machine has one of these flags. */

@@ -85,6 +85,17 @@ export function writeFlag(store: RowStore, slot: number, flag: Flag, on: boolean
   store.changes.mark(slot);
 }
 
+/** Clocks and flags as those of a machine that is seen for the first time. P6: one that drains counts as found draining. */
+export function restartRow(store: RowStore, slot: number, nowMs: number): void {
+  const { columns } = store;
+  store.guardWrite();
+  beginRowWrite(columns.core, slot);
+  columns.writeStateSinceMs(slot, nowMs);
+  store.writeFlags(slot, columns.state[slot] === S.Draining ? Flag.FoundDraining : 0);
+  endRowWrite(columns.core, slot);
+  store.changes.mark(slot);
+}
+
 function rebind(store: RowStore, slot: number, state: MachineState, before: number, after: number): void {
   const shape = store.columns.shape[slot]!;
   store.indexes.move(slot, state, state, shape, shape, before, after);

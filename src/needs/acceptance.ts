@@ -72,7 +72,10 @@ export class Acceptance {
     this.#counter.begin(source.clusterId, rowCount);
     let stepBytes = 0;
     for (let index = 0; index < rowCount; index++) {
-      if (index % ROWS_PER_STEP === ROWS_PER_STEP - 1) yield;
+      if (index % ROWS_PER_STEP === ROWS_PER_STEP - 1) {
+        yield;
+        this.#tables.profiles.settleRanks();
+      }
       const low = digests[2 * index]!;
       const high = digests[2 * index + 1]!;
       const known = this.#rowByDigest.get(low, high);

@@ -11,12 +11,15 @@
  *   sumLow, sumHigh    8      u32, sum over those rows' digests: order does not matter
  *   rejectedCount      4      u32, roll-ups refused since the cluster became known
  *   version            4      u32, changes when the slice does; keeps counting when another cluster gets the ref
+ *   rollup             4      u32, changes when the accepted roll-up does: the slice may follow it in parts (T7)
  *   quarantinedInARow  1      u8, roll-ups quarantined in a row, 0 … 2
- *   flags              1      u8, known 1, reported 2, dirty 4, the sums cover all rows 8
+ *   flags              1      u8, known 1, reported 2, dirty 4, the sums cover all rows 8,
+ *                             the slice is not the accepted roll-up yet 16
  */
 import { assert } from '../base/assert.ts';
 import type { StringTable } from '../base/string-table.ts';
 import { grown } from '../base/vectors.ts';
+import { mix } from './pair-index.ts';
 
 /** N7: a drop below a tenth of the accepted rows looks like a broken informer, not like less work. */
 export const SUSPECT_DROP_FACTOR = 10;
@@ -30,6 +33,7 @@ const KNOWN = 1;
 const REPORTED = 2;
 const DIRTY = 4;
 const SUMMED = 8;
+const TAKING_UP = 16;
 
 export interface LedgerImage {
   readonly flags: Uint8Array;
@@ -49,6 +53,7 @@ export class ClusterLedger {
   sliceRoom = new Uint32Array(64);
   needCount = new Uint32Array(64);
   version = new Uint32Array(64);
+  rollup = new Uint32Array(64);
   readonly #dirty: number[] = [];
 
   constructor(clusters: StringTable) {
@@ -98,6 +103,15 @@ export class ClusterLedger {
 
   hasReported(cluster: number): boolean {
     return this.#has(cluster, REPORTED);
+  }
+
+  isTakingUp(cluster: number): boolean {
+    return this.#has(cluster, TAKING_UP);
+  }
+
+  setTakingUp(cluster: number, isTakingUp: boolean): void {
+    if (isTakingUp) this.#flags[cluster]! |= TAKING_UP;
+    else this.#flags[cluster]! &= ~TAKING_UP;
   }
 
   quarantinedInARow(cluster: number): number {
@@ -163,6 +177,10 @@ export class ClusterLedger {
     return this.#dirty.length;
   }
 
+  isDirty(cluster: number): boolean {
+    return this.#has(cluster, DIRTY);
+  }
+
   /** Appends the dirty clusters to `out` and makes them clean. */
   takeDirty(out: number[]): void {
     for (const cluster of this.#dirty) {
@@ -197,6 +215,7 @@ export class ClusterLedger {
     this.sliceRoom = grown(this.sliceRoom, new Uint32Array(refs));
     this.needCount = grown(this.needCount, new Uint32Array(refs));
     this.version = grown(this.version, new Uint32Array(refs));
+    this.rollup = grown(this.rollup, new Uint32Array(refs));
   }
 }
 
@@ -206,4 +225,19 @@ export interface DigestSum {
   readonly high: number;
   /** Every row had a digest. */
   readonly isComplete: boolean;
+}
+
+export function sumOf(digests: Uint32Array): DigestSum {
+  let low = 0;
+  let high = 0;
+  let isComplete = true;
+  for (let word = 0; word < digests.length; word += 2) {
+    const rowLow = digests[word]!;
+    const rowHigh = digests[word + 1]!;
+    if (rowLow === 0 && rowHigh === 0) isComplete = false;
+    // Mixed first: plain sums would be equal for two rows that swap their halves.
+    low = (low + mix(rowLow, rowHigh)) >>> 0;
+    high = (high + mix(rowHigh, rowLow ^ 0x9e3779b1)) >>> 0;
+  }
+  return { low, high, isComplete };
 }

@@ -49,6 +49,11 @@ export class FingerprintRanks {
     this.#removedCount++;
   }
 
+  /** Profiles whose rank the next reading must find. */
+  get pendingCount(): number {
+    return this.#pending.length;
+  }
+
   /** Rank by profile ref, valid until a profile is added: read the array again after that. */
   read(): Uint32Array {
     if (this.#pending.length > 0 || this.#removedCount > 0) this.#renumber();

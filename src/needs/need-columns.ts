@@ -69,6 +69,18 @@ export class NeedColumns {
     this.digestHigh[row] = from.digestHigh[fromRow]!;
   }
 
+  /** Moves rows within the columns; the ranges may overlap. */
+  moveRows(to: number, from: number, count: number): void {
+    for (const column of this.#all()) column.copyWithin(to, from, from + count);
+  }
+
+  #all(): readonly (Float64Array | Uint32Array)[] {
+    return [
+      ...[this.arrivalMs, this.profile, this.group, this.aggregate, this.minUnit],
+      ...[this.fold, this.changedAt, this.digestLow, this.digestHigh],
+    ];
+  }
+
   /** Whether two rows are equal in all but arrival, change and digest. */
   asksTheSame(row: number, other: NeedColumns, otherRow: number): boolean {
     return (

@@ -11,6 +11,8 @@ import type { RollupDraft } from './rollup-draft.ts';
 
 /** Rows sorted or merged in one step: about a millisecond. */
 const RUN_ROWS = 2_048;
+/** Rows looked at in one step without comparing them. */
+const COUNTED_ROWS = 16_384;
 
 export class NeedOrder {
   readonly #profiles: ProfileTable;
@@ -19,7 +21,8 @@ export class NeedOrder {
   #new = new Uint32Array(0);
   #order = new Uint32Array(0);
   #priority = new Int32Array(0);
-  #rank = new Uint32Array(0);
+  /** Read again in each step: ranks may be renumbered between two steps, but two profiles never change places. */
+  #rankOf: Uint32Array = new Uint32Array(0);
   #spare = new Uint32Array(0);
 
   constructor(profiles: ProfileTable, groups: StringTable) {
@@ -31,17 +34,17 @@ export class NeedOrder {
   *of(draft: RollupDraft, oldCount: number): Generator<void, Uint32Array> {
     const { columns, count } = draft;
     this.#reserve(count);
-    const ranks = this.#profiles.fingerprintRanks(); // all read here: ranks may be renumbered between two steps
     let newCount = 0;
     for (let row = 0; row < count; row++) {
       this.#priority[row] = this.#profiles.get(columns.profile[row]!).priority;
-      this.#rank[row] = ranks[columns.profile[row]!]!;
       if (!draft.isKnown(row)) this.#new[newCount++] = row;
+      if (row % COUNTED_ROWS === COUNTED_ROWS - 1) yield;
     }
     let knownCount = 0;
     for (let position = 0; position < oldCount; position++) {
       const row = draft.successorOf(position);
       if (row >= 0) this.#known[knownCount++] = row;
+      if (position % COUNTED_ROWS === COUNTED_ROWS - 1) yield;
     }
     yield* this.#sortNew(columns, newCount);
     const ends = { a: 0, endA: knownCount, b: 0, endB: newCount };
@@ -53,6 +56,7 @@ export class NeedOrder {
   *#sortNew(columns: NeedColumns, count: number): Generator<void> {
     for (let start = 0; start < count; start += RUN_ROWS) {
       const run = this.#new.subarray(start, Math.min(count, start + RUN_ROWS));
+      this.#rankOf = this.#profiles.fingerprintRanks();
       run.sort((rowA, rowB) => this.#compare(columns, rowA, rowB));
       if (count > RUN_ROWS) yield;
     }
@@ -79,6 +83,7 @@ export class NeedOrder {
     const end = start + ends.endA - ends.a + ends.endB - ends.b;
     for (let place = start; place < end; ) {
       const pauseAt = Math.min(end, place + RUN_ROWS);
+      this.#rankOf = this.#profiles.fingerprintRanks();
       for (; place < pauseAt; place++) {
         const takesFirst =
           ends.a < ends.endA &&
@@ -93,7 +98,7 @@ export class NeedOrder {
     return (
       this.#priority[rowB]! - this.#priority[rowA]! ||
       columns.arrivalMs[rowA]! - columns.arrivalMs[rowB]! ||
-      this.#rank[rowA]! - this.#rank[rowB]! ||
+      this.#rankOf[columns.profile[rowA]!]! - this.#rankOf[columns.profile[rowB]!]! ||
       this.#groups.compare(columns.group[rowA]!, columns.group[rowB]!)
     );
   }
@@ -105,6 +110,5 @@ export class NeedOrder {
     this.#spare = new Uint32Array(2 * rowCount);
     this.#order = new Uint32Array(2 * rowCount);
     this.#priority = new Int32Array(2 * rowCount);
-    this.#rank = new Uint32Array(2 * rowCount);
   }
 }

@@ -14,19 +14,19 @@ import { ShardError } from '../base/errors.ts';
 import type { StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import { Acceptance, type OldSlice, type RollupSource } from './acceptance.ts';
-import { ClusterLedger, type DigestSum, type LedgerImage } from './cluster-ledger.ts';
+import { ClusterLedger, type DigestSum, type LedgerImage, sumOf } from './cluster-ledger.ts';
+import { ClusterSlices } from './cluster-slices.ts';
 import { FoldNames } from './fold-names.ts';
-import { NeedColumns, releaseRow } from './need-columns.ts';
-import { mix } from './pair-index.ts';
+import { releaseRow } from './need-columns.ts';
 import { type ProfileImage, ProfileTable } from './profiles.ts';
 import type { RollupRow } from './rollup.ts';
 import type { DraftTables, RollupDraft } from './rollup-draft.ts';
-import { roomFor, SliceAllocator } from './slice-allocator.ts';
+import { type Backlog, inOrder } from './take-up.ts';
+import { TakeUps } from './take-ups.ts';
 import { AcceptanceLimits, TABLE_SHARE_DEFAULT } from './tenant-limits.ts';
 
 /** Five times the 776,000 needs that the largest shard is built for: 168 MB of columns. */
 export const NEEDS_MAX = 4_194_304;
-const ROWS_AT_START = 4096;
 
 export type RollupOutcome =
   | 'applied' // demand changed: the cluster is dirty
@@ -44,6 +44,8 @@ export interface NeedTableOptions {
   readonly tableShare?: number;
   /** For tests with small tables: rows that always fit. */
   readonly shareRowsMin?: number;
+  /** T7: larger roll-ups are taken up in parts of this many rows, by `takeUp`. Default: every roll-up is taken up whole. */
+  readonly takeUpRows?: number;
 }
 
 export interface NeedImage {
@@ -77,12 +79,11 @@ export class NeedTable {
   readonly #tables: DraftTables;
   /** N7: a roll-up that drops nearly all rows of its cluster is quarantined until three in a row agree. */
   isGuarded: boolean;
-  readonly #columns = new NeedColumns(ROWS_AT_START);
-  readonly #slices = new SliceAllocator(NEEDS_MAX);
   readonly #ledger: ClusterLedger;
+  readonly #slices: ClusterSlices;
+  readonly #takeUps: TakeUps;
   /** Unused scratch: one, unless several roll-ups were ever under way at once. */
   readonly #idle: Acceptance[] = [];
-  #count = 0;
 
   constructor(options: NeedTableOptions) {
     const { clusters, fingerprints, groups, vectors, tableShare = TABLE_SHARE_DEFAULT } = options;
@@ -93,14 +94,17 @@ export class NeedTable {
     this.#tables = { ...limited, vectors, foldNames: this.foldNames, limits };
     this.isGuarded = options.quarantine ?? true;
     this.#ledger = new ClusterLedger(clusters);
+    this.#slices = new ClusterSlices(this.#ledger, NEEDS_MAX);
+    const partRows = options.takeUpRows ?? Number.POSITIVE_INFINITY;
+    this.#takeUps = new TakeUps(this.#slices, this.#ledger, this.#tables, partRows);
   }
 
   /** Views of the demand as it is now (base/image.ts). */
   image(): NeedImage {
     const rows = this.rowLimit;
-    const { profile, group, aggregate, minUnit, arrivalMs } = this.#columns;
+    const { profile, group, aggregate, minUnit, arrivalMs } = this.#slices.columns;
     return {
-      count: this.#count,
+      count: this.#slices.count,
       profiles: this.profiles.image(),
       profile: profile.subarray(0, rows),
       group: group.subarray(0, rows),
@@ -115,7 +119,7 @@ export class NeedTable {
   static restore(image: NeedImage, options: NeedTableOptions): NeedTable {
     const table = new NeedTable(options);
     const profiles = table.profiles.restore(image.profiles);
-    const columns = table.#columns;
+    const columns = table.#slices.columns;
     columns.reserve(image.profile.length);
     for (let row = 0; row < image.profile.length; row++)
       columns.profile[row] = profiles[image.profile[row]!]!;
@@ -124,13 +128,13 @@ export class NeedTable {
     columns.minUnit.set(image.minUnit);
     columns.arrivalMs.set(image.arrivalMs);
     table.#ledger.restore(image.ledger);
-    table.#count = image.count;
+    table.#slices.count = image.count;
     return table;
   }
 
   /** Needs of all clusters. */
   get count(): number {
-    return this.#count;
+    return this.#slices.count;
   }
 
   /** Every row of every slice is below this. */
@@ -140,28 +144,28 @@ export class NeedTable {
 
   // The columns, by row. Arrays are replaced when the table grows: read these again after an `accept`.
   get profile(): Uint32Array {
-    return this.#columns.profile;
+    return this.#slices.columns.profile;
   }
 
   get group(): Uint32Array {
-    return this.#columns.group;
+    return this.#slices.columns.group;
   }
 
   get aggregate(): Uint32Array {
-    return this.#columns.aggregate;
+    return this.#slices.columns.aggregate;
   }
 
   get minUnit(): Uint32Array {
-    return this.#columns.minUnit;
+    return this.#slices.columns.minUnit;
   }
 
   /** The version (`versionOf`) in which a row was added or changed. */
   get changedAt(): Uint32Array {
-    return this.#columns.changedAt;
+    return this.#slices.columns.changedAt;
   }
 
   get arrivalMs(): Float64Array {
-    return this.#columns.arrivalMs;
+    return this.#slices.columns.arrivalMs;
   }
 
   /** First row of a cluster's needs, which stand one after the other in order (need-order.ts). */
@@ -181,6 +185,23 @@ export class NeedTable {
   /** Whether the shard accepted demand of this cluster since it started. Until then it reclaims none of its machines. */
   hasReported(cluster: number): boolean {
     return this.#ledger.hasReported(cluster);
+  }
+
+  /** T7: whether rows of the accepted roll-up have not had their turn yet, or are to be changed or withdrawn. */
+  isTakingUp(cluster: number): boolean {
+    return this.#ledger.isTakingUp(cluster);
+  }
+
+  /** T7: needs of the accepted roll-up that the slice has as they were sent, and all of them. */
+  takenUp(cluster: number): { readonly needs: number; readonly of: number } {
+    const takeUp = this.#takeUps.of(cluster);
+    if (takeUp === undefined) return { needs: this.sliceCount(cluster), of: this.sliceCount(cluster) };
+    return { needs: takeUp.takenUp, of: takeUp.targetCount };
+  }
+
+  /** T7: needs of the accepted roll-up that wait for their turn. */
+  waitingNeeds(cluster: number): number {
+    return this.#takeUps.of(cluster)?.waitingCount ?? 0;
   }
 
   /** Roll-ups of this cluster that are quarantined now, in a row. */
@@ -205,6 +226,11 @@ export class NeedTable {
   /** Clusters that the next `takeDirty` returns: 0 if its caller has seen all demand. */
   get dirtyCount(): number {
     return this.#ledger.dirtyCount;
+  }
+
+  /** Whether the next `takeDirty` returns the cluster. */
+  isDirty(cluster: number): boolean {
+    return this.#ledger.isDirty(cluster);
   }
 
   /**
@@ -275,14 +301,24 @@ export class NeedTable {
     this.#ledger.rejected(this.#ledger.open(clusterId));
   }
 
+  /**
+   * T7: takes up the next part of each large roll-up, before a decision. `backlogOf`: what the last decision said about a
+   * cluster's rows; null if it has not read them. Returns whether another part would change something at once.
+   */
+  takeUp(isOrdinary: boolean, backlogOf: (cluster: number) => Backlog | null): boolean {
+    return this.#takeUps.advance(isOrdinary, backlogOf);
+  }
+
   /** Withdraws all demand of a cluster and forgets that it ever reported. */
   forget(cluster: number): void {
     if (!this.#ledger.isKnown(cluster)) return;
+    this.#takeUps.end(cluster);
+    this.#ledger.rollup[cluster]!++;
     if (this.#ledger.hasReported(cluster)) this.#ledger.markDirty(cluster);
-    this.#releaseSlice(cluster);
-    this.#ledger.version[cluster]!++;
-    this.#slices.replace(this.#ledger.sliceStart[cluster]!, this.#ledger.sliceRoom[cluster]!, 0);
-    this.#ledger.sliceRoom[cluster] = 0;
+    const { columns, start, count } = this.#slices.of(cluster);
+    for (let row = start; row < start + count; row++) releaseRow(columns, row, this.#tables);
+    this.#slices.changed(cluster, 0);
+    this.#slices.resize(cluster, 0);
     this.#ledger.close(cluster);
   }
 
@@ -302,23 +338,34 @@ export class NeedTable {
     boundMachines: number,
   ): Generator<void, RollupOutcome | null> {
     const cluster = this.#ledger.open(source.clusterId);
+    const rollup = this.#ledger.rollup[cluster]!;
     const version = this.#ledger.version[cluster]!;
-    const old = { columns: this.#columns, start: this.sliceStart(cluster), count: this.sliceCount(cluster) };
+    const replaced = this.#takeUps.of(cluster);
+    const old =
+      replaced === undefined
+        ? this.#slices.of(cluster)
+        : { columns: replaced.target, start: 0, count: replaced.targetCount };
     const isFirst = !this.#ledger.hasReported(cluster);
-    const order = yield* whileCurrent(
-      this.#prepare(acceptance, source, old, isFirst, nowMs, version + 1),
-      () => this.#ledger.version[cluster] === version,
-    );
+    const isCurrent = () => this.#ledger.rollup[cluster] === rollup;
+    const steps = this.#prepare(acceptance, source, old, isFirst, nowMs, version + 1);
+    const order = yield* whileCurrent(steps, isCurrent);
     if (order === 'overtaken') return null;
+    const { draft } = acceptance;
+    const isLarge = replaced !== undefined || this.#takeUps.isLarge(draft.columns, draft.count);
+    const target = order !== null && isLarge ? yield* whileCurrent(inOrder(draft, order), isCurrent) : null;
+    if (target === 'overtaken') return null;
     // No pause from here to the end: readers see the old demand or the new.
     const rowCount = source.digests.length / 2;
     if (this.isGuarded && this.#ledger.shouldQuarantine(cluster, rowCount, boundMachines)) {
       this.#ledger.quarantined(cluster);
       return 'quarantined';
     }
-    if (order === null) this.#learnDigests(acceptance.draft, old);
-    else this.#write(cluster, source.clusterId, acceptance, old, order);
+    if (order === null) learnDigests(draft, old);
+    else if (target === null) this.#write(cluster, source.clusterId, acceptance, old, order);
+    else if (!this.#takeUps.begin(cluster, draft, order, target))
+      throw new TooManyNeedsError(source.clusterId, draft.count);
     this.#ledger.accepted(cluster, rowCount, sum);
+    if (target !== null && replaced !== undefined) yield* replaced.releaseAll();
     return order === null ? 'unchanged' : 'applied';
   }
 
@@ -346,38 +393,28 @@ export class NeedTable {
     order: Uint32Array,
   ): void {
     const { draft } = acceptance;
-    const start = this.#slices.replace(old.start, this.#ledger.sliceRoom[cluster]!, draft.count);
+    const start = this.#slices.resize(cluster, Math.max(old.count, draft.count));
     if (start < 0) throw new TooManyNeedsError(clusterId, draft.count);
-    this.#columns.reserve(this.#slices.rowLimit);
-    acceptance.takeOver(old); // the draft has its own references to everything that it keeps
+    const slice = this.#slices.of(cluster);
+    acceptance.takeOver(slice); // the draft has its own references to everything that it keeps
     for (let place = 0; place < order.length; place++) {
-      this.#columns.copyRow(start + place, draft.columns, order[place]!);
+      slice.columns.copyRow(start + place, draft.columns, order[place]!);
     }
-    this.#ledger.sliceStart[cluster] = start;
-    this.#ledger.sliceRoom[cluster] = roomFor(draft.count);
-    this.#ledger.needCount[cluster] = draft.count;
-    this.#ledger.version[cluster]!++;
-    this.#count += draft.count - old.count;
+    this.#slices.changed(cluster, draft.count);
+    this.#slices.resize(cluster, draft.count); // not less than what it takes up now, so it stays where it is
+    this.#ledger.rollup[cluster]!++;
     draft.handOver();
     this.#ledger.markDirty(cluster);
   }
+}
 
-  /** The same needs came from rows with other digests: the next roll-up matches by the new ones. */
-  #learnDigests(draft: RollupDraft, { start, count }: OldSlice): void {
-    const { digestLow, digestHigh } = draft.columns;
-    for (let position = 0; position < count; position++) {
-      const row = draft.successorOf(position);
-      this.#columns.digestLow[start + position] = digestLow[row]!;
-      this.#columns.digestHigh[start + position] = digestHigh[row]!;
-    }
-  }
-
-  #releaseSlice(cluster: number): void {
-    const start = this.sliceStart(cluster);
-    const count = this.sliceCount(cluster);
-    for (let row = start; row < start + count; row++) releaseRow(this.#columns, row, this.#tables);
-    this.#ledger.needCount[cluster] = 0;
-    this.#count -= count;
+/** The same needs came from rows with other digests: the next roll-up matches by the new ones. */
+function learnDigests(draft: RollupDraft, { columns, start, count }: OldSlice): void {
+  const { digestLow, digestHigh } = draft.columns;
+  for (let position = 0; position < count; position++) {
+    const row = draft.successorOf(position);
+    columns.digestLow[start + position] = digestLow[row]!;
+    columns.digestHigh[start + position] = digestHigh[row]!;
   }
 }
 
@@ -392,19 +429,4 @@ function* whileCurrent<T>(
     yield;
     if (!isCurrent()) return 'overtaken';
   }
-}
-
-function sumOf(digests: Uint32Array): DigestSum {
-  let low = 0;
-  let high = 0;
-  let isComplete = true;
-  for (let word = 0; word < digests.length; word += 2) {
-    const rowLow = digests[word]!;
-    const rowHigh = digests[word + 1]!;
-    if (rowLow === 0 && rowHigh === 0) isComplete = false;
-    // Mixed first: plain sums would be equal for two rows that swap their halves.
-    low = (low + mix(rowLow, rowHigh)) >>> 0;
-    high = (high + mix(rowHigh, rowLow ^ 0x9e3779b1)) >>> 0;
-  }
-  return { low, high, isComplete };
 }

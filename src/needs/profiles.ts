@@ -26,6 +26,9 @@ import {
   withoutSameRequirements,
 } from './requirements.ts';
 
+/** Takes about a millisecond. */
+const PENDING_RANKS_MAX = 512;
+
 export interface RequirementSet {
   readonly ref: number;
   readonly requirements: readonly Requirement[];
@@ -165,6 +168,11 @@ export class ProfileTable {
    */
   fingerprintRanks(): Uint32Array {
     return this.#ranks.read();
+  }
+
+  /** Finds the ranks of new profiles if they are many: in one go, those of a large roll-up would take 20 ms. */
+  settleRanks(): void {
+    if (this.#ranks.pendingCount >= PENDING_RANKS_MAX) this.#ranks.read();
   }
 
   /** Orders profiles with equal fingerprints by their structure, so that the order does not depend on arrival. */

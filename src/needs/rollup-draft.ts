@@ -192,6 +192,11 @@ export class RollupDraft {
     return this.#successor[position]! - 1;
   }
 
+  /** The draft's row of the need with this name, -1 if it has none. */
+  rowOf(fingerprintRef: number, group: number): number {
+    return this.#rowByNeed.get(fingerprintRef, group);
+  }
+
   isKnown(row: number): boolean {
     return this.#isKnown[row] === 1;
   }

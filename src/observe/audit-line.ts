@@ -1,6 +1,12 @@
 /** Formats a record of the audit log. Times are ISO 8601 in UTC, durations seconds; docs/operating.md lists the keys. */
 import { cutText } from '../base/cut-text.ts';
+import type { ControlRecord } from '../shard/ports/controls.ts';
 import type { ActionRecord } from '../shard/ports/observer.ts';
+
+/** An action, and the epoch of the process that took it: numbers of cycles begin at 1 in every process. */
+export interface AuditRecord extends ActionRecord {
+  readonly epoch: number;
+}
 
 /** T3: no line is longer. The largest row of a roll-up has 64 KiB, so the lines of accepted demand are written whole. */
 export const LINE_BYTES_MAX = 262_144;
@@ -8,7 +14,7 @@ export const LINE_BYTES_MAX = 262_144;
 const CUT_TEXT_CHARS_MAX = 4_096;
 
 /** A line that would be too long has its long texts cut and marked. Ends with a line feed. */
-export function auditLine(record: ActionRecord): string {
+export function auditLine(record: AuditRecord): string {
   const { machineId, clusterId, forClusterId, fingerprint, group, detail } = record;
   const chars =
     machineId.length +
@@ -25,7 +31,7 @@ export function auditLine(record: ActionRecord): string {
     : line;
 }
 
-function withTextsCut(record: ActionRecord): ActionRecord {
+function withTextsCut(record: AuditRecord): AuditRecord {
   const cut = (text: string) => cutText(text, CUT_TEXT_CHARS_MAX);
   return {
     ...record,
@@ -39,9 +45,10 @@ function withTextsCut(record: ActionRecord): ActionRecord {
   };
 }
 
-function lineOf(record: ActionRecord): string {
+function lineOf(record: AuditRecord): string {
   const line = {
     time: timeOf(record.atMs),
+    epoch: record.epoch,
     cycle: record.cycle,
     kind: record.kind,
     machine: record.machineId,
@@ -59,10 +66,29 @@ function lineOf(record: ActionRecord): string {
   return `${JSON.stringify(line)}\n`;
 }
 
+/** H1: a command of an admin. Its texts are limited where it comes in. */
+export function controlLine(record: ControlRecord): string {
+  const line = {
+    time: timeOf(record.atMs),
+    kind: 'Control',
+    command: record.command,
+    control: record.id,
+    subject: record.subject,
+    who: record.who,
+    why: record.why,
+    via: record.via,
+    until: record.untilMs === null ? undefined : timeOf(record.untilMs),
+    outcome: record.outcome,
+    detail: record.detail === '' ? undefined : cutText(record.detail, CUT_TEXT_CHARS_MAX),
+  };
+  return `${JSON.stringify(line)}\n`;
+}
+
 /** A line in place of lost records. */
-export function lostLine(before: ActionRecord, lostCount: number): string {
+export function lostLine(before: AuditRecord | ControlRecord, lostCount: number): string {
   const time = timeOf(before.atMs);
-  return `${JSON.stringify({ time, cycle: before.cycle, kind: 'RecordsLost', records: lostCount })}\n`;
+  const { epoch, cycle } = 'cycle' in before ? before : {};
+  return `${JSON.stringify({ time, epoch, cycle, kind: 'RecordsLost', records: lostCount })}\n`;
 }
 
 /** Null for a time that has no date: a line must not fail because of a broken clock. */

@@ -1,5 +1,5 @@
 /**
- * The audit log. C5: one JSON line per action that was executed, suppressed, dry-run or dropped. Recording costs the caller
+ * The audit log. C5: one JSON line per action that was executed, suppressed, dry-run or dropped; H1: one per command of an admin. Recording costs the caller
  * one push. Lines are formatted in slices and written asynchronously, so neither a dry run with a hundred thousand actions
  * nor a slow disk delays the shard. If the disk is full, the audit log reports it (log, metric, and later a line in the
  * file with the number of lost records) and retries, because a broken audit log must not stop the fleet.
@@ -7,8 +7,8 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { ShardError } from '../base/errors.ts';
 import { SharedTexts } from '../base/shared-texts.ts';
-import type { ActionRecord } from '../shard/ports/observer.ts';
-import { auditLine, lostLine } from './audit-line.ts';
+import type { ControlRecord } from '../shard/ports/controls.ts';
+import { type AuditRecord, auditLine, controlLine, lostLine } from './audit-line.ts';
 import type { Logger } from './log.ts';
 import type { AuditCounts } from './scraped-metrics.ts';
 
@@ -52,7 +52,7 @@ export class AuditLog {
   readonly #openFile: (path: string) => Promise<AuditFile>;
   readonly #retryAfterMs: number;
   #file: AuditFile;
-  #waiting: ActionRecord[] = [];
+  #waiting: (AuditRecord | ControlRecord)[] = [];
   readonly #texts = new SharedTexts(WAITING_TEXT_CHARS_MAX);
   /** Bytes that a partial write left over. They complete a line in the file, so they are written first. */
   #rest: Buffer = Buffer.alloc(0);
@@ -87,13 +87,13 @@ export class AuditLog {
     return { written: this.#written, lost: this.#lost, isFailing: this.#isFailing };
   }
 
-  record(record: ActionRecord): void {
+  record(record: AuditRecord | ControlRecord): void {
     if (this.#isClosed || this.#waiting.length >= WAITING_RECORDS_MAX) {
       this.#lost++;
       this.#lostUnreported++;
       return;
     }
-    this.#waiting.push(this.#texts.shareIn(record));
+    this.#waiting.push('command' in record ? record : this.#texts.shareIn(record));
     // While writes fail, only the timer retries; otherwise every record would be an attempt.
     if (!this.#isFailing) void this.flush();
   }
@@ -143,7 +143,8 @@ export class AuditLog {
       recordCount < this.#waiting.length &&
       text.length < SLICE_CHARS_MAX
     ) {
-      text += auditLine(this.#waiting[recordCount++]!);
+      const record = this.#waiting[recordCount++]!;
+      text += 'command' in record ? controlLine(record) : auditLine(record);
     }
     const last = this.#waiting[recordCount - 1];
     // Records were lost after all that still wait, so the note comes after the last of them.

@@ -64,7 +64,7 @@ const GLANCE: Row = {
       panels: [
         stat('Machines', COUNT, 'sum(bigfleet_shard_inventory_machines#)'),
         stat('Configured', COUNT, 'sum(bigfleet_shard_inventory_machines#{state="Configured"})'),
-        stat('Needs not covered by credit', COUNT, 'sum(flotilla_unmet_needs#)', 1),
+        stat('Unmet needs', COUNT, 'sum(flotilla_unmet_needs#)', 1),
         stat('Sessions', COUNT, 'sum(bigfleet_shard_active_sessions#)'),
         stat('Cost per hour', USD, 'sum(flotilla_cost_dollars_per_hour#)'),
         stat(
@@ -290,6 +290,14 @@ const PROVIDERS: Row = {
           sum('flotilla_offerings_in_backoff', 'offerings in back-off'),
           sum('flotilla_parked_rows', 'deferred rows'),
           increase('flotilla_worker_restarts_total', 'worker restarts per hour'),
+        ),
+        graph(
+          'Happens repeatedly',
+          COUNT,
+          increase('flotilla_churned_machines_total', 'machines given up within 10 min, per hour'),
+          sum('flotilla_flipping_needs', 'needs that flip'),
+          sum('flotilla_failing_machines', 'machines that fail'),
+          sum('flotilla_failing_offerings', 'offerings that fail'),
         ),
         graph(
           'Memory',

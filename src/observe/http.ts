@@ -14,7 +14,7 @@ import type { Logger } from './log.ts';
 
 export interface Readiness {
   readonly isReady: boolean;
-  /** Why it is not ready; '' if it is. */
+  /** Why it is not ready. If it is ready: as what, such as a standby, or ''. */
   readonly reason: string;
 }
 
@@ -197,7 +197,7 @@ export class HttpServer {
 
   #ready(response: ServerResponse): void {
     const { isReady, reason } = this.#options.readiness();
-    sendText(response, isReady ? 200 : 503, isReady ? 'ready\n' : `not ready: ${reason}\n`);
+    sendText(response, isReady ? 200 : 503, isReady ? `${reason || 'ready'}\n` : `not ready: ${reason}\n`);
   }
 }
 

@@ -6,7 +6,9 @@
 import { CAPACITY_TYPE_COUNT, CapacityType } from '../machine/capacity-type.ts';
 import { BUCKET_DOLLARS, PENALTY_BUCKET_COUNT, PenaltyBucket } from '../machine/penalty.ts';
 import { ALL_STATES, STATE_NAMES } from '../machine/state.ts';
+import type { Pausable } from '../shard/ports/controls.ts';
 import type { ActionName, ActionOutcome, BindingPath, CyclePhase } from '../shard/ports/observer.ts';
+import type { ReplicaRole } from '../shard/ports/replica.ts';
 import { HTTP_REFUSALS } from './http-limits.ts';
 
 export const KINDS = [
@@ -30,6 +32,7 @@ export const OUTCOMES = [
   'rolled_back',
   'ack_rejected',
   'worker_lost',
+  'held',
 ] as const satisfies readonly ActionOutcome[];
 
 /** How a need got its machine; the dashboard and the soak show each on its own. */
@@ -40,6 +43,12 @@ export const PATHS = [
   'preempted',
   'waited',
 ] as const satisfies readonly BindingPath[];
+
+/** F3: of a replica. */
+export const REPLICA_ROLES = ['standby', 'active', 'adrift'] as const satisfies readonly ReplicaRole[];
+
+/** H3: what a pause may name. */
+const PAUSED = ['create', 'bind', 'reclaim', 'preempt', 'release'] as const satisfies readonly Pausable[];
 
 const PHASES = [
   'reconcile',
@@ -90,6 +99,7 @@ const COMMON: Readonly<Record<string, LabelDomain>> = {
   kind: KINDS,
   outcome: OUTCOMES,
   path: PATHS,
+  pauses: PAUSED,
   phase: PHASES,
   state: ALL_STATES.map((state) => STATE_NAMES[state]),
   capacity_type: Array.from(
@@ -105,6 +115,7 @@ const COMMON: Readonly<Record<string, LabelDomain>> = {
   fate: ['new', 'changed', 'removed', 'parked', 'confirmed', 'dropped'],
   quantile: ['0.5', '0.99', '1'],
   file: ['certificate', 'ca'],
+  role: REPLICA_ROLES,
   cluster: 'the ids of clusters, at most 2,048; all further clusters share one value',
   provider: 'the names of providers in the settings',
   version: 'the version of Flotilla',
@@ -115,6 +126,19 @@ const COMMON: Readonly<Record<string, LabelDomain>> = {
 const REASONS: Readonly<Record<string, LabelDomain>> = {
   bigfleet_shard_machines_rejected_total: ['price', 'interruption_probability', 'structural'],
   flotilla_http_refused_total: HTTP_REFUSALS,
+  flotilla_relay_ended_total: [
+    'client',
+    'active',
+    'active_changed',
+    'takeover',
+    'connection_lost',
+    'keepalive',
+    'held_too_long',
+    'relayed_twice',
+    'identity',
+    'client_connection',
+    'shutdown',
+  ],
   flotilla_connections_ended_total: ['age', 'expired', 'untrusted', 'denied'],
   flotilla_session_refused_total: [
     ...['connection', 'handshake', 'stream', 'opening', 'reader'].flatMap((what) =>

@@ -31,8 +31,12 @@ export function observeAll(observers: readonly Partial<ShardObserver>[], log: Lo
     actionEnded: (record) => each((observer) => observer.actionEnded?.(record)),
     acceptedActionEnded: (ended) => each((observer) => observer.acceptedActionEnded?.(ended)),
     listingEnded: (report) => each((observer) => observer.listingEnded?.(report)),
+    controlled: (record) => each((observer) => observer.controlled?.(record)),
     machineBound: (bound) => each((observer) => observer.machineBound?.(bound)),
     happened: (event) => each((observer) => observer.happened?.(event)),
+    ...(observers.some(({ noted }) => noted !== undefined)
+      ? { noted: (event) => each((observer) => observer.noted?.(event)) }
+      : {}),
   };
 }
 
@@ -40,10 +44,15 @@ export function observeAll(observers: readonly Partial<ShardObserver>[], log: Lo
  * C5: the audit log has one line per action. Writing starts when a cycle ends, so that its records are in the file before
  * the next cycle. Records carry wall-clock time, since the shard's own clock ignores corrections of the system clock.
  */
-export function auditObserver(audit: AuditLog, wall: Clock = systemClock): Partial<ShardObserver> {
+export function auditObserver(
+  audit: AuditLog,
+  epoch: () => number,
+  wall: Clock = systemClock,
+): Partial<ShardObserver> {
   return {
     audits: true,
-    actionEnded: (record) => audit.record({ ...record, atMs: wall.nowMs() }),
+    actionEnded: (record) => audit.record({ ...record, atMs: wall.nowMs(), epoch: epoch() }),
+    controlled: (record) => audit.record({ ...record, atMs: wall.nowMs() }),
     cycleEnded: () => void audit.flush(),
   };
 }
@@ -115,6 +124,7 @@ const QUIET_OUTCOMES: ReadonlySet<string> = new Set([
   'success',
   'accepted',
   'stale_state',
+  'held',
   'deduped',
   'dropped',
   'suppressed',

@@ -8,7 +8,9 @@ import { boundedByCluster } from './cluster-labels.ts';
 import type { DemandTally } from './demand-tally.ts';
 import { counterFrom, gaugeFrom } from './families.ts';
 import { type FleetColumns, FleetTally } from './fleet-gauges.ts';
+import { type HistoryCounts, historyMetrics } from './history-metrics.ts';
 import type { HttpRefusal } from './http-limits.ts';
+import { type ReplicaFacts, replicaMetrics } from './replica-metrics.ts';
 import { agedSamples, prioritySamples, type ShortfallFacts } from './shortfall-gauges.ts';
 import { type TlsFacts, tlsMetrics } from './tls-metrics.ts';
 
@@ -49,9 +51,13 @@ export interface MetricSources {
   /** Worker threads replaced since the start. */
   workerRestarts(): number;
   audit(): AuditCounts;
+  events(): HistoryCounts;
   /** T13: what the HTTP servers refused, by reason. */
   httpRefused(): Readonly<Record<HttpRefusal, number>>;
   isReady(): boolean;
+  /** Of the running shard; 0: it is a standby's. */
+  epoch(): number;
+  replica(): ReplicaFacts;
   /** Rejected rows since the start, by provider. */
   rejectedRows(): Readonly<Record<string, number>>;
 }
@@ -66,6 +72,7 @@ export class ScrapedMetrics {
     this.#tallies(registry);
     this.#edges(registry);
     tlsMetrics(registry, () => this.#sources.tls?.() ?? null);
+    replicaMetrics(registry, () => this.#sources.replica?.() ?? null);
   }
 
   watch(sources: Partial<MetricSources>): void {
@@ -102,6 +109,11 @@ export class ScrapedMetrics {
       (counters) => counters.actionsDropped,
     );
     from(
+      'flotilla_actions_paused_total',
+      'Queued actions that a pause of an admin stopped.',
+      (counters) => counters.actionsPaused,
+    );
+    from(
       'bigfleet_shard_actions_deduped_total',
       'Actions dropped because their machine already had an action in flight.',
       (counters) => counters.actionsDeduped,
@@ -110,6 +122,16 @@ export class ScrapedMetrics {
       'flotilla_actions_withdrawn_total',
       'Bindings that waited for their turn and were not begun; the next cycle decides them again.',
       (counters) => counters.actionsWithdrawn,
+    );
+    from(
+      'flotilla_stalls_total',
+      'Times that the main loop stood still for longer than --stall-after.',
+      (counters) => counters.stalls,
+    );
+    from(
+      'flotilla_actions_outdated_total',
+      'Actions dropped because the shard stood still after it had decided them; the next cycle decides them again.',
+      (counters) => counters.actionsOutdated,
     );
     from(
       'bigfleet_shard_reclaims_capped_total',
@@ -135,6 +157,11 @@ export class ScrapedMetrics {
       'flotilla_actions_held_for_probes_total',
       'Actions for a need, cluster, offering or provider that failed before, beyond the one machine that it tries at a time.',
       (counters) => counters.actionsHeldForProbes,
+    );
+    from(
+      'flotilla_removals_held_total',
+      'Reclaims, preemptions and releases that were decided and not begun, because this replica was not confirmed as the active one. Each cycle counts them again.',
+      (counters) => counters.removalsHeld,
     );
     from(
       'flotilla_decision_throws_total',
@@ -273,6 +300,19 @@ export class ScrapedMetrics {
       'flotilla_clusters_suspended',
       'Clusters that the shard suspended because decisions for them threw.',
       (gauges) => gauges.suspendedClusters,
+    );
+    gaugeFrom(
+      registry,
+      {
+        name: 'flotilla_controls',
+        help: 'Controls in force, by what they pause. One that pauses several counts for each.',
+      },
+      () => {
+        const gauges = this.#sources.gauges?.();
+        if (gauges === undefined) return null;
+        return Object.entries(gauges.pauses).map(([pauses, value]) => ({ labels: { pauses }, value }));
+      },
+      ['pauses'],
     );
     from(
       'flotilla_reads_waiting',
@@ -426,6 +466,7 @@ export class ScrapedMetrics {
       { name: 'flotilla_worker_restarts_total', help: 'Worker threads that died and were replaced.' },
       () => this.#sources.workerRestarts?.() ?? null,
     );
+    historyMetrics(registry, () => this.#sources.events?.() ?? null);
     const audit = () => this.#sources.audit?.() ?? null;
     counterFrom(
       registry,
@@ -467,6 +508,14 @@ export class ScrapedMetrics {
       registry,
       { name: 'flotilla_ready', help: '1 while /readyz answers that the shard is ready.' },
       () => this.#sources.isReady?.() ?? null,
+    );
+    gaugeFrom(
+      registry,
+      {
+        name: 'flotilla_epoch',
+        help: 'Epoch of this process, which providers fence by: it grows with every start or takeover. 0 on a standby.',
+      },
+      () => this.#sources.epoch?.() ?? null,
     );
   }
 }

@@ -198,10 +198,7 @@ export class ShardMetrics implements ShardObserver {
     );
     gaugeFrom(
       registry,
-      own(
-        'unmet_needs',
-        'Needs that credit did not fully cover in the last cycle; a fold counts as one need.',
-      ),
+      own('unmet_needs', 'Needs that the last cycle did not satisfy.'),
       () => this.#lastReport?.unmetNeeds ?? null,
     );
     gaugeFrom(

@@ -7,14 +7,20 @@
  * A connection is in its handshake until the peer has sent its HTTP/2 settings: TLS alone, or an open socket, proves
  * nothing. A stream is opening until it has sent its Hello, or its request.
  */
-import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import {
+  constants,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import type { Server as NetServer, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { status } from '@grpc/grpc-js';
+import { RELAYED_FOR, relayedKey } from '../tls/identity.ts';
+import { closeWhenEnded, respondWithStatus } from '../wire/http2-status.ts';
 import { type Admission, addressKey, type Holder } from './admission.ts';
 import type { Arrivals } from './arrivals.ts';
-import type { Lifetimes } from './lifetimes.ts';
-import { ENDED_STREAM_MS } from './limits.ts';
+import type { Lifetimes, ServedCall } from './lifetimes.ts';
 
 interface Connection {
   readonly socket: Socket;
@@ -25,6 +31,22 @@ interface Connection {
   /** Whose place the connection has; null if it has none. */
   holder: Holder | null;
   isHandshaking: boolean;
+}
+
+/** A stream that was admitted and that the library does not know yet. */
+export interface AdmittedStream {
+  readonly stream: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+  /** Gives the stream to the library, now or later; its data must be unread, or have been put back. */
+  pass(): void;
+  /** T11: the stream has sent what a call begins with. */
+  opened(): void;
+}
+
+/** F6: takes streams in place of the library. */
+export interface StreamRelay {
+  /** Null: the library answers this one. */
+  take(admitted: AdmittedStream): ServedCall | null;
 }
 
 export interface GateOptions {
@@ -44,6 +66,8 @@ export class Gate {
   readonly #byPeer = new Map<string, Connection>();
   readonly #bySession = new WeakMap<object, Connection>();
   readonly #openings = new WeakMap<object, Holder>();
+  /** Null: the library serves all streams. */
+  relay: StreamRelay | null = null;
 
   constructor(admission: Admission, options: GateOptions) {
     this.#admission = admission;
@@ -55,7 +79,9 @@ export class Gate {
     replaceListeners(server, 'session', (pass, session) =>
       this.#session(pass, session as ServerHttp2Session),
     );
-    replaceListeners(server, 'stream', (pass, stream) => this.#stream(pass, stream as ServerHttp2Stream));
+    replaceListeners(server, 'stream', (pass, stream, headers) =>
+      this.#stream(pass, stream as ServerHttp2Stream, headers as IncomingHttpHeaders),
+    );
   }
 
   /** The stream has sent its Hello, or its request. */
@@ -149,22 +175,23 @@ export class Gate {
     return isAdmitted;
   }
 
-  #stream(pass: () => void, stream: ServerHttp2Stream): void {
+  #stream(pass: () => void, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     const { session } = stream;
     const connection = session === undefined ? undefined : this.#bySession.get(session);
     if (session === undefined || connection === undefined) {
       stream.close(constants.NGHTTP2_REFUSED_STREAM);
       return;
     }
+    closeWhenEnded(stream);
     const ending = this.#options.lifetimes.endingOf(session);
     if (ending !== null) {
-      refuse(stream, ending.code, ending.detail);
+      respondWithStatus(stream, ending.code, ending.detail);
       return;
     }
-    const holder = { ...(connection.holder ?? connection.unidentified), connection };
+    const holder = holderOf(connection, headers);
     const why = this.#admission.take('stream', holder);
     if (why !== null) {
-      refuse(stream, status.RESOURCE_EXHAUSTED, why);
+      respondWithStatus(stream, status.RESOURCE_EXHAUSTED, why);
       return;
     }
     stream.once('close', () => {
@@ -173,38 +200,24 @@ export class Gate {
     });
     const whyNotOpening = this.#admission.take('opening', holder);
     if (whyNotOpening !== null) {
-      refuse(stream, status.RESOURCE_EXHAUSTED, whyNotOpening);
+      respondWithStatus(stream, status.RESOURCE_EXHAUSTED, whyNotOpening);
       return;
     }
     this.#openings.set(stream, holder);
-    closeWhenEnded(stream);
-    pass();
+    const relayed = this.relay?.take({ stream, headers, pass, opened: () => this.opened(stream) }) ?? null;
+    if (relayed === null) pass();
+    else this.#options.lifetimes.serve(stream, relayed);
   }
 }
 
-/** A response of trailers only, as the library sends for an unknown method. */
-function refuse(stream: ServerHttp2Stream, code: status, details: string): void {
-  stream.on('error', () => {}); // the peer may be gone already
-  closeWhenEnded(stream);
-  stream.respond(
-    {
-      ':status': 200,
-      'content-type': 'application/grpc+proto',
-      'grpc-status': code,
-      'grpc-message': encodeURI(details),
-    },
-    { endStream: true },
-  );
-  stream.resume(); // what the peer still sends is not kept
-}
-
-/** The shard has sent its status; a peer that leaves its half of the stream open would keep the stream for ever. */
-function closeWhenEnded(stream: ServerHttp2Stream): void {
-  stream.once('finish', () => {
-    const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), ENDED_STREAM_MS);
-    timer.unref();
-    stream.once('close', () => clearTimeout(timer));
-  });
+/** F6: a replica relays the streams of many clients over one connection; each counts for its client. */
+function holderOf(connection: Connection, headers: IncomingHttpHeaders): Holder {
+  const holder = connection.holder ?? connection.unidentified;
+  const relayedFor = headers[RELAYED_FOR];
+  if (relayedFor === undefined) return { ...holder, connection };
+  if (holder.identity === '') return { ...holder, connection: null }; // without TLS there is no identity to name
+  const identity = relayedKey(String(relayedFor), holder.identity);
+  return identity === null ? { ...holder, connection } : { ...holder, identity, connection: null };
 }
 
 /**

@@ -86,6 +86,11 @@ export class Lifetimes {
     clearInterval(this.#timer);
   }
 
+  /** Sends GOAWAY on every connection: its streams go on, and the peer opens its next one on another connection. */
+  goAway(): void {
+    for (const { session } of this.#bySession.values()) if (!session.closed) session.close();
+  }
+
   begin(session: Http2Session): void {
     const { clock, wall, peers, connectionAgeMs } = this.#options;
     const socket = session.socket as TLSSocket;

@@ -1,4 +1,7 @@
-/** Every limit of the operators' edge, with the sum behind it. Those that an operator also checks are in base/frame-limits. */
+/**
+ * Every limit of the operators' edge, with the sum behind it. Those that an operator also checks are in base/frame-limits, those of
+ * every ended stream in wire/http2-status.
+ */
 export {
   BLOB_BYTES_MAX,
   ERROR_TEXT_MAX,
@@ -6,6 +9,7 @@ export {
   ROLLUP_ROWS_MAX,
   ROW_BYTES_MAX,
 } from '../base/frame-limits.ts';
+export { ENDED_STREAM_MS } from '../wire/http2-status.ts';
 
 /**
  * Fields of a frame's outermost message: it has one, and newer operators may add a few. Parts of one payload are joined;
@@ -45,8 +49,8 @@ export const ROLLUPS_OPEN_MAX = 8;
 
 /**
  * T7: rows of one cluster that the shard takes up as new per second, and at once. A usual cluster changes 4 of 388 rows in ten
- * seconds; one of 80,000 rows changes 800. The first roll-up after a start is never delayed. 131,072 new rows take a cycle
- * about a second, so every 60 s they cost the shard 2 % of its time.
+ * seconds; one of 80,000 rows changes 800. The first roll-up after a start is never delayed. Reading 131,072 new rows takes half
+ * a second, so every 60 s they cost the shard 1 % of its time.
  */
 export const NEW_ROWS_PER_SECOND = 2_048;
 export const NEW_ROWS_BURST = 8_192;
@@ -78,9 +82,6 @@ export const FIRST_FRAME_BYTES_MAX = 2 * HELLO_BYTES_MAX;
 /** T11: the shard ends a stream that sends no Hello or request in this time, and a connection without a handshake. */
 export const HELLO_TIMEOUT_MS = 5_000;
 export const HANDSHAKE_TIMEOUT_MS = 5_000;
-
-/** The shard closes an ended stream this long after it has sent the status, if the peer has not. */
-export const ENDED_STREAM_MS = 5_000;
 
 /** T11: connections: one for each of 2,000 clusters, twice that while they reconnect. Fewer if descriptors are few. */
 export const CONNECTIONS_MAX = 4_096;

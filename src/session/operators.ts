@@ -35,6 +35,8 @@ import { WriteTurns } from './write-turns.ts';
 
 /** How often expired departures are removed. */
 const EXPIRY_INTERVAL_MS = 60_000;
+/** The connection had too many pings open, or is about to end. */
+const PING_AGAIN_MS = 1_000;
 
 /** For the log. */
 export type OperatorEvent =
@@ -104,6 +106,7 @@ export class Operators implements OperatorsPort, SessionHost {
   readonly #turns = new WriteTurns(this.arrivals);
   readonly #expiry: NodeJS.Timeout;
   #opened = 0;
+  #pings = 0;
   #endedWith: string | null = null;
 
   constructor(options: OperatorsOptions) {
@@ -120,10 +123,11 @@ export class Operators implements OperatorsPort, SessionHost {
     this.#expiry.unref();
   }
 
-  /** Once, before the first stream. */
+  /** Before the first stream, and again when a standby becomes active (F4): it had no sessions. */
   protected serve(shard: ShardForOperators): void {
     this.#shard = shard;
     this.#acks = acksOf(shard.epoch, 0);
+    this.#rollups?.clear();
     this.#rollups = new RollupQueue(shard, this.arrivals);
   }
 
@@ -205,6 +209,11 @@ export class Operators implements OperatorsPort, SessionHost {
     this.#byCluster.get(clusterId)?.hint(hint);
   }
 
+  pingAll(): void {
+    const round = ++this.#pings;
+    for (const session of this.#byCluster.values()) this.#ping(session, round);
+  }
+
   endAll(reason: string): void {
     this.#endedWith = reason;
     for (const session of [...this.#streams]) session.end(status.UNAVAILABLE, reason);
@@ -275,6 +284,14 @@ export class Operators implements OperatorsPort, SessionHost {
 
   wantsToWrite(session: Session): void {
     this.#turns.join(session);
+  }
+
+  #ping(session: Session, round: number): void {
+    session.ping((hasAnswered) => {
+      if (round !== this.#pings || this.#byCluster.get(session.clusterId) !== session) return;
+      if (hasAnswered) this.#shard.sessionAnswered(session.clusterId);
+      else setTimeout(() => this.#ping(session, round), PING_AGAIN_MS).unref();
+    });
   }
 
   #replace(session: Session, byPeer: string): void {

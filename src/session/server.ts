@@ -1,13 +1,22 @@
-/** The operators' server: Shard.Session, ShardRead and the health check on one gRPC port. */
+/**
+ * The operators' server: Shard.Session, ShardRead and the health check on one gRPC port. The port belongs to the process: while
+ * this replica is a standby, a relay takes the streams (F6), and the port stays open when the replica becomes active.
+ */
 import type { Server as NetServer } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { Server, ServerCredentials, status } from '@grpc/grpc-js';
+import {
+  Server,
+  ServerCredentials,
+  type ServiceDefinition,
+  status,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { ShardForOperators } from '../shard/ports/operators.ts';
 import type { NeedsReader } from '../shard/ports/view.ts';
 import { CONNECTION_AGE_MS } from '../tls/connection-age.ts';
 import type { TlsFiles } from '../tls/files.ts';
-import { identityKey, whyNotCluster, whyNotReader } from '../tls/identity.ts';
+import { callerKey, identityKey, whyNotCluster, whyNotReader } from '../tls/identity.ts';
 import { RotatingServerCredentials, type TlsStatus } from '../tls/server-credentials.ts';
 import { asBuffer } from '../wire/codec.ts';
 import { checkHealth, HEALTH_SERVICE } from '../wire/health.ts';
@@ -15,7 +24,7 @@ import { receiveMessagesInPlace } from '../wire/messages-in-place.ts';
 import { rawShardService, shardReadService } from '../wire/services.ts';
 import { type AdmissionOptions, addressKey, type Holder } from './admission.ts';
 import { CannotListenError } from './errors.ts';
-import { Gate } from './gate.ts';
+import { Gate, type StreamRelay } from './gate.ts';
 import { type InspectStream, inspectNeeds, ReaderTooSlowError } from './inspect.ts';
 import { Lifetimes, type ServedCall } from './lifetimes.ts';
 import {
@@ -35,6 +44,21 @@ import type { SessionStream } from './session.ts';
 export interface ServedShard {
   readonly shard: ShardForOperators;
   readonly needs: Pick<NeedsReader, 'inspectNeeds'>;
+}
+
+/** F6: what takes the streams of this port while the replica is a standby. */
+export interface StandbyRelay extends StreamRelay {
+  /** Why it cannot relay; '' if it can. */
+  notReady(): string;
+  /** Takes no more streams. Ends those that it relays, and gives those that it holds to the server. */
+  handOver(): void;
+  /** Takes streams again. */
+  resume(): void;
+}
+
+export interface FurtherService {
+  readonly definition: ServiceDefinition;
+  readonly implementation: UntypedServiceImplementation;
 }
 
 export interface OperatorServerOptions {
@@ -59,6 +83,8 @@ export interface OperatorServerOptions {
   readonly inspectionWriteMs?: number;
   /** T11: replaces the usual limits. */
   readonly limits?: AdmissionOptions;
+  /** Further services on this port. Each checks its callers itself. */
+  readonly services?: readonly FurtherService[];
   readonly clock?: Clock;
   /** Certificates are compared with the system's clock. */
   readonly wall?: Clock;
@@ -85,6 +111,7 @@ export class OperatorServer extends Operators {
   readonly #grpc: Server;
   readonly #tls: RotatingServerCredentials | null;
   #needs!: ServedShard['needs'];
+  #relay: StandbyRelay | null = null;
   #address = '';
   readonly #lifetimes: Lifetimes;
   readonly #gate: Gate;
@@ -133,7 +160,9 @@ export class OperatorServer extends Operators {
     this.#grpc.addService(shardReadService, {
       InspectNeeds: (stream: InspectStream) => this.#inspect(stream),
     });
-    this.#grpc.addService(HEALTH_SERVICE, { Check: checkHealth(HEALTH_NAMES, () => this.refusal === null) });
+    for (const { definition, implementation } of options.services ?? [])
+      this.#grpc.addService(definition, implementation);
+    this.#grpc.addService(HEALTH_SERVICE, { Check: checkHealth(HEALTH_NAMES, () => this.#isServing()) });
   }
 
   /** `host:port` with the port that the server has bound. */
@@ -142,13 +171,37 @@ export class OperatorServer extends Operators {
   }
 
   /** Serves the shard from now on; before this, the server has no sessions and the shard may call it all the same. */
-  async listen({ shard, needs }: ServedShard): Promise<void> {
-    this.serve(shard);
-    this.#needs = needs;
+  async listen(served: ServedShard): Promise<void> {
+    this.#setShard(served);
     const { listen } = this.#options;
     const port = await bind(this.#grpc, listen, this.#tls ?? ServerCredentials.createInsecure());
     for (const server of http2ServersOf(this.#grpc)) this.#gate.guard(server);
     this.#address = `${listen.slice(0, listen.lastIndexOf(':'))}:${port}`;
+  }
+
+  /** F6: the relay takes every stream that begins from now on. */
+  standBy(relay: StandbyRelay): void {
+    this.#relay = relay;
+    this.#gate.relay = relay;
+    relay.resume();
+  }
+
+  /** F6: this replica is about to leave. Operators go on, and connect elsewhere when their session ends. */
+  goAway(): void {
+    this.#lifetimes.goAway();
+  }
+
+  /** F4: a standby became active, with a new shard. It serves the streams that the relay holds, and all that follow. */
+  replaceShard(served: ServedShard): void {
+    this.#setShard(served);
+    this.#gate.relay = null;
+    this.#relay?.handOver();
+    this.#relay = null;
+  }
+
+  #setShard({ shard, needs }: ServedShard): void {
+    this.serve(shard);
+    this.#needs = needs;
   }
 
   /** T14: what the TLS files are, for metrics; null without TLS. */
@@ -169,6 +222,10 @@ export class OperatorServer extends Operators {
     this.#lifetimes.close();
     this.#gate.close();
     await shutDown(this.#grpc);
+  }
+
+  #isServing(): boolean {
+    return this.#relay === null ? this.refusal === null : this.#relay.notReady() === '';
   }
 
   #inspect(stream: InspectStream): void {
@@ -218,7 +275,7 @@ export class OperatorServer extends Operators {
   #readerOf(stream: InspectStream): Holder {
     const peer = stream.getPeer();
     const address = addressKey(peer.slice(0, peer.lastIndexOf(':')));
-    const identity = identityKey(stream.getAuthContext().sslPeerCertificate) || address;
+    const identity = callerKey(stream) || address;
     return { address, identity, connection: null };
   }
 

@@ -14,7 +14,7 @@ import { MalformedFrameError } from './errors.ts';
 import { readFrame } from './frame.ts';
 import { HELLO_BYTES_MAX } from './limits.ts';
 import { Outbox } from './outbox.ts';
-import { acceptFrames } from './pipelined-call.ts';
+import { acceptFrames, http2StreamOf } from './pipelined-call.ts';
 import type { RollupResult } from './rollup-queue.ts';
 import type { Writer } from './write-turns.ts';
 
@@ -101,6 +101,13 @@ export class Session implements Writer {
     const encode = () => encodeBootstrapRequest(requestId, clusterId, requirements);
     this.#sendControl(encode, () => this.#blobs.isWaiting(requestId));
     return answer;
+  }
+
+  /** X16: whether the peer of the connection is there. A peer that never answers is left to keepalive, which ends the session. */
+  ping(done: (hasAnswered: boolean) => void): void {
+    const connection = http2StreamOf(this.stream)?.session;
+    if (connection === undefined || connection.destroyed) done(false);
+    else connection.ping((error) => done(error === null));
   }
 
   reclaim(instruction: ReclaimInstruction): void {

@@ -1,7 +1,9 @@
 /** Settings of the shard, with the defaults that users of the reference know. */
+import { CHEAPEST, type Placement } from '../decision/assign/placement.ts';
 import type { PreemptionWeights } from '../decision/preempt/victim-lists.ts';
 import type { ProviderIdPrefix } from '../listing/apply/id-prefixes.ts';
 import { TABLE_SHARE_DEFAULT } from '../needs/tenant-limits.ts';
+import type { DeclaredControl } from './ports/controls.ts';
 import type { TenantLimits } from './tenants.ts';
 
 export interface ShardSettings {
@@ -26,6 +28,8 @@ export interface ShardSettings {
   readonly ignoresUnassignedBindings: boolean;
   readonly listTimeoutMs: number;
   readonly executeConcurrency: number;
+  /** X13: waiting reads of one provider from which on listings of its changes take their place. */
+  readonly readsListedMin: number;
   readonly executeTimeoutMs: number;
   readonly bootstrapTimeoutMs: number;
   /** Bootstrap data for all nodes, so that no operator is needed; null: ask the operators. */
@@ -46,6 +50,8 @@ export interface ShardSettings {
   /** R3: an Idle machine is released after its hold. */
   readonly idleHoldOnDemandMs: number;
   readonly idleHoldSpotMs: number;
+  /** X16: after the main loop stood still for longer, what it decided before is dropped. */
+  readonly stallAfterMs: number;
   /** X11: a machine that is transitional for longer is stuck. */
   readonly stuckAfterMs: number;
   /** O5: shortest time between two hints with one key. */
@@ -53,8 +59,12 @@ export interface ShardSettings {
   /** Ordinary cycles between two from-scratch checks; 0 = never. */
   readonly checkEveryCycles: number;
   readonly preemptionWeights: PreemptionWeights | null;
+  /** E1: by which rule needs acquire. */
+  readonly placement: Placement;
   /** T8: limits by cluster; the first entry that matches counts. */
   readonly tenants: readonly TenantLimits[];
+  /** H2: pauses that the configuration declares. */
+  readonly controls: readonly DeclaredControl[];
 }
 
 export const SHARD_DEFAULTS: ShardSettings = {
@@ -71,6 +81,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   ignoresUnassignedBindings: false,
   listTimeoutMs: 120_000,
   executeConcurrency: 256,
+  readsListedMin: 32,
   executeTimeoutMs: 30_000,
   bootstrapTimeoutMs: 30_000,
   localBootstrapBlob: null,
@@ -83,11 +94,14 @@ export const SHARD_DEFAULTS: ShardSettings = {
   hasRollupGuard: true,
   idleHoldOnDemandMs: 600_000,
   idleHoldSpotMs: 60_000,
+  stallAfterMs: 2_000,
   stuckAfterMs: 900_000,
   hintIntervalMs: 5_000,
   checkEveryCycles: 360,
   preemptionWeights: null,
+  placement: CHEAPEST,
   tenants: [],
+  controls: [],
 };
 
 /** Settings that may change while the shard runs. */
@@ -101,4 +115,5 @@ export type Rails = Pick<
   | 'burnFraction'
   | 'hasRollupGuard'
   | 'tenants'
+  | 'controls'
 >;

@@ -8,6 +8,7 @@ import { ASSIGNED_FINGERPRINT_BYTES_MAX, ASSIGNED_GROUP_BYTES_MAX } from '../bas
 import { VectorTable } from '../base/vectors.ts';
 import { Inventory } from '../inventory/inventory.ts';
 import { NeedTable } from '../needs/need-table.ts';
+import { TAKE_UP_ROWS } from '../needs/take-up.ts';
 import { TABLE_SHARE_DEFAULT } from '../needs/tenant-limits.ts';
 
 export interface ShardTables {
@@ -38,6 +39,8 @@ export interface TablesOptions {
   /** For tests that create thousands of small shards: the smallest tables, and the rows of a cluster that always fit in them. */
   readonly entriesMin?: number;
   readonly shareRowsMin?: number;
+  /** T7: for tests: rows of a roll-up that one cycle takes up. */
+  readonly takeUpRows?: number;
 }
 
 export function createTables(options: TablesOptions): ShardTables {
@@ -68,6 +71,7 @@ export function createTables(options: TablesOptions): ShardTables {
     vectors,
     quarantine,
     tableShare,
+    takeUpRows: options.takeUpRows ?? TAKE_UP_ROWS,
     ...(options.shareRowsMin === undefined ? {} : { shareRowsMin: options.shareRowsMin }),
   });
   return { inventory, needs };

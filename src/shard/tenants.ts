@@ -2,6 +2,7 @@
  * T8: which limits a cluster has. The first entry whose pattern matches the cluster's id counts. The engine asks once for
  * each roll-up, and for every cluster after a reload.
  */
+import { matchesPattern } from '../base/pattern.ts';
 import type { StringTable } from '../base/string-table.ts';
 import type { ClusterLimits, LimitSource } from '../decision/limits.ts';
 
@@ -55,20 +56,4 @@ export class Tenants implements LimitSource {
     const id = this.#clusters.get(cluster);
     return this.#entries.find((entry) => matchesPattern(id, entry.cluster)) ?? null;
   }
-}
-
-/** Takes the first place for each part: whatever follows a `*` may begin anywhere later, so no other choice fits more. */
-export function matchesPattern(id: string, pattern: string): boolean {
-  const parts = pattern.split('*');
-  const first = parts[0]!;
-  if (parts.length === 1) return id === pattern;
-  const last = parts[parts.length - 1]!;
-  if (id.length < first.length + last.length || !id.startsWith(first) || !id.endsWith(last)) return false;
-  let at = first.length;
-  for (const part of parts.slice(1, -1)) {
-    const found = id.indexOf(part, at);
-    if (found < 0 || found + part.length > id.length - last.length) return false;
-    at = found + part.length;
-  }
-  return true;
 }

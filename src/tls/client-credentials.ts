@@ -4,7 +4,14 @@
  * last check, an operator whose certificate carries a host name could pose as a provider and receive bootstrap blobs, or
  * as the coordinator and give instructions.
  */
-import { checkServerIdentity, createSecureContext, type PeerCertificate, type SecureContext } from 'node:tls';
+import { isIP, connect as openSocket, type Socket } from 'node:net';
+import {
+  checkServerIdentity,
+  createSecureContext,
+  connect as openTlsSocket,
+  type PeerCertificate,
+  type SecureContext,
+} from 'node:tls';
 import { ChannelCredentials } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { ShardError } from '../base/errors.ts';
@@ -13,6 +20,7 @@ import { TlsCredentials } from './channel-credentials.ts';
 import { CONNECTION_AGE_MS, jittered } from './connection-age.ts';
 import { FileRotation } from './file-rotation.ts';
 import { pathsOf, type TlsFiles, type UnusableTlsFileError } from './files.ts';
+import { identityKey, isShardKey } from './identity.ts';
 import { readMaterial } from './material.ts';
 
 export class WrongServerIdentityError extends ShardError {
@@ -23,6 +31,18 @@ export class WrongServerIdentityError extends ShardError {
     super(
       `The server at ${host} presented the certificate of a cluster (bigfleet://cluster/…); a cluster is only ever ` +
         'a client. The connection was closed before anything was sent. Give the server a certificate of its own.',
+    );
+  }
+}
+
+export class NotAReplicaError extends ShardError {
+  readonly code = 'not_a_replica';
+  readonly next = 'retry-later';
+
+  constructor(host: string) {
+    super(
+      `The server at ${host} presented a certificate that is not a shard's (bigfleet://shard/…). The replica closed the ` +
+        'connection before it sent anything. Give every replica a certificate of its shard.',
     );
   }
 }
@@ -70,20 +90,39 @@ export class ClientCredentials {
       this.#current ??= ChannelCredentials.createInsecure();
       return this.#current;
     }
-    this.#rotation ??= new FileRotation(pathsOf(files), () => load(files));
+    const { context, isReplaced } = this.#read(files);
     const nowMs = this.#clock.nowMs();
-    let isReplaced = false;
-    if (nowMs - this.#checkedMs >= TLS_CHECK_INTERVAL_MS) {
-      this.#checkedMs = nowMs;
-      const step = this.#rotation.check();
-      isReplaced = step.kind === 'replaced';
-      if (step.kind === 'failed') this.#onFailed(step.error);
-    }
     if (this.#current === null || isReplaced || nowMs >= this.#dueMs) {
       this.#dueMs = nowMs + jittered(this.#ageMs, this.#random);
-      this.#current = new TlsCredentials(this.#rotation.value, verifyServerIdentity);
+      this.#current = new TlsCredentials(context, verifyServerIdentity);
     }
     return this.#current;
+  }
+
+  /** F6: a connection to a replica, for HTTP/2 without the gRPC library. The server's certificate must be a shard's. */
+  dialReplica(host: string, port: number): Socket {
+    const files = this.#files;
+    if (files === undefined) return openSocket({ host, port });
+    return openTlsSocket({
+      host,
+      port,
+      ...(isIP(host) === 0 ? { servername: host } : {}), // a server name must not be an IP address
+      secureContext: this.#read(files).context,
+      checkServerIdentity: verifyReplicaIdentity,
+      ALPNProtocols: ['h2'],
+    });
+  }
+
+  #read(files: TlsFiles): { readonly context: SecureContext; readonly isReplaced: boolean } {
+    this.#rotation ??= new FileRotation(pathsOf(files), () => load(files));
+    const nowMs = this.#clock.nowMs();
+    if (nowMs - this.#checkedMs < TLS_CHECK_INTERVAL_MS) {
+      return { context: this.#rotation.value, isReplaced: false };
+    }
+    this.#checkedMs = nowMs;
+    const step = this.#rotation.check();
+    if (step.kind === 'failed') this.#onFailed(step.error);
+    return { context: this.#rotation.value, isReplaced: step.kind === 'replaced' };
   }
 }
 
@@ -99,4 +138,10 @@ function verifyServerIdentity(host: string, certificate: PeerCertificate): Error
   if (mismatch !== undefined) return mismatch;
   if (CLUSTER_SAN.test(certificate.subjectaltname ?? '')) return new WrongServerIdentityError(host);
   return undefined;
+}
+
+function verifyReplicaIdentity(host: string, certificate: PeerCertificate): Error | undefined {
+  const mismatch = checkServerIdentity(host, certificate);
+  if (mismatch !== undefined) return mismatch;
+  return isShardKey(identityKey(certificate)) ? undefined : new NotAReplicaError(host);
 }

@@ -15,6 +15,17 @@ export interface AuthenticatedCall {
   getAuthContext(): { readonly sslPeerCertificate?: PeerCertificate | undefined };
 }
 
+/** A call that another replica may have relayed. */
+export interface RelayableCall extends AuthenticatedCall {
+  readonly metadata: { get(key: string): readonly (string | Buffer)[] };
+}
+
+/**
+ * F6: the header in which a replica names the identity of the client whose call it relays: its URI, escaped as a part of a URL.
+ * Without TLS it is empty. Only a shard may relay.
+ */
+export const RELAYED_FOR = 'flotilla-relayed-for';
+
 const SCHEME = 'bigfleet://';
 const CLUSTER = 'bigfleet://cluster/';
 const SHARD = 'bigfleet://shard/';
@@ -30,12 +41,22 @@ export function bigfleetUrisOf(names: string): string[] {
 }
 
 function identityIn(names: string): Identity | string {
+  const found = onlyUriOf(names);
+  return 'why' in found ? found.why : identityOfUri(found.uri);
+}
+
+/** The bigfleet:// URI of a certificate, or a sentence that says why it has no identity. */
+export function onlyUriOf(names: string): { readonly uri: string } | { readonly why: string } {
   const uris = bigfleetUrisOf(names);
   const [uri] = uris;
-  if (uri === undefined) return 'The client certificate carries no bigfleet:// URI.';
-  if (uris.length > 1) {
-    return `The client certificate carries ${uris.length} bigfleet:// URIs; it must carry exactly one.`;
-  }
+  if (uri === undefined) return { why: 'The client certificate carries no bigfleet:// URI.' };
+  if (uris.length === 1) return { uri };
+  return {
+    why: `The client certificate carries ${uris.length} bigfleet:// URIs; it must carry exactly one.`,
+  };
+}
+
+function identityOfUri(uri: string): Identity | string {
   if (uri === 'bigfleet://admin') return { kind: 'admin' };
   if (uri === 'bigfleet://readonly') return { kind: 'readonly' };
   if (uri.startsWith(CLUSTER) && uri.length > CLUSTER.length) {
@@ -52,26 +73,69 @@ export function identityKey(certificate: PeerCertificate | undefined): string {
   return certificate === undefined ? '' : identityNameOf(certificate.subjectaltname ?? '');
 }
 
+export function isShardKey(key: string): boolean {
+  return key.startsWith('shard ');
+}
+
 /** The identity among the alternative names of a certificate, for people. */
 export function identityNameOf(names: string): string {
   const identity = identityIn(names);
   return typeof identity === 'string' ? 'no identity' : nameOf(identity);
 }
 
+/** F6: whose share a relayed stream uses: the relay's client. Null: the peer is no shard, and what it says counts for nothing. */
+export function relayedKey(header: string, peerKey: string): string | null {
+  if (!isShardKey(peerKey)) return null;
+  const identity = relayedIdentity(header);
+  return typeof identity === 'string' ? null : nameOf(identity);
+}
+
+/** Whose share a call uses; '' without a certificate. */
+export function callerKey(call: RelayableCall): string {
+  const peerKey = identityKey(call.getAuthContext().sslPeerCertificate);
+  const named = call.metadata.get(RELAYED_FOR);
+  return named.length === 0 ? peerKey : (relayedKey(named.join(','), peerKey) ?? peerKey);
+}
+
+/** Who calls: the peer, or the client that the peer relays. */
+function callerOf(call: RelayableCall): Identity | string {
+  const peer = identityOf(call);
+  const named = call.metadata.get(RELAYED_FOR);
+  if (named.length === 0 || typeof peer === 'string') return peer;
+  if (peer.kind === 'shard') return relayedIdentity(named.join(','));
+  return `The call names a client that it is relayed for, but the client certificate is for ${nameOf(peer)}; only a shard may relay.`;
+}
+
+function relayedIdentity(header: string): Identity | string {
+  try {
+    return identityOfUri(decodeURIComponent(header));
+  } catch {
+    return `The relay names ${JSON.stringify(header)} as its client, which is not a known identity.`;
+  }
+}
+
 /** Why the caller may not speak for this cluster; null if it may. */
-export function whyNotCluster(call: AuthenticatedCall, clusterId: string): string | null {
-  const identity = identityOf(call);
+export function whyNotCluster(call: RelayableCall, clusterId: string): string | null {
+  const identity = callerOf(call);
   if (typeof identity === 'string') return identity;
   if (identity.kind === 'cluster' && identity.clusterId === clusterId) return null;
   return `The client certificate is for ${nameOf(identity)}, but Hello names cluster ${JSON.stringify(clusterId)}.`;
 }
 
 /** Why the caller may not read the shard; null if it may. */
-export function whyNotReader(call: AuthenticatedCall): string | null {
-  const identity = identityOf(call);
+export function whyNotReader(call: RelayableCall): string | null {
+  const identity = callerOf(call);
   if (typeof identity === 'string') return identity;
   if (identity.kind === 'admin' || identity.kind === 'readonly') return null;
   return `The client certificate is for ${nameOf(identity)}; reading a shard requires role readonly or admin.`;
+}
+
+/** H1: why the caller may not command the shard; null if it may. */
+export function whyNotAdmin(call: AuthenticatedCall): string | null {
+  const identity = identityOf(call);
+  if (typeof identity === 'string') return identity;
+  if (identity.kind === 'admin') return null;
+  return `The client certificate is for ${nameOf(identity)}; commanding a shard requires role admin.`;
 }
 
 function nameOf(identity: Identity): string {

@@ -141,8 +141,13 @@ shardMetadataLength():number {
   return offset ? this.bb!.__vector_len(this.bb_pos + offset) : 0;
 }
 
+stretch():number {
+  const offset = this.bb!.__offset(this.bb_pos, 22);
+  return offset ? this.bb!.readUint32(this.bb_pos + offset) : 0;
+}
+
 static startCallRecord(builder:flatbuffers.Builder) {
-  builder.startObject(9);
+  builder.startObject(10);
 }
 
 static addCall(builder:flatbuffers.Builder, call:number) {
@@ -205,12 +210,16 @@ static startShardMetadataVector(builder:flatbuffers.Builder, numElems:number) {
   builder.startVector(4, numElems, 4);
 }
 
+static addStretch(builder:flatbuffers.Builder, stretch:number) {
+  builder.addFieldInt32(9, stretch, 0);
+}
+
 static endCallRecord(builder:flatbuffers.Builder):flatbuffers.Offset {
   const offset = builder.endObject();
   return offset;
 }
 
-static createCallRecord(builder:flatbuffers.Builder, call:number, kind:number, provider:number, machineIdOffset:flatbuffers.Offset, deadlineUnixMs:number, graceSeconds:number, clusterIdOffset:flatbuffers.Offset, bootstrapBlobOffset:flatbuffers.Offset, shardMetadataOffset:flatbuffers.Offset):flatbuffers.Offset {
+static createCallRecord(builder:flatbuffers.Builder, call:number, kind:number, provider:number, machineIdOffset:flatbuffers.Offset, deadlineUnixMs:number, graceSeconds:number, clusterIdOffset:flatbuffers.Offset, bootstrapBlobOffset:flatbuffers.Offset, shardMetadataOffset:flatbuffers.Offset, stretch:number):flatbuffers.Offset {
   CallRecord.startCallRecord(builder);
   CallRecord.addCall(builder, call);
   CallRecord.addKind(builder, kind);
@@ -221,6 +230,7 @@ static createCallRecord(builder:flatbuffers.Builder, call:number, kind:number, p
   CallRecord.addClusterId(builder, clusterIdOffset);
   CallRecord.addBootstrapBlob(builder, bootstrapBlobOffset);
   CallRecord.addShardMetadata(builder, shardMetadataOffset);
+  CallRecord.addStretch(builder, stretch);
   return CallRecord.endCallRecord(builder);
 }
 }

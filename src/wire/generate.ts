@@ -1,5 +1,5 @@
 /**
- * Writes src/wire/protocol.generated.ts and src/wire/etcd.generated.ts from proto/: for each package one TypeScript module
+ * Writes the modules src/wire/*.generated.ts from proto/: for each package one TypeScript module
  * with the reflected descriptor and a type for every message. The build is tsc alone: pbjs would add JavaScript and
  * declaration files that tsc neither checks nor copies to dist/.
  *
@@ -34,6 +34,13 @@ export const ETCD: ProtocolPackage = {
   name: 'etcdserverpb',
   files: ['etcd/rpc.proto'],
   output: 'etcd.generated.ts',
+};
+
+/** Commands to a running shard; also a module of its own. */
+export const ADMIN: ProtocolPackage = {
+  name: 'flotilla.admin.v1',
+  files: ['flotilla/admin/v1/admin.proto'],
+  output: 'admin.generated.ts',
 };
 
 const SCALARS: Readonly<Record<string, string>> = {
@@ -129,7 +136,7 @@ function namesText(name: string, messages: readonly protobuf.Type[], suffix: str
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  for (const protocol of [BIGFLEET, ETCD]) {
+  for (const protocol of [BIGFLEET, ETCD, ADMIN]) {
     writeFileSync(join('src', 'wire', protocol.output), generateProtocolModule('proto', protocol));
   }
 }

@@ -13,6 +13,7 @@ import type { Output } from '../../src/cli/inspect/terminal.ts';
 import { NEEDS } from '../../src/cli/needs.ts';
 import { spark } from '../../src/cli/top.ts';
 import type {
+  ApiClusters,
   ApiMachines,
   ApiNeedExplanations,
   ApiNeeds,
@@ -332,6 +333,36 @@ describe('flotilla completion', () => {
       rmSync(path);
       expect(completed).toBe('Failed\n');
     }
+  });
+});
+
+describe('lists', () => {
+  it('print names, JSON or YAML, sort by a column, and end with 3 if nothing matches', async () => {
+    const names = await flotilla('machines', '--limit', '5', '-o', 'name', '--api', url);
+    expect(names.code).toBe(0);
+    const ids = names.out.trimEnd().split('\n');
+    expect(ids).toHaveLength(5);
+    const yaml = await flotilla('machines', '--limit', '5', '-o', 'yaml', '--api', url);
+    for (const id of ids) expect(yaml.out).toContain(`id: ${id}`);
+    const down = await flotilla('machines', '--limit', '5', '--sort', 'id:desc', '-o', 'name', '--api', url);
+    expect(down.out.trimEnd().split('\n')).toEqual(ids.toReversed());
+    const dear = await flotilla('clusters', '--sort', 'machines:desc', '-o', 'json', '--api', url);
+    const counts = (JSON.parse(dear.out) as ApiClusters).clusters.map(({ machines }) => machines);
+    expect(counts).toEqual(counts.toSorted((a, b) => b - a));
+    const none = await flotilla('machines', '--prefix', 'no-such', '--api', url);
+    expect(none.code).toBe(3);
+    expect(none.out).toContain('No machine matches the filters.');
+    const wrong = await flotilla('machines', '--sort', 'colour', '--api', url);
+    expect(wrong.code).toBe(2);
+    expect(wrong.error).toContain('must be one of the columns: id, state');
+    expect((await flotilla('machines', '-o', 'xml', '--api', url)).code).toBe(2);
+  });
+
+  it('tell about one cluster', async () => {
+    const told = await flotilla('explain', 'cluster', 'cluster-0002', '--api', url);
+    expect(told.code).toBe(0);
+    expect(told.out).toContain('Its operator has been connected for');
+    expect((await flotilla('explain', 'cluster', 'nowhere', '--api', url)).code).toBe(1);
   });
 });
 

@@ -52,6 +52,15 @@ describe('flotilla up', { timeout: 180_000 }, () => {
     await until('the dashboard is gone', isGone, (gone) => gone);
   });
 
+  it('says in one line that --standby needs an etcd, and starts nothing', async () => {
+    processes.environment = { PATH: '/nowhere', FLOTILLA_TEST_ETCD: '' };
+    const up = processes.start('up', '--standby', '--machines', '100');
+    expect(await up.exited).toBe(2);
+    const lines = up.output.filter((line) => !/^flotilla up: (?:\d+ machines|stopping)/.test(line));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('--standby needs an etcd on this machine, and there is none on the PATH');
+  });
+
   it('exits with 1 and names the process when one of them dies', async () => {
     const up = processes.start('up', '--machines', '100', '--clusters', '1', '--plain');
     await until(
@@ -155,6 +164,7 @@ const SAMPLE = {
       machinesInBackoff: 0,
     },
     rails: { heldBack: '' },
+    replica: null,
   } as unknown as ApiOverview,
 } satisfies UpSample;
 

@@ -31,7 +31,7 @@ describe('an error on the command line', () => {
     ],
     [
       ['--reclaim-cap-fraction', '5%'],
-      '--reclaim-cap-fraction (command line): "5%" is not a fraction. Write it like 0.05, 0.5 or 1.',
+      '--reclaim-cap-fraction (command line): "5%" is not a fraction. Write it like 0.05, 0.5 or 1, or write unlimited or none.',
     ],
     [['--dry-run=yes'], '--dry-run (command line): "yes" is neither true nor false. Write true or false.'],
     [
@@ -41,6 +41,22 @@ describe('an error on the command line', () => {
     [
       ['--log-level', 'loud'],
       '--log-level (command line): "loud" is not a valid choice. Write one of debug, info, warn, error.',
+    ],
+    [
+      ['--directory', 'http://10.0.0.1:2379'],
+      '--directory (command line): "http://10.0.0.1:2379" is not a directory. Write etcd://HOST:PORT with each member of the etcd once, such as etcd://10.0.0.1:2379,10.0.0.2:2379,10.0.0.3:2379.',
+    ],
+    [
+      ['--lease', '3s'],
+      '--lease (--lease): it has no effect without a directory. Set --directory etcd://HOST:PORT, or remove it.',
+    ],
+    [
+      ['--directory', 'etcd://a:2379', '--directory-tls-ca', 'ca.pem'],
+      '--directory-tls-ca (--directory-tls-ca): --directory-tls-cert and --directory-tls-key are missing. Set all three TLS files, or none.',
+    ],
+    [
+      ['--directory', 'etcd://a:2379', '--listen', ':7780', '--insecure'],
+      '--directory (--directory): other replicas cannot dial 0.0.0.0:7780, the address of --listen. Set --advertise-addr HOST:PORT to the address at which they reach this process.',
     ],
     [['--id', 'a', '--id', 'b'], '--id (command line): given twice. Set it once.'],
     [['--id'], '--id (command line): the value is missing. Write --id VALUE.'],
@@ -189,6 +205,10 @@ describe('settings that contradict each other', () => {
     [
       ['--metrics-addr', '10.0.0.1:8780'],
       '--metrics-addr (--metrics-addr): 10.0.0.1:8780 is not a loopback address',
+    ],
+    [
+      ['--max-history-bytes', '64KiB'],
+      '--max-history-bytes (--max-history-bytes): 65536 bytes hold less than a minute of events.',
     ],
     [['--tls-cert', 'c.pem'], '--tls-cert (--tls-cert): --tls-key and --tls-ca are missing.'],
     [['--tls-cert', 'c.pem', '--tls-ca', 'a.pem'], '--tls-cert (--tls-cert): --tls-key is missing.'],

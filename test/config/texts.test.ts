@@ -14,11 +14,12 @@ const FLAGS = Object.entries(SHARD_SETTINGS).map(([field, setting]) => flagOf(fi
 const PROMISED_FLAGS =
   `listen metrics-addr health-addr insecure id data-dir provider-addr provider-optional provider-id-prefix unassigned-bindings tenant-table-share provider-table-reserve coordinator-addr
   advertise-addr coordinator-heartbeat-interval max-actions-per-cycle execute-concurrency incremental-reconcile
-  available-capacity-interval actuation-paused dry-run reclaim-cap-fraction preemption-cap-fraction burn-fraction empty-rollup-guard audit-log local-bootstrap
-  tls-cert tls-key tls-ca tls-denied max-connection-age cycle-interval full-list-every relist-after-loss max-machines idle-hold-on-demand idle-hold-spot bootstrap-timeout
-  execute-timeout stuck-after shutdown-grace min-epoch max-list-bytes keepalive-timeout log-level log-format workers
-  from-scratch-check-every preemption-weight-gap preemption-weight-drain preemption-weight-interruption
-  preemption-weight-reclamation metrics-host tenants`.split(/\s+/);
+  available-capacity-interval actuation-paused dry-run reclaim-cap-fraction preemption-cap-fraction burn-fraction empty-rollup-guard audit-log max-history-bytes local-bootstrap
+  tls-cert tls-key tls-ca tls-denied admin-over-tls controls max-connection-age cycle-interval full-list-every relist-after-loss max-machines idle-hold-on-demand idle-hold-spot bootstrap-timeout
+  execute-timeout stall-after stuck-after shutdown-grace min-epoch max-list-bytes keepalive-timeout log-level log-format workers
+  from-scratch-check-every placement placement-offer-margin team spending-history preemption-weight-gap preemption-weight-drain preemption-weight-interruption
+  preemption-weight-reclamation metrics-host tenants directory directory-tls-cert directory-tls-key directory-tls-ca
+  fleet replica lease standby`.split(/\s+/);
 
 describe('the table of settings', () => {
   it('has exactly the public flags', () => {
@@ -35,7 +36,7 @@ describe('the table of settings', () => {
     expect(grouped.sort()).toEqual(Object.keys(SHARD_SETTINGS).sort());
   });
 
-  it('reloads the rails, the limits of clusters and the log level, and nothing else', () => {
+  it('reloads the rails, the limits of clusters, the declared pauses and the log level, and nothing else', () => {
     const reloadable = Object.entries(SHARD_SETTINGS).filter(([, setting]) => setting.isReloadable);
     expect(reloadable.map(([field]) => field)).toEqual([
       'actuationPaused',
@@ -46,6 +47,7 @@ describe('the table of settings', () => {
       'burnFraction',
       'emptyRollupGuard',
       'tenants',
+      'controls',
       'logLevel',
     ]);
   });

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type {
   ApiActions,
+  ApiClusterInFull,
   ApiClusters,
   ApiError,
+  ApiEvents,
   ApiHistory,
   ApiMachineInFull,
   ApiMachines,
@@ -245,6 +247,38 @@ describe('the API', () => {
     }
   });
 
+  it('tells about one cluster, in numbers and in words', async () => {
+    const { cluster, tenant, sentences } = await get<ApiClusterInFull>('clusters/cluster-0002');
+    const listed = await get<ApiClusters>('clusters?prefix=cluster-0002');
+    expect(cluster).toEqual(listed.clusters[0]);
+    expect(tenant).toMatchObject({ kind: 'cluster', name: 'cluster-0002', machines: cluster.machines });
+    expect(sentences.join(' ')).toContain('Its operator has been connected for');
+    const gone = await get<ApiClusterInFull>(`clusters/${DISCONNECTED}`);
+    expect(gone.sentences).toContain('The shard keeps its last roll-up.');
+    const error = await refused('/api/v1/clusters/cluster-000', 404);
+    expect(error).toMatchObject({ code: 'no_such_cluster' });
+  });
+
+  it('Y1: tells what happened to a machine and a cluster, the newest first, page by page', async () => {
+    const all = await get<ApiEvents>('events?kind=interrupted&limit=500');
+    expect(all.events.length).toBeGreaterThan(10);
+    const { machineId, clusterId } = all.events[0]!;
+    expect(all.events[0]).toMatchObject({
+      epoch: 1,
+      kind: 'interrupted',
+      sentence: `cluster ${clusterId} lost ${machineId} without a decision of the shard: instance lost: host power failure.`,
+    });
+    const ofCluster = all.events.filter((event) => event.clusterId === clusterId);
+    expect((await get<ApiEvents>(`events?cluster=${clusterId}`)).events).toEqual(ofCluster);
+    const first = await get<ApiEvents>('events?limit=3');
+    const second = await get<ApiEvents>(`events?limit=3&after=${first.next}`);
+    expect([...first.events, ...second.events]).toEqual(all.events.slice(0, 6));
+    const since = all.events[4]!.atMs;
+    const later = await get<ApiEvents>(`events?since=${since}&limit=500`);
+    expect(later.events).toEqual(all.events.filter(({ atMs }) => atMs >= since));
+    expect(later).toMatchObject({ gaps: [], wholeSinceAtMs: all.beginsAtMs });
+  });
+
   it('lists its paths at its root, and docs/api.md documents each', async () => {
     const response = await fetch(`${url}/api/v1`);
     const { paths } = (await response.json()) as { paths: string[] };
@@ -269,6 +303,8 @@ describe('the API refuses', () => {
     ['/api/v1/needs?clutser=a', 400, 'unknown_parameter', 'cluster'],
     ['/api/v1/needs/explain', 400, 'bad_parameter', 'cluster'],
     ['/api/v1/actions?kind=Explode', 400, 'bad_parameter', 'Bootstrap'],
+    ['/api/v1/events?kind=bound,explode', 400, 'bad_parameter', 'preempted'],
+    ['/api/v1/events?after=x', 400, 'bad_parameter', 'first page again'],
     ['/api/v1/tenants?kind=person', 400, 'bad_parameter', 'provider'],
     ['/api/v1/tenants?after=zzz', 400, 'bad_cursor', 'cursor'],
     ['/nowhere', 404, 'no_such_path', '/api/v1'],
@@ -292,7 +328,16 @@ describe('the API refuses', () => {
 
 describe('the pages', () => {
   it('have a policy that allows no foreign content, and cannot be framed', async () => {
-    for (const path of ['/', '/needs', '/machines', '/machines/a%2Fb', '/actions', '/clusters', '/tenants']) {
+    for (const path of [
+      '/',
+      '/needs',
+      '/machines',
+      '/machines/a%2Fb',
+      '/actions',
+      '/events',
+      '/clusters',
+      '/tenants',
+    ]) {
       const response = await fetch(`${url}${path}`);
       expect(response.status, path).toBe(200);
       const policy = response.headers.get('content-security-policy')!;

@@ -2,15 +2,21 @@
  * A simulated fleet with its dashboard: machines and demand of the catalogue, cycles whose actions are carried out, machines
  * that fail and recover, demand that grows and shrinks. Each call of `step` advances the clock by ten seconds.
  */
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { FleetChurn } from '../../bench/catalogue/churn.ts';
 import { Random } from '../../src/base/random.ts';
 import { createDashboard } from '../../src/dashboard/dashboard.ts';
 import { ShardHistory } from '../../src/dashboard/history.ts';
 import { ACTION_NAMES, ACTION_REASONS, type ActionKind } from '../../src/decision/actions.ts';
+import { EventLog } from '../../src/events/event-log.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import type { ActionName, ActionOutcome, CyclePhase, KindCounts } from '../../src/shard/ports/observer.ts';
+import type { SpendingPast } from '../../src/shard/ports/spending.ts';
 import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import { ViewWorld } from '../shard/view/view-world.ts';
 
@@ -29,6 +35,8 @@ export const DISCONNECTED = 'cluster-0001';
 export class LiveWorld {
   readonly world: ViewWorld;
   readonly history = new ShardHistory();
+  readonly events: EventLog;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'flotilla-live-'));
   readonly fleet: SteadyFleet;
   readonly #churn: FleetChurn;
   readonly #random = new Random(11);
@@ -55,6 +63,15 @@ export class LiveWorld {
       });
     }
     this.history.watch(world.view);
+    this.events = new EventLog({
+      folder: this.#folder,
+      bytesMax: 1_048_576,
+      epoch: () => 1,
+      program: fileURLToPath(new URL('../../dist/workers/history.js', import.meta.url)),
+      clock: world.clock,
+      onFailing: () => {},
+      onRecovered: () => {},
+    });
   }
 
   /** Ten seconds pass: machines fail and recover, demand changes, one cycle decides, and its actions settle. */
@@ -96,10 +113,12 @@ export class LiveWorld {
   }
 
   /** Serves the dashboard and resolves with its address. */
-  async serve(): Promise<string> {
+  async serve(spending: SpendingPast | null = null): Promise<string> {
     const handler = createDashboard({
       view: this.world.view,
       history: this.history,
+      spending,
+      events: this.events,
       version: '0.0.0-test',
       nowMs: () => this.world.clock.nowMs(),
     });
@@ -114,6 +133,8 @@ export class LiveWorld {
   }
 
   async close(): Promise<void> {
+    await this.events.close();
+    rmSync(this.#folder, { recursive: true, force: true });
     const server = this.#server;
     if (server === null) return;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
@@ -129,6 +150,13 @@ export class LiveWorld {
       const slot = bound[this.#random.below(bound.length)]!;
       if (inventory.stateOf(slot) !== S.Configured) continue;
       const change = { state: S.Failed, lastError: 'instance lost: host power failure' };
+      this.events.note({
+        kind: 'interrupted',
+        cycle: this.world.cycle,
+        machineId: inventory.idOf(slot),
+        clusterId: inventory.tables.clusters.get(inventory.columns.cluster[slot]!),
+        detail: change.lastError,
+      });
       inventory.apply(slot, change, clock.nowMs(), { force: true });
       this.#failed.push(slot);
     }

@@ -61,7 +61,9 @@ describe('every page', () => {
       ['/machines', 'Configured'],
       ['/machine', 'It counts for a need of'],
       ['/actions', 'Bootstrap'],
+      ['/events', 'instance lost: host power failure'],
       ['/clusters', 'connected for'],
+      ['/clusters/cluster-0002', 'Its operator has been connected for'],
       ['/tenants', 'Row 17 has 70,000 bytes'],
     ] as const) {
       it(`${path} (${look.name}) shows live data, fits the screen and logs no errors`, async () => {
@@ -188,11 +190,29 @@ describe('the machines page', () => {
     });
   });
 
-  it('says that a machine does not exist', async () => {
-    const { page } = await browser.open(DESKTOP);
-    await page.goto(`${url}/machines/no-such-machine`);
-    await page.locator('#notices', { hasText: 'There is no machine "no-such-machine"' }).waitFor();
-    await page.close();
+  it('says that a machine, a cluster or a page does not exist, as a page of its own', async () => {
+    for (const [path, said] of [
+      ['/machines/no-such-machine', 'No provider of this shard lists this machine.'],
+      ['/clusters/no-such-cluster', 'There is no cluster no-such-cluster.'],
+      ['/nowhere', 'There is no page at /nowhere.'],
+    ] as const) {
+      const { page } = await browser.open(DESKTOP);
+      await page.goto(`${url}${path}`);
+      await page.locator('main', { hasText: said }).waitFor();
+      expect(await page.locator('#notices p').count()).toBe(0); // the shard is fine
+      await page.close();
+    }
+  });
+
+  it('keeps the focus of the keyboard when it draws a row again', async () => {
+    await visit('/', DESKTOP, async ({ page }) => {
+      await isLive(page);
+      const link = page.locator('.legend a', { hasText: 'Configured' });
+      await link.focus();
+      live.step();
+      await page.locator('.tile', { hasText: `cycle ${live.world.cycle}` }).waitFor();
+      expect(await page.evaluate('document.activeElement.textContent')).toContain('Configured');
+    });
   });
 });
 
@@ -229,6 +249,20 @@ describe('the actions page', () => {
       );
       await expect.poll(() => asked).toBeGreaterThan(0);
     });
+  });
+});
+
+describe('a page whose shard hangs', () => {
+  it('is stale after two intervals without an answer, in red, and says since when', async () => {
+    const { page } = await browser.open(DESKTOP);
+    await page.goto(url);
+    await isLive(page);
+    await page.route('**/api/**', () => {}); // requests get no answer, as from a stopped process
+    await page.locator('#live[data-state="stale"]').waitFor();
+    expect(await page.locator('#live-text').textContent()).toMatch(/^no answer since \d\d:\d\d:\d\d$/);
+    const notice = await page.locator('#notices').textContent();
+    expect(notice).toMatch(/The shard does not answer. This page shows its state of \d\d:\d\d:\d\d/);
+    await page.close();
   });
 });
 

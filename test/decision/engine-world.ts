@@ -9,8 +9,9 @@ import {
   ActionKind as Kind,
   Victim,
 } from '../../src/decision/actions.ts';
+import type { Placement } from '../../src/decision/assign/placement.ts';
 import { deriveFromScratch } from '../../src/decision/check.ts';
-import { Engine, type EngineOptions } from '../../src/decision/engine.ts';
+import { type CycleInput, Engine, type EngineOptions } from '../../src/decision/engine.ts';
 import type { LimitSource } from '../../src/decision/limits.ts';
 import type { Inventory } from '../../src/inventory/inventory.ts';
 import { MachineState } from '../../src/machine/state.ts';
@@ -43,6 +44,8 @@ export interface EngineWorldOptions {
   /** A low limit makes labels fine in a small world, which takes the paths of large fleets. */
   readonly coarseValuesMax?: number;
   readonly ownLabelKeys?: readonly string[];
+  /** E1; absent: needs acquire by A3. */
+  readonly placement?: Placement;
   /** T2: lets decisions throw. */
   readonly probe?: NonNullable<EngineOptions['probe']>;
 }
@@ -75,15 +78,14 @@ export class EngineWorld {
   /** Applies the changes to inventory and needs, and decides incrementally. */
   decide(world: World): OracleResult {
     this.#sync(world);
-    const { nowMs, ordinary } = world;
-    this.#engine.decide({ nowMs, isOrdinary: ordinary });
+    this.#engine.decide(inputOf(world));
     return this.#read(this.#engine);
   }
 
   /** The same world decided by a new engine that knows only the tables; call it before `decide`. */
   decideFromScratch(world: World): OracleResult {
     this.#sync(world);
-    const input = { nowMs: world.nowMs, isOrdinary: world.ordinary };
+    const input = inputOf(world);
     const fromScratch = deriveFromScratch(this.#engine, this.#options, input);
     const result = this.#read(fromScratch);
     fromScratch.close();
@@ -94,7 +96,7 @@ export class EngineWorld {
     return this.#engine;
   }
 
-  #engineOptions({ coarseValuesMax, probe }: EngineWorldOptions): EngineOptions {
+  #engineOptions({ coarseValuesMax, probe, placement }: EngineWorldOptions): EngineOptions {
     const { clusters, fingerprints, groups } = this.#inventory.tables;
     const find = (ref: number): WorldCluster | undefined =>
       this.#world.clusters.find(({ id }) => id === clusters.get(ref));
@@ -109,10 +111,12 @@ export class EngineWorld {
             need.group === groups.get(group) &&
             fingerprintOf(need) === fingerprints.get(fingerprint),
         ) ?? false,
+      isPaused: (cluster) => find(cluster)?.paused === true,
       limits: this.#limits(find),
       holds: this.#holds,
       ...(coarseValuesMax === undefined ? {} : { coarseValuesMax }),
       ...(probe === undefined ? {} : { probe }),
+      ...(placement === undefined ? {} : { placement }),
     };
   }
 
@@ -312,6 +316,10 @@ function limitsOf({ clusters }: World): string {
     clusters.map(({ id, limits }) => [id, limits]),
     text,
   );
+}
+
+function inputOf({ nowMs, ordinary, countsHeld = false }: World): CycleInput {
+  return { nowMs, isOrdinary: ordinary, areCountsHeld: countsHeld };
 }
 
 function keyOf(need: WorldNeed): string {

@@ -6,6 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
+import { CHEAPEST, type Placement } from '../../src/decision/assign/placement.ts';
 import { randomWorld, step } from '../oracle/generator.ts';
 import { decide } from '../oracle/oracle.ts';
 import type { OracleResult, World } from '../oracle/world.ts';
@@ -15,6 +16,7 @@ import { EngineWorld, type EngineWorldOptions } from './engine-world.ts';
 /** In total; each of the PARTS test files runs its share, so that several cores can work. */
 const HISTORIES = Number(process.env.FLOTILLA_HISTORIES ?? 2000);
 const PARTS = 4;
+const VALUE_SHARE = 16;
 const STEPS = 30;
 /** A decision from scratch costs five times an incremental one; every second step makes 30,000 of them. */
 const SCRATCH_EVERY = 2;
@@ -35,11 +37,12 @@ function isRestart(before: World, result: OracleResult, after: World): boolean {
   return lostCounts || before.clusters.some(({ id, reported }) => reported && isGone(id));
 }
 
-function runHistory(seed: number, counts: Map<string, number>): void {
+function runHistory(seed: number, counts: Map<string, number>, placement: Placement): void {
   const random = new Random(seed);
-  const options = GRAINS[seed % GRAINS.length]!;
+  const options = { ...GRAINS[seed % GRAINS.length]!, placement };
   const count = (what: string) => counts.set(what, (counts.get(what) ?? 0) + 1);
   let world = randomWorld(random);
+  if (placement.kind === 'value') world.value = { offerMargin: placement.offerMargin };
   let live = new EngineWorld(options);
   for (let at = 0; at < STEPS; at++) {
     const where = `seed ${seed}, step ${at}`;
@@ -75,14 +78,27 @@ function expectSame(actual: OracleResult, right: ReturnType<typeof comparable>, 
 export function describeHistories(part: number): void {
   const first = FIRST_SEED + Math.floor((HISTORIES * (part - 1)) / PARTS);
   const end = FIRST_SEED + Math.floor((HISTORIES * part) / PARTS);
-  describe('the decision engine', () => {
+  describeSeeds('the decision engine', first, end, CHEAPEST);
+}
+
+/** The histories of another placement (E1): a share of the first, because most of what they do is the same. */
+export function describeValueHistories(): void {
+  const end = FIRST_SEED + Math.ceil(HISTORIES / VALUE_SHARE);
+  describeSeeds('E1, E2, E3, E4: the decision engine by value', FIRST_SEED, end, {
+    kind: 'value',
+    offerMargin: 0.2,
+  });
+}
+
+function describeSeeds(what: string, first: number, end: number, placement: Placement): void {
+  describe(what, () => {
     it(`agrees with the oracle, from scratch and incrementally, over histories ${first} to ${end - 1} of ${STEPS} steps`, () => {
       const counts = new Map<string, number>();
-      for (let seed = first; seed < end; seed++) runHistory(seed, counts);
+      for (let seed = first; seed < end; seed++) runHistory(seed, counts, placement);
       const actions = ['Bootstrap', 'Provision', 'Preempt', 'Reclaim', 'Delete'];
       const limits = ['max-machines', 'max-resources', 'max-dollars-per-hour', 'max-offering-share'];
-      for (const what of [...actions, 'parked', 'satisfied', ...limits.map((name) => `limited ${name}`)]) {
-        expect(counts.get(what) ?? 0, what).toBeGreaterThan(0);
+      for (const seen of [...actions, 'parked', 'satisfied', ...limits.map((name) => `limited ${name}`)]) {
+        expect(counts.get(seen) ?? 0, seen).toBeGreaterThan(0);
       }
     }, 900_000);
   });

@@ -96,6 +96,10 @@ export function setFlags(inventory: Inventory, slot: number, machine: WorldMachi
     [Flag.Backoff, machine.backoff],
     [Flag.FoundDraining, machine.foundDraining],
     [Flag.Waiting, machine.waiting],
+    [Flag.NotAcquired, machine.pauses?.includes('acquire') === true],
+    [Flag.NotReclaimed, machine.pauses?.includes('reclaim') === true],
+    [Flag.NotPreempted, machine.pauses?.includes('preempt') === true && machine.state === S.Configured],
+    [Flag.NotReleased, machine.pauses?.includes('release') === true],
   ] as const) {
     if (inventory.hasFlag(slot, flag) !== on) inventory.setFlag(slot, flag, on);
   }

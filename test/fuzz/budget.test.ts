@@ -56,9 +56,13 @@ const NOT_DECODERS: Readonly<Record<string, string>> = {
   'src/config/file.ts: readConfigText':
     'reads a file of the administrator, at most 1 MiB; files.test.ts damages it',
   'src/cli/profile/cpu-profile.ts: parseProfile': 'reads a file that the user names',
+  'src/cli/inspect/command.ts: parseFlags': 'reads the command line of the user',
   'src/identity/epoch-file.ts: readEpoch':
     'reads a file of this shard, at most 128 bytes; files.test.ts damages it',
   'src/identity/epoch-file.ts: readIfThere': 'the same',
+  'src/identity/controls-file.ts: readControlsFile':
+    'reads a file of this shard; test/identity/controls-file.test.ts damages it',
+  'src/shard/controls/control.ts: readPauses': 'reads a list of words, each of which is one of six',
   'src/shard/view/need-row.ts: readNeed': 'reads the tables',
   'src/needs/profiles.ts: parse': 'reads what this process stored',
   'src/tls/denied.ts: readDeniedList':
@@ -68,7 +72,7 @@ const NOT_DECODERS: Readonly<Record<string, string>> = {
 };
 /** Settings of the administrator, each a short text of the command line, the environment or the file. */
 const SETTINGS =
-  /^src\/(?:config\/(?:addresses|sources|setting|units)|provider\/client\/endpoint|cli\/up-flags)\.ts: /;
+  /^src\/(?:config\/(?:addresses|cap-fraction|sources|setting|units)|provider\/client\/endpoint|cli\/up-flags)\.ts: /;
 
 it('every function that is named like a decoder is in the table, or has a reason not to be', async () => {
   const covered = new Set((await reports).flatMap(({ covers }) => covers));

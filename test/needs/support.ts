@@ -18,13 +18,16 @@ export interface Demand {
   readonly vectors: VectorTable;
 }
 
-export function demand(options: { quarantine?: boolean; groupsMax?: number } = {}): Demand {
+export function demand(
+  options: { quarantine?: boolean; groupsMax?: number; takeUpRows?: number } = {},
+): Demand {
   const clusters = strings('clusters');
   const fingerprints = strings('fingerprints');
   const groups = strings('groups', options.groupsMax);
   const vectors = new VectorTable(new DimensionTable());
   const quarantine = options.quarantine ?? true;
-  const table = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine });
+  const { takeUpRows = Number.POSITIVE_INFINITY } = options;
+  const table = new NeedTable({ clusters, fingerprints, groups, vectors, quarantine, takeUpRows });
   return { table, clusters, fingerprints, groups, vectors };
 }
 

@@ -24,7 +24,8 @@ function errorOf(act: () => void): unknown {
   return undefined;
 }
 
-const tablesOf = (machinesMax: number) => createTables({ machinesMax, hasRollupGuard: false });
+const tablesOf = (machinesMax: number) =>
+  createTables({ machinesMax, hasRollupGuard: false, takeUpRows: Number.POSITIVE_INFINITY });
 const accept = ({ needs }: ShardTables, clusterId: string, rows: readonly RollupRow[]) =>
   needs.accept(clusterId, rows, 1_000, 0);
 const countOf = ({ needs, inventory }: ShardTables, clusterId: string) =>

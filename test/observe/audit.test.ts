@@ -20,10 +20,9 @@ import {
   type AuditLogOptions,
   AuditLogUnusableError,
 } from '../../src/observe/audit.ts';
-import { auditLine, LINE_BYTES_MAX } from '../../src/observe/audit-line.ts';
+import { type AuditRecord, auditLine, LINE_BYTES_MAX } from '../../src/observe/audit-line.ts';
 import { createLogger } from '../../src/observe/log.ts';
-import type { ActionRecord } from '../../src/shard/ports/observer.ts';
-import { actionRecord } from './records.ts';
+import { auditRecord } from './records.ts';
 
 function directory(): string {
   const path = mkdtempSync(join(tmpdir(), 'flotilla-audit-'));
@@ -47,15 +46,15 @@ const recordsIn = (text: string) =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 const machinesIn = (path: string) => recordsIn(readFileSync(path, 'utf8')).map(({ machine }) => machine);
-const recordOf = (index: number): ActionRecord => actionRecord({ machineId: `m-${index}` });
+const recordOf = (index: number): AuditRecord => auditRecord({ machineId: `m-${index}` });
 
 describe('C5: the audit log', () => {
   it('is one JSON line per action', async () => {
     const path = join(directory(), 'audit.log');
     const { audit } = await auditAt(path);
-    audit.record(actionRecord());
+    audit.record(auditRecord());
     audit.record(
-      actionRecord({
+      auditRecord({
         kind: 'Preempt',
         forClusterId: 'c-2',
         outcome: 'provider_error',
@@ -67,6 +66,7 @@ describe('C5: the audit log', () => {
     const [first, second] = recordsIn(readFileSync(path, 'utf8'));
     expect(first).toEqual({
       time: '2026-01-02T03:04:05.678Z',
+      epoch: 3,
       cycle: 7,
       kind: 'Reclaim',
       machine: 'm-1',
@@ -126,7 +126,7 @@ describe('C5: the audit log', () => {
     const text = `p=100|reqs=${'v'.repeat(900_000)}`;
     for (let index = 0; index < 2_048; index++) {
       // A new copy each time, as the string tables give it.
-      audit.record(actionRecord({ machineId: `m-${index}`, fingerprint: Buffer.from(text).toString() }));
+      audit.record(auditRecord({ machineId: `m-${index}`, fingerprint: Buffer.from(text).toString() }));
     }
     audit.record(recordOf(2_048));
     await audit.flush();
@@ -153,7 +153,7 @@ describe('C5: the audit log', () => {
     const { audit } = await auditAt(path, { openFile });
     const fingerprint = 'é'.repeat(32_768);
     for (let index = 0; index < 40; index++)
-      audit.record(actionRecord({ machineId: `m-${index}`, fingerprint }));
+      audit.record(auditRecord({ machineId: `m-${index}`, fingerprint }));
     await audit.flush();
     const records = recordsIn(readFileSync(path, 'utf8'));
     expect(records).toHaveLength(40);
@@ -163,7 +163,7 @@ describe('C5: the audit log', () => {
   it('T3: never throws, whatever a record contains', async () => {
     const { audit } = await auditAt(join(directory(), 'audit.log'));
     for (const text of ['\u0000'.repeat(50_000), '\ud800'.repeat(50_000), '漢'.repeat(100_000)]) {
-      const record = actionRecord({ fingerprint: text, group: text, detail: text, atMs: Number.NaN });
+      const record = auditRecord({ fingerprint: text, group: text, detail: text, atMs: Number.NaN });
       expect(Buffer.byteLength(auditLine(record))).toBeLessThanOrEqual(LINE_BYTES_MAX);
       audit.record(record);
     }
@@ -279,7 +279,7 @@ describe('C5: a full disk', () => {
     await audit.reopen();
     const records = recordsIn(readFileSync(path, 'utf8'));
     expect(records).toHaveLength(262_145);
-    expect(records.at(-1)).toMatchObject({ kind: 'RecordsLost', records: 5 });
+    expect(records.at(-1)).toMatchObject({ kind: 'RecordsLost', epoch: 3, records: 5 });
   });
 
   it('never blocks the shutdown', async () => {

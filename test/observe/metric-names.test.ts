@@ -8,6 +8,7 @@ import { expect, it } from 'vitest';
 import { labelDomain } from '../../src/observe/label-values.ts';
 import { allMetrics } from '../../src/observe/metric-docs.ts';
 import { ABSENT_SHARD_SERIES } from '../../src/observe/reference-metrics.ts';
+import { RELAY_ENDS } from '../../src/relay/counters.ts';
 import { REFUSAL_REASONS } from '../../src/session/admission.ts';
 import { CONNECTION_ENDS } from '../../src/session/lifetimes.ts';
 import { shardCounters } from './records.ts';
@@ -58,6 +59,7 @@ it('the reasons are those that the operators’ server and the shard count', () 
   const values = (metric: string) => labelDomain(metric, 'reason');
   expect(values('flotilla_session_refused_total')).toEqual([...REFUSAL_REASONS]);
   expect(values('flotilla_connections_ended_total')).toEqual([...CONNECTION_ENDS]);
+  expect(values('flotilla_relay_ended_total')).toEqual([...RELAY_ENDS]);
   expect(values('bigfleet_shard_machines_rejected_total')).toEqual(Object.keys(shardCounters().rejected));
 });
 

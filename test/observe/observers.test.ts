@@ -49,7 +49,7 @@ describe('observers', () => {
     const path = join(folder, 'audit.log');
     const audit = await AuditLog.open({ path, log: SILENT });
     onTestFinished(() => audit.close());
-    const observer = observeAll([auditObserver(audit)], SILENT);
+    const observer = observeAll([auditObserver(audit, () => 3)], SILENT);
     expect(observer.audits).toBe(true);
     observer.actionEnded(actionRecord());
     observer.cycleEnded(cycleReport());

@@ -1,4 +1,5 @@
 /** Complete reports and records; a test overrides what it is about. */
+import type { AuditRecord } from '../../src/observe/audit-line.ts';
 import { zeroCounters } from '../../src/shard/counters.ts';
 import type {
   ActionRecord,
@@ -30,6 +31,10 @@ export function actionRecord(changes: Partial<ActionRecord> = {}): ActionRecord 
     callMs: 1_000,
     ...changes,
   };
+}
+
+export function auditRecord(changes: Partial<AuditRecord> = {}): AuditRecord {
+  return { ...actionRecord(changes), epoch: 3, ...changes };
 }
 
 export function cycleReport(changes: Partial<CycleReport> = {}): CycleReport {
@@ -101,6 +106,7 @@ export function shardGauges(changes: Partial<ShardGauges> = {}): ShardGauges {
     burnedMachines: 0,
     clustersOverBurnBudget: 0,
     disputedMachines: 0,
+    pauses: { create: 0, bind: 0, reclaim: 0, preempt: 0, release: 0 },
     suspendedClusters: 0,
     isPaused: false,
     isDryRun: false,

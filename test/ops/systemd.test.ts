@@ -11,8 +11,11 @@ import { SHARD_SETTINGS } from '../../src/config/shard-settings.ts';
 const OPS = join(import.meta.dirname, '../../docs/ops');
 const UNIT = readFileSync(join(OPS, 'flotilla-shard.service'), 'utf8');
 const TLS = readFileSync(join(OPS, 'flotilla-shard-tls.conf'), 'utf8');
+const REPLICA = readFileSync(join(OPS, 'flotilla-shard-replica.conf'), 'utf8');
 /** CLOSE_MS_MAX of src/cli/shard.ts. */
 const CLOSE_SECONDS = 5;
+/** SETTLE_MS_MAX of src/cli/shard-service.ts. */
+const SETTLE_SECONDS = 2;
 
 const valuesOf = (key: string, text = UNIT) =>
   [...text.matchAll(new RegExp(`^${key}=(.*)$`, 'gm'))].map(([, value]) => value!);
@@ -24,9 +27,9 @@ describe('docs/ops/flotilla-shard.service', () => {
     );
     const fields = Object.entries(SHARD_SETTINGS) as [string, Setting<unknown>][];
     const known = fields.map(([field, setting]) => environmentNameOf(flagOf(field, setting)));
-    const variables = [...valuesOf('Environment'), ...valuesOf('Environment', TLS)];
+    const variables = [UNIT, TLS, REPLICA].flatMap((text) => valuesOf('Environment', text));
     const given = variables.map((value) => value.replace(/^"/, '').split('=')[0]!);
-    expect(given.filter((name) => name.startsWith('FLOTILLA_'))).toHaveLength(4);
+    expect(given.filter((name) => name.startsWith('FLOTILLA_'))).toHaveLength(10);
     const others = ['NODE_ENV', ...Object.keys(PROCESS_SETTINGS)]; // Node's and glibc's
     expect(given.filter((name) => !others.includes(name) && !known.includes(name))).toEqual([]);
   });
@@ -38,8 +41,9 @@ describe('docs/ops/flotilla-shard.service', () => {
 
   it('has a stop timeout above the shutdown grace', () => {
     const graceMs = SHARD_SETTINGS.shutdownGraceMs.defaultValue({ coreCount: 1 });
-    const stopSeconds = Number(/^(\d+)s$/.exec(valuesOf('TimeoutStopSec')[0]!)?.[1]);
-    expect(stopSeconds).toBeGreaterThan(graceMs / 1000 + CLOSE_SECONDS);
+    const stopSeconds = (text: string) => Number(/^(\d+)s$/.exec(valuesOf('TimeoutStopSec', text)[0]!)?.[1]);
+    expect(stopSeconds(UNIT)).toBeGreaterThan(graceMs / 1000 + CLOSE_SECONDS);
+    expect(stopSeconds(REPLICA)).toBeGreaterThan(graceMs / 1000 + SETTLE_SECONDS + CLOSE_SECONDS);
   });
 
   it('allows V8 to compile and the data directory to be locked with a socket', () => {
@@ -48,14 +52,17 @@ describe('docs/ops/flotilla-shard.service', () => {
   });
 
   it('passes the TLS files that it names', () => {
-    const credentials = valuesOf('LoadCredential', TLS).map((value) => value.split(':')[0]);
-    const used = valuesOf('Environment', TLS).map((value) => /=%d\/(.+)$/.exec(value)?.[1]);
-    expect(used).toEqual(credentials);
+    for (const text of [TLS, REPLICA]) {
+      const credentials = valuesOf('LoadCredential', text).map((value) => value.split(':')[0]);
+      const used = valuesOf('Environment', text).flatMap((value) => /=%d\/(.+)$/.exec(value)?.[1] ?? []);
+      expect(used).toEqual(credentials);
+      expect(used).toHaveLength(3);
+    }
   });
 
   // Only where systemd is installed.
   if (spawnSync('systemd-analyze', ['--version']).status === 0) {
-    it('is accepted by systemd, with and without TLS', () => {
+    it('is accepted by systemd, alone, with TLS and as a replica', () => {
       const folder = mkdtempSync(join(tmpdir(), 'flotilla-unit-'));
       try {
         const unit = join(folder, 'flotilla-shard.service');
@@ -64,9 +71,11 @@ describe('docs/ops/flotilla-shard.service', () => {
           execFileSync('systemd-analyze', ['verify', unit], { encoding: 'utf8', stdio: 'pipe' });
         expect(verify()).toBe('');
         mkdirSync(`${unit}.d`);
-        cpSync(join(OPS, 'flotilla-shard-tls.conf'), join(`${unit}.d`, 'tls.conf'));
-        expect(existsSync(join(`${unit}.d`, 'tls.conf'))).toBe(true);
-        expect(verify()).toBe('');
+        for (const name of ['flotilla-shard-tls.conf', 'flotilla-shard-replica.conf']) {
+          cpSync(join(OPS, name), join(`${unit}.d`, name));
+          expect(existsSync(join(`${unit}.d`, name))).toBe(true);
+          expect(verify()).toBe('');
+        }
       } finally {
         rmSync(folder, { recursive: true, force: true });
       }

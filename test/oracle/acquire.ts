@@ -3,9 +3,10 @@ import { effectiveCostUsd } from '../../src/machine/cost.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { isNothing, subtract } from './amounts.ts';
 import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
-import { acquireWalk, isInDomain, reservedByOthers } from './credit.ts';
+import { acquireWalk, isInDomain, planGang, reservedByOthers } from './credit.ts';
 import { barredBy, countTaken, exhausted, gangBarredBy } from './limits.ts';
 import { attributeOf, sortedSpread } from './profile.ts';
+import { planByValue } from './value.ts';
 import {
   byId,
   type Cycle,
@@ -23,6 +24,7 @@ import { type Spread, WhenUnsatisfiable, type WorldMachine } from './world.ts';
 
 /** A3: "needs with a deficit by priority desc, interruption bucket desc, reclamation bucket desc, then as N4". */
 export function acquire(cycle: Cycle): void {
+  const deficits = cycle.needs.filter((need) => !isNothing(cycle.turns.get(need.key)!.remaining));
   for (const need of cycle.needs.toSorted(compareA3)) {
     const turn = cycle.turns.get(need.key)!;
     if (isNothing(turn.remaining)) continue;
@@ -31,6 +33,7 @@ export function acquire(cycle: Cycle): void {
     // A7: "credit only, no acquisition"; A9: "credit only: no Bootstrap, no Provision, no preemption".
     if (turn.isParked || turn.isBarred) continue;
     if (need.sameKeys.length > 0) acquireGang(cycle, turn);
+    else if (cycle.world.value !== undefined) acquireByValue(cycle, turn, constraint, deficits);
     else if (constraint === null) acquireInOrder(cycle, turn);
     else acquireSpread(cycle, turn, constraint);
     noteLimit(cycle, turn);
@@ -50,19 +53,54 @@ function acquireInOrder(cycle: Cycle, turn: Turn): void {
 function acquireGang(cycle: Cycle, turn: Turn): void {
   const { need } = turn;
   const reserved = reservedByOthers(cycle, need);
-  const planned: WorldMachine[] = [];
-  let remaining = turn.remaining;
-  for (const machine of acquireWalk(cycle, need)) {
-    if (!canTake(cycle, machine, need, remaining)) continue;
-    if (!isInDomain(machine, turn) || reserved.has(machine.id)) continue;
-    planned.push(machine);
-    remaining = subtract(remaining, countedOf(machine, need));
-  }
+  const inDomain = acquireWalk(cycle, need).filter(
+    (machine) => isInDomain(machine, turn) && !reserved.has(machine.id),
+  );
+  const planned = planGang(cycle, need, inDomain, turn.remaining);
+  const remaining = planned.reduce(
+    (left, machine) => subtract(left, countedOf(machine, need)),
+    turn.remaining,
+  );
   // It "is barred for the whole cycle" if a limit barred it when it would have reserved.
   if (turn.domain === null || turn.limitedBy !== '') return;
   turn.limitedBy = gangBarredBy(cycle, need.cluster, planned, remaining);
   if (turn.limitedBy !== '') return;
   for (const machine of planned) take(cycle, turn, machine);
+}
+
+/** E1: "what it gets for its money", within A4's skew and T8's limits. */
+function acquireByValue(
+  cycle: Cycle,
+  turn: Turn,
+  constraint: Spread | null,
+  competitors: readonly LiveNeed[],
+): void {
+  const { need } = turn;
+  const planned = planByValue(cycle, need, acquireWalk(cycle, need), turn.remaining, {
+    competitors,
+    isAllowed: (machine, so) =>
+      (constraint === null || isSpreadAllowed({ ...turn, acquired: [...so] }, constraint, machine)) &&
+      barredBy(cycle, need.cluster, machine, so) === '',
+    mayLose: (machine, so) => constraint === null || mayLose(turn, constraint, machine, so),
+  });
+  for (const machine of planned) take(cycle, turn, machine);
+}
+
+/** E3: "never below A4's skew": no domain may be ahead of a minimum that is lower than before. */
+function mayLose(
+  turn: Turn,
+  { key, maxSkew }: Spread,
+  machine: WorldMachine,
+  planned: readonly WorldMachine[],
+): boolean {
+  const countsIn = (machines: readonly WorldMachine[]) => (value: string) =>
+    [...turn.credited, ...machines].filter((one) => attributeOf(one, key) === value).length;
+  const minimum = (machines: readonly WorldMachine[]) =>
+    Math.min(...[...turn.spreadDomains].map(countsIn(machines)));
+  const without = planned.filter((one) => one !== machine);
+  if (minimum(without) >= minimum(planned)) return true;
+  const counts = [...valuesOf([...turn.credited, ...without], key)].map(countsIn(without));
+  return Math.max(0, ...counts) <= minimum(without) + Math.max(1, maxSkew);
 }
 
 /**

@@ -5,6 +5,7 @@ import { coverage, covers, hasSomeOf, isNothing, subtract, sum, uncappedCoverage
 import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
 import { gangBarredBy } from './limits.ts';
 import { domainOf } from './profile.ts';
+import { planByValue } from './value.ts';
 import {
   byId,
   type Cycle,
@@ -16,6 +17,7 @@ import {
   inState,
   isAssignedTo,
   isDrainingFor,
+  isKept,
   isOrphan,
   type LiveNeed,
   stateOf,
@@ -108,7 +110,7 @@ function compareDomains(left: readonly string[], right: readonly string[]): numb
 
 /**
  * The order in which A3 takes: orphan Creating ("id asc"), "then Idle (price asc, id asc); then Speculative (effective
- * cost asc with the need's interruption penalty, id asc)". A9: "Not acquirable: machines and offerings in back-off".
+ * cost asc with the need's interruption penalty, id asc)". A9: "Not acquirable: machines and offerings in back-off". H3: nor under a pause.
  * READING: that holds for orphan Creating machines too. READING: a stuck orphan counts, as X11 names A2 and P6 only.
  */
 export function acquireWalk(cycle: Cycle, need: LiveNeed): WorldMachine[] {
@@ -121,7 +123,7 @@ export function acquireWalk(cycle: Cycle, need: LiveNeed): WorldMachine[] {
   const speculative = inState(cycle.world, MachineState.Speculative).sort((left, right) =>
     firstDifference(compareNumbers(cost(left), cost(right)), byId(left, right)),
   );
-  return [...orphans, ...idle, ...speculative].filter((machine) => !machine.backoff);
+  return [...orphans, ...idle, ...speculative].filter((machine) => !isKept(machine, 'acquire'));
 }
 
 interface Domain {
@@ -172,17 +174,34 @@ export function reservedByOthers(cycle: Cycle, need: LiveNeed): Set<string> {
 
 /** "What it will take is A3's scan in its domain for the aggregate less creditable; it reserves that". */
 function reserve(cycle: Cycle, turn: Turn, acquirable: readonly WorldMachine[], creditable: Amounts): void {
-  let remaining = subtract(turn.need.aggregate, creditable);
-  const planned: WorldMachine[] = [];
-  for (const machine of acquirable) {
-    if (!hasSomeOf(machine.capacity, remaining)) continue;
-    planned.push(machine);
-    remaining = subtract(remaining, machine.capacity);
-  }
+  const wanted = subtract(turn.need.aggregate, creditable);
+  const planned = planGang(cycle, turn.need, acquirable, wanted);
+  const remaining = planned.reduce((left, { capacity }) => subtract(left, capacity), wanted);
   // T8: a gang that does not fit whole "reserves nothing".
   turn.limitedBy = gangBarredBy(cycle, turn.need.cluster, planned, remaining);
   if (turn.limitedBy !== '') return;
   for (const { id } of planned) turn.reserved.add(id);
+}
+
+/** What a gang takes of the machines of A3's walk in its domain, or by value (E1). */
+export function planGang(
+  cycle: Cycle,
+  need: LiveNeed,
+  walk: readonly WorldMachine[],
+  wanted: Amounts,
+): WorldMachine[] {
+  if (cycle.world.value !== undefined) {
+    const rules = { isAllowed: () => true, mayLose: () => true, competitors: [] };
+    return planByValue(cycle, need, walk, wanted, rules);
+  }
+  const planned: WorldMachine[] = [];
+  let remaining = wanted;
+  for (const machine of walk) {
+    if (!canTake(cycle, machine, need, remaining)) continue;
+    planned.push(machine);
+    remaining = subtract(remaining, machine.capacity);
+  }
+  return planned;
 }
 
 function domainsOf(

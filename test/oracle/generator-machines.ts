@@ -6,7 +6,7 @@ import { MachineState } from '../../src/machine/state.ts';
 import { writtenAs } from './assigned-text.ts';
 import { CLUSTER_IDS, GIBIBYTE_UNITS, RACKS, randomNeed, TIERS, ZONES } from './generator-needs.ts';
 import { fingerprintOf, foldGroupOf, sameKeysOf, withoutSame } from './profile.ts';
-import type { Amounts, Assignment, IntentKind, World, WorldMachine, WorldNeed } from './world.ts';
+import type { Amounts, Assignment, IntentKind, Paused, World, WorldMachine, WorldNeed } from './world.ts';
 
 const S = MachineState;
 
@@ -65,10 +65,15 @@ export function randomMachine(
     stateSinceMs: world.nowMs,
     drainFor: null,
     foundDraining: false,
+    ...(random.chance(0.1) ? { pauses: randomPauses(random) } : {}),
   };
   setState(world, machine, randomState(random), random);
   if (random.chance(0.12)) setIntent(world, machine, random);
   return machine;
+}
+
+export function randomPauses(random: Random): Paused[] {
+  return (['acquire', 'reclaim', 'preempt', 'release'] as const).filter(() => random.chance(0.5));
 }
 
 export function randomState(random: Random): MachineState {

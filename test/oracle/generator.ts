@@ -42,6 +42,7 @@ function addClusters(world: World, random: Random): void {
   }
   for (let count = 0; count < needCount; count++) addNeed(world, random);
   if (random.chance(0.4)) for (const cluster of world.clusters) randomLimits(cluster, random);
+  for (const cluster of world.clusters) if (random.chance(0.06)) cluster.paused = true;
 }
 
 function addMachines(world: World, random: Random): void {

@@ -105,7 +105,10 @@ it('A8: a need is satisfied exactly if nothing is missing, and has a reason exac
       reasons.add(verdict.reason);
       if (verdict.satisfied) continue;
       const key = needKey(verdict.cluster, verdict.group, verdict.fingerprint);
-      expect(result.unmet.get(key) ?? 0).toBe((world.unmet.get(key) ?? 0) + (world.ordinary ? 1 : 0));
+      // H4: counts stand still while a pause hides machines, or bars the cluster.
+      const { paused = false } = world.clusters.find(({ id }) => id === verdict.cluster)!;
+      const counts = world.ordinary && world.countsHeld !== true && !paused;
+      expect(result.unmet.get(key) ?? 0).toBe((world.unmet.get(key) ?? 0) + (counts ? 1 : 0));
     }
   });
   expect([...reasons].sort()).toEqual(Object.values(UnmetReason).sort());
@@ -201,7 +204,7 @@ it('P6: while its victims drain, a need that got all its victims preempts no mor
     const again = after.actions.filter(isPreempt).map(preemptorOf);
     expect(again.filter((key) => served.includes(key) && stayed(key))).toEqual([]);
   });
-  expect(servedCount).toBeGreaterThan(5);
+  expect(servedCount).toBeGreaterThan(3);
 });
 
 it('generates small, valid worlds of every kind, and histories that keep them valid', () => {

@@ -49,7 +49,8 @@ function beginTurn(world: World, need: LiveNeed): Turn {
     need,
     isParked: isParked(world, need),
     // A9: "A cluster without a session […] and a need in X5's back-off get credit only".
-    isBarred: !need.cluster.hasSession || need.backoff,
+    // H3: a cluster under a pause of create or bind, too.
+    isBarred: !need.cluster.hasSession || need.backoff || need.cluster.paused === true,
     domain: null,
     isSatisfiable: true,
     reserved: new Set(),

@@ -15,6 +15,7 @@ import {
   fits,
   inState,
   isDrainingFor,
+  isKept,
   isOrphan,
   type LiveNeed,
   type Turn,
@@ -146,7 +147,11 @@ function isWanted(turn: Turn, machine: WorldMachine): boolean {
  * priority […]; each tier by P2 […]; machines in back-off are left out".
  */
 function candidates(cycle: Cycle, { need }: Turn): WorldMachine[] {
-  const acted = (state: MachineState) => inState(cycle.world, state).filter((machine) => !machine.backoff);
+  // H3: a pause of preemption protects Configured machines; nothing is drained for one whose action waits.
+  const acted = (state: MachineState) =>
+    inState(cycle.world, state).filter((machine) =>
+      state === MachineState.Configured ? !isKept(machine, 'preempt') : !machine.backoff,
+    );
   const configured = acted(MachineState.Configured);
   const waiting = acted(MachineState.Creating).filter(
     (machine) => machine.waiting && !isOrphan(machine, cycle.needs),

@@ -63,10 +63,10 @@ export function attributeOf(machine: WorldMachine, key: string): string | null {
 }
 
 export function matches(requirements: readonly Requirement[], machine: WorldMachine): boolean {
-  return requirements.every((requirement) => isMet(requirement, attributeOf(machine, requirement.key)));
+  return requirements.every((requirement) => meets(requirement, attributeOf(machine, requirement.key)));
 }
 
-function isMet({ operator, values }: Requirement, attribute: string | null): boolean {
+export function meets({ operator, values }: Requirement, attribute: string | null): boolean {
   switch (operator) {
     case Operator.In: // "has it and it is listed"
       return attribute !== null && values.includes(attribute);

@@ -3,7 +3,7 @@ import { CapacityType } from '../../src/machine/capacity-type.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { compareBytes, firstDifference } from './bytes.ts';
 import { isPastGate, withdrawal } from './preempt.ts';
-import { byId, type Cycle, compareKeep, inState, isOrphan } from './view.ts';
+import { byId, type Cycle, compareKeep, inState, isKept, isOrphan } from './view.ts';
 import type { World, WorldMachine } from './world.ts';
 
 /** X3: actions that wait although no need is credited their machines are withdrawn, by id. */
@@ -26,7 +26,7 @@ export function reclaim(cycle: Cycle): void {
   const preempted = new Set(cycle.actions.map((action) => action.machine));
   const excess = inState(cycle.world, MachineState.Configured)
     .filter((machine) => !cycle.claims.has(machine.id) && !preempted.has(machine.id))
-    .filter((machine) => isPastGate(cycle.world, machine) && !machine.backoff)
+    .filter((machine) => isPastGate(cycle.world, machine) && !isKept(machine, 'reclaim'))
     .sort((left, right) =>
       firstDifference(
         compareBytes(left.assignment!.cluster, right.assignment!.cluster),
@@ -57,7 +57,7 @@ export function reclaim(cycle: Cycle): void {
 export function release(cycle: Cycle): void {
   const { world } = cycle;
   const overdue = inState(world, MachineState.Idle)
-    .filter((machine) => !cycle.claims.has(machine.id) && !machine.backoff)
+    .filter((machine) => !cycle.claims.has(machine.id) && !isKept(machine, 'release'))
     .filter((machine) => world.nowMs - machine.stateSinceMs > holdMsOf(world, machine))
     .sort(byId);
   for (const machine of overdue) {

@@ -11,6 +11,7 @@ import {
   randomLabels,
   randomMachine,
   randomMenu,
+  randomPauses,
   randomState,
   setState,
 } from './generator-machines.ts';
@@ -237,6 +238,23 @@ const EVENTS: readonly ((world: World, random: Random) => void)[] = [
     if (world.clusters.length === 0) return;
     const cluster = random.pick(world.clusters);
     cluster.hasSession = !cluster.hasSession;
+  },
+  // H3: a pause appears or ends: for a machine, for all machines of a type, for a cluster; H4: or counts stand still.
+  (world, random) =>
+    anyMachine(world, random, (machine) => {
+      const isWhole = random.chance(0.5);
+      const pauses = random.chance(0.5) ? randomPauses(random) : [];
+      for (const other of world.machines)
+        if (other === machine || (isWhole && other.instanceType === machine.instanceType))
+          other.pauses = pauses;
+    }),
+  (world, random) => {
+    if (world.clusters.length === 0) return;
+    const cluster = random.pick(world.clusters);
+    cluster.paused = cluster.paused !== true;
+  },
+  (world) => {
+    world.countsHeld = world.countsHeld !== true;
   },
   // T8: a reload of the limits.
   (world, random) => {

@@ -1,5 +1,5 @@
 /** The programs under test: every rule test runs against the oracle and the engine, which must give the same answers. */
-import { EngineWorld } from '../decision/engine-world.ts';
+import { EngineWorld, type EngineWorldOptions } from '../decision/engine-world.ts';
 import { decide } from './oracle.ts';
 import type { OracleResult, World } from './world.ts';
 
@@ -11,5 +11,9 @@ export interface Subject {
 export const subjects: readonly Subject[] = [
   { name: 'oracle', decideWith: decide },
   // A new engine each time: a rule test gives its whole world, and no state may remain from another test.
-  { name: 'engine', decideWith: (world) => new EngineWorld().decide(world) },
+  { name: 'engine', decideWith: (world) => new EngineWorld(placedAs(world)).decide(world) },
 ];
+
+function placedAs({ value }: World): EngineWorldOptions {
+  return value === undefined ? {} : { placement: { kind: 'value', ...value } };
+}

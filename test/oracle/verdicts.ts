@@ -34,10 +34,18 @@ export function parkingAfter(cycle: Cycle): Map<string, number> {
         (isDrainingFor(machine, need) && !machine.stuck),
     );
     if (isComing) continue;
-    const count = (cycle.world.parking.get(need.key) ?? 0) + (cycle.world.ordinary ? 1 : 0);
+    const before = cycle.world.parking.get(need.key) ?? 0;
+    // H4: "no gang is parked because of a pause"; the count of a parked gang goes on.
+    const advances = before >= 8 ? cycle.world.ordinary : isCounting(cycle, need);
+    const count = before + (advances ? 1 : 0);
     if (count > 0) after.set(need.key, count);
   }
   return after;
+}
+
+/** C1: a woken cycle advances no count. H4: nor does one while a pause hides machines, nor one for a paused cluster. */
+function isCounting({ world }: Cycle, need: OriginalNeed): boolean {
+  return world.ordinary && world.countsHeld !== true && need.cluster.paused !== true;
 }
 
 /** A8, in order N4 of the original needs. */
@@ -108,7 +116,7 @@ function limitOf(turn: Turn): LimitName {
 /** READING: cycles unmet, this one included if it is ordinary; 0 when satisfied, in a woken cycle too. */
 function cyclesUnmetAfter(cycle: Cycle, need: OriginalNeed, satisfied: boolean): number {
   if (satisfied) return 0;
-  return (cycle.world.unmet.get(need.key) ?? 0) + (cycle.world.ordinary ? 1 : 0);
+  return (cycle.world.unmet.get(need.key) ?? 0) + (isCounting(cycle, need) ? 1 : 0);
 }
 
 /**
@@ -136,6 +144,8 @@ export function shortfallsOf(cycle: Cycle): OracleResult['shortfalls'] {
   for (const turn of cycle.turns.values()) {
     // T8: "What a limit bars is no shortfall".
     if (isNothing(turn.missing) || limitOf(turn) !== '') continue;
+    // H4: "What a paused cluster lacks is no shortfall".
+    if (turn.need.cluster.paused === true) continue;
     const { fingerprint } = turn.need;
     byFingerprint.set(fingerprint, [...(byFingerprint.get(fingerprint) ?? []), turn]);
   }

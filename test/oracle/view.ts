@@ -14,10 +14,16 @@ import type {
   Assignment,
   LimitName,
   OracleAction,
+  Paused,
   World,
   WorldCluster,
   WorldMachine,
 } from './world.ts';
+
+/** X12: in back-off; H3: or under a pause of this. The shard does not do it with the machine. */
+export function isKept(machine: WorldMachine, from: Paused): boolean {
+  return machine.backoff || (machine.pauses ?? []).includes(from);
+}
 
 /** A need as a cluster sent it. */
 export interface OriginalNeed extends Profile {

@@ -51,6 +51,8 @@ export interface Assignment {
   reclamationPenalty: number;
 }
 
+export type Paused = 'acquire' | 'reclaim' | 'preempt' | 'release';
+
 export type IntentKind = 'none' | 'bootstrap' | 'provision' | 'reclaim' | 'preempt' | 'delete';
 
 export interface WorldMachine {
@@ -71,6 +73,8 @@ export interface WorldMachine {
   stuck: boolean;
   /** X12: the machine or its offering failed; the shard leaves it alone for a while. */
   backoff: boolean;
+  /** H3: what a pause keeps the shard from doing with it; absent: nothing. */
+  pauses?: readonly Paused[];
   stateSinceMs: number;
   /** P6: the need that it was preempted for, and that counts it. */
   drainFor: { cluster: string; fingerprint: string; group: string } | null;
@@ -114,6 +118,8 @@ export interface WorldCluster {
   reported: boolean;
   /** T8; absent: none. */
   limits?: WorldLimits;
+  /** H3: a pause of create or bind. */
+  paused?: boolean;
   /** In any order. N3 merged equal rows already: (fingerprint, group) is unique. */
   needs: WorldNeed[];
 }
@@ -123,6 +129,8 @@ export interface World {
   cycle: number;
   /** C1: a woken cycle advances no count and emits no Reclaim. */
   ordinary: boolean;
+  /** H4: a pause hides machines, so no count advances. */
+  countsHeld?: boolean;
   machines: WorldMachine[];
   clusters: WorldCluster[];
   /** A7: parking counts by `needKey` before this cycle; only counts above 0. */
@@ -131,6 +139,8 @@ export interface World {
   unmet: Map<string, number>;
   holdOnDemandMs: number;
   holdSpotMs: number;
+  /** E1; absent: needs acquire by A3. */
+  value?: { offerMargin: number };
 }
 
 export interface OracleAction {

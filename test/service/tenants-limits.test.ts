@@ -41,9 +41,14 @@ describe('a hostile cluster with the highest priority', { timeout: TIMEOUT_MS },
     }
     return taken;
   };
-  const reload = (text: string) => {
+  const reloads = () =>
+    stage.shard.program.output.filter((line) => line.includes('"event":"reloaded"')).length;
+  /** Waits until the file is in force: a roll-up can overtake the signal, and a lower limit takes no machine back. */
+  const reload = async (text: string) => {
+    const before = reloads();
     writeFileSync(configFile, text);
     stage.shard.program.child.kill('SIGHUP');
+    await until('the reload', reloads, (count) => count > before);
   };
 
   beforeAll(async () => {
@@ -73,7 +78,7 @@ describe('a hostile cluster with the highest priority', { timeout: TIMEOUT_MS },
   });
 
   it('T8: a maximum priority from the reloaded file gives the three clusters their machines back', async () => {
-    reload('tenants:\n  - cluster: host*\n    max-priority: 50\n');
+    await reload('tenants:\n  - cluster: host*\n    max-priority: 50\n');
     for (const operator of victims) await has(operator, NODES);
     await stage.staysWell();
   });
@@ -81,7 +86,7 @@ describe('a hostile cluster with the highest priority', { timeout: TIMEOUT_MS },
   it('T8: a maximum of machines bars more of them, and is reloaded', async () => {
     stage.hostile.setDemand([]);
     await has(stage.hostile, 0);
-    reload('tenants:\n  - cluster: host*\n    max-priority: 50\n    max-machines: 1\n');
+    await reload('tenants:\n  - cluster: host*\n    max-priority: 50\n    max-machines: 1\n');
     stage.hostile.setDemand(honestRows(4, HIGHEST));
     await has(stage.hostile, 1);
     const limitedBy = async () => {
@@ -96,7 +101,7 @@ describe('a hostile cluster with the highest priority', { timeout: TIMEOUT_MS },
     );
     await stage.staysWell();
     await has(stage.hostile, 1);
-    reload('tenants:\n  - cluster: host*\n    max-priority: 50\n    max-machines: 2\n');
+    await reload('tenants:\n  - cluster: host*\n    max-priority: 50\n    max-machines: 2\n');
     await has(stage.hostile, 2);
     for (const operator of victims) await has(operator, NODES);
   });

@@ -77,4 +77,19 @@ describe('a peer that died silently', () => {
     await new Promise((resolve) => socket.once('connect', resolve));
     await server.close();
   });
+
+  it('X16: does not answer a ping, and a peer that is there does', async () => {
+    const { shard, server, greeted } = await startRig();
+    const wire = await cable(server.address);
+    const gone = new Operator(wire.address, { clusterId: 'gone' });
+    closeAfterwards(() => gone.close());
+    await gone.greeted();
+    await greeted('here');
+    wire.cut();
+    server.pingAll();
+    await expect.poll(() => shard.answered, { timeout: 10_000 }).toEqual(['here']);
+    server.pingAll();
+    await expect.poll(() => shard.answered, { timeout: 10_000 }).toEqual(['here', 'here']);
+    expect(server.hasSession('gone')).toBe(true); // until keepalive ends it
+  });
 });

@@ -19,6 +19,7 @@ export class FakeShard implements ShardForOperators {
   readonly groups: StringTable;
   readonly opened: string[] = [];
   readonly closed: string[] = [];
+  readonly answered: string[] = [];
   readonly rejections: string[] = [];
   readonly decodedRows: number[] = [];
   refusalText: string | null = null;
@@ -47,6 +48,10 @@ export class FakeShard implements ShardForOperators {
 
   sessionClosed(clusterId: string): void {
     this.closed.push(clusterId);
+  }
+
+  sessionAnswered(clusterId: string): void {
+    this.answered.push(clusterId);
   }
 
   *acceptRollup(

@@ -310,6 +310,27 @@ describe('X8: calls without an answer', () => {
     expect(fixture.known('m')).toBe('Speculative');
   });
 
+  it('X8, I1: a process whose first calls are fenced says that its epoch may be lost, and gives one that is not', async () => {
+    const fixture = new Fixture({ machines: machines(2, 'm', { state: S.Idle }), demand: { c1: [] } });
+    await fixture.run(5);
+    for (const id of ['m-0000', 'm-0001'])
+      fixture.world.provider.create({
+        machineId: id,
+        shardId: 'shard-0',
+        shardEpoch: 7,
+        sequenceNumber: 1,
+      });
+    fixture.world.setDemand(fixture.cluster(), [need(1)]);
+    await fixture.run(5);
+    const { shard } = fixture;
+    const minEpoch = Number(/--min-epoch (\d+)$/.exec(shard.notReady())?.[1]);
+    expect(shard.notReady()).toContain('whose epoch is 1');
+    expect(minEpoch).toBeGreaterThan(1_700_000_000);
+    expect(fixture.events).toContainEqual(
+      expect.objectContaining({ kind: 'fenced', next: expect.stringContaining(`--min-epoch ${minEpoch}`) }),
+    );
+  });
+
   it('X8: a fenced shard stops executing, ends its sessions, accepts none and says why', async () => {
     const fixture = new Fixture({ machines: machines(3, 'm', { state: S.Idle }), demand: { c1: [need(1)] } });
     await fixture.run(5);
@@ -326,6 +347,8 @@ describe('X8: calls without an answer', () => {
     expect(fixture.events.filter(({ kind }) => kind === 'fenced').length).toBeGreaterThan(0);
     expect(shard.isFenced).toBe(true);
     expect(shard.heldBack()).toContain('another process owns shard shard-0');
+    // Providers accepted its first calls, so its epoch is not lost.
+    expect(shard.heldBack()).not.toContain('--min-epoch');
     expect(shard.refusal()).toContain('fenced');
     expect(operators.ended).toContain('fenced');
     const asked = fixture.asked('configure').length;
@@ -492,25 +515,60 @@ describe('X13: follow-up reads', () => {
     });
   }
 
-  it('X13: serve a row that was deferred while the action was under way', async () => {
+  it.each([
+    [false, 'reads'],
+    [true, 'listings of changes, which cannot show that row again'],
+  ])(
+    'X13: serve a row that was deferred while the action was under way, with %s: %s',
+    async (isIncremental) => {
+      const fixture = new Fixture({
+        machines: [machine('m')],
+        demand: { c1: [need(1)] },
+        settings: { isIncremental, readsListedMin: 1 },
+        provider: { operations: { create: HANGING.create } },
+      });
+      const { network, time } = fixture.world;
+      network.faults = { delayMsMean: 400, requestLoss: 0, answerLoss: 0, noticedShare: 0 };
+      let firstReadMs = 0;
+      await time.advance(30_000, () => {
+        const { inventory, reads, counters } = fixture.shard;
+        const slot = inventory.find('m');
+        const isUnderWay = slot !== 0 && inventory.columns.intent[slot] !== Intent.None;
+        if (isUnderWay && reads.deferredCount === 0) {
+          reads.defer(slot);
+          network.faults = { delayMsMean: 1, requestLoss: 0, answerLoss: 0, noticedShare: 0 };
+        }
+        if (firstReadMs === 0 && counters.followUpReads === 1) firstReadMs = time.nowMs();
+      });
+      expect(fixture.shard.counters.rowsDeferred).toBeGreaterThan(0);
+      expect(fixture.shard.reads.deferredCount).toBe(0);
+      expect(firstReadMs - fixture.actions[0]!.atMs).toBeGreaterThanOrEqual(250);
+    },
+  );
+
+  it.each([
+    [true, 40, 'many are answered by listings of changes'],
+    [true, 20, 'few are made one by one'],
+    [false, 40, 'all are made one by one without a cursor'],
+  ])('X13: incremental listings %s, %i machines: %s', async (isIncremental, count) => {
     const fixture = new Fixture({
-      machines: [machine('m')],
-      demand: { c1: [need(1)] },
-      provider: { operations: { create: HANGING.create } },
+      machines: machines(count, 'm'),
+      demand: { c1: [need(count)] },
+      settings: { isIncremental, executeConcurrency: 64 },
+      provider: { operations: everyOperation({ latency: { meanMs: 2_000, p99Ms: 2_000 } }) },
     });
-    const { network, time } = fixture.world;
-    network.faults = { delayMsMean: 400, requestLoss: 0, answerLoss: 0, noticedShare: 0 };
-    let firstReadMs = 0;
-    await time.advance(30_000, () => {
-      const { inventory, reads, counters } = fixture.shard;
-      const slot = inventory.find('m');
-      const isUnderWay = slot !== 0 && inventory.columns.intent[slot] !== Intent.None;
-      if (isUnderWay && reads.deferredCount === 0) reads.defer(slot);
-      if (firstReadMs === 0 && counters.followUpReads === 1) firstReadMs = time.nowMs();
+    let listings = 0;
+    let wasListing = false;
+    await fixture.world.time.advance(9_000, () => {
+      const isListing = fixture.shard.reconciler.view().some((known) => known.isListing);
+      if (isListing && !wasListing) listings++;
+      wasListing = isListing;
     });
-    expect(fixture.shard.counters.rowsDeferred).toBeGreaterThan(0);
-    expect(fixture.shard.reads.deferredCount).toBe(0);
-    expect(firstReadMs - fixture.actions[0]!.atMs).toBeGreaterThanOrEqual(250);
+    const isListed = isIncremental && count === 40;
+    // All machines are done before the second ordinary cycle.
+    expect(fixture.known('m-0000')).toBe('Configured');
+    expect(fixture.shard.counters.followUpReads > count).toBe(!isListed);
+    expect(listings > 3).toBe(isListed);
   });
 
   it.each([

@@ -7,6 +7,7 @@ import { MachineState, STATE_NAMES } from '../../src/machine/state.ts';
 import { Operator, type Requirement } from '../../src/needs/requirements.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
 import type { CheckPort } from '../../src/shard/ports/check.ts';
+import type { NotedEvent } from '../../src/shard/ports/events.ts';
 import type {
   AcceptedActionEnded,
   ActionName,
@@ -100,6 +101,8 @@ export interface FixtureOptions {
   readonly settings?: Partial<ShardSettings>;
   readonly provider?: ProviderSettingsChange;
   readonly checker?: CheckPort;
+  /** T7: rows of a roll-up that one cycle takes up. */
+  readonly takeUpRows?: number;
   /** T2: lets decisions throw. Without it, a throw fails the test. */
   readonly probe?: NonNullable<WorldOptions['probe']>;
   /** Do not start a shard yet. */
@@ -122,6 +125,7 @@ export class Fixture {
   readonly acceptedEnded: AcceptedActionEnded[] = [];
   readonly cycles: CycleReport[] = [];
   readonly events: ShardEvent[] = [];
+  readonly noted: NotedEvent[] = [];
   /** From enqueueing to Configured, ms. */
   readonly latenciesMs: number[] = [];
   readonly bound: MachineBound[] = [];
@@ -135,6 +139,7 @@ export class Fixture {
       ...(options.settings === undefined ? {} : { settings: options.settings }),
       ...(options.provider === undefined ? {} : { providers: [options.provider] }),
       ...(options.checker === undefined ? {} : { checker: options.checker }),
+      ...(options.takeUpRows === undefined ? {} : { takeUpRows: options.takeUpRows }),
       ...(options.probe === undefined ? {} : { probe: options.probe }),
       watcher: {
         actionEnded: (_, record) => this.actions.push(record),
@@ -144,6 +149,7 @@ export class Fixture {
           this.events.push(event);
           if (event.kind === 'decision_threw' && options.probe === undefined) this.#violation = event.detail;
         },
+        noted: (_, event) => this.noted.push(event),
         machineBound: (_, bound) => {
           this.bound.push(bound);
           this.latenciesMs.push(bound.enqueuedMs);

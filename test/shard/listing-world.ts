@@ -1,5 +1,6 @@
 /** A shard with providers whose listings a test writes machine by machine, on virtual time. */
 import { Random } from '../../src/base/random.ts';
+import { FencingTokens } from '../../src/provider/client/fencing.ts';
 import type { CycleReport, ListingReport, ShardEvent } from '../../src/shard/ports/observer.ts';
 import type { ListAnswer, ListRequest, ProviderCall } from '../../src/shard/ports/providers.ts';
 import { SHARD_DEFAULTS, type ShardSettings } from '../../src/shard/settings.ts';
@@ -59,8 +60,7 @@ export class Parts {
         bendListing: () => this.#bytesOf(index),
       })),
       inventory: tables.inventory.share(),
-      shardId: settings.shardId,
-      epoch: 1,
+      tokens: FencingTokens.create(settings.shardId, 1),
       clock: this.time,
       listingPartBytes: PART_BYTES,
     });

@@ -6,6 +6,7 @@ import { CapacityType } from '../../src/machine/capacity-type.ts';
 import { STATE_NAMES } from '../../src/machine/state.ts';
 import { Operator } from '../../src/needs/requirements.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
+import { FencingTokens } from '../../src/provider/client/fencing.ts';
 import type { ActionRecord, CycleReport, ShardEvent } from '../../src/shard/ports/observer.ts';
 import { SHARD_DEFAULTS, type ShardSettings } from '../../src/shard/settings.ts';
 import { Shard } from '../../src/shard/shard.ts';
@@ -48,8 +49,7 @@ class TwoProviders {
         { name: 'west', provider: this.west, network: this.westNetwork },
       ],
       inventory: tables.inventory.share(),
-      shardId: settings.shardId,
-      epoch: 1,
+      tokens: FencingTokens.create(settings.shardId, 1),
       clock: this.time,
     });
     this.shard = new Shard({

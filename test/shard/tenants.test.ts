@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { matchesPattern } from '../../src/base/pattern.ts';
 import { StringTable } from '../../src/base/string-table.ts';
 import { UnmetReason } from '../../src/decision/verdicts/verdicts.ts';
-import { matchesPattern, type TenantLimits, Tenants } from '../../src/shard/tenants.ts';
+import { type TenantLimits, Tenants } from '../../src/shard/tenants.ts';
 import { Fixture, machines, need, S } from './fixture.ts';
 
 const none = Number.POSITIVE_INFINITY;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
 import { reflectedType } from '../../src/wire/codec.ts';
-import { BIGFLEET, ETCD, generateProtocolModule } from '../../src/wire/generate.ts';
+import { ADMIN, BIGFLEET, ETCD, generateProtocolModule } from '../../src/wire/generate.ts';
 import * as protocol from '../../src/wire/protocol.generated.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -212,7 +212,7 @@ describe('the protocol files', () => {
     expect(known.sort()).toEqual(Object.keys(FIELDS).sort());
   });
 
-  for (const protocol of [BIGFLEET, ETCD]) {
+  for (const protocol of [BIGFLEET, ETCD, ADMIN]) {
     it(`is what the committed ${protocol.output} was generated from`, () => {
       const committed = readFileSync(join(ROOT, 'src/wire', protocol.output), 'utf8');
       expect(generateProtocolModule(join(ROOT, 'proto'), protocol)).toBe(committed);

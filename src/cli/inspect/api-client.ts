@@ -4,7 +4,11 @@ import { withoutControls } from '../../base/outside-text.ts';
 import type { ApiError } from '../../dashboard/api/types.ts';
 
 export const API_DEFAULT = 'http://127.0.0.1:8780';
-const TIMEOUT_MS = 15_000;
+/** A shard of 500,000 machines on a busy host answers within seconds; one that works never takes this long. */
+const TIMEOUT_MS = 120_000;
+/** After this a person wants to know that the command waits. */
+const SILENT_MS = 2_000;
+const PROGRESS_MS = 1_000;
 
 /** The shard is not reachable, or refuses the query. */
 export class AskError extends ShardError {
@@ -24,9 +28,11 @@ export type Parameters = Readonly<Record<string, string | number | boolean | und
 export class ApiClient {
   readonly #base: string;
   readonly #parse: (text: string) => unknown;
+  readonly #onWait: ((seconds: number) => void) | null;
 
   /** Providers and operators choose names. On a terminal none may act as an escape sequence; programs get them unchanged. */
-  constructor(base: string, isForTerminal: boolean) {
+  constructor(base: string, isForTerminal: boolean, onWait: ((seconds: number) => void) | null = null) {
+    this.#onWait = onWait;
     this.#base = base.replace(/\/+$/, '');
     this.#parse = isForTerminal ? (text) => JSON.parse(text, printable) : JSON.parse;
   }
@@ -53,10 +59,19 @@ export class ApiClient {
   }
 
   async #fetch(url: string): Promise<Response> {
+    const beganMs = Date.now();
+    const tell = () => {
+      const waitedMs = Date.now() - beganMs;
+      if (waitedMs >= SILENT_MS) this.#onWait?.(Math.floor(waitedMs / 1_000));
+    };
+    const progress = setInterval(tell, PROGRESS_MS);
     try {
       return await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     } catch (error) {
       throw unreachable(this.#base, error as Error);
+    } finally {
+      clearInterval(progress);
+      this.#onWait?.(0);
     }
   }
 }
@@ -86,7 +101,8 @@ function refusal(base: string, status: number, body: unknown): AskError {
 function unreachable(base: string, error: Error): AskError {
   if (error.name === 'TimeoutError') {
     const seconds = TIMEOUT_MS / 1_000;
-    return new AskError(`The shard at ${base} did not answer within ${seconds} s.`, true);
+    const words = `The shard at ${base} accepts connections, but did not answer within ${seconds} s. Look at its log, and at ${base}/healthz.`;
+    return new AskError(words, true);
   }
   const cause = error.cause as { code?: string; message?: string } | undefined;
   if (cause?.code === 'ECONNREFUSED') {

@@ -73,14 +73,16 @@ export async function runCommand(
   output: Output = processOutput(),
 ): Promise<number> {
   try {
-    const flags = parse(command, argv);
+    const options = { ...command.options, ...COMMON };
+    const flags = parseFlags(options, command.positionals ?? false, argv);
     if (flags.has('help')) {
       output.out(command.help);
       return EXIT_OK;
     }
     const isJson = flags.has('json');
     const address = addressOf(flags.text('api') ?? process.env.FLOTILLA_API ?? API_DEFAULT);
-    return await command.run({ api: new ApiClient(address, !isJson), flags, output, isJson });
+    const api = new ApiClient(address, !isJson, waitingLine(output));
+    return await command.run({ api, flags, output, isJson });
   } catch (error) {
     if (!(error instanceof ShardError)) throw error;
     output.error(`flotilla ${command.name}: ${error.message}\n`);
@@ -88,19 +90,26 @@ export async function runCommand(
   }
 }
 
-function parse({ options, positionals }: InspectCommand, argv: readonly string[]): Flags {
+/** Throws UsageError. */
+export function parseFlags(options: Options, allowPositionals: boolean, argv: readonly string[]): Flags {
   try {
-    const parsed = parseArgs({
-      args: [...argv],
-      options: { ...options, ...COMMON },
-      strict: true,
-      allowPositionals: positionals ?? false,
-    });
+    const parsed = parseArgs({ args: [...argv], options, strict: true, allowPositionals });
     return new Flags(parsed.values, parsed.positionals);
   } catch (error) {
     const [firstLine] = (error as Error).message.split('\n');
     throw new UsageError(`${firstLine} See --help.`);
   }
+}
+
+/** A line on the terminal while the shard works on a long answer; 0 seconds: it has answered. */
+function waitingLine(output: Output): ((seconds: number) => void) | null {
+  if (!output.isTerminal) return null;
+  let isShown = false;
+  return (seconds) => {
+    if (seconds > 0) output.error(`\r\x1b[2Kwaiting for the shard, ${seconds} s`);
+    else if (isShown) output.error('\r\x1b[2K');
+    isShown = seconds > 0;
+  };
 }
 
 function addressOf(text: string): string {

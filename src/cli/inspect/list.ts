@@ -1,6 +1,15 @@
-/** Shared by the commands that list something: one page or many, once or again and again, as a table or as JSON. */
+/** Shared by the commands that list something: one page or many, once or again and again, as a table, names, JSON or YAML. */
+import { stringify } from 'yaml';
 import { count } from '../../dashboard/client/format.ts';
-import { type CommandContext, EXIT_OK, type InspectCommand, runCommand, watchMs } from './command.ts';
+import { EXIT_NONE } from '../exit.ts';
+import {
+  type CommandContext,
+  EXIT_OK,
+  type InspectCommand,
+  runCommand,
+  UsageError,
+  watchMs,
+} from './command.ts';
 import { type Column, drawRepeatedly, painter, tableText } from './terminal.ts';
 
 /** Rows of one request, as the API allows. */
@@ -13,7 +22,22 @@ export const LIST_OPTIONS = {
   all: { type: 'boolean' },
   watch: { type: 'boolean' },
   every: { type: 'string' },
+  output: { type: 'string', short: 'o' },
+  sort: { type: 'string' },
 } as const;
+
+export const LIST_HELP = `  --limit N         maximum number of rows (default 50)
+  --all             list all rows
+  --sort COLUMN     sort the rows by this column; COLUMN:desc sorts the other way
+  -o, --output FORM wide (all columns, uncut), name (ids alone), json or yaml
+  --watch           refresh until Ctrl-C
+  --every TIME      time between two refreshes (default 2s)
+`;
+
+/** A terminal narrower than this does not show the columns that are marked as wide. */
+const WIDE_CHARS = 120;
+const FORMS = ['table', 'wide', 'name', 'json', 'yaml'] as const;
+type Form = (typeof FORMS)[number];
 
 interface Page {
   readonly next: string;
@@ -33,6 +57,8 @@ export interface ListCommand<Answer extends Page, Row> {
   readonly title: (answer: Answer, paint: ReturnType<typeof painter>) => string;
   readonly columns: readonly Column[];
   readonly cells: (row: Row, answer: Answer) => string[];
+  /** What `-o name` prints. */
+  readonly nameOf: (row: Row) => string;
   /** Shown instead of an empty table. */
   readonly none: string;
 }
@@ -46,9 +72,16 @@ export function listCommand<Answer extends Page, Row>(list: ListCommand<Answer, 
     options: { ...list.options, ...LIST_OPTIONS },
     run: async (context) => {
       const everyMs = watchMs(context.flags);
-      if (everyMs !== undefined) await drawRepeatedly(context.output, everyMs, () => draw(list, context));
-      else context.output.out(await draw(list, context));
-      return EXIT_OK;
+      formOf(context); // an unknown one is refused before the shard is asked
+      let found = 0;
+      const drawn = async () => {
+        const { text, rows } = await draw(list, context);
+        found = rows;
+        return text;
+      };
+      if (everyMs !== undefined) await drawRepeatedly(context.output, everyMs, drawn);
+      else context.output.out(await drawn());
+      return found === 0 && everyMs === undefined ? EXIT_NONE : EXIT_OK;
     },
   };
 }
@@ -61,17 +94,80 @@ export function runList(command: InspectCommand): (argv: readonly string[]) => P
 async function draw<Answer extends Page, Row>(
   list: ListCommand<Answer, Row>,
   context: CommandContext,
-): Promise<string> {
-  const answer = await read(list, context);
-  if (context.isJson) return `${JSON.stringify(answer)}\n`;
-  const { output } = context;
-  const paint = painter(output);
+): Promise<{ readonly text: string; readonly rows: number }> {
+  const answer = sorted(list, context, await read(list, context));
   const rows = list.rowsOf(answer);
+  return { text: textOf(list, context, answer, rows), rows: rows.length };
+}
+
+function textOf<Answer extends Page, Row>(
+  list: ListCommand<Answer, Row>,
+  context: CommandContext,
+  answer: Answer,
+  rows: readonly Row[],
+): string {
+  const form = formOf(context);
+  if (form === 'json') return `${JSON.stringify(answer)}\n`;
+  if (form === 'yaml') return stringify(answer);
+  if (form === 'name') return rows.map((row) => `${list.nameOf(row)}\n`).join('');
+  const isWide = form === 'wide';
+  const output = isWide ? { ...context.output, width: 0 } : context.output;
+  const paint = painter(output);
   const shown = answer.next === '' ? '' : `; showing the first ${count(rows.length)}`;
   const title = `${list.title(answer, paint)}${paint('dim', shown)}\n`;
   if (rows.length === 0) return `${title}${list.none}\n`;
-  const cells = rows.map((row) => list.cells(row, answer));
-  return title + tableText(output, list.columns, cells);
+  const isNarrow = output.width > 0 && output.width < WIDE_CHARS;
+  const shownAt = list.columns.flatMap((column, at) => (isNarrow && column.isWide === true ? [] : [at]));
+  const cells = rows.map((row) => {
+    const all = list.cells(row, answer);
+    return shownAt.map((at) => all[at]!);
+  });
+  return (
+    title +
+    tableText(
+      output,
+      shownAt.map((at) => list.columns[at]!),
+      cells,
+    )
+  );
+}
+
+function formOf({ flags, isJson }: CommandContext): Form {
+  const text = flags.text('output');
+  if (text === undefined) return isJson ? 'json' : 'table';
+  const form = FORMS.find((one) => one === text);
+  if (form !== undefined && form !== 'table') return form;
+  throw new UsageError(`--output is "${text}", but must be wide, name, json or yaml.`);
+}
+
+/** Sorts what was read; numbers by value, in whatever unit they are shown. */
+function sorted<Answer extends Page, Row>(
+  list: ListCommand<Answer, Row>,
+  { flags }: CommandContext,
+  answer: Answer,
+): Answer {
+  const text = flags.text('sort');
+  if (text === undefined) return answer;
+  const isDown = text.endsWith(':desc');
+  const wanted = text.replace(/:desc$/, '').toLowerCase();
+  const at = list.columns.findIndex(({ name }) => name.toLowerCase() === wanted);
+  if (at < 0) {
+    const names = list.columns.map(({ name }) => name.toLowerCase()).join(', ');
+    throw new UsageError(`--sort is "${text}", but must be one of the columns: ${names}.`);
+  }
+  const keyed = list.rowsOf(answer).map((row) => ({ row, key: list.cells(row, answer)[at]! }));
+  const numberOf = (key: string) => Number(key.replace(/[$,]/g, '').split(' ')[0]);
+  const isNumeric =
+    list.columns[at]!.align === 'right' &&
+    keyed.every(({ key }) => key === '-' || !Number.isNaN(numberOf(key)));
+  keyed.sort((a, b) =>
+    isNumeric ? (numberOf(a.key) || 0) - (numberOf(b.key) || 0) : a.key.localeCompare(b.key, 'en'),
+  );
+  if (isDown) keyed.reverse();
+  return list.withRows(
+    answer,
+    keyed.map(({ row }) => row),
+  );
 }
 
 async function read<Answer extends Page, Row>(

@@ -53,6 +53,8 @@ export function stateColour(state: string): Colour {
 export interface Column {
   readonly name: string;
   readonly align?: 'right';
+  /** Left out on a terminal of less than 120 characters. */
+  readonly isWide?: true;
   readonly colour?: (text: string) => Colour | undefined;
 }
 

@@ -89,6 +89,17 @@ export class Query {
     throw this.#refusal(name, value, `one of ${values.join(', ')}`);
   }
 
+  /** Several of these values, separated by commas; none if the parameter is missing. */
+  someOf<T extends string>(name: string, values: readonly T[]): T[] {
+    const value = this.text(name);
+    if (value === '') return [];
+    return value.split(',').map((part) => {
+      const found = values.find((one) => one === part.trim().toLowerCase());
+      if (found !== undefined) return found;
+      throw this.#refusal(name, part, `one or several of ${values.join(', ')}`);
+    });
+  }
+
   /** Call it after reading the last parameter: it refuses all parameters that were not read. */
   end(): void {
     for (const name of this.#parameters.keys()) {

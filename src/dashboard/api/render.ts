@@ -71,7 +71,7 @@ export function penalty(bucket: number): ApiPenalty {
   return { bucket, usd: Number.isFinite(usd) ? usd : null };
 }
 
-export function need(of: NeedView): ApiNeed {
+export function need(of: NeedView, cycleIntervalMs: number): ApiNeed {
   return {
     clusterId: of.clusterId,
     group: of.group,
@@ -91,6 +91,7 @@ export function need(of: NeedView): ApiNeed {
     satisfied: of.satisfied,
     missing: quantities(of.deficit),
     claimed: of.claimed,
+    shared: of.shared ?? 0,
     bootstraps: of.bootstraps,
     provisions: of.provisions,
     domain: of.domain,
@@ -98,18 +99,20 @@ export function need(of: NeedView): ApiNeed {
     parked: of.parked,
     parkedCycles: of.parkedCycles,
     cyclesUnmet: of.cyclesUnmet,
+    unmetForMs: of.cyclesUnmet * cycleIntervalMs,
     reason: REASONS[of.reason] ?? null,
     limitedBy: of.limitedBy === '' ? null : of.limitedBy,
   };
 }
 
-export function shortfall(of: ShortfallView): ApiShortfall {
+export function shortfall(of: ShortfallView, cycleIntervalMs: number): ApiShortfall {
   return {
     fingerprint: of.fingerprint,
     requirements: of.requirements.map(requirement),
     missing: quantities(of.deficit),
     priority: of.priority,
     ageCycles: of.ageCycles,
+    forMs: of.ageCycles * cycleIntervalMs,
   };
 }
 
@@ -157,6 +160,7 @@ export function queue(view: ShardReader): ApiQueue {
     stuckMachines: gauges.stuckMachines,
     machinesInBackoff: gauges.machinesInBackoff,
     suspendedClusters: gauges.suspendedClusters,
+    pauses: gauges.pauses,
     offeringsInBackoff: gauges.offeringsInBackoff,
     needsInBackoff: gauges.needsInBackoff,
     sharedFaults: gauges.sharedFaults,

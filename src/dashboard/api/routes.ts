@@ -1,6 +1,10 @@
 /** The paths of /api/v1 and their answers. All are read-only. */
+import type { EventReader } from '../../shard/ports/events.ts';
 import type { ShardReader } from '../../shard/ports/reader.ts';
+import type { SpendingPast } from '../../shard/ports/spending.ts';
 import type { ShardHistory } from '../history.ts';
+import { cluster, clusters } from './clusters.ts';
+import { events } from './events.ts';
 import { machineInFull, needFacts } from './explanations.ts';
 import { ApiRefusal, Query } from './query.ts';
 import {
@@ -15,11 +19,11 @@ import {
   stateName,
   sum,
 } from './render.ts';
+import { spending } from './spending.ts';
 import { tenants } from './tenants.ts';
 import type {
   ActionName,
   ApiActions,
-  ApiClusters,
   ApiHistory,
   ApiMachineInFull,
   ApiMachines,
@@ -34,6 +38,10 @@ import type {
 export interface ApiContext {
   readonly view: ShardReader;
   readonly history: ShardHistory;
+  /** Null: the shard keeps no history of spending. */
+  readonly spending: SpendingPast | null;
+  /** Null or left out: the shard keeps no history of events. */
+  readonly events?: EventReader | null;
   readonly version: string;
   readonly nowMs: () => number;
 }
@@ -58,11 +66,15 @@ const ROUTES: Readonly<Record<string, Route>> = {
   'needs/explain': explainNeeds,
   machines,
   actions,
-  clusters,
+  events: ({ events: reader, nowMs }, query) => events(reader ?? null, query, ROWS_USUAL, nowMs()),
+  clusters: ({ view }, query) => clusters(view, query, ROWS_USUAL),
   shortfalls,
   offerings,
   tenants: ({ view }, query) => tenants(view, query, ROWS_USUAL),
+  spending: ({ view, spending: past, nowMs }, query) => spending({ view, past, nowMs: nowMs() }, query),
 };
+
+const NAMED_PATHS = ['machines/{id}', 'clusters/{id}'] as const;
 
 /** Answers the path after the prefix. Throws a ShardError for a request that it refuses. */
 export async function answerApi(
@@ -73,15 +85,19 @@ export async function answerApi(
   const name = path.replace(/^\//, '');
   const query = new Query(parameters);
   if (name === '')
-    return { paths: [...Object.keys(ROUTES), 'machines/{id}'].map((one) => `${API_PREFIX}/${one}`) };
+    return { paths: [...Object.keys(ROUTES), ...NAMED_PATHS].map((one) => `${API_PREFIX}/${one}`) };
   const route = Object.hasOwn(ROUTES, name) ? ROUTES[name] : undefined;
   if (route !== undefined) return route(context, query, '');
+  if (name.startsWith('clusters/')) {
+    query.end();
+    return cluster(context.view, decodeId(name.slice('clusters/'.length)), context.nowMs());
+  }
   if (name.startsWith('machines/')) return machine(context, query, decodeId(name.slice('machines/'.length)));
   throw new ApiRefusal(
     404,
     'no_such_path',
     `Unknown path ${API_PREFIX}/${name.slice(0, 100)}.`,
-    `The paths are ${[...Object.keys(ROUTES), 'machines/{id}'].join(', ')}.`,
+    `The paths are ${[...Object.keys(ROUTES), ...NAMED_PATHS].join(', ')}.`,
     'See docs/api.md.',
   );
 }
@@ -92,7 +108,7 @@ async function status(context: ApiContext, query: Query): Promise<ApiStatus> {
 }
 
 async function statusOf({ view, version, nowMs }: ApiContext): Promise<ApiStatus> {
-  const { shardId, epoch, startedAtMs, cycle, lastCycleAtMs, isReady, notReadyReason, ...counts } =
+  const { shardId, epoch, startedAtMs, cycle, lastCycleAtMs, isReady, notReadyReason, replica, ...counts } =
     view.status();
   return {
     shardId,
@@ -104,6 +120,7 @@ async function statusOf({ view, version, nowMs }: ApiContext): Promise<ApiStatus
     lastCycleAtMs,
     isReady,
     notReadyReason,
+    replica,
     machines: counts.machines,
     needs: counts.needs,
     unmetNeeds: view.unmetCount(),
@@ -139,7 +156,7 @@ async function overview(context: ApiContext, query: Query): Promise<ApiOverview>
       byCluster: cost.byCluster.slice(0, CLUSTERS_SHOWN_MAX),
       clusters: cost.byCluster.length,
     },
-    shortfalls: view.shortfalls().slice(0, SHORTFALLS_SHOWN_MAX).map(shortfall),
+    shortfalls: shortfallsOf(view).slice(0, SHORTFALLS_SHOWN_MAX),
     offerings: view.offeringsInBackoff().slice(0, OFFERINGS_SHOWN_MAX).map(offering),
   };
 }
@@ -185,7 +202,7 @@ async function needs({ view }: ApiContext, query: Query): Promise<ApiNeeds> {
     computedAtMs: page.computedAtMs,
     total: page.totalNeeds,
     unmet: page.unmetNeeds,
-    needs: page.needs.map(need),
+    needs: page.needs.map((one) => need(one, view.rails().cycleIntervalMs)),
     next: page.next,
   };
 }
@@ -212,7 +229,7 @@ async function explainNeeds({ view }: ApiContext, query: Query): Promise<ApiNeed
   return {
     cycle: explained[0]?.cycle ?? view.status().cycle,
     explanations: explained.map(({ need: one, facts, sentences }) => ({
-      need: need(one),
+      need: need(one, view.rails().cycleIntervalMs),
       sentences,
       facts: needFacts(facts),
     })),
@@ -314,48 +331,14 @@ function actions({ view, history: past }: ApiContext, query: Query): ApiActions 
   };
 }
 
-async function clusters({ view }: ApiContext, query: Query): Promise<ApiClusters> {
-  const asked = {
-    prefix: query.text('prefix'),
-    unmetOnly: query.flag('unmet'),
-    disconnectedOnly: query.flag('disconnected'),
-    after: query.text('after'),
-    limit: query.limit(ROWS_USUAL),
-  };
-  query.end();
-  const page = await view.clustersPage(asked);
-  return {
-    nowMs: page.atMs,
-    total: page.total,
-    matching: page.matching,
-    clusters: page.clusters.map(({ session, ...cluster }) => ({
-      clusterId: cluster.clusterId,
-      session:
-        session === null
-          ? null
-          : {
-              connected: session.isConnected,
-              sinceAtMs: session.sinceMs,
-              peer: session.peer,
-              outboxFrames: session.outboxFrames,
-              lastRollupAtMs: session.lastRollupAtMs,
-            },
-      reported: cluster.hasReported,
-      needs: cluster.needs,
-      unmetNeeds: cluster.unmetNeeds,
-      heldRollups: cluster.heldRollups,
-      suspension: cluster.suspension === null ? '' : cluster.suspension.reason,
-      rejectedRollups: cluster.rejectedRollups,
-      machines: sum(cluster.machines),
-      byState: byState(cluster.machines),
-    })),
-    next: page.next,
-  };
-}
-
 function shortfalls({ view }: ApiContext, query: Query): { readonly shortfalls: readonly ApiShortfall[] } {
   query.end();
-  return { shortfalls: view.shortfalls().map(shortfall) };
+  return { shortfalls: shortfallsOf(view) };
+}
+
+function shortfallsOf(view: ShardReader): ApiShortfall[] {
+  const { cycleIntervalMs } = view.rails();
+  return view.shortfalls().map((one) => shortfall(one, cycleIntervalMs));
 }
 
 function offerings({ view, nowMs }: ApiContext, query: Query): ApiOfferings {

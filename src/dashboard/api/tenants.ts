@@ -1,7 +1,7 @@
 /** `/api/v1/tenants`: what each cluster and provider uses, and what the shard refused from it. */
 import type { ShardReader } from '../../shard/ports/reader.ts';
 import type { TenantView } from '../../shard/ports/tenants.ts';
-import type { Query } from './query.ts';
+import { LIMIT_MAX, type Query } from './query.ts';
 import { byState, sum } from './render.ts';
 import type { ApiTenant, ApiTenants } from './types.ts';
 
@@ -27,6 +27,16 @@ export async function tenants(view: ShardReader, query: Query, rowsUsual: number
   };
 }
 
+/** The cluster of this name as a tenant; null if it has nothing. */
+export async function clusterTenant(view: ShardReader, name: string): Promise<ApiTenant | null> {
+  const page = await view.tenantsPage(
+    { kind: 'cluster', prefix: name, refusedOnly: false, limit: LIMIT_MAX },
+    '',
+  );
+  const found = page.tenants.find((one) => one.name === name);
+  return found === undefined ? null : tenant(found);
+}
+
 function tenant({ machines, usd, cluster, provider, ...view }: TenantView): ApiTenant {
   const { kind, name, refused, lastReason, lastRefusedAtMs } = view;
   return {
@@ -46,6 +56,7 @@ function tenant({ machines, usd, cluster, provider, ...view }: TenantView): ApiT
             sinceAtMs: cluster.session?.sinceMs ?? 0,
             rollupRows: cluster.rollupRows,
             needs: cluster.needs,
+            waitingNeeds: cluster.waitingNeeds,
             unmetNeeds: cluster.unmetNeeds,
             profiles: cluster.profiles,
             heldRollups: cluster.quarantinedRollups,

@@ -48,12 +48,24 @@ export interface ApiStatus {
   readonly lastCycleAtMs: number;
   readonly isReady: boolean;
   readonly notReadyReason: string;
+  /** null: the shard has no other replicas. */
+  readonly replica: ApiReplica | null;
   readonly machines: number;
   readonly needs: number;
   readonly unmetNeeds: number;
   readonly clusters: number;
   readonly rails: ApiRails;
   readonly queue: ApiQueue;
+}
+
+export interface ApiReplica {
+  readonly name: string;
+  readonly role: 'standby' | 'active' | 'adrift';
+  /** What the role means now, in one line. */
+  readonly text: string;
+  /** '' if no replica is active. */
+  readonly activeReplica: string;
+  readonly activeAddress: string;
 }
 
 export interface ApiRails {
@@ -88,6 +100,8 @@ export interface ApiQueue {
   readonly burnedMachines: number;
   readonly clustersOverBurnBudget: number;
   readonly suspendedClusters: number;
+  /** H2: controls in force, by what they pause. */
+  readonly pauses: Readonly<Record<string, number>>;
 }
 
 export interface ApiOverview extends ApiStatus {
@@ -132,6 +146,8 @@ export interface ApiShortfall {
   readonly missing: ApiQuantities;
   readonly priority: number;
   readonly ageCycles: number;
+  /** The same as a time: ordinary cycles × their interval. */
+  readonly forMs: number;
 }
 
 export interface ApiRequirement {
@@ -167,6 +183,8 @@ export interface ApiNeed {
   readonly satisfied: boolean;
   readonly missing: ApiQuantities;
   readonly claimed: number;
+  /** Machines of the fold that serves it together with similar needs; 0 without a fold. */
+  readonly shared: number;
   readonly bootstraps: number;
   readonly provisions: number;
   readonly domain: string;
@@ -174,6 +192,8 @@ export interface ApiNeed {
   readonly parked: boolean;
   readonly parkedCycles: number;
   readonly cyclesUnmet: number;
+  /** The same as a time: ordinary cycles × their interval. */
+  readonly unmetForMs: number;
   /** Null if the need is satisfied. */
   readonly reason: UnmetReasonName | null;
   /** The limit of its cluster that keeps machines from it; null if none does. */
@@ -326,6 +346,8 @@ export interface ApiCluster {
   readonly session: ApiSession | null;
   readonly reported: boolean;
   readonly needs: number;
+  /** Needs of the last roll-up that wait to be taken up. */
+  readonly waitingNeeds: number;
   readonly unmetNeeds: number;
   readonly heldRollups: number;
   /** Why the shard suspended the cluster; '' if it did not. */
@@ -333,6 +355,43 @@ export interface ApiCluster {
   readonly rejectedRollups: number;
   readonly machines: number;
   readonly byState: ApiCounts;
+  /** Of its machines, now. */
+  readonly usdPerHour: number;
+}
+
+export type SpendingBy = 'offering' | 'cluster' | 'team' | 'type' | 'capacity';
+
+export interface ApiSpendingPart {
+  readonly name: string;
+  /** Dollars in the span, and in the span before. */
+  readonly usd: number;
+  readonly usdBefore: number;
+  readonly machineHours: number;
+  readonly machineHoursBefore: number;
+}
+
+export interface ApiSpending {
+  readonly nowMs: number;
+  readonly fromMs: number;
+  readonly by: SpendingBy;
+  /** '' = all. */
+  readonly clusterId: string;
+  readonly team: string;
+  readonly days: number;
+  /** Now. */
+  readonly usdPerHour: number;
+  readonly usd: number;
+  readonly usdBefore: number;
+  /** Hours of which there are samples. */
+  readonly hours: number;
+  readonly hoursBefore: number;
+  /** Share of reserved and bare-metal machines that are Configured, and of all machines that are spot; null without any. */
+  readonly commitmentUse: number | null;
+  readonly spotShare: number | null;
+  /** The largest change first. */
+  readonly parts: readonly ApiSpendingPart[];
+  /** Oldest first. */
+  readonly points: readonly { readonly atMs: number; readonly usdPerHour: number }[];
 }
 
 export interface ApiClusters {
@@ -341,6 +400,16 @@ export interface ApiClusters {
   readonly matching: number;
   readonly clusters: readonly ApiCluster[];
   readonly next: string;
+}
+
+/** One cluster: demand, machines, cost and session. */
+export interface ApiClusterInFull {
+  readonly nowMs: number;
+  readonly cluster: ApiCluster;
+  /** What it uses, and what the shard refused from it. */
+  readonly tenant: ApiTenant | null;
+  /** The same in words, the answer first. */
+  readonly sentences: readonly string[];
 }
 
 /** A cluster or a provider. */
@@ -363,6 +432,8 @@ export interface ApiTenant {
     readonly sinceAtMs: number;
     readonly rollupRows: number;
     readonly needs: number;
+    /** Needs of the last roll-up that wait to be taken up. */
+    readonly waitingNeeds: number;
     readonly unmetNeeds: number;
     /** Distinct profiles of its needs. */
     readonly profiles: number;
@@ -389,6 +460,46 @@ export interface ApiTenants {
   readonly limits: { readonly rollupRowsMax: number; readonly rowBytesMax: number };
   /** The one that was refused most often first, then the one with the most machines. */
   readonly tenants: readonly ApiTenant[];
+  readonly next: string;
+}
+
+/** Something that happened; the history keeps it over restarts. Texts are '' where they do not apply. */
+export interface ApiEvent {
+  readonly kind: string;
+  readonly atMs: number;
+  /** Of the process that recorded it: with it, the number of a cycle is unambiguous. */
+  readonly epoch: number;
+  readonly cycle: number;
+  /** What happened and why, in words. */
+  readonly sentence: string;
+  readonly machineId: string;
+  readonly clusterId: string;
+  /** The cluster that a preemption served. */
+  readonly forClusterId: string;
+  /** The need; of a preemption the one that it served. */
+  readonly fingerprint: string;
+  readonly group: string;
+  readonly priority: number;
+  readonly provider: string;
+  /** `general-16/zone-a/spot` */
+  readonly offering: string;
+  readonly from: StateName | '';
+  readonly to: StateName | '';
+  readonly detail: string;
+}
+
+export interface ApiEvents {
+  readonly nowMs: number;
+  /** Of the oldest event that is kept; 0 if there is none. */
+  readonly beginsAtMs: number;
+  /** From here on no event is missing. */
+  readonly wholeSinceAtMs: number;
+  /** Times in which events may be missing, the newest first. */
+  readonly gaps: readonly { readonly fromAtMs: number; readonly toAtMs: number; readonly why: string }[];
+  /** Size of the history on disk. */
+  readonly bytes: number;
+  /** The newest first. */
+  readonly events: readonly ApiEvent[];
   readonly next: string;
 }
 

@@ -1,6 +1,7 @@
 /**
  * Charts over time as inline SVG: stacked columns for values that add up, lines for others. A chart redraws on new data and
- * when its width changes. Under the pointer, or with the arrow keys, it shows the values of one moment as text.
+ * when its width changes. Under the pointer, or with the arrow keys, Home and End, it shows the values of one moment as
+ * text, which screen readers announce.
  */
 import { fill, h, s } from './dom.ts';
 import { clock, niceCeiling } from './format.ts';
@@ -37,7 +38,7 @@ export class Chart {
   readonly element: HTMLElement;
   readonly #options: ChartOptions;
   readonly #svg = s('svg', { height: HEIGHT, 'aria-hidden': 'true' });
-  readonly #tip = h('div', { class: 'tip', hidden: true });
+  readonly #tip = h('div', { class: 'tip', hidden: true, role: 'status' });
   readonly #frame: HTMLElement;
   #points: readonly Point[] = [];
   #columns: Point[] = [];
@@ -51,8 +52,9 @@ export class Chart {
       {
         class: 'frame',
         tabindex: 0,
-        role: 'img',
-        'aria-label': options.label,
+        role: 'group',
+        'aria-roledescription': 'chart',
+        'aria-label': `${options.label}. Arrow keys read its values.`,
         pointermove: (event) => this.#point(event as PointerEvent),
         pointerleave: () => this.#choose(-1),
         blur: () => this.#choose(-1),
@@ -197,7 +199,13 @@ export class Chart {
 
   #step(event: KeyboardEvent): void {
     const by = event.key === 'ArrowLeft' ? -1 : event.key === 'ArrowRight' ? 1 : 0;
-    if (by === 0 || this.#columns.length === 0) return;
+    const last = this.#columns.length - 1;
+    if (event.key === 'Escape') this.#choose(-1);
+    if (last >= 0 && (event.key === 'Home' || event.key === 'End')) {
+      event.preventDefault();
+      this.#choose(event.key === 'Home' ? 0 : last);
+    }
+    if (by === 0 || last < 0) return;
     event.preventDefault();
     const from = this.#chosen < 0 ? this.#columns.length - 1 - Math.max(0, by) : this.#chosen;
     this.#choose(Math.max(0, Math.min(this.#columns.length - 1, from + by)));

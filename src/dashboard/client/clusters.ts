@@ -62,6 +62,11 @@ function rollup({ session }: ApiCluster, nowMs: number): string {
   return session === null || session.lastRollupAtMs === 0 ? '' : `${age(nowMs - session.lastRollupAtMs)} ago`;
 }
 
+/** A large roll-up is taken up in parts. */
+function waitingNote({ needs, waitingNeeds }: ApiCluster): string {
+  return `${count(needs)} of ${count(needs + waitingNeeds)} needs are taken up; the others wait for their turn`;
+}
+
 function makeRow(cluster: ApiCluster, nowMs: number): Element {
   const { clusterId, session, needs, unmetNeeds, machines, byState } = cluster;
   const id = encodeURIComponent(clusterId);
@@ -69,6 +74,7 @@ function makeRow(cluster: ApiCluster, nowMs: number): Element {
     session?.connected !== true && needs > 0 ? 'the shard keeps its last roll-up' : '',
     cluster.reported ? '' : 'no roll-up since the shard started, so its machines are not reclaimed',
     cluster.suspension === '' ? '' : `suspended: ${cluster.suspension}`,
+    cluster.waitingNeeds > 0 ? waitingNote(cluster) : '',
     cluster.heldRollups > 0 ? counted(cluster.heldRollups, 'quarantined roll-up') : '',
     cluster.rejectedRollups > 0 ? counted(cluster.rejectedRollups, 'rejected roll-up') : '',
     session !== null && session.outboxFrames > 0 ? counted(session.outboxFrames, 'unsent frame') : '',
@@ -77,7 +83,7 @@ function makeRow(cluster: ApiCluster, nowMs: number): Element {
   const row = h(
     'tr',
     {},
-    h('th', { scope: 'row' }, clusterId),
+    h('th', { scope: 'row' }, h('a', { href: `/clusters/${id}` }, clusterId)),
     h('td', {}, h('span', { class: `verdict ${level}`, title: session?.peer ?? '' }, since(cluster, nowMs))),
     h('td', { class: 'number' }, rollup(cluster, nowMs)),
     h('td', { class: 'number' }, h('a', { href: `/needs?cluster=${id}` }, count(needs))),

@@ -14,10 +14,6 @@ export function counted(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
-export function cycles(value: number): string {
-  return counted(value, 'cycle');
-}
-
 /** `$1,204`, `$12.30`; cents where they still matter. */
 export function usd(value: number): string {
   return `$${(Math.abs(value) >= 1_000 ? DOLLARS : CENTS).format(value)}`;
@@ -57,6 +53,13 @@ function pair(ms: number, unitMs: number, unit: string, smallMs: number, small: 
 
 export function clock(atMs: number): string {
   return new Date(atMs).toLocaleTimeString('en-GB');
+}
+
+/** `18 Nov 10:42:07`: an event may be days old. */
+export function moment(atMs: number): string {
+  const at = new Date(atMs);
+  const day = at.toLocaleDateString('en-GB', { day: '2-digit', month: 'short' });
+  return `${day} ${at.toLocaleTimeString('en-GB')}`;
 }
 
 /** `24 cpu, 8Gi memory`. */
@@ -115,4 +118,12 @@ export function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   for (const factor of [1, 2, 2.5, 5, 10]) if (factor * power >= value) return factor * power;
   return 10 * power;
+}
+
+/** H2: `reclaim, create (2)`: what controls in force pause; '' if none is. */
+export function pausedWords(pauses: Readonly<Record<string, number>>): string {
+  return Object.entries(pauses)
+    .filter(([, controls]) => controls > 0)
+    .map(([paused, controls]) => (controls === 1 ? paused : `${paused} (${controls})`))
+    .join(', ');
 }

@@ -25,6 +25,10 @@ export interface List<Answer extends Page> {
   readonly appliesWhileTyping?: boolean;
   /** What the filters ask for, by parameter. */
   readonly asked: () => Readonly<Record<string, string | number>>;
+  /** The same as the API takes it, where it differs from the address of the page. */
+  readonly toApi?: (
+    asked: Readonly<Record<string, string | number>>,
+  ) => Readonly<Record<string, string | number>>;
   readonly summary: (answer: Answer, status: ApiStatus) => string;
   /** Fills the table; returns the words for an empty one. */
   readonly show: (body: HTMLElement, answer: Answer) => string | null;
@@ -62,7 +66,8 @@ export function listPage<Answer extends Page>(page: HTMLElement, list: List<Answ
     h('div', { class: 'pager' }, first, back, next),
   );
   const poller = new Poller(list.everyMs, async (signal) => {
-    const query = queryOf({ ...list.asked(), limit: ROWS_PER_PAGE, after: trail.at(-1)! });
+    const asked = list.toApi?.(list.asked()) ?? list.asked();
+    const query = queryOf({ ...asked, limit: ROWS_PER_PAGE, after: trail.at(-1)! });
     const [status, answer] = await Promise.all([
       ask<ApiStatus>('/api/v1/status', signal),
       ask<Answer>(`/api/v1${list.path}${query}`, signal),

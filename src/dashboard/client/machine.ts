@@ -2,9 +2,10 @@
 import type { ApiAction, ApiActions, ApiMachineInFull, ApiStatus } from '../api/types.ts';
 import { ACTION_COLUMNS, actionRow } from './actions.ts';
 import { fill, h, replaceRows } from './dom.ts';
+import { eventsPart } from './events.ts';
 import { age, clock, count, price, quantities } from './format.ts';
 import { card, showStatus, stateBadge, table } from './parts.ts';
-import { ask, Poller } from './poll.ts';
+import { AskFailed, ask, Poller } from './poll.ts';
 
 const EVERY_MS = 2_000;
 
@@ -14,6 +15,7 @@ export function machinePage(page: HTMLElement, id: string): void {
   const why = h('div', { class: 'why' });
   const facts = h('dl', { class: 'facts' });
   const labels = h('dl', { class: 'facts' });
+  const past = eventsPart('Events of this machine, newest first', `machine=${encodeURIComponent(id)}`);
   const log = table(ACTION_COLUMNS, 'Actions on this machine, newest first');
   fill(
     page,
@@ -25,19 +27,43 @@ export function machinePage(page: HTMLElement, id: string): void {
       card('Explanation', { class: 'span-3' }, why),
       card('Properties', { class: 'span-2' }, facts),
       card('Labels', {}, labels),
-      card('Recent events', { class: 'span-3' }, log.element),
+      card('History', { class: 'span-3' }, past.element),
+      card('Recent actions', { class: 'span-3' }, log.element),
     ),
   );
   new Poller(EVERY_MS, async (signal) => {
-    const [status, found, actions] = await Promise.all([
+    const [status, machine, actions] = await Promise.all([
       ask<ApiStatus>('/api/v1/status', signal),
-      ask<ApiMachineInFull>(`/api/v1/machines/${encodeURIComponent(id)}`, signal),
+      found(signal),
       ask<ApiActions>(`/api/v1/actions?limit=50&machine=${encodeURIComponent(id)}`, signal),
     ]);
     showStatus(status);
-    show(found);
+    if (machine === null) showGone();
+    else show(machine);
     showActions(actions.actions);
+    await past.refresh(signal);
   }).now();
+
+  /** Null if no provider lists it. Its history may still tell what became of it. */
+  async function found(signal: AbortSignal): Promise<ApiMachineInFull | null> {
+    try {
+      return await ask<ApiMachineInFull>(`/api/v1/machines/${encodeURIComponent(id)}`, signal);
+    } catch (error) {
+      if (error instanceof AskFailed && error.status === 404) return null;
+      throw error;
+    }
+  }
+
+  function showGone(): void {
+    fill(heading, id, ' ', h('span', { class: 'verdict bad' }, 'not found'));
+    fill(
+      why,
+      h('p', { class: 'answer' }, 'No provider of this shard lists this machine.'),
+      h('p', {}, 'If it ever was part of the fleet, its history below tells what became of it.'),
+    );
+    fill(facts);
+    fill(labels);
+  }
 
   function show({ machine, sentences, cycle }: ApiMachineInFull): void {
     fill(heading, id, ' ', stateBadge(machine.state));

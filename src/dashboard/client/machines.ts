@@ -97,7 +97,7 @@ function makeRow(machine: ApiMachine): Element {
       {},
       machine.clusterId === ''
         ? ''
-        : h('a', { href: `/clusters?prefix=${encodeURIComponent(machine.clusterId)}` }, machine.clusterId),
+        : h('a', { href: `/clusters/${encodeURIComponent(machine.clusterId)}` }, machine.clusterId),
     ),
     h('td', { class: 'number' }, machine.clusterId === '' ? '' : count(machine.priority)),
     h('td', { class: 'notes' }, notes.filter((note) => note !== '').join(' · ')),

@@ -1,10 +1,14 @@
 /** Draws the page that belongs to the address. */
 import { actionsPage } from './actions.ts';
+import { clusterPage } from './cluster.ts';
 import { clustersPage } from './clusters.ts';
+import { eventsPage } from './events.ts';
 import { machinePage } from './machine.ts';
 import { machinesPage } from './machines.ts';
 import { needsPage } from './needs.ts';
+import { notFoundPage } from './not-found.ts';
 import { overviewPage } from './overview.ts';
+import { spendingPage } from './spending.ts';
 import { tenantsPage } from './tenants.ts';
 
 const PAGES: Readonly<Record<string, (page: HTMLElement) => void>> = {
@@ -12,17 +16,23 @@ const PAGES: Readonly<Record<string, (page: HTMLElement) => void>> = {
   '/needs': needsPage,
   '/machines': machinesPage,
   '/actions': actionsPage,
+  '/events': eventsPage,
   '/clusters': clustersPage,
   '/tenants': tenantsPage,
+  '/spending': spendingPage,
 };
 
 const page = document.getElementById('page')!;
 const path = location.pathname;
-const section = path.startsWith('/machines/') ? '/machines' : path;
+const [, section = '', name = ''] = /^(\/[a-z]*)(?:\/(.+))?$/.exec(path) ?? [];
 for (const link of document.querySelectorAll('nav a')) {
   if (link.getAttribute('href') !== section) continue;
   link.setAttribute('aria-current', 'page');
   document.title = `${link.textContent} · Flotilla`;
 }
-if (path.startsWith('/machines/')) machinePage(page, decodeURIComponent(path.slice('/machines/'.length)));
-else PAGES[path]?.(page);
+const draw = PAGES[path];
+if (section === '/machines' && name !== '') machinePage(page, decodeURIComponent(name));
+else if (section === '/clusters' && name !== '') clusterPage(page, decodeURIComponent(name));
+else if (draw !== undefined) draw(page);
+else
+  notFoundPage(page, `There is no page at ${path}.`, 'The address may be misspelt, or of another version.');

@@ -1,7 +1,8 @@
 /** Needs with their verdicts. Each row opens to an explanation. */
 import type { ApiNeed, ApiNeedExplanations, ApiNeeds } from '../api/types.ts';
 import { fill, h, replaceRows } from './dom.ts';
-import { age, count, cycles, quantities, requirement } from './format.ts';
+import { clusterHref } from './events.ts';
+import { age, count, quantities, requirement } from './format.ts';
 import { checkFilter, listPage, textFilter } from './list.ts';
 import { field, labelled, verdictBadge } from './parts.ts';
 import { ask } from './poll.ts';
@@ -77,7 +78,7 @@ export function needsPage(page: HTMLElement): void {
       'Why?',
     );
     const claims = [
-      count(need.claimed),
+      need.shared > 0 ? `shares ${count(need.shared)}` : count(need.claimed),
       need.bootstraps > 0 ? `+${need.bootstraps} bootstrap` : '',
       need.provisions > 0 ? `+${need.provisions} provision` : '',
     ];
@@ -86,11 +87,7 @@ export function needsPage(page: HTMLElement): void {
       {},
       h('td', {}, verdictBadge(need.satisfied, need.reason, need.parked, need.limitedBy)),
       h('td', { class: 'number' }, count(need.priority)),
-      h(
-        'td',
-        { class: 'id' },
-        h('a', { href: `/clusters?prefix=${encodeURIComponent(need.clusterId)}` }, need.clusterId),
-      ),
+      h('td', { class: 'id' }, h('a', { href: clusterHref(need.clusterId) }, need.clusterId)),
       h(
         'td',
         { class: 'need' },
@@ -104,7 +101,7 @@ export function needsPage(page: HTMLElement): void {
         { class: 'number', title: need.domain === '' ? '' : `Domain: ${need.domain}` },
         claims.filter((text) => text !== '').join(' '),
       ),
-      h('td', { class: 'number' }, need.satisfied ? '' : cycles(need.cyclesUnmet)),
+      h('td', { class: 'number' }, need.satisfied ? '' : age(need.unmetForMs)),
       h('td', { class: 'end' }, button),
     );
     return [labelled(line, COLUMNS), detail];

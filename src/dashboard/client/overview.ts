@@ -8,7 +8,17 @@ import type {
 } from '../api/types.ts';
 import { Chart } from './chart.ts';
 import { fill, h, replaceRows } from './dom.ts';
-import { age, count, counted, cycles, duration, percent, quantities, requirement, usd } from './format.ts';
+import {
+  age,
+  count,
+  counted,
+  duration,
+  pausedWords,
+  percent,
+  quantities,
+  requirement,
+  usd,
+} from './format.ts';
 import { card, showStatus, stateBar, stateLegend, table, tile } from './parts.ts';
 import { ask, Poller } from './poll.ts';
 
@@ -88,9 +98,9 @@ export function overviewPage(page: HTMLElement): void {
     format: (value) => count(Math.round(value)),
   });
   const unmet = new Chart({
-    label: 'Needs that credit did not fully cover, in each cycle; a fold counts as one need',
+    label: 'Unmet needs after each cycle',
     kind: 'lines',
-    series: [{ name: 'needs not fully covered', class: 'series-4' }],
+    series: [{ name: 'unmet needs', class: 'series-4' }],
     format: (value) => count(Math.round(value)),
   });
   fill(
@@ -105,7 +115,7 @@ export function overviewPage(page: HTMLElement): void {
       card('Cycle time by phase', { class: 'span-2' }, phases.element),
       card('Action queue', {}, queue.element),
       card('Actions per cycle', { class: 'span-2' }, actions.element),
-      card('Needs not covered by credit', {}, unmet.element),
+      card('Unmet needs', {}, unmet.element),
       card('Instance types', {}, byType.element),
       card('Zones', {}, byZone.element),
       card('Most expensive clusters', {}, byCluster.element),
@@ -178,6 +188,7 @@ export function overviewPage(page: HTMLElement): void {
     offerings,
     isReady,
     notReadyReason,
+    replica,
     epoch,
     startedAtMs,
     nowMs,
@@ -189,6 +200,9 @@ export function overviewPage(page: HTMLElement): void {
     fill(
       rails,
       ...line('Ready', isReady ? 'yes' : `no: ${notReadyReason}`, isReady ? 'good' : 'bad'),
+      ...(replica === null
+        ? []
+        : line('Replica', `${replica.name}, ${replica.text}`, replica.role === 'adrift' ? 'warn' : '')),
       ...line('Kill switch', set.killSwitch ? 'on' : 'off', set.killSwitch ? 'warn' : ''),
       ...line('Dry run', set.dryRun ? 'on' : 'off', set.dryRun ? 'warn' : ''),
       ...line('Fenced', set.fenced ? 'yes' : 'no', set.fenced ? 'bad' : ''),
@@ -209,6 +223,11 @@ export function overviewPage(page: HTMLElement): void {
       ...line(
         'Idle until release',
         `${duration(set.holdOnDemandMs)} on-demand, ${duration(set.holdSpotMs)} spot`,
+      ),
+      ...line(
+        'Paused by controls',
+        pausedWords(gauges.pauses) || 'nothing',
+        pausedWords(gauges.pauses) === '' ? '' : 'warn',
       ),
       ...line(
         'Suspended clusters',
@@ -314,7 +333,7 @@ export function overviewPage(page: HTMLElement): void {
           h(
             'th',
             { scope: 'row' },
-            h('a', { href: `/machines?cluster=${encodeURIComponent(row.clusterId)}` }, row.clusterId),
+            h('a', { href: `/clusters/${encodeURIComponent(row.clusterId)}` }, row.clusterId),
           ),
           h('td', { class: 'number' }, count(row.machines)),
           h('td', { class: 'number' }, usd(row.usd)),
@@ -342,7 +361,7 @@ export function overviewPage(page: HTMLElement): void {
           h('td', { class: 'number' }, count(row.priority)),
           h('td', {}, quantities(row.missing)),
           h('td', {}, row.requirements.map(requirement).join(', ') || 'any machine'),
-          h('td', { class: 'number' }, cycles(row.ageCycles)),
+          h('td', { class: 'number' }, age(row.forMs)),
         ),
     );
   }

@@ -1,7 +1,7 @@
 /** Parts shared by all pages: states and their colours, bars, badges, cards, tables and filters. */
 import type { ApiCounts, ApiRails, ApiStatus, StateName, UnmetReasonName } from '../api/types.ts';
 import { type Child, h, setText } from './dom.ts';
-import { count, percent } from './format.ts';
+import { age, count, percent } from './format.ts';
 import { showNotice } from './poll.ts';
 
 /** From most to least in use: the order of every bar and legend. */
@@ -188,11 +188,30 @@ export function select(
   return control;
 }
 
+/** As the alert FlotillaCycleStalled: fewer are a busy host. */
+const STALLED_CYCLES = 6;
+
 /** Shows the shard's name and its safety rails at the top of every page. */
 export function showStatus(status: ApiStatus): void {
   setText(document.getElementById('shard')!, status.shardId);
   const { heldBack, killSwitch, dryRun, fenced }: ApiRails = status.rails;
-  showNotice('held', fenced || heldBack === '' ? '' : `The shard executes no actions: ${heldBack}.`, 'warn');
+  const { replica } = status;
+  const isStandby = replica?.role === 'standby';
+  const isHeld = !fenced && !isStandby && heldBack !== '';
+  showNotice('held', isHeld ? `The shard executes no actions: ${heldBack}.` : '', 'warn');
+  showNotice(
+    'replica',
+    replica === null || replica.role === 'active' ? '' : `Replica ${replica.name} is ${replica.text}.`,
+    'warn',
+  );
+  const sinceCycleMs = status.nowMs - status.lastCycleAtMs;
+  const isStalled = sinceCycleMs > STALLED_CYCLES * status.rails.cycleIntervalMs;
+  showNotice(
+    'stalled',
+    status.lastCycleAtMs > 0 && isStalled && !isStandby
+      ? `The shard answers, but its last cycle ended ${age(sinceCycleMs)} ago.`
+      : '',
+  );
   showNotice(
     'fenced',
     fenced ? `The shard is fenced and executes no actions: ${status.notReadyReason || heldBack}.` : '',

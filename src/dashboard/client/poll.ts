@@ -1,22 +1,36 @@
 /**
  * Keeps a page up to date: queries the shard, draws, waits, and repeats. It stops while the page is hidden, waits longer
- * while the shard does not answer, and shows the age of the data in the corner.
+ * while the shard does not answer, and shows the age of the data in the corner. Data older than two intervals is stale, whether
+ * the shard refused, or hangs and does not answer at all. What had the keyboard's focus keeps it, also if it was drawn again.
  */
 import type { ApiError } from '../api/types.ts';
 import { setText } from './dom.ts';
-import { age } from './format.ts';
+import { age, clock } from './format.ts';
 
 const WAIT_MS_MAX = 30_000;
+/** Longer than an answer takes at 500,000 machines on a busy host; a connection that hangs is given up and tried again. */
+const ANSWER_MS_MAX = 30_000;
+/** Beside two intervals: an answer may take this long. */
+const SLACK_MS = 1_000;
 
-export class AskFailed extends Error {}
+export class AskFailed extends Error {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
 
 export async function ask<T>(path: string, signal: AbortSignal): Promise<T> {
-  const response = await fetch(path, { signal, headers: { Accept: 'application/json' } });
+  const patience = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS_MAX)]);
+  const response = await fetch(path, { signal: patience, headers: { Accept: 'application/json' } });
   const body = (await response.json().catch(() => null)) as T | ApiError | null;
   if (response.ok && body !== null) return body as T;
   const error = body !== null && typeof body === 'object' && 'error' in body ? body.error : null;
   throw new AskFailed(
     error === null ? `The shard answered with status ${response.status}.` : `${error.what} ${error.why}`,
+    response.status,
   );
 }
 
@@ -37,6 +51,7 @@ export class Poller {
   #timer = 0;
   #failures = 0;
   #updatedAtMs = 0;
+  #askedAtMs = Date.now();
   #message = '';
   #isHeld = false;
 
@@ -50,6 +65,7 @@ export class Poller {
   /** Aborts the current query, if any, and starts a new one. */
   now(): void {
     this.#pause();
+    this.#askedAtMs = Date.now();
     this.#stopping = new AbortController();
     void this.#run(this.#stopping.signal);
   }
@@ -68,8 +84,10 @@ export class Poller {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
+    const focused = focusMark();
     try {
       await this.#turn(signal);
+      focused();
       this.#failures = 0;
       this.#message = '';
       this.#updatedAtMs = Date.now();
@@ -86,8 +104,10 @@ export class Poller {
 
   #show(): void {
     const live = document.getElementById('live')!;
+    // A page that was hidden has not asked meanwhile: its time begins when it asks again.
     const sinceMs = Date.now() - this.#updatedAtMs;
-    const isStale = this.#failures > 0;
+    const waitedMs = Date.now() - Math.max(this.#updatedAtMs, this.#askedAtMs);
+    const isStale = !this.#isHeld && (this.#failures > 0 || waitedMs > 2 * this.#everyMs + SLACK_MS);
     live.dataset.state = this.#isHeld ? 'held' : isStale ? 'stale' : this.#updatedAtMs === 0 ? 'new' : 'live';
     const current =
       this.#updatedAtMs === 0 ? 'connecting' : sinceMs < 10_000 ? 'live' : `updated ${age(sinceMs)} ago`;
@@ -96,12 +116,37 @@ export class Poller {
       : isStale
         ? this.#updatedAtMs === 0
           ? 'no answer'
-          : `updated ${age(sinceMs)} ago`
+          : `no answer since ${clock(this.#updatedAtMs)}`
         : current;
     setText(document.getElementById('live-text')!, text);
     live.title = this.#message;
-    showNotice('connection', isStale ? this.#message : '');
+    const why = this.#message || 'The shard does not answer.';
+    const shown = this.#updatedAtMs === 0 ? '' : ` This page shows its state of ${clock(this.#updatedAtMs)}.`;
+    showNotice('connection', isStale ? `${why}${shown}` : '');
   }
+}
+
+/** Remembers what has the focus. The returned function gives it back to the element that was drawn in its place. */
+function focusMark(): () => void {
+  const before = document.activeElement;
+  const page = document.getElementById('page')!;
+  if (!(before instanceof HTMLElement) || !page.contains(before)) return () => {};
+  const like = (element: Element) =>
+    [
+      element.tagName,
+      element.getAttribute('href'),
+      element.getAttribute('name'),
+      element.getAttribute('aria-label'),
+      element.textContent,
+    ].join('|');
+  const mark = like(before);
+  const all = () =>
+    [...page.querySelectorAll<HTMLElement>(before.tagName)].filter((one) => like(one) === mark);
+  const place = all().indexOf(before);
+  return () => {
+    const isLost = document.activeElement === document.body || document.activeElement === null;
+    if (!before.isConnected && isLost) (all()[place] ?? all()[0])?.focus({ preventScroll: true });
+  };
 }
 
 const notices = new Map<string, string>();

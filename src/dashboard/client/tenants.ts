@@ -76,6 +76,9 @@ function notesOf(tenant: ApiTenant, nowMs: number): string {
   const { cluster, provider } = tenant;
   const notes = [
     cluster === null ? '' : cluster.suspended,
+    cluster === null || cluster.waitingNeeds === 0
+      ? ''
+      : `${count(cluster.needs)} of ${count(cluster.needs + cluster.waitingNeeds)} needs are taken up`,
     cluster === null || cluster.heldRollups === 0 ? '' : counted(cluster.heldRollups, 'quarantined roll-up'),
     provider === null || provider.listingFailure === ''
       ? ''

@@ -15,11 +15,14 @@ import type { Restrictions } from '../restrictions.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Supply } from '../supply/supply.ts';
+import { Contention } from './contention.ts';
 import type { GangDomains } from './gang-domains.ts';
 import { planGang } from './gang-reservation.ts';
 import { Scan, type ScanContext } from './scan.ts';
 import { bindingSpread, Spreading } from './spread.ts';
 import { UnmetNeeds } from './unmet.ts';
+import type { ValueRequest } from './value-heads.ts';
+import { ValuePlan } from './value-plan.ts';
 
 export class Acquisition {
   readonly #context: ScanContext;
@@ -34,7 +37,10 @@ export class Acquisition {
   readonly #limits: Limits;
   readonly #cycle: CurrentCycle;
   readonly #scan: Scan;
-  readonly #planned: number[] = [];
+  readonly #contention: Contention;
+  /** E1: by value, of plain needs and of gangs; null unless needs acquire so. */
+  readonly #value: ValuePlan | null;
+  readonly #gangValue: ValuePlan | null;
   /** By filter: the cycle in which it admits no machine that is left. */
   #emptyIn = columnU32(256);
   /** By filter: when a machine that it may admit became open, as read in the cycle that … */
@@ -55,9 +61,14 @@ export class Acquisition {
     this.#limits = tables.limits;
     this.#cycle = tables.cycle;
     this.#scan = new Scan(tables.scans);
+    this.#contention = new Contention(tables);
+    const isByValue = tables.placement.kind === 'value';
+    this.#value = isByValue ? new ValuePlan(tables, this.#contention) : null;
+    this.#gangValue = isByValue ? new ValuePlan(tables, null) : null;
   }
 
   run(unmet: UnmetNeeds, actions: ActionList): void {
+    this.#contention.beginCycle();
     for (let entry = 0; entry < unmet.count; entry++) {
       if (this.#isSettled(unmet, entry)) continue;
       unmet.settledAt[entry] = 0;
@@ -113,6 +124,7 @@ export class Acquisition {
       return;
     }
     if (usage !== null && isGang) this.#gangWithin(unmet, entry, actions, usage);
+    else if (this.#value !== null) this.#byValue(unmet, entry, actions, spread, usage);
     else if (spread === null) this.#inOrder(unmet, entry, actions, usage);
     else this.#spread(unmet, entry, actions, spread, usage);
     if (usage !== null && unmet.limitedBy[entry] === Limit.None) this.#noteLimit(unmet, entry, usage);
@@ -200,8 +212,32 @@ export class Acquisition {
     const row = entry * unmet.width;
     const restBefore = unmet.rest.slice(row, row + unmet.width);
     const usageBefore = usage.save();
-    const planned = this.#planned;
-    planned.length = 0;
+    const planned = this.#planGang(unmet, entry);
+    const aggregate = needs.aggregate[need]!;
+    const isCovered = UnmetNeeds.left(unmet.rest, row, this.#vectors, aggregate) === 0;
+    const limit = planGang(usage, planned, isCovered ? null : unmet.rest, row, this.#vectors, aggregate);
+    unmet.limitedBy[entry] = limit;
+    if (limit !== Limit.None) {
+      unmet.rest.set(restBefore, row);
+      usage.restore(usageBefore);
+      return;
+    }
+    const served = actionNeed(needs, this.#fleet.assignments, need);
+    for (const slot of planned) this.#take(unmet, entry, slot, actions, served);
+  }
+
+  /** The machines that a gang takes if no limit bars one; subtracts them. */
+  #planGang(unmet: UnmetNeeds, entry: number): readonly number[] {
+    const need = unmet.need[entry]!;
+    if (this.#gangValue !== null)
+      return this.#gangValue.make(
+        need,
+        this.#request(need, null, null),
+        null,
+        unmet.rest,
+        entry * unmet.width,
+      );
+    const planned: number[] = [];
     let left = 1;
     const scan = this.#openScan(need);
     for (let slot = scan.peek(); slot !== 0 && left > 0; slot = scan.peek()) {
@@ -214,22 +250,47 @@ export class Acquisition {
       left = after;
       scan.skip();
     }
-    const limit = planGang(
-      usage,
-      planned,
-      left > 0 ? unmet.rest : null,
-      row,
-      this.#vectors,
-      needs.aggregate[need]!,
-    );
-    unmet.limitedBy[entry] = limit;
-    if (limit !== Limit.None) {
-      unmet.rest.set(restBefore, row);
-      usage.restore(usageBefore);
-      return;
-    }
+    return planned;
+  }
+
+  /** E1: the need takes what it gets most from for its money. */
+  #byValue(
+    unmet: UnmetNeeds,
+    entry: number,
+    actions: ActionList,
+    spread: { key: string; skew: number } | null,
+    usage: ClusterUsage | null,
+  ): void {
+    const needs = this.#needs;
+    const need = unmet.need[entry]!;
+    const isGang = needs.kind[need] === NeedKind.Gang;
+    if (isGang && needs.domain[need] === 0) return;
+    const spreading =
+      spread === null ? null : this.#beginSpread(need, this.#filters.get(needs.filter[need]!), spread);
+    if (spreading !== null) unmet.spreading.set(entry, spreading);
+    const usageBefore = usage?.save();
+    const plan = isGang ? this.#gangValue! : this.#value!;
+    const request = this.#request(need, spreading, usage);
+    const slots = plan.make(need, request, spreading, unmet.rest, entry * unmet.width);
+    if (usageBefore !== undefined) usage!.restore(usageBefore); // it counts what the need gave back, too
     const served = actionNeed(needs, this.#fleet.assignments, need);
-    for (const slot of planned) this.#take(unmet, entry, slot, actions, served);
+    for (const slot of slots) {
+      this.#take(unmet, entry, slot, actions, served);
+      usage?.take(slot);
+    }
+  }
+
+  #request(need: number, spreading: Spreading | null, usage: ClusterUsage | null): ValueRequest {
+    const needs = this.#needs;
+    const isGang = needs.kind[need] === NeedKind.Gang;
+    return {
+      filter: this.#filters.get(needs.filter[need]!),
+      penaltyBucket: needs.interruptionPenalty[need]!,
+      gang: isGang ? need + 1 : 0,
+      domains: isGang ? this.#domains.ofGang(need) : (spreading?.domains ?? null),
+      domain: isGang ? needs.domain[need]! : 0,
+      usage,
+    };
   }
 
   /** T8: notes the limit that keeps machines from a need: it bars the first that the need could use, or leaves no room. */
@@ -241,6 +302,10 @@ export class Acquisition {
     const aggregate = needs.aggregate[need]!;
     if (UnmetNeeds.left(unmet.rest, row, this.#vectors, aggregate) === 0) return;
     if (isGang && needs.domain[need] === 0) return;
+    if (usage.hasAllMachines) {
+      unmet.limitedBy[entry] = Limit.Machines; // whatever machine it could use
+      return;
+    }
     let limit: Limit = Limit.None;
     const scan = isGang ? null : this.#openScan(need);
     while (scan !== null && limit === Limit.None) {

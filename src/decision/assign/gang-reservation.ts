@@ -9,6 +9,7 @@ import type { Supply } from '../supply/supply.ts';
 import type { GangTurn } from './gang-turn.ts';
 import { Scan } from './scan.ts';
 import { UnmetNeeds } from './unmet.ts';
+import { ValuePlan } from './value-plan.ts';
 
 export class GangReservation {
   readonly #fleet: Fleet;
@@ -17,11 +18,15 @@ export class GangReservation {
   readonly #supply: Supply;
   readonly #limits: Limits;
   readonly #scan: Scan;
-  readonly #planned: number[] = [];
+  /** E1: null unless needs acquire by value. */
+  readonly #value: ValuePlan | null;
+  #planned: readonly number[] = [];
   /** What the planned machines leave open, by wanted dimension. */
   #left = columnF64(8);
 
-  constructor({ fleet, vectors, needs, supply, limits, scans }: EngineTables) {
+  constructor(tables: EngineTables) {
+    const { fleet, vectors, needs, supply, limits, scans, placement } = tables;
+    this.#value = placement.kind === 'value' ? new ValuePlan(tables, null) : null;
     this.#fleet = fleet;
     this.#vectors = vectors;
     this.#needs = needs;
@@ -55,8 +60,6 @@ export class GangReservation {
     const { families, shape } = this.#fleet;
     const aggregate = needs.aggregate[need]!;
     const width = this.#vectors.length[aggregate]!;
-    const planned = this.#planned;
-    planned.length = 0;
     if (this.#left.length < width) this.#left = columnF64(2 * width);
     const left = this.#left;
     let remaining = 0;
@@ -64,8 +67,23 @@ export class GangReservation {
       left[index] = needs.remaining[need * needs.width + index]!;
       if (left[index]! > 0) remaining++;
     }
+    this.#planned = [];
     if (remaining === 0) return 0;
     const penalty = needs.interruptionPenalty[need]!;
+    if (this.#value !== null) {
+      const gang = {
+        filter,
+        penaltyBucket: penalty,
+        gang: need + 1,
+        domains,
+        domain: needs.domain[need]!,
+        usage: null,
+      };
+      this.#planned = this.#value.make(need, gang, null, left, 0);
+      return UnmetNeeds.left(left, 0, this.#vectors, aggregate);
+    }
+    const planned: number[] = [];
+    this.#planned = planned;
     const scan = this.#scan.open(filter, penalty, need + 1, domains, needs.domain[need]!);
     for (let slot = scan.peek(); slot !== 0 && remaining > 0; slot = scan.peek()) {
       const family = families.familyOf[shape[slot]!]!;

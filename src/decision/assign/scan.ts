@@ -5,11 +5,12 @@
  * cycle, not once per need, so that 50,000 needs of one kind cost as much as the machines they take. Where a domain is
  * finer than a family (one rack), its few machines are collected and sorted instead.
  *
- * Each offer list has one probability, because then price order is cost order for every penalty. (Two prices less than
+ * Each list has one probability, because then price order is cost order for every penalty. (Two prices less than
  * 2 nano-dollars apart may cost the same after rounding; they keep price order.) If the penalty is infinite, every cost
  * with a probability above zero is infinite, and the id alone decides.
  */
 
+import { Flag } from '../../inventory/intent.ts';
 import type { OrderedLists } from '../../inventory/ordered-lists.ts';
 import { effectiveCostUsd } from '../../machine/cost.ts';
 import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
@@ -82,12 +83,12 @@ export class ScanContext {
   }
 
   collectInfinite(families: readonly number[]): number[] {
-    const { byPrice, offersOf, offerList, offerProbability } = this.fleet;
+    const { byPrice, offersOf, stockList, stockProbability } = this.fleet;
     const slots: number[] = [];
     for (const family of families) {
       for (const offer of offersOf[family] ?? []) {
-        if (offerProbability[offer] === 0) continue;
-        for (let at = byPrice.first(offerList[offer]!); at !== 0; at = byPrice.next(at))
+        if (stockProbability[offer] === 0) continue;
+        for (let at = byPrice.first(stockList[offer]!); at !== 0; at = byPrice.next(at))
           slots.push(byPrice.slotAt(at));
       }
     }
@@ -142,7 +143,7 @@ export class ScanContext {
       for (const shape of families.openShapesOf(family)) {
         if (filter.matchLevel !== MatchLevel.Family && !filters.admitsShape(filter, shape)) continue;
         fleet.forEachUnassigned(shape, (slot) => {
-          if (!fleet.inBackoff(slot)) visit(slot);
+          if (!fleet.isBarred(slot, Flag.NotAcquired)) visit(slot);
         });
       }
       const orphans = orphanList[family] ?? 0;
@@ -260,15 +261,15 @@ export class Scan {
         const list = fleet.orphanList[family] ?? 0;
         if (list !== 0) this.#addSource(byId, idCursors.firstUntaken(byId, list, supply), 0);
       } else if (this.#stage === Stage.Idle) {
-        const list = fleet.idleList[family] ?? 0;
-        if (list !== 0) this.#addSource(byPrice, priceCursors.firstUntaken(byPrice, list, supply), 0);
+        for (const stock of fleet.idleOf[family] ?? [])
+          this.#addSource(byPrice, priceCursors.firstUntaken(byPrice, fleet.stockList[stock]!, supply), 0);
       } else {
         for (const offer of fleet.offersOf[family] ?? []) {
-          const probability = fleet.offerProbability[offer]!;
+          const probability = fleet.stockProbability[offer]!;
           if (this.#penaltyUsd === Number.POSITIVE_INFINITY && probability > 0) continue;
           this.#addSource(
             byPrice,
-            priceCursors.firstUntaken(byPrice, fleet.offerList[offer]!, supply),
+            priceCursors.firstUntaken(byPrice, fleet.stockList[offer]!, supply),
             probability,
           );
         }
@@ -371,7 +372,7 @@ export class Scan {
       const reservedBy = supply.reservedBy[slot]!;
       if (reservedBy !== 0 && reservedBy !== this.#gang) return false;
     }
-    if (this.#stage === Stage.Orphans && fleet.inBackoff(slot)) return false;
+    if (this.#stage === Stage.Orphans && fleet.isBarred(slot, Flag.NotAcquired)) return false;
     return this.#filter.matchLevel === MatchLevel.Family || filters.admitsSlot(this.#filter, slot);
   }
 

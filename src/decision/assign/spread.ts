@@ -44,6 +44,22 @@ export class Spreading {
     counts.set(domain, (counts.get(domain) ?? 0) + 1);
   }
 
+  /** The need gives one of its machines there back. */
+  uncount(domain: number): void {
+    if (domain === 0) return;
+    const counts = this.#counts.has(domain) ? this.#counts : this.#outside;
+    counts.set(domain, counts.get(domain)! - 1);
+  }
+
+  /** Whether the need may give a machine there back: no domain is then ahead of the emptiest by more than the skew. */
+  mayLose(domain: number): boolean {
+    const after = (this.#counts.get(domain) ?? Number.POSITIVE_INFINITY) - 1;
+    if (after >= this.#minimum()) return true;
+    for (const counts of [this.#counts, this.#outside])
+      for (const count of counts.values()) if (count > after + this.#skew) return false;
+    return true;
+  }
+
   /** The machine drains for the need: it counts as one of its machines, and its domain for the minimum. */
   countSlot(slot: number): void {
     const domain = this.domains.ofSlot(slot);
@@ -52,9 +68,16 @@ export class Spreading {
   }
 
   allows(domain: number): boolean {
-    if (domain === 0) return false;
-    const count = this.#counts.get(domain) ?? this.#outside.get(domain) ?? 0;
-    return count <= this.#minimum() + this.#skew - 1;
+    return domain !== 0 && this.countIn(domain) <= this.countMax();
+  }
+
+  countIn(domain: number): number {
+    return this.#counts.get(domain) ?? this.#outside.get(domain) ?? 0;
+  }
+
+  /** A domain with more machines of the need may not get another. */
+  countMax(): number {
+    return this.#minimum() + this.#skew - 1;
   }
 
   #minimum(): number {

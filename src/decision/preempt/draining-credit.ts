@@ -107,6 +107,7 @@ export class DrainingCredit {
     const filter = this.#matching.filterOf(need);
     const domains = this.#matching.domainsOf(need);
     const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
+    if (usage?.hasAllMachines) return left; // a draining machine would be one more
     for (let place = 0; place < pool.length && left > 0; ) {
       const slot = pool[place]!;
       const isAllowed =

@@ -17,7 +17,7 @@ import type { Fleet } from '../supply/fleet.ts';
 import { DrainingCredit, subtractSlot } from './draining-credit.ts';
 import { Matching } from './matching.ts';
 import { VainSearches } from './vain-searches.ts';
-import { DEFAULT_WEIGHTS, type PreemptionWeights, Tier, VictimLists } from './victim-lists.ts';
+import { DEFAULT_WEIGHTS, type PreemptionWeights, VictimLists } from './victim-lists.ts';
 
 export class Preemption {
   readonly #cycle: CurrentCycle;
@@ -33,6 +33,8 @@ export class Preemption {
   /** By slot: taken as a victim in this cycle. */
   readonly #isVictim: Uint8Array;
   readonly #victims: number[] = [];
+  /** By cluster with limits: the lowest priority of its machines in this cycle. */
+  readonly #lowest = new Map<number, number>();
   /** Whether a search left out a machine that suits its need for a reason that may pass while the lists stay. */
   #hasLeftOut = false;
 
@@ -64,6 +66,7 @@ export class Preemption {
   beginCycle(largePartChanged: boolean): void {
     for (const slot of this.#victims) this.#isVictim[slot] = 0;
     this.#victims.length = 0;
+    this.#lowest.clear();
     this.#lists.beginCycle(largePartChanged);
     this.#vainSearches.beginCycle();
   }
@@ -96,13 +99,18 @@ export class Preemption {
     const need = unmet.need[entry]!;
     const isGang = this.#needs.kind[need] === NeedKind.Gang;
     if (isGang && this.#needs.domain[need] === 0) return;
+    const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
+    if (usage?.hasAllMachines && this.#lowestOf(usage) >= this.#needs.priority[need]!) {
+      // T8: every victim would be one more machine, except those of the cluster itself, which the need may not take.
+      if (unmet.limitedBy[entry] === Limit.None) unmet.limitedBy[entry] = Limit.Machines;
+      return;
+    }
     this.#lists.settle();
     this.#hasLeftOut = false;
     const row = entry * unmet.width;
     const before = isGang ? unmet.missing.slice(row, row + unmet.width) : null;
     const first = this.#victims.length;
     const spreading = unmet.spreading.get(entry);
-    const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
     const usageBefore = usage !== null && isGang ? usage.save() : null;
     let left = wanted;
     if (spreading === undefined) left = this.#sweep(unmet, entry, left, undefined, usage);
@@ -118,12 +126,27 @@ export class Preemption {
     if (before !== null && left > 0) {
       // P1: a gang preempts only if its victims complete it.
       for (const slot of this.#victims.splice(first)) this.#isVictim[slot] = 0;
+      this.#lists.giveBack();
       unmet.missing.set(before, row);
       if (usageBefore !== null) usage!.restore(usageBefore);
     }
     unmet.victims[entry] = this.#victims.length - first;
     if (unmet.victims[entry]! > 0) this.#emit(need, first, actions);
     else if (!this.#hasLeftOut) this.#vainSearches.note(unmet, entry);
+  }
+
+  /** The lowest priority of the cluster's own machines in this cycle; without a need they have none. */
+  #lowestOf(usage: ClusterUsage): number {
+    let lowest = this.#lowest.get(usage.cluster);
+    if (lowest === undefined) {
+      lowest = Number.POSITIVE_INFINITY;
+      for (const slot of this.#limits.machinesOf(usage.cluster)) {
+        const isClaimed = this.#fleet.claim[slot] !== 0;
+        lowest = Math.min(lowest, isClaimed ? this.#lists.priorityOf(slot) : Number.NEGATIVE_INFINITY);
+      }
+      this.#lowest.set(usage.cluster, lowest);
+    }
+    return lowest;
   }
 
   #emit(need: number, first: number, actions: ActionList): void {
@@ -155,16 +178,20 @@ export class Preemption {
     const domains = this.#matching.domainsOf(need);
     const lists = this.#lists;
     let left = wanted;
-    lists.open(filter, this.#needs.priority[need]!);
+    lists.open(filter, this.#needs.priority[need]!, this.#isVictim);
+    if (lists.hasLeftOutTaken) this.#hasLeftOut = true;
     for (let slot = lists.next(); slot !== 0; slot = lists.next()) {
       if (!this.#matching.suits(need, filter, domains, slot)) continue;
       const isBarred = usage !== null && this.#isBarred(unmet, entry, slot, usage);
-      if (isBarred || !this.#isFree(slot, lists.tier, spreading)) {
+      if (isBarred || !this.#isFree(slot, spreading)) {
         this.#hasLeftOut = true;
         continue;
       }
       const after = subtractSlot(unmet, entry, this.#fleet, this.#needs, this.#vectors, slot);
-      if (after < 0) continue;
+      if (after < 0) {
+        lists.leaveList();
+        continue;
+      }
       left = after;
       this.#isVictim[slot] = 1;
       this.#victims.push(slot);
@@ -175,16 +202,11 @@ export class Preemption {
     return left;
   }
 
-  /** Whether a machine that suits a need may be its victim now: no other need took it, its cluster may lose it, and the spread allows it. */
-  #isFree(slot: number, tier: Tier, spreading: Spreading | undefined): boolean {
-    if (this.#isVictim[slot] === 1 || !this.#mayLose(slot, tier)) return false;
+  /** Whether a machine that suits a need may be its victim now: no other need took it, its cluster is not suspended, and the spread allows it. */
+  #isFree(slot: number, spreading: Spreading | undefined): boolean {
+    if (this.#isVictim[slot] === 1) return false;
     if (this.#restrictions.isSuspended(this.#fleet.cluster[slot]!)) return false;
     return spreading === undefined || spreading.allows(spreading.domains.ofSlot(slot));
-  }
-
-  /** N6. */
-  #mayLose(slot: number, tier: Tier): boolean {
-    return tier !== Tier.Unclaimed || this.#restrictions.isPastGate(this.#fleet.cluster[slot]!);
   }
 
   /** T8. A gang that a limit barred in phase 1 may preempt machines of its own cluster only: they exceed no limit. */
@@ -202,11 +224,14 @@ export class Preemption {
     const filter = this.#matching.filterOf(need);
     const domains = this.#matching.domainsOf(need);
     const lists = this.#lists;
-    lists.open(filter, this.#needs.priority[need]!);
+    lists.open(filter, this.#needs.priority[need]!, this.#isVictim);
     for (let slot = lists.next(); slot !== 0; slot = lists.next()) {
-      if (this.#isVictim[slot] === 1 || !this.#mayLose(slot, lists.tier)) continue;
+      if (this.#isVictim[slot] === 1) continue;
       if (!this.#matching.suits(need, filter, domains, slot)) continue;
-      if (!this.#isOfUse(unmet, row, aggregate, slot)) continue;
+      if (!this.#isOfUse(unmet, row, aggregate, slot)) {
+        lists.leaveList();
+        continue;
+      }
       const limit = usage.barredBy(slot);
       unmet.limitedBy[entry] = limit;
       if (limit !== Limit.None) return;

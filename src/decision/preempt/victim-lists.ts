@@ -8,6 +8,7 @@
  * most cycles preempt nothing. They are up to date once `settle` has run.
  */
 
+import { Flag } from '../../inventory/intent.ts';
 import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
 import type { EngineNeeds } from '../demand/engine-needs.ts';
 import type { EngineTables } from '../engine-tables.ts';
@@ -28,8 +29,8 @@ export const DEFAULT_WEIGHTS: PreemptionWeights = {
   reclamation: 0.1,
 };
 
-/** Takes about a quarter of a millisecond. */
-const SETTLED_PER_CYCLE = 64;
+/** A family with fewer lists than this keeps the empty ones. */
+const LISTS_KEPT = 32;
 /** A cycle of the largest churn moves about a thousand machines; with more, to search again costs less than to compare. */
 const GAINED_MAX = 4096;
 const DRAIN_SECONDS = 30;
@@ -61,6 +62,16 @@ interface VictimList {
   score: number;
   at: number;
   slot: number;
+  /** The first machine that no need has taken in this cycle, valid if `freeIn` is the current round. */
+  freeAt: number;
+  freeIn: number;
+}
+
+interface FamilyLists {
+  /** Sorted by tier, priority and penalties. */
+  readonly lists: VictimList[];
+  /** So many lists may exist before the empty ones go: twice those that were left the last time. */
+  countMax: number;
 }
 
 const NO_SLOTS: readonly number[] = [];
@@ -69,8 +80,7 @@ export class VictimLists {
   readonly #fleet: Fleet;
   readonly #needs: EngineNeeds;
   readonly #weights: PreemptionWeights;
-  /** By family, sorted by tier, priority and penalties. */
-  readonly #ofFamily: (VictimList[] | undefined)[] = [];
+  readonly #ofFamily: (FamilyLists | undefined)[] = [];
   /** The lists of the current scan: a heap with the best victim at the top. */
   readonly #heap: VictimList[] = [];
   #heapCount = 0;
@@ -78,8 +88,13 @@ export class VictimLists {
   readonly #gained: (number[] | undefined)[] = [];
   readonly #gainedFamilies: number[] = [];
   #gainedCount = 0;
-  /** Tier of the machine that `next` returned. */
-  tier: Tier = Tier.Claimed;
+  /** Whether the scan still stands at the machine that `next` returned, and whether it is to leave that machine's list. */
+  #isAtHead = false;
+  #leavesList = false;
+  /** Changes when a machine that was taken may be free again. */
+  #round = 0;
+  /** Whether the current scan left out machines at the head of a list, which other needs have taken in this cycle. */
+  hasLeftOutTaken = false;
 
   constructor({ fleet, needs }: EngineTables, weights: PreemptionWeights) {
     this.#fleet = fleet;
@@ -89,7 +104,7 @@ export class VictimLists {
 
   /** Families are about to be rebuilt: drops the lists. */
   regroup(): void {
-    for (const lists of this.#ofFamily) for (const { id } of lists ?? []) this.#fleet.byId.drop(id);
+    for (const family of this.#ofFamily) for (const { id } of family?.lists ?? []) this.#fleet.byId.drop(id);
     this.#ofFamily.length = 0;
   }
 
@@ -102,11 +117,17 @@ export class VictimLists {
     for (const family of this.#gainedFamilies) this.#gained[family]!.length = 0;
     this.#gainedFamilies.length = 0;
     this.#gainedCount = 0;
-    if (!largePartChanged) this.#fleet.victims.take(SETTLED_PER_CYCLE, this.#place);
+    this.#round++;
+    if (!largePartChanged) this.#fleet.victims.takeSome(this.#place);
+  }
+
+  /** Machines that were taken are free again. */
+  giveBack(): void {
+    this.#round++;
   }
 
   settle(): void {
-    this.#fleet.victims.take(Number.POSITIVE_INFINITY, this.#place);
+    this.#fleet.victims.takeAll(this.#place);
   }
 
   /** Whether too many machines joined lists in this cycle to look at each. */
@@ -131,12 +152,13 @@ export class VictimLists {
     return this.#needs.priority[this.#fleet.clusterState(this.#fleet.cluster[slot]!).needStart + claim - 1]!;
   }
 
-  /** Begins a scan over the machines that a need of this priority may take, the best first. */
-  open(filter: Filter, priority: number): void {
+  /** Begins a scan over the machines that a need of this priority may take, the best first, without those that `isTaken` says at the heads of lists. */
+  open(filter: Filter, priority: number, isTaken: Uint8Array): void {
     const { byId } = this.#fleet;
     this.#heapCount = 0;
+    this.#isAtHead = this.#leavesList = this.hasLeftOutTaken = false;
     for (let index = 0; index < filter.families.length; index++) {
-      const lists = this.#ofFamily[filter.families[index]!];
+      const lists = this.#ofFamily[filter.families[index]!]?.lists;
       if (lists === undefined) continue;
       for (let place = 0; place < lists.length; place++) {
         const list = lists[place]!;
@@ -144,7 +166,9 @@ export class VictimLists {
           if (list.tier === Tier.Claimed) break; // and so for all that follow
           continue;
         }
-        list.at = byId.first(list.id);
+        const first = byId.first(list.id);
+        list.at = this.#firstFree(list, first, isTaken);
+        if (list.at !== first) this.hasLeftOutTaken = true;
         if (list.at === 0) continue;
         list.slot = byId.slotAt(list.at);
         list.score = this.#score(priority, list);
@@ -156,16 +180,36 @@ export class VictimLists {
 
   /** The best machine that the scan has not returned; 0 at the end. */
   next(): number {
+    if (this.#isAtHead) this.#leaveHead();
     if (this.#heapCount === 0) return 0;
+    const best = this.#heap[0]!;
+    this.#isAtHead = true;
+    return best.slot;
+  }
+
+  /** The machine that `next` returned has nothing to give, nor has any other of its list: they are of one family. */
+  leaveList(): void {
+    this.#leavesList = true;
+  }
+
+  #leaveHead(): void {
     const { byId } = this.#fleet;
     const best = this.#heap[0]!;
-    const { slot } = best;
-    this.tier = best.tier;
-    best.at = byId.next(best.at);
+    best.at = this.#leavesList ? 0 : byId.next(best.at);
     if (best.at !== 0) best.slot = byId.slotAt(best.at);
     else this.#heap[0] = this.#heap[--this.#heapCount]!;
-    this.#sink(0);
-    return slot;
+    this.#isAtHead = this.#leavesList = false;
+    if (this.#heapCount > 0) this.#sink(0);
+  }
+
+  /** Needs take machines from the heads of lists. Without this each need would pass those of all needs before it. */
+  #firstFree(list: VictimList, first: number, isTaken: Uint8Array): number {
+    const { byId } = this.#fleet;
+    let at = list.freeIn === this.#round ? list.freeAt : first;
+    while (at !== 0 && isTaken[byId.slotAt(at)] === 1) at = byId.next(at);
+    list.freeAt = at;
+    list.freeIn = this.#round;
+    return at;
   }
 
   #sink(from: number): void {
@@ -206,8 +250,8 @@ export class VictimLists {
   readonly #place = (slot: number, wasRead: boolean): void => {
     const { byId, role, shape, families } = this.#fleet;
     if (role[slot] === Role.Creating && this.#fleet.isOrphan(slot)) return; // it is on the orphans' list
-    const mayGo = role[slot] === Role.Configured || this.#fleet.isWaiting(slot);
-    if (!mayGo || this.#fleet.inBackoff(slot)) {
+    const mayGo = (role[slot] === Role.Configured && this.#mayLose(slot)) || this.#fleet.isWaiting(slot);
+    if (!mayGo || this.#fleet.isBarred(slot, Flag.NotPreempted)) {
       byId.remove(slot);
       return;
     }
@@ -219,6 +263,11 @@ export class VictimLists {
     } else if (!wasRead) return; // its claim changed and changed back
     this.#gain(family, slot);
   };
+
+  /** N6: an unclaimed machine stays until its cluster has reported. */
+  #mayLose(slot: number): boolean {
+    return this.#fleet.claim[slot] !== 0 || this.#fleet.clusterState(this.#fleet.cluster[slot]!).isPastGate;
+  }
 
   #gain(family: number, slot: number): void {
     if (++this.#gainedCount > GAINED_MAX) return;
@@ -240,7 +289,12 @@ export class VictimLists {
     const priority = this.priorityOf(slot);
     const interruption = columns.interruptionPenalty[slot]!;
     const reclamation = columns.reclamationPenalty[slot]!;
-    const lists = this.#ofFamily[family] ?? [];
+    let ofFamily = this.#ofFamily[family];
+    if (ofFamily === undefined) {
+      ofFamily = { lists: [], countMax: LISTS_KEPT };
+      this.#ofFamily[family] = ofFamily;
+    }
+    const { lists } = ofFamily;
     let low = 0;
     for (let high = lists.length; low < high; ) {
       const middle = (low + high) >>> 1;
@@ -254,27 +308,33 @@ export class VictimLists {
       if (order < 0) low = middle + 1;
       else high = middle;
     }
-    return this.#create(family, lists, low, tier, priority, interruption, reclamation);
+    const id = this.#fleet.byId.create();
+    lists.splice(low, 0, {
+      tier,
+      priority,
+      interruptionPenalty: interruption,
+      reclamationPenalty: reclamation,
+      id,
+      score: 0,
+      at: 0,
+      slot: 0,
+      freeAt: 0,
+      freeIn: -1,
+    });
+    if (lists.length > ofFamily.countMax) this.#dropEmpty(ofFamily, id);
+    return id;
   }
 
-  /** A new list at this place; the family's empty lists go. */
-  #create(
-    family: number,
-    lists: readonly VictimList[],
-    place: number,
-    tier: Tier,
-    priority: number,
-    interruptionPenalty: number,
-    reclamationPenalty: number,
-  ): number {
+  /** Claims that change leave empty lists behind. The list that is about to get a machine stays. */
+  #dropEmpty(family: FamilyLists, idKept: number): void {
     const { byId } = this.#fleet;
-    const id = byId.create();
-    const list = { tier, priority, interruptionPenalty, reclamationPenalty, id, score: 0, at: 0, slot: 0 };
-    this.#ofFamily[family] = lists.toSpliced(place, 0, list).filter((other) => {
-      if (other === list || byId.length(other.id) > 0) return true;
-      byId.drop(other.id);
-      return false;
-    });
-    return id;
+    const { lists } = family;
+    let kept = 0;
+    for (const list of lists) {
+      if (list.id === idKept || byId.length(list.id) > 0) lists[kept++] = list;
+      else byId.drop(list.id);
+    }
+    lists.length = kept;
+    family.countMax = Math.max(LISTS_KEPT, 2 * kept);
   }
 }

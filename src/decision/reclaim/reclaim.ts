@@ -3,6 +3,7 @@
  * their hold (R3). Idle machines wait in a heap, the longest Idle first, so that a quiet cycle reads one entry.
  */
 import { TimeHeap } from '../../base/time-heap.ts';
+import { Flag } from '../../inventory/intent.ts';
 import { CapacityType, isReleasable } from '../../machine/capacity-type.ts';
 import { ActionKind, type ActionList } from '../actions.ts';
 import type { ClusterState } from '../cluster-state.ts';
@@ -73,7 +74,7 @@ export class Reclamation {
       let at = keep.seekUnclaimed(keep.first(configured));
       for (; at !== 0; at = keep.seekUnclaimed(keep.next(at))) {
         const slot = keep.slotAt(at);
-        if (this.#preemption.isVictim(slot) || this.#fleet.inBackoff(slot)) continue;
+        if (this.#preemption.isVictim(slot) || this.#fleet.isBarred(slot, Flag.NotReclaimed)) continue;
         found.push(slot);
       }
     }
@@ -95,7 +96,8 @@ export class Reclamation {
       else if (nowMs - columns.stateSinceMsOf(slot) <= holdMs) {
         this.#overdue.delete(slot);
         this.#waiting.get(capacityType[slot]!)!.push(slot, columns.stateSinceMsOf(slot));
-      } else if (this.#supply.takenBy[slot] === 0 && !this.#fleet.inBackoff(slot)) found.push(slot);
+      } else if (this.#supply.takenBy[slot] === 0 && !this.#fleet.isBarred(slot, Flag.NotReleased))
+        found.push(slot);
     }
     found.sort((a, b) => idRank[a]! - idRank[b]!);
     for (const slot of found) actions.add(ActionKind.Delete, slot, 0, 0);

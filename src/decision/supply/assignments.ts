@@ -220,12 +220,17 @@ export class AssignmentTable {
     if (--this.unmetHolders[assignment]! === 0) this.#ended.push(assignment);
   }
 
+  /** H4: its count stands still in this ordinary cycle. */
+  holdUnmet(assignment: number): void {
+    if (this.unmetSince[assignment] !== NEVER) this.unmetSince[assignment]!++;
+  }
+
   /** Ends a cycle, after all of these calls. */
-  endCycle(isOrdinary: boolean): void {
+  endCycle(isCounting: boolean): void {
     for (const assignment of this.#ended)
       if (this.unmetHolders[assignment] === 0) this.unmetSince[assignment] = NEVER;
     this.#ended.length = 0;
-    if (isOrdinary) this.#ordinaryCount++;
+    if (isCounting) this.#ordinaryCount++;
   }
 
   /** Makes room for this many assignments at once: a first cycle brings a million. */

@@ -5,7 +5,7 @@
  * if it names a label of the single machine (its host name), the filter checks the machine.
  */
 import type { Inventory } from '../../inventory/inventory.ts';
-import { attributeOf } from '../../inventory/shapes.ts';
+import { attributeOf, INSTANCE_TYPE_KEY, type Shape, ZONE_KEY } from '../../inventory/shapes.ts';
 import type { ProfileTable } from '../../needs/profiles.ts';
 import { matches, Operator, type Requirement } from '../../needs/requirements.ts';
 import { columnU32, widerU8 } from '../columns/columns.ts';
@@ -36,6 +36,8 @@ export interface Filter {
   familiesSeen: number;
   /** By shape, beyond MatchLevel.Family: 0 not checked, 1 matches (perhaps), 2 does not. */
   shapeAnswer: Uint8Array;
+  /** By family, for E2: 0 not asked, 1 its needs compete for the family, 2 they do not. */
+  competes: Uint8Array;
   references: number;
   /** A1 (folding): whole gangs of aggregate `gangsOf` that the unassigned machines hold, as of unassignedVersion `gangsAt`. */
   gangsOf: number;
@@ -168,6 +170,22 @@ export class Filters {
     return answer === 1;
   }
 
+  /** E2: whether needs of the filter compete for the family, as far as size, zone and instance type tell. */
+  competes(filter: Filter, family: number): boolean {
+    filter.competes = widerU8(filter.competes, this.#families.count);
+    if (filter.competes[family] === 0) {
+      const { vectors } = this.#inventory.shapes;
+      const sample = this.#families.sampleOf(family);
+      const isMet = (requirement: Requirement): boolean => {
+        const fact = factOf(sample, requirement.key);
+        return fact === '' || matches(requirement, fact);
+      };
+      const does = vectors.covers(sample.capacity, filter.minUnit) && filter.requirements.every(isMet);
+      filter.competes[family] = does ? 1 : 2;
+    }
+    return filter.competes[family] === 1;
+  }
+
   /** Families were rebuilt: every filter checks them again. */
   regroup(): void {
     this.#beyondFamily.clear();
@@ -177,6 +195,7 @@ export class Filters {
       filter.matchLevel = this.#matchLevelOf(filter.requirements);
       filter.eligible = new Uint8Array(this.#families.count + 1);
       filter.shapeAnswer = new Uint8Array(0);
+      filter.competes = new Uint8Array(0);
       filter.families.length = 0;
       filter.familiesSeen = 0;
       if (filter.matchLevel !== MatchLevel.Family) this.#beyondFamily.add(filter);
@@ -205,6 +224,7 @@ export class Filters {
       families: [],
       familiesSeen: 0,
       shapeAnswer: new Uint8Array(0),
+      competes: new Uint8Array(0),
       references: 0,
       gangsOf: -1,
       gangsAt: -1,
@@ -252,4 +272,9 @@ export class Filters {
     }
     return true;
   }
+}
+
+/** The zone or the instance type, where the provider sets it; '' for any other key. */
+function factOf({ zone, instanceType }: Shape, key: string): string {
+  return key === ZONE_KEY ? zone : key === INSTANCE_TYPE_KEY ? instanceType : '';
 }

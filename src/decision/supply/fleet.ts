@@ -11,7 +11,7 @@
  *             nextClaim,    u32   the claim list of one need, linked through its slots; 0 = end
  *             previousClaim
  *
- *   lists     byPrice       Idle machines per family; Speculative ones per family and probability (price, id)
+ *   lists     byPrice       Idle, and Speculative, machines per family and probability (price, id)
  *             keep          Configured, and Configuring, per cluster and family (price, penalty desc, id)
  *             assigned      machines per assignment: Configured, Configuring, Creating, each in keep order
  *             byId          orphaned Creating machines per family; victims (preempt/victim-lists.ts)
@@ -80,13 +80,14 @@ export class Fleet {
   /** Order of a need's own machines: Configured, Configuring, Creating, each in keep order. */
   readonly compareAssigned: (a: number, b: number) => number;
   /** By family: list ids; 0 = none. */
-  idleList = columnU32(64);
   orphanList = columnU32(64);
-  /** The offer lists of each family: Speculative machines of one probability. */
+  /** The stocks of each family: Idle machines of one probability, and Speculative ones. */
+  readonly idleOf: number[][] = [];
   readonly offersOf: number[][] = [];
-  offerProbability = columnF64(64);
-  offerList = columnU32(64);
-  #offerCount = 0;
+  /** By stock: its probability, and its list in order of price. */
+  stockProbability = columnF64(64);
+  stockList = columnU32(64);
+  #stockCount = 0;
   readonly clusters: (ClusterState | undefined)[] = [];
   /** Assignments that are new with their machines: rows without an assignment may have these (cluster-rows.ts). */
   readonly newAssignments = new SlotList();
@@ -150,9 +151,9 @@ export class Fleet {
     return (this.inventory.columns.flags[slot]! & Flag.Stuck) !== 0;
   }
 
-  /** In back-off (X12) or in dispute (T10): the shard does not act on it. */
-  inBackoff(slot: number): boolean {
-    return (this.inventory.columns.flags[slot]! & BARRED) !== 0;
+  /** In back-off (X12) or in dispute (T10), or a pause keeps the shard from doing this with it (H3). */
+  isBarred(slot: number, pause: Flag): boolean {
+    return (this.inventory.columns.flags[slot]! & (BARRED | pause)) !== 0;
   }
 
   /** X3: its Bootstrap or Provision waits for its turn; nothing was sent. */
@@ -226,13 +227,12 @@ export class Fleet {
 
   /** Families are about to be rebuilt: drops the lists per family, which are empty. */
   regroup(): void {
-    for (const list of [...this.idleList, ...this.offerList]) if (list !== 0) this.byPrice.drop(list);
+    for (const list of this.stockList) if (list !== 0) this.byPrice.drop(list);
     for (const list of this.orphanList) if (list !== 0) this.byId.drop(list);
-    this.idleList.fill(0);
     this.orphanList.fill(0);
-    this.offerList.fill(0);
-    this.offersOf.length = 0;
-    this.#offerCount = 0;
+    this.stockList.fill(0);
+    this.idleOf.length = this.offersOf.length = 0;
+    this.#stockCount = 0;
     for (const cluster of this.clusters) {
       if (cluster === undefined) continue;
       const { familyLists } = cluster;
@@ -243,6 +243,19 @@ export class Fleet {
       familyLists.clear();
       cluster.stale = true;
       cluster.touched = true;
+    }
+  }
+
+  /** N6: a cluster that reports for the first time, or is forgotten: its unclaimed machines become victims or stop being so. */
+  setPastGate(cluster: ClusterState, isPastGate: boolean): void {
+    if (cluster.isPastGate === isPastGate) return;
+    cluster.isPastGate = isPastGate;
+    const { familyLists } = cluster;
+    for (let familyList = 0; familyList < familyLists.count; familyList++) {
+      const list = familyLists.configured(familyList);
+      if (list === 0) continue;
+      for (let at = this.keep.first(list); at !== 0; at = this.keep.next(at))
+        this.victims.mark(this.keep.slotAt(at));
     }
   }
 
@@ -280,30 +293,30 @@ export class Fleet {
   /** Visits the machines of a shape that needs may acquire. */
   forEachOpen(shape: number, visit: (slot: number) => void): void {
     this.forEachUnassigned(shape, (slot) => {
-      if (!this.inBackoff(slot)) visit(slot);
+      if (!this.isBarred(slot, Flag.NotAcquired)) visit(slot);
     });
     const orphans = this.orphanList[this.families.familyOf[shape]!] ?? 0;
     if (orphans === 0) return;
     for (let at = this.byId.first(orphans); at !== 0; at = this.byId.next(at)) {
       const slot = this.byId.slotAt(at);
-      if (this.shape[slot] === shape && !this.inBackoff(slot)) visit(slot);
+      if (this.shape[slot] === shape && !this.isBarred(slot, Flag.NotAcquired)) visit(slot);
     }
   }
 
-  offerOf(family: number, probability: number): number {
-    let offers = this.offersOf[family];
-    if (offers === undefined) {
-      offers = [];
-      this.offersOf[family] = offers;
+  #stockOf(byFamily: number[][], family: number, probability: number): number {
+    let stocks = byFamily[family];
+    if (stocks === undefined) {
+      stocks = [];
+      byFamily[family] = stocks;
     }
-    for (const offer of offers) if (this.offerProbability[offer] === probability) return offer;
-    const offer = ++this.#offerCount;
-    this.offerProbability = widerF64(this.offerProbability, offer);
-    this.offerList = widerU32(this.offerList, offer);
-    this.offerProbability[offer] = probability;
-    this.offerList[offer] = this.byPrice.create();
-    offers.push(offer);
-    return offer;
+    for (const stock of stocks) if (this.stockProbability[stock] === probability) return stock;
+    const stock = ++this.#stockCount;
+    this.stockProbability = widerF64(this.stockProbability, stock);
+    this.stockList = widerU32(this.stockList, stock);
+    this.stockProbability[stock] = probability;
+    this.stockList[stock] = this.byPrice.create();
+    stocks.push(stock);
+    return stock;
   }
 
   #attachUnassigned(slot: number, role: number): void {
@@ -311,17 +324,12 @@ export class Fleet {
     this.families.changeUnassigned(shape, 1);
     if (role === Role.Idle && isReleasable(this.inventory.columns.capacityType[slot]!))
       this.newlyIdle.push(slot);
-    if (this.inBackoff(slot)) return;
+    if (this.isBarred(slot, Flag.NotAcquired)) return;
     this.families.changeOpen(shape, 1);
     const family = this.families.familyOf[shape]!;
-    if (role === Role.Idle) {
-      this.idleList = widerU32(this.idleList, family);
-      if (this.idleList[family] === 0) this.idleList[family] = this.byPrice.create();
-      this.byPrice.add(this.idleList[family]!, slot);
-    } else {
-      const offer = this.offerOf(family, this.inventory.columns.interruptionProbability[slot]!);
-      this.byPrice.add(this.offerList[offer]!, slot);
-    }
+    const byFamily = role === Role.Idle ? this.idleOf : this.offersOf;
+    const stock = this.#stockOf(byFamily, family, this.inventory.columns.interruptionProbability[slot]!);
+    this.byPrice.add(this.stockList[stock]!, slot);
   }
 
   #attachBound(slot: number, role: number): void {
@@ -416,7 +424,7 @@ export class Fleet {
     this.byId.remove(slot); // it may still be on a victims' list
     this.byId.add(this.orphanList[family]!, slot);
     this.families.unassignedVersion++;
-    if (this.inBackoff(slot)) return;
+    if (this.isBarred(slot, Flag.NotAcquired)) return;
     this.#openOrphans[slot] = 1;
     this.families.changeOpen(shape, 1);
   }

@@ -11,6 +11,11 @@ import { isLargePart } from './large-part.ts';
 /** `wasRead`: the engine read the machine's row again; else its claim alone changed. */
 export type VictimVisitor = (slot: number, wasRead: boolean) => void;
 
+/** Placed in each cycle: at least so many, which takes a tenth of a millisecond … */
+const PLACED_MIN = 128;
+/** … and of many this part, so that all have had their turn after some minutes: of 500,000, two milliseconds a cycle. */
+const PLACED_PART = 1 / 256;
+
 /** Why a machine waits. */
 const Waits = { No: 0, ForClaim: 1, ForRow: 2 } as const;
 
@@ -40,15 +45,24 @@ export class VictimQueue {
     this.#waits[slot] = Waits.ForRow;
   }
 
-  /** Visits the `countMax` machines that wait longest; if a large part of the fleet waits, all of them, in id order. */
-  take(countMax: number, visit: VictimVisitor): void {
-    const waiting = this.#waiting;
-    let end = Math.min(waiting.count, this.#head + countMax);
-    if (isLargePart(waiting.count - this.#head, this.#inventory.count)) {
+  /** Visits some of the machines that wait longest. */
+  takeSome(visit: VictimVisitor): void {
+    const count = this.#waiting.count - this.#head;
+    this.#takeFirst(Math.max(PLACED_MIN, Math.floor(count * PLACED_PART)), visit);
+  }
+
+  /** Visits all; in id order if they are a large part of the fleet, which is faster then. */
+  takeAll(visit: VictimVisitor): void {
+    if (isLargePart(this.#waiting.count - this.#head, this.#inventory.count)) {
       const { slotsById } = this.#inventory;
       for (let place = 0; place < slotsById.length; place++) this.#visit(slotsById[place]!, visit);
-      end = waiting.count; // the rest left the inventory
     }
+    this.#takeFirst(Number.POSITIVE_INFINITY, visit); // of a large part: those that left the inventory
+  }
+
+  #takeFirst(countMax: number, visit: VictimVisitor): void {
+    const waiting = this.#waiting;
+    const end = Math.min(waiting.count, this.#head + countMax);
     for (; this.#head < end; this.#head++) this.#visit(waiting.slots[this.#head]!, visit);
     if (this.#head * 2 < waiting.count) return;
     waiting.dropFirst(this.#head);

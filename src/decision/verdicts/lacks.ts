@@ -23,12 +23,24 @@ export interface Lack {
   readonly hasWaited: boolean;
 }
 
+/** A need that a cycle left unmet for the first time, or that is met again. */
+export interface NeedFlip {
+  readonly assignment: number;
+  /** UnmetReason; 0: it is met. */
+  readonly reason: number;
+}
+
+/** For the history. A cycle that leaves more needs unmet at once is a start or a catastrophe: the rest are counted. */
+const FLIPS_MAX = 1_000;
+
 export class Lacks {
   readonly #assignments: AssignmentTable;
   readonly #cycle: CurrentCycle;
   #sinceMs = columnF64(64);
   #unmetIn = columnU32(64);
   #holders = columnU32(64);
+  #flips: NeedFlip[] = [];
+  #flipsUntold = 0;
   /** Assignments that perhaps no entry holds any more. */
   readonly #ended: number[] = [];
 
@@ -51,8 +63,10 @@ export class Lacks {
   }
 
   /** … and acquisition did not cover it … */
-  unmet(assignment: number): void {
-    if (this.#unmetIn[assignment] === 0) this.#unmetIn[assignment] = this.#cycle.number;
+  unmet(assignment: number, reason: number): void {
+    if (this.#unmetIn[assignment] !== 0) return;
+    this.#unmetIn[assignment] = this.#cycle.number;
+    this.#flip(assignment, reason);
   }
 
   /** … until credit covers it, or it is gone, or it is numbered again. */
@@ -62,9 +76,28 @@ export class Lacks {
 
   /** Ends a cycle, after all of these calls. */
   endCycle(): void {
-    for (const assignment of this.#ended)
-      if (this.#holders[assignment] === 0) this.#assignments.isLacking[assignment] = 0;
+    const { isLacking, rowCount, carriers } = this.#assignments;
+    for (const assignment of this.#ended) {
+      if (this.#holders[assignment] !== 0 || isLacking[assignment] === 0) continue;
+      isLacking[assignment] = 0;
+      // One that its cluster withdrew is not met.
+      if (this.#unmetIn[assignment] !== 0 && rowCount[assignment]! + carriers[assignment]! > 0)
+        this.#flip(assignment, 0);
+    }
     this.#ended.length = 0;
+  }
+
+  /** What changed since the last call, in order, and how many more did. */
+  takeFlips(): { readonly flips: readonly NeedFlip[]; readonly untold: number } {
+    const taken = { flips: this.#flips, untold: this.#flipsUntold };
+    this.#flips = [];
+    this.#flipsUntold = 0;
+    return taken;
+  }
+
+  #flip(assignment: number, reason: number): void {
+    if (this.#flips.length < FLIPS_MAX) this.#flips.push({ assignment, reason });
+    else this.#flipsUntold++;
   }
 
   /** Null: the last cycle found nothing missing. */

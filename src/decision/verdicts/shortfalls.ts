@@ -77,7 +77,7 @@ export class Shortfalls {
     for (const fingerprint of this.#ended)
       if (this.#byFingerprint.get(fingerprint)?.entries === 0) this.#byFingerprint.delete(fingerprint);
     this.#ended.length = 0;
-    if (this.#cycle.isOrdinary) this.#ordinaryCount++;
+    if (this.#cycle.isCounting) this.#ordinaryCount++;
   }
 
   /** In A3's order of the first need of each. */

@@ -12,7 +12,7 @@ import type { ClusterRows } from '../demand/cluster-rows.ts';
 import { type EngineNeeds, Mark, NeedKind } from '../demand/engine-needs.ts';
 import type { CurrentCycle, EngineTables } from '../engine-tables.ts';
 import { LIMIT_NAMES, Limit, type LimitName } from '../limits.ts';
-import type { Restrictions } from '../restrictions.ts';
+import { PARKED_FROM, type Restrictions } from '../restrictions.ts';
 import type { AssignmentTable } from '../supply/assignments.ts';
 import type { Drains } from '../supply/drains.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
@@ -104,12 +104,14 @@ export class Verdicts {
       // Credit and acquisition left it as it was: unmet.
       else if (victims[entry] !== 0 || reason[entry] !== this.#unpreempted(entry))
         reason[entry] = this.#reasonOf(entry, isMissing);
-      if (isMissing && limitedBy[entry] === Limit.None) {
+      const isPaused = this.#restrictions.isPaused(this.#unmet.cluster[entry]!);
+      if (isPaused && this.#cycle.isCounting) this.#holdCounts(entry);
+      if (isMissing && limitedBy[entry] === Limit.None && !isPaused) {
         if (shortOf[entry] === 0) this.#shortfalls.begin(entry, this.#fingerprintOf(entry));
       } else if (shortOf[entry] !== 0) this.#shortfalls.leave(entry);
     }
     this.lacks.endCycle();
-    this.#assignments.endCycle(this.#cycle.isOrdinary);
+    this.#assignments.endCycle(this.#cycle.isCounting);
     this.#shortfalls.endCycle();
   }
 
@@ -120,9 +122,9 @@ export class Verdicts {
     const assignment = unmet.assignment[entry]!;
     const isSatisfied = this.#isSatisfied(entry);
     if (unmet.isNew[entry] === 1) this.lacks.begin(assignment, unmet.cluster[entry]!);
-    if (!isSatisfied) this.lacks.unmet(assignment);
     if (!isMissing) unmet.limitedBy[entry] = Limit.None;
     unmet.reason[entry] = isSatisfied ? UnmetReason.None : this.#reasonOf(entry, isMissing);
+    if (!isSatisfied) this.lacks.unmet(assignment, unmet.reason[entry]!);
     if (kind === NeedKind.Fold) this.#countMembers(entry);
     else if (isSatisfied) {
       this.#stopCounting(assignment, unmet.counted[entry]!);
@@ -166,6 +168,12 @@ export class Verdicts {
     };
   }
 
+  /** Machines that count for the need, and those that it acquired in the last cycle. */
+  machinesOf(need: number): number {
+    const entry = this.#unmet.entryFor(need);
+    return this.#needs.creditCount[need]! + (entry < 0 ? 0 : this.#unmet.acquired[entry]!);
+  }
+
   /** Visits the rows that are not satisfied: of a fold, the members that its machines do not hold. */
   unmetRows(visit: (cluster: number, row: number) => void): void {
     const { need: needOf, cluster: clusterRef, reason, gangsHeld, count } = this.#unmet;
@@ -180,6 +188,40 @@ export class Verdicts {
           visit(ref, row),
         );
     }
+  }
+
+  /** The same for one cluster, with whether the row has no machine, also none on its way. */
+  unmetRowsOf(cluster: number, visit: (row: number, isIdle: boolean) => void): void {
+    const { need: needOf, cluster: clusterRef, reason, gangsHeld, acquired, count } = this.#unmet;
+    const { kind, firstRow, claimCount, assignment } = this.#needs;
+    for (let entry = 0; entry < count; entry++) {
+      if (clusterRef[entry] !== cluster || reason[entry] === UnmetReason.None) continue;
+      const need = needOf[entry]!;
+      if (kind[need] === NeedKind.Fold) {
+        const state = this.#fleet.clusterState(cluster);
+        forEachMember(state, firstRow[need]!, gangsHeld[entry]!, (row) => visit(row, true));
+        continue;
+      }
+      const own = assignment[need]!;
+      const isIdle =
+        claimCount[need] === 0 &&
+        acquired[entry] === 0 &&
+        this.#assignments.held[own] === 0 &&
+        this.#drains.slotsFor(own).length === 0;
+      visit(firstRow[need]!, isIdle);
+    }
+  }
+
+  /** The number of rows that `unmetRows` visits, without a visit to the members of folds. */
+  get unmetCount(): number {
+    const { reason, counted, assignment, count } = this.#unmet;
+    let rows = 0;
+    for (let entry = 0; entry < count; entry++) {
+      if (reason[entry] === UnmetReason.None) continue;
+      const isFold = counted[entry] === Counted.Members;
+      rows += isFold ? this.#membersOf.get(assignment[entry]!)!.length : 1;
+    }
+    return rows;
   }
 
   cyclesUnmet(assignment: number): number {
@@ -246,6 +288,15 @@ export class Verdicts {
     this.#membersOf.delete(assignment);
   }
 
+  /** H4: the needs of a paused cluster are as old as they were. */
+  #holdCounts(entry: number): void {
+    const { counted, assignment } = this.#unmet;
+    const unmet = assignment[entry]!;
+    if (counted[entry] === Counted.Need) this.#assignments.holdUnmet(unmet);
+    if (counted[entry] !== Counted.Members) return;
+    for (const member of this.#membersOf.get(unmet)!) this.#assignments.holdUnmet(member);
+  }
+
   #countParking(entry: number): void {
     const need = this.#unmet.need[entry]!;
     if (
@@ -258,8 +309,14 @@ export class Verdicts {
     const { parkFor, parkCount } = this.#fleet.assignments;
     const assignment = this.#needs.assignment[need]!;
     const before = parkFor[assignment] === this.#cycle.number ? parkCount[assignment]! : 0;
-    parkCount[assignment] = before + (this.#cycle.isOrdinary ? 1 : 0);
+    parkCount[assignment] = before + (this.#advancesParking(entry, before) ? 1 : 0);
     parkFor[assignment] = this.#cycle.number + 1;
+  }
+
+  /** H4: no gang is parked because of a pause; one that is parked already is tried as often as before. */
+  #advancesParking(entry: number, before: number): boolean {
+    if (!this.#cycle.isOrdinary || before >= PARKED_FROM) return this.#cycle.isOrdinary;
+    return this.#cycle.isCounting && !this.#restrictions.isPaused(this.#unmet.cluster[entry]!);
   }
 
   /** Whether a machine is enqueued, Creating or draining for the gang. */

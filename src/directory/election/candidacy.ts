@@ -18,6 +18,8 @@ export interface CandidacyOptions extends ReplicaOptions {
   readonly cycleMsMax: number;
   /** While this holds no cycle is expected: the replica waits for listings. */
   readonly isWaiting: () => boolean;
+  /** After each change of the copy of the shard's keys, until `close`; also while this replica is active. */
+  readonly onShardKeys?: (copy: Pick<Mirror, 'get' | 'entries'>) => void;
 }
 
 export class Candidacy {
@@ -47,13 +49,16 @@ export class Candidacy {
       scheduler,
       retryMs: retryMsOf(leaseMs),
       listener: {
-        onChange: () => this.#consider(),
+        onChange: () => {
+          options.onShardKeys?.(this.#mirror);
+          this.#consider();
+        },
         onGap: (gap, detail) => options.onEvent({ kind: 'directory-failed', detail: `${gap}: ${detail}` }),
       },
     });
   }
 
-  /** Ends the wait. A transaction that is under way is undone: its lease is revoked. */
+  /** Ends the wait, and the copy of the shard's keys. A transaction that is under way is undone: its lease is revoked. */
   close(): void {
     this.#isOver = true;
     this.#timer?.cancel();
@@ -89,7 +94,6 @@ export class Candidacy {
       const leadership = await this.#take();
       if (leadership !== null) {
         this.#isOver = true;
-        this.#mirror.close();
         this.#settle!.resolve(leadership);
       }
     } catch (error) {

@@ -7,7 +7,7 @@ import type { Timer } from '../../base/clock.ts';
 import type { Confirmation } from '../../base/confirmation.ts';
 import { ShardError } from '../../base/errors.ts';
 import { LeaseNotFoundError } from '../errors.ts';
-import type { DirectoryEntry, Lease, Position } from '../port.ts';
+import type { Comparison, DirectoryEntry, Lease, Position } from '../port.ts';
 import type { CandidacyOptions } from './candidacy.ts';
 import { claim, isOwn } from './claim.ts';
 import { type Lineage, restoredText } from './marks.ts';
@@ -58,7 +58,7 @@ export class Leadership {
     this.epoch = takeover.record.epoch;
     this.#lease = takeover.lease;
     this.#createRevision = takeover.createRevision;
-    this.#sightings = new Sightings(clocks, marginMs, takeover.waitsMs);
+    this.#sightings = new Sightings(clocks, marginMs, takeover.waitsMs, options.confirmation);
     this.#progress = new CycleProgress(clocks.uptime, cycleMsMax + leaseMs, isWaiting);
     this.ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
@@ -76,6 +76,16 @@ export class Leadership {
     return this.#sightings.isConfirmed;
   }
 
+  /** Since this replica saw itself active. */
+  get sightingAgeMs(): number {
+    return this.#sightings.ageMs;
+  }
+
+  /** Holds for as long as this replica is the active one: for transactions that only the active replica may make. */
+  guard(): Comparison {
+    return { kind: 'created-at', key: this.#activeKey, createRevision: this.#createRevision };
+  }
+
   /** After every ordinary cycle. */
   cycleEnded(): void {
     this.#progress.cycleEnded();
@@ -83,11 +93,11 @@ export class Leadership {
 
   /** A provider refused a call of this epoch. Resolves when the reason is known as far as it can be. */
   async fenced(): Promise<void> {
-    const { directory, keys, shard, marks } = this.#options;
+    const { directory, marks } = this.#options;
     if (this.#end !== null) return;
     this.#sightings.broken(this.#options.leaseMs);
     try {
-      const { entry } = await directory.get(keys.active(shard));
+      const { entry } = await directory.get(this.#activeKey);
       if (this.#end !== null) return; // many calls are fenced at once
       if (!this.#isMine(entry)) {
         this.#finish({ kind: 'replaced', replica: replicaIn(entry) });
@@ -144,11 +154,11 @@ export class Leadership {
   }
 
   async #look(lease: Lease): Promise<void> {
-    const { directory, keys, shard, clocks } = this.#options;
+    const { directory, clocks } = this.#options;
     const startedAt = instantOf(clocks);
     const { ttlMs } = await directory.keepAlive(lease.id);
     const before = this.#lineage.highest;
-    const { entry, position } = await directory.get(keys.active(shard));
+    const { entry, position } = await directory.get(this.#activeKey);
     if (this.#end !== null) return;
     this.#note(before, position);
     if (this.#isMine(entry)) this.#sightings.seen(startedAt, ttlMs);
@@ -203,6 +213,11 @@ export class Leadership {
     }
   }
 
+  get #activeKey(): string {
+    const { keys, shard } = this.#options;
+    return keys.active(shard);
+  }
+
   #isMine(entry: DirectoryEntry | null): boolean {
     return (
       entry !== null &&
@@ -244,14 +259,11 @@ export class Leadership {
 
   #sayReleased(): Promise<unknown> {
     const { directory, keys, shard } = this.#options;
-    const [active, epoch] = [keys.active(shard), keys.epoch(shard)];
+    const epoch = keys.epoch(shard);
     return directory.transact({
-      when: [
-        { kind: 'created-at', key: active, createRevision: this.#createRevision },
-        { kind: 'equals', key: epoch, value: writeRecord(this.#record) },
-      ],
+      when: [this.guard(), { kind: 'equals', key: epoch, value: writeRecord(this.#record) }],
       change: [
-        { kind: 'delete', key: active },
+        { kind: 'delete', key: this.#activeKey },
         { kind: 'put', key: epoch, value: writeRecord({ ...this.#record, isReleased: true }) },
       ],
     });

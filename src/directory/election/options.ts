@@ -1,6 +1,6 @@
 /** What a replica needs to stand for election, and what it reports. */
 import type { Clock, Scheduler, Stopwatch } from '../../base/clock.ts';
-import type { Instant } from '../../base/confirmation.ts';
+import type { Confirmation, Instant } from '../../base/confirmation.ts';
 import type { FleetKeys } from '../keys.ts';
 import type { Directory } from '../port.ts';
 import type { SeenMarks } from './marks.ts';
@@ -19,6 +19,8 @@ export interface ReplicaOptions {
   /** Clocks of two machines run at different speeds, and a call that was checked is sent a moment later. */
   readonly marginMs: number;
   readonly marks: SeenMarks;
+  /** Where the threads that send calls look. Default: one that only this thread knows. */
+  readonly confirmation?: Confirmation;
   readonly clocks: ReplicaClocks;
   readonly scheduler: Scheduler;
   readonly onEvent: (event: ReplicaEvent) => void;

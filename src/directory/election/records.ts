@@ -37,13 +37,13 @@ export class RecordCorruptError extends ShardError {
   }
 }
 
-export function writeRecord(record: ActiveRecord | EpochRecord): string {
+export function writeRecord(record: object): string {
   return JSON.stringify({ version: VERSION, ...record });
 }
 
 /** null if it is not what a replica writes. A newer version may have more fields. */
 export function readActive(value: string): ActiveRecord | null {
-  const fields = fieldsOf(value);
+  const fields = recordFields(value);
   const { replica, instance, epoch, addresses } = fields;
   if (typeof replica !== 'string' || typeof instance !== 'string' || !isEpoch(epoch)) return null;
   const list = Array.isArray(addresses) ? addresses.filter((address) => typeof address === 'string') : [];
@@ -52,14 +52,15 @@ export function readActive(value: string): ActiveRecord | null {
 
 /** Throws RecordCorruptError. */
 export function readEpoch(key: string, value: string): EpochRecord {
-  const { epoch, instance, ttlMs, isReleased } = fieldsOf(value);
+  const { epoch, instance, ttlMs, isReleased } = recordFields(value);
   if (!isEpoch(epoch) || typeof instance !== 'string' || typeof ttlMs !== 'number') {
     throw new RecordCorruptError(key);
   }
   return { epoch, instance, ttlMs, isReleased: isReleased === true };
 }
 
-function fieldsOf(value: string): Record<string, unknown> {
+/** None if the value is no JSON object, or too long to be a record. */
+export function recordFields(value: string): Record<string, unknown> {
   if (value.length > RECORD_CHARS_MAX) return {};
   try {
     const parsed: unknown = JSON.parse(value);

@@ -11,19 +11,33 @@ import { Confirmation } from '../../base/confirmation.ts';
 import { instantOf, type ReplicaClocks } from './options.ts';
 
 export class Sightings {
-  readonly confirmation = Confirmation.create();
+  readonly confirmation: Confirmation;
   readonly #clocks: ReplicaClocks;
   readonly #marginMs: number;
   /** Holds on its own, also while the replica waits. */
   readonly #last = Confirmation.create();
   #waitsMs: number;
+  /** Of uptime: when the first request of the last sighting was sent. */
+  #lastMs: number;
   /** Of uptime. A suspended machine waits longer. null: no sighting yet since the last break. */
   #unbrokenSinceMs: number | null = null;
 
-  constructor(clocks: ReplicaClocks, marginMs: number, waitsMs: number) {
+  constructor(
+    clocks: ReplicaClocks,
+    marginMs: number,
+    waitsMs: number,
+    confirmation: Confirmation = Confirmation.create(),
+  ) {
+    this.confirmation = confirmation;
     this.#clocks = clocks;
     this.#marginMs = marginMs;
     this.#waitsMs = waitsMs;
+    this.#lastMs = clocks.uptime();
+  }
+
+  /** Since the last sighting; at first, since the replica became active. */
+  get ageMs(): number {
+    return this.#clocks.uptime() - this.#lastMs;
   }
 
   get isConfirmed(): boolean {
@@ -36,6 +50,7 @@ export class Sightings {
     const isBroken = this.#unbrokenSinceMs !== null && !this.#last.isConfirmed(now);
     if (isBroken) this.broken(ttlMs);
     this.#unbrokenSinceMs ??= now.uptimeMs;
+    this.#lastMs = startedAt.uptimeMs;
     const holdsMs = ttlMs - this.#marginMs;
     const until = { uptimeMs: startedAt.uptimeMs + holdsMs, wallMs: startedAt.wallMs + holdsMs };
     this.#last.extend(until);

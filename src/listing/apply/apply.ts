@@ -53,7 +53,7 @@ export interface RowTarget {
   ): number;
   replaceRow(slot: number, row: MachineRow, nowMs: number): ObservationOutcome;
   observeRow(slot: number, row: MachineRow, listing: number, nowMs: number): ObservationOutcome;
-  fillBinding(slot: number, row: MachineRow): void;
+  fillBinding(slot: number, row: MachineRow, listing: number): void;
   /** Withdraws an action that waits for its turn. False: an action of the shard is changing the machine now. */
   freeForObservation(slot: number): boolean;
   changedSince(slot: number, sequence: number): boolean;
@@ -370,7 +370,7 @@ export class ListingApplication {
   #change(slot: number, index: number, nowMs: number): void {
     const { changes, counters } = this.#context;
     const row = this.#fill(index);
-    changes.fillBinding(slot, row);
+    changes.fillBinding(slot, row, this.#listing);
     if (row.saysAssignment) this.#fillAssignment(row, index); // else not read: a long text would cost its digest (T4)
     const fate = changes.observeRow(slot, row, this.#listing, nowMs);
     if (fate === 'doubted') this.doubted.push(slot);

@@ -20,6 +20,10 @@ export class RefusedMachines {
     this.#generations.clear();
   }
 
+  get isAny(): boolean {
+    return this.#generations.size > 0;
+  }
+
   /** Whether an owner no longer has one of them. */
   isAnyGone(inventory: Inventory): boolean {
     for (const [slot, generation] of this.#generations) {

@@ -25,6 +25,15 @@ import { RowTexts } from './row-texts.ts';
 
 export type ComparedListing = Omit<Listing, 'durationMs'>;
 
+/** Which listing it is. */
+export interface ListedBy {
+  /** Index of the provider. */
+  readonly provider: number;
+  readonly isFull: boolean;
+  /** F4: all rows count as changed. */
+  readonly wantsAllRows?: boolean;
+}
+
 /** Rows between two checks that the inventory's refs still mean the same: a few milliseconds. */
 const CHUNK_ROWS = 4096;
 /** If shapes keep coming and going, comparing again might never end. */
@@ -76,7 +85,7 @@ export class ListingComparison {
   }
 
   /** The result has its own memory and does not change any more. */
-  compare(batch: MachineBatch, provider: number, isFull: boolean): ComparedListing {
+  compare(batch: MachineBatch, { provider, isFull, wantsAllRows = false }: ListedBy): ComparedListing {
     const { bytes } = batch;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#changed.count = this.#foreign.count = this.#removed.count = 0;
@@ -84,7 +93,8 @@ export class ListingComparison {
     const knownCount = this.#markKnown(provider, isFull);
     this.#refs.open(batch);
     for (let start = 0; start < batch.rowCount; start += CHUNK_ROWS) {
-      this.#compareChunk(batch, provider, start, Math.min(start + CHUNK_ROWS, batch.rowCount));
+      const end = Math.min(start + CHUNK_ROWS, batch.rowCount);
+      this.#compareChunk(batch, provider, start, end, wantsAllRows ? CHUNK_TRIES_MAX : 1);
     }
     this.#spareRejected(batch);
     if (isFull) this.#findUnlisted(provider);
@@ -127,12 +137,13 @@ export class ListingComparison {
     return count;
   }
 
-  #compareChunk(batch: MachineBatch, provider: number, start: number, end: number): void {
+  /** At the last try every row counts as changed. */
+  #compareChunk(batch: MachineBatch, provider: number, start: number, end: number, firstTry: number): void {
     const refs = this.#refs;
     const changedCount = this.#changed.count;
     const foreignCount = this.#foreign.count;
     const hint = this.#hint;
-    for (let tries = 1; ; tries++) {
+    for (let tries = firstTry; ; tries++) {
       const isLast = tries === CHUNK_TRIES_MAX;
       for (let row = start; row < end; row++) this.#compareRow(batch, provider, row, isLast);
       if (isLast || refs.isCurrent()) return;

@@ -7,7 +7,7 @@
  *
  * A thread that only lists, or never lists, opens just one of them.
  */
-import { type ChannelCredentials, type ChannelOptions, Client } from '@grpc/grpc-js';
+import { type ChannelCredentials, type ChannelOptions, Client, connectivityState } from '@grpc/grpc-js';
 import type { Clock } from '../../base/clock.ts';
 import { ClientCredentials } from '../../tls/client-credentials.ts';
 import { ConnectionLoss } from './connection-loss.ts';
@@ -32,6 +32,8 @@ const KEEPALIVE_TIMEOUT_MS = 10_000;
 /** The client finds a recovered provider at most this much later: one cycle. */
 const RECONNECT_BACKOFF_MS_MAX = 10_000;
 const RECONNECT_BACKOFF_MS = 500;
+/** In these states the library keeps a call until they end. */
+const WAITS: ReadonlySet<connectivityState> = new Set([connectivityState.IDLE, connectivityState.CONNECTING]);
 
 export class ProviderChannels {
   /** Of the connection for listings. */
@@ -63,10 +65,34 @@ export class ProviderChannels {
     return client;
   }
 
+  /**
+   * Resolves when a call would be sent or refused at once, and not kept by the library until there is a connection. False: that
+   * took until the deadline. Errors are left to the call.
+   */
+  async connected(kind: ConnectionKind, deadlineUnixMs: number): Promise<boolean> {
+    for (;;) {
+      const channel = this.#tryConnection(kind)?.getChannel();
+      const state = channel?.getConnectivityState(true);
+      if (channel === undefined || state === undefined || !WAITS.has(state)) return true;
+      const hasChanged = await new Promise<boolean>((resolve) =>
+        channel.watchConnectivityState(state, deadlineUnixMs, (error) => resolve(error === undefined)),
+      );
+      if (!hasChanged) return false;
+    }
+  }
+
   /** Calls in flight still finish. */
   close(): void {
     this.#isClosed = true;
     this.#closeOpen();
+  }
+
+  #tryConnection(kind: ConnectionKind): Client | null {
+    try {
+      return this.connection(kind);
+    } catch {
+      return null; // the call itself fails with the reason
+    }
   }
 
   #closeOpen(): void {

@@ -21,6 +21,8 @@ export interface CallTarget {
   readonly machineId: string;
   /** Default: now + callTimeoutMs. */
   readonly deadlineUnixMs?: number;
+  /** X16: the stretch in which the call was decided (base/pulse.ts). */
+  readonly stretch?: number;
 }
 
 export interface ConfigureTarget extends CallTarget {
@@ -61,6 +63,15 @@ interface Attempt<Request> {
   readonly deadlineUnixMs: number;
 }
 
+const NOT_CONNECTED = {
+  kind: 'timeout',
+  status: '',
+  detail: 'no connection by the deadline of the call',
+} as const;
+/** F2: whether a call takes a machine from a cluster or deletes it. */
+const REMOVES = true;
+const KEEPS = false;
+
 export class ProviderClient {
   readonly endpoint: ProviderEndpoint;
   readonly limits: CallLimits;
@@ -78,22 +89,21 @@ export class ProviderClient {
     this.#channels = new ProviderChannels(endpoint, this.limits, this.#clock);
   }
 
-  create({ machineId, deadlineUnixMs }: CallTarget): Promise<RawOutcome> {
-    return this.#mutate(service.Create, machineId, deadlineUnixMs, {});
+  create(target: CallTarget): Promise<RawOutcome> {
+    return this.#mutate(service.Create, target, {}, KEEPS);
   }
 
   configure(target: ConfigureTarget): Promise<RawOutcome> {
-    const { machineId, deadlineUnixMs, clusterId, bootstrapBlob, shardMetadata } = target;
-    const fields = { clusterId, bootstrapBlob, shardMetadata };
-    return this.#mutate(service.Configure, machineId, deadlineUnixMs, fields);
+    const { clusterId, bootstrapBlob, shardMetadata } = target;
+    return this.#mutate(service.Configure, target, { clusterId, bootstrapBlob, shardMetadata }, KEEPS);
   }
 
-  drain({ machineId, deadlineUnixMs, gracePeriodSeconds }: DrainTarget): Promise<RawOutcome> {
-    return this.#mutate(service.Drain, machineId, deadlineUnixMs, { gracePeriodSeconds });
+  drain(target: DrainTarget): Promise<RawOutcome> {
+    return this.#mutate(service.Drain, target, { gracePeriodSeconds: target.gracePeriodSeconds }, REMOVES);
   }
 
-  delete({ machineId, deadlineUnixMs }: CallTarget): Promise<RawOutcome> {
-    return this.#mutate(service.Delete, machineId, deadlineUnixMs, {});
+  delete(target: CallTarget): Promise<RawOutcome> {
+    return this.#mutate(service.Delete, target, {}, REMOVES);
   }
 
   get({ machineId, deadlineUnixMs }: CallTarget): Promise<RawOutcome> {
@@ -135,11 +145,11 @@ export class ProviderClient {
     this.#channels.close();
   }
 
-  #mutate<Request extends object>(
+  async #mutate<Request extends object>(
     method: UnaryMethod<Request>,
-    machineId: string,
-    deadlineUnixMs: number | undefined,
+    { machineId, deadlineUnixMs, stretch = 0 }: CallTarget,
     fields: Omit<Request, 'machineId' | 'shardId' | 'shardEpoch' | 'sequenceNumber'>,
+    removes: boolean,
   ): Promise<RawOutcome> {
     const attempt: Attempt<Request> = {
       connection: 'calls',
@@ -147,6 +157,12 @@ export class ProviderClient {
       machineId,
       deadlineUnixMs: deadlineUnixMs ?? this.#clock.nowMs() + this.limits.callTimeoutMs,
     };
+    // The library keeps a call without a connection and sends it later, unchecked: so the wait comes first.
+    if (!(await this.#channels.connected('calls', attempt.deadlineUnixMs)))
+      return { ...NOT_CONNECTED, machineId, attemptCount: 0 };
+    // F2, X16: here and not only where the action was decided; a process may have stood still since.
+    const held = this.#tokens.whyHeld(removes, stretch);
+    if (held !== '') return { kind: 'held', status: '', detail: held, machineId, attemptCount: 0 };
     // Take the token last: nothing may wait between it and the send.
     const request = { machineId, ...fields, ...this.#tokens.take() } as unknown as Request;
     return this.#send(attempt, request, 1);

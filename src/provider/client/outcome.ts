@@ -14,6 +14,7 @@ export type FailureKind =
   | 'unavailable' // no connection, or it broke: the provider may have executed the call
   | 'invalid' // INVALID_ARGUMENT: the provider rejects our request
   | 'malformed' // answered, but not with what the protocol allows
+  | 'held' // F2, F4, X16: not sent, because this process may not make the call now
   | 'other'; // any other refusal: quota, wrong state, a bug on the other side
 
 export interface CallFailure {

@@ -108,6 +108,7 @@ function encodeCall(builder: Builder, call: OutgoingCall, wallAheadMs: number): 
   CallRecord.addClusterId(builder, clusterId);
   CallRecord.addBootstrapBlob(builder, blob);
   CallRecord.addShardMetadata(builder, metadata);
+  CallRecord.addStretch(builder, call.stretch ?? 0);
   return CallRecord.endCallRecord(builder);
 }
 
@@ -118,6 +119,7 @@ function readCall(record: CallRecord): IncomingCall {
     provider: record.provider(),
     machineId: record.machineId() ?? '',
     deadlineUnixMs: record.deadlineUnixMs(),
+    stretch: record.stretch(),
     graceSeconds: record.graceSeconds(),
     clusterId: record.clusterId() ?? '',
     bootstrapBlob: record.bootstrapBlobArray() ?? NO_BYTES,

@@ -62,20 +62,21 @@ export class CallRunner {
 }
 
 function perform(reader: ProviderReader, call: IncomingCall): Promise<CallOutcome> {
-  const { machineId, deadlineUnixMs } = call;
+  const { machineId, deadlineUnixMs, stretch } = call;
+  const target = { machineId, deadlineUnixMs, stretch };
   switch (call.kind) {
     case 'create':
-      return reader.create({ machineId, deadlineUnixMs });
+      return reader.create(target);
     case 'configure': {
       const { clusterId, bootstrapBlob, shardMetadata } = call;
-      return reader.configure({ machineId, deadlineUnixMs, clusterId, bootstrapBlob, shardMetadata });
+      return reader.configure({ ...target, clusterId, bootstrapBlob, shardMetadata });
     }
     case 'drain':
-      return reader.drain({ machineId, deadlineUnixMs, gracePeriodSeconds: call.graceSeconds });
+      return reader.drain({ ...target, gracePeriodSeconds: call.graceSeconds });
     case 'delete':
-      return reader.delete({ machineId, deadlineUnixMs });
+      return reader.delete(target);
     case 'get':
-      return reader.get({ machineId, deadlineUnixMs });
+      return reader.get(target);
   }
 }
 

@@ -12,7 +12,7 @@ import { systemClock } from '../../base/clock.ts';
 import { ShardError } from '../../base/errors.ts';
 import { boundedDetail } from '../../base/outside-text.ts';
 import type { SharedInventory } from '../../inventory/inventory.ts';
-import { ListingComparison } from '../../listing/compare/comparison.ts';
+import { type ListedBy, ListingComparison } from '../../listing/compare/comparison.ts';
 import { FirstListing } from '../../listing/compare/first-listing.ts';
 import { MachineDecoder } from '../../listing/decode/decoder.ts';
 import { collectGarbageOf, isLarge } from '../../listing/garbage.ts';
@@ -76,7 +76,8 @@ export class ListRunner {
       return this.next(provider);
     }
     const answerBytes = bytes.length;
-    const result = this.#compare(bytes, provider, isFull, transferMs);
+    const wantsAllRows = task.wantsAllRows === true && !isFull;
+    const result = this.#compare(bytes, { provider, isFull, wantsAllRows }, transferMs);
     if (isLarge(answerBytes)) {
       this.#comparison = this.#newComparison();
       this.#decoder = this.#newDecoder();
@@ -123,14 +124,14 @@ export class ListRunner {
     return new MachineDecoder({ ownLabelKeys: this.#comparison.ownLabelKeys });
   }
 
-  #compare(bytes: Uint8Array, provider: number, isFull: boolean, transferMs: number): ListTaskAnswer {
+  #compare(bytes: Uint8Array, listed: ListedBy, transferMs: number): ListTaskAnswer {
     const startedMs = performance.now();
     let decodedMs = startedMs;
     try {
       const answer = orMalformed(() => {
         const batch = this.#decoder.decodeList(bytes);
         decodedMs = performance.now();
-        return this.#comparison.compare(batch, provider, isFull);
+        return this.#comparison.compare(batch, listed);
       });
       const compareMs = performance.now() - decodedMs;
       return { answer, hasMore: false, timings: { transferMs, decodeMs: decodedMs - startedMs, compareMs } };

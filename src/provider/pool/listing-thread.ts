@@ -20,6 +20,7 @@ export interface WholeListTask {
   readonly provider: number;
   readonly sinceRevision: Uint8Array;
   readonly isFullAfterLoss?: boolean;
+  readonly wantsAllRows?: boolean;
   readonly deadlineUnixMs: number;
 }
 
@@ -69,6 +70,7 @@ export class ListingThread {
     provider,
     sinceRevision,
     isFullAfterLoss = false,
+    wantsAllRows = false,
     deadlineUnixMs,
   }: ListRequest): Promise<ListAnswer> {
     const leftMs = Math.max(0, deadlineUnixMs - this.#options.clock.nowMs());
@@ -78,6 +80,7 @@ export class ListingThread {
       // A copy: a view would clone the whole buffer behind it.
       sinceRevision: sinceRevision.slice(),
       isFullAfterLoss,
+      wantsAllRows,
       deadlineUnixMs: systemClock.nowMs() + leftMs,
     } as const;
     return this.#answerTo(task, leftMs, performance.now());

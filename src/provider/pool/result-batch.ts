@@ -23,6 +23,7 @@ const ANSWER_KINDS: readonly ('accepted' | ProviderFailureKind)[] = [
   'invalid',
   'malformed',
   'other',
+  'held',
 ];
 /** 1 + index in the message. */
 const REASONS: readonly InvalidReason[] = ['price', 'interruption_probability', 'structural'];

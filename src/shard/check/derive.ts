@@ -25,13 +25,16 @@ export function deriveAndCompare(image: CheckImage): CheckResult {
     inBackoff: (cluster, fingerprint, group) =>
       barred.size > 0 && barred.has(keyOf(cluster, fingerprint, group)),
     limits: { version: 0, of: (cluster) => limits.get(cluster) ?? null },
+    isPaused: (cluster) => inputs.paused[cluster] === 1,
     isSuspended: (cluster) => inputs.suspended[cluster] === 1,
     holds: inputs.holds,
     ...(inputs.weights === null ? {} : { weights: inputs.weights }),
+    ...(inputs.placement === null ? {} : { placement: inputs.placement }),
     ...(inputs.coarseValuesMax === null ? {} : { coarseValuesMax: inputs.coarseValuesMax }),
   });
   engine.recall(memory);
-  engine.decideFromScratch({ nowMs: inputs.nowMs, isOrdinary: inputs.isOrdinary });
+  const { nowMs, isOrdinary, areCountsHeld = false } = inputs;
+  engine.decideFromScratch({ nowMs, isOrdinary, areCountsHeld });
   return new ResultComparison(result, engine.result(), inventory, needs).compare();
 }
 

@@ -4,6 +4,7 @@
  * that the engine created, so refs mean the same on both sides and comparing refs is enough. Only the engine's memory,
  * which the decision changes, is taken before it.
  */
+import type { Placement } from '../../decision/assign/placement.ts';
 import type { CycleInput, Engine, EngineOptions } from '../../decision/engine.ts';
 import type { ClusterLimits } from '../../decision/limits.ts';
 import type { PreemptionWeights } from '../../decision/preempt/victim-lists.ts';
@@ -23,9 +24,12 @@ export interface CheckImage {
 export interface CheckInputs extends CycleInput {
   readonly holds: IdleHolds;
   readonly weights: PreemptionWeights | null;
+  readonly placement: Placement | null;
   readonly coarseValuesMax: number | null;
   /** By cluster ref: 1 = connected. A9: a cluster without a session gets credit only. */
   readonly sessions: Uint8Array;
+  /** By cluster ref: 1 = paused (H3). */
+  readonly paused: Uint8Array;
   /** By cluster ref: 1 = suspended (T2). */
   readonly suspended: Uint8Array;
   /** Needs in back-off after failed bootstraps: cluster, fingerprint and group of each. */
@@ -61,8 +65,10 @@ export function imageOfCycle(
       ...input,
       holds,
       weights: options.weights ?? null,
+      placement: options.placement ?? null,
       coarseValuesMax: options.coarseValuesMax ?? null,
       sessions: flagsBelow(clusters.refLimit, options.hasSession),
+      paused: flagsBelow(clusters.refLimit, (ref) => options.isPaused?.(ref) === true),
       suspended: flagsBelow(clusters.refLimit, (ref) => options.isSuspended?.(ref) === true),
       barred: Uint32Array.from(barredNeeds()),
       limits: limitsOf(options),

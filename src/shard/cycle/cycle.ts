@@ -7,6 +7,8 @@ import { ACTION_NAMES, ActionKind, type ActionList } from '../../decision/action
 import type { CycleCost, Engine, PhaseListener } from '../../decision/engine.ts';
 import { Intent } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
+import type { NeedTable } from '../../needs/need-table.ts';
+import type { Backlog } from '../../needs/take-up.ts';
 import type { ScratchChecks } from '../check/checks.ts';
 import type { Executor, Offered } from '../execute/executor.ts';
 import type { ActionName, CyclePhase, CycleReport, KindCounts, ShardCounters } from '../ports/observer.ts';
@@ -18,12 +20,19 @@ import { type Admission, applyRails, restraintOf } from './rails.ts';
 
 export interface CycleContext {
   readonly inventory: Inventory;
+  readonly needs: NeedTable;
   readonly engine: Engine;
   readonly executor: Executor;
   readonly clock: Clock;
   readonly stopwatch: Stopwatch;
   readonly counters: ShardCounters;
   readonly rails: () => Rails;
+  /** X16: the present stretch; notices a stall first. */
+  readonly stretch: () => number;
+  /** X16: the thread works; nothing is written. */
+  readonly beat: () => void;
+  /** F2: whether the replica is confirmed. */
+  readonly mayRemove: () => boolean;
   readonly cycleIntervalMs: number;
   /** X7: providers that never delete get no Delete. */
   readonly neverDelete: ReadonlySet<number>;
@@ -33,6 +42,8 @@ export interface CycleContext {
   readonly checks: Pick<ScratchChecks, 'beforeDecision' | 'afterDecision' | 'abandon'>;
   readonly decision: GuardedDecision;
   readonly probation: Probation;
+  /** H4: whether a pause hides machines from needs, so that no count advances. */
+  readonly areCountsHeld: () => boolean;
   /** O5: sends hints about available capacity, with the snapshot still open. */
   readonly hint: (nowMs: number) => void;
   /** Why no action may be emitted, apart from a failed decision; ''. */
@@ -63,6 +74,7 @@ const NOTHING_ADMITTED: Admission = {
   preemptionsCapped: 0,
   deferred: 0,
   heldForProbes: 0,
+  removalsHeld: 0,
 };
 
 export class Cycle {
@@ -72,6 +84,7 @@ export class Cycle {
   readonly #askedMs = new Map<number, number>();
   #number = 0;
   #lastAtMs = 0;
+  #hasMoreToTakeUp = false;
 
   constructor(context: CycleContext) {
     this.#context = context;
@@ -98,6 +111,8 @@ export class Cycle {
 
   run(isOrdinary: boolean, reconcileMs: number): CycleReport {
     const { inventory, engine, executor, clock, stopwatch, counters, rails } = this.#context;
+    // X16: of the moment before the decision. If the process stands still during the cycle, its actions are outdated.
+    const stretch = this.#context.stretch();
     const nowMs = clock.nowMs();
     const cycle = ++this.#number;
     this.#lastAtMs = nowMs;
@@ -113,6 +128,7 @@ export class Cycle {
     const beganMs = stopwatch();
     let markMs = beganMs;
     const mark = (phase: CyclePhase) => {
+      this.#context.beat(); // a long cycle is no stall
       const atMs = stopwatch();
       phaseMs[phase] += atMs - markMs;
       markMs = atMs;
@@ -140,18 +156,20 @@ export class Cycle {
           this.#context.neverDelete,
           cap,
           this.#context.probation,
+          this.#context.mayRemove(),
         )
       : NOTHING_ADMITTED;
     counters.reclaimsCapped += admission.capped;
     counters.preemptionsCapped += admission.preemptionsCapped;
     counters.actionsDeferred += admission.deferred;
     counters.actionsHeldForProbes += admission.heldForProbes;
+    counters.removalsHeld += admission.removalsHeld;
     if (heldBack === '' && restraint !== 'none') {
       for (let index = 0; index < actions.count; index++) executor.record(actions, index, cycle, restraint);
     }
     mark('emit');
     if (!mayExecute) executor.withdrawAll();
-    const offered = executor.offer(actions, admission.admitted, cycle);
+    const offered = executor.offer(actions, admission.admitted, cycle, stretch);
     if (offered.dropped > 0) this.#giveBack(actions, admission.admitted);
     mark('execute');
     const decided = decidedCounts(actions);
@@ -173,6 +191,7 @@ export class Cycle {
       deduped: offered.deduped,
       withdrawn: offered.withdrawn,
       ...cost,
+      unmetNeeds: cost === NO_DECISION ? 0 : engine.unmetCount,
       heldBack,
     };
   }
@@ -187,11 +206,24 @@ export class Cycle {
     }
   }
 
+  readonly #backlogOf = (cluster: number): Backlog | null => {
+    const { needs, engine } = this.#context;
+    if (needs.sliceCount(cluster) === 0) return NO_BACKLOG;
+    return engine.backlogOf(cluster, needs.versionOf(cluster));
+  };
+
+  /** T7: the last cycle left rows of a large roll-up that the next one can take up. */
+  get hasMoreToTakeUp(): boolean {
+    return this.#hasMoreToTakeUp;
+  }
+
   #decide(isOrdinary: boolean, nowMs: number, mark: PhaseListener): CycleCost {
-    const { inventory, decision, checks, hint } = this.#context;
+    const { inventory, needs, decision, checks, hint } = this.#context;
+    const hasMoreToTakeUp = needs.takeUp(isOrdinary, this.#backlogOf);
     const snapshot = inventory.snapshot();
     try {
-      const input = { nowMs, isOrdinary, askedMs: this.#askedMs };
+      const areCountsHeld = this.#context.areCountsHeld();
+      const input = { nowMs, isOrdinary, areCountsHeld, askedMs: this.#askedMs };
       checks.beforeDecision(input);
       const decided = decision.decide(input, mark);
       // T2: the check compares with what the engine remembered before it was rebuilt.
@@ -199,6 +231,7 @@ export class Cycle {
       else checks.abandon();
       hint(nowMs);
       if (decided !== null) this.#askedMs.clear();
+      this.#hasMoreToTakeUp = hasMoreToTakeUp && decided !== null;
       return decided?.cost ?? NO_DECISION;
     } finally {
       snapshot.close();
@@ -206,6 +239,7 @@ export class Cycle {
   }
 }
 
+const NO_BACKLOG: Backlog = { unmet: [], idle: [] };
 const NO_COUNTS: KindCounts = { Bootstrap: 0, Provision: 0, Reclaim: 0, Preempt: 0, Delete: 0 };
 
 function decidedCounts(actions: ActionList): KindCounts {

@@ -35,6 +35,11 @@ export class CycleLoop {
     this.#options = options;
   }
 
+  /** An ordinary cycle waits for its listings, and follows them. */
+  get isListing(): boolean {
+    return this.#waiting !== 0;
+  }
+
   start(): void {
     this.#isRunning = true;
     this.#tick();

@@ -19,6 +19,8 @@ export interface Admission {
   readonly deferred: number;
   /** X5, X15: actions for what failed before, beyond its one probe. */
   readonly heldForProbes: number;
+  /** F3: removals that an adrift replica does not begin. */
+  readonly removalsHeld: number;
 }
 
 /** C4: the kill switch wins over a dry run. */
@@ -29,7 +31,8 @@ export function restraintOf(rails: Rails): Restraint {
 
 /**
  * R2 and T9, the caps on reclaims and on preemptions per cluster, then C3, the cap on actions per cycle. X7: releases to providers that never delete
- * are left out, and so is all but one machine of what failed before (probation.ts). `configuredOf` counts a cluster's Configured machines without an enqueued action.
+ * are left out, and so is all but one machine of what failed before (probation.ts). F3: without `mayRemove`, so is all that removes
+ * machines. `configuredOf` counts a cluster's Configured machines without an enqueued action.
  */
 export function applyRails(
   actions: ActionList,
@@ -39,6 +42,7 @@ export function applyRails(
   neverDelete: ReadonlySet<number>,
   preemptionCap: PreemptionCap,
   probation: Pick<Probation, 'begin' | 'admits'>,
+  mayRemove = true,
 ): Admission {
   const admitted: number[] = [];
   const reclaims = new Map<number, number>();
@@ -46,10 +50,15 @@ export function applyRails(
   let preemptionsCapped = 0;
   let deferred = 0;
   let heldForProbes = 0;
+  let removalsHeld = 0;
   probation.begin(actions);
   for (let index = 0; index < actions.count; index++) {
     const kind = actions.kind[index];
     if (kind === ActionKind.Delete && neverDelete.has(inventory.columns.provider[actions.slot[index]!]!)) {
+      continue;
+    }
+    if (!mayRemove && isRemoval(kind)) {
+      removalsHeld++;
       continue;
     }
     if (kind === ActionKind.Reclaim && rails.reclaimCapFraction > 0) {
@@ -79,5 +88,10 @@ export function applyRails(
       if (kind === ActionKind.Preempt) preemptionCap.giveBack(actions, index);
     } else admitted.push(index);
   }
-  return { admitted, capped, preemptionsCapped, deferred, heldForProbes };
+  return { admitted, capped, preemptionsCapped, deferred, heldForProbes, removalsHeld };
+}
+
+/** F2: actions that take a machine from a cluster or delete it. */
+export function isRemoval(kind: number | undefined): boolean {
+  return kind === ActionKind.Reclaim || kind === ActionKind.Preempt || kind === ActionKind.Delete;
 }

@@ -4,10 +4,13 @@ import type { Inventory } from '../../inventory/inventory.ts';
 import type { Assignment } from '../../machine/machine.ts';
 import type { NextRead } from '../machines/reads.ts';
 import type { ActionName, ActionOutcome, ActionRecord } from '../ports/observer.ts';
+import type { Turn } from './lone-call.ts';
 
 export interface Action {
   readonly kind: ExecutedKind;
   readonly cycle: number;
+  /** X16: the stretch in which it was decided (base/pulse.ts). */
+  readonly stretch: number;
   readonly slot: number;
   readonly generation: number;
   readonly provider: number;
@@ -27,6 +30,8 @@ export interface Action {
   readonly enqueuedMs: number;
   blobMs: number;
   callMs: number;
+  /** X16: while its call must be the only one. */
+  turn: Turn | null;
 }
 
 /** How an action ended, and which read follows. */
@@ -49,6 +54,7 @@ export function actionAt(
   index: number,
   inventory: Inventory,
   cycle: number,
+  stretch: number,
   nowMs: number,
 ): Action {
   const { clusters, fingerprints, groups } = inventory.tables;
@@ -62,6 +68,7 @@ export function actionAt(
   return {
     kind: list.kind[index]! as ExecutedKind,
     cycle,
+    stretch,
     slot,
     generation: inventory.generationOf(slot),
     provider: inventory.columns.provider[slot]!,
@@ -83,6 +90,7 @@ export function actionAt(
     enqueuedMs: nowMs,
     blobMs: 0,
     callMs: 0,
+    turn: null,
   };
 }
 

@@ -16,6 +16,7 @@ import type { FollowUpReads } from '../machines/reads.ts';
 import type { ActionName, ShardCounters, ShardObserver } from '../ports/observer.ts';
 import { type Action, actionAt, recordOf, releaseAction, type Settlement, settlement } from './action.ts';
 import { type FairSlots, PROVIDERS_MAX, providerShareOf, SHARE_OF_ONE } from './fair-slots.ts';
+import type { LoneCall } from './lone-call.ts';
 import type { ActionRunner } from './runner.ts';
 import { WaitingActions } from './waiting-actions.ts';
 
@@ -30,6 +31,9 @@ export interface ExecutorOptions {
   readonly inventory: Inventory;
   readonly runner: ActionRunner;
   readonly slots: FairSlots;
+  readonly lone: LoneCall;
+  /** X16: the present stretch. */
+  readonly stretch: () => number;
   readonly reads: FollowUpReads;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
@@ -39,6 +43,8 @@ export interface ExecutorOptions {
   readonly onPreempt: (slot: number, cluster: number, fingerprint: number, group: number) => void;
   /** A machine is being bound for this need. */
   readonly onBind: (slot: number, cluster: number, fingerprint: number, group: number) => void;
+  /** The action ended; its machine still carries what it had. */
+  readonly onSettled: (action: Action, settled: Settlement) => void;
   /** The action ended and left its machine in the state before it. */
   readonly onAbandoned: (slot: number) => void;
   /** The provider acknowledged the action and carries it out later. */
@@ -106,13 +112,18 @@ export class Executor {
     return this.#options.slots.inUse;
   }
 
+  /** Actions whose call has not been sent yet. */
+  get unsentCount(): number {
+    return this.queueDepth + this.#waiting.count;
+  }
+
   /** The action under way for a machine, for explanations. */
   actionOn(slot: number): Action | null {
     return this.#actions.get(slot) ?? this.#waiting.get(slot) ?? null;
   }
 
   /** Takes the actions of `list` that `admitted` names, in this order, as far as there is room. */
-  offer(list: ActionList, admitted: ArrayLike<number>, cycle: number): Offered {
+  offer(list: ActionList, admitted: ArrayLike<number>, cycle: number, stretch: number): Offered {
     const offered: Offered = { enqueued: [0, 0, 0, 0, 0, 0], dropped: 0, deduped: 0, withdrawn: 0 };
     const postponed: number[] = [];
     for (let at = 0; at < admitted.length; at++) {
@@ -120,12 +131,12 @@ export class Executor {
       const kind = list.kind[index]! as ActionKind;
       if (kind === ActionKind.Withdraw) {
         if (this.withdraw(list.slot[index]!)) offered.withdrawn++;
-      } else if (isBinding(kind)) this.#offerOne(list, index, cycle, WAITING_MAX, offered);
+      } else if (isBinding(kind)) this.#offerOne(list, index, cycle, stretch, WAITING_MAX, offered);
       else if ((this.#heldBy.get(this.#clusterAt(list, index)) ?? 0) >= this.#shareMax) postponed.push(index);
-      else this.#offerOne(list, index, cycle, this.#queueMax, offered);
+      else this.#offerOne(list, index, cycle, stretch, this.#queueMax, offered);
     }
     // Clusters above their share use the remaining room, except for a reserve that the next clusters find.
-    for (const index of postponed) this.#offerOne(list, index, cycle, this.#roomMax, offered);
+    for (const index of postponed) this.#offerOne(list, index, cycle, stretch, this.#roomMax, offered);
     this.#beginWaiting();
     if (offered.withdrawn > 0) this.#options.onRoom(); // a need may take the machines now
     return offered;
@@ -152,6 +163,12 @@ export class Executor {
     if (withdrawn > 0) onRoom(); // another need may take the machines now
   }
 
+  /** H3: a pause came into force. Bindings that wait and may not begin any more are withdrawn. */
+  withdrawPaused(): void {
+    const { runner } = this.#options;
+    for (const action of [...this.#waiting.all()]) if (runner.isStopped(action)) this.withdraw(action.slot);
+  }
+
   /** The shard may not act now (C4, T2): nothing waits, and cycles decide everything again. */
   withdrawAll(): void {
     for (const { slot } of [...this.#waiting.all()]) this.withdraw(slot);
@@ -162,16 +179,17 @@ export class Executor {
     const { inventory, clock, observer } = this.#options;
     if (!observer.audits) return;
     const nowMs = clock.nowMs();
-    const action = actionAt(list, index, inventory, cycle, nowMs);
+    const action = actionAt(list, index, inventory, cycle, this.#options.stretch(), nowMs);
     observer.actionEnded(recordOf(action, outcome, '', nowMs, inventory));
     releaseAction(action, inventory);
   }
 
   /** Begins no more actions. Resolves when no action is in a call, or after the grace. */
   async stop(graceMs: number): Promise<void> {
-    const { slots, clock, scheduler } = this.#options;
+    const { slots, lone, clock, scheduler } = this.#options;
     this.#isStopped = true;
     slots.stop();
+    lone.stop();
     const untilMs = clock.nowMs() + graceMs;
     while (slots.inUse > 0 && clock.nowMs() < untilMs) {
       await new Promise<void>((resolve) => scheduler.after(STOP_POLL_MS, resolve));
@@ -184,7 +202,14 @@ export class Executor {
     this.record(list, index, cycle, 'dropped');
   }
 
-  #offerOne(list: ActionList, index: number, cycle: number, depthMax: number, offered: Offered): void {
+  #offerOne(
+    list: ActionList,
+    index: number,
+    cycle: number,
+    stretch: number,
+    depthMax: number,
+    offered: Offered,
+  ): void {
     const { inventory, counters } = this.#options;
     const { columns } = inventory;
     const slot = list.slot[index]!;
@@ -200,13 +225,13 @@ export class Executor {
       this.#drop(list, index, cycle, offered);
     } else if (columns.state[slot] === INTENT_STATE[kind]) {
       offered.enqueued[kind]!++;
-      this.#enqueue(list, index, cycle);
+      this.#enqueue(list, index, cycle, stretch);
     } // else stale. X2: the live state must fit; the next cycle decides again
   }
 
-  #enqueue(list: ActionList, index: number, cycle: number): void {
+  #enqueue(list: ActionList, index: number, cycle: number, stretch: number): void {
     const { inventory, clock, onPreempt, onBind } = this.#options;
-    const action = actionAt(list, index, inventory, cycle, clock.nowMs());
+    const action = actionAt(list, index, inventory, cycle, stretch, clock.nowMs());
     const { slot, kind, needCluster, needFingerprint, needGroup } = action;
     if (isBinding(kind)) {
       inventory.setIntentRefs(slot, kind, this.#bindingAt(list, index), true);
@@ -258,7 +283,7 @@ export class Executor {
   }
 
   #end(action: Action, settled: Settlement): void {
-    const { inventory, reads, clock, observer, onAbandoned, onAccepted } = this.#options;
+    const { inventory, reads, clock, observer, onAbandoned, onAccepted, onSettled } = this.#options;
     const { slot, kind } = action;
     assert(inventory.isCurrent(slot, action.generation), 'a machine with an action is not removed');
     inventory.clearIntent(slot);
@@ -267,6 +292,7 @@ export class Executor {
     if (settled.outcome === 'accepted') onAccepted(slot, record.kind);
     reads.settled(slot, settled.next);
     observer.actionEnded(record);
+    onSettled(action, settled);
     releaseAction(action, inventory);
   }
 

@@ -211,7 +211,9 @@ export class NeedBackoffs {
 
   #isBarred(need: NeedBackoff): boolean {
     if (need.untilMs > this.#nowMs || need.probe !== 0) return true;
-    return need.failuresInARow > 0 && this.#isSpent(need);
+    if (need.failuresInARow === 0) return false;
+    // A need whose failure left its machine whole has no candidates of its own: the budget of its cluster decides.
+    return need.candidates === 0 ? this.#spent.has(need.cluster) : this.#isSpent(need);
   }
 
   /** X14: a cluster without a budget tries one machine at a time, and waits after each failure. */

@@ -9,16 +9,19 @@ import { BARRED, INTENT_STATE, isBinding } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { isTransitional, MachineState, STATE_NAMES } from '../../machine/state.ts';
 import type { Requirement } from '../../needs/requirements.ts';
-import type { Restraint } from '../cycle/rails.ts';
+import type { PausedStep } from '../controls/pauses.ts';
+import { isRemoval, type Restraint } from '../cycle/rails.ts';
 import type { Backoffs } from '../machines/backoff.ts';
 import type { MachineChanges } from '../machines/changes.ts';
 import { nodeNameOf } from '../machines/node-state.ts';
+import type { Control } from '../ports/controls.ts';
 import type { ActionOutcome, ShardCounters } from '../ports/observer.ts';
 import type { BlobAnswer, OperatorsPort } from '../ports/operators.ts';
 import type { CallKind, ProviderAnswer, ProviderFailure, ProviderPort } from '../ports/providers.ts';
 import { type Action, type Settlement, settlement } from './action.ts';
 import type { FailedAttempts } from './failed-attempts.ts';
 import type { FairSlots } from './fair-slots.ts';
+import type { LoneCall } from './lone-call.ts';
 import { shardMetadata } from './metadata.ts';
 
 export interface RunnerOptions {
@@ -30,6 +33,7 @@ export interface RunnerOptions {
   readonly providers: ProviderPort;
   readonly operators: OperatorsPort;
   readonly slots: FairSlots;
+  readonly lone: LoneCall;
   readonly clock: Clock;
   readonly counters: ShardCounters;
   readonly executeTimeoutMs: number;
@@ -37,6 +41,16 @@ export interface RunnerOptions {
   readonly localBootstrapBlob: Uint8Array | null;
   /** C4: whether the kill switch or a dry run forbids execution now. */
   readonly restraint: () => Restraint;
+  /** X16: the present stretch; notices a stall first. */
+  readonly stretch: () => number;
+  /** F2: an action that removes a machine begins only while the replica is confirmed. */
+  readonly isConfirmed: () => boolean;
+  /** F3: a replica that is not confirmed binds machines only for clusters with a session. */
+  readonly hasSession: (cluster: number) => boolean;
+  /** H3: the control that forbids this step now; null if none does. */
+  readonly pausedBy: (step: PausedStep) => Control | null;
+  /** A control stopped an action. */
+  readonly onPaused: (control: Control) => void;
   /** X2: an action begins only if its need still exists. */
   readonly isLiveNeed: (cluster: number, fingerprint: number, group: number) => boolean;
   /** The requirements of the need. */
@@ -48,10 +62,20 @@ export interface RunnerOptions {
 
 const S = MachineState;
 
+/** Answers that do not show whether this process still owns its shard id. */
+const NO_ANSWERS: ReadonlySet<ProviderAnswer['kind']> = new Set([
+  'timeout',
+  'unavailable',
+  'worker_lost',
+  'malformed',
+  'held',
+]);
 const STALE = settlement('stale_state');
 const FAILED_BEFORE = 'an earlier attempt failed meanwhile, and one machine at a time is tried';
 /** Of actions that were queued when the kill switch or the dry run was turned on. */
 const RESTRAINED = 'the shard was paused or put into a dry run before it called the provider';
+const STOOD_STILL = 'the shard stood still after it decided this';
+const ADRIFT = 'the replica is not confirmed as the active one';
 /** Outcomes when the operator gave no blob. */
 const BLOB_OUTCOMES: Readonly<Record<Exclude<BlobAnswer['kind'], 'blob'>, ActionOutcome>> = {
   no_session: 'no_session',
@@ -64,6 +88,8 @@ export class ActionRunner {
   readonly #inventory: Inventory;
   /** X7: a provider that answered UNIMPLEMENTED to a Delete gets no more of them. */
   readonly neverDelete = new Set<number>();
+  /** I1: calls that a provider accepted from this process. Without any, a fenced process may have lost its epoch. */
+  acceptedCount = 0;
   #instructions = 0;
 
   constructor(options: RunnerOptions) {
@@ -73,8 +99,21 @@ export class ActionRunner {
 
   /** X2, for an action that waited: whether its need still exists and nothing bars the need or the machine by now. */
   mayBegin(action: Action): boolean {
-    if (this.#inventory.hasFlag(action.slot, BARRED) || !this.#hasNeed(action)) return false;
-    return this.#mayTry(action);
+    if (this.#isOutdated(action) || this.#inventory.hasFlag(action.slot, BARRED)) return false;
+    if (!this.#hasNeed(action)) return false;
+    return !this.isPaused(action) && this.#mayTry(action);
+  }
+
+  /** H3: whether a pause forbids what the action would do next. */
+  isPaused(action: Action): boolean {
+    return this.#pausedBy(action) !== null;
+  }
+
+  /** The same for an action that ends because of it: the control counts what it stops. */
+  isStopped(action: Action): boolean {
+    const control = this.#pausedBy(action);
+    if (control !== null) this.#options.onPaused(control);
+    return control !== null;
   }
 
   run(action: Action): Promise<Settlement> {
@@ -103,36 +142,46 @@ export class ActionRunner {
 
   /** X5: move to Configuring at once, so that the next cycle counts it; then the blob; then Configure. */
   async #bootstrap(action: Action): Promise<Settlement> {
-    const { slot, clusterId, provider, assignment } = action;
+    const { slot, clusterId, assignment } = action;
     if (this.#isBoundAlready(action)) return settlement('success');
     if (this.#inventory.columns.state[slot] !== S.Idle || !this.#hasNeed(action)) return STALE;
     this.#move(slot, S.Configuring, { cluster: clusterId, assignment });
-    const { slots } = this.#options;
     for (;;) {
       const blob = await this.#fetchBlob(action);
       if (blob.kind !== 'blob') return this.#withoutBlob(action, blob);
       const expiresMs =
         this.#options.clock.nowMs() + (blob.ttlSeconds > 0 ? blob.ttlSeconds * 1000 : Infinity);
-      if (!(await slots.take(clusterId, provider)))
+      if (!(await this.#takeSlot(action)))
         return this.#rollBack(action, 'rolled_back', 'the shard is stopping');
       if (this.#options.clock.nowMs() < expiresMs) return this.#configure(action, blob.userData);
-      slots.give(clusterId, provider); // the blob expired while the action waited for a slot
+      this.#giveSlot(action); // the blob expired while the action waited for a slot
     }
   }
 
   /** Called with a slot, which it returns. */
   async #configure(action: Action, bootstrapBlob: Uint8Array): Promise<Settlement> {
-    const { clusterId, provider, assignment } = action;
+    const { clusterId, assignment } = action;
     const restraint = this.#options.restraint();
+    if (this.#isOutdated(action)) {
+      this.#giveSlot(action);
+      return this.#rollBack(action, 'rolled_back', STOOD_STILL);
+    }
     if (restraint !== 'none' || !this.#hasNeed(action)) {
-      this.#options.slots.give(clusterId, provider);
+      this.#giveSlot(action);
       return restraint === 'none'
         ? this.#rollBack(action, 'stale_state', 'the cluster withdrew the need')
         : this.#rollBack(action, restraint, RESTRAINED);
     }
-    if (!this.#mayTry(action)) {
-      this.#options.slots.give(clusterId, provider);
-      return this.#rollBack(action, 'rolled_back', FAILED_BEFORE);
+    const control = this.#pausedBy(action);
+    if (control !== null || !this.#mayTry(action)) {
+      this.#giveSlot(action);
+      return control === null
+        ? this.#rollBack(action, 'rolled_back', FAILED_BEFORE)
+        : this.#rollBack(action, 'suppressed', this.#stoppedBy(control));
+    }
+    if (this.#isHeld(action)) {
+      this.#giveSlot(action);
+      return this.#rollBack(action, 'held', ADRIFT);
     }
     const answer = await this.#call(action, 'configure', {
       clusterId,
@@ -178,11 +227,10 @@ export class ActionRunner {
     target: MachineState,
     begin: () => void,
   ): Promise<Settlement> {
-    const { slots } = this.#options;
-    if (!(await slots.take(action.clusterId, action.provider))) return STALE;
+    if (!(await this.#takeSlot(action))) return STALE;
     const objection = this.#objectionTo(action);
     if (objection !== null) {
-      slots.give(action.clusterId, action.provider);
+      this.#giveSlot(action);
       return objection;
     }
     begin();
@@ -193,15 +241,39 @@ export class ActionRunner {
   /** While the action waited, a restraint, another state of the machine or a provider that never deletes may have come. */
   #objectionTo(action: Action): Settlement | null {
     const { slot, generation, kind, provider } = action;
+    if (this.#isOutdated(action)) return settlement('stale_state', STOOD_STILL);
     const restraint = this.#options.restraint();
     if (restraint !== 'none') return settlement(restraint, RESTRAINED);
+    if (this.#isHeld(action)) return settlement('held', ADRIFT);
     const isFitting =
       this.#inventory.isCurrent(slot, generation) &&
       this.#inventory.columns.state[slot] === INTENT_STATE[kind] &&
       this.#hasNeed(action) &&
       !(kind === ActionKind.Delete && this.neverDelete.has(provider));
     if (!isFitting) return STALE;
+    const control = this.#pausedBy(action);
+    if (control !== null) return settlement('suppressed', this.#stoppedBy(control));
     return this.#mayTry(action) ? null : settlement('stale_state', FAILED_BEFORE);
+  }
+
+  /** F3: whether an adrift replica leaves the action for later. A cycle decides it again. */
+  #isHeld({ kind, needCluster }: Action): boolean {
+    const { isConfirmed, hasSession, counters } = this.#options;
+    if (isConfirmed()) return false;
+    if (isBinding(kind)) return !hasSession(needCluster);
+    counters.removalsHeld++;
+    return true;
+  }
+
+  #pausedBy({ kind, slot, needCluster }: Action): Control | null {
+    const { clusters } = this.#inventory.tables;
+    const isCreated = this.#inventory.columns.state[slot] !== S.Speculative;
+    return this.#options.pausedBy({ kind, isCreated, slot, needClusterId: clusters.get(needCluster) });
+  }
+
+  #stoppedBy(control: Control): string {
+    this.#options.onPaused(control);
+    return `control ${control.id} of ${control.who} pauses it: ${control.why}`;
   }
 
   /** X5, X14: whether failures since the decision leave this machine for its need; of a drain, for its cluster. */
@@ -213,17 +285,41 @@ export class ActionRunner {
 
   /** Called with a slot, which it returns. */
   async #call(action: Action, kind: CallKind, fields: object): Promise<ProviderAnswer> {
-    const { providers, slots, clock, executeTimeoutMs } = this.#options;
-    const { provider, machineId, clusterId } = action;
+    const { providers, clock, executeTimeoutMs } = this.#options;
+    const { provider, machineId, stretch } = action;
     const beganMs = clock.nowMs();
     const deadlineUnixMs = beganMs + executeTimeoutMs;
-    const answer = await providers.call({ kind, provider, machineId, deadlineUnixMs, ...fields });
+    const answer = await providers.call({ kind, provider, machineId, deadlineUnixMs, stretch, ...fields });
     action.callMs += clock.nowMs() - beganMs;
     // Before the slot is returned: the next action in line would still make its call.
+    if (answer.kind === 'accepted') this.acceptedCount++;
     if (answer.kind === 'fenced') this.#options.onFenced(machineId, answer.detail);
     if (answer.kind === 'unsupported' && kind === 'delete') this.neverDelete.add(provider);
-    slots.give(clusterId, provider);
+    this.#giveSlot(action, NO_ANSWERS.has(answer.kind) ? 'none' : 'definite');
     return answer;
+  }
+
+  /** False: no more slots are granted. */
+  #takeSlot(action: Action): Promise<boolean> {
+    const { slots, lone } = this.#options;
+    const take = () => slots.take(action.clusterId, action.provider);
+    if (!lone.isOn) return take();
+    return lone.turn(action.provider).then((turn) => {
+      action.turn = turn;
+      return take();
+    });
+  }
+
+  #giveSlot(action: Action, answer: 'definite' | 'none' | 'unused' = 'unused'): void {
+    const { slots, lone } = this.#options;
+    lone.ended(action.turn, answer);
+    action.turn = null;
+    slots.give(action.clusterId, action.provider);
+  }
+
+  /** X16: the process stood still since the decision. A cycle decides again. */
+  #isOutdated({ stretch }: Action): boolean {
+    return this.#options.stretch() !== stretch;
   }
 
   async #fetchBlob(action: Action): Promise<BlobAnswer> {
@@ -291,6 +387,8 @@ export class ActionRunner {
     switch (kind) {
       case 'fenced':
         return settlement('fenced', detail);
+      case 'held':
+        return this.#takeBack(action, detail);
       case 'timeout':
       case 'unavailable':
         return settlement('timeout', detail, 'follow');
@@ -305,6 +403,14 @@ export class ActionRunner {
         return settlement('provider_error', detail, isFailed ? 'recheck' : 'follow');
       }
     }
+  }
+
+  /** F2, X16: the thread did not send the call, so the machine is as before. */
+  #takeBack({ kind, slot }: Action, detail: string): Settlement {
+    const { changes, clock, counters } = this.#options;
+    if (isRemoval(kind)) counters.removalsHeld++;
+    changes.takeBack(slot, clock.nowMs());
+    return settlement('held', detail);
   }
 
   #move(
@@ -323,8 +429,8 @@ export class ActionRunner {
   /** Not for a need in back-off, nor while no call may follow. The machine stays Idle, and a later cycle may bind it. */
   #mayBootstrap(action: Action): boolean {
     const { slots, restraint } = this.#options;
-    if (slots.isStopped || restraint() !== 'none') return false;
-    return this.#hasNeed(action) && this.#mayTry(action);
+    if (slots.isStopped || restraint() !== 'none' || this.#isOutdated(action)) return false;
+    return this.#hasNeed(action) && !this.isPaused(action) && this.#mayTry(action);
   }
 
   /** The action holds its refs, so they still name its need. */

@@ -28,6 +28,8 @@ const S = MachineState;
 /** Machines whose price one refresh reads again, besides those of changed shapes: a tenth of a millisecond. */
 const PRICES_PER_REFRESH = 8_192;
 const FEW_ENTRIES = 64;
+/** To read 32 matching entries costs as much as to match one. A set may match every rack of the fleet, and a cluster may have thousands of such sets. */
+const SUMS_PER_MATCH_SHIFT = 5;
 /** Requirements whose answers are kept. A fleet has a few hundred; beyond this limit the cache is cleared. */
 const REQUIREMENTS_MAX = 8_192;
 
@@ -69,7 +71,7 @@ export class HintSupply {
   #madeAt = new Float64Array(256).fill(-1);
   readonly #matching: (Matching | undefined)[] = [];
   readonly #requirements = new Map<string, RequirementAnswers>();
-  /** Matches computed so far: the cost of the hints. */
+  /** Matches computed so far, and entries read, as so many matches: the cost of the hints. */
   matchesAsked = 0;
 
   constructor(inventory: Inventory, sets: RequirementSets) {
@@ -118,6 +120,7 @@ export class HintSupply {
       this.#matching[setRef] = matching;
     }
     const hasMore = this.#askNew(matching);
+    this.matchesAsked += matching.count >>> SUMS_PER_MATCH_SHIFT;
     if (isNew || hasMore || this.#hasChanged(matching, madeAt)) this.#sum(setRef, matching);
   }
 

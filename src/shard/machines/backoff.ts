@@ -14,7 +14,7 @@ import type { CapacityType } from '../../machine/capacity-type.ts';
 import { MachineState, STATE_COUNT } from '../../machine/state.ts';
 import type { OfferingBackoffView } from '../ports/fleet-view.ts';
 import type { ShardObserver } from '../ports/observer.ts';
-import type { ChangeSource, MachineChanged } from './changes.ts';
+import { type ChangeSource, isOwnRollBack, type MachineChanged } from './changes.ts';
 import { DueHeap } from './due-heap.ts';
 import {
   holdOffering,
@@ -140,8 +140,7 @@ export class Backoffs {
   #moved(slot: number, from: number, to: number, source: ChangeSource, nowMs: number): void {
     const target = TARGET[from]!;
     if (target === to) this.#succeeded(slot, from);
-    // Our own roll-back is no failure: the provider was never called.
-    else if (target !== 0 && !(source === 'local' && to === S.Idle)) this.#failed(slot, from, nowMs);
+    else if (target !== 0 && !isOwnRollBack(from, to, source)) this.#failed(slot, from, nowMs);
     if (from === S.Creating) this.#createSentMs.delete(slot);
   }
 

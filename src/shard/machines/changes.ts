@@ -17,7 +17,7 @@ import type { MachineRow } from '../../inventory/machine-row.ts';
 import type { ObservationOutcome } from '../../listing/apply/apply.ts';
 import type { ProviderNames } from '../../listing/apply/provider-names.ts';
 import { InvalidMachineError, type InvalidReason, type Machine } from '../../machine/machine.ts';
-import { canMove, MachineState } from '../../machine/state.ts';
+import { canMove, MachineState, STATE_COUNT } from '../../machine/state.ts';
 import type { ShardCounters, ShardObserver } from '../ports/observer.ts';
 
 export type ChangeSource = 'local' | 'ack' | 'read' | 'listing';
@@ -33,6 +33,9 @@ export interface MachineChanged {
   /** Refs in the table of clusters, both valid during the call; 0 = none. */
   clusterBefore: number;
   clusterAfter: number;
+  /** Refs of the fingerprint and the group that it was assigned to, valid during the call; 0 = none. */
+  needBefore: number;
+  groupBefore: number;
   /** Shape, own labels or host changed. */
   hasOtherFacts: boolean;
 }
@@ -41,6 +44,18 @@ export type ChangeListener = (change: Readonly<MachineChanged>) => void;
 
 const S = MachineState;
 const BY_READING = -1;
+/** By transitional state: the state before the call that was not sent. */
+const ROLLED_BACK_TO = new Uint8Array(STATE_COUNT);
+ROLLED_BACK_TO[S.Creating] = S.Speculative;
+ROLLED_BACK_TO[S.Configuring] = S.Idle;
+ROLLED_BACK_TO[S.Draining] = S.Configured;
+ROLLED_BACK_TO[S.Deleting] = S.Idle;
+
+/**
+ * F4: of which listings every row counts at once, assignments included. `first`: of the first one of each provider, when the shard
+ * began with the inventory of a standby.
+ */
+export type TrustedListings = 'none' | 'first' | 'all';
 
 interface Doubt {
   readonly state: number;
@@ -57,6 +72,7 @@ export class MachineChanges {
   readonly #listeners: ChangeListener[] = [];
   readonly #doubts = new Map<number, Doubt>();
   readonly #changedAt: Float64Array;
+  readonly #trusted: TrustedListings;
   #sequence = 0;
   #capacityExhaustedCount = 0;
   #capacityExhaustedDetail = '';
@@ -67,6 +83,8 @@ export class MachineChanges {
     to: 0,
     clusterBefore: 0,
     clusterAfter: 0,
+    needBefore: 0,
+    groupBefore: 0,
     hasOtherFacts: false,
   };
   #shapeBefore = 0;
@@ -80,12 +98,14 @@ export class MachineChanges {
     observer: ShardObserver,
     providerNames: readonly string[],
     resourceNames: ProviderNames,
+    trusted: TrustedListings = 'none',
   ) {
     this.inventory = inventory;
     this.#counters = counters;
     this.#observer = observer;
     this.#providerNames = providerNames;
     this.#resourceNames = resourceNames;
+    this.#trusted = trusted;
     this.#changedAt = new Float64Array(inventory.columns.rowCapacity);
   }
 
@@ -144,6 +164,39 @@ export class MachineChanges {
     } finally {
       this.#end();
     }
+  }
+
+  /** Undoes our own change, of which the provider was never told. */
+  takeBack(slot: number, nowMs: number): void {
+    const state = ROLLED_BACK_TO[this.inventory.columns.state[slot]!]! as MachineState;
+    this.#begin(slot, 'local');
+    try {
+      this.inventory.apply(slot, { state }, nowMs, { force: true });
+    } finally {
+      this.#end();
+    }
+  }
+
+  /** F4: reports every machine that the inventory has as seen for the first time. Before the first listing. */
+  reportAll(): void {
+    const { columns } = this.inventory;
+    const change = this.#change;
+    for (let slot = 1; slot < columns.slotLimit; slot++) {
+      if (columns.state[slot] === 0) continue;
+      change.slot = slot;
+      change.source = 'listing';
+      change.from = 0;
+      change.to = columns.state[slot]!;
+      change.clusterBefore = 0;
+      change.clusterAfter = columns.cluster[slot]!;
+      change.hasOtherFacts = true;
+      for (const listener of this.#listeners) listener(change);
+    }
+  }
+
+  /** F4: whether the rows of this listing of a provider count at once. */
+  trusts(listing: number): boolean {
+    return this.#trusted === 'all' || (this.#trusted === 'first' && listing === 1);
   }
 
   /** X8: a provider's error makes the machine Failed. False if a full table has no room for the error: reported, no change. */
@@ -235,6 +288,7 @@ export class MachineChanges {
     change.to = row.state;
     change.clusterBefore = 0;
     change.clusterAfter = row.cluster;
+    change.needBefore = change.groupBefore = 0;
     change.hasOtherFacts = true;
     for (const listener of this.#listeners) listener(change);
     return slot;
@@ -250,6 +304,8 @@ export class MachineChanges {
     change.to = 0;
     change.clusterBefore = columns.cluster[slot]!;
     change.clusterAfter = 0;
+    change.needBefore = columns.need[slot]!;
+    change.groupBefore = columns.group[slot]!;
     change.hasOtherFacts = false;
     for (const listener of this.#listeners) listener(change);
     this.#doubts.delete(slot);
@@ -261,11 +317,12 @@ export class MachineChanges {
    * Decides which parts of a row's binding apply. S3: the local assignment survives while the machine stays bound to the same
    * cluster. X10: the provider's copy counts only for a binding that the shard does not hold.
    */
-  fillBinding(slot: number, row: MachineRow): void {
+  fillBinding(slot: number, row: MachineRow, listing: number): void {
+    const isTrusted = this.trusts(listing);
     const held = this.inventory.columns.cluster[slot]!;
     const isSilent = row.cluster === 0 && mayBeSilent(row.state);
-    row.saysCluster = !isSilent;
-    row.saysAssignment = row.cluster !== 0 && row.cluster !== held;
+    row.saysCluster = isTrusted || !isSilent;
+    row.saysAssignment = isTrusted || (row.cluster !== 0 && row.cluster !== held);
   }
 
   #applyRow(
@@ -311,6 +368,7 @@ export class MachineChanges {
     const from = this.inventory.stateOf(slot);
     if (to === from) this.#settleDoubt(slot, from, to);
     if (to === from || (canMove(from, to as MachineState) && !isTakenBack(from, to))) return 'applied';
+    if (listing !== BY_READING && this.trusts(listing)) return 'confirmed';
     const doubt = this.#doubts.get(slot);
     // The listing in between did not repeat an older doubt, so that doubt is over.
     const isAgain = doubt?.state === to && (doubt.listing === BY_READING || listing <= doubt.listing + 1);
@@ -339,7 +397,12 @@ export class MachineChanges {
     change.source = source;
     change.from = columns.state[slot]!;
     change.clusterBefore = columns.cluster[slot]!;
-    tables.clusters.retain(change.clusterBefore); // listeners may still look it up
+    change.needBefore = columns.need[slot]!;
+    change.groupBefore = columns.group[slot]!;
+    // Listeners may still look them up.
+    tables.clusters.retain(change.clusterBefore);
+    tables.fingerprints.retain(change.needBefore);
+    tables.groups.retain(change.groupBefore);
     this.#shapeBefore = columns.shape[slot]!;
     this.#ownLabelsBefore = columns.ownLabels[slot]!;
     this.#hostBefore = columns.host[slot]!;
@@ -348,7 +411,7 @@ export class MachineChanges {
   #end(): void {
     const { columns, tables } = this.inventory;
     const change = this.#change;
-    const { slot, from, clusterBefore } = change;
+    const { slot, from, clusterBefore, needBefore, groupBefore } = change;
     this.#changedAt[slot] = ++this.#sequence;
     change.to = columns.state[slot]!;
     change.clusterAfter = columns.cluster[slot]!;
@@ -360,7 +423,7 @@ export class MachineChanges {
     if (change.to !== from || change.hasOtherFacts || change.clusterAfter !== clusterBefore) {
       for (const listener of this.#listeners) listener(change);
     }
-    tables.clusters.release(clusterBefore);
+    tables.releaseRefs(clusterBefore, needBefore, groupBefore);
   }
 
   #settleDoubt(slot: number, from: MachineState, to: number): void {
@@ -402,4 +465,9 @@ function isTakenBack(from: MachineState, to: number): boolean {
 /** States in which a record without a cluster does not end a binding that the shard holds. */
 function mayBeSilent(state: number): boolean {
   return state === S.Failed || state === S.Configuring;
+}
+
+/** Our own roll-back is no failure: the provider was never called. */
+export function isOwnRollBack(from: number, to: number, source: ChangeSource): boolean {
+  return source === 'local' && ROLLED_BACK_TO[from] === to;
 }

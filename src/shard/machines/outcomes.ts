@@ -6,7 +6,7 @@
  */
 import type { Inventory } from '../../inventory/inventory.ts';
 import { MachineState, STATE_NAMES } from '../../machine/state.ts';
-import type { MachineChanged } from './changes.ts';
+import { isOwnRollBack, type MachineChanged } from './changes.ts';
 
 const S = MachineState;
 
@@ -44,9 +44,7 @@ export class Outcomes {
     const attempt = this.#attempts.get(slot);
     if (attempt !== undefined) {
       this.#attempts.delete(slot);
-      // Our own roll-back: the provider was never called.
-      if (!(source === 'local' && to === S.Idle && attempt.kind === 'bootstrap'))
-        this.#ended(slot, to, attempt);
+      if (!isOwnRollBack(from, to, source)) this.#ended(slot, to, attempt);
       this.#inventory.tables.releaseRefs(attempt.cluster, attempt.fingerprint, attempt.group);
     }
     if (to === S.Configuring || to === S.Draining) this.#begun(slot, to);

@@ -10,6 +10,9 @@
  * Only the first reason ends by itself: a listing that shows the end of the operation makes the read unnecessary. Without
  * that, a shard whose reads are late reads what it knows already, and its other reads wait behind those.
  *
+ * Of a provider with a cursor, a listing of what changed answers many such reads at once, for less than a tenth of their cost:
+ * while `listedMin` reads of it wait, one listing every half second takes the place of those that only wait for an end.
+ *
  * Reads come after 0.25, 0.5, 1, 2 … seconds, up to the cycle interval, until the machine is in a stable state. At most
  * `readsMax` are under way at a time, the longest due first. If there are several providers, reads of one are at most three
  * quarters of them, so that one that never answers leaves room for the others. Due times use the stopwatch, as timers do: with a clock that is
@@ -30,6 +33,15 @@ export const READS_MIN = 64;
 const FIRST_DELAY_MS = 250;
 /** NOT_FOUND answers in a row that remove the machine. */
 const ABSENCES_MAX = 2;
+/** X13: from one listing that takes the place of reads to the next. If it takes longer than that, machines are read meanwhile. */
+const LIST_EVERY_MS = 500;
+
+/** Listings of what changed since the last one. */
+export interface ChangeLists {
+  /** Whether the provider lists its changes, did so the last time, and is not being listed. */
+  mayList(provider: number): boolean;
+  list(provider: number): void;
+}
 
 export interface ReadsOptions {
   readonly changes: MachineChanges;
@@ -43,6 +55,9 @@ export interface ReadsOptions {
   readonly timeoutMs: number;
   /** Reads under way at a time. */
   readonly readsMax: number;
+  readonly changeLists: ChangeLists;
+  /** Waiting reads of one provider from which on listings take their place. */
+  readonly listedMin: number;
 }
 
 /**
@@ -70,6 +85,8 @@ export class FollowUpReads {
   readonly #ofOneMax: number;
   /** Machines with a deferred row, to be read when their action settles. */
   readonly #deferred = new Set<number>();
+  /** By provider whose changes are listed in place of reads: when the next such listing may begin. */
+  readonly #listAgainMs = new Map<number, number>();
   #inFlight = 0;
   #timer: Timer | null = null;
   #timerDueMs = Number.POSITIVE_INFINITY;
@@ -107,13 +124,16 @@ export class FollowUpReads {
     else this.#deferred.add(slot);
   }
 
-  /** The machine's action has settled. `await` and `follow` read until the state is stable, so they serve a deferred row, too. */
+  /**
+   * The machine's action has settled. `await` and `follow` read until the state is stable, so they serve a deferred row, too. That
+   * row may have shown the end, and no later listing of changes shows it again: then only a read does.
+   */
   settled(slot: number, next: NextRead): void {
     const isDeferred = this.#deferred.delete(slot);
     if (next === 'await' || next === 'follow') {
       const pending = this.#ask(slot, FIRST_DELAY_MS);
       pending.attempts = 0;
-      if (next === 'follow') pending.mustRead = true;
+      if (next === 'follow' || isDeferred) pending.mustRead = true;
     } else if (next === 'recheck' || isDeferred) this.recheck(slot);
   }
 
@@ -193,17 +213,38 @@ export class FollowUpReads {
     this.#timerDueMs = Number.POSITIVE_INFINITY;
     const nowMs = this.#options.stopwatch();
     const skipped: number[] = [];
+    const listed: number[] = [];
     while (this.#inFlight < this.#options.readsMax && !this.#isStopped) {
       const slot = this.#firstDue()?.takeDue(nowMs) ?? 0;
       if (slot === 0) break;
       const pending = this.#pending.get(slot);
       if (pending === undefined) continue;
       if (pending.isInFlight) skipped.push(slot);
+      else if (!pending.mustRead && this.#isListed(slot, nowMs)) listed.push(slot);
       else this.#read(slot, pending);
     }
+    for (const slot of listed) this.#listInstead(slot, nowMs);
     // The answer under way may be older than this request, so the machine is read once more after it.
     for (const slot of skipped) this.#dueAt(slot).set(slot, nowMs + FIRST_DELAY_MS);
     this.#arm();
+  }
+
+  /** Whether a listing of changes takes the place of the machine's next read, which was taken from its queue. */
+  #isListed(slot: number, nowMs: number): boolean {
+    const { changeLists, listedMin } = this.#options;
+    const provider = this.#inventory.columns.provider[slot]!;
+    if (nowMs < (this.#listAgainMs.get(provider) ?? 0)) return true;
+    return this.#dueAt(slot).size + 1 >= listedMin && changeLists.mayList(provider);
+  }
+
+  /** The listing ends the read if the machine is done. Else the read is due again, and the next listing with it. */
+  #listInstead(slot: number, nowMs: number): void {
+    const { changeLists } = this.#options;
+    const provider = this.#inventory.columns.provider[slot]!;
+    this.#dueAt(slot).set(slot, nowMs + LIST_EVERY_MS);
+    if (nowMs < (this.#listAgainMs.get(provider) ?? 0)) return;
+    this.#listAgainMs.set(provider, nowMs + LIST_EVERY_MS);
+    changeLists.list(provider);
   }
 
   #read(slot: number, pending: Pending): void {

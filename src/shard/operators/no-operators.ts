@@ -7,5 +7,6 @@ export const NO_OPERATORS: OperatorsPort = {
   nodeChanged: () => {},
   nodeLeft: () => {},
   hintCapacity: () => {},
+  pingAll: () => {},
   endAll: () => {},
 };

@@ -3,6 +3,7 @@
  */
 import type { CapacityType } from '../../machine/capacity-type.ts';
 import type { ResourceAmounts } from '../../machine/machine.ts';
+import type { Control } from './controls.ts';
 import type { MachineView, NeedBackoffView, StateCounts, SuspensionView } from './fleet-view.ts';
 import type { NeedView } from './view.ts';
 
@@ -45,6 +46,8 @@ export type NeedBar =
   | { readonly kind: 'no_session' }
   | { readonly kind: 'bootstrap_backoff'; readonly backoff: NeedBackoffView }
   | { readonly kind: 'suspended'; readonly suspension: SuspensionView }
+  /** H3: a pause of its cluster, or of machines that match it. */
+  | { readonly kind: 'paused'; readonly control: Control; readonly machines: number }
   | { readonly kind: 'parked'; readonly cycles: number }
   /** T8: a limit of its cluster; `pattern` is the entry that sets it, `most` its value. */
   | { readonly kind: 'limited'; readonly limit: string; readonly pattern: string; readonly most: string }
@@ -134,7 +137,9 @@ export type MachineStay =
   | { readonly kind: 'acting' } // an action is enqueued or running
   | { readonly kind: 'waiting_for_provider' } // transitional
   | { readonly kind: 'gate' } // N6: its cluster has sent no roll-up yet
+  | { readonly kind: 'taking_up'; readonly needs: number; readonly of: number } // N6, T7: needs of its cluster wait for their turn
   | { readonly kind: 'backoff'; readonly untilMs: number }
+  | { readonly kind: 'paused'; readonly control: Control } // H3: a pause keeps it
   | { readonly kind: 'disputed' } // T10: two providers claim it
   | { readonly kind: 'ignored' } // T10: no shard assigned it, and such bindings are ignored
   | { readonly kind: 'nothing_executes'; readonly why: string }

@@ -164,6 +164,8 @@ export interface ClusterView {
   /** N6: no machine of a cluster is reclaimed before its first roll-up. */
   readonly hasReported: boolean;
   readonly needs: number;
+  /** T7: needs of the last roll-up that wait to be taken up. */
+  readonly waitingNeeds: number;
   readonly unmetNeeds: number;
   /** N7: roll-ups that drop most rows are quarantined; how many in a row. */
   readonly heldRollups: number;

@@ -5,6 +5,8 @@
  */
 import type { InvalidReason } from '../../machine/machine.ts';
 import type { MachineState } from '../../machine/state.ts';
+import type { ControlRecord, Pausable } from './controls.ts';
+import type { NotedEvent } from './events.ts';
 
 export interface ShardObserver {
   /** Whether to report each action that was not executed: a burst drops tens of thousands. */
@@ -15,9 +17,13 @@ export interface ShardObserver {
   /** An action that ended as `accepted` was carried out, or was not. */
   acceptedActionEnded?(ended: AcceptedActionEnded): void;
   listingEnded(report: ListingReport): void;
+  /** H1: every command of an admin, whether it was carried out or refused, and the end of every control. */
+  controlled?(record: ControlRecord): void;
   machineBound?(bound: MachineBound): void;
   /** An event for the log. */
   happened(event: ShardEvent): void;
+  /** An event for the history. If it is left out, the shard prepares none. */
+  noted?(event: NotedEvent): void;
 }
 
 /** X9: how an action of an asynchronous provider ended, after its ack. */
@@ -59,6 +65,7 @@ export type ActionOutcome =
   | 'rolled_back'
   | 'ack_rejected'
   | 'worker_lost'
+  | 'held' // F3, X16: nothing was sent, because the replica was adrift or the process stood still
   | 'dropped' // the queue was full
   | 'deduped' // the machine had an action already
   | 'suppressed' // the kill switch is on
@@ -118,6 +125,7 @@ export interface CycleReport {
   readonly changedMachines: number;
   readonly changedClusters: number;
   readonly evaluatedNeeds: number;
+  /** Needs that the cycle did not satisfy: the same number as in every list of needs. */
   readonly unmetNeeds: number;
   /** Why no action was emitted: '' or a sentence. C2: none before every provider has been listed once. */
   readonly heldBack: string;
@@ -149,7 +157,23 @@ export interface ListingReport {
 
 /** `level` is that of the log line. Kinds about one machine may come in thousands, so the log limits their rate. */
 export type ShardEvent =
-  | { readonly kind: 'fenced'; readonly level: 'error'; readonly machineId: string; readonly detail: string }
+  | {
+      readonly kind: 'fenced';
+      readonly level: 'error';
+      readonly machineId: string;
+      readonly detail: string;
+      /** What a person can do. */
+      readonly next: string;
+    }
+  | {
+      /** X16: the main loop stood still. */
+      readonly kind: 'stood_still';
+      readonly level: 'warn';
+      readonly forMs: number;
+      /** Actions that were decided before and whose call has not been sent. */
+      readonly dropped: number;
+      readonly sessions: number;
+    }
   | {
       readonly kind: 'machine_stuck';
       readonly level: 'warn';
@@ -252,7 +276,30 @@ export type ShardEvent =
       readonly untilMs: number;
     }
   | { readonly kind: 'suspension_ended'; readonly level: 'info'; readonly clusterId: string }
-  | { readonly kind: 'decision_failed'; readonly level: 'error'; readonly detail: string };
+  | { readonly kind: 'decision_failed'; readonly level: 'error'; readonly detail: string }
+  | {
+      /** H1: a command of an admin, or the end of one. */
+      readonly kind: 'control';
+      readonly level: 'warn';
+      readonly command: ControlRecord['command'];
+      readonly id: string;
+      readonly subject: string;
+      readonly who: string;
+      readonly why: string;
+      readonly outcome: ControlRecord['outcome'];
+      readonly detail: string;
+    }
+  | {
+      /** H2: at the start and once an hour. */
+      readonly kind: 'control_in_force';
+      readonly level: 'warn';
+      readonly id: string;
+      readonly subject: string;
+      readonly who: string;
+      readonly why: string;
+      /** null: until it is lifted. */
+      readonly leftMs: number | null;
+    };
 
 /** Monotonic counts since the start; read at scrape time. */
 export interface ShardCounters {
@@ -271,13 +318,20 @@ export interface ShardCounters {
   actionsDeferred: number;
   /** X5, X15: actions for what failed before, beyond its one probe. */
   actionsHeldForProbes: number;
+  /** F3: reclaims, preemptions and releases that were decided and not begun, because the replica was adrift. Each cycle counts. */
+  removalsHeld: number;
   /** X5: machines that a bootstrap or a drain did not bring to its end, synchronous or not. */
   bootstrapsFailed: number;
   drainsFailed: number;
   actionsDropped: number;
+  /** H3: queued actions that a pause stopped, by what it pauses. */
+  actionsPaused: number;
   actionsDeduped: number;
   /** X3: bindings that waited for their turn and were not begun. */
   actionsWithdrawn: number;
+  /** X16: how often the main loop stood still, and actions that were dropped because of it. */
+  stalls: number;
+  actionsOutdated: number;
   rollupsAccepted: number;
   rollupsUnchanged: number;
   checkDifferences: number;
@@ -313,6 +367,8 @@ export interface ShardGauges {
   readonly disputedMachines: number;
   /** T2: clusters that are suspended now. */
   readonly suspendedClusters: number;
+  /** H2: controls in force, by what they pause. */
+  readonly pauses: Readonly<Record<Pausable, number>>;
   readonly isPaused: boolean;
   readonly isDryRun: boolean;
   readonly isFenced: boolean;

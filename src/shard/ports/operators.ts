@@ -23,6 +23,8 @@ export interface OperatorsPort {
   nodeLeft(node: NodeState): void;
   /** O5: hints are sent at a limited rate; a newer one with the same cluster and fingerprint replaces an unsent one. */
   hintCapacity(clusterId: string, hint: CapacityHint): void;
+  /** X16: pings every session. `sessionAnswered` follows for each that answers; one that does not is ended by keepalive. */
+  pingAll(): void;
   /** Ends every session with UNAVAILABLE and this text, and accepts no more. */
   endAll(reason: string): void;
 }
@@ -83,6 +85,8 @@ export interface ShardForOperators {
   /** The cluster has a new session. If it replaces one, `sessionClosed` is not called in between. */
   sessionOpened(clusterId: string): void;
   sessionClosed(clusterId: string): void;
+  /** The present session of the cluster answered a ping that was sent after the last `pingAll`. */
+  sessionAnswered(clusterId: string): void;
   /**
    * Replaces the cluster's demand, in steps of a millisecond or two (`NeedTable.acceptInSteps`): the edge runs the next
    * step when it has time, and calls `return()` to give up. Demand changes as a whole, in one of the steps. Throws a

@@ -23,6 +23,8 @@ export interface ProviderCall {
   readonly machineId: string;
   /** The call itself and a watchdog on the main thread enforce it. */
   readonly deadlineUnixMs: number;
+  /** X16: the stretch in which the call was decided (base/pulse.ts). The thread sends it in no other. */
+  readonly stretch?: number;
   /** Drain only. */
   readonly graceSeconds?: number;
   /** Configure only. The blob is a secret: the shard sends it and does not store it. */
@@ -46,6 +48,7 @@ export type ProviderFailureKind =
   | 'worker_lost' // the calling thread died: the provider may have executed it
   | 'invalid' // the provider rejects our request as invalid
   | 'malformed' // the answer breaks the protocol: the provider may have executed the call
+  | 'held' // F2, X16: not sent, because this process may not make the call now
   | 'other'; // any other refusal: quota, wrong state, a bug on the other side
 
 export interface ProviderFailure {
@@ -70,6 +73,8 @@ export interface ListRequest {
   readonly sinceRevision: Uint8Array;
   /** S1: list everything if the connection was lost since the last full listing. `Listing.isFull` says whether that was so. */
   readonly isFullAfterLoss?: boolean;
+  /** F4: hand over every row of a listing after a cursor, since the reader wants assignments too. They are not compared. */
+  readonly wantsAllRows?: boolean;
   readonly deadlineUnixMs: number;
 }
 

@@ -9,6 +9,7 @@ import type {
   RailsView,
 } from './fleet-view.ts';
 import type { ShardGauges } from './observer.ts';
+import type { SpendingSample } from './spending.ts';
 import type { TenantsPage, TenantsQuery } from './tenants.ts';
 import type { NeedsReader, ReportFacts, ShardStatus, ShortfallView } from './view.ts';
 
@@ -38,6 +39,8 @@ export interface ShardReader extends NeedsReader {
   stateCounts(): readonly number[];
   /** At most a second old. */
   summary(): Promise<FleetSummary>;
+  /** E5: what the fleet costs now. */
+  spending(): Promise<SpendingSample>;
   shortfalls(): readonly ShortfallView[];
   /** X12: offerings in back-off after failed creates, the one that ends first at the head. */
   offeringsInBackoff(): readonly OfferingBackoffView[];

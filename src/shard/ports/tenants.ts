@@ -42,6 +42,8 @@ export interface ClusterTenant {
   /** Rows of the last accepted roll-up. */
   readonly rollupRows: number;
   readonly needs: number;
+  /** T7: needs of the last roll-up that wait to be taken up. */
+  readonly waitingNeeds: number;
   readonly unmetNeeds: number;
   /** Distinct profiles of its needs. */
   readonly profiles: number;

@@ -3,6 +3,7 @@
  */
 import type { ResourceAmounts } from '../../machine/machine.ts';
 import type { Requirement, Spread } from '../../needs/requirements.ts';
+import type { ReplicaView } from './replica.ts';
 
 export interface ShardStatus {
   readonly shardId: string;
@@ -14,6 +15,8 @@ export interface ShardStatus {
   /** Why it is not ready; ''. */
   readonly notReadyReason: string;
   readonly isFenced: boolean;
+  /** F3: the replica that it runs in; null if the shard has no other replicas. */
+  readonly replica: ReplicaView | null;
   readonly machines: number;
   readonly needs: number;
   readonly clusters: number;
@@ -33,7 +36,10 @@ export interface NeedView {
   readonly arrivalMs: number;
   readonly satisfied: boolean;
   readonly deficit: ResourceAmounts;
+  /** Of a fold, the first member has all of its machines. */
   readonly claimed: number;
+  /** A1: machines of the fold that serves it together with similar needs; 0 without a fold. */
+  readonly shared?: number;
   readonly bootstraps: number;
   readonly provisions: number;
   readonly domain: string;

@@ -55,7 +55,12 @@ export interface ReconcilerOptions {
   readonly resourceNames: ProviderNames;
   /** A provider's first listing is complete. */
   readonly onFirstListing: () => void;
+  /** F4: by provider, where the standby's listings ended. The first listing begins there. */
+  readonly cursors?: ListingCursors;
 }
+
+/** By provider; empty: list everything. */
+export type ListingCursors = readonly Uint8Array[];
 
 interface ProviderState {
   readonly index: number;
@@ -115,10 +120,10 @@ export class Reconciler {
       index,
       name,
       isOptional: options.optionalProviders.includes(name),
-      cursor: NO_CURSOR,
+      cursor: options.cursors?.[index] ?? NO_CURSOR,
       listings: 0,
       cyclesSinceFull: 0,
-      wantsFull: true,
+      wantsFull: false,
       relistedMs: Number.NEGATIVE_INFINITY,
       doubted: NONE_DOUBTED,
       suspectInARow: 0,
@@ -136,6 +141,11 @@ export class Reconciler {
       .map(({ name, lastFailure }) =>
         lastFailure === '' ? name : `${name} (${lastFailure.split(':', 1)[0]!})`,
       );
+  }
+
+  /** By provider: a whole listing of it has been applied. */
+  hasListed(provider: number): boolean {
+    return this.#providers[provider]!.listings > 0;
   }
 
   /** T6: required providers of which the shard refused every row, each with the first error. */
@@ -163,36 +173,68 @@ export class Reconciler {
     }));
   }
 
-  /** Starts a listing of every provider without one under way; resolves when all of them are applied. */
-  async listAll(): Promise<void> {
-    await Promise.all(
-      this.#providers.map((known) => {
-        known.running ??= this.#list(known).finally(() => {
-          known.running = null;
-        });
-        return known.running;
-      }),
+  /** F4: for a shard that begins with this inventory. None where only a full listing could show everything. */
+  cursors(): ListingCursors {
+    const { changes, disputes } = this.#options;
+    return this.#providers.map(({ cursor, wantsFull, refused }) =>
+      wantsFull || refused.isAny || changes.doubtCount > 0 || disputes.count > 0 ? NO_CURSOR : cursor,
     );
+  }
+
+  /** Starts a listing of every provider without one under way, once a cycle; resolves when all of them are applied. */
+  async listAll(): Promise<void> {
+    for (const known of this.#providers) known.cyclesSinceFull++;
+    await Promise.all(this.#providers.map((known) => this.#running(known)));
+  }
+
+  /** X13: whether a listing of the provider would begin now and show what changed since the last one, which succeeded. */
+  mayListChanges(index: number): boolean {
+    const provider = this.#providers[index]!;
+    const isFree = !this.#isStopped && provider.running === null && provider.lastFailure === '';
+    return isFree && !this.#mustBeFull(provider);
+  }
+
+  /** Lists a provider between cycles. */
+  listChanges(index: number): void {
+    void this.#running(this.#providers[index]!);
+  }
+
+  /** Resolves when the listings under way are applied. */
+  async whenIdle(): Promise<void> {
+    await Promise.all(this.#providers.map(({ running }) => running));
   }
 
   stop(): void {
     this.#isStopped = true;
   }
 
-  async #list(provider: ProviderState): Promise<void> {
-    const { changes, providers, clock, isIncremental, fullListEveryCycles, listTimeoutMs } = this.#options;
-    const { lossRelistMs } = this.#options;
-    const nowMs = clock.nowMs();
-    const isDue = fullListEveryCycles > 0 && ++provider.cyclesSinceFull >= fullListEveryCycles;
-    const hasMoved = provider.refused.isAnyGone(changes.inventory);
+  /** The listing under way, or a new one. */
+  #running(provider: ProviderState): Promise<void> {
+    provider.running ??= this.#list(provider).finally(() => {
+      provider.running = null;
+    });
+    return provider.running;
+  }
+
+  #mustBeFull(provider: ProviderState): boolean {
+    const { changes, disputes, isIncremental, fullListEveryCycles } = this.#options;
+    const mayUseCursor = isIncremental || provider.listings === 0; // F4: the first cursor is the standby's
+    if (!mayUseCursor || provider.cursor.length === 0 || provider.wantsFull) return true;
+    if (fullListEveryCycles > 0 && provider.cyclesSinceFull >= fullListEveryCycles) return true;
     // T10: only a full listing shows that a provider no longer claims the machine of another.
-    const mustBeFull = provider.wantsFull || hasMoved || this.#options.disputes.hasClaims(provider.index);
-    const isFull = !isIncremental || provider.cursor.length === 0 || isDue || mustBeFull;
+    return provider.refused.isAnyGone(changes.inventory) || disputes.hasClaims(provider.index);
+  }
+
+  async #list(provider: ProviderState): Promise<void> {
+    const { changes, providers, clock, listTimeoutMs, lossRelistMs } = this.#options;
+    const nowMs = clock.nowMs();
+    const isFull = this.#mustBeFull(provider);
     const begun = changes.sequence;
     const answer = await providers.list({
       provider: provider.index,
       sinceRevision: isFull ? NO_CURSOR : provider.cursor,
       isFullAfterLoss: lossRelistMs > 0 && nowMs - provider.relistedMs >= lossRelistMs,
+      wantsAllRows: changes.trusts(provider.listings + 1),
       deadlineUnixMs: nowMs + listTimeoutMs,
     });
     if (answer.kind === 'listed' && answer.isFull && !isFull) provider.relistedMs = nowMs;

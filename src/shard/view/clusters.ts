@@ -60,6 +60,7 @@ function clusterView(
     session,
     hasReported: needs.hasReported(ref),
     needs: needs.sliceCount(ref),
+    waitingNeeds: needs.waitingNeeds(ref),
     unmetNeeds: unmet.ofCluster(ref)?.length ?? 0,
     heldRollups: needs.quarantinedRollups(ref),
     rejectedRollups: needs.rejectedRollups(ref),

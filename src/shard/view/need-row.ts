@@ -4,8 +4,8 @@ import type { NeedView } from '../ports/view.ts';
 import type { ViewSources } from './sources.ts';
 
 export function readNeed(
-  { needs, inventory }: ViewSources,
-  slice: { readonly clusterId: string; readonly start: number },
+  { needs, inventory, engine }: ViewSources,
+  slice: { readonly cluster: number; readonly clusterId: string; readonly start: number },
   row: number,
   verdict: Verdict,
 ): NeedView {
@@ -26,5 +26,6 @@ export function readNeed(
     minUnit: vectors.amountsOf(needs.minUnit[tableRow]!),
     arrivalMs: needs.arrivalMs[tableRow]!,
     ...verdict,
+    shared: engine.sharedMachines(slice.cluster, row),
   };
 }

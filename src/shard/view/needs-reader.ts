@@ -84,6 +84,16 @@ export class NeedsView implements NeedsReader {
     }
   }
 
+  /** The same for the rows of one cluster: the demand of the others may be ahead of its verdicts. */
+  async inStepOf(cluster: number): Promise<void> {
+    const { needs, nextCycle, nextTurn } = this.#sources;
+    for (let attempt = 0; needs.isDirty(cluster); attempt++) {
+      if (attempt === ATTEMPTS_MAX) throw new NotInStepError();
+      await nextCycle();
+      if (needs.isDirty(cluster)) await nextTurn();
+    }
+  }
+
   async *#pages(query: NeedsQuery): AsyncGenerator<readonly NeedView[]> {
     let left = query.limit || Number.POSITIVE_INFINITY;
     let after: NeedKey | null = null;

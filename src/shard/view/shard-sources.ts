@@ -50,6 +50,7 @@ export function shardSources({
         isReady: notReadyReason === '',
         notReadyReason,
         isFenced: shard.isFenced,
+        replica: shard.replica?.view() ?? null,
         machines: inventory.count,
         needs: needs.count,
         clusters: shard.sessions.count,
@@ -74,6 +75,8 @@ export function shardSources({
     sessions,
     refusals,
     rollupLimits,
+    clusterPause: (cluster) => shard.pauses.ofCluster(inventory.tables.clusters.get(cluster)),
+    machinePause: (slot, flag) => shard.pauses.keeping(slot, flag),
     suspension: (cluster) => shard.suspensions.of(cluster),
     needBackoff: (cluster, fingerprint, group) => {
       const backoff = shard.needBackoffs.viewOf(cluster, fingerprint, group);

@@ -2,6 +2,7 @@
  * The shard as people and other programs see it. Each answer is made on request from the live tables and the last cycle's
  * verdicts; long ones are made in slices. Nothing here writes, and no cycle waits for it.
  */
+import { MachineState } from '../../machine/state.ts';
 import type { MachineExplanation, NeedExplanation } from '../ports/explain.ts';
 import type {
   ClustersPage,
@@ -13,6 +14,7 @@ import type {
 } from '../ports/fleet-view.ts';
 import type { ShardGauges } from '../ports/observer.ts';
 import type { ClustersQuery, NeedToExplain, ShardReader } from '../ports/reader.ts';
+import type { SpendingSample } from '../ports/spending.ts';
 import type { TenantsPage, TenantsQuery } from '../ports/tenants.ts';
 import type { NeedsPage, NeedsQuery, ReportFacts, ShardStatus, ShortfallView } from '../ports/view.ts';
 import { CLUSTERS_PER_PAGE, clustersPage } from './clusters.ts';
@@ -23,10 +25,12 @@ import { MachinePages } from './machine-pages.ts';
 import { NeedsView } from './needs-reader.ts';
 import { reportFactsOf, shortfallsOf } from './shortfalls.ts';
 import type { ViewSources } from './sources.ts';
+import { spendingNow } from './spending.ts';
 import { tenantsPage } from './tenants.ts';
 
-/** Unmet needs of a cluster that are explained if the request names none. */
+/** Unmet needs of a cluster that are explained if the request names none, as far as this time allows; one always. */
 const EXPLAINED_MAX = 20;
+const EXPLAINING_MS_MAX = 600;
 
 export class ShardView implements ShardReader {
   readonly #sources: ViewSources;
@@ -59,6 +63,10 @@ export class ShardView implements ShardReader {
 
   stateCounts(): readonly number[] {
     return this.#summaries.stateCounts();
+  }
+
+  spending(): Promise<SpendingSample> {
+    return spendingNow(this.#sources);
   }
 
   summary(): Promise<FleetSummary> {
@@ -105,10 +113,11 @@ export class ShardView implements ShardReader {
 
   /** Empty if there is no such need; without a name, the cluster's first unmet needs. */
   async explainNeeds({ clusterId, fingerprint, group }: NeedToExplain): Promise<NeedExplanation[]> {
-    await this.#needs.inStep();
-    const { inventory, needs } = this.#sources;
+    const { inventory, needs, clock } = this.#sources;
     const cluster = inventory.tables.clusters.find(clusterId);
     if (cluster === 0) return [];
+    await this.#needs.inStepOf(cluster);
+    const untilMs = clock.nowMs() + EXPLAINING_MS_MAX;
     const explained: NeedExplanation[] = [];
     const isNamed = fingerprint !== undefined || group !== undefined;
     const rows = isNamed
@@ -117,15 +126,19 @@ export class ShardView implements ShardReader {
     for (const row of rows.slice(0, EXPLAINED_MAX)) {
       if (row >= needs.sliceCount(cluster)) break; // the cluster's demand has shrunk meanwhile
       explained.push(await explainNeed(this.#sources, cluster, row));
-      await this.#needs.inStep();
+      if (clock.nowMs() >= untilMs) break;
+      await this.#needs.inStepOf(cluster);
     }
     return explained;
   }
 
   /** Null if there is no such machine. */
   async explainMachine(machineId: string): Promise<MachineExplanation | null> {
-    await this.#needs.inStep();
-    const slot = this.#sources.inventory.find(machineId);
+    const { inventory } = this.#sources;
+    // Only a free machine is compared with the needs of all clusters.
+    const isFree = isFreeState(inventory.columns.state[inventory.find(machineId)]);
+    if (isFree) await this.#needs.inStep();
+    const slot = inventory.find(machineId);
     return slot === 0 ? null : explainMachine(this.#sources, this.#needs.unmet, slot);
   }
 
@@ -142,4 +155,8 @@ export class ShardView implements ShardReader {
     }
     return rows;
   }
+}
+
+function isFreeState(state: number | undefined): boolean {
+  return state === MachineState.Idle || state === MachineState.Speculative;
 }

@@ -4,8 +4,10 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Engine } from '../../decision/engine.ts';
+import type { Flag } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
+import type { Control } from '../ports/controls.ts';
 import type {
   ActionView,
   BackoffView,
@@ -45,6 +47,10 @@ export interface ViewSources {
   limitsOf(cluster: number): TenantLimits | null;
   /** T2: why the cluster is suspended, and until when; null if it is not. */
   suspension(cluster: number): SuspensionView | null;
+  /** H3: the control by which the cluster gets credit only; null if there is none. */
+  clusterPause(cluster: number): Control | null;
+  /** H3: the control that keeps the shard from this with the machine; null if there is none. */
+  machinePause(slot: number, flag: Flag): Control | null;
   /** Every cluster that has or had a session since the start, in no order. */
   sessions(): readonly SessionView[];
 

@@ -163,6 +163,7 @@ class TenantReader {
         session: this.#sessions.get(name) ?? null,
         rollupRows: needs.acceptedRows(ref),
         needs: needs.sliceCount(ref),
+        waitingNeeds: needs.waitingNeeds(ref),
         unmetNeeds: this.#unmet.ofCluster(ref)?.length ?? 0,
         profiles: this.#profiles(ref),
         quarantinedRollups: needs.quarantinedRollups(ref),

@@ -23,7 +23,7 @@ const BURST_MS_MAX = 60_000;
 const STILL_MS = 1_500;
 
 export async function runFault(fault: Fault): Promise<FaultReport> {
-  const stage = new Stage();
+  const stage = fault.stage?.() ?? new Stage();
   let observed = '';
   let recoveryMs: number | null = null;
   let violation = '';

@@ -8,6 +8,7 @@ import { lyingProvider } from './lying-provider.ts';
 import { FAULT_MS, PROCESS_FAULTS } from './process-faults.ts';
 import { pause } from './programs.ts';
 import type { ProxyMode } from './proxy.ts';
+import { REPLICA_FAULTS } from './replica-faults.ts';
 import type { ProviderHandle, Stage } from './stage.ts';
 
 export interface Fault {
@@ -16,6 +17,8 @@ export interface Fault {
   readonly when: 'demand' | 'burst' | 'rest';
   /** Default: the simulated provider in its own process. */
   readonly provider?: () => Promise<ProviderHandle>;
+  /** Default: one shard process. */
+  readonly stage?: () => Stage;
   /** Called before any process starts. */
   readonly prepare?: (stage: Stage) => void;
   /** Called when all processes run, before the clusters send demand. */
@@ -125,4 +128,5 @@ export const FAULTS: readonly Fault[] = [
   },
   breakingBootstraps(),
   ...HOSTILE_FAULTS,
+  ...REPLICA_FAULTS,
 ];

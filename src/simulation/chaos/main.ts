@@ -6,7 +6,8 @@ import { FAULTS } from './faults.ts';
 const HELP = `Usage: npm run chaos -- [options]
 
 Starts a provider, a shard and three clusters as real processes on loopback, injects one fault after the
-other, and checks that every cluster gets and keeps its nodes. All faults take about ten minutes.
+other, and checks that every cluster gets and keeps its nodes. All faults take about fifteen minutes; those of
+replicas need an etcd.
 
   --only TEXT    run only the faults whose name contains TEXT; may be repeated
   --repeat N     run each fault N times (default: 1)

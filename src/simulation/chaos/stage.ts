@@ -45,6 +45,12 @@ export interface AuditLine {
   readonly outcome: string;
 }
 
+/** A shard's process, and where it listens. */
+export interface StartedShard {
+  readonly program: Program;
+  readonly started: Promise<{ readonly address: string; readonly http: string }>;
+}
+
 export class Stage {
   /** Operators in this process; empty if they run in their own. */
   operators: readonly SimulatedOperator[] = [];
@@ -117,17 +123,26 @@ export class Stage {
   }
 
   async startShard(...flags: string[]): Promise<void> {
+    const { program, started } = this.shardProgram(this.dataDir, this.auditLog, flags);
+    this.shard = program;
+    const { address, http } = await started;
+    this.shardHttp = http;
+    this.operatorProxy.connectTo(address);
+  }
+
+  protected shardProgram(dataDir: string, auditLog: string, flags: readonly string[]): StartedShard {
     const shardFlags = [
       ...['--provider-addr', `sim=${this.providerProxy.address}`, '--listen', '127.0.0.1:0'],
-      ...['--metrics-addr', '127.0.0.1:0', '--data-dir', this.dataDir, '--audit-log', this.auditLog],
+      ...['--metrics-addr', '127.0.0.1:0', '--data-dir', dataDir, '--audit-log', auditLog],
       ...['--max-machines', String(this.machinesMax), '--execute-timeout', this.executeTimeout],
       ...[...SHARD_FLAGS, ...this.shardFlags, ...flags],
     ];
     const program = new Program('shard', shardFlags, this.isTampered ? this.#tamperFile : '');
-    this.shard = program;
-    const [, address, http] = /^listening on (\S+) http (\S+)$/.exec(await program.firstLine())!;
-    this.shardHttp = http!;
-    this.operatorProxy.connectTo(address!);
+    const started = program.firstLine().then((line) => {
+      const [, address = '', http = ''] = /^listening on (\S+) http (\S+)$/.exec(line) ?? [];
+      return { address, http };
+    });
+    return { program, started };
   }
 
   /** Waits until every cluster has its nodes and all parts agree. Returns how long that took, in ms. */

@@ -55,7 +55,8 @@ export const HELP = `Usage: flotilla operators [options]
 
 Runs simulated clusters that ask a shard for machines. Each cluster has its own session.
 
-  --shard HOST:PORT            address on which the shard accepts sessions (127.0.0.1:7780)
+  --shard HOST:PORT            address on which the shard accepts sessions (127.0.0.1:7780); of several replicas
+                               ipv4:IP:PORT,IP:PORT
   --connections N              connections that the clusters share; 0 gives each cluster its own (0). Flotilla
                                accepts 64 clusters on one connection
   --insecure                   allow an address beyond loopback without TLS
@@ -207,11 +208,17 @@ function tlsOf(certificatePath = '', privateKeyPath = '', caPath = ''): TlsFiles
   return { certificatePath, privateKeyPath, caPath };
 }
 
+/** How gRPC writes several addresses: the first that answers is used. */
+const SEVERAL = 'ipv4:';
 const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|\[::1\]|localhost):\d+$/;
 
 function checkShard(address: string, mayBeRemote: boolean): void {
-  if (!/^[^\s/]+:\d{1,5}$/.test(address)) throw new UsageError(`--shard is HOST:PORT, not "${address}"`);
-  if (LOOPBACK.test(address) || mayBeRemote) return;
+  const members = address.startsWith(SEVERAL) ? address.slice(SEVERAL.length).split(',') : [address];
+  if (!members.every((member) => /^[^\s/,]+:\d{1,5}$/.test(member)))
+    throw new UsageError(
+      `--shard is HOST:PORT, or ipv4:IP:PORT,IP:PORT for several replicas, not "${address}"`,
+    );
+  if (members.every((member) => LOOPBACK.test(member)) || mayBeRemote) return;
   throw new UsageError(
     `--shard ${address} is beyond loopback: give the three TLS files, or --insecure for plaintext`,
   );

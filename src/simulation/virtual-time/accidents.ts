@@ -6,6 +6,7 @@ import { LIES } from './lies.ts';
 import { QUIET_NETWORK } from './network.ts';
 import type { SimulatedLink } from './provider-port.ts';
 import { drawGarbage, drawMachine, drawRow } from './scenery.ts';
+import { liftAtRandom, liftEvery, pauseAtRandom } from './steering.ts';
 import type { SimulatedWorld } from './world.ts';
 
 /** Causes the accident and returns a description for the trace. */
@@ -111,6 +112,27 @@ export const ACCIDENTS = {
     world.time.after(afterMs + forMs, () => former?.life.end());
     return `woken after ${afterMs} ms, for ${forMs} ms`;
   },
+  /** Between the hand-over of a call to its thread and the moment in which the thread sends it. */
+  'shard stands still at a call': (world, random) => {
+    const calls = random.between(1, 6);
+    const forMs = random.below(KEEPALIVE_MS);
+    const isReplaced = random.chance(0.5);
+    world.stopAtCall = {
+      calls,
+      stop: (process) => {
+        process.life.stop();
+        if (isReplaced) world.time.after(0, () => world.process === process && world.replaceStopped());
+        world.time.after(forMs, () => {
+          process.life.resume();
+          if (world.process === process)
+            for (const cluster of world.clusters.values()) world.reconnect(cluster);
+        });
+        if (isReplaced)
+          world.time.after(forMs + KEEPALIVE_MS, () => world.process === process || process.life.end());
+      },
+    };
+    return `after ${calls} calls, for ${forMs} ms${isReplaced ? ', replaced meanwhile' : ''}`;
+  },
   'clock jumps': (world, random) => {
     const byMs = random.pick([-1, 1]) * random.pick([1_000, 30_000, 600_000, HOUR_MS]);
     world.process?.life.jump(byMs);
@@ -187,6 +209,8 @@ export const ACCIDENTS = {
     );
     return '';
   },
+  'control appears': pauseAtRandom,
+  'control lifted': liftAtRandom,
 } as const satisfies Readonly<Record<string, Accident>>;
 
 export type AccidentName = keyof typeof ACCIDENTS;
@@ -231,6 +255,7 @@ export function calm(world: SimulatedWorld): void {
     link.bend = null;
     link.breaks = null;
   }
+  world.stopAtCall = null;
   world.former?.life.end();
   world.former = null;
   world.process?.life.resume();
@@ -240,6 +265,7 @@ export function calm(world: SimulatedWorld): void {
   }
   const { shard } = world.process!;
   shard.setRails({ ...shard.rails, isPaused: false });
+  liftEvery(world);
   for (const cluster of world.clusters.values()) {
     cluster.faults = GOOD_OPERATOR;
     world.reconnect(cluster);

@@ -2,7 +2,14 @@
  * Runs histories with consecutive seeds and alternating profiles, some of them beside a hostile tenant, and adds up their
  * counts.
  */
-import { type HistoryOptions, type HistoryResult, planOf, runHistory } from './history.ts';
+
+import {
+  type HistoryOptions,
+  type HistoryResult,
+  type PlacementKind,
+  planOf,
+  runHistory,
+} from './history.ts';
 import { type NeighboursResult, runNeighbours } from './neighbours.ts';
 import { PROFILE_NAMES, type ProfileName } from './profiles.ts';
 import { shrink } from './shrink.ts';
@@ -15,6 +22,8 @@ export interface CampaignOptions {
   readonly cycles: number;
   /** null: all profiles in turn. */
   readonly profile: ProfileName | null;
+  /** E1: how needs acquire; null: by seed. */
+  readonly placement: PlacementKind | null;
   /** Of so many histories one also runs beside a hostile tenant and again without it; 1: nothing else runs. */
   readonly hostileEvery: number;
   /** Ends at the first violation and does not shrink it. */
@@ -82,9 +91,10 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignTot
   const { firstSeed, historiesMax, untilMs, nowMs, isBrief, hostileEvery } = options;
   search: for (let seed = firstSeed; seed < firstSeed + historiesMax && nowMs() < untilMs; seed++) {
     const profile = profileOf(seed, options.profile);
-    const history = { seed, cycles: options.cycles, profile };
+    const { placement } = options;
+    const history = { seed, cycles: options.cycles, profile, ...(placement === null ? {} : { placement }) };
     totals.histories++;
-    for (const isHostile of kindsOf(seed, hostileEvery)) {
+    for (const isHostile of kindsOf(seed, profile, hostileEvery)) {
       try {
         if (isHostile) addNeighbours(totals, await runNeighbours(history));
         else add(totals, await runHistory(history));
@@ -99,10 +109,13 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignTot
   return totals;
 }
 
+/** Not compared beside a hostile tenant: the cycle that a control or a stall wakes may come a moment later there, and so all later actions. */
+const INCOMPARABLE: ReadonlySet<ProfileName> = new Set<ProfileName>(['steered', 'stalls']);
+
 /** Whether each run of a seed is beside a hostile tenant. */
-function kindsOf(seed: number, hostileEvery: number): readonly boolean[] {
+function kindsOf(seed: number, profile: ProfileName, hostileEvery: number): readonly boolean[] {
   if (hostileEvery === 1) return [true];
-  return seed % hostileEvery === 0 ? [false, true] : [false];
+  return !INCOMPARABLE.has(profile) && seed % hostileEvery === 0 ? [false, true] : [false];
 }
 
 async function failureOf(

@@ -26,6 +26,8 @@ export class SimulatedCluster {
   readonly nodes = new Map<string, MachineState>();
   /** Number of the session; 0 without one. Frames of a session with another number are lost. */
   session = 0;
+  /** Start of the session, in true time. */
+  connectedMs = 0;
   instructions = 0;
   readonly #time: VirtualTime;
   readonly #random: Random;
@@ -43,7 +45,7 @@ export class SimulatedCluster {
   /** A resync follows and reports every node that the cluster still has. */
   connect(): number {
     this.session = ++this.#sessions;
-    this.#arrivesMs = this.#time.nowMs();
+    this.#arrivesMs = this.connectedMs = this.#time.nowMs();
     this.nodes.clear();
     return this.session;
   }
@@ -84,6 +86,16 @@ export class SimulatedCluster {
   instruct(_instruction: ReclaimInstruction): void {
     this.send(() => {
       this.instructions++;
+    });
+  }
+
+  /** Never resolves if the session ends before. Its delay is not drawn, so that pings do not change a history's numbers. */
+  ping(): Promise<void> {
+    const { session } = this;
+    return new Promise((resolve) => {
+      this.#time.after(2 * this.faults.delayMsMean, () => {
+        if (this.session === session) resolve();
+      });
     });
   }
 

@@ -17,10 +17,16 @@ const MACHINE_BACKOFF_MS = 30_000;
 const NEED_BACKOFF_MS = 10_000;
 
 /** `isListed`: the process has a listing of every provider. */
-export function checkCycle(process: Process, memory: Memory, report: CycleReport, isListed: boolean): void {
+export function checkCycle(
+  process: Process,
+  memory: Memory,
+  report: CycleReport,
+  isListed: boolean,
+  checkPaused: (slot: number) => void,
+): void {
   const { shard } = process;
   if (!isListed) checkNothingCounted(shard);
-  const begunSlots = newActions(shard, memory);
+  const begunSlots = newActions(process, memory);
   checkRails(shard, report, begunSlots.length);
   // S4: the shard defers listed rows only for machines in flight.
   if (shard.reads.deferredCount > memory.inFlight.size)
@@ -32,7 +38,10 @@ export function checkCycle(process: Process, memory: Memory, report: CycleReport
   if (memory.isFenced && process.operators.ended === '')
     throw new Violation('X8: a fenced process keeps its sessions');
   checkWaiting(shard, begunSlots);
-  for (const slot of begunSlots) checkAction(process, memory, slot);
+  for (const slot of begunSlots) {
+    checkAction(process, memory, slot);
+    checkPaused(slot);
+  }
   memory.burns.checkCycle(process, begunSlots);
   checkReclaims(process, report, begunSlots);
   const served = servedNeeds(shard);
@@ -57,8 +66,8 @@ function checkNothingCounted({ engine, needs }: Shard): void {
 }
 
 /** Slots of the machines for which this cycle enqueued an action. */
-function newActions(shard: Shard, memory: Memory): number[] {
-  const { inventory } = shard;
+function newActions(process: Process, memory: Memory): number[] {
+  const { inventory } = process.shard;
   const { columns } = inventory;
   const begunSlots: number[] = [];
   for (let slot = 1; slot < columns.slotLimit; slot++) {
@@ -66,6 +75,7 @@ function newActions(shard: Shard, memory: Memory): number[] {
     const id = inventory.idOf(slot);
     if (memory.inFlight.has(id)) continue;
     memory.inFlight.add(id);
+    memory.stalls.decided(process, id);
     begunSlots.push(slot);
   }
   return begunSlots;
@@ -166,7 +176,7 @@ function checkRelease({ shard, life }: Process, memory: Memory, slot: number): v
  * than the cap.
  */
 function checkReclaims(process: Process, report: CycleReport, begunSlots: readonly number[]): void {
-  const { inventory, rails } = process.shard;
+  const { inventory, needs, rails } = process.shard;
   const { columns, tables } = inventory;
   const reclaims = new Map<number, number>();
   for (const slot of begunSlots) {
@@ -176,6 +186,10 @@ function checkReclaims(process: Process, report: CycleReport, begunSlots: readon
     const clusterId = tables.clusters.get(cluster);
     if (!process.reported.has(clusterId))
       throw new Violation(`N6: ${inventory.idOf(slot)} is reclaimed before ${clusterId} has reported`);
+    if (needs.isTakingUp(cluster))
+      throw new Violation(
+        `T7: ${inventory.idOf(slot)} is reclaimed while needs of ${clusterId} wait for their turn`,
+      );
   }
   if (!report.isOrdinary && reclaims.size > 0) throw new Violation('C1: a woken cycle reclaims machines');
   if (rails.reclaimCapFraction === 0) return;

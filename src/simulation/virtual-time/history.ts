@@ -5,6 +5,7 @@
  */
 import { Random } from '../../base/random.ts';
 import { BARRED } from '../../inventory/intent.ts';
+import { SHARD_DEFAULTS, type ShardSettings } from '../../shard/settings.ts';
 import type { Shard } from '../../shard/shard.ts';
 import { ACCIDENTS, calm, changeDemand } from './accidents.ts';
 import { differences } from './convergence.ts';
@@ -16,11 +17,15 @@ import { assignmentKey, servedNeeds } from './served-needs.ts';
 import { Watch } from './watch.ts';
 import { SimulatedWorld, type WorldOptions } from './world.ts';
 
+export type PlacementKind = ShardSettings['placement']['kind'];
+
 export interface HistoryOptions {
   readonly seed: number;
   /** Cycles with accidents. */
   readonly cycles: number;
   readonly profile: ProfileName;
+  /** E1: how needs acquire; default: by seed. */
+  readonly placement?: PlacementKind;
   /** Numbers of the accidents that happen; default: all. */
   readonly only?: readonly number[];
   readonly trace?: (line: string) => void;
@@ -39,10 +44,14 @@ export interface HistoryResult {
   /** Whether a restart at rest was tried. */
   readonly isRestartTried: boolean;
 }
+/** T7: rows of a part. Simulated clusters have about as many needs. */
+const SMALL_PARTS = 3;
 
 export const INTERVAL_MS = 10_000;
 /** T9: off, the default, and one that lets a few machines go at a time. */
 const PREEMPTION_CAPS = [0.2, 0, 0.5];
+/** One history in seven acquires by value: a number that is prime to those of profiles and hostile tenants, so that all have some. */
+const VALUE_EVERY = 7;
 /**
  * Back-offs last up to 10 min and drains up to a minute, and a clock that jumped back an hour makes each last an hour
  * longer. Two hours are enough for everything that ends at all.
@@ -177,10 +186,15 @@ function callsOf(world: SimulatedWorld): string {
   return `${count('create')} creates, ${count('configure')} configures, ${count('drain')} drains`;
 }
 
+/** Not drawn: one more number would change every history that a seed names. */
+function placementOf(seed: number): PlacementKind {
+  return seed % VALUE_EVERY === VALUE_EVERY - 1 ? 'value' : 'cheapest';
+}
+
 /** `change` replaces what is drawn. */
 export function drawWorld(
   random: Random,
-  { profile, seed }: HistoryOptions,
+  { profile, seed, placement = placementOf(seed) }: HistoryOptions,
   watch: Watch,
   change: Pick<WorldOptions, 'settings' | 'probe' | 'shareRowsMin' | 'isNetworkByMachine'>,
 ): SimulatedWorld {
@@ -198,6 +212,8 @@ export function drawWorld(
     weather: { repairAfterMs: 60_000 },
   };
   const world = new SimulatedWorld({
+    // T7: in one history of three most roll-ups are large. Not drawn, as below.
+    ...(seed % 3 === 0 ? { takeUpRows: SMALL_PARTS } : {}),
     ...change,
     seed: random.uint32(),
     clusterIds: Array.from({ length: random.between(1, 3) }, (_, index) => `cluster-${index}`),
@@ -211,6 +227,8 @@ export function drawWorld(
       reclaimCapFraction: random.pick([0, 0.05, 0.5]),
       // Not drawn: one more number would change every history that a seed names.
       preemptionCapFraction: PREEMPTION_CAPS[seed % PREEMPTION_CAPS.length]!,
+      readsListedMin: seed % 4 < 2 ? 1 : 32,
+      placement: { ...SHARD_DEFAULTS.placement, kind: placement },
       stuckAfterMs: random.pick([120_000, 900_000]),
       actionsPerCycleMax: random.pick([0, 0, 0, 3]),
       ...change.settings,

@@ -37,6 +37,8 @@ export const NEIGHBOUR_SETTINGS: Partial<ShardSettings> = {
   // X3 and C3 limit the actions of all clusters together, so that those of one tenant may delay those of another.
   executeConcurrency: 256,
   actionsPerCycleMax: 0,
+  // X16: after a stall the call of one tenant goes alone, and all others wait for its answer. Here there is no stall in an hour.
+  stallAfterMs: 86_400_000,
   // C2: the shard waits for a required provider, whatever it answers.
   optionalProviders: [HOSTILE],
   tenants: [

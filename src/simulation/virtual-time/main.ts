@@ -2,12 +2,14 @@
 import { parseArgs } from 'node:util';
 import { type CampaignTotals, type Failure, profileOf, runCampaign } from './campaign.ts';
 import { type Held, runDrift } from './drift.ts';
-import { type HistoryOptions, runHistory } from './history.ts';
+import { type HistoryOptions, type PlacementKind, runHistory } from './history.ts';
 import { runNeighbours } from './neighbours.ts';
 import { PROFILE_NAMES, type ProfileName } from './profiles.ts';
+import { runReplicaHistory } from './replica-history.ts';
 
 const HELP = `Usage: npm run sim -- [options]
        npm run sim -- drift [--cycles N] [--seed S] [--json]
+       npm run sim -- replicas [--seed S] [--histories N] [--cycles N] [--trace]
 
 Runs the real shard in a simulated world with virtual time. A history is one world, drawn from its seed, with
 accidents and then calm. The simulator checks the shard's rules at every step and prints each violation with
@@ -19,6 +21,7 @@ the command that replays it.
   --minutes M      run for M minutes and print a line of progress every ten seconds
   --cycles N       cycles with accidents in each history (default: 40)
   --profile P      ${PROFILE_NAMES.join(', ')} (default: in turn, by seed)
+  --placement P    cheapest or value: how needs acquire machines (default: every seventh history by value, by seed)
   --hostile        run histories only beside a hostile tenant, each again without it: the actions on all others'
                    machines must be the same (default: every fourth history, by seed)
   --only N,N,…     replay history --seed with only these of its accidents; '' for none
@@ -31,10 +34,14 @@ the command that replays it.
 cycle (default: 2,000 cycles). At the end the shard must hold what it held before: the same number of entries in
 every table, and at most 10 % more memory.
 
+\`replicas\` runs two replicas of a shard over a directory in memory: lost answers, leases that end early, broken watches,
+compaction, restored backups, pauses, kills and handovers.
+
 Exit code: 0 without violations, 1 with violations, 2 for wrong usage.
 `;
 
 const PROGRESS_MS = 10_000;
+const TRACE_LINES = 40;
 const DRIFT_CYCLES = 2_000;
 const DRIFT_MACHINES = 24;
 /** A history beside a hostile tenant costs three times as much. With a number that is prime to five, every profile has them. */
@@ -50,6 +57,7 @@ async function main(argv: string[]): Promise<number> {
       minutes: { type: 'string' },
       cycles: { type: 'string' },
       profile: { type: 'string' },
+      placement: { type: 'string' },
       hostile: { type: 'boolean', default: false },
       only: { type: 'string' },
       trace: { type: 'boolean', default: false },
@@ -63,12 +71,16 @@ async function main(argv: string[]): Promise<number> {
     return 0;
   }
   const [command] = positionals;
-  if (command !== undefined && (command !== 'drift' || positionals.length > 1)) {
+  if (command !== undefined && (!['drift', 'replicas'].includes(command) || positionals.length > 1)) {
     process.stderr.write(`There is no command ${JSON.stringify(positionals.join(' '))}.\n${HELP}`);
     return 2;
   }
   if (command === 'drift')
     return soakDrift(Number(values.seed ?? 1), Number(values.cycles ?? DRIFT_CYCLES), values.json);
+  if (command === 'replicas') {
+    const { seed = '1', histories = '20', cycles = '30', trace } = values;
+    return replicas(Number(seed), trace ? 1 : Number(histories), Number(cycles), trace);
+  }
   const isSoak = values.minutes !== undefined;
   const seed = Number(values.seed ?? (isSoak ? Date.now() % 1_000_000_000 : 1));
   const cycles = Number(values.cycles ?? 40);
@@ -79,9 +91,17 @@ async function main(argv: string[]): Promise<number> {
     );
     return 2;
   }
+  const placement = (values.placement ?? null) as PlacementKind | null;
+  if (placement !== null && placement !== 'cheapest' && placement !== 'value') {
+    process.stderr.write(
+      `--placement is ${JSON.stringify(placement)}, but must be cheapest or value.\n${HELP}`,
+    );
+    return 2;
+  }
   if (values.trace || values.only !== undefined) {
     const only = values.only?.split(',').filter(Boolean).map(Number);
-    const history = { seed, cycles, profile: profileOf(seed, profile) };
+    const placed = placement === null ? {} : { placement };
+    const history = { seed, cycles, profile: profileOf(seed, profile), ...placed };
     return replay(
       { ...history, ...(only === undefined ? {} : { only }) },
       values.hostile ? runNeighbours : runHistory,
@@ -96,10 +116,11 @@ async function main(argv: string[]): Promise<number> {
     untilMs: isSoak ? beganMs + Number(values.minutes) * 60_000 : Number.POSITIVE_INFINITY,
     cycles,
     profile,
+    placement,
     hostileEvery: values.hostile ? 1 : HOSTILE_EVERY,
     isBrief: values.brief,
     nowMs: () => performance.now(),
-    onFailure: (failure) => print(textOf(failure, cycles)),
+    onFailure: (failure) => print(textOf(failure, cycles, placement)),
     onProgress: (soFar) => {
       if (performance.now() - printedMs < PROGRESS_MS) return;
       printedMs = performance.now();
@@ -124,6 +145,27 @@ async function replay(
     print(`violation: ${(error as Error).stack}\n`);
     return 1;
   }
+}
+
+/** Ends at the first violation. */
+async function replicas(seed: number, histories: number, cycles: number, isTraced: boolean): Promise<number> {
+  const sums: Record<string, number> = { takeovers: 0, bindings: 0, removals: 0, accidents: 0 };
+  for (let number = seed; number < seed + histories; number++) {
+    const lines: string[] = [];
+    const trace = (line: string) =>
+      isTraced ? print(`${line}\n`) : lines.push(line) > TRACE_LINES && lines.shift();
+    try {
+      const { accidents, ...counts } = await runReplicaHistory({ seed: number, cycles, trace });
+      for (const [name, count] of Object.entries(counts)) sums[name]! += count;
+      for (const count of Object.values(accidents)) sums.accidents! += count;
+    } catch (error) {
+      print(`\n=== seed ${number}, profile replicas: ${(error as Error).stack}\n${lines.join('\n')}\n`);
+      print(`Replay: npm run sim -- replicas --seed ${number} --cycles ${cycles} --trace\n`);
+      return 1;
+    }
+  }
+  print(`from seed ${seed}: ${histories} histories of two replicas, ${JSON.stringify(sums)}, 0 violations\n`);
+  return 0;
 }
 
 async function soakDrift(seed: number, cycles: number, isJson: boolean): Promise<number> {
@@ -155,7 +197,9 @@ function lineOf(totals: CampaignTotals, beganMs: number): string {
 function textOf(
   { seed, profile, isHostile, error, lines, accidentsAll, accidentsLeft }: Failure,
   cycles: number,
+  placement: PlacementKind | null,
 ): string {
+  const placed = placement === null ? '' : ` --placement ${placement}`;
   const left = accidentsLeft === null ? '' : ` --only '${accidentsLeft.join(',')}'`;
   const beside = isHostile ? ' --hostile' : '';
   const fewer =
@@ -164,7 +208,7 @@ function textOf(
       : `${accidentsLeft.length} of ${accidentsAll} accidents suffice to cause it. `;
   return (
     `\n=== seed ${seed}, profile ${profile}: ${error.stack ?? error.message}\n${lines.join('\n')}\n` +
-    `${fewer}Replay: npm run sim -- --seed ${seed} --cycles ${cycles} --profile ${profile}${beside}${left} --trace\n\n`
+    `${fewer}Replay: npm run sim -- --seed ${seed} --cycles ${cycles} --profile ${profile}${placed}${beside}${left} --trace\n\n`
   );
 }
 

@@ -12,14 +12,18 @@ import type {
   ShardForOperators,
 } from '../../shard/ports/operators.ts';
 import type { SimulatedCluster } from './clusters.ts';
+import type { Life } from './time.ts';
 
-export class SimulatedOperatorsPort implements OperatorsPort {
+export class SimulatedOperatorsPort implements Omit<OperatorsPort, 'pingAll'> {
   readonly #clusters: ReadonlyMap<string, SimulatedCluster>;
   #shard!: ShardForOperators;
   /** By cluster: the number of the session that this process has with it. */
   readonly #sessions = new Map<string, number>();
   /** O4: the last update of each machine that left while its cluster was disconnected, by cluster and machine. */
   readonly #left = new Map<string, Map<string, NodeState>>();
+  /** By cluster: when its session opened or last answered a ping, in true time. */
+  readonly aliveMs = new Map<string, number>();
+  #pings = 0;
   hints = 0;
   ended = '';
 
@@ -35,6 +39,7 @@ export class SimulatedOperatorsPort implements OperatorsPort {
   open(cluster: SimulatedCluster): void {
     if (this.#shard.refusal() !== null) return;
     this.#sessions.set(cluster.id, cluster.connect());
+    this.aliveMs.set(cluster.id, cluster.connectedMs);
     this.#shard.sessionOpened(cluster.id);
     for (const slot of this.#shard.boundSlots(cluster.id)) {
       const node = this.#shard.readNode(slot, cluster.id);
@@ -87,6 +92,18 @@ export class SimulatedOperatorsPort implements OperatorsPort {
 
   hintCapacity(_clusterId: string, _hint: CapacityHint): void {
     this.hints++;
+  }
+
+  /** X16: a session whose peer has left never answers. */
+  pingAll(life: Life): void {
+    const round = ++this.#pings;
+    for (const [clusterId, session] of this.#sessions) {
+      void life.observe(this.#reached(clusterId)?.ping() ?? new Promise(() => {})).then(() => {
+        if (round !== this.#pings || this.#sessions.get(clusterId) !== session) return;
+        this.aliveMs.set(clusterId, life.uptimeMs());
+        this.#shard.sessionAnswered(clusterId);
+      });
+    }
   }
 
   endAll(reason: string): void {

@@ -62,10 +62,38 @@ export const PROFILES = {
     weights: { ...LIFE, ...TROUBLE, ...LYING, ...RESTARTING },
   },
   restarts: { everyMsMean: 12_000, hasWeakProviders: true, weights: { ...LIFE, ...RESTARTING } },
+  stalls: {
+    everyMsMean: 12_000,
+    hasWeakProviders: true,
+    weights: {
+      ...LIFE,
+      'shard stands still at a call': 12,
+      'shard stopped': 4,
+      'shard replaced and woken': 4,
+      'session ends': 3,
+      'network gets worse': 4,
+      'network recovers': 2,
+    },
+  },
   breaking: {
     everyMsMean: 15_000,
     hasWeakProviders: false,
     weights: { ...LIFE, 'bootstraps break': 12, 'drains break': 4, 'session ends': 1, 'shard killed': 1 },
+  },
+  steered: {
+    everyMsMean: 7_000,
+    hasWeakProviders: false,
+    weights: {
+      ...LIFE,
+      'control appears': 12,
+      'control lifted': 5,
+      // Slow calls make actions wait in the queue, where a pause must still find them.
+      'network gets worse': 6,
+      'network recovers': 1,
+      'shard killed': 3,
+      'session ends': 1,
+      'demand withdrawn': 2,
+    },
   },
   liar: { everyMsMean: 6_000, hasWeakProviders: false, weights: { ...LIFE, ...LYING } },
 } as const satisfies Readonly<Record<string, Profile>>;

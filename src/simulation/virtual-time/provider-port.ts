@@ -11,6 +11,7 @@ import { FirstListing } from '../../listing/compare/first-listing.ts';
 import { INVALID_REASONS } from '../../listing/decode/batch.ts';
 import { MachineDecoder } from '../../listing/decode/decoder.ts';
 import { machineAt } from '../../listing/decode/rows.ts';
+import type { FencingTokens } from '../../provider/client/fencing.ts';
 import type {
   ListAnswer,
   ListRequest,
@@ -53,8 +54,11 @@ export interface Lie {
 export interface PortOptions {
   readonly links: readonly SimulatedLink[];
   readonly inventory: SharedInventory;
-  readonly shardId: string;
-  readonly epoch: number;
+  readonly tokens: FencingTokens;
+  /** The way of a call to the thread that sends it. Default: none. */
+  readonly handOver?: () => Promise<void>;
+  /** The thread sends the call. */
+  readonly onSent?: (call: ProviderCall) => void;
   /** The clock of the process, which its deadlines refer to. */
   readonly clock: Clock;
   /** A larger first listing comes in parts of about this many bytes. Default: no parts. */
@@ -75,7 +79,6 @@ export class SimulatedProviderPort implements ProviderPort {
   readonly #options: PortOptions;
   readonly #decoder = new MachineDecoder();
   readonly #comparison: ListingComparison;
-  #sequence = 0;
 
   constructor(options: PortOptions) {
     this.#options = options;
@@ -84,11 +87,18 @@ export class SimulatedProviderPort implements ProviderPort {
   }
 
   async call(call: ProviderCall): Promise<ProviderAnswer> {
-    const { links, shardId, epoch } = this.#options;
+    const { links, tokens, handOver, onSent } = this.#options;
     const link = links[call.provider]!;
     const { provider, network, hidesFence = false } = link;
     const { machineId } = call;
-    const token = { machineId, shardId, shardEpoch: epoch, sequenceNumber: ++this.#sequence };
+    await handOver?.();
+    if (this.#leftMs(call) <= 0)
+      return { kind: 'timeout', detail: 'the deadline passed before the call was sent' };
+    const removes = call.kind === 'drain' || call.kind === 'delete';
+    const held = tokens.whyHeld(removes, call.stretch ?? 0);
+    if (held !== '') return { kind: 'held', detail: held };
+    const token = { machineId, ...tokens.take() };
+    onSent?.(call);
     const answer = await network.call<Answer<Ack>>(this.#leftMs(call), machineId, () => {
       const answered = send(provider, call, token);
       if (answered.kind === 'ok') breakLater(link, call);
@@ -131,7 +141,11 @@ export class SimulatedProviderPort implements ProviderPort {
     }
     return orMalformed(() => {
       const batch = this.#decoder.decodeList(bytes);
-      const compared = this.#comparison.compare(batch, request.provider, isFull);
+      const compared = this.#comparison.compare(batch, {
+        provider: request.provider,
+        isFull,
+        wantsAllRows: request.wantsAllRows === true && !isFull,
+      });
       return { ...compared, durationMs: 0 };
     });
   }

@@ -30,6 +30,10 @@ export interface Life extends Clock, Scheduler {
   readonly isStopped: () => boolean;
   /** How often the process was stopped. */
   readonly stopCount: () => number;
+  /** The last stop that ended, in true time; null if there was none. */
+  readonly lastStop: () => { readonly fromMs: number; readonly toMs: number } | null;
+  /** True time, whatever the wall clock says. */
+  readonly uptimeMs: () => number;
   /** Moves only the wall clock. */
   jump(byMs: number): void;
   readonly skewMs: () => number;
@@ -83,6 +87,8 @@ export class VirtualTime implements Clock, Scheduler {
     let skewMs = 0;
     let waiting: (() => void)[] | null = null;
     let stopCount = 0;
+    let stoppedMs = 0;
+    let lastStop: { fromMs: number; toMs: number } | null = null;
     const receive = (run: () => void) => {
       if (isOver) return;
       if (waiting === null) run();
@@ -108,16 +114,20 @@ export class VirtualTime implements Clock, Scheduler {
         isOver = true;
       },
       stop: () => {
+        if (waiting === null) stoppedMs = this.#nowMs;
         waiting ??= [];
         stopCount++;
       },
       resume: () => {
+        if (waiting !== null) lastStop = { fromMs: stoppedMs, toMs: this.#nowMs };
         const late = waiting ?? [];
         waiting = null;
         for (const run of late) this.after(0, () => receive(run));
       },
       isStopped: () => waiting !== null,
       stopCount: () => stopCount,
+      lastStop: () => lastStop,
+      uptimeMs: () => this.#nowMs,
       jump: (byMs) => {
         skewMs += byMs;
       },

@@ -7,6 +7,7 @@
 import { Intent, isBinding } from '../../inventory/intent.ts';
 import { canMove, isTransitional, MachineState, STATE_NAMES } from '../../machine/state.ts';
 import type { MachineChanged } from '../../shard/machines/changes.ts';
+import type { NotedEvent } from '../../shard/ports/events.ts';
 import type {
   AcceptedActionEnded,
   ActionRecord,
@@ -20,6 +21,9 @@ import { BurnChecks } from './burn-checks.ts';
 import { checkCycle, checkRoom } from './cycle-checks.ts';
 import { INJECTED } from './faults.ts';
 import { checkInventory, Violation } from './invariants.ts';
+import { StallChecks } from './stall-checks.ts';
+import { checkInForce, checkPausedAction, checkPausedCall } from './steering.ts';
+import { ToldBindings } from './told-bindings.ts';
 import type { Process, SimulatedWorld, Watcher } from './world.ts';
 
 /** The watch's record of one process. */
@@ -39,7 +43,7 @@ export interface Memory {
   /** By machine: when the process saw it become Idle, by its clock. */
   readonly idleSinceMs: Map<string, number>;
   /** By machine whose call has an open result: the time by which the shard must read it. */
-  readonly mustReadByMs: Map<string, { readonly byMs: number; readonly stopCount: number }>;
+  readonly mustReadByMs: Map<string, OpenResult>;
   /** By machine: the step of its last change that did not come from a listing. */
   readonly changedAt: Map<string, number>;
   /** By provider index: the step at which the process requested the last listing. */
@@ -49,6 +53,8 @@ export interface Memory {
   /** Accepted actions, by kind, that have not ended. */
   readonly accepted: Map<string, number>;
   readonly burns: BurnChecks;
+  readonly told: ToldBindings;
+  readonly stalls: StallChecks;
   isFenced: boolean;
 }
 
@@ -63,6 +69,15 @@ const SUCCESSES = [
 const LIE_MS = 60_000;
 /** X13: the first follow-up read comes after 250 ms, but not before the end of a read in progress, at its deadline at the latest. */
 const READ_WITHIN_MS = 35_000;
+/** With a higher limit, the few machines of a history are always read one by one. */
+const LISTED_MIN_MAX = 4;
+
+interface OpenResult {
+  byMs: number;
+  readonly stopCount: number;
+  /** The provider acknowledged the call: a listing of changes may show the end in place of a read. */
+  readonly isAwaited: boolean;
+}
 
 export class Watch implements Watcher {
   world!: SimulatedWorld;
@@ -97,6 +112,8 @@ export class Watch implements Watcher {
       suspectInARow: new Map(),
       accepted: new Map(),
       burns: new BurnChecks(),
+      told: new ToldBindings(),
+      stalls: new StallChecks(),
       isFenced: false,
     });
     process.shard.changes.onChange((change) => {
@@ -124,8 +141,13 @@ export class Watch implements Watcher {
     );
     this.note(() => {
       if (process.life.isOver()) throw new Violation('a shard process that was killed runs a cycle');
-      checkCycle(process, this.#memory(process), report, this.#hasListedAll(process));
+      checkCycle(process, this.#memory(process), report, this.#hasListedAll(process), (slot) =>
+        checkPausedAction(this.world, process, slot),
+      );
       this.#checkReads(process);
+      this.#memory(process).told.check(process.shard);
+      this.#checkUnmetCount(process);
+      checkInForce(this.world, process);
       if (report.isOrdinary) checkInventory(process.shard.inventory);
     });
   }
@@ -148,6 +170,7 @@ export class Watch implements Watcher {
       memory.mustReadByMs.set(machineId, {
         byMs: this.world.time.nowMs() + READ_WITHIN_MS,
         stopCount: process.life.stopCount(),
+        isAwaited: outcome === 'accepted',
       });
     const nowMs = process.life.nowMs();
     const need = `${clusterId}|${fingerprint}|${group}`;
@@ -164,7 +187,18 @@ export class Watch implements Watcher {
   }
 
   listed(process: Process, provider: number): void {
-    this.#memory(process).listedAt.set(provider, ++this.#steps);
+    const { listedAt, mustReadByMs } = this.#memory(process);
+    listedAt.set(provider, ++this.#steps);
+    if (process.shard.settings.readsListedMin > LISTED_MIN_MAX) return;
+    // X13: a listing takes the place of a read, but only one that can still show the end.
+    const { inventory } = process.shard;
+    const world = this.world.links[provider]?.provider.world; // a hostile provider has none
+    for (const [id, result] of mustReadByMs) {
+      if (!result.isAwaited || inventory.columns.provider[inventory.find(id)] !== provider) continue;
+      const row = world?.fleet.rowOf(id) ?? -1;
+      const isUnderWay = world === undefined || (row >= 0 && isTransitional(world.stateOf(row)));
+      if (isUnderWay) result.byMs = this.world.time.nowMs() + READ_WITHIN_MS;
+    }
   }
 
   /** S6: the shard believes an empty listing only if it is the third suspect one in a row. */
@@ -200,6 +234,20 @@ export class Watch implements Watcher {
     });
   }
 
+  /** A8: one number of unmet needs, however it is counted. */
+  #checkUnmetCount({ shard }: Process): void {
+    let rows = 0;
+    shard.engine.unmetRows(() => rows++);
+    const { unmetCount } = shard.engine;
+    if (rows !== unmetCount)
+      throw new Violation(`A8: ${rows} needs are unmet, but the count is ${unmetCount}`);
+  }
+
+  noted(process: Process, event: NotedEvent): void {
+    this.trace(process, () => JSON.stringify(event));
+    this.note(() => this.#memory(process).told.noted(event));
+  }
+
   machineBound(): void {}
 
   acceptedActionEnded(process: Process, { kind, outcome }: AcceptedActionEnded): void {
@@ -226,14 +274,21 @@ export class Watch implements Watcher {
           `C2: the shard sends ${kind} for ${machineId} before it has listed every provider`,
         );
       this.#checkCall(process, call);
+      checkPausedCall(this.world, process, call);
       checkAssignment(process, call);
     });
     memory.inCall.add(machineId);
   }
 
-  answered(process: Process, { machineId }: ProviderCall, answer: ProviderAnswer): void {
+  sent(process: Process, call: ProviderCall): void {
+    this.trace(process, () => `${call.kind} ${call.machineId} is sent`);
+    this.note(() => this.#memory(process).stalls.sent(process, call));
+  }
+
+  answered(process: Process, call: ProviderCall, answer: ProviderAnswer): void {
     const memory = this.#memory(process);
-    memory.inCall.delete(machineId);
+    memory.inCall.delete(call.machineId);
+    memory.stalls.answered(call, answer);
     if (answer.kind !== 'fenced') return;
     if (!memory.isFenced) this.fencedProcesses++;
     memory.isFenced = true;

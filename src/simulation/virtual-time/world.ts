@@ -3,12 +3,17 @@
  * another, which was stopped and replaced, may still run. Every delay and every accident is drawn from the seed.
  */
 import { ShardError } from '../../base/errors.ts';
+import { Pulse } from '../../base/pulse.ts';
 import { Random } from '../../base/random.ts';
 import type { RollupOutcome } from '../../needs/need-table.ts';
 import type { RollupRow } from '../../needs/rollup.ts';
+import { FencingTokens } from '../../provider/client/fencing.ts';
 import { deriveAndCompare } from '../../shard/check/derive.ts';
 import type { CheckImage } from '../../shard/check/image.ts';
+import { readControls } from '../../shard/controls/control.ts';
 import type { CheckPort } from '../../shard/ports/check.ts';
+import type { Control } from '../../shard/ports/controls.ts';
+import type { NotedEvent } from '../../shard/ports/events.ts';
 import type {
   AcceptedActionEnded,
   ActionRecord,
@@ -40,8 +45,11 @@ export interface Watcher {
   listingEnded(process: Process, report: ListingReport): void;
   machineBound(process: Process, bound: MachineBound): void;
   happened(process: Process, event: ShardEvent): void;
-  /** The process sends a call. `answered` follows if the process is then still alive. */
+  noted(process: Process, event: NotedEvent): void;
+  /** The process hands a call to a thread. `answered` follows if the process is then still alive. */
   called(process: Process, call: ProviderCall): void;
+  /** The thread sends it. */
+  sent(process: Process, call: ProviderCall): void;
   answered(process: Process, call: ProviderCall, answer: ProviderAnswer): void;
   read(process: Process, machineId: string): void;
   /** The process requests a listing of the provider with this index. */
@@ -64,6 +72,8 @@ export interface WorldOptions {
   readonly probe?: (stage: ProbedStage, clusterId: string) => void;
   /** T1: rows of a cluster that always fit in the shared tables. Default: as in production. */
   readonly shareRowsMin?: number;
+  /** T7: rows of a roll-up that one cycle takes up. Default: as in production. */
+  readonly takeUpRows?: number;
   /** The delays of a machine's calls do not depend on calls for other machines. Default: they do. */
   readonly isNetworkByMachine?: boolean;
   readonly watcher?: Partial<Watcher>;
@@ -95,6 +105,12 @@ type ProbedStage = Parameters<NonNullable<ShardOptions['probe']>>[0];
 const START_MS = Date.UTC(2026, 0, 1);
 const MACHINES_MAX = 512;
 const RECONNECT_MS = 500;
+/** Longer than in production: each beat is an event of the simulation. */
+const STALL_AFTER_MS = 8_000;
+/** From the main thread to the thread that sends. Long enough for stops to fall into it. */
+const HAND_OVER_MS = 20;
+/** A thread that wakes up after the main thread. */
+const LATE_THREAD_MS = 5;
 
 const checkInPlace: CheckPort = {
   open: async (bytes) => ({
@@ -117,7 +133,15 @@ export class SimulatedWorld {
   process: Process | null = null;
   /** A process that was replaced while it was stopped and is not dead. */
   former: Process | null = null;
+  /** Controls that were commanded and not lifted; some may have expired. */
+  readonly commanded = new Map<string, Control>();
+  /** Why controls cannot be stored; ''. */
+  storeFailure = '';
+  /** The process stops for this long as soon as it has handed over this many further calls; null: it does not. */
+  stopAtCall: { calls: number; readonly stop: (process: Process) => void } | null = null;
   readonly #options: WorldOptions;
+  /** As a process stored its controls last. */
+  #storedControls: string | null = null;
   #epoch = 0;
 
   constructor(options: WorldOptions) {
@@ -128,6 +152,7 @@ export class SimulatedWorld {
       ...SHARD_DEFAULTS,
       machinesMax: MACHINES_MAX,
       checkEveryCycles: 0,
+      stallAfterMs: STALL_AFTER_MS,
       ...options.settings,
     };
     this.links = (options.providers ?? [{}]).map((settings, index) => ({
@@ -183,20 +208,25 @@ export class SimulatedWorld {
   /** Starts a new process with a new epoch and empty tables. */
   startShard(): Process {
     const life = this.time.life();
-    const { watcher = {}, probe, shareRowsMin } = this.#options;
+    const { watcher = {}, probe, shareRowsMin, takeUpRows } = this.#options;
     const tables = createTables({
       ...this.settings,
       guards: true,
       entriesMin: MACHINES_MAX,
       ...(shareRowsMin === undefined ? {} : { shareRowsMin }),
+      ...(takeUpRows === undefined ? {} : { takeUpRows }),
     });
     const { clusters } = tables.inventory.tables;
     const epoch = ++this.#epoch;
+    const clocks = { wall: life, uptime: life.uptimeMs };
+    const pulse = Pulse.create(this.settings.stallAfterMs, clocks);
+    const { shared } = FencingTokens.create(this.settings.shardId, epoch, pulse);
     const port = new SimulatedProviderPort({
       links: this.allLinks,
       inventory: tables.inventory.share(),
-      shardId: this.settings.shardId,
-      epoch,
+      tokens: FencingTokens.open(shared, clocks),
+      handOver: () => this.#handOver(life),
+      onSent: (call) => watcher.sent?.(process, call),
       clock: life,
     });
     const listed = new Set<number>();
@@ -208,6 +238,7 @@ export class SimulatedWorld {
       listingEnded: (report) => watcher.listingEnded?.(process, report),
       machineBound: (bound) => watcher.machineBound?.(process, bound),
       happened: (event) => watcher.happened?.(process, event),
+      noted: (event) => watcher.noted?.(process, event),
     };
     const operators = new SimulatedOperatorsPort(this.allClusters);
     const shard = new Shard({
@@ -218,6 +249,7 @@ export class SimulatedWorld {
         names: port.names,
         call: async (call) => {
           watcher.called?.(process, call);
+          this.#countCall(process, call);
           const answer = await life.observe(port.call(call));
           watcher.answered?.(process, call, answer);
           return answer;
@@ -239,13 +271,24 @@ export class SimulatedWorld {
         nodeChanged: (cluster, slot, machineId) => operators.nodeChanged(cluster, slot, machineId),
         nodeLeft: (node) => operators.nodeLeft(node),
         hintCapacity: (cluster, hint) => operators.hintCapacity(cluster, hint),
+        pingAll: () => operators.pingAll(life),
         endAll: (reason) => operators.endAll(reason),
       },
       observer,
+      pulse,
       clock: life,
       scheduler: life,
       stopwatch: () => this.time.nowMs(),
       checker: this.#options.checker ?? checkInPlace,
+      controls: {
+        stored: this.#storedControls === null ? [] : readControls(this.#storedControls),
+        store: {
+          write: async (text) => {
+            if (this.storeFailure !== '') throw new Error(this.storeFailure);
+            if (!life.isOver() && this.process === process) this.#storedControls = text;
+          },
+        },
+      },
       ...(probe === undefined
         ? {}
         : { probe: (stage, ref) => probe(stage, ref === 0 ? '' : clusters.get(ref)) }),
@@ -322,6 +365,25 @@ export class SimulatedWorld {
     throw new Violation(
       `V2: the demand of ${cluster.id} was ${before}, and is ${demand()} after a roll-up that the shard refused`,
     );
+  }
+
+  /** Threads stop and wake with their process, before its main thread or after it. */
+  #handOver(life: Life): Promise<void> {
+    return new Promise((resolve) => {
+      this.time.after(HAND_OVER_MS, () => {
+        const isLate = life.isStopped() && life.stopCount() % 2 === 0;
+        life.receive(isLate ? () => this.time.after(LATE_THREAD_MS, () => life.receive(resolve)) : resolve);
+      });
+    });
+  }
+
+  /** Calls for a guest do not count: it leaves no trace in the world. */
+  #countCall(process: Process, { provider }: ProviderCall): void {
+    const { stopAtCall } = this;
+    if (stopAtCall === null || process !== this.process || provider >= this.links.length) return;
+    if (--stopAtCall.calls > 0) return;
+    this.stopAtCall = null;
+    stopAtCall.stop(process);
   }
 
   #newCluster(id: string): SimulatedCluster {

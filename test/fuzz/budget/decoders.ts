@@ -7,6 +7,7 @@ import { StreamDecoder } from '@grpc/grpc-js/build/src/stream-decoder.js';
 import { ShardError } from '../../../src/base/errors.ts';
 import { parseDemand, parseSupply } from '../../../src/base/quantity.ts';
 import { ApiClient } from '../../../src/cli/inspect/api-client.ts';
+import { readControlEntry } from '../../../src/config/controls.ts';
 import { readTenant } from '../../../src/config/tenants.ts';
 import { parseBytes, parseDurationMs } from '../../../src/config/units.ts';
 import { Instructions } from '../../../src/coordination/instructions.ts';
@@ -16,9 +17,15 @@ import { readActive, readEpoch } from '../../../src/directory/election/records.t
 import { FirstListing } from '../../../src/listing/compare/first-listing.ts';
 import { MachineDecoder } from '../../../src/listing/decode/decoder.ts';
 import { machineAt } from '../../../src/listing/decode/rows.ts';
+import {
+  readControls as readControlsRecord,
+  readPartitionShard,
+  readReplica,
+} from '../../../src/replica/records.ts';
 import { readFrame } from '../../../src/session/frame.ts';
 import { BLOB_BYTES_MAX, FIRST_FRAME_BYTES_MAX, HELLO_BYTES_MAX } from '../../../src/session/limits.ts';
 import { RollupQueue, type RollupResult } from '../../../src/session/rollup-queue.ts';
+import { readControls } from '../../../src/shard/controls/control.ts';
 import { createTables } from '../../../src/shard/tables.ts';
 import { decodeCursor } from '../../../src/shard/view/need-key.ts';
 import { decode, encode } from '../../../src/wire/codec.ts';
@@ -365,6 +372,28 @@ export const DECODERS: readonly Decoder[] = [
     costly: { digits: repeatedText('9'), fractions: (bytesMax) => text(`0.${'0'.repeat(bytesMax - 2)}`) },
   },
   {
+    name: 'a record of a replica',
+    covers: [
+      'src/replica/records.ts: readControls',
+      'src/replica/records.ts: readReplica',
+      'src/replica/records.ts: readPartitionShard',
+    ],
+    decode: (bytes) => [
+      readControlsRecord(textOf(bytes)),
+      readReplica(textOf(bytes)),
+      readPartitionShard(textOf(bytes)),
+    ],
+    isNamed: isShardError,
+    valid: [
+      text('{"version":1,"isPaused":false,"isDryRun":true}'),
+      text('{"version":1,"shard":"s-1","address":"127.0.0.1:1"}'),
+    ],
+    costly: {
+      'empty lists': (bytesMax) => text(`[${'[],'.repeat(bytesMax / 3 - 2)}[]]`),
+      'nested lists': repeatedText('['),
+    },
+  },
+  {
     name: 'a record of an election',
     covers: ['src/directory/election/records.ts: readActive', 'src/directory/election/records.ts: readEpoch'],
     decode: (bytes) => [readActive(textOf(bytes)), readEpoch('epoch', textOf(bytes))],
@@ -376,6 +405,30 @@ export const DECODERS: readonly Decoder[] = [
       'empty lists': (bytesMax) => text(`[${'[],'.repeat(bytesMax / 3 - 2)}[]]`),
       'nested lists': repeatedText('['),
     },
+  },
+  {
+    name: 'stored controls',
+    covers: ['src/shard/controls/control.ts: readControls'],
+    decode: (bytes) => readControls(textOf(bytes)),
+    isNamed: isShardError,
+    valid: [
+      text(
+        '{"version":1,"controls":[{"id":"c1","pauses":["bind"],"scope":{"cluster":"","provider":"","zone":"a","instanceType":"","capacityType":""},' +
+          '"who":"ann","why":"x","via":"socket","sinceMs":1,"untilMs":2}]}',
+      ),
+    ],
+    costly: {
+      'empty lists': (bytesMax) => text(`[${'[],'.repeat(bytesMax / 3 - 2)}[]]`),
+      'nested lists': repeatedText('['),
+    },
+  },
+  {
+    name: 'a declared control',
+    covers: ['src/config/controls.ts: readControlEntry'],
+    decode: (bytes) => readControlEntry(textOf(bytes)),
+    isNamed: isShardError,
+    valid: [text('reclaim preempt; cluster=a; why=x; until=2026-12-01T06:00:00Z')],
+    costly: { 'many parts': repeatedText(';'), 'many words': repeatedText('a ') },
   },
   {
     name: 'a setting',

@@ -16,7 +16,7 @@ const decoder = () => new MachineDecoder({ ownLabelKeys: [OWN_LABEL] });
 
 function wholeOf(bytes: Uint8Array): ComparedListing {
   const comparison = new ListingComparison(inventory().share(), ['p0']);
-  return comparison.compare(decoder().decodeList(bytes), 0, true);
+  return comparison.compare(decoder().decodeList(bytes), { provider: 0, isFull: true });
 }
 
 /** A machine with few possible ids and facts, or one that is rejected. */

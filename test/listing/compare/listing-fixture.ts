@@ -70,7 +70,7 @@ export class Lister {
   list(machines: readonly MachineInit[], parts: ListingParts = {}): ComparedListing {
     const { deletedIds = [], revision = new Uint8Array(0), isFull = true, provider = 0 } = parts;
     const bytes = encode('MachineList', { machines, deletedIds, revision });
-    return this.#comparison.compare(this.#decoder.decodeList(bytes), provider, isFull);
+    return this.#comparison.compare(this.#decoder.decodeList(bytes), { provider, isFull });
   }
 }
 

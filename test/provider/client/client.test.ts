@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { Pulse } from '../../../src/base/pulse.ts';
+import { ProviderClient } from '../../../src/provider/client/client.ts';
+import { FencingTokens } from '../../../src/provider/client/fencing.ts';
 import { serveProvider } from '../../../src/simulation/provider/server.ts';
 import { everyOperation } from '../../../src/simulation/provider/settings.ts';
 import { encode } from '../../../src/wire/codec.ts';
@@ -276,5 +279,45 @@ describe('channels', () => {
     expect(await client.create({ machineId: 'm' })).toMatchObject({ kind: 'unavailable' });
     arrived[0]!();
     expect(await underWay).toMatchObject({ kind: 'answered' });
+  });
+});
+
+describe('a process that stood still', () => {
+  const STALL_MS = 50;
+  const standStill = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * STALL_MS);
+
+  it('X16: sends no call that it decided before', async () => {
+    const { provider } = rig({}, [seed('m')]);
+    const { address } = await serve(provider);
+    const pulse = Pulse.create(STALL_MS);
+    const tokens = FencingTokens.create('shard-1', 1, pulse);
+    const client = closeAfterwards(new ProviderClient({ name: 'p', address }, tokens));
+    expect(await client.get({ machineId: 'm' })).toMatchObject({ kind: 'answered' }); // connected
+    pulse.beat();
+    const stretch = pulse.stretch;
+    standStill();
+    // The sender runs before the main loop has noticed, and then after it.
+    expect(await client.create({ machineId: 'm', stretch })).toMatchObject({ kind: 'held' });
+    pulse.beat();
+    expect(await client.create({ machineId: 'm', stretch })).toMatchObject({ kind: 'held' });
+    pulse.beat();
+    expect(tokens.take().sequenceNumber).toBe(1);
+    pulse.beat();
+    expect(await client.create({ machineId: 'm', stretch: pulse.stretch })).toMatchObject({
+      kind: 'answered',
+    });
+  });
+
+  it('X16: does not leave a call to the library until there is a connection', async () => {
+    const { provider } = rig({}, [seed('m')]);
+    const { address } = await serve(provider);
+    const pulse = Pulse.create(STALL_MS);
+    const tokens = FencingTokens.create('shard-1', 1, pulse);
+    const client = closeAfterwards(new ProviderClient({ name: 'p', address }, tokens));
+    // The client is not connected yet. By the time it is, the process has stood still.
+    const created = client.create({ machineId: 'm', stretch: pulse.stretch });
+    standStill();
+    expect(await created).toMatchObject({ kind: 'held' });
+    expect(provider.ledger.count('create')).toBe(0);
   });
 });

@@ -1,9 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it } from 'vitest';
+import { systemUptime } from '../../../src/base/clock.ts';
+import { Confirmation } from '../../../src/base/confirmation.ts';
+import { ProviderClient } from '../../../src/provider/client/client.ts';
 import { InvalidEndpointError, parseEndpoints } from '../../../src/provider/client/endpoint.ts';
 import { FencingTokens } from '../../../src/provider/client/fencing.ts';
 import { isUndecided } from '../../../src/provider/client/outcome.ts';
+import { rig, seed } from '../../simulation/provider/fixture.ts';
+import { closeAfterwards, serve } from './fixture.ts';
 
 describe('endpoints', () => {
   it('reads names and addresses of several providers', () => {
@@ -83,6 +88,32 @@ describe('fencing tokens', () => {
     expect(() => FencingTokens.create('', 1)).toThrow();
     expect(() => FencingTokens.create('s', 0)).toThrow();
     expect(() => FencingTokens.create('s', 2 ** 53)).toThrow();
+  });
+});
+
+describe('calls that a replica may not send', () => {
+  it('F4: a standby sends none; F2: a replica that is not confirmed sends none that removes', async () => {
+    const { provider } = rig({}, [seed('m')]);
+    const { address } = await serve(provider);
+    const confirmation = Confirmation.create();
+    const tokens = FencingTokens.createStandby('s', confirmation);
+    const client = closeAfterwards(new ProviderClient({ name: 'p', address }, tokens));
+    const target = { machineId: 'm' };
+    expect(await client.create(target)).toMatchObject({ kind: 'held', attemptCount: 0 });
+    tokens.setEpoch(7);
+    expect(await client.create(target)).toMatchObject({ kind: 'answered' });
+    expect(await client.delete(target)).toMatchObject({ kind: 'held' });
+    expect(await client.drain({ ...target, gracePeriodSeconds: 1 })).toMatchObject({ kind: 'held' });
+    const later = { uptimeMs: systemUptime() + 60_000, wallMs: Date.now() + 60_000 };
+    confirmation.extend(later);
+    expect(await client.delete(target)).toMatchObject({ kind: 'answered' });
+    // A machine that was suspended: its uptime stood still.
+    confirmation.extend({ ...later, wallMs: Date.now() });
+    expect(await client.delete(target)).toMatchObject({ kind: 'held' });
+    expect((['create', 'drain', 'delete'] as const).map((call) => provider.ledger.count(call))).toEqual([
+      1, 0, 1,
+    ]);
+    expect(() => tokens.setEpoch(8)).toThrow();
   });
 });
 

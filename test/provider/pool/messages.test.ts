@@ -19,6 +19,7 @@ const calls = () =>
       provider: fc.nat(255),
       machineId: text(),
       deadlineUnixMs: fc.integer({ min: 0, max: 2 ** 50 }),
+      stretch: fc.nat(),
       graceSeconds: fc.nat(),
       clusterId: text(),
       bootstrapBlob: fc.uint8Array({ maxLength: 64 }),

@@ -4,6 +4,7 @@ import { UnmetReason } from '../../../src/decision/verdicts/verdicts.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import type { NeedExplanation } from '../../../src/shard/ports/explain.ts';
 import { needSentences } from '../../../src/shard/view/explain/need-sentences.ts';
+import { acceptAsArrived } from '../../decision/world-tables.ts';
 import {
   assignmentFor,
   boundTo,
@@ -320,5 +321,28 @@ describe('a need', () => {
     expect(explained.facts.holders).toMatchObject([{ priority: 77, isUnclaimed: true, machines: 1 }]);
     expect(textOf(explained)).toContain('1 unclaimed, bound at priority 77 (beta)');
     expect(explained.facts.preemptible).toBe(1);
+  });
+});
+
+describe('while demand changes', () => {
+  it('an explanation waits for a cycle that reads the demand of its own cluster, and for no other', async () => {
+    const web = need({ group: 'web', requirements: [isIn(ZONE, 'zone-7')] });
+    const other = need({ group: 'other' });
+    const seen = viewOf(world([idle('m-1')], [cluster('alpha', [web]), cluster('beta', [other])]), 1);
+    const { needs } = seen;
+    acceptAsArrived(needs, 'beta', [], [{ ...other, aggregate: { cpu: 9_000 } }]);
+    expect(needs.dirtyCount).toBe(1);
+    const explained = await seen.view.explainNeeds({ clusterId: 'alpha', group: 'web' });
+    expect(explained).toHaveLength(1);
+    acceptAsArrived(needs, 'alpha', [], [{ ...web, aggregate: { cpu: 8_000 } }]);
+    let isDone = false;
+    const waiting = seen.view.explainNeeds({ clusterId: 'alpha', group: 'web' }).then((found) => {
+      isDone = true;
+      return found;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(isDone).toBe(false);
+    seen.decide(true);
+    expect((await waiting)[0]!.need.aggregate).toEqual({ cpu: 8_000 });
   });
 });

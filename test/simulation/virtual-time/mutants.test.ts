@@ -1,6 +1,6 @@
 /**
  * Each mutant is a shard with one bug, and the simulator must find a violation within a bounded number of histories. `npm test`
- * runs a few mutants, `npm run sim:mutants` all.
+ * runs a few mutants, `npm run sim:mutants` all; FLOTILLA_TEST_PLACEMENT=value runs those that need no placement under that one.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -16,8 +16,12 @@ const HISTORIES_MAX = '120';
 const runsAll = process.env.FLOTILLA_TEST_MUTANTS === 'all';
 
 function simulate(mutant: Mutant): Promise<{ code: number | null; output: string }> {
-  const flags = ['--seed', '1', '--histories', HISTORIES_MAX, '--profile', mutant.profile, '--brief'];
+  const flags = ['--seed', '1', '--histories', HISTORIES_MAX];
+  if (mutant.profile === 'replicas') flags.unshift('replicas');
+  else flags.push('--profile', mutant.profile, '--brief');
   if (mutant.isHostile === true) flags.push('--hostile');
+  const placement = mutant.isByValue === true ? 'value' : process.env.FLOTILLA_TEST_PLACEMENT;
+  if (placement !== undefined) flags.push('--placement', placement);
   const child = spawn(process.execPath, ['--import', MUTATE, MAIN, ...flags], {
     env: { ...process.env, FLOTILLA_MUTANT: JSON.stringify(mutant) },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -9,13 +9,35 @@ export interface Mutant {
   readonly find: string;
   readonly replace: string;
   /** The profile whose histories reveal it. */
-  readonly profile: 'calm' | 'usual' | 'storm' | 'restarts' | 'liar' | 'breaking';
+  readonly profile:
+    | 'calm'
+    | 'usual'
+    | 'storm'
+    | 'restarts'
+    | 'liar'
+    | 'breaking'
+    | 'steered'
+    | 'stalls'
+    | 'replicas';
+  /** Only histories that acquire by value reveal it (E1). */
+  readonly isByValue?: true;
   /** Only histories beside a hostile tenant reveal it. */
   readonly isHostile?: true;
   /** Also runs in `npm test`. */
   readonly isQuick?: true;
 }
 
+const PULSE = 'base/pulse.js';
+const LONE_CALL = 'shard/execute/lone-call.js';
+const SESSION_BITS = 'shard/operators/session-bits.js';
+const LEADERSHIP = 'directory/election/leadership.js';
+const CLAIM = 'directory/election/claim.js';
+const CANDIDACY = 'directory/election/candidacy.js';
+const MIRROR = 'directory/mirror.js';
+const FENCING = 'provider/client/fencing.js';
+const ROW_INTENTS = 'inventory/row-intents.js';
+const CONFIRMATION = 'base/confirmation.js';
+const CONTROLS = 'replica/controls.js';
 const APPLY = 'listing/apply/apply.js';
 const RECONCILER = 'shard/reconcile/reconciler.js';
 const INTENT = 'inventory/intent.js';
@@ -36,9 +58,17 @@ const PREEMPTION_CAP = 'shard/cycle/preemption-cap.js';
 const TENANT_LIMITS = 'needs/tenant-limits.js';
 const SHARD = 'shard/shard.js';
 const ENGINE = 'decision/engine.js';
+const NEED_TABLE = 'needs/need-table.js';
+const TAKE_UP = 'needs/take-up.js';
 const RESTRICTIONS = 'decision/restrictions.js';
 const FREED = 'decision/preempt/draining-credit.js';
 const VAIN = 'decision/preempt/vain-searches.js';
+const VALUE_HEADS = 'decision/assign/value-heads.js';
+const VALUE_PLAN = 'decision/assign/value-plan.js';
+const PAUSES = 'shard/controls/pauses.js';
+const CONTROL_BOOK = 'shard/controls/control-book.js';
+const RECLAIM = 'decision/reclaim/reclaim.js';
+const VICTIMS = 'decision/preempt/victim-lists.js';
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -306,10 +336,31 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'N6: the shard reclaims machines before their cluster has reported',
     file: RESTRICTIONS,
-    find: 'return this.#needTable.hasReported(cluster);',
-    replace: 'return true;',
+    find: 'this.#needTable.hasReported(cluster) &&',
+    replace: '',
     profile: 'restarts',
     isQuick: true,
+  },
+  {
+    why: 'T7: machines are reclaimed while rows that need them wait to be taken up',
+    file: RESTRICTIONS,
+    find: '&& !this.#needTable.isTakingUp(cluster)',
+    replace: '',
+    profile: 'restarts',
+  },
+  {
+    why: 'T7: rows that wait to be taken up are lost when a newer roll-up arrives',
+    file: NEED_TABLE,
+    find: 'const isLarge = replaced !== undefined || this.#takeUps.isLarge(',
+    replace: 'const isLarge = replaced === undefined && this.#takeUps.isLarge(',
+    profile: 'usual',
+  },
+  {
+    why: 'T7: rows that cannot be served keep others waiting for ever',
+    file: TAKE_UP,
+    find: 'weightLeft = this.#putBack(slice, backlog.idle, isGone);',
+    replace: ';',
+    profile: 'usual',
   },
   {
     why: 'C1: woken cycles reclaim machines',
@@ -372,8 +423,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'S5: in incremental mode the shard never makes another full listing',
     file: RECONCILER,
-    find: 'provider.cursor.length === 0 || isDue || mustBeFull;',
-    replace: 'provider.cursor.length === 0 || mustBeFull;',
+    find: 'fullListEveryCycles > 0 && provider.cyclesSinceFull >= fullListEveryCycles',
+    replace: 'false',
     profile: 'usual',
   },
   {
@@ -520,5 +571,206 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (error instanceof ShardError)\n                this.forget(this.#ledger.open(clusterId));',
     profile: 'calm',
     isHostile: true,
+  },
+  {
+    why: 'E3: a need gives back machines that it needs',
+    file: VALUE_PLAN,
+    find: 'if (this.#isNeeded(slot))',
+    replace: 'if (false)',
+    profile: 'calm',
+    isByValue: true,
+    isQuick: true,
+  },
+  {
+    why: 'T8: by value, limits bar nothing',
+    file: VALUE_HEADS,
+    find: 'if (limit === Limit.None)',
+    replace: 'if (limit >= Limit.None)',
+    profile: 'calm',
+    isByValue: true,
+    isHostile: true,
+  },
+  {
+    why: 'H3: a pause lets a queued action through',
+    file: RUNNER,
+    find: "return settlement('suppressed', this.#stoppedBy(control));",
+    replace: ';',
+    profile: 'steered',
+  },
+  {
+    why: 'H3: a pause between Create and Configure is not seen',
+    file: RUNNER,
+    find: 'if (control !== null || !this.#mayTry(action)) {',
+    replace: 'if (!this.#mayTry(action)) {',
+    profile: 'steered',
+  },
+  {
+    why: 'H2: controls are forgotten by a restart',
+    file: CONTROL_BOOK,
+    find: 'this.#commanded = options.stored;',
+    replace: 'this.#commanded = [];',
+    profile: 'steered',
+    isQuick: true,
+  },
+  {
+    why: 'H3: a machine that changes its state under a pause is not flagged',
+    file: SHARD,
+    find: 'this.pauses.changed(slot);',
+    replace: ';',
+    profile: 'steered',
+  },
+  {
+    why: 'H3: the end of a pause leaves its flags on machines',
+    file: PAUSES,
+    find: 'if (before === wanted)',
+    replace: 'if (before === wanted || wanted === 0)',
+    profile: 'steered',
+  },
+  {
+    why: 'H3: the decision reclaims machines under a pause',
+    file: RECLAIM,
+    find: 'this.#fleet.isBarred(slot, Flag.NotReclaimed)',
+    replace: 'this.#fleet.isBarred(slot, Flag.Backoff)',
+    profile: 'steered',
+  },
+  {
+    why: 'H3: the decision releases machines under a pause',
+    file: RECLAIM,
+    find: '!this.#fleet.isBarred(slot, Flag.NotReleased)',
+    replace: '!this.#fleet.isBarred(slot, Flag.Backoff)',
+    profile: 'steered',
+  },
+  {
+    why: 'H3: the decision takes victims under a pause',
+    file: VICTIMS,
+    find: 'this.#fleet.isBarred(slot, Flag.NotPreempted)',
+    replace: 'this.#fleet.isBarred(slot, Flag.Backoff)',
+    profile: 'steered',
+  },
+  {
+    why: 'H3: a paused cluster still acquires machines',
+    file: RESTRICTIONS,
+    find: 'if (this.isSuspended(ref) || this.isPaused(ref))',
+    replace: 'if (this.isSuspended(ref))',
+    profile: 'steered',
+  },
+  {
+    why: 'H2: an expired control stays in force',
+    file: CONTROL_BOOK,
+    find: 'untilMs !== null && untilMs <= nowMs);',
+    replace: 'false);',
+    profile: 'steered',
+  },
+  {
+    why: 'X16: a thread that wakes up first sends what was decided before the stall',
+    file: PULSE,
+    find: 'this.#passedMs() <= this.#stallMs && this.stretch === stretch',
+    replace: 'this.stretch === stretch',
+    profile: 'stalls',
+  },
+  {
+    why: 'X16: a thread that wakes up last sends what was decided before the stall',
+    file: PULSE,
+    find: 'this.#passedMs() <= this.#stallMs && this.stretch === stretch',
+    replace: 'this.#passedMs() <= this.#stallMs',
+    profile: 'stalls',
+  },
+  {
+    why: 'X16: no new stretch begins after a stall, so the main thread goes on with what it decided before',
+    file: PULSE,
+    find: 'Atomics.add(this.#words, STRETCH, 1n);',
+    replace: '{}',
+    profile: 'stalls',
+  },
+  {
+    why: 'X16: sessions count without a ping after a stall',
+    file: SESSION_BITS,
+    find: 'this.#bits[cluster] = DOUBTED;',
+    replace: '{}',
+    profile: 'stalls',
+  },
+  {
+    why: 'X16: calls do not wait for the first one after a stall',
+    file: SHARD,
+    find: 'this.#lone.begin();',
+    replace: '',
+    profile: 'stalls',
+  },
+  {
+    why: 'X16: a lone call without an answer counts as answered',
+    file: LONE_CALL,
+    find: "if (answer === 'definite')",
+    replace: "if (answer !== 'unused')",
+    profile: 'stalls',
+  },
+  {
+    why: 'F2: a replica whose cycles hang renews its lease, as another thread would',
+    file: LEADERSHIP,
+    find: 'const isStuck = this.#progress.isStuck();',
+    replace: 'const isStuck = false;',
+    profile: 'replicas',
+  },
+  {
+    why: 'F1: a replica takes over without comparing',
+    file: CLAIM,
+    find: "when: [{ kind: 'absent', key }, when],",
+    replace: 'when: [],',
+    profile: 'replicas',
+  },
+  {
+    why: 'F2: the confirmation is checked where an action is decided, and not where its call is sent',
+    file: FENCING,
+    find: "? '' : IS_ADRIFT;",
+    replace: "? '' : '';",
+    profile: 'replicas',
+  },
+  {
+    why: 'F4: the clock of R3 goes on over a takeover',
+    file: ROW_INTENTS,
+    find: 'columns.writeStateSinceMs(slot, nowMs);',
+    replace: '',
+    profile: 'replicas',
+  },
+  {
+    why: 'F4, P6: machines that drain at a takeover are not marked',
+    file: ROW_INTENTS,
+    find: 'columns.state[slot] === S.Draining ? Flag.FoundDraining : 0',
+    replace: '0',
+    profile: 'replicas',
+  },
+  {
+    why: 'F3: a replica acts while it is adrift',
+    file: CONFIRMATION,
+    find: 'now.uptimeMs < Number(Atomics.load(this.#deadlines, UPTIME)) &&\n            now.wallMs < Number(Atomics.load(this.#deadlines, WALL))',
+    replace: '0 < Number(Atomics.load(this.#deadlines, UPTIME))',
+    profile: 'replicas',
+  },
+  {
+    why: 'F2: a watch goes on after a gap without a reading',
+    file: MIRROR,
+    find: "this.#timer = scheduler.after(gap === 'compacted' ? 0 : retryMs, () => void this.#read());",
+    replace: 'this.#isWhole = true;',
+    profile: 'replicas',
+  },
+  {
+    why: 'F3: a lease that the directory does not know is kept alive again and again',
+    file: LEADERSHIP,
+    find: 'if (error instanceof LeaseNotFoundError)',
+    replace: 'if (error instanceof LeaseNotFoundError && false)',
+    profile: 'replicas',
+  },
+  {
+    why: 'F1: an epoch is given twice',
+    file: CANDIDACY,
+    find: 'Math.max(marks.epoch + 1, Math.floor(clocks.wall.nowMs() / 1_000))',
+    replace: 'Math.max(marks.epoch, 1)',
+    profile: 'replicas',
+  },
+  {
+    why: 'C4, F4: a takeover loses the kill switch',
+    file: CONTROLS,
+    find: 'const controls = stricterOf(own, held);',
+    replace: 'const controls = own;',
+    profile: 'replicas',
   },
 ];

@@ -11,8 +11,11 @@ import type { ViewSources } from '../sources.ts';
 import type { Matcher } from './matcher.ts';
 
 const S = MachineState;
-/** About two milliseconds. */
-const MACHINES_PER_TURN = 4_096;
+/**
+ * About eight milliseconds. A turn of a busy shard's event loop lasts longer than a slice, so an answer takes as long as it has
+ * turns: 30 for the whole fleet.
+ */
+const MACHINES_PER_TURN = 16_384;
 /** Priorities listed, and clusters named for each. */
 const HOLDERS_MAX = 8;
 const TOP_CLUSTERS_MAX = 3;
@@ -49,6 +52,9 @@ export class Census {
   takenByOthers = 0;
   inBackoff = 0;
   stuck = 0;
+  /** H3: machines that a pause keeps from needs, and the first of them. */
+  paused = 0;
+  pausedSlot = 0;
   preemptible = 0;
   ownMachines = 0;
   readonly #sources: ViewSources;
@@ -130,6 +136,7 @@ export class Census {
     const flags = inventory.columns.flags[slot]!;
     if ((flags & Flag.Backoff) !== 0) this.inBackoff++;
     if ((flags & Flag.Stuck) !== 0) this.stuck++;
+    if ((flags & Flag.NotAcquired) !== 0 && this.paused++ === 0) this.pausedSlot = slot;
     const claim = engine.claimOf(slot);
     const isOwn =
       claim !== null &&
@@ -139,7 +146,10 @@ export class Census {
     if (isOwn) this.ownMachines++;
     const isOffered = state === S.Idle || state === S.Speculative;
     const isFree =
-      isOffered && claim === null && inventory.columns.intent[slot] === 0 && (flags & BARRED) === 0;
+      isOffered &&
+      claim === null &&
+      inventory.columns.intent[slot] === 0 &&
+      (flags & (BARRED | Flag.NotAcquired)) === 0;
     if (isFree) this.free++;
     if (isOffered && !isOwn && (claim !== null || inventory.columns.intent[slot] !== 0)) this.takenByOthers++;
     if (state === S.Configured && !isOwn) this.#hold(slot, claim);
@@ -160,7 +170,8 @@ export class Census {
     }
     held.machines++;
     held.byCluster.set(owner, (held.byCluster.get(owner) ?? 0) + 1);
-    const isBelow = isUnclaimed ? needs.hasReported(owner) : priority < this.#asked.priority;
+    const mayLose = needs.hasReported(owner) && !needs.isTakingUp(owner);
+    const isBelow = isUnclaimed ? mayLose : priority < this.#asked.priority;
     if (isBelow && (flags[slot]! & BARRED) === 0) this.preemptible++;
   }
 

@@ -7,7 +7,7 @@ import { CAPACITY_TYPE_NAMES } from '../../../machine/capacity-type.ts';
 import { isTransitional, STATE_NAMES } from '../../../machine/state.ts';
 import type { MachineFacts, MachineStay, NeedName } from '../../ports/explain.ts';
 import type { ActionView, BackoffView, MachineView, RailsView } from '../../ports/fleet-view.ts';
-import { count, duration, failuresWords, list, quoted } from './words.ts';
+import { count, duration, failuresWords, list, pauseWords, quoted } from './words.ts';
 
 export function machineSentences(
   machine: MachineView,
@@ -100,6 +100,11 @@ function staySentence(stay: MachineStay, machine: MachineView, nowMs: number, ra
         `Cluster ${machine.cluster} has sent no roll-up since this shard started, so the shard reclaims none of its ` +
         'machines. Connect its operator.'
       );
+    case 'taking_up':
+      return (
+        `The shard has taken up ${count(stay.needs)} of the ${count(stay.of)} needs of cluster ${machine.cluster}. It reclaims ` +
+        'none of its machines until each of the others had its turn.'
+      );
     case 'disputed':
       return ''; // said above
     case 'ignored':
@@ -107,6 +112,8 @@ function staySentence(stay: MachineStay, machine: MachineView, nowMs: number, ra
         'No shard assigned it, and unassigned-bindings is ignore: it counts for no need, and the shard neither reclaims nor ' +
         'preempts it.'
       );
+    case 'paused':
+      return `The shard leaves it as it is: ${pauseWords(stay.control, nowMs)}`;
     case 'backoff':
       return `The shard takes no action on it for another ${duration(Math.max(0, stay.untilMs - nowMs))}.`;
     case 'nothing_executes': {

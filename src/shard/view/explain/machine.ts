@@ -4,6 +4,7 @@ import { attributeOf } from '../../../inventory/shapes.ts';
 import { CapacityType } from '../../../machine/capacity-type.ts';
 import { isTransitional, MachineState } from '../../../machine/state.ts';
 import { matches } from '../../../needs/requirements.ts';
+import type { Control } from '../../ports/controls.ts';
 import type { MachineExplanation, MachineFacts, MachineStay } from '../../ports/explain.ts';
 import type { MachineView } from '../../ports/fleet-view.ts';
 import { machineView } from '../machine-view.ts';
@@ -30,7 +31,8 @@ export function explainMachine(sources: ViewSources, unmet: UnmetRows, slot: num
     claim,
     drainsFor: nameOf(sources, sources.engine.drainOf(slot)),
     stays,
-    couldServe: isFree ? couldServe(sources, unmet, slot) : [],
+    // A machine that became free while it was looked up is compared next time: demand may be ahead of its verdicts.
+    couldServe: isFree && sources.needs.dirtyCount === 0 ? couldServe(sources, unmet, slot) : [],
   };
   const cycle = sources.cycle();
   const sentences = machineSentences(machine, facts, sources.clock.nowMs(), sources.rails());
@@ -62,8 +64,26 @@ function stayOf(sources: ViewSources, slot: number, machine: MachineView, isClai
   if (sources.inventory.hasFlag(slot, Flag.Ignored)) return { kind: 'ignored' };
   const untilMs = Math.max(machine.backoff?.untilMs ?? 0, machine.offeringBackoff?.untilMs ?? 0);
   if (sources.inventory.hasFlag(slot, Flag.Backoff)) return { kind: 'backoff', untilMs };
+  const control = pauseOf(sources, slot, state);
+  if (control !== null) return { kind: 'paused', control };
   if (state === S.Speculative) return { kind: 'offer' };
   return state === S.Idle ? idleStay(sources, machine) : boundStay(sources, slot);
+}
+
+/** H3: what would happen to an unclaimed machine in this state, if no pause kept it. */
+const NEXT_FLAGS: Readonly<Partial<Record<MachineState, readonly Flag[]>>> = {
+  [S.Speculative]: [Flag.NotAcquired],
+  [S.Idle]: [Flag.NotAcquired, Flag.NotReleased],
+  [S.Configured]: [Flag.NotReclaimed],
+};
+
+function pauseOf(sources: ViewSources, slot: number, state: MachineState): Control | null {
+  for (const flag of NEXT_FLAGS[state] ?? []) {
+    if (!sources.inventory.hasFlag(slot, flag)) continue;
+    const control = sources.machinePause(slot, flag);
+    if (control !== null) return control;
+  }
+  return null;
 }
 
 function idleStay(sources: ViewSources, machine: MachineView): MachineStay {
@@ -81,6 +101,7 @@ function boundStay(sources: ViewSources, slot: number): MachineStay {
   const { inventory, needs } = sources;
   const cluster = inventory.columns.cluster[slot]!;
   if (!needs.hasReported(cluster)) return { kind: 'gate' };
+  if (needs.isTakingUp(cluster)) return { kind: 'taking_up', ...needs.takenUp(cluster) };
   const why = whyNothingExecutes(sources);
   if (why !== '') return { kind: 'nothing_executes', why };
   const excess = excessOf(sources, cluster);
@@ -100,7 +121,8 @@ function excessOf({ inventory, engine }: ViewSources, cluster: number): number[]
   const count = indexes.countOfCluster(cluster, S.Configured);
   const found: number[] = [];
   for (const slot of indexes.clusterSlots.subarray(start, start + count)) {
-    if (columns.intent[slot] !== 0 || inventory.hasFlag(slot, BARRED | Flag.Ignored)) continue;
+    if (columns.intent[slot] !== 0 || inventory.hasFlag(slot, BARRED | Flag.Ignored | Flag.NotReclaimed))
+      continue;
     if (engine.claimOf(slot) === null) found.push(slot);
   }
   return found.sort(

@@ -20,6 +20,7 @@ import {
   failuresWords,
   list,
   machines,
+  pauseWords,
   plainKey,
   quoted,
   requirement,
@@ -105,6 +106,10 @@ function barSentence(bar: NeedBar, need: NeedView, { nowMs }: Moment): string {
         'bug of the shard: report it with the log event decision_threw.'
       );
     }
+    case 'paused':
+      return bar.machines === 0
+        ? `The shard acquires and preempts nothing for cluster ${need.clusterId}: ${pauseWords(bar.control, nowMs)}`
+        : `The shard leaves ${machines(bar.machines)} that match as they are: ${pauseWords(bar.control, nowMs)}`;
     case 'parked':
       return (
         `It is parked: no domain could hold all of it for ${count(bar.cycles)} cycles. It keeps its machines, and ` +

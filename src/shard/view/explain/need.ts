@@ -1,5 +1,6 @@
 /** Explains a need: collects the facts, then makes sentences of them. */
 
+import { Flag } from '../../../inventory/intent.ts';
 import { WhenUnsatisfiable } from '../../../needs/requirements.ts';
 import type { NeedBar, NeedExplanation, NeedFacts } from '../../ports/explain.ts';
 import type { NeedView } from '../../ports/view.ts';
@@ -23,7 +24,7 @@ export async function explainNeed(
   const { clusters, fingerprints, groups } = inventory.tables;
   const start = needs.sliceStart(cluster);
   const clusterId = clusters.get(cluster);
-  const need = readNeed(sources, { clusterId, start }, row, engine.verdict(cluster, row));
+  const need = readNeed(sources, { cluster, clusterId, start }, row, engine.verdict(cluster, row));
   const served = engine.servedAs(cluster, row);
   const servedGroup = groups.get(served.group);
   const isFolded = fingerprints.get(served.fingerprint) !== need.fingerprint || servedGroup !== need.group;
@@ -40,6 +41,8 @@ export async function explainNeed(
     aggregate: need.aggregate,
     domainKeys: isFolded ? [] : sameKeys.length > 0 ? sameKeys : spreadKey === undefined ? [] : [spreadKey],
   });
+  const control = census.paused === 0 ? null : sources.machinePause(census.pausedSlot, Flag.NotAcquired);
+  if (control !== null) bars.push({ kind: 'paused', control, machines: census.paused });
   const facts: NeedFacts = {
     bars,
     matching: census.matching,
@@ -76,6 +79,8 @@ function barsOf(
   if (!sources.hasSession(cluster)) bars.push({ kind: 'no_session' });
   const suspension = sources.suspension(cluster);
   if (suspension !== null) bars.push({ kind: 'suspended', suspension });
+  const control = sources.clusterPause(cluster);
+  if (control !== null) bars.push({ kind: 'paused', control, machines: 0 });
   const tableRow = needs.sliceStart(cluster) + row;
   const { fingerprintRef } = needs.profiles.get(needs.profile[tableRow]!);
   const backoff =

@@ -5,6 +5,8 @@ import { INSTANCE_TYPE_KEY } from '../../../inventory/shapes.ts';
 import type { ResourceAmounts } from '../../../machine/machine.ts';
 import { ALL_STATES, STATE_NAMES } from '../../../machine/state.ts';
 import { Operator, type Requirement } from '../../../needs/requirements.ts';
+import { subjectOf } from '../../controls/control.ts';
+import type { Control } from '../../ports/controls.ts';
 import type { StateCounts } from '../../ports/fleet-view.ts';
 
 /** `1,203` in every locale. */
@@ -119,4 +121,15 @@ export function failuresWords(failures: number, text: string): string {
   const times = failures === 1 ? 'once' : `${count(failures)} times in a row`;
   if (text === '') return times;
   return `${times}, ${failures === 1 ? '' : 'last '}with ${quoted(text)}`;
+}
+
+/** `control c7 of ann pauses bind of zone a for another 2 h (reason).` */
+export function pauseWords(control: Control, nowMs: number): string {
+  const { id, who, why, untilMs } = control;
+  const end =
+    untilMs === null ? 'until it is lifted' : `for another ${duration(Math.max(0, untilMs - nowMs))}`;
+  return (
+    `control ${id} of ${who} pauses ${subjectOf(control)} ${end} (${why}). ` +
+    (untilMs === null ? 'Remove it from the configuration to end it.' : `To end it: flotilla resume ${id}.`)
+  );
 }

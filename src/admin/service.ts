@@ -1,0 +1,108 @@
+/**
+ * The admin service: commands of people to a running shard (H1). The socket lets in every process that may enter its folder; TLS lets in
+ * only a certificate with the identity bigfleet://admin.
+ */
+import {
+  type handleUnaryCall,
+  type ServerUnaryCall,
+  type ServiceDefinition,
+  type sendUnaryData,
+  status,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { ShardError } from '../base/errors.ts';
+import type { AdminPort, ControlScope, ControlView } from '../shard/ports/controls.ts';
+import {
+  adminService,
+  type ControlInit,
+  type ListControlsReplyInit,
+  type PauseReplyInit,
+  type PauseRequest,
+  type ResumeReplyInit,
+  type ResumeRequest,
+  type Scope,
+} from '../wire/admin.ts';
+
+/** Who the caller is, as the connection shows it, or why it may not command. */
+export type Admission = { readonly via: string } | { readonly refusal: string };
+
+export interface AdminServiceOptions {
+  readonly shardId: string;
+  readonly admin: AdminPort;
+  readonly admit: (call: ServerUnaryCall<unknown, unknown>) => Admission;
+  /** A caller was refused. */
+  readonly onRefused: (peer: string, why: string) => void;
+}
+
+export interface ServedService {
+  readonly definition: ServiceDefinition;
+  readonly implementation: UntypedServiceImplementation;
+}
+
+export function adminServiceOf(options: AdminServiceOptions): ServedService {
+  const { admin, shardId } = options;
+  const pause = serve<PauseRequest, PauseReplyInit>(
+    options,
+    async ({ pauses, scope, forMs, who, why }, via) => ({
+      control: controlOf(await admin.pause({ pauses, scope: scopeOf(scope), forMs, who, why, via })),
+    }),
+  );
+  const resume = serve<ResumeRequest, ResumeReplyInit>(options, async (request, via) => {
+    const { id, pauses, scope, every: isEvery, who, why } = request;
+    const lifted = await admin.resume({ id, pauses, scope: scopeOf(scope), isEvery, who, why, via });
+    return { lifted: lifted.map(controlOf) };
+  });
+  const list = serve<object, ListControlsReplyInit>(options, async () => ({
+    controls: admin.controls().map(controlOf),
+    shardId,
+  }));
+  return {
+    definition: adminService as ServiceDefinition,
+    implementation: { Pause: pause, Resume: resume, ListControls: list },
+  };
+}
+
+function serve<Request, Reply>(
+  { admit, onRefused }: AdminServiceOptions,
+  run: (request: Request, via: string) => Promise<Reply>,
+): handleUnaryCall<Request, Reply> {
+  return (call: ServerUnaryCall<Request, Reply>, answer: sendUnaryData<Reply>) => {
+    const admission = admit(call as ServerUnaryCall<unknown, unknown>);
+    if ('refusal' in admission) {
+      onRefused(call.getPeer(), admission.refusal);
+      answer({ code: status.PERMISSION_DENIED, details: admission.refusal });
+      return;
+    }
+    run(call.request, admission.via).then(
+      (reply) => answer(null, reply),
+      (error: Error) => answer({ code: statusOf(error), details: error.message }),
+    );
+  };
+}
+
+function statusOf(error: Error): status {
+  if (!(error instanceof ShardError)) return status.INTERNAL;
+  return error.next === 'reject-input' ? status.INVALID_ARGUMENT : status.UNAVAILABLE;
+}
+
+function scopeOf(scope: Scope | null): ControlScope {
+  const { cluster = '', provider = '', zone = '', instanceType = '', capacityType = '' } = scope ?? {};
+  return { cluster, provider, zone, instanceType, capacityType };
+}
+
+function controlOf(control: ControlView): ControlInit {
+  const { id, pauses, scope, who, why, via, sinceMs, untilMs, isDeclared, stopped, holding } = control;
+  return {
+    id,
+    pauses,
+    scope,
+    who,
+    why,
+    via,
+    sinceUnixMs: sinceMs,
+    untilUnixMs: untilMs ?? 0,
+    declared: isDeclared,
+    stopped,
+    holding,
+  };
+}

@@ -1,0 +1,88 @@
+/** The ways in for admins of a shard process (H1): a socket in its data directory, and the operators' port. */
+import { adminServiceOf, type ServedService } from '../admin/service.ts';
+import { AdminSocketServer } from '../admin/socket-server.ts';
+import { ShardError } from '../base/errors.ts';
+import type { AdminFolder } from '../identity/admin-folder.ts';
+import { ControlRefusedError } from '../shard/controls/control.ts';
+import type { AdminPort } from '../shard/ports/controls.ts';
+import { whyNotAdmin } from '../tls/identity.ts';
+import type { Closer, ServiceOptions } from './shard-parts.ts';
+
+/** What the data directory keeps for people: the controls, and the folder of their socket. */
+export interface ControlsHome {
+  readControls(): string | null;
+  writeControls(text: string): void;
+  openAdminFolder(): AdminFolder;
+}
+
+/** The admin of the present term. A standby decides nothing, so there is nothing to command. */
+export class PresentAdmin implements AdminPort {
+  #admin: AdminPort | null = null;
+
+  begin(admin: AdminPort): void {
+    this.#admin = admin;
+  }
+
+  async pause(command: Parameters<AdminPort['pause']>[0]) {
+    return this.#active().pause(command);
+  }
+
+  async resume(command: Parameters<AdminPort['resume']>[0]) {
+    return this.#active().resume(command);
+  }
+
+  controls() {
+    return this.#admin?.controls() ?? [];
+  }
+
+  #active(): AdminPort {
+    if (this.#admin !== null) return this.#admin;
+    throw new ControlRefusedError(
+      'This replica is a standby and decides nothing.',
+      'Give the command to the active replica: flotilla top shows which one it is.',
+    );
+  }
+}
+
+/** H1: a shard without this socket runs all the same; its admins must use another way in, or its configuration. */
+export async function startAdminSocket(
+  { config, log }: ServiceOptions,
+  home: ControlsHome,
+  admin: AdminPort,
+): Promise<Closer | null> {
+  try {
+    const folder = home.openAdminFolder();
+    const service = adminServiceOf({
+      shardId: config.id,
+      admin,
+      admit: () => ({ via: 'socket' }),
+      onRefused: () => {},
+    });
+    const server = await AdminSocketServer.listen(folder.socketPath, service);
+    return async () => {
+      await server.close();
+      folder.close();
+    };
+  } catch (error) {
+    if (!(error instanceof ShardError)) throw error;
+    log.error('admin_socket_missing', {
+      detail: error.message,
+      next: 'the shard runs, and no command reaches it by its socket',
+    });
+    return null;
+  }
+}
+
+/** H1: the operators' port, for certificates of admins. */
+export function adminOverTls({ config, log }: ServiceOptions, admin: AdminPort): ServedService {
+  return adminServiceOf({
+    shardId: config.id,
+    admin,
+    admit: (call) => {
+      const refusal = whyNotAdmin(call);
+      const { fingerprint256 = '' } = call.getAuthContext().sslPeerCertificate ?? {};
+      return refusal === null ? { via: `certificate ${fingerprint256}` } : { refusal };
+    },
+    onRefused: (peer, detail) => log.warn('admin_refused', { peer, detail }),
+  });
+}

@@ -1,0 +1,157 @@
+/**
+ * The parts of a shard process that live as long as the process: threads, operators' port, metrics, audit log. Shards come and go
+ * in it: a standby's, and then that of the active replica (shard-term.ts).
+ */
+import { type Clock, steadyClock } from '../base/clock.ts';
+import type { Pulse } from '../base/pulse.ts';
+import type { ShardConfig } from '../config/shard-config.ts';
+import { ShardHistory } from '../dashboard/history.ts';
+import type { EventLog } from '../events/event-log.ts';
+import { historyObserver } from '../events/observer.ts';
+import { AuditLog } from '../observe/audit.ts';
+import type { RootLogger } from '../observe/log.ts';
+import { auditObserver, LogObserver, logEvent, observeAll } from '../observe/observers.ts';
+import { ShardMetrics } from '../observe/shard-metrics.ts';
+import { TenantBook } from '../observe/tenant-book.ts';
+import type { FencingTokens } from '../provider/client/fencing.ts';
+import { ProviderPool } from '../provider/pool/pool.ts';
+import type { OperatorEvent } from '../session/operators.ts';
+import { OperatorServer } from '../session/server.ts';
+import type { ShardObserver } from '../shard/ports/observer.ts';
+import type { ShardSettings } from '../shard/settings.ts';
+import { createTables, type ShardTables } from '../shard/tables.ts';
+import { CheckThreads } from './check-thread.ts';
+import { SessionBook } from './session-book.ts';
+import { adminOverTls, type ControlsHome, PresentAdmin } from './shard-admin.ts';
+import { openEventLog } from './shard-events.ts';
+import { settingsOf } from './shard-rails.ts';
+
+/** Events of the operators' server that are more than information. */
+const LEVELS: { readonly [Kind in OperatorEvent['kind']]?: 'warn' | 'error' } = {
+  identity_rejected: 'warn',
+  limit_reached: 'warn',
+  connection_ended: 'warn',
+  tls_reload_failed: 'error',
+};
+
+export interface ServiceOptions {
+  readonly config: ShardConfig;
+  readonly log: RootLogger;
+  readonly version: string;
+}
+
+export type Closer = () => Promise<void> | void;
+
+export interface ProcessParts extends ServiceOptions {
+  readonly clock: Clock;
+  readonly settings: ShardSettings;
+  readonly tables: ShardTables;
+  readonly audit: AuditLog | null;
+  readonly events: EventLog | null;
+  readonly pool: ProviderPool;
+  /** X16: read by the threads of the pool. */
+  readonly pulse: Pulse | null;
+  readonly metrics: ShardMetrics;
+  readonly history: ShardHistory;
+  readonly tenants: TenantBook;
+  readonly observer: ShardObserver;
+  readonly checker: CheckThreads;
+  readonly operators: OperatorServer;
+  readonly book: SessionBook;
+  readonly data: ControlsHome;
+  readonly admin: PresentAdmin;
+}
+
+/** Each part that was started has its closer in `closers`, also if a later one fails to start. */
+export async function startParts(
+  options: ServiceOptions,
+  fencing: FencingTokens,
+  data: ControlsHome,
+  closers: Closer[],
+  moreObservers: readonly Partial<ShardObserver>[] = [],
+): Promise<ProcessParts> {
+  const { config, log, version } = options;
+  const clock = steadyClock();
+  const audit = config.auditLog === '' ? null : await AuditLog.open({ path: config.auditLog, log });
+  if (audit !== null) closers.push(() => audit.close());
+  const epoch = () => fencing.epoch;
+  const events = openEventLog({ config, epoch, log, version });
+  if (events !== null) closers.push(() => events.close());
+  const settings = settingsOf(config);
+  const tables = createTables(settings);
+  const tls = config.tls ?? undefined;
+  const pool = new ProviderPool({
+    endpoints: config.providers.map((provider) => (tls === undefined ? provider : { ...provider, tls })),
+    fencing: fencing.shared,
+    inventory: tables.inventory.share(),
+    threads: config.workers,
+    executeConcurrency: config.executeConcurrency,
+    limits: { listBytesMax: config.maxListBytes, connectionAgeMs: config.maxConnectionAgeMs },
+    clock,
+    onWorkerLost: ({ thread, detail }) => log.error('worker_lost', { thread, detail }),
+  });
+  closers.push(() => pool.close({ graceMs: 0 }));
+  const metrics = new ShardMetrics({ version });
+  closers.push(() => metrics.close());
+  const history = new ShardHistory();
+  const tenants = new TenantBook(clock);
+  const observers: Partial<ShardObserver>[] = [
+    metrics,
+    new LogObserver(log),
+    history,
+    tenants,
+    ...moreObservers,
+  ];
+  if (audit !== null) observers.push(auditObserver(audit, epoch));
+  if (events !== null) observers.push(historyObserver(events.log));
+  const checker = new CheckThreads();
+  closers.push(() => checker.close());
+  const book = new SessionBook();
+  const admin = new PresentAdmin();
+  const operators = new OperatorServer({
+    listen: config.listen.text,
+    clock,
+    tls,
+    tlsDeniedPath: config.tlsDenied,
+    connectionAgeMs: config.maxConnectionAgeMs,
+    deadPeerMs: config.keepaliveTimeoutMs,
+    services: config.adminOverTls ? [adminOverTls(options, admin)] : [],
+    onEvent: (event) => {
+      book.note(event, clock.nowMs());
+      logEvent(log, LEVELS[event.kind] ?? 'info', event);
+    },
+  });
+  closers.push(() => operators.close());
+  return {
+    ...options,
+    clock,
+    settings,
+    tables,
+    audit,
+    events: events?.log ?? null,
+    pool,
+    pulse: fencing.pulse,
+    metrics,
+    history,
+    tenants,
+    observer: observeAll(observers, log),
+    checker,
+    operators,
+    book,
+    data,
+    admin,
+  };
+}
+
+/** Closes all parts even if some fail, then throws the first failure. */
+export async function closeAll(closers: Closer[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (let close = closers.pop(); close !== undefined; close = closers.pop()) {
+    try {
+      await close();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}

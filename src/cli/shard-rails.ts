@@ -1,0 +1,91 @@
+/** From settings as people write them to those of a shard. */
+import type { ShardConfig } from '../config/shard-config.ts';
+import type { Logger } from '../observe/log.ts';
+import { checkScope, readPauses, WHOLE_FLEET } from '../shard/controls/control.ts';
+import type { DeclaredControl } from '../shard/ports/controls.ts';
+import { type Rails, SHARD_DEFAULTS, type ShardSettings } from '../shard/settings.ts';
+import { tenantLimits } from '../shard/tenants.ts';
+
+const LOCAL_BOOTSTRAP_BLOB = new TextEncoder().encode(
+  '#!/bin/sh\n# flotilla --local-bootstrap: no operator was asked\n',
+);
+
+export function railsOf(config: ShardConfig): Rails {
+  return {
+    isPaused: config.actuationPaused,
+    isDryRun: config.dryRun,
+    actionsPerCycleMax: config.maxActionsPerCycle,
+    reclaimCapFraction: capOf(config.reclaimCapFraction),
+    preemptionCapFraction: config.preemptionCapFraction,
+    burnFraction: config.burnFraction,
+    hasRollupGuard: config.emptyRollupGuard,
+    tenants: config.tenants.map(tenantLimits),
+    controls: [
+      ...config.controls.map((entry) => declaredControl(entry, config)),
+      ...(config.reclaimCapFraction === 'none' ? [NO_RECLAIMS] : []),
+    ],
+  };
+}
+
+/** R2: 0 is no cap. `none` is a pause, and as loud as one. */
+function capOf(fraction: ShardConfig['reclaimCapFraction']): number {
+  return typeof fraction === 'number' ? fraction : 0;
+}
+
+const NO_RECLAIMS: DeclaredControl = {
+  pauses: ['reclaim'],
+  scope: WHOLE_FLEET,
+  who: 'configuration',
+  why: 'reclaim-cap-fraction is none',
+  untilMs: null,
+};
+
+/** R2: a person who types 0 to stop reclaims lifts their cap. */
+export function warnOfRails({ reclaimCapFraction }: ShardConfig, log: Logger): void {
+  if (reclaimCapFraction !== 0) return;
+  const next = 'write none to stop reclaims, or unlimited if you mean no limit';
+  log.warn('reclaim_cap_off', { detail: 'reclaim-cap-fraction 0 means no limit, as in BigFleet', next });
+}
+
+function declaredControl(entry: ShardConfig['controls'][number], config: ShardConfig): DeclaredControl {
+  const { pauses, who, why, untilMs, cluster, provider, zone, instanceType, capacityType } = entry;
+  const scope = { cluster, provider, zone, instanceType, capacityType };
+  const names = config.providers.map(({ name }) => name);
+  checkScope(scope, names);
+  return { pauses: readPauses(pauses, scope), scope, who, why, untilMs };
+}
+
+export function settingsOf(config: ShardConfig): ShardSettings {
+  return {
+    ...SHARD_DEFAULTS,
+    ...railsOf(config),
+    shardId: config.id,
+    cycleIntervalMs: config.cycleIntervalMs,
+    machinesMax: config.maxMachines,
+    tableShare: config.tenantTableShare,
+    providerTableReserve: config.providerTableReserve,
+    isIncremental: config.incrementalReconcile,
+    fullListEveryCycles: config.fullListEvery,
+    placement: { kind: config.placement, offerMargin: config.placementOfferMargin },
+    lossRelistMs: config.relistAfterLossMs,
+    optionalProviders: config.optionalProviders,
+    providerIdPrefixes: config.providerIdPrefixes,
+    ignoresUnassignedBindings: config.unassignedBindings === 'ignore',
+    executeConcurrency: config.executeConcurrency,
+    executeTimeoutMs: config.executeTimeoutMs,
+    bootstrapTimeoutMs: config.bootstrapTimeoutMs,
+    localBootstrapBlob: config.localBootstrap ? LOCAL_BOOTSTRAP_BLOB : null,
+    idleHoldOnDemandMs: config.idleHoldOnDemandMs,
+    idleHoldSpotMs: config.idleHoldSpotMs,
+    stallAfterMs: config.stallAfterMs,
+    stuckAfterMs: config.stuckAfterMs,
+    hintIntervalMs: config.availableCapacityIntervalMs,
+    checkEveryCycles: config.fromScratchCheckEvery,
+    preemptionWeights: {
+      gap: config.preemptionWeightGap,
+      drain: config.preemptionWeightDrain,
+      interruption: config.preemptionWeightInterruption,
+      reclamation: config.preemptionWeightReclamation,
+    },
+  };
+}

@@ -1,0 +1,234 @@
+/**
+ * A shard process that is one of several replicas: its data directory, its connection to the fleet's directory, and the two shards of
+ * its life. Loaded only with --directory, and everything of etcd with it.
+ */
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { systemClock, systemScheduler, systemUptime } from '../base/clock.ts';
+import { Confirmation } from '../base/confirmation.ts';
+import { Pulse } from '../base/pulse.ts';
+import { Random } from '../base/random.ts';
+import type { ShardConfig } from '../config/shard-config.ts';
+import { EtcdDirectory } from '../directory/etcd/directory.ts';
+import { FleetKeys } from '../directory/keys.ts';
+import { openReplicaDirectory } from '../identity/replica-directory.ts';
+import type { Readiness } from '../observe/http.ts';
+import { logEvent } from '../observe/observers.ts';
+import { FencingTokens } from '../provider/client/fencing.ts';
+import { HOLD_BEYOND_LEASE_MS } from '../relay/limits.ts';
+import { Relay } from '../relay/relay.ts';
+import { type LifeEnd, type LifeEvent, ReplicaLife, type Term } from '../replica/life.ts';
+import type { Controls } from '../replica/records.ts';
+import type { ShardObserver } from '../shard/ports/observer.ts';
+import type { ControlsHome } from './shard-admin.ts';
+import type { Closer, ProcessParts, ServiceOptions } from './shard-parts.ts';
+import { railsOf } from './shard-rails.ts';
+import { createTerm, type ShardTerm } from './shard-term.ts';
+
+/** F2: clocks of two machines run at different speeds, and a call that was checked is sent a moment later. */
+const MARGIN_MS = 1_000;
+/** F2: a replica whose ordinary cycles do not end for so many intervals, and a lease, gives its lease up. */
+const CYCLES_MAX = 2;
+
+/** One line a minute about a directory that does not answer; the others are for --log-level debug. */
+const FAILURE_LOG_MS = 60_000;
+
+const LEVELS: { readonly [Kind in LifeEvent['kind']]?: 'warn' | 'error' } = {
+  adrift: 'warn',
+  stuck: 'error',
+  'lease-lost': 'warn',
+  restored: 'error',
+  'directory-failed': 'warn',
+  'controls-taken': 'warn',
+  'name-taken': 'error',
+};
+
+export class ReplicaProcess {
+  readonly fencing: FencingTokens;
+  /** Its data directory. */
+  readonly data: ControlsHome;
+  readonly life: ReplicaLife;
+  /** F6: takes the operators' streams until this replica is active. */
+  readonly relay: Relay;
+  /** Listens to every shard of the process. */
+  readonly observer: Partial<ShardObserver>;
+  readonly #options: ServiceOptions;
+  /** By provider: when its last listing succeeded, of uptime. */
+  readonly #listedMs = new Map<string, number>();
+  #failureLoggedMs = Number.NEGATIVE_INFINITY;
+  #config: ShardConfig;
+  #parts: ProcessParts | null = null;
+  #term: ShardTerm | null = null;
+  #onActive: (term: ShardTerm) => void = () => {};
+  /** F6: a standby that was ready stays ready while it takes over, at most until this time, of uptime. */
+  #readyUntilMs = 0;
+
+  /** Rejects with a ShardError if the data directory or the TLS files cannot be used. The directory need not answer yet. */
+  static async open(options: ServiceOptions, closers: Closer[]): Promise<ReplicaProcess> {
+    const { config } = options;
+    const marks = await openReplicaDirectory(config.dataDir, systemUptime, config.minEpoch);
+    closers.push(() => marks.close());
+    const { leaseMs } = config;
+    const directory = new EtcdDirectory({
+      addresses: config.directory!.members,
+      tls: config.directoryTls ?? undefined,
+      clock: systemClock,
+      scheduler: systemScheduler,
+      random: new Random(randomBytes(4).readUInt32LE()),
+      reconnectMsMax: leaseMs / 4,
+      callTimeoutMs: leaseMs / 3,
+      silenceMsMax: leaseMs,
+    });
+    closers.push(() => directory.close());
+    return new ReplicaProcess(options, directory, marks);
+  }
+
+  private constructor(
+    options: ServiceOptions,
+    directory: EtcdDirectory,
+    marks: Awaited<ReturnType<typeof openReplicaDirectory>>,
+  ) {
+    const { config, version } = options;
+    const confirmation = Confirmation.create();
+    this.#options = options;
+    this.#config = config;
+    this.data = marks;
+    this.fencing = FencingTokens.createStandby(config.id, confirmation, Pulse.create(config.stallAfterMs));
+    this.life = new ReplicaLife({
+      directory,
+      keys: new FleetKeys(config.fleet),
+      shard: config.id,
+      replica: replicaNameOf(config),
+      instance: randomBytes(16).toString('hex'),
+      leaseMs: config.leaseMs,
+      marginMs: MARGIN_MS,
+      marks,
+      confirmation,
+      clocks: { wall: systemClock, uptime: systemUptime },
+      scheduler: systemScheduler,
+      cycleMsMax: CYCLES_MAX * config.cycleIntervalMs,
+      version,
+      providers: config.providers,
+      work: {
+        controls: () => controlsOf(this.#config),
+        readiness: () => ({ isReady: this.readiness().isReady, lagMs: this.#lagMs() }),
+        activate: (term) => this.#activate(term),
+        isWaiting: () => (this.#term?.shard.reconciler.notListedYet().length ?? 0) > 0,
+      },
+      onEvent: (event) => this.#log(event),
+    });
+    this.relay = new Relay({
+      active: this.life.active,
+      holdMs: config.leaseMs + HOLD_BEYOND_LEASE_MS,
+      tls: config.tls ?? undefined,
+      deadPeerMs: config.keepaliveTimeoutMs,
+      onEvent: (event) => logEvent(options.log, event.kind === 'relay_holds' ? 'warn' : 'info', event),
+    });
+    this.observer = {
+      cycleEnded: ({ isOrdinary }) => {
+        if (isOrdinary) this.life.cycleEnded();
+      },
+      listingEnded: ({ provider, failure }) => {
+        if (failure === '') this.#listedMs.set(provider, systemUptime());
+      },
+    };
+  }
+
+  gauges() {
+    const { counters, relayedCount, heldCount } = this.relay;
+    const relay = { relayed: relayedCount, held: heldCount, ended: counters.ended };
+    return { ...this.life.gauges(), relay };
+  }
+
+  get ended(): Promise<LifeEnd> {
+    return this.life.ended;
+  }
+
+  /** F4: it lists by cursor where the provider has one, whatever the active shard does. */
+  standbyTerm(parts: ProcessParts): ShardTerm {
+    const replica = this.life.port(true);
+    this.#parts = parts;
+    this.#term = createTerm(parts, { epoch: 0, replica, settings: { isIncremental: true } });
+    return this.#term;
+  }
+
+  /** Call it when the operators' server listens. `onActive` gets the shard of the active replica before its first cycle. */
+  async begin(onActive: (term: ShardTerm) => void): Promise<void> {
+    const { config, operators } = this.#parts!;
+    this.#onActive = onActive;
+    await this.life.start([config.advertiseAddr || operators.address]);
+    const { shard } = this.#term!;
+    if (config.standby === 'warm' && shard.isStandby) shard.start();
+  }
+
+  reload(config: ShardConfig): void {
+    this.#config = config;
+    this.life.controlsChanged();
+  }
+
+  readiness(): Readiness {
+    const { shard } = this.#term!;
+    const reason = shard.notReady();
+    // Its port serves sessions already: a balancer that looked now would have no replica left.
+    const isTakingOver = !shard.isStandby && !shard.isFenced && systemUptime() < this.#readyUntilMs;
+    if (reason !== '' && isTakingOver) return { isReady: true, reason: 'taking over' };
+    if (!shard.isStandby || reason !== '') return readinessOf(reason);
+    // The relay can hold a session until it knows an active replica, if the directory answers at all.
+    if (!this.life.hasReadKeys) return readinessOf(this.life.view().text);
+    const whyNot = this.relay.notReady();
+    return whyNot === '' ? { isReady: true, reason: 'standby' } : readinessOf(whyNot);
+  }
+
+  /** F4: becoming active is a start, over the inventory that the standby has read. */
+  async #activate({ epoch, controls }: Term): Promise<void> {
+    const parts = this.#parts!;
+    if (this.readiness().isReady)
+      this.#readyUntilMs = systemUptime() + this.#config.leaseMs + HOLD_BEYOND_LEASE_MS;
+    const inherited = await this.#term!.shard.retire(this.#config.cycleIntervalMs);
+    this.fencing.setEpoch(epoch);
+    const term = createTerm(parts, {
+      epoch,
+      replica: this.life.port(false),
+      inherited,
+      settings: { ...railsOf(this.#config), ...controls },
+    });
+    this.#term = term;
+    this.#onActive(term);
+    term.shard.start();
+  }
+
+  #lagMs(): number {
+    const nowMs = systemUptime();
+    return Math.max(0, ...[...this.#listedMs.values()].map((listedMs) => nowMs - listedMs));
+  }
+
+  #log(event: LifeEvent): void {
+    const kind = `replica_${event.kind.replaceAll('-', '_')}`;
+    logEvent(this.#options.log, this.#isOldNews(event) ? 'debug' : (LEVELS[event.kind] ?? 'info'), {
+      ...event,
+      kind,
+    });
+  }
+
+  /** A directory that is away fails every second. */
+  #isOldNews({ kind }: LifeEvent): boolean {
+    if (kind !== 'directory-failed') return false;
+    const nowMs = systemUptime();
+    const isOld = nowMs - this.#failureLoggedMs < FAILURE_LOG_MS;
+    if (!isOld) this.#failureLoggedMs = nowMs;
+    return isOld;
+  }
+}
+
+/** Stable over restarts, and different for replicas on one host. */
+function replicaNameOf({ replica, listen }: ShardConfig): string {
+  return replica === '' ? `${hostname()}-${listen.port}` : replica;
+}
+
+function controlsOf({ actuationPaused, dryRun }: ShardConfig): Controls {
+  return { isPaused: actuationPaused, isDryRun: dryRun };
+}
+
+function readinessOf(reason: string): Readiness {
+  return { isReady: reason === '', reason };
+}

@@ -1,0 +1,221 @@
+/**
+ * Pauses on machines and clusters (H3). A pause reaches the decision in two ways: machines carry a flag for what the shard must
+ * not do with them in their state, and a cluster whose create or bind is paused gets credit only (A9). So the decision does
+ * nothing for a pause, and a pause that begins or ends changes the rows that it is about. The queue asks `stopping` for each
+ * action, directly and not by the flags: an action that was decided before the pause must not slip through.
+ */
+import { ActionKind } from '../../decision/actions.ts';
+import { Flag } from '../../inventory/intent.ts';
+import type { Inventory } from '../../inventory/inventory.ts';
+import { CAPACITY_TYPE_NAMES } from '../../machine/capacity-type.ts';
+import { MachineState } from '../../machine/state.ts';
+import type { Control, ControlScope, Pausable } from '../ports/controls.ts';
+
+const S = MachineState;
+const FLAGS = [Flag.NotAcquired, Flag.NotReclaimed, Flag.NotPreempted, Flag.NotReleased] as const;
+const ALL_FLAGS = FLAGS.reduce((all, flag) => all | flag, 0);
+/** These take machines away from needs, so the counts of needs stand still (H4). */
+const HIDING: readonly Pausable[] = ['create', 'bind', 'preempt'];
+const ACQUIRING: readonly Pausable[] = ['create', 'bind'];
+
+/** By what is paused and the machine's state: what the shard must not do with it. */
+const FLAG_OF: Readonly<Record<Pausable, Readonly<Partial<Record<MachineState, Flag>>>>> = {
+  create: { [S.Speculative]: Flag.NotAcquired },
+  // A victim is drained to be bound; while that is paused, it would be drained for nothing.
+  bind: {
+    [S.Speculative]: Flag.NotAcquired,
+    [S.Creating]: Flag.NotAcquired,
+    [S.Idle]: Flag.NotAcquired,
+    [S.Configured]: Flag.NotPreempted,
+  },
+  reclaim: { [S.Configured]: Flag.NotReclaimed },
+  preempt: { [S.Configured]: Flag.NotPreempted },
+  release: { [S.Idle]: Flag.NotReleased },
+};
+
+/** A step of an action: a Provision creates, and then binds as a Bootstrap does. */
+export interface PausedStep {
+  readonly kind: ActionKind;
+  /** Whether the machine exists already, so that only the binding is left of a Provision. */
+  readonly isCreated: boolean;
+  readonly slot: number;
+  /** The cluster that gets the machine, or for which it is preempted; ''. */
+  readonly needClusterId: string;
+}
+
+/** Refs of a scope; -1 = any. A text that no table has matches nothing. */
+interface ScopeRefs {
+  readonly cluster: number;
+  readonly provider: number;
+  readonly zone: number;
+  readonly instanceType: number;
+  readonly capacityType: number;
+}
+
+export class Pauses {
+  readonly #inventory: Inventory;
+  readonly #providerNames: readonly string[];
+  #controls: readonly Control[] = [];
+  #areCountsHeld = false;
+  /** Clusters that get credit only, by ref; read before each cycle. */
+  readonly #creditOnly = new Set<number>();
+
+  constructor(inventory: Inventory, providerNames: readonly string[]) {
+    this.#inventory = inventory;
+    this.#providerNames = providerNames;
+  }
+
+  /** H4: whether a pause in force hides machines from needs of any cluster. */
+  get areCountsHeld(): boolean {
+    return this.#areCountsHeld;
+  }
+
+  /** The controls in force changed: flags every machine that one of them is about, and no other. */
+  set(controls: readonly Control[]): void {
+    if (controls.length === 0 && this.#controls.length === 0) return;
+    this.#controls = controls;
+    this.#areCountsHeld = controls.some(hidesMachines);
+    this.beginCycle();
+    const { columns } = this.#inventory;
+    const scopes = this.#scopes();
+    for (let slot = 1; slot < columns.slotLimit; slot++)
+      if (columns.state[slot] !== 0) this.#flag(slot, scopes);
+  }
+
+  /** Refs of clusters are given back and reused between cycles. */
+  beginCycle(): void {
+    this.#creditOnly.clear();
+    for (const { pauses, scope } of this.#controls) {
+      if (scope.cluster === '' || !pauses.some((one) => ACQUIRING.includes(one))) continue;
+      const ref = this.#inventory.tables.clusters.find(scope.cluster);
+      if (ref !== 0) this.#creditOnly.add(ref);
+    }
+  }
+
+  /** A9: the cluster gets credit only. */
+  isCreditOnly(cluster: number): boolean {
+    return this.#creditOnly.size > 0 && this.#creditOnly.has(cluster);
+  }
+
+  /** Listens to every change of a machine: flags depend on its state and its cluster. */
+  changed(slot: number): void {
+    if (this.#controls.length > 0) this.#flag(slot, this.#scopes());
+  }
+
+  /** The first control that forbids this step now; null if none does. */
+  stopping(step: PausedStep): Control | null {
+    for (const control of this.#controls) if (this.#stops(control, step)) return control;
+    return null;
+  }
+
+  /** The control that keeps the shard from this; null if none does. */
+  keeping(slot: number, flag: Flag): Control | null {
+    const state = this.#inventory.columns.state[slot]! as MachineState;
+    for (const control of this.#controls) {
+      const keeps = control.pauses.some((one) => FLAG_OF[one][state] === flag && isOfMachines(control, one));
+      if (keeps && this.#matches(this.#refsOf(control.scope), slot)) return control;
+    }
+    return null;
+  }
+
+  /** The control by which the cluster gets credit only; null if there is none. */
+  ofCluster(clusterId: string): Control | null {
+    return (
+      this.#controls.find(
+        ({ pauses, scope }) =>
+          scope.cluster === clusterId && clusterId !== '' && pauses.some((one) => ACQUIRING.includes(one)),
+      ) ?? null
+    );
+  }
+
+  /** Machines that the control keeps from something now. Visits the fleet. */
+  holding(control: Control): number {
+    const { columns } = this.#inventory;
+    const refs = this.#refsOf(control.scope);
+    let count = 0;
+    for (let slot = 1; slot < columns.slotLimit; slot++) {
+      const state = columns.state[slot]!;
+      if (state === 0 || flagsOf(control, state as MachineState) === 0) continue;
+      if (this.#matches(refs, slot)) count++;
+    }
+    return count;
+  }
+
+  #scopes(): (readonly [Control, ScopeRefs])[] {
+    return this.#controls.map((control) => [control, this.#refsOf(control.scope)]);
+  }
+
+  #flag(slot: number, scopes: readonly (readonly [Control, ScopeRefs])[]): void {
+    const { columns } = this.#inventory;
+    const state = columns.state[slot]! as MachineState;
+    let wanted = 0;
+    for (const [control, refs] of scopes) {
+      const flags = flagsOf(control, state);
+      if ((flags & ~wanted) !== 0 && this.#matches(refs, slot)) wanted |= flags;
+    }
+    const before = columns.flags[slot]! & ALL_FLAGS;
+    if (before === wanted) return;
+    for (const flag of FLAGS)
+      if (((before ^ wanted) & flag) !== 0) this.#inventory.setFlag(slot, flag, (wanted & flag) !== 0);
+  }
+
+  #stops(control: Control, { kind, isCreated, slot, needClusterId }: PausedStep): boolean {
+    const { scope } = control;
+    const isPaused = (one: Pausable) => control.pauses.includes(one);
+    const isForNeed =
+      kind === ActionKind.Bootstrap || kind === ActionKind.Provision || kind === ActionKind.Preempt;
+    if (isForNeed && scope.cluster !== '' && scope.cluster === needClusterId && ACQUIRING.some(isPaused))
+      return true;
+    const paused =
+      kind === ActionKind.Reclaim
+        ? isPaused('reclaim')
+        : kind === ActionKind.Delete
+          ? isPaused('release')
+          : kind === ActionKind.Preempt
+            ? isPaused('preempt') || (isPaused('bind') && scope.cluster === '')
+            : scope.cluster === '' &&
+              (isPaused('bind') || (isPaused('create') && kind === ActionKind.Provision && !isCreated));
+    return paused && this.#matches(this.#refsOf(scope), slot);
+  }
+
+  #refsOf(scope: ControlScope): ScopeRefs {
+    const { tables, shapes } = this.#inventory;
+    const known = (ref: number) => (ref === 0 ? Number.NaN : ref);
+    const capacityType = Object.values(CAPACITY_TYPE_NAMES).indexOf(scope.capacityType);
+    return {
+      cluster: scope.cluster === '' ? -1 : known(tables.clusters.find(scope.cluster)),
+      provider: scope.provider === '' ? -1 : known(this.#providerNames.indexOf(scope.provider) + 1) - 1,
+      zone: scope.zone === '' ? -1 : known(shapes.zones.find(scope.zone)),
+      instanceType: scope.instanceType === '' ? -1 : known(shapes.instanceTypes.find(scope.instanceType)),
+      capacityType: scope.capacityType === '' ? -1 : capacityType,
+    };
+  }
+
+  #matches(refs: ScopeRefs, slot: number): boolean {
+    const { columns, shapes } = this.#inventory;
+    const shape = columns.shape[slot]!;
+    return (
+      (refs.cluster === -1 || refs.cluster === columns.cluster[slot]) &&
+      (refs.provider === -1 || refs.provider === columns.provider[slot]) &&
+      (refs.zone === -1 || refs.zone === shapes.zoneOf[shape]) &&
+      (refs.instanceType === -1 || refs.instanceType === shapes.instanceTypeOf[shape]) &&
+      (refs.capacityType === -1 || refs.capacityType === columns.capacityType[slot])
+    );
+  }
+}
+
+/** Of a machine in this state. */
+function flagsOf(control: Control, state: MachineState): number {
+  let flags = 0;
+  for (const one of control.pauses) if (isOfMachines(control, one)) flags |= FLAG_OF[one][state] ?? 0;
+  return flags;
+}
+
+/** Create and bind of a cluster are about the cluster, not about its machines. */
+function isOfMachines({ scope }: Control, paused: Pausable): boolean {
+  return scope.cluster === '' || !ACQUIRING.includes(paused);
+}
+
+function hidesMachines(control: Control): boolean {
+  return control.pauses.some((one) => HIDING.includes(one) && isOfMachines(control, one));
+}

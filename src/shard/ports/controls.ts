@@ -1,0 +1,94 @@
+/**
+ * Controls: what people tell a running shard to do or to leave alone (rules H1 …). The shard keeps them; edges bring commands in,
+ * store them and show them.
+ */
+
+export const PAUSABLE = ['create', 'bind', 'reclaim', 'preempt', 'release'] as const;
+export type Pausable = (typeof PAUSABLE)[number];
+
+/** Which machines, or which cluster; '' = any. All parts that are given must fit. */
+export interface ControlScope {
+  readonly cluster: string;
+  readonly provider: string;
+  readonly zone: string;
+  readonly instanceType: string;
+  /** As the API spells it: `on-demand`, `spot` … */
+  readonly capacityType: string;
+}
+
+/** H3: what the shard must not do, and where. */
+export interface Control {
+  /** `c7`, or `file-2` for one of the configuration file. */
+  readonly id: string;
+  readonly pauses: readonly Pausable[];
+  readonly scope: ControlScope;
+  readonly who: string;
+  readonly why: string;
+  /** How the command came in: `socket`, or the certificate that it came with; `file` if it is declared. */
+  readonly via: string;
+  readonly sinceMs: number;
+  /** null: until it is lifted. */
+  readonly untilMs: number | null;
+}
+
+/** One that the configuration declares: no command lifts it. */
+export type DeclaredControl = Pick<Control, 'pauses' | 'scope' | 'who' | 'why' | 'untilMs'>;
+
+/** Who commands, why, and how the command came in. */
+export interface Commander {
+  readonly who: string;
+  readonly why: string;
+  readonly via: string;
+}
+
+export interface PauseCommand extends Commander {
+  readonly pauses: readonly string[];
+  readonly scope: ControlScope;
+  readonly forMs: number;
+}
+
+/** Names a control by its id, or all with this scope that pause nothing but this. */
+export interface ResumeCommand extends Commander {
+  readonly id: string;
+  readonly pauses: readonly string[];
+  readonly scope: ControlScope;
+  readonly isEvery: boolean;
+}
+
+export interface ControlView extends Control {
+  readonly isDeclared: boolean;
+  /** Actions that were queued when it came into force, and that it stopped. */
+  readonly stopped: number;
+  /** Machines that it keeps from what it pauses now. */
+  readonly holding: number;
+}
+
+/** H1: a command, and what became of it. */
+export interface ControlRecord {
+  readonly atMs: number;
+  readonly command: 'pause' | 'resume' | 'expire' | 'confirm-removal';
+  /** '' if the command was refused. */
+  readonly id: string;
+  readonly who: string;
+  readonly why: string;
+  readonly via: string;
+  /** What was paused or resumed and where, or the provider. */
+  readonly subject: string;
+  readonly untilMs: number | null;
+  readonly outcome: 'done' | 'refused';
+  readonly detail: string;
+}
+
+/** Keeps the controls over restarts. The shard says that a command is done after it has been written. */
+export interface ControlStore {
+  /** Rejects, and keeps what it had, if it cannot. */
+  write(text: string): Promise<void>;
+}
+
+/** What an admin may do. Rejects with a ShardError if the command is refused; nothing changes then. */
+export interface AdminPort {
+  pause(command: PauseCommand): Promise<ControlView>;
+  /** The controls that were lifted. */
+  resume(command: ResumeCommand): Promise<readonly ControlView[]>;
+  controls(): readonly ControlView[];
+}

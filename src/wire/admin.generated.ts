@@ -1,0 +1,148 @@
+// Generated from proto/ by src/wire/generate.ts. Do not edit: change the .proto files and generate again.
+
+export interface Scope {
+  readonly cluster: string;
+  readonly provider: string;
+  readonly zone: string;
+  readonly instanceType: string;
+  readonly capacityType: string;
+}
+
+export interface ScopeInit {
+  readonly cluster?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly zone?: string | undefined;
+  readonly instanceType?: string | undefined;
+  readonly capacityType?: string | undefined;
+}
+
+export interface Control {
+  readonly id: string;
+  readonly pauses: readonly string[];
+  readonly scope: Scope | null;
+  readonly who: string;
+  readonly why: string;
+  readonly via: string;
+  readonly sinceUnixMs: number;
+  readonly untilUnixMs: number;
+  readonly declared: boolean;
+  readonly stopped: number;
+  readonly holding: number;
+}
+
+export interface ControlInit {
+  readonly id?: string | undefined;
+  readonly pauses?: readonly string[] | undefined;
+  readonly scope?: ScopeInit | null | undefined;
+  readonly who?: string | undefined;
+  readonly why?: string | undefined;
+  readonly via?: string | undefined;
+  readonly sinceUnixMs?: number | undefined;
+  readonly untilUnixMs?: number | undefined;
+  readonly declared?: boolean | undefined;
+  readonly stopped?: number | undefined;
+  readonly holding?: number | undefined;
+}
+
+export interface PauseRequest {
+  readonly pauses: readonly string[];
+  readonly scope: Scope | null;
+  readonly forMs: number;
+  readonly who: string;
+  readonly why: string;
+}
+
+export interface PauseRequestInit {
+  readonly pauses?: readonly string[] | undefined;
+  readonly scope?: ScopeInit | null | undefined;
+  readonly forMs?: number | undefined;
+  readonly who?: string | undefined;
+  readonly why?: string | undefined;
+}
+
+export interface PauseReply {
+  readonly control: Control | null;
+}
+
+export interface PauseReplyInit {
+  readonly control?: ControlInit | null | undefined;
+}
+
+export interface ResumeRequest {
+  readonly id: string;
+  readonly pauses: readonly string[];
+  readonly scope: Scope | null;
+  readonly every: boolean;
+  readonly who: string;
+  readonly why: string;
+}
+
+export interface ResumeRequestInit {
+  readonly id?: string | undefined;
+  readonly pauses?: readonly string[] | undefined;
+  readonly scope?: ScopeInit | null | undefined;
+  readonly every?: boolean | undefined;
+  readonly who?: string | undefined;
+  readonly why?: string | undefined;
+}
+
+export interface ResumeReply {
+  readonly lifted: readonly Control[];
+}
+
+export interface ResumeReplyInit {
+  readonly lifted?: readonly ControlInit[] | undefined;
+}
+
+export interface ListControlsRequest {
+
+}
+
+export interface ListControlsRequestInit {
+
+}
+
+export interface ListControlsReply {
+  readonly controls: readonly Control[];
+  readonly shardId: string;
+}
+
+export interface ListControlsReplyInit {
+  readonly controls?: readonly ControlInit[] | undefined;
+  readonly shardId?: string | undefined;
+}
+
+export interface Messages {
+  Scope: Scope;
+  Control: Control;
+  PauseRequest: PauseRequest;
+  PauseReply: PauseReply;
+  ResumeRequest: ResumeRequest;
+  ResumeReply: ResumeReply;
+  ListControlsRequest: ListControlsRequest;
+  ListControlsReply: ListControlsReply;
+}
+
+export interface MessageInits {
+  Scope: ScopeInit;
+  Control: ControlInit;
+  PauseRequest: PauseRequestInit;
+  PauseReply: PauseReplyInit;
+  ResumeRequest: ResumeRequestInit;
+  ResumeReply: ResumeReplyInit;
+  ListControlsRequest: ListControlsRequestInit;
+  ListControlsReply: ListControlsReplyInit;
+}
+
+export const DESCRIPTOR = {
+  Admin: {"methods":{"Pause":{"requestType":"PauseRequest","responseType":"PauseReply"},"Resume":{"requestType":"ResumeRequest","responseType":"ResumeReply"},"ListControls":{"requestType":"ListControlsRequest","responseType":"ListControlsReply"}}},
+  Scope: {"fields":{"cluster":{"type":"string","id":1},"provider":{"type":"string","id":2},"zone":{"type":"string","id":3},"instanceType":{"type":"string","id":4,"protoName":"instance_type"},"capacityType":{"type":"string","id":5,"protoName":"capacity_type"}}},
+  Control: {"fields":{"id":{"type":"string","id":1},"pauses":{"rule":"repeated","type":"string","id":2},"scope":{"type":"Scope","id":3},"who":{"type":"string","id":4},"why":{"type":"string","id":5},"via":{"type":"string","id":6},"sinceUnixMs":{"type":"int64","id":7,"protoName":"since_unix_ms"},"untilUnixMs":{"type":"int64","id":8,"protoName":"until_unix_ms"},"declared":{"type":"bool","id":9},"stopped":{"type":"int64","id":10},"holding":{"type":"int64","id":11}}},
+  PauseRequest: {"fields":{"pauses":{"rule":"repeated","type":"string","id":1},"scope":{"type":"Scope","id":2},"forMs":{"type":"int64","id":3,"protoName":"for_ms"},"who":{"type":"string","id":4},"why":{"type":"string","id":5}}},
+  PauseReply: {"fields":{"control":{"type":"Control","id":1}}},
+  ResumeRequest: {"fields":{"id":{"type":"string","id":1},"pauses":{"rule":"repeated","type":"string","id":2},"scope":{"type":"Scope","id":3},"every":{"type":"bool","id":4},"who":{"type":"string","id":5},"why":{"type":"string","id":6}}},
+  ResumeReply: {"fields":{"lifted":{"rule":"repeated","type":"Control","id":1}}},
+  ListControlsRequest: {"fields":{}},
+  ListControlsReply: {"fields":{"controls":{"rule":"repeated","type":"Control","id":1},"shardId":{"type":"string","id":2,"protoName":"shard_id"}}},
+};
+

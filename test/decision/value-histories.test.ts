@@ -1,0 +1,3 @@
+import { describeValueHistories } from './histories.ts';
+
+describeValueHistories();

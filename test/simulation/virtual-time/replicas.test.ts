@@ -1,0 +1,22 @@
+/** Two replicas on virtual time; `npm run sim -- replicas` runs as many histories as wanted. */
+import { expect, it } from 'vitest';
+import { runReplicaHistory } from '../../../src/simulation/virtual-time/replica-history.ts';
+
+const HISTORIES = 12;
+
+it('F1, F2, F3, F4: at most one of two replicas is confirmed and removes machines, and a takeover takes none from a cluster', {
+  timeout: 120_000,
+}, async () => {
+  let takeovers = 0;
+  let removals = 0;
+  let accidents = 0;
+  for (let seed = 1; seed <= HISTORIES; seed++) {
+    const result = await runReplicaHistory({ seed, cycles: 20 });
+    takeovers += result.takeovers;
+    removals += result.removals;
+    for (const count of Object.values(result.accidents)) accidents += count;
+  }
+  expect(takeovers).toBeGreaterThan(2 * HISTORIES);
+  expect(removals).toBeGreaterThan(HISTORIES);
+  expect(accidents).toBeGreaterThan(10 * HISTORIES);
+});
