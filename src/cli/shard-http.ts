@@ -54,9 +54,7 @@ export async function startHttp(
   if (http === null) return { http, health };
   closers.push(() => http.close());
   const dashboard = createDashboard({
-    get view() {
-      return view();
-    },
+    view,
     history,
     events: parts.events,
     spending,

@@ -18,7 +18,8 @@ import type { ShardHistory } from './history.ts';
 import { DOCUMENT, isPage } from './page.ts';
 
 export interface DashboardOptions {
-  readonly view: ShardReader;
+  /** Called for each request: a takeover replaces the shard while the server stays. */
+  readonly view: () => ShardReader;
   readonly history: ShardHistory;
   /** Null or left out: the shard keeps no history of spending. */
   readonly spending?: SpendingPast | null;
@@ -55,7 +56,11 @@ const SAFE_HEADERS: Readonly<Record<string, string>> = {
 
 /** Answers every path below `/`. Throws ClientNotBuiltError if pages are wanted but the client is not compiled. */
 export function createDashboard(options: DashboardOptions): RequestHandler {
-  const context: ApiContext = { ...options, spending: options.spending ?? null };
+  const contextNow = (): ApiContext => ({
+    ...options,
+    view: options.view(),
+    spending: options.spending ?? null,
+  });
   const assets = options.hasPages === false ? new Map<string, Asset>() : loadAssets();
   return async (request, response, url) => {
     for (const [name, value] of Object.entries(SAFE_HEADERS)) response.setHeader(name, value);
@@ -64,9 +69,9 @@ export function createDashboard(options: DashboardOptions): RequestHandler {
       response.setHeader('Allow', 'GET, HEAD');
       sendJson(response, 405, refusalOf('read_only', 'The API is read-only.', 'It accepts GET and HEAD.'));
     } else if (path === `${API_PREFIX}/${CSV_NAME}`) {
-      await sendCsv(context, response, url);
+      await sendCsv(contextNow(), response, url);
     } else if (path === API_PREFIX || path.startsWith(`${API_PREFIX}/`)) {
-      await sendApi(context, response, url);
+      await sendApi(contextNow(), response, url);
     } else if (assets.has(path)) {
       sendAsset(request, response, assets.get(path)!);
     } else if (assets.size > 0 && isPage(path)) {

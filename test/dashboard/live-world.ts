@@ -115,7 +115,7 @@ export class LiveWorld {
   /** Serves the dashboard and resolves with its address. */
   async serve(spending: SpendingPast | null = null): Promise<string> {
     const handler = createDashboard({
-      view: this.world.view,
+      view: () => this.world.view,
       history: this.history,
       spending,
       events: this.events,

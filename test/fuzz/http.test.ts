@@ -50,7 +50,7 @@ it('a damaged request is answered or refused, and the next one is served', async
   onTestFinished(() => server.close());
   server.mount(
     '/',
-    createDashboard({ view: live.world.view, history: live.history, version: '0', nowMs: () => 1_000 }),
+    createDashboard({ view: () => live.world.view, history: live.history, version: '0', nowMs: () => 1_000 }),
   );
   const requestOf = (path: string) =>
     Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nConnection: close\r\n\r\n`);

@@ -104,6 +104,10 @@ function isStandby({ http }: ShardProgram): Promise<unknown> {
   );
 }
 
+async function overviewOf({ http }: ShardProgram): Promise<{ epoch: number; cycle: number }> {
+  return (await (await fetch(`${http}api/v1/overview`)).json()) as { epoch: number; cycle: number };
+}
+
 async function epochOf({ http }: ShardProgram): Promise<number> {
   return (await metric(http, 'flotilla_epoch'))['']!;
 }
@@ -134,6 +138,14 @@ describe('replicas of a shard', { timeout: TIMEOUT_MS }, () => {
     await hasNodes(operator, 12);
     expect(ledger.count('configure')).toBe(12);
     expect(ledger.count('drain')).toBe(0);
+    // The API and the pages show the shard that decides now, not the retired one of the standby.
+    const { cycle } = await overviewOf(b);
+    await until(
+      'the overview follows the new cycles',
+      () => overviewOf(b),
+      (overview) => overview.cycle > cycle,
+    );
+    expect(await overviewOf(b)).toMatchObject({ epoch: await epochOf(b), replica: { role: 'active' } });
     operator.setDemand(rows(11));
     await until(
       'a drain',
