@@ -134,6 +134,11 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     suspension: () => null,
     needBackoff: () => null,
     offeringsInBackoff: () => [],
+    sharedFaults: () => [],
+    providerWork: () => ({
+      ...{ isOptional: false, isListing: false, refusal: '' },
+      ...{ callsInFlight: 0, readsInFlight: 0, readsWaiting: 0 },
+    }),
     claimantsOf: () => [],
     machineBackoff: () => null,
     offeringBackoff: () => null,

@@ -1,6 +1,6 @@
 /**
  * `flotilla completion`: a script that completes commands and flags. It reads the flags from the help of each command, so
- * the two cannot disagree. The script holds plain lists and starts no process while the user types.
+ * the two cannot disagree. The script holds plain lists; only for ids of explain and history does it ask the shard.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -23,9 +23,14 @@ Exit code: 0 printed, 2 invalid usage.
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
+/** Things whose ids the shard completes, after these commands. */
+const NOUNS = ['machine', 'cluster', 'provider', 'offering'] as const;
+const NAMING = ['explain', 'history'] as const;
+const ASK = '--limit 50 -o name 2>/dev/null';
+
 /** Words that can follow a command. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
-  explain: ['need', 'machine', 'cluster'],
+  explain: ['need', 'machine', 'cluster', 'provider', 'offering'],
   history: ['machine', 'cluster', 'need', 'offering', 'provider'],
   pause: ['create', 'bind', 'reclaim', 'preempt', 'release', 'all'],
   resume: ['create', 'bind', 'reclaim', 'preempt', 'release', 'all'],
@@ -102,6 +107,16 @@ _flotilla() {
   if [ "$COMP_CWORD" -eq 1 ]; then
     words="${commands.map(({ name }) => name).join(' ')} help version"
   else
+    case "\${COMP_WORDS[1]} \${COMP_WORDS[2]}" in
+      ${NAMING.flatMap((command) => NOUNS.map((noun) => `"${command} ${noun}"`)).join('|')})
+        if [ "$COMP_CWORD" -eq 3 ]; then
+          # Not by compgen -W: it would run what a provider wrote into a name.
+          COMPREPLY=()
+          while IFS= read -r words; do COMPREPLY+=("$(printf %q "$words")"); done \\
+            < <(flotilla "\${COMP_WORDS[2]}s" --prefix "$current" ${ASK})
+          return
+        fi ;;
+    esac
     case "$previous" in
 ${Object.entries(VALUES)
   .map(([flag, values]) => `      ${flag}) words="${values.join(' ')}" ;;`)
@@ -128,6 +143,10 @@ ${commands.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`).joi
     _describe command commands
     return
   fi
+  if (( CURRENT == 4 )) && [[ "\${words[2]} \${words[3]}" == (${NAMING.join('|')})' '(${NOUNS.join('|')}) ]]; then
+    compadd -- \${(f)"$(flotilla "\${words[3]}s" --prefix "\${words[CURRENT]}" ${ASK})"}
+    return
+  fi
   case "\${words[CURRENT-1]}" in
 ${Object.entries(VALUES)
   .map(([flag, values]) => `    ${flag}) compadd -- ${values.join(' ')}; return ;;`)
@@ -148,6 +167,10 @@ ${commands
     return [
       `complete -c flotilla -n __fish_use_subcommand -a ${name} -d ${quoted(summary)}`,
       ...(WORDS[name] ?? []).map((word) => `complete -c flotilla ${after} -a ${word}`),
+      ...(NAMING.some((one) => one === name) ? NOUNS : []).map((noun) => {
+        const seen = `-n '__fish_seen_subcommand_from ${name}; and __fish_seen_subcommand_from ${noun}'`;
+        return `complete -c flotilla ${seen} -a '(flotilla ${noun}s --prefix (commandline -ct) ${ASK})'`;
+      }),
       ...flags.map((flag) => {
         const values = VALUES[flag] === undefined ? '' : ` -x -a '${VALUES[flag].join(' ')}'`;
         return `complete -c flotilla ${after} -l ${flag.slice(2)}${values}`;

@@ -1,9 +1,11 @@
-/** `flotilla explain`: why a need is unmet, what a machine is used for, and how a cluster fares. */
+/** `flotilla explain`: why a need is unmet, what a machine is used for, how a cluster, provider or offering fares. */
 import type {
   ApiClusterInFull,
   ApiMachineInFull,
   ApiNeedExplanation,
   ApiNeedExplanations,
+  ApiOfferingInFull,
+  ApiProviderInFull,
 } from '../dashboard/api/types.ts';
 import {
   COMMON_HELP,
@@ -19,11 +21,15 @@ import { painter } from './inspect/terminal.ts';
 const HELP = `Usage: flotilla explain need CLUSTER [FINGERPRINT] [options]
        flotilla explain machine ID [options]
        flotilla explain cluster ID [options]
+       flotilla explain provider NAME [options]
+       flotilla explain offering NAME [options]
 
 Explains why a need is unmet; without FINGERPRINT and --group, the first unmet needs of
 the cluster, as many as the shard explains in half a second, at most 20.
 Or explains a machine: which need claims it, which action is in flight, and why the shard keeps it.
-Or a cluster: its demand, machines, cost and session. flotilla history tells what happened to any of them.
+Or a cluster: its demand, machines, cost and session. Or a provider: its machines, listings and calls under way.
+Or an offering: its machines, price and back-off; NAME is PROVIDER/TYPE/ZONE/CAPACITY, and the provider may be left out
+if no other has the same. flotilla history tells what happened to any of them.
 
   --group NAME      explain the need of this group
 ${COMMON_HELP}
@@ -32,8 +38,10 @@ Examples:
   flotilla explain need prod-eu-1 --group training/job-7
   flotilla explain machine m-0042
   flotilla explain cluster prod-eu-1
+  flotilla explain provider rack-a
+  flotilla explain offering general-16/eu-north-1b/spot
 
-Exit code: 0 explained, 1 unknown need, machine or cluster, or the shard did not answer, 2 invalid usage.
+Exit code: 0 explained, 1 unknown name or the shard did not answer, 2 invalid usage.
 `;
 
 export const EXPLAIN: InspectCommand = {
@@ -49,7 +57,11 @@ export const EXPLAIN: InspectCommand = {
       return explainMachine(context, name);
     if (what === 'cluster' && name !== undefined && fingerprint === undefined)
       return explainCluster(context, name);
-    throw new UsageError('Write `need CLUSTER [FINGERPRINT]`, `machine ID` or `cluster ID`. See --help.');
+    if ((what === 'provider' || what === 'offering') && name !== undefined && fingerprint === undefined)
+      return explainSupply(context, what, name);
+    throw new UsageError(
+      'Write `need CLUSTER [FINGERPRINT]`, `machine ID`, `cluster ID`, `provider NAME` or `offering NAME`. See --help.',
+    );
   },
 };
 
@@ -108,6 +120,22 @@ async function explainCluster({ api, output, isJson }: CommandContext, id: strin
     const [first, ...rest] = answer.sentences;
     const colour = answer.cluster.unmetNeeds === 0 ? 'green' : 'yellow';
     output.out(`${paint('bold', id)}\n${paint(colour, first ?? '')}\n${list(rest)}`);
+  }
+  return EXIT_OK;
+}
+
+async function explainSupply(
+  { api, output, isJson }: CommandContext,
+  what: 'provider' | 'offering',
+  name: string,
+): Promise<number> {
+  const path = `${what}s/${encodeURIComponent(name)}`;
+  const answer = await api.get<ApiProviderInFull | ApiOfferingInFull>(path);
+  if (isJson) output.out(`${JSON.stringify(answer)}\n`);
+  else {
+    const [first, ...rest] = answer.sentences;
+    const full = 'offering' in answer ? answer.offering.name : answer.provider.name;
+    output.out(`${painter(output)('bold', full)}\n${first}\n${list(rest)}`);
   }
   return EXIT_OK;
 }

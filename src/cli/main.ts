@@ -43,6 +43,16 @@ const COMMANDS: readonly Command[] = [
     run: async (argv) => (await import('./clusters.ts')).run(argv),
   },
   {
+    name: 'providers',
+    summary: 'list providers: machines, listings, calls and back-offs',
+    run: async (argv) => (await import('./providers.ts')).run(argv),
+  },
+  {
+    name: 'offerings',
+    summary: 'list offerings: machines, prices and back-offs',
+    run: async (argv) => (await import('./offerings.ts')).run(argv),
+  },
+  {
     name: 'actions',
     summary: 'follow the actions of a shard',
     run: async (argv) => (await import('./actions.ts')).run(argv),
@@ -59,7 +69,7 @@ const COMMANDS: readonly Command[] = [
   },
   {
     name: 'explain',
-    summary: 'explain why a need is unmet, what a machine is used for, or how a cluster fares',
+    summary: 'explain a need, a machine, a cluster, a provider or an offering',
     run: async (argv) => (await import('./explain.ts')).run(argv),
   },
   {

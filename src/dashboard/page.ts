@@ -8,12 +8,17 @@ export const PAGES = [
   { path: '/actions', name: 'Actions' },
   { path: '/events', name: 'History' },
   { path: '/clusters', name: 'Clusters' },
+  { path: '/providers', name: 'Providers' },
+  { path: '/offerings', name: 'Offerings' },
   { path: '/tenants', name: 'Tenants' },
   { path: '/spending', name: 'Spending' },
 ] as const;
 
 export function isPage(path: string): boolean {
-  return PAGES.some((page) => page.path === path) || /^\/(?:machines|clusters)\/[^/]+$/.test(path);
+  return (
+    PAGES.some((page) => page.path === path) ||
+    /^\/(?:machines|clusters|providers|offerings)\/[^/]+$/.test(path)
+  );
 }
 
 export const DOCUMENT = `<!doctype html>

@@ -11,12 +11,14 @@ import { flagsIn } from '../../src/cli/completion.ts';
 import { runCommand } from '../../src/cli/inspect/command.ts';
 import type { Output } from '../../src/cli/inspect/terminal.ts';
 import { NEEDS } from '../../src/cli/needs.ts';
+import { OFFERINGS } from '../../src/cli/offerings.ts';
 import { spark } from '../../src/cli/top.ts';
 import type {
   ApiClusters,
   ApiMachines,
   ApiNeedExplanations,
   ApiNeeds,
+  ApiOfferings,
   ApiOverview,
   ApiTenants,
 } from '../../src/dashboard/api/types.ts';
@@ -332,6 +334,13 @@ describe('flotilla completion', () => {
       });
       rmSync(path);
       expect(completed).toBe('Failed\n');
+      writeFileSync(path, out);
+      const named = `flotilla() { FLOTILLA_API=${url} "${process.execPath}" "${MAIN}" "$@"; }; source ${path}; COMP_WORDS=(flotilla explain provider t); COMP_CWORD=3; _flotilla; echo "\${COMPREPLY[@]}"`;
+      const ids = await new Promise<string>((resolve) => {
+        execFile('bash', ['-c', named], (_failure, text, error) => resolve(text + error));
+      });
+      rmSync(path);
+      expect(ids).toBe('test\n');
     }
   });
 });
@@ -363,6 +372,38 @@ describe('lists', () => {
     expect(told.code).toBe(0);
     expect(told.out).toContain('Its operator has been connected for');
     expect((await flotilla('explain', 'cluster', 'nowhere', '--api', url)).code).toBe(1);
+  });
+});
+
+describe('flotilla providers and offerings', () => {
+  it('list, explain one, and end with 3 if nothing matches', async () => {
+    const { code, out } = await flotilla('providers');
+    expect(code).toBe(0);
+    expect(out).toMatch(/^2 of 2 providers\nPROVIDER +MACHINES/);
+    const { offerings } = await json<ApiOfferings>('offerings', '--capacity', 'spot', '--all');
+    expect(offerings.length).toBeGreaterThan(0);
+    for (const { capacityType } of offerings) expect(capacityType).toBe('spot');
+    const short = offerings[0]!.name.slice('test/'.length);
+    const told = await flotilla('explain', 'offering', short);
+    expect(told).toMatchObject({ code: 0, error: '' });
+    expect(told.out).toMatch(new RegExp(`^${offerings[0]!.name}\\nNot in back-off\\.`));
+    expect((await flotilla('explain', 'provider', 'test')).out).toContain('It has 1,500 machines');
+    expect((await flotilla('explain', 'provider', 'nobody')).code).toBe(1);
+    expect((await flotilla('offerings', '--backoff')).code).toBe(3);
+  });
+
+  it('fit a terminal of 80 characters', async () => {
+    let text = '';
+    const output: Output = {
+      out: (part) => {
+        text += part;
+      },
+      error: () => {},
+      ...{ isTerminal: true, hasColour: false, width: 80 },
+    };
+    expect(await runCommand(OFFERINGS, ['--all', '--api', url], output)).toBe(0);
+    expect(text.split('\n')[1]).toMatch(/BACK-OFF$/);
+    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 });
 

@@ -12,11 +12,16 @@ import type {
   ApiMachines,
   ApiNeedExplanations,
   ApiNeeds,
+  ApiOfferingInFull,
   ApiOfferings,
   ApiOverview,
+  ApiProviderInFull,
+  ApiProviders,
   ApiStatus,
   ApiTenants,
 } from '../../src/dashboard/api/types.ts';
+import { CapacityType } from '../../src/machine/capacity-type.ts';
+import { listingReport } from '../observe/records.ts';
 import { DISCONNECTED, LiveWorld } from './live-world.ts';
 
 let live: LiveWorld;
@@ -209,17 +214,79 @@ describe('the API', () => {
     world.offeringBackoffs.set('gpu-train-8', {
       untilMs: world.clock.nowMs() + 60_000,
       failures: 3,
-      text: '',
+      text: 'no capacity',
     });
     try {
-      const { offerings } = await get<ApiOfferings>('offerings');
+      const { offerings } = await get<ApiOfferings>('offerings?backoff=true');
       expect(offerings).toMatchObject([
-        { instanceType: 'gpu-train-8', capacityType: 'on-demand', failures: 3 },
+        {
+          instanceType: 'gpu-train-8',
+          capacityType: 'on-demand',
+          failures: 3,
+          why: '3 creates in a row failed: no capacity',
+        },
       ]);
-      expect((await get<ApiOverview>('overview')).offerings).toEqual(offerings);
+      expect(offerings).toMatchObject((await get<ApiOverview>('overview')).offerings);
+      const { sentences } = await get<ApiOfferingInFull>(
+        `offerings/${encodeURIComponent(offerings[0]!.name)}`,
+      );
+      expect(sentences[0]).toMatch(
+        /^In back-off for .* more, since .*: 3 creates in a row failed: no capacity\.$/,
+      );
     } finally {
       world.offeringBackoffs.clear();
     }
+  });
+
+  it('counts every machine in one offering and one provider, page by page', async () => {
+    const all = await get<ApiOfferings>('offerings?limit=500');
+    const add = (sum: number, { machines }: { machines: number }) => sum + machines;
+    expect(all.offerings.reduce(add, 0)).toBe(2_000);
+    const first = await get<ApiOfferings>('offerings?limit=3');
+    const second = await get<ApiOfferings>(`offerings?limit=3&after=${encodeURIComponent(first.next)}`);
+    const names = [...first.offerings, ...second.offerings].map(({ name }) => name);
+    expect(names).toEqual(all.offerings.slice(0, 6).map(({ name }) => name));
+    const one = all.offerings.find(({ machines }) => machines > 1)!;
+    const query = new URLSearchParams({
+      ...{ provider: one.provider, type: one.instanceType, zone: one.zone, capacity: one.capacityType },
+      limit: '500',
+    });
+    const { machines, matching } = await get<ApiMachines>(`machines?${query}`);
+    expect(one.machines).toBe(matching);
+    const costs = machines.map(({ pricePerHourUsd }) => pricePerHourUsd);
+    expect([one.pricePerHourUsd, one.pricePerHourMaxUsd]).toEqual([Math.min(...costs), Math.max(...costs)]);
+    const { providers } = await get<ApiProviders>('providers');
+    expect(providers.map(({ name }) => name)).toEqual(['other', 'test']);
+    expect(providers[1]).toMatchObject({
+      machines: 2_000,
+      offerings: all.total,
+      heldListing: null,
+      backoff: null,
+    });
+    const overview = await get<ApiOverview>('overview');
+    expect(providers[1]!.usdPerHour).toBeCloseTo(overview.cost.totalUsd, 4);
+    const usd = all.offerings.reduce((sum, { usdPerHour }) => sum + usdPerHour, 0);
+    expect(usd).toBeCloseTo(overview.cost.totalUsd, 4);
+  });
+
+  it('S6, X15: tells that a listing of a provider is held, and that the whole provider is in back-off', async () => {
+    const { world } = live;
+    const counts = { knownCount: 2_000, missingCount: 900, inARow: 1 };
+    world.refusals.happened({ kind: 'listing_suspect', level: 'warn', provider: 'other', ...counts });
+    world.refusals.listingEnded(listingReport({ provider: 'other', isFull: true, isSuspect: true }));
+    const fault = { instanceType: '', zone: '', capacityType: CapacityType.Spot, sinceMs: 0, needs: 4 };
+    const untilMs = world.clock.nowMs() + 60_000;
+    world.sharedFaults = [{ kind: 'bootstrap', provider: 'other', isProvider: true, ...fault, untilMs }];
+    try {
+      const { provider, sentences } = await get<ApiProviderInFull>('providers/other');
+      expect(provider.heldListing).toEqual({ inARow: 1, known: 2_000, missing: 900 });
+      expect(sentences[0]).toContain('it lacks 900 of 2,000 known machines');
+      expect(sentences.join(' ')).toContain('in back-off for 1 min more: bootstraps of 4 needs failed');
+    } finally {
+      world.sharedFaults = [];
+    }
+    world.refusals.listingEnded(listingReport({ provider: 'other', isFull: true, isSuspect: false }));
+    expect((await get<ApiProviderInFull>('providers/other')).provider.heldListing).toBe(null);
   });
 
   it('T8: names the limit that keeps machines from a need', async () => {
@@ -292,6 +359,9 @@ describe('the API refuses', () => {
   for (const [path, status, code, words] of [
     ['/api/v1/nothing', 404, 'no_such_path', 'overview'],
     ['/api/v1/machines/no-such-machine', 404, 'no_such_machine', 'no-such-machine'],
+    ['/api/v1/providers/nobody', 404, 'no_such_provider', 'nobody'],
+    ['/api/v1/offerings/a%2Fb%2Fspot', 404, 'no_such_offering', 'a/b/spot'],
+    ['/api/v1/offerings?capacity=free', 400, 'bad_parameter', 'on-demand'],
     ['/api/v1/machines/%ff', 400, 'bad_parameter', 'UTF-8'],
     ['/api/v1/machines?state=Broken', 400, 'bad_parameter', 'Configured'],
     ['/api/v1/machines?capacity=free', 400, 'bad_parameter', 'on-demand'],
@@ -337,6 +407,8 @@ describe('the pages', () => {
       '/events',
       '/clusters',
       '/tenants',
+      '/providers/a',
+      '/offerings/a%2Fb',
     ]) {
       const response = await fetch(`${url}${path}`);
       expect(response.status, path).toBe(200);

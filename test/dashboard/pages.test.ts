@@ -64,10 +64,19 @@ describe('every page', () => {
       ['/events', 'instance lost: host power failure'],
       ['/clusters', 'connected for'],
       ['/clusters/cluster-0002', 'Its operator has been connected for'],
+      ['/providers', 'test'],
+      ['/providers/test', 'The last complete listing of provider test ended'],
+      ['/offerings', 'on-demand'],
+      ['/offering', 'Not in back-off.'],
       ['/tenants', 'Row 17 has 70,000 bytes'],
     ] as const) {
       it(`${path} (${look.name}) shows live data, fits the screen and logs no errors`, async () => {
-        const at = path === '/machine' ? `/machines/${encodeURIComponent(someMachine())}` : path;
+        const at =
+          path === '/machine'
+            ? `/machines/${encodeURIComponent(someMachine())}`
+            : path === '/offering'
+              ? `/offerings/${encodeURIComponent((await live.world.view.offerings()).offerings[0]!.name)}`
+              : path;
         await visit(at, look, async ({ page }) => {
           await page.locator('main', { hasText: shown }).waitFor();
           await isLive(page);
@@ -194,6 +203,7 @@ describe('the machines page', () => {
     for (const [path, said] of [
       ['/machines/no-such-machine', 'No provider of this shard lists this machine.'],
       ['/clusters/no-such-cluster', 'There is no cluster no-such-cluster.'],
+      ['/providers/nobody', 'There is no provider nobody.'],
       ['/nowhere', 'There is no page at /nowhere.'],
     ] as const) {
       const { page } = await browser.open(DESKTOP);

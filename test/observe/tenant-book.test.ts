@@ -57,6 +57,8 @@ describe('the last refusal of each tenant', () => {
     book.listingEnded(listingReport({ failure: 'unreachable: connection refused', listedCount: 0 }));
     expect(book.listing('rack-a')).toEqual({
       atMs: 2_000,
+      completeAtMs: 1_000,
+      held: null,
       machines: 10,
       foreignIds: 0,
       failure: 'unreachable: connection refused',

@@ -20,6 +20,7 @@ import {
   sum,
 } from './render.ts';
 import { spending } from './spending.ts';
+import { offering as offeringInFull, offerings, provider, providers } from './supply.ts';
 import { tenants } from './tenants.ts';
 import type {
   ActionName,
@@ -29,7 +30,6 @@ import type {
   ApiMachines,
   ApiNeedExplanations,
   ApiNeeds,
-  ApiOfferings,
   ApiOverview,
   ApiShortfall,
   ApiStatus,
@@ -69,12 +69,13 @@ const ROUTES: Readonly<Record<string, Route>> = {
   events: ({ events: reader, nowMs }, query) => events(reader ?? null, query, ROWS_USUAL, nowMs()),
   clusters: ({ view }, query) => clusters(view, query, ROWS_USUAL),
   shortfalls,
-  offerings,
+  providers: ({ view }, query) => providers(view, query, ROWS_USUAL),
+  offerings: ({ view }, query) => offerings(view, query, ROWS_USUAL),
   tenants: ({ view }, query) => tenants(view, query, ROWS_USUAL),
   spending: ({ view, spending: past, nowMs }, query) => spending({ view, past, nowMs: nowMs() }, query),
 };
 
-const NAMED_PATHS = ['machines/{id}', 'clusters/{id}'] as const;
+const NAMED_PATHS = ['machines/{id}', 'clusters/{id}', 'providers/{name}', 'offerings/{name}'] as const;
 
 /** Answers the path after the prefix. Throws a ShardError for a request that it refuses. */
 export async function answerApi(
@@ -91,6 +92,14 @@ export async function answerApi(
   if (name.startsWith('clusters/')) {
     query.end();
     return cluster(context.view, decodeId(name.slice('clusters/'.length)), context.nowMs());
+  }
+  if (name.startsWith('providers/')) {
+    query.end();
+    return provider(context.view, decodeId(name.slice('providers/'.length)), context.nowMs());
+  }
+  if (name.startsWith('offerings/')) {
+    query.end();
+    return offeringInFull(context.view, decodeId(name.slice('offerings/'.length)), context.nowMs());
   }
   if (name.startsWith('machines/')) return machine(context, query, decodeId(name.slice('machines/'.length)));
   throw new ApiRefusal(
@@ -341,11 +350,6 @@ function shortfallsOf(view: ShardReader): ApiShortfall[] {
   return view.shortfalls().map((one) => shortfall(one, cycleIntervalMs));
 }
 
-function offerings({ view, nowMs }: ApiContext, query: Query): ApiOfferings {
-  query.end();
-  return { nowMs: nowMs(), offerings: view.offeringsInBackoff().map(offering) };
-}
-
 function decodeId(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -353,7 +357,7 @@ function decodeId(text: string): string {
     throw new ApiRefusal(
       400,
       'bad_parameter',
-      'The machine id is not valid.',
+      'The id is not valid.',
       'It is not percent-encoded UTF-8.',
       'Encode it and send the request again.',
     );

@@ -258,10 +258,93 @@ export interface ApiOffering {
   readonly failures: number;
 }
 
+/** Any offering; `sinceAtMs`, `untilMs` and `failures` are 0 if it is not in back-off. */
+export interface ApiOfferingLine extends ApiOffering {
+  /** `PROVIDER/TYPE/ZONE/CAPACITY` */
+  readonly name: string;
+  readonly machines: number;
+  readonly byState: ApiCounts;
+  /** The lowest and the highest of its machines. */
+  readonly pricePerHourUsd: number;
+  readonly pricePerHourMaxUsd: number;
+  /** The highest of its machines. */
+  readonly interruptionProbability: number;
+  /** Of its machines that have a host, now. */
+  readonly usdPerHour: number;
+  /** Why it is in back-off; ''. */
+  readonly why: string;
+}
+
 export interface ApiOfferings {
   readonly nowMs: number;
-  /** In the order in which their back-off ends. */
-  readonly offerings: readonly ApiOffering[];
+  readonly total: number;
+  readonly matching: number;
+  /** In the order of their names. */
+  readonly offerings: readonly ApiOfferingLine[];
+  readonly next: string;
+}
+
+export interface ApiOfferingInFull {
+  readonly nowMs: number;
+  readonly offering: ApiOfferingLine;
+  /** The same in words, the answer first. */
+  readonly sentences: readonly string[];
+}
+
+export interface ApiProvider {
+  readonly name: string;
+  /** The shard acts before its first listing. */
+  readonly optional: boolean;
+  readonly machines: number;
+  readonly byState: ApiCounts;
+  readonly usdPerHour: number;
+  readonly offerings: number;
+  readonly offeringsInBackoff: number;
+  /** A listing is under way. */
+  readonly listing: boolean;
+  /** When the last complete listing ended; 0 before the first. */
+  readonly listedAtMs: number;
+  readonly listedMachines: number;
+  /** '' if the last listing succeeded. */
+  readonly listingFailure: string;
+  /** The last full listing lacked many known machines, and the shard removed none; null if it did not. */
+  readonly heldListing: {
+    readonly inARow: number;
+    readonly known: number;
+    readonly missing: number;
+  } | null;
+  readonly callsInFlight: number;
+  readonly readsInFlight: number;
+  readonly readsWaiting: number;
+  /** Of the whole provider; null if there is none. */
+  readonly backoff: {
+    readonly sinceAtMs: number;
+    readonly untilMs: number;
+    readonly failures: number;
+    readonly why: string;
+  } | null;
+  /** Rows that the shard refused since it started, and the last reason. */
+  readonly refused: number;
+  readonly lastReason: string;
+  readonly lastRefusedAtMs: number;
+  /** The first error if the shard refused every row of the last full listing; ''. */
+  readonly refusedWholly: string;
+  readonly foreignIds: number;
+}
+
+export interface ApiProviders {
+  readonly nowMs: number;
+  readonly total: number;
+  readonly matching: number;
+  readonly providers: readonly ApiProvider[];
+  readonly next: string;
+}
+
+export interface ApiProviderInFull {
+  readonly nowMs: number;
+  readonly provider: ApiProvider;
+  /** The same in words, the answer first. */
+  readonly sentences: readonly string[];
 }
 
 export interface ApiBackoff {

@@ -2,10 +2,12 @@
 import type { ApiAction, ApiActions, ApiMachineInFull, ApiStatus } from '../api/types.ts';
 import { ACTION_COLUMNS, actionRow } from './actions.ts';
 import { fill, h, replaceRows } from './dom.ts';
-import { eventsPart } from './events.ts';
+import { clusterHref, eventsPart } from './events.ts';
 import { age, clock, count, price, quantities } from './format.ts';
+import { offeringHref } from './offerings.ts';
 import { card, showStatus, stateBadge, table } from './parts.ts';
 import { AskFailed, ask, Poller } from './poll.ts';
+import { providerHref } from './providers.ts';
 
 const EVERY_MS = 2_000;
 
@@ -74,13 +76,18 @@ export function machinePage(page: HTMLElement, id: string): void {
       h('ul', {}, ...rest.map((sentence) => h('li', {}, sentence))),
       h('p', { class: 'aside' }, `Cycle ${count(cycle)}`),
     );
-    const line = (name: string, value: string) =>
+    const line = (name: string, value: Node | string) =>
       value === '' ? [] : [h('dt', {}, name), h('dd', {}, value)];
     const { assignment, host } = machine;
+    const offering = [machine.provider, machine.instanceType, machine.zone, machine.capacityType].join('/');
     fill(
       facts,
       ...line('State', `${machine.state} since ${clock(machine.stateSinceAtMs)} (${age(machine.forMs)})`),
-      ...line('Provider', machine.provider),
+      ...line('Provider', h('a', { href: providerHref(machine.provider) }, machine.provider)),
+      ...line(
+        'Offering',
+        h('a', { href: offeringHref(offering) }, offering.slice(machine.provider.length + 1)),
+      ),
       ...line('Host', host === null ? 'none' : `${host.provider} ${host.ref}`),
       ...line('Type', machine.instanceType),
       ...line('Zone', machine.zone),
@@ -88,7 +95,10 @@ export function machinePage(page: HTMLElement, id: string): void {
       ...line('Price', `${price(machine.pricePerHourUsd)} per hour`),
       ...line('Interruption probability', `${(100 * machine.interruptionProbability).toFixed(1)} %`),
       ...line('Capacity', quantities(machine.capacity)),
-      ...line('Cluster', machine.clusterId),
+      ...line(
+        'Cluster',
+        machine.clusterId === '' ? '' : h('a', { href: clusterHref(machine.clusterId) }, machine.clusterId),
+      ),
       ...line('Assigned at priority', assignment === null ? '' : count(assignment.priority)),
       ...line('Assigned group', assignment?.group ?? ''),
       ...line('Assigned profile', assignment?.fingerprint ?? ''),

@@ -7,7 +7,9 @@ import { machinePage } from './machine.ts';
 import { machinesPage } from './machines.ts';
 import { needsPage } from './needs.ts';
 import { notFoundPage } from './not-found.ts';
+import { offeringPage, offeringsPage } from './offerings.ts';
 import { overviewPage } from './overview.ts';
+import { providerPage, providersPage } from './providers.ts';
 import { spendingPage } from './spending.ts';
 import { tenantsPage } from './tenants.ts';
 
@@ -18,6 +20,8 @@ const PAGES: Readonly<Record<string, (page: HTMLElement) => void>> = {
   '/actions': actionsPage,
   '/events': eventsPage,
   '/clusters': clustersPage,
+  '/providers': providersPage,
+  '/offerings': offeringsPage,
   '/tenants': tenantsPage,
   '/spending': spendingPage,
 };
@@ -33,6 +37,8 @@ for (const link of document.querySelectorAll('nav a')) {
 const draw = PAGES[path];
 if (section === '/machines' && name !== '') machinePage(page, decodeURIComponent(name));
 else if (section === '/clusters' && name !== '') clusterPage(page, decodeURIComponent(name));
+else if (section === '/providers' && name !== '') providerPage(page, decodeURIComponent(name));
+else if (section === '/offerings' && name !== '') offeringPage(page, decodeURIComponent(name));
 else if (draw !== undefined) draw(page);
 else
   notFoundPage(page, `There is no page at ${path}.`, 'The address may be misspelt, or of another version.');

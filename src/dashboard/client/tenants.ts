@@ -98,7 +98,7 @@ function makeRow(tenant: ApiTenant, { nowMs }: ApiTenants): Element {
   const row = h(
     'tr',
     {},
-    h('th', { scope: 'row' }, name),
+    h('th', { scope: 'row' }, h('a', { href: `/${kind}s/${id}` }, name)),
     h('td', {}, kind),
     h('td', { class: 'number' }, refused === 0 ? '0' : h('span', { class: 'verdict bad' }, count(refused))),
     h('td', { class: 'number' }, h('a', { href: `/machines?${kind}=${id}` }, count(machines))),

@@ -112,6 +112,10 @@ export class Executor {
     return this.#options.slots.inUse;
   }
 
+  inFlightAt(provider: number): number {
+    return this.#options.slots.inUseAt(provider);
+  }
+
   /** Actions whose call has not been sent yet. */
   get unsentCount(): number {
     return this.queueDepth + this.#waiting.count;

@@ -41,6 +41,11 @@ export class FairSlots {
     return this.#inUse;
   }
 
+  /** Calls to one provider. */
+  inUseAt(provider: number): number {
+    return this.#inUseAt[provider]!;
+  }
+
   /** No more slots are granted. */
   get isStopped(): boolean {
     return this.#isStopped;

@@ -112,10 +112,11 @@ export class Backoffs {
 
   /** Offerings in back-off, the one that ends first at the head. */
   offerings(): OfferingView[] {
-    const { shapes } = this.#inventory;
+    const { shapes, tables, columns } = this.#inventory;
+    const textOf = (slot = 0) => (slot === 0 ? '' : tables.texts.get(columns.lastError[slot]!));
     return [...this.#offerings.values()]
       .filter(({ untilMs }) => untilMs > 0)
-      .map(({ provider, instanceType, zone, capacityType, beganMs, untilMs, failuresInARow }) => ({
+      .map(({ provider, instanceType, zone, capacityType, beganMs, untilMs, failuresInARow, failed }) => ({
         provider,
         instanceType: shapes.instanceTypes.get(instanceType),
         zone: shapes.zones.get(zone),
@@ -123,6 +124,7 @@ export class Backoffs {
         sinceMs: beganMs,
         untilMs,
         failures: failuresInARow,
+        text: textOf([...failed].at(-1)),
       }))
       .sort((a, b) => a.untilMs - b.untilMs);
   }

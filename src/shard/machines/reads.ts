@@ -108,6 +108,15 @@ export class FollowUpReads {
     return this.#inFlight;
   }
 
+  /** Of one provider. */
+  inFlightAt(provider: number): number {
+    return this.#inFlightAt[provider]!;
+  }
+
+  waitingAt(provider: number): number {
+    return this.#due.get(provider)?.size ?? 0;
+  }
+
   get deferredCount(): number {
     return this.#deferred.size;
   }

@@ -7,8 +7,10 @@
  * more than those that got a machine of it in the last hour. The inventory knows the latter.
  */
 import type { Inventory } from '../../inventory/inventory.ts';
+import type { CapacityType } from '../../machine/capacity-type.ts';
 import { MachineState } from '../../machine/state.ts';
 import type { ShardObserver } from '../ports/observer.ts';
+import type { SharedFaultView } from '../ports/supply.ts';
 import { BACKOFF_MS_MAX, type BackoffView, durationMs } from './backoff.ts';
 import {
   holdOffering,
@@ -73,6 +75,25 @@ export class SharedFaults {
   /** Offerings and providers that are blamed: in back-off, or with one probe at a time. */
   get blamedCount(): number {
     return this.#blamedCount;
+  }
+
+  /** Those in back-off. */
+  inBackoff(): SharedFaultView[] {
+    const { inventory, providerNames } = this.#options;
+    const { instanceTypes, zones } = inventory.shapes;
+    return [...this.#scopes.values()]
+      .filter(({ untilMs }) => untilMs > 0)
+      .map(({ kind, offering, isProvider, failed, backoffs, untilMs }) => ({
+        kind,
+        provider: providerNames[offering.provider] ?? '',
+        isProvider,
+        instanceType: instanceTypes.get(offering.instanceType),
+        zone: zones.get(offering.zone),
+        capacityType: offering.capacityType as CapacityType,
+        sinceMs: untilMs - durationMs(backoffs),
+        untilMs,
+        needs: failed.size,
+      }));
   }
 
   ended(outcome: Outcome, nowMs: number): void {

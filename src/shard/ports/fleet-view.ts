@@ -118,6 +118,8 @@ export interface OfferingBackoffView {
   readonly untilMs: number;
   /** Creates that failed in a row. */
   readonly failures: number;
+  /** The last failure in one line; ''. */
+  readonly text: string;
 }
 
 /** An action between enqueueing and settlement. */

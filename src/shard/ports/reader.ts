@@ -10,6 +10,7 @@ import type {
 } from './fleet-view.ts';
 import type { ShardGauges } from './observer.ts';
 import type { SpendingSample } from './spending.ts';
+import type { OfferingsView, ProvidersView } from './supply.ts';
 import type { TenantsPage, TenantsQuery } from './tenants.ts';
 import type { NeedsReader, ReportFacts, ShardStatus, ShortfallView } from './view.ts';
 
@@ -44,6 +45,9 @@ export interface ShardReader extends NeedsReader {
   shortfalls(): readonly ShortfallView[];
   /** X12: offerings in back-off after failed creates, the one that ends first at the head. */
   offeringsInBackoff(): readonly OfferingBackoffView[];
+  /** At most a second old; back-offs are of now. */
+  offerings(): Promise<OfferingsView>;
+  providers(): Promise<ProvidersView>;
   reportFacts(): ReportFacts;
   /** `after` is the `next` of the page before; '' is the first. */
   machinesPage(query: MachinesQuery, after: string): Promise<MachinesPage>;

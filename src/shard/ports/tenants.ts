@@ -16,6 +16,10 @@ export interface TenantRefusal {
 
 export interface ListingFacts {
   readonly atMs: number;
+  /** When the last listing that succeeded ended; 0 before the first. */
+  readonly completeAtMs: number;
+  /** S6: the last full listing lacked so many machines that the shard removed none; null if it did not. */
+  readonly held: { readonly inARow: number; readonly known: number; readonly missing: number } | null;
   readonly machines: number;
   /** T10: rows of the last full listing that the shard refused because the id belongs to another provider. */
   readonly foreignIds: number;

@@ -102,6 +102,8 @@ export interface ProviderListingView {
   readonly suspectInARow: number;
   /** Of the last listing; '' if it succeeded. */
   readonly lastFailure: string;
+  /** T6: the first error if the shard refused every row of the last full listing; ''. */
+  readonly refusal: string;
 }
 
 export class Reconciler {
@@ -170,6 +172,7 @@ export class Reconciler {
       isListing: known.running !== null,
       suspectInARow: known.suspectInARow,
       lastFailure: known.lastFailure,
+      refusal: known.refusal,
     }));
   }
 

@@ -94,6 +94,18 @@ export function shardSources({
         provider: providerNames[provider] ?? '',
         ...offering,
       })),
+    sharedFaults: () => shard.failures.faults.inBackoff(),
+    providerWork: (provider) => {
+      const known = shard.reconciler.view()[provider];
+      return {
+        isOptional: known?.isOptional ?? false,
+        isListing: known?.isListing ?? false,
+        refusal: known?.refusal ?? '',
+        callsInFlight: shard.executor.inFlightAt(provider),
+        readsInFlight: shard.reads.inFlightAt(provider),
+        readsWaiting: shard.reads.waitingAt(provider),
+      };
+    },
     actionOf: (slot) => actionOf(shard, slot),
   };
 }

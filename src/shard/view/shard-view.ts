@@ -15,6 +15,7 @@ import type {
 import type { ShardGauges } from '../ports/observer.ts';
 import type { ClustersQuery, NeedToExplain, ShardReader } from '../ports/reader.ts';
 import type { SpendingSample } from '../ports/spending.ts';
+import type { OfferingsView, ProvidersView } from '../ports/supply.ts';
 import type { TenantsPage, TenantsQuery } from '../ports/tenants.ts';
 import type { NeedsPage, NeedsQuery, ReportFacts, ShardStatus, ShortfallView } from '../ports/view.ts';
 import { CLUSTERS_PER_PAGE, clustersPage } from './clusters.ts';
@@ -23,6 +24,8 @@ import { explainNeed } from './explain/need.ts';
 import { FleetSummaries } from './fleet-summary.ts';
 import { MachinePages } from './machine-pages.ts';
 import { NeedsView } from './needs-reader.ts';
+import { OfferingSums } from './offerings.ts';
+import { providersView } from './providers.ts';
 import { reportFactsOf, shortfallsOf } from './shortfalls.ts';
 import type { ViewSources } from './sources.ts';
 import { spendingNow } from './spending.ts';
@@ -37,12 +40,14 @@ export class ShardView implements ShardReader {
   readonly #needs: NeedsView;
   readonly #machines: MachinePages;
   readonly #summaries: FleetSummaries;
+  readonly #offerings: OfferingSums;
 
   constructor(sources: ViewSources) {
     this.#sources = sources;
     this.#needs = new NeedsView(sources);
     this.#machines = new MachinePages(sources);
     this.#summaries = new FleetSummaries(sources);
+    this.#offerings = new OfferingSums(sources);
   }
 
   status(): ShardStatus {
@@ -105,6 +110,15 @@ export class ShardView implements ShardReader {
 
   offeringsInBackoff(): readonly OfferingBackoffView[] {
     return this.#sources.offeringsInBackoff();
+  }
+
+  offerings(): Promise<OfferingsView> {
+    return this.#offerings.read();
+  }
+
+  async providers(): Promise<ProvidersView> {
+    const offerings = await this.#offerings.read();
+    return providersView(this.#sources, await this.#summaries.read(), offerings);
   }
 
   reportFacts(): ReportFacts {

@@ -18,6 +18,7 @@ import type {
   SuspensionView,
 } from '../ports/fleet-view.ts';
 import type { ShardGauges } from '../ports/observer.ts';
+import type { ProviderWork, SharedFaultView } from '../ports/supply.ts';
 import type { RollupLimits, TenantRefusals } from '../ports/tenants.ts';
 import type { ShardStatus } from '../ports/view.ts';
 import type { TenantLimits } from '../tenants.ts';
@@ -68,6 +69,10 @@ export interface ViewSources {
   offeringBackoff(slot: number): BackoffView | null;
   /** All offerings in back-off, the one that ends first at the head. */
   offeringsInBackoff(): readonly OfferingBackoffView[];
+  /** X15: offerings and providers in back-off because the attempts of many needs failed there. */
+  sharedFaults(): readonly SharedFaultView[];
+  /** By number of the provider: its calls, reads and listing under way. */
+  providerWork(provider: number): ProviderWork;
   /** X1: the machine's one action, enqueued or running; null if there is none. */
   actionOf(slot: number): ActionView | null;
 }

@@ -24,6 +24,7 @@ import type {
   SuspensionView,
 } from '../../../src/shard/ports/fleet-view.ts';
 import type { ShardGauges } from '../../../src/shard/ports/observer.ts';
+import type { SharedFaultView } from '../../../src/shard/ports/supply.ts';
 import { Tenants } from '../../../src/shard/tenants.ts';
 import { ShardView } from '../../../src/shard/view/shard-view.ts';
 import type { ViewSources } from '../../../src/shard/view/sources.ts';
@@ -65,6 +66,7 @@ export class ViewWorld {
   /** By instance type. */
   readonly offeringBackoffs = new Map<string, BackoffView>();
   readonly actions = new Map<string, ActionView>();
+  sharedFaults: readonly SharedFaultView[] = [];
   rails: RailsView = RAILS;
   gauges: Partial<ShardGauges> = {};
   cycle = 0;
@@ -215,11 +217,16 @@ export class ViewWorld {
       claimantsOf: (slot) => this.claimants.get(this.inventory.idOf(slot)) ?? [],
       machineBackoff: (slot) => this.machineBackoffs.get(this.inventory.idOf(slot)) ?? null,
       offeringsInBackoff: () =>
-        [...this.offeringBackoffs].map(([instanceType, { untilMs, failures }]) => ({
+        [...this.offeringBackoffs].map(([instanceType, { untilMs, failures, text }]) => ({
           ...{ provider: 'test', instanceType, zone: 'zone-1', capacityType: CapacityType.OnDemand },
-          ...{ sinceMs: START_MS, untilMs, failures },
+          ...{ sinceMs: START_MS, untilMs, failures, text },
         })),
       offeringBackoff: (slot) => this.offeringBackoffs.get(this.inventory.get(slot).instanceType) ?? null,
+      sharedFaults: () => this.sharedFaults,
+      providerWork: () => ({
+        ...{ isOptional: false, isListing: false, refusal: '' },
+        ...{ callsInFlight: this.actions.size, readsInFlight: 0, readsWaiting: 0 },
+      }),
       actionOf: (slot) => this.actions.get(this.inventory.idOf(slot)) ?? null,
     };
   }
