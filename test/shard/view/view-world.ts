@@ -206,6 +206,7 @@ export class ViewWorld {
       }),
       hasSession,
       limitsOf: (cluster) => this.tenants.of(cluster),
+      ceilings: () => this.tenants.ceilings,
       sessions: () => [...this.sessions.values()],
       clusterPause: () => null,
       machinePause: () => null,
