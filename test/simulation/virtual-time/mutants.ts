@@ -561,7 +561,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'decision/ceilings.js',
     find: 'if (state[slot] === MachineState.Speculative && intent[slot] !== Intent.Provision)',
     replace: 'if (state[slot] === MachineState.Speculative)',
-    profile: 'calm',
+    profile: 'restarts',
   },
   {
     why: 'E7: what a need takes does not count for the ceiling of the next need',
