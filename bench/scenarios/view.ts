@@ -128,6 +128,7 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     gauges: () => gauges,
     hasSession: () => true,
     limitsOf: () => null,
+    ceilings: () => null,
     sessions: () => [],
     clusterPause: () => null,
     machinePause: () => null,

@@ -15,8 +15,19 @@ const LISTS: ReadonlySet<string> = new Set(['tenants', 'controls']);
 export function isLoosened(flag: string, from: string, to: string): boolean {
   if (FORBIDDING.has(flag)) return from === 'true' && to === 'false';
   if (CAPS.has(flag)) return allowed(to) > allowed(from);
+  if (flag === 'ceilings') return isAnyRaised(from, to);
   // Entries are joined by commas; one that is gone or different may allow more.
   return LISTS.has(flag) && from.split(', ').some((entry) => entry !== '' && !to.includes(entry));
+}
+
+/** `name=dollars; name=dollars`: one that is gone allows any cost. */
+function isAnyRaised(from: string, to: string): boolean {
+  const valuesOf = (text: string) =>
+    new Map(text.split('; ').map((part) => part.split('=') as [string, string]));
+  const after = valuesOf(to);
+  return [...valuesOf(from)].some(
+    ([name, dollars]) => name !== '' && Number(after.get(name) ?? Number.POSITIVE_INFINITY) > Number(dollars),
+  );
 }
 
 function allowed(cap: string): number {

@@ -1,5 +1,8 @@
 /** From settings as people write them to those of a shard. */
+import type { CeilingName, CeilingValues } from '../config/ceilings.ts';
 import type { ShardConfig } from '../config/shard-config.ts';
+import type { Ceilings } from '../decision/ceilings.ts';
+import { CAPACITY_TYPE_COUNT, CAPACITY_TYPE_NAMES, type CapacityType } from '../machine/capacity-type.ts';
 import type { Logger } from '../observe/log.ts';
 import { checkScope, readPauses, WHOLE_FLEET } from '../shard/controls/control.ts';
 import type { DeclaredControl } from '../shard/ports/controls.ts';
@@ -20,10 +23,24 @@ export function railsOf(config: ShardConfig): Rails {
     burnFraction: config.burnFraction,
     hasRollupGuard: config.emptyRollupGuard,
     tenants: config.tenants.map(tenantLimits),
+    ceilings: ceilingsOf(config.ceilings),
     controls: [
       ...config.controls.map((entry) => declaredControl(entry, config)),
       ...(config.reclaimCapFraction === 'none' ? [NO_RECLAIMS] : []),
     ],
+  };
+}
+
+/** E7: null without ceilings, so that the decision does not look for them. */
+export function ceilingsOf(values: CeilingValues): Ceilings | null {
+  if (Object.keys(values).length === 0) return null;
+  const none = Number.POSITIVE_INFINITY;
+  return {
+    maxDollarsPerHour: values['usd-per-hour'] ?? none,
+    maxByCapacityType: Array.from({ length: CAPACITY_TYPE_COUNT }, (_, type) => {
+      const name = `${CAPACITY_TYPE_NAMES[type as CapacityType]}-usd-per-hour`;
+      return values[name as CeilingName] ?? none;
+    }),
   };
 }
 

@@ -75,7 +75,7 @@ export class ShardService {
     return this.#servers.health;
   }
 
-  /** Applies rails, limits of clusters and log level, reads changed TLS files, and reopens the audit log. */
+  /** Applies rails, limits of clusters, ceilings and log level, reads changed TLS files, and reopens the audit log. */
   reload(config: ShardConfig): void {
     const { log, operators, audit } = this.#parts;
     log.setLevel(config.logLevel);

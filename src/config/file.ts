@@ -78,7 +78,7 @@ export function readConfigText(
 function readValue(
   given: Omit<Given, 'texts'>,
   node: ParsedNode | null,
-  { isRepeatable, mappingKey = '' }: FlagShape,
+  { isRepeatable, mappingKey = '', isMapping }: FlagShape,
   found: GivenByFlag,
   add: (what: string, remedy: string) => void,
 ): void {
@@ -98,6 +98,17 @@ function readValue(
         'the list contains something other than mappings',
         `Write a list of mappings with ${mappingKey}: NAME`,
       );
+  } else if (isMapping === true && isMap(node)) {
+    const parts = partsOf(node, '');
+    if (parts === null)
+      add(
+        'the mapping contains something other than single values',
+        'Write lines such as NAME: VALUE below it',
+      );
+    else
+      found.set(given.key, { ...given, texts: [parts.map(([key, value]) => `${key}=${value}`).join('; ')] });
+  } else if (isMapping === true && !isScalar(node) && node !== null) {
+    add('takes a mapping', `Write ${given.key}: { NAME: VALUE }`);
   } else if (node === null || isScalar(node)) {
     add('the value is missing', 'Add a value or remove the line');
   } else {

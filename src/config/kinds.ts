@@ -18,6 +18,7 @@ interface Scalar<Value> extends Common {
   readonly parseText: (text: string) => Value;
   readonly formatValue: (value: Value) => string;
   readonly isSwitch?: true;
+  readonly isMapping?: true;
 }
 
 function scalar<Value>(
@@ -34,6 +35,7 @@ function scalar<Value>(
     isReloadable: kind.reload === true,
     isRepeatable: false,
     isSwitch: kind.isSwitch === true,
+    ...(kind.isMapping === true ? { isMapping: true } : {}),
     defaultText,
     allowedText: kind.allowedText ?? '',
     defaultValue: defaultValue ?? (() => kind.parseText(defaultText)),
@@ -203,6 +205,7 @@ export function text<Value = string>(
     readonly type: string;
     readonly read: (text: string) => Value;
     readonly write: (value: Value) => string;
+    readonly isMapping?: true;
   },
 ): Setting<Value> {
   return scalar({ ...options, parseText: options.read, formatValue: options.write }, options.default);

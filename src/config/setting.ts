@@ -21,6 +21,8 @@ export interface Setting<Value> {
   readonly isRepeatable: boolean;
   /** Whether an item of its list in a file may be a mapping: then this key gives the item's name. */
   readonly mappingKey?: string;
+  /** Whether its value in a file may be a mapping: it is read as `key=value; key=value`. */
+  readonly isMapping?: true;
   /** Whether the flag without a value means true. */
   readonly isSwitch: boolean;
   /** As the documentation shows it; the same on every host. */

@@ -25,6 +25,7 @@ import {
   writeTeam,
 } from './addresses.ts';
 import { readCapFraction } from './cap-fraction.ts';
+import { readCeilings, writeCeilings } from './ceilings.ts';
 import { CONTROL_KEY, readControlEntry, writeControlEntry } from './controls.ts';
 import { bytes, choice, count, decimal, duration, fraction, list, onOff, text } from './kinds.ts';
 import type { Settings } from './setting.ts';
@@ -381,6 +382,16 @@ const RAILS = {
     read: readTenant,
     write: writeTenant,
     help: 'Limits on the clusters that an id or pattern names (team-a-*; max-machines=100): max-priority, max-machines, max-resources.NAME, max-dollars-per-hour, max-offering-share. The first entry that matches a cluster counts. Clusters keep what they have.',
+  }),
+  ceilings: text({
+    reload: true,
+    type: 'dollars per hour by name',
+    placeholder: 'CEILINGS',
+    default: '',
+    isMapping: true,
+    read: readCeilings,
+    write: writeCeilings,
+    help: 'The most that the fleet may cost per hour (usd-per-hour=5000; spot-usd-per-hour=800): usd-per-hour, and bare-metal-, reserved-, on-demand- or spot-usd-per-hour. The shard creates no machine beyond a ceiling, and takes none away because of one.',
   }),
   controls: list({
     reload: true,

@@ -22,6 +22,7 @@ export interface FlagShape {
   readonly isRepeatable: boolean;
   readonly isSwitch: boolean;
   readonly mappingKey?: string;
+  readonly isMapping?: true;
 }
 
 export type FlagShapes = ReadonlyMap<string, FlagShape>;

@@ -33,7 +33,7 @@ export interface EngineOptions {
   readonly hasSession: (cluster: number) => boolean;
   /** A9: the same for a need (cluster, fingerprint, group) that backs off after a failed bootstrap (X5). */
   readonly inBackoff?: (cluster: number, fingerprint: number, group: number) => boolean;
-  /** T8: what a cluster may have at most. Default: no limits. */
+  /** T8, E7: what a cluster may have at most, and what the fleet may cost. Default: no limits. */
   readonly limits?: LimitSource;
   /** H3: a pause of create or bind; the cluster gets credit only (A9), and the counts of its needs stand still. */
   readonly isPaused?: (cluster: number) => boolean;

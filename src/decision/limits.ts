@@ -1,5 +1,5 @@
 /**
- * Limits on what a cluster may have (T8). They bar acquisition and preemption, never credit. A cluster without limits costs
+ * Limits on what a cluster may have (T8), and ceilings on what the fleet costs (E7, ceilings.ts). They bar acquisition and preemption, never credit. A cluster without limits costs
  * one look into an array per unmet need. If a cluster with limits lacks something, its own machines are counted in that cycle,
  * and the machines of an offering when one of them is looked at; the rest of the fleet is not read.
  *
@@ -7,7 +7,9 @@
  * engine that decides from scratch counts the same.
  */
 import type { Inventory } from '../inventory/inventory.ts';
+import { CapacityType } from '../machine/capacity-type.ts';
 import { ALL_STATES } from '../machine/state.ts';
+import { type Ceilings, FleetCost, WHOLE_FLEET, WITHIN } from './ceilings.ts';
 import { type Fleet, Role } from './supply/fleet.ts';
 
 /** An amount that is not limited is infinite. */
@@ -26,13 +28,33 @@ export interface LimitSource {
   readonly version: number;
   /** By cluster ref; null: no limits. */
   of(cluster: number): ClusterLimits | null;
+  /** E7; absent or null: none. Read in every cycle. */
+  readonly ceilings?: Ceilings | null;
 }
 
-export const Limit = { None: 0, Machines: 1, Resources: 2, Dollars: 3, OfferingShare: 4 } as const;
+/** Of a cluster, then of the fleet. */
+export const Limit = {
+  None: 0,
+  Machines: 1,
+  Resources: 2,
+  Dollars: 3,
+  OfferingShare: 4,
+  FleetCost: 5,
+  BareMetalCost: 6,
+  ReservedCost: 7,
+  OnDemandCost: 8,
+  SpotCost: 9,
+} as const;
 export type Limit = (typeof Limit)[keyof typeof Limit];
 
-/** As in the configuration file. */
-export type LimitName = '' | 'max-machines' | 'max-resources' | 'max-dollars-per-hour' | 'max-offering-share';
+/** As in the configuration file; those of the fleet with their section. */
+export type LimitName =
+  | ''
+  | 'max-machines'
+  | 'max-resources'
+  | 'max-dollars-per-hour'
+  | 'max-offering-share'
+  | `ceilings.${'' | 'bare-metal-' | 'reserved-' | 'on-demand-' | 'spot-'}usd-per-hour`;
 
 export const LIMIT_NAMES: Readonly<Record<Limit, LimitName>> = {
   [Limit.None]: '',
@@ -40,6 +62,39 @@ export const LIMIT_NAMES: Readonly<Record<Limit, LimitName>> = {
   [Limit.Resources]: 'max-resources',
   [Limit.Dollars]: 'max-dollars-per-hour',
   [Limit.OfferingShare]: 'max-offering-share',
+  [Limit.FleetCost]: 'ceilings.usd-per-hour',
+  [Limit.BareMetalCost]: 'ceilings.bare-metal-usd-per-hour',
+  [Limit.ReservedCost]: 'ceilings.reserved-usd-per-hour',
+  [Limit.OnDemandCost]: 'ceilings.on-demand-usd-per-hour',
+  [Limit.SpotCost]: 'ceilings.spot-usd-per-hour',
+};
+
+/** By capacity type; machines of none have no ceiling of their own. */
+const LIMIT_OF_TYPE: Readonly<Record<number, Limit>> = {
+  [CapacityType.BareMetal]: Limit.BareMetalCost,
+  [CapacityType.Reserved]: Limit.ReservedCost,
+  [CapacityType.OnDemand]: Limit.OnDemandCost,
+  [CapacityType.Spot]: Limit.SpotCost,
+};
+
+/** In dollars per hour; NaN if the name is none of a ceiling. */
+export function ceilingOf(ceilings: Ceilings, name: string): number {
+  if (name === LIMIT_NAMES[Limit.FleetCost]) return ceilings.maxDollarsPerHour;
+  const type = Object.keys(LIMIT_OF_TYPE).find((one) => LIMIT_NAMES[LIMIT_OF_TYPE[Number(one)]!] === name);
+  return type === undefined ? Number.NaN : ceilings.maxByCapacityType[Number(type)]!;
+}
+
+/** Whether the limit is one of its cluster (T8), not a ceiling of the fleet. */
+export function isOfCluster(limit: number): boolean {
+  return limit !== Limit.None && limit < Limit.FleetCost;
+}
+
+const UNLIMITED: ClusterLimits = {
+  maxPriority: Number.POSITIVE_INFINITY,
+  maxMachines: Number.POSITIVE_INFINITY,
+  maxResources: {},
+  maxDollarsPerHour: Number.POSITIVE_INFINITY,
+  maxOfferingShare: Number.POSITIVE_INFINITY,
 };
 
 const MILLIONTHS = 1_000_000;
@@ -55,6 +110,11 @@ interface Counts {
   readonly byOffering: Map<number, number>;
 }
 
+interface Saved {
+  readonly counts: Counts;
+  readonly fleetCost: Float64Array | null;
+}
+
 /** What a cluster with limits has, what it took in this cycle included. */
 export class ClusterUsage {
   readonly cluster: number;
@@ -64,15 +124,24 @@ export class ClusterUsage {
   readonly #dims: number[];
   readonly #most: number[];
   readonly #millionthsMax: number;
+  /** E7: of all clusters together; null: no ceilings. */
+  readonly #fleetCost: FleetCost | null;
   #counts: Counts;
 
-  constructor(cluster: number, limits: ClusterLimits, fleet: Fleet, offerings: Offerings) {
+  constructor(
+    cluster: number,
+    limits: ClusterLimits,
+    fleet: Fleet,
+    offerings: Offerings,
+    fleetCost: FleetCost | null,
+  ) {
     const names = Object.keys(limits.maxResources);
     const { dimensions } = fleet.inventory.shapes.vectors;
     this.cluster = cluster;
     this.limits = limits;
     this.#fleet = fleet;
     this.#offerings = offerings;
+    this.#fleetCost = fleetCost;
     this.#dims = names.map((name) => dimensions.find(name));
     this.#most = names.map((name) => limits.maxResources[name]!);
     this.#millionthsMax = Math.round(limits.maxDollarsPerHour * MILLIONTHS);
@@ -85,13 +154,15 @@ export class ClusterUsage {
   }
 
   /** The counts as they are now, for `restore`. */
-  save(): Counts {
+  save(): Saved {
     const { machines, millionths, units, byOffering } = this.#counts;
-    return { machines, millionths, units: units.slice(), byOffering: new Map(byOffering) };
+    const counts = { machines, millionths, units: units.slice(), byOffering: new Map(byOffering) };
+    return { counts, fleetCost: this.#fleetCost?.save() ?? null };
   }
 
-  restore(saved: Counts): void {
-    this.#counts = saved;
+  restore({ counts, fleetCost }: Saved): void {
+    this.#counts = counts;
+    this.#fleetCost?.restore(fleetCost);
   }
 
   /** Whether the cluster has as many machines as it may have. */
@@ -99,9 +170,17 @@ export class ClusterUsage {
     return this.#counts.machines >= this.limits.maxMachines;
   }
 
-  /** The first limit that one more machine would exceed; none if the machine counts already. */
+  /** The first limit that one more machine would exceed, the cluster's before the fleet's; none if the machine counts already. */
   barredBy(slot: number): Limit {
     if (this.#isCounted(slot)) return Limit.None;
+    const limit = this.limits === UNLIMITED ? Limit.None : this.#barredByOwn(slot);
+    if (limit !== Limit.None || this.#fleetCost === null) return limit;
+    const ceiling = this.#fleetCost.barredBy(slot);
+    if (ceiling === WITHIN) return Limit.None;
+    return ceiling === WHOLE_FLEET ? Limit.FleetCost : LIMIT_OF_TYPE[ceiling]!;
+  }
+
+  #barredByOwn(slot: number): Limit {
     const { machines, millionths, units, byOffering } = this.#counts;
     if (machines + 1 > this.limits.maxMachines) return Limit.Machines;
     for (let index = 0; index < units.length; index++) {
@@ -119,7 +198,9 @@ export class ClusterUsage {
 
   /** The machine counts from now on. */
   take(slot: number): void {
-    if (!this.#isCounted(slot)) this.add(slot);
+    if (this.#isCounted(slot)) return;
+    this.add(slot);
+    this.#fleetCost?.take(slot);
   }
 
   add(slot: number): void {
@@ -245,6 +326,8 @@ export class Limits {
   #version = Number.NaN;
   /** By cluster ref, counted in this cycle. */
   readonly #usages = new Map<number, ClusterUsage>();
+  /** Null: no ceilings. */
+  #fleetCost: FleetCost | null = null;
   /** By need: the limit that kept a gang from reserving in this cycle, and bars it until the next. */
   readonly barredGangs = new Map<number, Limit>();
 
@@ -260,6 +343,8 @@ export class Limits {
     this.#usages.clear();
     this.#offerings.beginCycle();
     this.barredGangs.clear();
+    const ceilings = this.#source.ceilings ?? null;
+    this.#fleetCost = ceilings === null ? null : new FleetCost(ceilings, this.#fleet.inventory);
     const isNew = this.#version !== this.#source.version;
     this.#version = this.#source.version;
     return isNew;
@@ -281,17 +366,23 @@ export class Limits {
     return (this.#byRef[cluster] ?? null) !== null;
   }
 
-  /** What the cluster has; null if it has no limits. */
+  /** What the cluster has, for phase 1; null if neither it nor the fleet has limits. */
   usageOf(cluster: number): ClusterUsage | null {
     const limits = this.#byRef[cluster] ?? null;
-    if (limits === null) return null;
+    if (limits === null && this.#fleetCost === null) return null;
     let usage = this.#usages.get(cluster);
     if (usage === undefined) {
-      usage = new ClusterUsage(cluster, limits, this.#fleet, this.#offerings);
-      for (const slot of this.machinesOf(cluster)) usage.add(slot);
+      usage = new ClusterUsage(cluster, limits ?? UNLIMITED, this.#fleet, this.#offerings, this.#fleetCost);
+      // Without limits of its own nothing that it has matters.
+      if (limits !== null) for (const slot of this.machinesOf(cluster)) usage.add(slot);
       this.#usages.set(cluster, usage);
     }
     return usage;
+  }
+
+  /** The same for phase 2, in which ceilings bar nothing: null if the cluster has no limits of its own. */
+  ownUsageOf(cluster: number): ClusterUsage | null {
+    return this.isLimited(cluster) ? this.usageOf(cluster) : null;
   }
 
   /** The machines that count for a cluster. */

@@ -9,7 +9,7 @@ import { CAPACITY_TYPE_COUNT, type CapacityType } from '../machine/capacity-type
 import { PENALTY_BUCKET_COUNT } from '../machine/penalty.ts';
 import { ALL_STATES, MachineState, STATE_COUNT, STATE_NAMES } from '../machine/state.ts';
 import type { Sample } from './families.ts';
-import { BUCKET_LABELS, CAPACITY_TYPE_LABELS } from './label-values.ts';
+import { ALL_CAPACITY_TYPES, BUCKET_LABELS, CAPACITY_TYPE_LABELS } from './label-values.ts';
 
 /** The inventory columns that this module reads. */
 export interface FleetColumns {
@@ -21,6 +21,26 @@ export interface FleetColumns {
   readonly pricePerHourUsd: Float64Array;
   /** 0: no host, so the machine costs nothing. */
   readonly host: Uint32Array;
+}
+
+/** E7: a ceiling on what the fleet may cost, and what counts for it. */
+export interface CeilingFacts {
+  /** Null: of all machines. */
+  readonly capacityType: CapacityType | null;
+  readonly maxDollarsPerHour: number;
+  readonly dollarsPerHour: number;
+}
+
+export function ceilingSamples(
+  ceilings: readonly CeilingFacts[] | null,
+  read: (ceiling: CeilingFacts) => number,
+): Sample[] | null {
+  if (ceilings === null) return null;
+  return ceilings.map((ceiling) => {
+    const { capacityType } = ceiling;
+    const label = capacityType === null ? ALL_CAPACITY_TYPES : CAPACITY_TYPE_LABELS[capacityType];
+    return { labels: { capacity_type: label }, value: read(ceiling) };
+  });
 }
 
 export class FleetTally {

@@ -69,6 +69,12 @@ export const CAPACITY_TYPE_LABELS: Readonly<Record<CapacityType, string>> = {
   [CapacityType.Spot]: 'Spot',
 };
 
+/** Of a ceiling over all machines. */
+export const ALL_CAPACITY_TYPES = 'All';
+
+/** E7: a ceiling is over all machines, or over those of a type that has a price of its own. */
+const CEILING_TYPES: LabelDomain = [ALL_CAPACITY_TYPES, 'BareMetal', 'Reserved', 'OnDemand', 'Spot'];
+
 /** Label of each penalty bucket: its upper bound in dollars. */
 export const BUCKET_LABELS: readonly string[] = Array.from({ length: PENALTY_BUCKET_COUNT }, (_, bucket) => {
   if (bucket === PenaltyBucket.Unspecified) return 'unspecified';
@@ -153,5 +159,6 @@ const REASONS: Readonly<Record<string, LabelDomain>> = {
 
 /** Undefined if the label is not declared: a test finds that. */
 export function labelDomain(metric: string, label: string): LabelDomain | undefined {
+  if (label === 'capacity_type' && metric.startsWith('flotilla_ceiling_')) return CEILING_TYPES;
   return label === 'reason' ? REASONS[metric] : COMMON[label];
 }

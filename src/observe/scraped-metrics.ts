@@ -7,7 +7,7 @@ import type { ShardCounters, ShardGauges } from '../shard/ports/observer.ts';
 import { boundedByCluster } from './cluster-labels.ts';
 import type { DemandTally } from './demand-tally.ts';
 import { counterFrom, gaugeFrom } from './families.ts';
-import { type FleetColumns, FleetTally } from './fleet-gauges.ts';
+import { type CeilingFacts, ceilingSamples, type FleetColumns, FleetTally } from './fleet-gauges.ts';
 import { type HistoryCounts, historyMetrics } from './history-metrics.ts';
 import type { HttpRefusal } from './http-limits.ts';
 import { type ReplicaFacts, replicaMetrics } from './replica-metrics.ts';
@@ -41,6 +41,8 @@ export interface MetricSources {
   gauges(): ShardGauges;
   /** The inventory's columns. */
   fleet(): FleetColumns;
+  /** E7: the ceilings, and what counts for each. */
+  ceilings(): readonly CeilingFacts[];
   /** Every shortfall, not only the reported ones. */
   shortfalls(): readonly ShortfallFacts[];
   /** N7: a roll-up that drops most rows is quarantined. Clusters with such roll-ups, and how many in a row. */
@@ -64,6 +66,7 @@ export interface MetricSources {
 
 export class ScrapedMetrics {
   readonly #fleet = new FleetTally();
+  #ceilings: readonly CeilingFacts[] | null = null;
   #sources: Partial<MetricSources> = {};
 
   constructor(registry: Registry) {
@@ -79,8 +82,9 @@ export class ScrapedMetrics {
     this.#sources = { ...this.#sources, ...sources };
   }
 
-  /** One pass over the fleet for all metrics that need it. */
+  /** One pass over the fleet for all metrics that need it, and one more if there are ceilings. */
   beforeScrape(): void {
+    this.#ceilings = this.#sources.ceilings?.() ?? null;
     const columns = this.#sources.fleet?.();
     if (columns !== undefined) this.#fleet.update(columns);
   }
@@ -351,6 +355,27 @@ export class ScrapedMetrics {
         help: 'Cost per hour of Idle machines that have a host.',
       },
       () => whenFleet(() => this.#fleet.idleUsd()),
+      ['capacity_type'],
+    );
+    gaugeFrom(
+      registry,
+      {
+        name: 'flotilla_ceiling_dollars_per_hour',
+        help: 'The ceilings on what the fleet may cost per hour: of a capacity type, or of all machines.',
+      },
+      () => ceilingSamples(this.#ceilings, ({ maxDollarsPerHour }) => maxDollarsPerHour),
+      ['capacity_type'],
+    );
+    gaugeFrom(
+      registry,
+      {
+        name: 'flotilla_ceiling_used_ratio',
+        help: 'Cost per hour of what counts for a ceiling, enqueued creates included, divided by the ceiling; 1 if the ceiling is 0.',
+      },
+      () =>
+        ceilingSamples(this.#ceilings, ({ dollarsPerHour, maxDollarsPerHour }) =>
+          maxDollarsPerHour === 0 ? 1 : dollarsPerHour / maxDollarsPerHour,
+        ),
       ['capacity_type'],
     );
     gaugeFrom(

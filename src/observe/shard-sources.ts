@@ -3,13 +3,14 @@ import type { StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import type { ShardCounters, ShardGauges } from '../shard/ports/observer.ts';
 import { type DemandColumns, DemandTally } from './demand-tally.ts';
-import type { FleetColumns } from './fleet-gauges.ts';
+import type { CeilingFacts, FleetColumns } from './fleet-gauges.ts';
 import type { MetricSources } from './scraped-metrics.ts';
 import type { ShortfallFacts } from './shortfall-gauges.ts';
 
 export interface WatchedShard {
   readonly counters: ShardCounters;
   gauges(): ShardGauges;
+  ceilingUses(): readonly CeilingFacts[];
   readonly inventory: {
     readonly columns: FleetColumns;
     readonly tables: { readonly clusters: StringTable };
@@ -26,6 +27,7 @@ export function sourcesOf(shard: WatchedShard): Partial<MetricSources> {
     counters: () => shard.counters,
     gauges: () => shard.gauges(),
     fleet: () => inventory.columns,
+    ceilings: () => shard.ceilingUses(),
     shortfalls: () => engine.shortfalls,
     heldRollups: () => heldRollups(needs, inventory.tables.clusters),
     demand: () => demand,

@@ -1,5 +1,6 @@
 /** Settings of the shard, with the defaults that users of the reference know. */
 import { CHEAPEST, type Placement } from '../decision/assign/placement.ts';
+import type { Ceilings } from '../decision/ceilings.ts';
 import type { PreemptionWeights } from '../decision/preempt/victim-lists.ts';
 import type { ProviderIdPrefix } from '../listing/apply/id-prefixes.ts';
 import { TABLE_SHARE_DEFAULT } from '../needs/tenant-limits.ts';
@@ -63,6 +64,8 @@ export interface ShardSettings {
   readonly placement: Placement;
   /** T8: limits by cluster; the first entry that matches counts. */
   readonly tenants: readonly TenantLimits[];
+  /** E7: what the fleet may cost; null: no ceilings. */
+  readonly ceilings: Ceilings | null;
   /** H2: pauses that the configuration declares. */
   readonly controls: readonly DeclaredControl[];
 }
@@ -101,6 +104,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   preemptionWeights: null,
   placement: CHEAPEST,
   tenants: [],
+  ceilings: null,
   controls: [],
 };
 
@@ -115,5 +119,6 @@ export type Rails = Pick<
   | 'burnFraction'
   | 'hasRollupGuard'
   | 'tenants'
+  | 'ceilings'
   | 'controls'
 >;

@@ -9,6 +9,7 @@
 import type { Clock, Scheduler, Stopwatch, Timer } from '../base/clock.ts';
 import { ShardError } from '../base/errors.ts';
 import type { Pulse } from '../base/pulse.ts';
+import { type CeilingUse, ceilingUses } from '../decision/ceilings.ts';
 import { Engine, type EngineOptions } from '../decision/engine.ts';
 import { Flag } from '../inventory/intent.ts';
 import type { Inventory } from '../inventory/inventory.ts';
@@ -160,7 +161,7 @@ export class Shard implements ShardForOperators {
       inventory.tables.shareAmong({ providers: providers.names, reserve: settings.providerTableReserve });
     this.sessions = new SessionBits(inventory.tables.clusters);
     this.#away = new AwayClusters(inventory, needs, (cluster) => this.sessions.has(cluster));
-    this.tenants = new Tenants(inventory.tables.clusters, settings.tenants);
+    this.tenants = new Tenants(inventory.tables.clusters, settings.tenants, settings.ceilings);
     this.suspensions = new Suspensions(inventory.tables.clusters, needs);
     this.pauses = new Pauses(inventory, providers.names);
     this.controls = new ControlBook({
@@ -410,8 +411,15 @@ export class Shard implements ShardForOperators {
     this.#rails = rails;
     this.needs.isGuarded = rails.hasRollupGuard;
     this.tenants.set(rails.tenants);
+    this.tenants.ceilings = rails.ceilings;
     this.controls.declare(rails.controls);
     this.#wake();
+  }
+
+  /** E7: the ceilings, and what counts for each. Reads the whole fleet if there are any. */
+  ceilingUses(): readonly CeilingUse[] {
+    const { ceilings } = this.tenants;
+    return ceilings === null ? [] : ceilingUses(ceilings, this.inventory);
   }
 
   /**

@@ -1,9 +1,10 @@
 /**
  * T8: which limits a cluster has. The first entry whose pattern matches the cluster's id counts. The engine asks once for
- * each roll-up, and for every cluster after a reload.
+ * each roll-up, and for every cluster after a reload. E7: it reads the ceilings of the fleet in every cycle.
  */
 import { matchesPattern } from '../base/pattern.ts';
 import type { StringTable } from '../base/string-table.ts';
+import type { Ceilings } from '../decision/ceilings.ts';
 import type { ClusterLimits, LimitSource } from '../decision/limits.ts';
 
 export interface TenantLimits extends ClusterLimits {
@@ -38,10 +39,13 @@ export class Tenants implements LimitSource {
   readonly #clusters: StringTable;
   #entries: readonly TenantLimits[];
   version = 0;
+  /** The next cycle decides with them. */
+  ceilings: Ceilings | null;
 
-  constructor(clusters: StringTable, entries: readonly TenantLimits[]) {
+  constructor(clusters: StringTable, entries: readonly TenantLimits[], ceilings: Ceilings | null = null) {
     this.#clusters = clusters;
     this.#entries = entries;
+    this.ceilings = ceilings;
   }
 
   /** Replaces the entries. The next cycle decides with them. */

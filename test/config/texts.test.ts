@@ -18,7 +18,7 @@ const PROMISED_FLAGS =
   tls-cert tls-key tls-ca tls-denied admin-over-tls controls max-connection-age cycle-interval full-list-every relist-after-loss max-machines idle-hold-on-demand idle-hold-spot bootstrap-timeout
   execute-timeout stall-after stuck-after shutdown-grace min-epoch max-list-bytes keepalive-timeout log-level log-format workers
   from-scratch-check-every placement placement-offer-margin team spending-history preemption-weight-gap preemption-weight-drain preemption-weight-interruption
-  preemption-weight-reclamation metrics-host tenants directory directory-tls-cert directory-tls-key directory-tls-ca
+  preemption-weight-reclamation metrics-host tenants ceilings directory directory-tls-cert directory-tls-key directory-tls-ca
   fleet replica lease standby`.split(/\s+/);
 
 describe('the table of settings', () => {
@@ -36,7 +36,7 @@ describe('the table of settings', () => {
     expect(grouped.sort()).toEqual(Object.keys(SHARD_SETTINGS).sort());
   });
 
-  it('reloads the rails, the limits of clusters, the declared pauses and the log level, and nothing else', () => {
+  it('reloads the rails, the limits of clusters, the ceilings, the declared pauses and the log level, and nothing else', () => {
     const reloadable = Object.entries(SHARD_SETTINGS).filter(([, setting]) => setting.isReloadable);
     expect(reloadable.map(([field]) => field)).toEqual([
       'actuationPaused',
@@ -47,6 +47,7 @@ describe('the table of settings', () => {
       'burnFraction',
       'emptyRollupGuard',
       'tenants',
+      'ceilings',
       'controls',
       'logLevel',
     ]);

@@ -122,7 +122,11 @@ export class EngineWorld {
 
   #limits(find: (ref: number) => WorldCluster | undefined): LimitSource {
     const version = () => this.#limitsVersion;
+    const ceilings = () => this.#world.ceilings ?? null;
     return {
+      get ceilings() {
+        return ceilings();
+      },
       get version() {
         return version();
       },

@@ -1,6 +1,7 @@
 /** Sums over tables, on real tables. */
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ceilingUses } from '../../src/decision/ceilings.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import type { Machine } from '../../src/machine/machine.ts';
 import { MachineState } from '../../src/machine/state.ts';
@@ -197,6 +198,32 @@ describe('a shard', () => {
     expect(read).toBe(sourcesOf);
   });
 
+  it('E7: shows each ceiling, and how much of it is used, as long as it is set', async () => {
+    const { inventory, needs } = tables();
+    inventory.insert(machine(1, { state: S.Configured, cluster: 'c1', pricePerHourUsd: 9 }), 0, 0);
+    inventory.insert(machine(2, { state: S.Speculative, host: null, pricePerHourUsd: 9 }), 0, 0);
+    const none = Number.POSITIVE_INFINITY;
+    let ceilings = { maxDollarsPerHour: 10, maxByCapacityType: [none, none, none, 36, 0] };
+    const metrics = new ShardMetrics({ hasProcessMetrics: false });
+    onTestFinished(() => metrics.close());
+    const engine = { shortfalls: [] };
+    const counters = shardCounters();
+    const uses = () => ceilingUses(ceilings, inventory);
+    metrics.watch(sourcesOf({ counters, gauges: shardGauges, ceilingUses: uses, inventory, needs, engine }));
+    const shown = async () =>
+      (await metrics.scrape()).body.split('\n').filter((line) => line.startsWith('flotilla_ceiling_'));
+    expect(await shown()).toEqual([
+      'flotilla_ceiling_dollars_per_hour{capacity_type="All"} 10',
+      'flotilla_ceiling_dollars_per_hour{capacity_type="OnDemand"} 36',
+      'flotilla_ceiling_dollars_per_hour{capacity_type="Spot"} 0',
+      'flotilla_ceiling_used_ratio{capacity_type="All"} 0.9',
+      'flotilla_ceiling_used_ratio{capacity_type="OnDemand"} 0.25',
+      'flotilla_ceiling_used_ratio{capacity_type="Spot"} 1',
+    ]);
+    ceilings = { maxDollarsPerHour: none, maxByCapacityType: [none, none, none, none, none] };
+    expect(await shown()).toEqual([]);
+  });
+
   it('N7: shows quarantined roll-ups, also of a cluster that never reported', async () => {
     const { inventory, needs } = tables();
     for (let index = 0; index < 12; index++) {
@@ -206,7 +233,9 @@ describe('a shard', () => {
     const metrics = new ShardMetrics({ hasProcessMetrics: false });
     onTestFinished(() => metrics.close());
     const counters = shardCounters();
-    metrics.watch(sourcesOf({ counters, gauges: shardGauges, inventory, needs, engine: { shortfalls: [] } }));
+    const ceilingUses = () => [];
+    const engine = { shortfalls: [] };
+    metrics.watch(sourcesOf({ counters, gauges: shardGauges, ceilingUses, inventory, needs, engine }));
     const { body } = await metrics.scrape();
     expect(body).toContain('bigfleet_shard_rollup_quarantined{cluster="restarted"} 1');
     expect(body).toContain(

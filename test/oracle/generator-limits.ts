@@ -1,7 +1,7 @@
-/** T8: random limits, near what a cluster of a small world has, so that they bar some of what it wants. */
+/** T8, E7: random limits and ceilings, near what a cluster of a small world has, so that they bar some of what it wants. */
 import type { Random } from '../../src/base/random.ts';
 import { GIBIBYTE_UNITS } from './generator-needs.ts';
-import type { Amounts, WorldCluster } from './world.ts';
+import type { Amounts, World, WorldCluster } from './world.ts';
 
 const NONE = Number.POSITIVE_INFINITY;
 
@@ -15,6 +15,24 @@ export function randomLimits(cluster: WorldCluster, random: Random): void {
     maxResources: random.chance(0.3) ? randomResources(random) : {},
     maxDollarsPerHour: random.chance(0.3) ? random.pick([0, 0.5, 2, 3.5, 6, 12]) : NONE,
     maxOfferingShare: random.chance(0.3) ? random.pick([0.1, 0.34, 0.5, 0.75]) : NONE,
+  };
+}
+
+/** Gives the fleet ceilings, near what a small world costs; sometimes none. */
+export function randomCeilings(world: World, random: Random): void {
+  delete world.ceilings;
+  if (random.chance(0.4)) return;
+  const some = (chance: number, values: readonly number[]) =>
+    random.chance(chance) ? random.pick(values) : NONE;
+  world.ceilings = {
+    maxDollarsPerHour: some(0.4, [0, 2, 5, 10, 20, 30, 45]),
+    maxByCapacityType: [
+      NONE,
+      some(0.2, [0, 3]),
+      some(0.2, [0, 3]),
+      some(0.6, [0, 3, 8, 15]),
+      some(0.6, [0, 2, 6]),
+    ],
   };
 }
 

@@ -5,7 +5,7 @@
 
 import type { Random } from '../../src/base/random.ts';
 import { MachineState } from '../../src/machine/state.ts';
-import { randomLimits } from './generator-limits.ts';
+import { randomCeilings, randomLimits } from './generator-limits.ts';
 import { MACHINES_MAX, randomMachine, randomMenu } from './generator-machines.ts';
 import { addNeed, CLUSTER_IDS, NEEDS_MAX } from './generator-needs.ts';
 import { fingerprintOf, sameKeysOf } from './profile.ts';
@@ -31,6 +31,7 @@ export function randomWorld(random: Random): World {
   addMachines(world, random);
   for (const cluster of world.clusters)
     for (const need of cluster.needs) addCounts(world, cluster, need, random);
+  if (random.chance(0.4)) randomCeilings(world, random);
   return world;
 }
 

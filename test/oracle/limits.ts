@@ -1,8 +1,9 @@
-/** T8: what the limits of a cluster bar. Counted each time from the world and from what the cycle took so far. */
+/** What the limits of a cluster (T8) and the ceilings of the fleet (E7) bar. Counted each time from the world and from what the cycle took so far. */
+import { CAPACITY_TYPE_NAMES } from '../../src/machine/capacity-type.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { amountOf } from './amounts.ts';
 import { type Cycle, stateOf } from './view.ts';
-import type { Amounts, LimitName, WorldCluster, WorldMachine } from './world.ts';
+import type { Amounts, CeilingName, LimitName, WorldCluster, WorldMachine } from './world.ts';
 
 /** "a higher priority is decided and assigned at the maximum". */
 export function cappedPriority(cluster: WorldCluster | undefined, priority: number): number {
@@ -48,6 +49,42 @@ export function barredBy(
   machine: WorldMachine,
   also: readonly WorldMachine[] = [],
 ): LimitName {
+  return barredByOwn(cycle, cluster, machine, also) || ceilingBarring(cycle, machine, also);
+}
+
+/** E7: "an offer that would exceed a ceiling is skipped", after the limits of the cluster. */
+function ceilingBarring(
+  { world: { machines, ceilings }, limitTaken }: Cycle,
+  machine: WorldMachine,
+  also: readonly WorldMachine[],
+): CeilingName | '' {
+  if (ceilings === undefined || !isOffer(machine) || millionths(machine.price) === 0) return '';
+  // "Every machine that is not Speculative, and every offer with an enqueued Provision": stateOf says Creating.
+  const counted = machines.filter((one) => !isOffer(one));
+  const after = [...new Set([...counted, ...[...limitTaken.values()].flat(), ...also, machine])];
+  const cost = (some: readonly WorldMachine[]) => total(some, (one) => millionths(one.price));
+  if (cost(after) > millionths(ceilings.maxDollarsPerHour)) return 'ceilings.usd-per-hour';
+  const { capacityType } = machine;
+  const ofType = after.filter((one) => one.capacityType === capacityType);
+  if (cost(ofType) <= millionths(ceilings.maxByCapacityType[capacityType]!)) return '';
+  return `ceilings.${CAPACITY_TYPE_NAMES[capacityType]}-usd-per-hour` as CeilingName;
+}
+
+function isOffer(machine: WorldMachine): boolean {
+  return stateOf(machine) === MachineState.Speculative;
+}
+
+/** Whether a limit of the cluster bars something, and not a ceiling. */
+export function isOfCluster(limit: LimitName): boolean {
+  return limit !== '' && !limit.startsWith('ceilings.');
+}
+
+function barredByOwn(
+  cycle: Cycle,
+  cluster: WorldCluster,
+  machine: WorldMachine,
+  also: readonly WorldMachine[],
+): LimitName {
   const { limits } = cluster;
   if (limits === undefined) return '';
   const before = machinesOf(cycle, cluster, also);
@@ -90,12 +127,11 @@ export function gangBarredBy(
   lacking: Amounts,
 ): LimitName {
   const { limits } = cluster;
-  if (limits === undefined) return '';
   for (const [place, machine] of machines.entries()) {
     const limit = barredBy(cycle, cluster, machine, machines.slice(0, place));
     if (limit !== '') return limit;
   }
-  if (Object.values(lacking).every((amount) => amount === 0)) return '';
+  if (limits === undefined || Object.values(lacking).every((amount) => amount === 0)) return '';
   const after = [...machinesOf(cycle, cluster, machines)];
   if (after.length + 1 > limits.maxMachines) return 'max-machines';
   for (const [dimension, most] of Object.entries(limits.maxResources)) {
@@ -108,7 +144,7 @@ export function gangBarredBy(
 
 /** The machine counts for the cluster from now on. */
 export function countTaken(cycle: Cycle, cluster: WorldCluster, machine: WorldMachine): void {
-  if (cluster.limits === undefined) return;
+  if (cluster.limits === undefined && cycle.world.ceilings === undefined) return;
   cycle.limitTaken.set(cluster.id, [...(cycle.limitTaken.get(cluster.id) ?? []), machine]);
 }
 

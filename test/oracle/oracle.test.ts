@@ -150,9 +150,10 @@ it('T8: no action takes a cluster beyond a limit, and a need without limits is n
   overHistories((world, result) => {
     for (const { id, limits } of world.clusters) {
       const verdicts = result.verdicts.filter(({ cluster }) => cluster === id);
-      if (limits === undefined) for (const { limitedBy } of verdicts) expect(limitedBy).toBe('');
+      if (limits === undefined)
+        for (const { limitedBy } of verdicts) expect(limitedBy).toMatch(/^(ceilings\..*)?$/);
       if (limits === undefined) continue;
-      if (verdicts.some(({ limitedBy }) => limitedBy !== '')) atLimitCount++;
+      if (verdicts.some(({ limitedBy }) => /^max-/.test(limitedBy))) atLimitCount++;
       const before = world.machines.filter(
         (machine) =>
           machine.assignment?.cluster === id &&
@@ -173,6 +174,30 @@ it('T8: no action takes a cluster beyond a limit, and a need without limits is n
     }
   });
   expect(atLimitCount).toBeGreaterThan(5);
+});
+
+it('E7: no action takes the fleet beyond a ceiling, and without ceilings none is named', () => {
+  let atCeilingCount = 0;
+  overHistories((world, result) => {
+    const { ceilings } = world;
+    const named = result.verdicts.filter(({ limitedBy }) => limitedBy.startsWith('ceilings.'));
+    if (ceilings === undefined) expect(named).toEqual([]);
+    if (named.length > 0) atCeilingCount++;
+    const created = result.actions
+      .filter(({ kind }) => kind === 'Provision')
+      .map(({ machine }) => world.machines.find((one) => one.id === machine)!);
+    if (ceilings === undefined) return;
+    const before = world.machines.filter((machine) => stateOf(machine) !== MachineState.Speculative);
+    const costOf = (machines: readonly WorldMachine[]) => machines.reduce((sum, { price }) => sum + price, 0);
+    if (costOf(created) > 0)
+      expect(costOf([...before, ...created])).toBeLessThanOrEqual(ceilings.maxDollarsPerHour);
+    for (const [type, most] of ceilings.maxByCapacityType.entries()) {
+      const isOfType = ({ capacityType }: WorldMachine) => capacityType === type;
+      if (costOf(created.filter(isOfType)) > 0)
+        expect(costOf([...before, ...created].filter(isOfType))).toBeLessThanOrEqual(most);
+    }
+  });
+  expect(atCeilingCount).toBeGreaterThan(5);
 });
 
 it('P6: while its victims drain, a need that got all its victims preempts no more', () => {

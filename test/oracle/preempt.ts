@@ -4,7 +4,7 @@ import { isSpreadAllowed, spreadConstraintOf } from './acquire.ts';
 import { hasSomeOf, isNothing, subtract } from './amounts.ts';
 import { compareNumbers, firstDifference } from './bytes.ts';
 import { isInDomain } from './credit.ts';
-import { barredBy, countTaken, exhausted } from './limits.ts';
+import { barredBy, countTaken, exhausted, isOfCluster } from './limits.ts';
 import { attributeOf } from './profile.ts';
 import {
   byId,
@@ -91,7 +91,7 @@ function chooseVictims(cycle: Cycle, turn: Turn, victims: Set<string>): void {
   const { cluster } = turn.need;
   const takenBefore = cycle.limitTaken.get(cluster.id) ?? [];
   // T8: a gang that a limit barred in phase 1 "may preempt machines of its own cluster only".
-  const isLimitedGang = turn.need.sameKeys.length > 0 && turn.limitedBy !== '';
+  const isLimitedGang = turn.need.sameKeys.length > 0 && isOfCluster(turn.limitedBy);
   for (;;) {
     const next = candidates(cycle, turn).find(
       (machine) =>

@@ -5,7 +5,7 @@
 import type { Random } from '../../src/base/random.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { writtenAs } from './assigned-text.ts';
-import { randomLimits } from './generator-limits.ts';
+import { randomCeilings, randomLimits } from './generator-limits.ts';
 import {
   MACHINES_MAX,
   randomLabels,
@@ -259,6 +259,10 @@ const EVENTS: readonly ((world: World, random: Random) => void)[] = [
   // T8: a reload of the limits.
   (world, random) => {
     if (world.clusters.length > 0 && random.chance(0.3)) randomLimits(random.pick(world.clusters), random);
+  },
+  // E7: a reload of the ceilings.
+  (world, random) => {
+    if (random.chance(0.3)) randomCeilings(world, random);
   },
 ];
 

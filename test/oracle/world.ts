@@ -108,7 +108,21 @@ export interface WorldLimits {
 }
 
 /** '' = none. */
-export type LimitName = '' | 'max-machines' | 'max-resources' | 'max-dollars-per-hour' | 'max-offering-share';
+export type LimitName =
+  | ''
+  | 'max-machines'
+  | 'max-resources'
+  | 'max-dollars-per-hour'
+  | 'max-offering-share'
+  | CeilingName;
+export type CeilingName = `ceilings.${'' | 'bare-metal-' | 'reserved-' | 'on-demand-' | 'spot-'}usd-per-hour`;
+
+/** E7; what is not limited is infinite. */
+export interface WorldCeilings {
+  maxDollarsPerHour: number;
+  /** By capacity type. */
+  maxByCapacityType: number[];
+}
 
 export interface WorldCluster {
   id: string;
@@ -139,6 +153,8 @@ export interface World {
   unmet: Map<string, number>;
   holdOnDemandMs: number;
   holdSpotMs: number;
+  /** E7; absent: none. */
+  ceilings?: WorldCeilings;
   /** E1; absent: needs acquire by A3. */
   value?: { offerMargin: number };
 }
@@ -176,7 +192,7 @@ export interface OracleVerdict {
   parked: boolean;
   cyclesUnmet: number;
   reason: UnmetReason;
-  /** T8: the limit that bars what it lacks. */
+  /** T8, E7: the limit that bars what it lacks. */
   limitedBy: LimitName;
 }
 

@@ -92,6 +92,38 @@ describe('a shard with limits', () => {
     expect(fixture.truth()).toEqual({ Configured: 4 });
   });
 
+  it('E7: creates no machine beyond a ceiling, and a reload changes it and takes nothing away', async () => {
+    const ceilings = (maxDollarsPerHour: number) => ({
+      maxDollarsPerHour,
+      maxByCapacityType: new Array<number>(5).fill(none),
+    });
+    const fixture = new Fixture({
+      machines: machines(8, 'm', { state: S.Speculative, price: 1 }),
+      demand: { c1: [need(6)] },
+      settings: { ceilings: ceilings(2) },
+    });
+    await fixture.run(60);
+    expect(fixture.truth()).toEqual({ Configured: 2, Speculative: 6 });
+    expect(limitedBy(fixture, 'c1')).toMatchObject({
+      limitedBy: 'ceilings.usd-per-hour',
+      reason: UnmetReason.PriorityStarved,
+    });
+    expect(fixture.shard.engine.shortfalls).toEqual([]);
+    expect(fixture.shard.ceilingUses()).toEqual([
+      { capacityType: null, maxDollarsPerHour: 2, dollarsPerHour: 2 },
+    ]);
+    fixture.shard.setRails({ ...fixture.shard.rails, ceilings: ceilings(4) });
+    await fixture.run(60);
+    expect(fixture.truth()).toEqual({ Configured: 4, Speculative: 4 });
+    fixture.shard.setRails({ ...fixture.shard.rails, ceilings: ceilings(1) });
+    await fixture.run(60);
+    expect(fixture.truth()).toEqual({ Configured: 4, Speculative: 4 });
+    fixture.shard.setRails({ ...fixture.shard.rails, ceilings: null });
+    await fixture.run(60);
+    expect(fixture.truth()).toEqual({ Configured: 6, Speculative: 2 });
+    expect(fixture.shard.ceilingUses()).toEqual([]);
+  });
+
   it('T8: assigns machines at the maximum priority, which their provider keeps', async () => {
     const fixture = new Fixture({
       machines: machines(1, 'm', { state: S.Idle }),

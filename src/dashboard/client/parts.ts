@@ -101,7 +101,10 @@ export function verdictBadge(
   if (limitedBy !== null)
     return h(
       'span',
-      { class: 'verdict bad', title: `A limit of the cluster keeps machines from this need: ${limitedBy}.` },
+      {
+        class: 'verdict bad',
+        title: `A limit of the cluster, or a ceiling of the fleet, keeps machines from this need: ${limitedBy}.`,
+      },
       `limited by ${limitedBy}`,
     );
   const words = parked ? 'parked' : reason === null ? 'unmet' : REASONS[reason];

@@ -82,14 +82,17 @@ export class Acquisition {
       const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
       const spread = isGang ? null : bindingSpread(this.#profiles.get(this.#needs.profile[need]!));
       this.#acquire(unmet, entry, actions, spread, usage);
-      if (usage !== null || unmet.acquired[entry]! > 0) unmet.isChanged[entry] = 1;
+      const isLimited =
+        unmet.limitedBy[entry] !== Limit.None || this.#limits.isLimited(unmet.cluster[entry]!);
+      if (isLimited || unmet.acquired[entry]! > 0) unmet.isChanged[entry] = 1;
       else if (!isGang && spread === null) unmet.settledAt[entry] = this.#fleet.families.openVersion;
     }
   }
 
   /**
    * Whether the need found no machine when it looked last, and nothing changed that could help it since: neither the need
-   * itself, nor a machine that became open. A spread (A4) and a limit (T8) depend on more, and so do gangs.
+   * itself, nor a machine that became open. A spread (A4) and a limit (T8) depend on more, and so do gangs. A ceiling (E7) does
+   * not: it bars open machines, and a need that it keeps one from is never settled.
    */
   #isSettled(unmet: UnmetNeeds, entry: number): boolean {
     const settledAt = unmet.settledAt[entry]!;

@@ -11,7 +11,7 @@
  *              missing                 f64 × width   … what phase 2 leaves
  *              acquired, bootstraps,   u32           counts of machines
  *              provisions, victims
- *              limitedBy               u8            Limit (T8) that keeps machines from it
+ *              limitedBy               u8            Limit (T8, E7) that keeps machines from it
  *              gangsHeld               f64           of a fold, after phase 1: whole gangs that fit its machines
  *              reason                  u8            UnmetReason; 0 = it acquired all that it lacked
  *              counted                 u8            Counted: whose cycles unmet (A8) this entry counts

@@ -72,7 +72,7 @@ export class DrainingCredit {
     const spreading = unmet.spreading.get(entry);
     const filter = this.#matching.filterOf(need);
     const domains = this.#matching.domainsOf(need);
-    const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
+    const usage = this.#limits.ownUsageOf(this.#needs.cluster[need]!);
     for (let index = 0; index < slots.length && left > 0; index++) {
       const slot = slots[index]!;
       if (!this.#isDraining(slot) || !this.#matching.suits(need, filter, domains, slot)) continue;
@@ -106,7 +106,7 @@ export class DrainingCredit {
     const spreading = unmet.spreading.get(entry);
     const filter = this.#matching.filterOf(need);
     const domains = this.#matching.domainsOf(need);
-    const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
+    const usage = this.#limits.ownUsageOf(this.#needs.cluster[need]!);
     if (usage?.hasAllMachines) return left; // a draining machine would be one more
     for (let place = 0; place < pool.length && left > 0; ) {
       const slot = pool[place]!;

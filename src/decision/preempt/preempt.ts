@@ -11,7 +11,7 @@ import { UnmetNeeds } from '../assign/unmet.ts';
 import { columnU8 } from '../columns/columns.ts';
 import { type EngineNeeds, NeedKind } from '../demand/engine-needs.ts';
 import type { CurrentCycle, EngineTables } from '../engine-tables.ts';
-import { type ClusterUsage, Limit, type Limits } from '../limits.ts';
+import { type ClusterUsage, isOfCluster, Limit, type Limits } from '../limits.ts';
 import type { Restrictions } from '../restrictions.ts';
 import type { Fleet } from '../supply/fleet.ts';
 import { DrainingCredit, subtractSlot } from './draining-credit.ts';
@@ -91,7 +91,7 @@ export class Preemption {
     const need = unmet.need[entry]!;
     if (this.#drainingCredit.hasPoolFor(need)) return false;
     // T8: what a limit bars depends on all machines of the cluster.
-    if (this.#limits.usageOf(this.#needs.cluster[need]!) !== null) return false;
+    if (this.#limits.ownUsageOf(this.#needs.cluster[need]!) !== null) return false;
     return this.#vainSearches.isStillVain(unmet, entry);
   }
 
@@ -99,7 +99,7 @@ export class Preemption {
     const need = unmet.need[entry]!;
     const isGang = this.#needs.kind[need] === NeedKind.Gang;
     if (isGang && this.#needs.domain[need] === 0) return;
-    const usage = this.#limits.usageOf(this.#needs.cluster[need]!);
+    const usage = this.#limits.ownUsageOf(this.#needs.cluster[need]!);
     if (usage?.hasAllMachines && this.#lowestOf(usage) >= this.#needs.priority[need]!) {
       // T8: every victim would be one more machine, except those of the cluster itself, which the need may not take.
       if (unmet.limitedBy[entry] === Limit.None) unmet.limitedBy[entry] = Limit.Machines;
@@ -213,7 +213,7 @@ export class Preemption {
   #isBarred(unmet: UnmetNeeds, entry: number, slot: number, usage: ClusterUsage): boolean {
     if (usage.barredBy(slot) !== Limit.None) return true;
     const isGang = this.#needs.kind[unmet.need[entry]!] === NeedKind.Gang;
-    return isGang && unmet.limitedBy[entry] !== Limit.None && this.#fleet.cluster[slot] !== usage.cluster;
+    return isGang && isOfCluster(unmet.limitedBy[entry]!) && this.#fleet.cluster[slot] !== usage.cluster;
   }
 
   /** T8: notes the limit that keeps victims from a need: it bars the first that the need could use, or leaves no room. */

@@ -24,7 +24,7 @@ export function deriveAndCompare(image: CheckImage): CheckResult {
     hasSession: (cluster) => inputs.sessions[cluster] === 1,
     inBackoff: (cluster, fingerprint, group) =>
       barred.size > 0 && barred.has(keyOf(cluster, fingerprint, group)),
-    limits: { version: 0, of: (cluster) => limits.get(cluster) ?? null },
+    limits: { version: 0, of: (cluster) => limits.get(cluster) ?? null, ceilings: inputs.ceilings },
     isPaused: (cluster) => inputs.paused[cluster] === 1,
     isSuspended: (cluster) => inputs.suspended[cluster] === 1,
     holds: inputs.holds,

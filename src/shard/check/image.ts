@@ -5,6 +5,7 @@
  * which the decision changes, is taken before it.
  */
 import type { Placement } from '../../decision/assign/placement.ts';
+import type { Ceilings } from '../../decision/ceilings.ts';
 import type { CycleInput, Engine, EngineOptions } from '../../decision/engine.ts';
 import type { ClusterLimits } from '../../decision/limits.ts';
 import type { PreemptionWeights } from '../../decision/preempt/victim-lists.ts';
@@ -36,6 +37,8 @@ export interface CheckInputs extends CycleInput {
   readonly barred: Uint32Array;
   /** T8: limits by cluster ref, of the clusters that have some. */
   readonly limits: readonly (readonly [cluster: number, limits: ClusterLimits])[];
+  /** E7; null: none. */
+  readonly ceilings: Ceilings | null;
 }
 
 export interface CheckSubject {
@@ -72,6 +75,7 @@ export function imageOfCycle(
       suspended: flagsBelow(clusters.refLimit, (ref) => options.isSuspended?.(ref) === true),
       barred: Uint32Array.from(barredNeeds()),
       limits: limitsOf(options),
+      ceilings: options.limits?.ceilings ?? null,
     },
   };
 }

@@ -51,6 +51,8 @@ export type NeedBar =
   | { readonly kind: 'parked'; readonly cycles: number }
   /** T8: a limit of its cluster; `pattern` is the entry that sets it, `most` its value. */
   | { readonly kind: 'limited'; readonly limit: string; readonly pattern: string; readonly most: string }
+  /** E7: a ceiling of the fleet, and its value. */
+  | { readonly kind: 'ceiling'; readonly ceiling: string; readonly most: string }
   | { readonly kind: 'nothing_executes'; readonly why: string };
 
 /** Matching Configured machines at one priority. */

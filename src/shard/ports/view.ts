@@ -49,7 +49,7 @@ export interface NeedView {
   readonly cyclesUnmet: number;
   /** The protocol's UnmetReason. */
   readonly reason: number;
-  /** T8: the limit of its cluster that keeps machines from it; '' if none does. */
+  /** T8, E7: the limit of its cluster or the ceiling of the fleet that keeps machines from it; '' if none does. */
   readonly limitedBy: string;
   /** What an unmet need found; only `inspectNeeds` gives it. */
   readonly context?: NeedContext;

@@ -72,6 +72,7 @@ export function shardSources({
     gauges: () => shard.gauges(),
     hasSession: (cluster) => settings.localBootstrapBlob !== null || shard.sessions.has(cluster),
     limitsOf: (cluster) => shard.tenants.of(cluster),
+    ceilings: () => shard.tenants.ceilings,
     sessions,
     refusals,
     rollupLimits,

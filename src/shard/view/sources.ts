@@ -3,6 +3,7 @@
  * sessions, back-offs, actions under way, settings. No cycle calls anything here.
  */
 import type { Clock } from '../../base/clock.ts';
+import type { Ceilings } from '../../decision/ceilings.ts';
 import type { Engine } from '../../decision/engine.ts';
 import type { Flag } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
@@ -46,6 +47,8 @@ export interface ViewSources {
   hasSession(cluster: number): boolean;
   /** T8: what the cluster may have at most; null: no limits. */
   limitsOf(cluster: number): TenantLimits | null;
+  /** E7: what the fleet may cost; null: no ceilings. */
+  ceilings(): Ceilings | null;
   /** T2: why the cluster is suspended, and until when; null if it is not. */
   suspension(cluster: number): SuspensionView | null;
   /** H3: the control by which the cluster gets credit only; null if there is none. */

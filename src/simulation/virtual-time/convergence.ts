@@ -136,7 +136,9 @@ function supplyFor(world: SimulatedWorld, need: ServedNeed, needs: ReadonlyMap<s
     const state = columns.state[slot];
     if (state === 0 || !isMatch(shard, slot, need)) continue;
     const id = shard.inventory.idOf(slot);
-    if (state === MachineState.Idle || state === MachineState.Speculative) return `${id} is unassigned`;
+    // E7: with a ceiling the shard may create no machine.
+    const isOffered = state === MachineState.Speculative && shard.rails.ceilings === null;
+    if (state === MachineState.Idle || isOffered) return `${id} is unassigned`;
   }
   for (const other of needs.values()) {
     if (other.priority >= need.priority) continue;

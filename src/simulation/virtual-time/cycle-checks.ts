@@ -15,6 +15,8 @@ const S = MachineState;
 /** X12: a machine whose call failed is left alone for 30 s or more. X5: so is a need without a blob, for 10 s or more. */
 const MACHINE_BACKOFF_MS = 30_000;
 const NEED_BACKOFF_MS = 10_000;
+/** Sums of prices as dollars are not exact. Machines of a simulation cost more. */
+const CENT = 0.01;
 
 /** `isListed`: the process has a listing of every provider. */
 export function checkCycle(
@@ -46,8 +48,25 @@ export function checkCycle(
   checkReclaims(process, report, begunSlots);
   const served = servedNeeds(shard);
   checkAcquisitions(shard, served, begunSlots);
+  checkCeiling(shard, begunSlots);
   checkPreemptions(shard, memory, served, begunSlots);
   checkPreemptionCap(process, memory, report, served, begunSlots);
+}
+
+/** E7: no cycle creates machines beyond the ceiling. The fleet may cost more by itself: prices move. */
+function checkCeiling({ rails, inventory }: Shard, begunSlots: readonly number[]): void {
+  const { state, intent, pricePerHourUsd, slotLimit } = inventory.columns;
+  const most = rails.ceilings?.maxDollarsPerHour ?? Number.POSITIVE_INFINITY;
+  const isCreated = (slot: number) => intent[slot] === Intent.Provision && pricePerHourUsd[slot]! > 0;
+  if (most === Number.POSITIVE_INFINITY || !begunSlots.some(isCreated)) return;
+  let cost = 0;
+  for (let slot = 1; slot < slotLimit; slot++)
+    if (state[slot] !== 0 && (state[slot] !== S.Speculative || intent[slot] === Intent.Provision))
+      cost += pricePerHourUsd[slot]!;
+  if (cost > most + CENT)
+    throw new Violation(
+      `E7: the cycle creates machines, and the fleet costs $${cost} an hour, more than $${most}`,
+    );
 }
 
 /** C2: cycles advance no count before every provider has been listed once, so none has begun. */

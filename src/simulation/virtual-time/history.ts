@@ -186,6 +186,13 @@ function callsOf(world: SimulatedWorld): string {
   return `${count('create')} creates, ${count('configure')} configures, ${count('drain')} drains`;
 }
 
+/** E7: in one history of so many the fleet may cost only part of what its machines would. */
+const CEILING_EVERY = 6;
+const CEILING = {
+  maxDollarsPerHour: 6,
+  maxByCapacityType: new Array<number>(5).fill(Number.POSITIVE_INFINITY),
+};
+
 /** Not drawn: one more number would change every history that a seed names. */
 function placementOf(seed: number): PlacementKind {
   return seed % VALUE_EVERY === VALUE_EVERY - 1 ? 'value' : 'cheapest';
@@ -229,6 +236,7 @@ export function drawWorld(
       preemptionCapFraction: PREEMPTION_CAPS[seed % PREEMPTION_CAPS.length]!,
       readsListedMin: seed % 4 < 2 ? 1 : 32,
       placement: { ...SHARD_DEFAULTS.placement, kind: placement },
+      ceilings: seed % CEILING_EVERY === 1 ? CEILING : null,
       stuckAfterMs: random.pick([120_000, 900_000]),
       actionsPerCycleMax: random.pick([0, 0, 0, 3]),
       ...change.settings,

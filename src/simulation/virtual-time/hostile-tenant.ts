@@ -41,6 +41,8 @@ export const NEIGHBOUR_SETTINGS: Partial<ShardSettings> = {
   stallAfterMs: 86_400_000,
   // C2: the shard waits for a required provider, whatever it answers.
   optionalProviders: [HOSTILE],
+  // E7: all tenants share a ceiling.
+  ceilings: null,
   tenants: [
     {
       cluster: HOSTILE,

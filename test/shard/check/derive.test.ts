@@ -18,6 +18,7 @@ import {
   gang,
   idle,
   need,
+  speculative,
 } from '../../oracle/rules/worlds.ts';
 import type { WorldMachine, WorldNeed } from '../../oracle/world.ts';
 import { copyOfCycle, countsOf, decideChecked, NO_DIFFERENCES } from './checked.ts';
@@ -206,6 +207,20 @@ describe('a decision derived from a copy', () => {
     expect(countsOf(deriveAndCompare(image))).toEqual(NO_DIFFERENCES);
     const ignorant = { ...image.inputs, limits: [] };
     expect(deriveAndCompare({ ...image, inputs: ignorant })).toMatchObject({ actions: 2, verdicts: 1 });
+    other.close();
+  });
+
+  it('E7: knows the ceilings of the fleet', () => {
+    const offer = (id: string) => speculative(id, { price: 1 });
+    const { options } = shardOf([offer('m-1'), offer('m-2')], [need({ aggregate: cpus(8) })]);
+    const ceilings = { maxDollarsPerHour: 1, maxByCapacityType: new Array(5).fill(Number.POSITIVE_INFINITY) };
+    const limited: EngineOptions = { ...options, limits: { version: 1, of: () => null, ceilings } };
+    const other = new Engine(limited);
+    const image = copyOfCycle(other, limited, INPUT, () => other.decideFromScratch(INPUT));
+    expect(other.actions.count).toBe(1);
+    expect(countsOf(deriveAndCompare(image))).toEqual(NO_DIFFERENCES);
+    const ignorant = { ...image.inputs, ceilings: null };
+    expect(deriveAndCompare({ ...image, inputs: ignorant }).verdicts).toBe(1);
     other.close();
   });
 

@@ -1,6 +1,7 @@
 /** Explanations of needs: a fleet for each unmet reason (A8), a parked gang (A7), and each bar to acquiring (A9). */
 import { describe, expect, it } from 'vitest';
 import { UnmetReason } from '../../../src/decision/verdicts/verdicts.ts';
+import { CapacityType } from '../../../src/machine/capacity-type.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import type { NeedExplanation } from '../../../src/shard/ports/explain.ts';
 import { needSentences } from '../../../src/shard/view/explain/need-sentences.ts';
@@ -227,6 +228,27 @@ describe('T8: a limit', () => {
           'preempts for this need only what the limit allows. Raise the limit and reload with SIGHUP, or reduce what the ' +
           'cluster has.',
       );
+      expect(textOf(explained)).not.toContain('PRIORITY_STARVED');
+    });
+  }
+});
+
+describe('E7: a ceiling', () => {
+  const none = Number.POSITIVE_INFINITY;
+  const web = need({ group: 'web', aggregate: cpus(20) });
+  const fleet = ['m-1', 'm-2'].map((id) => speculative(id, { price: 2, capacityType: CapacityType.Spot }));
+
+  for (const [maxDollarsPerHour, spot, ceiling, most] of [
+    [2.5, none, 'ceilings.usd-per-hour', '$2.5'],
+    [none, 3, 'ceilings.spot-usd-per-hour', '$3'],
+  ] as const) {
+    it(`E7: the explanation names ${ceiling}, and what it is`, async () => {
+      const maxByCapacityType = [none, none, none, none, spot];
+      const ceilings = { maxDollarsPerHour, maxByCapacityType };
+      const explained = await explain(world(fleet, [cluster('alpha', [web])], { ceilings }), 'alpha', web);
+      expect(explained.need).toMatchObject({ limitedBy: ceiling, reason: UnmetReason.PriorityStarved });
+      expect(explained.facts.bars).toEqual([{ kind: 'ceiling', ceiling, most }]);
+      expect(explained.sentences[1]).toContain(`The fleet has reached a ceiling: ${ceiling} is ${most}.`);
       expect(textOf(explained)).not.toContain('PRIORITY_STARVED');
     });
   }

@@ -17,6 +17,7 @@ export function viewOf(world: World, cycles = 1): ViewWorld {
   shard.tenants.set(
     world.clusters.flatMap(({ id, limits }) => (limits === undefined ? [] : [{ cluster: id, ...limits }])),
   );
+  shard.tenants.ceilings = world.ceilings ?? null;
   for (const cluster of world.clusters) {
     if (!cluster.hasSession) shard.disconnected.add(cluster.id);
     if (cluster.reported) acceptAsArrived(shard.needs, cluster.id, [], cluster.needs);

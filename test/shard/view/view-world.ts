@@ -208,6 +208,7 @@ export class ViewWorld {
       }),
       hasSession,
       limitsOf: (cluster) => this.tenants.of(cluster),
+      ceilings: () => this.tenants.ceilings,
       sessions: () => [...this.sessions.values()],
       clusterPause: () => null,
       machinePause: () => null,

@@ -557,6 +557,20 @@ export const MUTANTS: readonly Mutant[] = [
     isHostile: true,
   },
   {
+    why: 'E7: a machine whose creation is enqueued counts for no ceiling',
+    file: 'decision/ceilings.js',
+    find: 'if (state[slot] === MachineState.Speculative && intent[slot] !== Intent.Provision)',
+    replace: 'if (state[slot] === MachineState.Speculative)',
+    profile: 'restarts',
+  },
+  {
+    why: 'E7: what a need takes does not count for the ceiling of the next need',
+    file: 'decision/limits.js',
+    find: 'this.#fleetCost?.take(slot);',
+    replace: ';',
+    profile: 'calm',
+  },
+  {
     why: 'T12: the groups of withdrawn needs stay in the table',
     file: 'needs/need-columns.js',
     find: 'refs.groups.releaseWhole(columns.group[row]);',

@@ -121,6 +121,12 @@ function barSentence(bar: NeedBar, need: NeedView, { nowMs }: Moment): string {
         'The shard acquires and preempts for this need only what the limit allows. ' +
         'Raise the limit and reload with SIGHUP, or reduce what the cluster has.'
       );
+    case 'ceiling':
+      return (
+        `The fleet has reached a ceiling: ${bar.ceiling} is ${bar.most}. ` +
+        'The shard creates no machine for this need that would cost more. Idle machines and those of lower priority may still serve it. ' +
+        'Raise the ceiling and reload with SIGHUP, or reduce what the fleet costs.'
+      );
     case 'nothing_executes':
       return `The shard executes no actions: ${bar.why}.`;
   }

@@ -1,5 +1,6 @@
 /** Explains a need: collects the facts, then makes sentences of them. */
 
+import { ceilingOf } from '../../../decision/limits.ts';
 import { Flag } from '../../../inventory/intent.ts';
 import { WhenUnsatisfiable } from '../../../needs/requirements.ts';
 import type { NeedBar, NeedExplanation, NeedFacts } from '../../ports/explain.ts';
@@ -88,7 +89,10 @@ function barsOf(
     sources.needBackoff(cluster, fingerprintRef, needs.group[tableRow]!);
   if (backoff !== null) bars.push({ kind: 'bootstrap_backoff', backoff });
   const limits = sources.limitsOf(cluster);
-  if (need.limitedBy !== '' && limits !== null)
+  const ceilings = sources.ceilings();
+  const ceiling = ceilings === null ? Number.NaN : ceilingOf(ceilings, need.limitedBy);
+  if (!Number.isNaN(ceiling)) bars.push({ kind: 'ceiling', ceiling: need.limitedBy, most: `$${ceiling}` });
+  else if (need.limitedBy !== '' && limits !== null)
     bars.push({
       kind: 'limited',
       limit: need.limitedBy,
