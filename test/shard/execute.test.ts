@@ -571,6 +571,20 @@ describe('X13: follow-up reads', () => {
     expect(listings > 3).toBe(isListed);
   });
 
+  it('X13: end with a machine that is gone, which listings of changes do not show', async () => {
+    const fixture = new Fixture({
+      machines: [machine('m')],
+      demand: { c1: [need(1)] },
+      settings: { isIncremental: true, readsListedMin: 1 },
+      provider: { operations: { create: HANGING.create } },
+    });
+    await fixture.run(1);
+    expect(fixture.known('m')).toBe('Creating');
+    fixture.world.links[0]!.provider.world.remove('m');
+    await fixture.world.time.advance(30_000);
+    expect(fixture.shard.inventory.find('m')).toBe(0);
+  });
+
   it.each([
     [16, 64],
     [100, 100],

@@ -11,7 +11,8 @@
  * that, a shard whose reads are late reads what it knows already, and its other reads wait behind those.
  *
  * Of a provider with a cursor, a listing of what changed answers many such reads at once, for less than a tenth of their cost:
- * while `listedMin` reads of it wait, one listing every half second takes the place of those that only wait for an end.
+ * while `listedMin` reads of it wait, one listing every half second takes the place of those that only wait for an end. Such a
+ * listing may not show a machine that is gone, so after 20 s without an end the machine is read.
  *
  * Reads come after 0.25, 0.5, 1, 2 … seconds, up to the cycle interval, until the machine is in a stable state. At most
  * `readsMax` are under way at a time, the longest due first. If there are several providers, reads of one are at most three
@@ -35,6 +36,8 @@ const FIRST_DELAY_MS = 250;
 const ABSENCES_MAX = 2;
 /** X13: from one listing that takes the place of reads to the next. If it takes longer than that, machines are read meanwhile. */
 const LIST_EVERY_MS = 500;
+/** X13: listings in a row that take the place of one machine's reads. */
+const LISTINGS_MAX = 40;
 
 /** Listings of what changed since the last one. */
 export interface ChangeLists {
@@ -72,6 +75,8 @@ interface Pending {
   mustRead: boolean;
   attempts: number;
   absences: number;
+  /** Listings in a row that took the place of its reads. */
+  listings: number;
   isInFlight: boolean;
 }
 
@@ -172,7 +177,7 @@ export class FollowUpReads {
     const generation = this.#inventory.generationOf(slot);
     let pending = this.#pending.get(slot);
     if (pending === undefined || !this.#inventory.isCurrent(slot, pending.generation)) {
-      pending = { generation, mustRead: false, attempts: 0, absences: 0, isInFlight: false };
+      pending = { generation, mustRead: false, attempts: 0, absences: 0, listings: 0, isInFlight: false };
       this.#pending.set(slot, pending);
     }
     const due = this.#dueAt(slot);
@@ -229,7 +234,7 @@ export class FollowUpReads {
       const pending = this.#pending.get(slot);
       if (pending === undefined) continue;
       if (pending.isInFlight) skipped.push(slot);
-      else if (!pending.mustRead && this.#isListed(slot, nowMs)) listed.push(slot);
+      else if (this.#isListed(slot, pending, nowMs)) listed.push(slot);
       else this.#read(slot, pending);
     }
     for (const slot of listed) this.#listInstead(slot, nowMs);
@@ -239,8 +244,9 @@ export class FollowUpReads {
   }
 
   /** Whether a listing of changes takes the place of the machine's next read, which was taken from its queue. */
-  #isListed(slot: number, nowMs: number): boolean {
+  #isListed(slot: number, { mustRead, listings }: Pending, nowMs: number): boolean {
     const { changeLists, listedMin } = this.#options;
+    if (mustRead || listings >= LISTINGS_MAX) return false;
     const provider = this.#inventory.columns.provider[slot]!;
     if (nowMs < (this.#listAgainMs.get(provider) ?? 0)) return true;
     return this.#dueAt(slot).size + 1 >= listedMin && changeLists.mayList(provider);
@@ -250,6 +256,7 @@ export class FollowUpReads {
   #listInstead(slot: number, nowMs: number): void {
     const { changeLists } = this.#options;
     const provider = this.#inventory.columns.provider[slot]!;
+    this.#pending.get(slot)!.listings++;
     this.#dueAt(slot).set(slot, nowMs + LIST_EVERY_MS);
     if (nowMs < (this.#listAgainMs.get(provider) ?? 0)) return;
     this.#listAgainMs.set(provider, nowMs + LIST_EVERY_MS);
@@ -282,6 +289,7 @@ export class FollowUpReads {
     this.#inFlight++;
     this.#inFlightAt[provider]!++;
     pending.isInFlight = true;
+    pending.listings = 0;
     counters.followUpReads++;
     void providers.read(request).then((answer) => {
       this.#inFlight--;
