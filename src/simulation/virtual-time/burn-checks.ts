@@ -2,6 +2,7 @@
  * X5, X14: a need that breaks machines stops breaking them, and so do the drains of a cluster. The check keeps its own record, from
  * the changes of machines alone: which need each bootstrap was for, how it ended, and what began afterwards.
  */
+import { digestText } from '../../base/digest-text.ts';
 import { Intent, isBinding } from '../../inventory/intent.ts';
 import { MachineState } from '../../machine/state.ts';
 import type { MachineChanged } from '../../shard/machines/changes.ts';
@@ -14,6 +15,9 @@ const HOUR_MS = 3_600_000;
 /** The shard forgets a failure ten minutes after its back-off. Until then one machine at a time is tried. */
 const REMEMBERED_MS = 600_000;
 const BURNS_MIN = 3;
+/** T4 */
+const FINGERPRINT_BYTES_MAX = 512;
+const GROUP_BYTES_MAX = 253;
 
 interface Suspect {
   /** By the clock of the process. */
@@ -131,7 +135,15 @@ function isUnderWay(process: Process, id: string, attempt: string): boolean {
 function bootstrapKey({ shard }: Process, slot: number): string {
   const { columns, tables } = shard.inventory;
   const cluster = tables.clusters.get(columns.cluster[slot]!);
-  return `bootstrap|${cluster}|${tables.fingerprints.get(columns.need[slot]!)}|${tables.groups.get(columns.group[slot]!)}`;
+  const fingerprint = asStamped(tables.fingerprints.get(columns.need[slot]!), FINGERPRINT_BYTES_MAX);
+  const group = asStamped(tables.groups.get(columns.group[slot]!), GROUP_BYTES_MAX);
+  return `bootstrap|${cluster}|${fingerprint}|${group}`;
+}
+
+/** T4: a machine that the process found carries the digest of a long text, one that it bound itself the text. */
+function asStamped(text: string, bytesMax: number): string {
+  const bytes = Buffer.from(text);
+  return bytes.length > bytesMax ? digestText(bytes, 0, bytes.length) : text;
 }
 
 function drainKey({ shard }: Process, slot: number): string {
