@@ -130,7 +130,11 @@ class SlowRun {
         reclamationBucket: 1,
         group: '',
       };
-      const steps = this.#shard.acceptRollup(`cluster-${cluster}`, new Uint32Array(2), () => row);
+      const steps = this.#shard.operatorCalls.acceptRollup(
+        `cluster-${cluster}`,
+        new Uint32Array(2),
+        () => row,
+      );
       for (let step = steps.next(); !step.done; step = steps.next());
     }
   }

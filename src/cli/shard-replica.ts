@@ -168,9 +168,9 @@ export class ReplicaProcess {
 
   readiness(): Readiness {
     const { shard } = this.#term!;
-    const reason = shard.notReady();
+    const reason = shard.readiness.notReady();
     // Its port serves sessions already: a balancer that looked now would have no replica left.
-    const isTakingOver = !shard.isStandby && !shard.isFenced && systemUptime() < this.#readyUntilMs;
+    const isTakingOver = !shard.isStandby && !shard.fence.isRaised && systemUptime() < this.#readyUntilMs;
     if (reason !== '' && isTakingOver) return { isReady: true, reason: 'taking over' };
     if (!shard.isStandby || reason !== '') return readinessOf(reason);
     // The relay can hold a session until it knows an active replica, if the directory answers at all.

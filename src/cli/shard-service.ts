@@ -122,7 +122,7 @@ export class ShardService {
     const { shard, view: needs } = this.#term;
     const replica = this.#replica;
     if (replica !== null) operators.standBy(replica.relay);
-    await operators.listen({ shard, needs });
+    await operators.listen({ shard: shard.operatorCalls, needs });
     watchTerm(this.#parts, this.#term);
     if (replica !== null) this.#parts.metrics.watch({ replica: () => replica.gauges() });
     const view = () => this.#term.view;
@@ -145,7 +145,7 @@ export class ShardService {
   #becomeActive(term: ShardTerm): void {
     const { shard, view } = term;
     this.#term = term;
-    this.#parts.operators.replaceShard({ shard, needs: view });
+    this.#parts.operators.replaceShard({ shard: shard.operatorCalls, needs: view });
     watchTerm(this.#parts, term);
     this.#parts.admin.begin(shard.admin);
     this.#report();
@@ -159,7 +159,7 @@ export class ShardService {
   #readiness(): Readiness {
     if (this.#isStopping) return { isReady: false, reason: 'it is stopping' };
     if (this.#replica !== null) return this.#replica.readiness();
-    const reason = this.shard.notReady();
+    const reason = this.shard.readiness.notReady();
     return { isReady: reason === '', reason };
   }
 }

@@ -115,7 +115,7 @@ export class RigReplica {
       providers: [{ name: 'p', address: 'p:1' }],
       work: {
         controls: () => this.controls,
-        readiness: () => ({ isReady: this.shard.notReady() === '', lagMs: 0 }),
+        readiness: () => ({ isReady: this.shard.readiness.notReady() === '', lagMs: 0 }),
         activate: (term) => this.#activate(term),
         isWaiting: () => this.shard.reconciler.notListedYet().length > 0,
       },
@@ -136,9 +136,13 @@ export class RigReplica {
   }
 
   demand(clusterId: string, machineCount: number): void {
-    this.shard.sessionOpened(clusterId);
+    this.shard.operatorCalls.sessionOpened(clusterId);
     const rows = [need(machineCount)];
-    const steps = this.shard.acceptRollup(clusterId, new Uint32Array([machineCount, 1]), (row) => rows[row]!);
+    const steps = this.shard.operatorCalls.acceptRollup(
+      clusterId,
+      new Uint32Array([machineCount, 1]),
+      (row) => rows[row]!,
+    );
     for (let step = steps.next(); !step.done; step = steps.next());
   }
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { TenantBook } from '../../src/observe/tenant-book.ts';
-import type { ShardOptions } from '../../src/shard/shard.ts';
+import type { ShardOptions } from '../../src/shard/options.ts';
 import { clustersPage } from '../../src/shard/view/clusters.ts';
 import { explainNeed } from '../../src/shard/view/explain/need.ts';
 import { shardSources } from '../../src/shard/view/shard-sources.ts';
@@ -114,7 +114,7 @@ describe('a throw inside a cycle', () => {
     expect(fixture.cluster('good').nodes.size).toBe(5);
     expect(fixture.cluster('bad').nodes.size).toBe(2);
     expect(kinds(fixture)).toEqual(['decision_threw', 'decision_threw', 'cluster_suspended']);
-    expect(fixture.shard.heldBack()).toBe('');
+    expect(fixture.shard.readiness.heldBack()).toBe('');
     expect(fixture.shard.gauges().suspendedClusters).toBe(1);
     const ref = fixture.shard.inventory.tables.clusters.find('bad');
     expect(fixture.shard.suspensions.of(ref)?.reason).toMatch(
@@ -200,7 +200,7 @@ describe('a throw inside a cycle', () => {
     fixture.world.setDemand(fixture.cluster('good'), [need(5)]);
     const before = fixture.started('configure').length;
     await fixture.run(3);
-    expect(fixture.shard.heldBack()).toMatch(
+    expect(fixture.shard.readiness.heldBack()).toMatch(
       /^the decision threw 3 times in one cycle: injected; the shard emits no action/,
     );
     const throws = fixture.shard.counters.decisionThrows;
@@ -214,7 +214,7 @@ describe('a throw inside a cycle', () => {
     expect(fixture.started('configure')).toHaveLength(before);
     fault.isArmed = false;
     await fixture.run(CYCLE_MS / 1000);
-    expect(fixture.shard.heldBack()).toBe('');
+    expect(fixture.shard.readiness.heldBack()).toBe('');
     expect(fixture.cluster('good').nodes.size).toBe(6);
     expect(fixture.shard.counters.checkDifferences).toBe(0);
   });
@@ -231,13 +231,13 @@ describe('a throw inside a cycle', () => {
       decisionsFailed: 1,
     });
     expect(kinds(fixture)).toEqual(['decision_threw', 'decision_threw', 'decision_failed']);
-    expect(fixture.shard.heldBack()).toContain('threw 2 times');
+    expect(fixture.shard.readiness.heldBack()).toContain('threw 2 times');
     // Readers of the shard get answers meanwhile.
     const ref = fixture.shard.inventory.tables.clusters.find('good');
     expect(fixture.shard.engine.verdict(ref, 0)).toMatchObject({ satisfied: false, claimed: 0 });
     fault.isArmed = false;
     await fixture.run(CYCLE_MS / 1000);
-    expect(fixture.shard.heldBack()).toBe('');
+    expect(fixture.shard.readiness.heldBack()).toBe('');
     expect(fixture.shard.engine.verdict(ref, 0)).toMatchObject({ satisfied: true, claimed: 2 });
   });
 

@@ -323,8 +323,8 @@ describe('X8: calls without an answer', () => {
     fixture.world.setDemand(fixture.cluster(), [need(1)]);
     await fixture.run(5);
     const { shard } = fixture;
-    const minEpoch = Number(/--min-epoch (\d+)$/.exec(shard.notReady())?.[1]);
-    expect(shard.notReady()).toContain('whose epoch is 1');
+    const minEpoch = Number(/--min-epoch (\d+)$/.exec(shard.readiness.notReady())?.[1]);
+    expect(shard.readiness.notReady()).toContain('whose epoch is 1');
     expect(minEpoch).toBeGreaterThan(1_700_000_000);
     expect(fixture.events).toContainEqual(
       expect.objectContaining({ kind: 'fenced', next: expect.stringContaining(`--min-epoch ${minEpoch}`) }),
@@ -345,11 +345,11 @@ describe('X8: calls without an answer', () => {
     await fixture.run(1);
     const { shard, operators } = fixture.process;
     expect(fixture.events.filter(({ kind }) => kind === 'fenced').length).toBeGreaterThan(0);
-    expect(shard.isFenced).toBe(true);
-    expect(shard.heldBack()).toContain('another process owns shard shard-0');
+    expect(shard.fence.isRaised).toBe(true);
+    expect(shard.readiness.heldBack()).toContain('another process owns shard shard-0');
     // Providers accepted its first calls, so its epoch is not lost.
-    expect(shard.heldBack()).not.toContain('--min-epoch');
-    expect(shard.refusal()).toContain('fenced');
+    expect(shard.readiness.heldBack()).not.toContain('--min-epoch');
+    expect(shard.readiness.refusal()).toContain('fenced');
     expect(operators.ended).toContain('fenced');
     const asked = fixture.asked('configure').length;
     await fixture.run(100);
@@ -368,7 +368,7 @@ describe('X8: calls without an answer', () => {
     fixture.world.provider.delete(token);
     fixture.world.startShard();
     await fixture.run(100);
-    expect(fixture.shard.isFenced).toBe(true);
+    expect(fixture.shard.fence.isRaised).toBe(true);
     expect(fixture.asked('create').map(({ result }) => result)).toEqual(['fenced']);
   });
 });

@@ -47,11 +47,11 @@ describe('a first listing in parts', () => {
     expect(world.cycles.length).toBeGreaterThan(1);
     expect(world.cycles.map(({ changedMachines }) => changedMachines)).toEqual(world.cycles.map(() => 0));
     expect(world.enqueued()).toBe(0);
-    expect(world.shard.heldBack()).toContain('p0');
+    expect(world.shard.readiness.heldBack()).toContain('p0');
     expect(world.listings).toEqual([]);
     come();
     await world.run(20);
-    expect(world.shard.heldBack()).toBe('');
+    expect(world.shard.readiness.heldBack()).toBe('');
     expect(world.enqueued()).toBeGreaterThan(0);
   });
 
@@ -68,7 +68,7 @@ describe('a first listing in parts', () => {
       { failure: expect.stringMatching(/^malformed: .*byte/), answerBytes: 0, listedCount: 0 },
     ]);
     expect(world.shard.counters).toMatchObject({ failedListings: 1, rejected: { price: 0 } });
-    expect(world.shard.heldBack()).toContain('p0');
+    expect(world.shard.readiness.heldBack()).toContain('p0');
     expect(world.enqueued()).toBe(0);
     world.tail = new Uint8Array(0);
     const { partCount } = world;
@@ -90,7 +90,7 @@ describe('a first listing in parts', () => {
     expect(world.listings).toMatchObject([{ failure: 'worker_lost: died', durationMs: 7 }]);
     expect(world.shard.counters.failedListings).toBe(1);
     expect(world.released).toBe(2);
-    expect(world.shard.heldBack()).toContain('p0');
+    expect(world.shard.readiness.heldBack()).toContain('p0');
   });
 
   it('V1: counts rejected records once, by reason, and reports them once', async () => {
@@ -197,7 +197,7 @@ describe('a first listing in parts', () => {
       ['p1', ''],
     ]);
     expect([world.ownerOf('m-01'), world.ownerOf('w-m-01'), world.ownerOf('m-20')]).toEqual([1, 0, 0]);
-    expect(world.shard.heldBack()).toBe('');
+    expect(world.shard.readiness.heldBack()).toBe('');
   });
 
   it('yields the thread between two parts, even when the next one is ready', async () => {

@@ -103,7 +103,7 @@ export class Parts {
 
   demand(count: number): void {
     const rows = [need(count)];
-    const steps = this.shard.acceptRollup('c1', new Uint32Array(2), (index) => rows[index]!);
+    const steps = this.shard.operatorCalls.acceptRollup('c1', new Uint32Array(2), (index) => rows[index]!);
     for (let step = steps.next(); !step.done; step = steps.next());
   }
 

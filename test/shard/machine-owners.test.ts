@@ -51,7 +51,7 @@ describe('T10: an id that two providers list before either is known', () => {
       world.demand(30);
       world.shard.start();
       await world.run(40);
-      expect(world.shard.heldBack()).toBe('');
+      expect(world.shard.readiness.heldBack()).toBe('');
       expect(world.shard.gauges().disputedMachines).toBe(50);
       expect(world.calls).toEqual([]);
       expect(world.enqueued()).toBe(0);
@@ -231,7 +231,7 @@ describe('T10: id prefixes', () => {
           expect.stringMatching(/"a-1" is not valid: .*(begin with "a-" belong to|already has).*p0/),
         ]),
       );
-      expect(world.shard.notReady()).toBe('');
+      expect(world.shard.readiness.notReady()).toBe('');
     });
   }
 });
@@ -282,14 +282,14 @@ describe('T6: a provider of which every row is refused', () => {
     world.demand(3);
     world.shard.start();
     await world.run(15);
-    expect(world.shard.heldBack()).toBe('');
-    expect(world.shard.notReady()).toMatch(
+    expect(world.shard.readiness.heldBack()).toBe('');
+    expect(world.shard.readiness.notReady()).toMatch(
       /^every machine of provider p0 is refused: Machine "bad" is not valid: price_per_hour is -1/,
     );
     expect(world.calls.length).toBeGreaterThan(0);
     world.machines[0] = [BAD, idle('good')];
     await world.run(10);
-    expect(world.shard.notReady()).toBe('');
+    expect(world.shard.readiness.notReady()).toBe('');
   });
 
   it('T6: is the one whose machines all belong to another', async () => {
@@ -298,14 +298,14 @@ describe('T6: a provider of which every row is refused', () => {
     late(world, 1);
     world.shard.start();
     await world.run(15);
-    expect(world.shard.notReady()).toMatch(/provider p1 is refused: .*provider p0 already has/);
+    expect(world.shard.readiness.notReady()).toMatch(/provider p1 is refused: .*provider p0 already has/);
   });
 
   it('T6: is not one without machines, nor an optional one', async () => {
     const world = new Parts([[idle('m')], [], [BAD]], { optionalProviders: ['p2'] });
     world.shard.start();
     await world.run(15);
-    expect(world.shard.notReady()).toBe('');
+    expect(world.shard.readiness.notReady()).toBe('');
   });
 
   it('T6: stays the reason while later listings fail', async () => {
@@ -315,7 +315,7 @@ describe('T6: a provider of which every row is refused', () => {
     world.tail = new Uint8Array([0x0a, 0xff]);
     await world.run(10);
     expect(world.listings.at(-1)!.failure).not.toBe('');
-    expect(world.shard.notReady()).toMatch(/provider p0 is refused/);
+    expect(world.shard.readiness.notReady()).toMatch(/provider p0 is refused/);
   });
 });
 

@@ -89,7 +89,7 @@ describe('a provider that lists more than its share', () => {
       detail: expect.stringMatching(/^Machine a-\d+: Provider p0 has 48 of the 64 entries .* machines/),
     });
     expect(rejections(world, 'p1')).toEqual([]);
-    expect(world.shard.notReady()).toBe('');
+    expect(world.shard.readiness.notReady()).toBe('');
   });
 
   it('T1: gets them again, with cursors too, when other machines of its own are gone', async () => {

@@ -75,7 +75,7 @@ class TwoProviders {
   }
 
   demand(clusterId: string, rows: readonly RollupRow[]): void {
-    const steps = this.shard.acceptRollup(
+    const steps = this.shard.operatorCalls.acceptRollup(
       clusterId,
       new Uint32Array(2 * rows.length),
       (index) => rows[index]!,
@@ -159,11 +159,11 @@ describe('two providers', () => {
       );
       return Math.max(...found, ...engine.shortfalls.map(({ ageCycles }) => ageCycles));
     };
-    expect(world.shard.heldBack()).toContain('west');
+    expect(world.shard.readiness.heldBack()).toContain('west');
     expect(counts()).toBe(0);
     world.westNetwork.isDown = false;
     await world.run(60);
-    expect(world.shard.heldBack()).toBe('');
+    expect(world.shard.readiness.heldBack()).toBe('');
     expect(['m1', 'm2'].map((id) => world.known(id))).toEqual(['Configured of west', 'Configured of west']);
     expect(counts()).toBeGreaterThan(0); // of the need without any machine
   });
@@ -175,7 +175,7 @@ describe('two providers', () => {
     world.westNetwork.isDown = true;
     world.shard.start();
     await world.run(60);
-    expect(world.shard.heldBack()).toBe('');
+    expect(world.shard.readiness.heldBack()).toBe('');
     world.westNetwork.isDown = false;
     await world.run(130);
     world.west.add(machine('later', { state: S.Draining, cluster: 'c1' }));

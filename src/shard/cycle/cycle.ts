@@ -11,12 +11,20 @@ import type { NeedTable } from '../../needs/need-table.ts';
 import type { Backlog } from '../../needs/take-up.ts';
 import type { ScratchChecks } from '../check/checks.ts';
 import type { Executor, Offered } from '../execute/executor.ts';
-import type { ActionName, CyclePhase, CycleReport, KindCounts, ShardCounters } from '../ports/observer.ts';
+import type {
+  ActionName,
+  CyclePhase,
+  CycleReport,
+  KindCounts,
+  ShardCounters,
+  ShardObserver,
+} from '../ports/observer.ts';
 import type { Rails } from '../settings.ts';
-import type { GuardedDecision } from './guarded-decision.ts';
+import { GuardedDecision } from './guarded-decision.ts';
 import { PreemptionCap } from './preemption-cap.ts';
 import type { Probation } from './probation.ts';
 import { type Admission, applyRails, restraintOf } from './rails.ts';
+import type { Suspensions } from './suspensions.ts';
 
 export interface CycleContext {
   readonly inventory: Inventory;
@@ -26,6 +34,7 @@ export interface CycleContext {
   readonly clock: Clock;
   readonly stopwatch: Stopwatch;
   readonly counters: ShardCounters;
+  readonly observer: ShardObserver;
   readonly rails: () => Rails;
   /** X16: the present stretch; notices a stall first. */
   readonly stretch: () => number;
@@ -40,7 +49,7 @@ export interface CycleContext {
   readonly prepare: (isOrdinary: boolean, nowMs: number) => void;
   /** From-scratch checks, around the decision, with the snapshot open. */
   readonly checks: Pick<ScratchChecks, 'beforeDecision' | 'afterDecision' | 'abandon'>;
-  readonly decision: GuardedDecision;
+  readonly suspensions: Suspensions;
   readonly probation: Probation;
   /** H4: whether a pause hides machines from needs, so that no count advances. */
   readonly areCountsHeld: () => boolean;
@@ -78,6 +87,7 @@ const NOTHING_ADMITTED: Admission = {
 };
 
 export class Cycle {
+  readonly decision: GuardedDecision;
   readonly #context: CycleContext;
   readonly #preemptionCap: PreemptionCap;
   /** By cluster: when the first of the roll-ups arrived that no decision has read yet. */
@@ -88,6 +98,7 @@ export class Cycle {
 
   constructor(context: CycleContext) {
     this.#context = context;
+    this.decision = new GuardedDecision(context);
     this.#preemptionCap = new PreemptionCap({
       clusters: context.inventory.tables.clusters,
       intervalMs: context.cycleIntervalMs,
@@ -141,7 +152,7 @@ export class Cycle {
       ? NO_DECISION
       : this.#decide(isCounting, nowMs, (phase) => mark(PHASE_NAMES[phase]));
     const { actions } = engine;
-    const heldBack = barredBy === '' ? this.#context.decision.failure : barredBy;
+    const heldBack = barredBy === '' ? this.decision.failure : barredBy;
     const restraint = restraintOf(rails());
     const mayExecute = heldBack === '' && restraint === 'none';
     const configuredOf = (cluster: number) => engine.configuredCount(cluster);
@@ -218,14 +229,14 @@ export class Cycle {
   }
 
   #decide(isOrdinary: boolean, nowMs: number, mark: PhaseListener): CycleCost {
-    const { inventory, needs, decision, checks, hint } = this.#context;
+    const { inventory, needs, checks, hint } = this.#context;
     const hasMoreToTakeUp = needs.takeUp(isOrdinary, this.#backlogOf);
     const snapshot = inventory.snapshot();
     try {
       const areCountsHeld = this.#context.areCountsHeld();
       const input = { nowMs, isOrdinary, areCountsHeld, askedMs: this.#askedMs };
       checks.beforeDecision(input);
-      const decided = decision.decide(input, mark);
+      const decided = this.decision.decide(input, mark);
       // T2: the check compares with what the engine remembered before it was rebuilt.
       if (decided?.throws === 0) checks.afterDecision(input);
       else checks.abandon();

@@ -4,10 +4,10 @@
  * acks, reads, listings and removals alike.
  */
 import type { Inventory } from '../../inventory/inventory.ts';
-import { canBeBound, type MachineState, STATE_COUNT } from '../../machine/state.ts';
-import type { NodeState, OperatorsPort } from '../ports/operators.ts';
+import { canBeBound, type MachineState } from '../../machine/state.ts';
+import type { OperatorsPort } from '../ports/operators.ts';
 import type { MachineChanged } from './changes.ts';
-import { leftNodeState, nodeStateOf } from './node-state.ts';
+import { leftNodeState } from './node-state.ts';
 
 export class Announcer {
   readonly #inventory: Inventory;
@@ -30,38 +30,6 @@ export class Announcer {
     const after = to !== 0 && canBeBound(to as MachineState) ? clusterAfter : 0;
     if (before !== 0 && before !== after) this.#left(slot, to, before);
     if (after !== 0 && (from !== 0 || this.#mustReport(after))) this.#report(slot, after);
-  }
-
-  /** O1: a resync sends every machine bound to the cluster. */
-  boundSlots(clusterId: string): Uint32Array {
-    const { tables, indexes } = this.#inventory;
-    const cluster = tables.clusters.find(clusterId);
-    if (cluster === 0) return new Uint32Array(0);
-    const slots: number[] = [];
-    for (let state = 1; state < STATE_COUNT; state++) {
-      if (!canBeBound(state as MachineState)) continue;
-      const start = indexes.startOfCluster(cluster, state);
-      const end = start + indexes.countOfCluster(cluster, state);
-      for (let position = start; position < end; position++) slots.push(indexes.clusterSlots[position]!);
-    }
-    return Uint32Array.from(slots);
-  }
-
-  boundCount(cluster: number): number {
-    let count = 0;
-    for (let state = 1; state < STATE_COUNT; state++) {
-      if (canBeBound(state as MachineState)) count += this.#inventory.indexes.countOfCluster(cluster, state);
-    }
-    return count;
-  }
-
-  readNode(slot: number, clusterId: string): NodeState | null {
-    const { columns, tables } = this.#inventory;
-    const state = columns.state[slot];
-    if (state === undefined || state === 0 || !canBeBound(state as MachineState)) return null;
-    const cluster = columns.cluster[slot]!;
-    if (cluster === 0 || cluster !== tables.clusters.find(clusterId)) return null;
-    return nodeStateOf(this.#inventory, slot, clusterId);
   }
 
   /**

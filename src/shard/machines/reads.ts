@@ -343,6 +343,7 @@ export class FollowUpReads {
 
   #absent(slot: number, pending: Pending): void {
     if (++pending.absences < ABSENCES_MAX) {
+      pending.mustRead = true; // a listing of changes may not show it
       this.#again(slot, pending);
       return;
     }

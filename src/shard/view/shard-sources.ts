@@ -36,11 +36,11 @@ export function shardSources({
     engine,
     clock,
     providerNames,
-    nextCycle: () => shard.nextCycle(),
+    nextCycle: () => shard.loop.nextCycle(),
     nextTurn: () => scheduler.yield(),
     cycle: () => shard.cycle.number,
     status: () => {
-      const notReadyReason = shard.notReady();
+      const notReadyReason = shard.readiness.notReady();
       return {
         shardId: settings.shardId,
         epoch: shard.epoch,
@@ -49,7 +49,7 @@ export function shardSources({
         lastCycleAtMs: shard.cycle.lastAtMs,
         isReady: notReadyReason === '',
         notReadyReason,
-        isFenced: shard.isFenced,
+        isFenced: shard.fence.isRaised,
         replica: shard.replica?.view() ?? null,
         machines: inventory.count,
         needs: needs.count,
@@ -58,8 +58,8 @@ export function shardSources({
     },
     rails: () => ({
       ...shard.rails,
-      isFenced: shard.isFenced,
-      heldBack: shard.heldBack(),
+      isFenced: shard.fence.isRaised,
+      heldBack: shard.readiness.heldBack(),
       reclaimFraction: shard.rails.reclaimCapFraction,
       preemptionFraction: shard.rails.preemptionCapFraction,
       cycleIntervalMs: settings.cycleIntervalMs,

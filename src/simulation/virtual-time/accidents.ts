@@ -259,7 +259,7 @@ export function calm(world: SimulatedWorld): void {
   world.former?.life.end();
   world.former = null;
   world.process?.life.resume();
-  if (world.process === null || world.process.shard.isFenced) {
+  if (world.process === null || world.process.shard.fence.isRaised) {
     world.killShard();
     world.startShard();
   }

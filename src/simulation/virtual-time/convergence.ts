@@ -11,7 +11,8 @@ import type { SimulatedWorld } from './world.ts';
 export function differences(world: SimulatedWorld): string[] {
   const { process } = world;
   if (process === null) return ['no shard process runs'];
-  if (process.life.isStopped() || process.shard.isFenced) return ['the shard process is stopped or fenced'];
+  if (process.life.isStopped() || process.shard.fence.isRaised)
+    return ['the shard process is stopped or fenced'];
   // The verdicts belong to the rows that the last cycle read.
   if (process.shard.needs.dirtyCount > 0) return ['a roll-up waits for the next cycle'];
   return [...differencesOfMachines(world), ...differencesOfNodes(world), ...unrest(world), ...wants(world)];

@@ -125,8 +125,8 @@ function checkRails(shard: Shard, report: CycleReport, begun: number): void {
 }
 
 /** X3: no binding waits while the queue has room: neither after a cycle nor after an action has ended. */
-export function checkRoom({ executor, settings, isFenced }: Shard): void {
-  if (!isFenced && executor.waitingCount > 0 && executor.queueDepth < settings.executeConcurrency)
+export function checkRoom({ executor, settings, fence }: Shard): void {
+  if (!fence.isRaised && executor.waitingCount > 0 && executor.queueDepth < settings.executeConcurrency)
     throw new Violation(`X3: ${executor.waitingCount} bindings wait, and the queue has room`);
 }
 
@@ -134,7 +134,7 @@ export function checkRoom({ executor, settings, isFenced }: Shard): void {
 function checkWaiting(shard: Shard, begunSlots: readonly number[]): void {
   const { inventory, engine, executor, rails } = shard;
   if (executor.waitingCount === 0) return;
-  if (rails.isPaused || rails.isDryRun || shard.heldBack() !== '')
+  if (rails.isPaused || rails.isDryRun || shard.readiness.heldBack() !== '')
     throw new Violation('C4: actions wait for their turn while the shard may not act');
   checkRoom(shard);
   const { flags, slotLimit, state } = inventory.columns;

@@ -122,7 +122,7 @@ export class ReplicaProcess {
       providers: [{ name: world.link.name, address: `${world.link.name}:1` }],
       work: {
         controls,
-        readiness: () => ({ isReady: this.shard.notReady() === '', lagMs: 0 }),
+        readiness: () => ({ isReady: this.shard.readiness.notReady() === '', lagMs: 0 }),
         activate: (term) => this.#activate(term),
         isWaiting: () => !this.isHanging && this.shard.reconciler.notListedYet().length > 0,
       },
@@ -169,7 +169,7 @@ export class ReplicaProcess {
         endAll: this.operators.endAll.bind(this.operators),
       },
     });
-    this.operators.serve(this.shard);
+    this.operators.serve(this.shard.operatorCalls);
     this.#world.note(() => this.#checkFoundDraining());
     this.shard.start();
   }

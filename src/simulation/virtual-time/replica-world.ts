@@ -324,7 +324,7 @@ export class ReplicaWorld {
       if (session === 0 || process.epoch === 0 || !process.operators.hasSession(cluster.id)) continue;
       process.life.receive(() => {
         if (cluster.session !== session) return;
-        const steps = process.shard.acceptRollup(
+        const steps = process.shard.operatorCalls.acceptRollup(
           cluster.id,
           cluster.digestsOf(rows),
           (index) => rows[index]!,

@@ -11,6 +11,7 @@ import { FencingTokens } from '../../provider/client/fencing.ts';
 import { deriveAndCompare } from '../../shard/check/derive.ts';
 import type { CheckImage } from '../../shard/check/image.ts';
 import { readControls } from '../../shard/controls/control.ts';
+import type { ShardOptions } from '../../shard/options.ts';
 import type { CheckPort } from '../../shard/ports/check.ts';
 import type { Control } from '../../shard/ports/controls.ts';
 import type { NotedEvent } from '../../shard/ports/events.ts';
@@ -25,7 +26,7 @@ import type {
 } from '../../shard/ports/observer.ts';
 import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
 import { SHARD_DEFAULTS, type ShardSettings } from '../../shard/settings.ts';
-import { Shard, type ShardOptions } from '../../shard/shard.ts';
+import { Shard } from '../../shard/shard.ts';
 import { createTables } from '../../shard/tables.ts';
 import { SimulatedProvider } from '../provider/provider.ts';
 import type { ProviderSettingsChange } from '../provider/settings.ts';
@@ -293,7 +294,7 @@ export class SimulatedWorld {
         ? {}
         : { probe: (stage, ref) => probe(stage, ref === 0 ? '' : clusters.get(ref)) }),
     });
-    operators.serve(shard);
+    operators.serve(shard.operatorCalls);
     const process: Process = { epoch, shard, operators, life, reported: new Set(), listed };
     this.process = process;
     watcher.started?.(process);
@@ -421,7 +422,11 @@ export class SimulatedWorld {
   }
 
   #accept(process: Process, cluster: SimulatedCluster, rows: readonly RollupRow[]): RollupOutcome {
-    const steps = process.shard.acceptRollup(cluster.id, cluster.digestsOf(rows), (index) => rows[index]!);
+    const steps = process.shard.operatorCalls.acceptRollup(
+      cluster.id,
+      cluster.digestsOf(rows),
+      (index) => rows[index]!,
+    );
     let step = steps.next();
     while (!step.done) step = steps.next();
     if (step.value !== 'quarantined') process.reported.add(cluster.id);

@@ -56,7 +56,10 @@ const CYCLE = 'shard/cycle/cycle.js';
 const RAILS = 'shard/cycle/rails.js';
 const PREEMPTION_CAP = 'shard/cycle/preemption-cap.js';
 const TENANT_LIMITS = 'needs/tenant-limits.js';
-const SHARD = 'shard/shard.js';
+const EXECUTION = 'shard/execute/execution.js';
+const FENCE = 'shard/execute/fence.js';
+const STALLS = 'shard/execute/stalls.js';
+const CHANGE_EFFECTS = 'shard/machines/change-effects.js';
 const ENGINE = 'decision/engine.js';
 const NEED_TABLE = 'needs/need-table.js';
 const TAKE_UP = 'needs/take-up.js';
@@ -244,8 +247,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     why: 'P6: a machine that drains for a need does not count for it',
-    file: SHARD,
-    find: '=> this.engine.preemptionBegan(slot, cluster, fingerprint, group),',
+    file: EXECUTION,
+    find: '=> engine.preemptionBegan(slot, cluster, fingerprint, group),',
     replace: '=> {},',
     profile: 'usual',
   },
@@ -436,15 +439,15 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     why: 'X8: a fenced process continues to execute',
-    file: SHARD,
-    find: 'void this.executor.stop(0);',
+    file: FENCE,
+    find: 'void executor.stop(0);',
     replace: '',
     profile: 'restarts',
   },
   {
     why: 'X8: a fenced process keeps its sessions',
-    file: SHARD,
-    find: 'this.#operators.endAll(this.#fenced);',
+    file: FENCE,
+    find: 'operators.endAll(this.#reason);',
     replace: '',
     profile: 'restarts',
   },
@@ -628,8 +631,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     why: 'H3: a machine that changes its state under a pause is not flagged',
-    file: SHARD,
-    find: 'this.pauses.changed(slot);',
+    file: CHANGE_EFFECTS,
+    find: 'pauses.changed(slot);',
     replace: ';',
     profile: 'steered',
   },
@@ -705,8 +708,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     why: 'X16: calls do not wait for the first one after a stall',
-    file: SHARD,
-    find: 'this.#lone.begin();',
+    file: STALLS,
+    find: 'lone.begin();',
     replace: '',
     profile: 'stalls',
   },
