@@ -82,6 +82,8 @@ export class Reconciling {
       scheduler: systemScheduler,
       isIncremental,
       lossRelistMs: 0,
+      removalHoldMs: 0,
+      vanishingHoldMs: 0,
       fullListEveryCycles: 0,
       listTimeoutMs: LIST_TIMEOUT_MS,
       optionalProviders: [],

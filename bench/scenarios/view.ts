@@ -94,6 +94,7 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     clustersOverBurnBudget: 0,
     disputedMachines: 0,
     pauses: { create: 0, bind: 0, reclaim: 0, preempt: 0, release: 0 },
+    heldListings: [],
     suspendedClusters: 0,
     isPaused: false,
     isDryRun: false,

@@ -3,6 +3,8 @@ import { type ChannelCredentials, Client, Metadata, type ServiceError, status } 
 import { ShardError } from '../base/errors.ts';
 import {
   adminService,
+  type ConfirmRemovalReply,
+  type ConfirmRemovalRequestInit,
   type ListControlsReply,
   type PauseReply,
   type PauseRequestInit,
@@ -51,6 +53,10 @@ export class AdminClient {
 
   controls(): Promise<ListControlsReply> {
     return this.#call(adminService.ListControls, {});
+  }
+
+  confirmRemoval(request: ConfirmRemovalRequestInit): Promise<ConfirmRemovalReply> {
+    return this.#call(adminService.ConfirmRemoval, request);
   }
 
   close(): void {

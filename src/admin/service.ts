@@ -14,6 +14,8 @@ import { ShardError } from '../base/errors.ts';
 import type { AdminPort, ControlScope, ControlView } from '../shard/ports/controls.ts';
 import {
   adminService,
+  type ConfirmRemovalReplyInit,
+  type ConfirmRemovalRequest,
   type ControlInit,
   type ListControlsReplyInit,
   type PauseReplyInit,
@@ -56,9 +58,16 @@ export function adminServiceOf(options: AdminServiceOptions): ServedService {
     controls: admin.controls().map(controlOf),
     shardId,
   }));
+  const confirmRemoval = serve<ConfirmRemovalRequest, ConfirmRemovalReplyInit>(
+    options,
+    async ({ provider, who, why }, via) => {
+      const { knownCount, missingCount } = await admin.confirmRemoval({ provider, who, why, via });
+      return { provider, known: knownCount, missing: missingCount };
+    },
+  );
   return {
     definition: adminService as ServiceDefinition,
-    implementation: { Pause: pause, Resume: resume, ListControls: list },
+    implementation: { Pause: pause, Resume: resume, ListControls: list, ConfirmRemoval: confirmRemoval },
   };
 }
 

@@ -88,6 +88,11 @@ const COMMANDS: readonly Command[] = [
     run: async (argv) => (await import('./controls.ts')).run(argv),
   },
   {
+    name: 'confirm-removal',
+    summary: 'confirm that machines which a held listing lacks are gone',
+    run: async (argv) => (await import('./confirm-removal.ts')).run(argv),
+  },
+  {
     name: 'provider',
     summary: 'run a simulated provider as a gRPC server',
     run: async (argv) => (await import('./provider.ts')).run(argv),

@@ -31,6 +31,10 @@ export class PresentAdmin implements AdminPort {
     return this.#active().resume(command);
   }
 
+  async confirmRemoval(command: Parameters<AdminPort['confirmRemoval']>[0]) {
+    return this.#active().confirmRemoval(command);
+  }
+
   controls() {
     return this.#admin?.controls() ?? [];
   }

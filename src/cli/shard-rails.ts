@@ -85,6 +85,8 @@ export function settingsOf(config: ShardConfig): ShardSettings {
     fullListEveryCycles: config.fullListEvery,
     placement: { kind: config.placement, offerMargin: config.placementOfferMargin },
     lossRelistMs: config.relistAfterLossMs,
+    removalHoldMs: config.removalHoldMs,
+    vanishingHoldMs: config.vanishingHoldMs,
     optionalProviders: config.optionalProviders,
     providerIdPrefixes: config.providerIdPrefixes,
     ignoresUnassignedBindings: config.unassignedBindings === 'ignore',

@@ -5,6 +5,7 @@ import {
   count,
   counted,
   duration,
+  heldWords,
   pausedWords,
   percent,
   quantities,
@@ -157,6 +158,7 @@ function railLines({ rails, queue, isReady, notReadyReason, replica }: ApiOvervi
     pausedWords(queue.pauses) === ''
       ? ''
       : paint('yellow', `Paused: ${pausedWords(queue.pauses)}; flotilla controls says where and why.`),
+    ...queue.heldListings.map((held) => paint('red', `Held listing: ${heldWords(held)}`)),
     queue.suspendedClusters === 0
       ? ''
       : paint(

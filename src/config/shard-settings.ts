@@ -173,6 +173,16 @@ const PROVIDERS = {
     max: '24h',
     help: 'With --incremental-reconcile: after a lost connection the next listing of the provider is full, at most once in this time. 0: never because of a lost connection.',
   }),
+  removalHoldMs: duration({
+    default: '1m',
+    max: '24h',
+    help: 'A full listing that lacks at least 10 machines and more than 10 % of those known removes none until listings have agreed for this long (at least three).',
+  }),
+  vanishingHoldMs: duration({
+    default: '10m',
+    max: '24h',
+    help: 'A full listing that is empty or lacks more than half of the known machines removes none until listings have agreed for this long (at least three), or flotilla confirm-removal confirms it.',
+  }),
   maxListBytes: bytes({
     default: '1GiB',
     min: '1MiB',

@@ -203,7 +203,7 @@ export class ScrapedMetrics {
     );
     from(
       'flotilla_suspect_listings_total',
-      'Listings that lacked more than 10 % of the known machines, so that the shard removed none.',
+      'Listings that lacked so many of the known machines that the shard removed none.',
       (counters) => counters.suspectListings,
     );
     from('flotilla_failed_listings_total', 'Listings that failed.', (counters) => counters.failedListings);

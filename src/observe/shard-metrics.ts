@@ -70,6 +70,7 @@ export class ShardMetrics implements ShardObserver {
   /** By provider; providers are settings, so there are few. */
   readonly #lastListingMs = new Map<string, number>();
   readonly #suspect = new Map<string, boolean>();
+  readonly #believedMs = new Map<string, number>();
   readonly #foreign: Record<string, number> = {};
   #lastReport: CycleReport | null = null;
 
@@ -222,9 +223,18 @@ export class ShardMetrics implements ShardObserver {
       registry,
       own(
         'listing_suspect',
-        '1 if the last listing lacked more than 10 % of the known machines, so that the shard removed none, by provider.',
+        '1 while a listing is held: it lacks so many of the known machines that the shard removes none, by provider.',
       ),
       () => mapSamples(this.#suspect, Number),
+      ['provider'],
+    );
+    gaugeFrom(
+      registry,
+      own(
+        'removal_believed_timestamp_seconds',
+        'Unix time at which the shard last believed a held listing and removed the machines that it lacks, by provider. No sample before that.',
+      ),
+      () => mapSamples(this.#believedMs, (atMs) => atMs / 1_000),
       ['provider'],
     );
     counterFrom(
@@ -320,6 +330,7 @@ export class ShardMetrics implements ShardObserver {
     if (report.failure !== '') return;
     this.#lastListingMs.set(report.provider, this.#clock.nowMs());
     this.#suspect.set(report.provider, report.isSuspect);
+    if (report.isRemovalBelieved) this.#believedMs.set(report.provider, this.#clock.nowMs());
     const { provider, foreignCount } = report;
     this.#foreign[provider] = (this.#foreign[provider] ?? 0) + foreignCount;
   }

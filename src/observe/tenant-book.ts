@@ -17,8 +17,6 @@ export class TenantBook implements TenantRefusals, Pick<ShardObserver, 'happened
   readonly #refusals = new Map<string, TenantRefusal>();
   /** As many as there are settings --provider-addr. */
   readonly #listings = new Map<string, ListingFacts>();
-  /** By provider: the last listing that lacked many machines. */
-  readonly #suspect = new Map<string, NonNullable<ListingFacts['held']>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -27,10 +25,6 @@ export class TenantBook implements TenantRefusals, Pick<ShardObserver, 'happened
   happened(event: ShardEvent): void {
     if (event.kind === 'rollup_rejected') this.#note('cluster', event.clusterId, event.detail, 1);
     else if (event.kind === 'record_rejected') this.#note('provider', event.provider, event.detail, 1);
-    else if (event.kind === 'listing_suspect') {
-      const { provider, inARow, knownCount: known, missingCount: missing } = event;
-      this.#suspect.set(provider, { inARow, known, missing });
-    }
   }
 
   /** The listing's first rejected row came as an event, with its reason; the others are only counted. */
@@ -40,11 +34,12 @@ export class TenantBook implements TenantRefusals, Pick<ShardObserver, 'happened
     if (rows > 1) this.#note('provider', provider, known?.reason ?? 'the shard rejected rows', rows - 1);
     const last = this.listing(provider);
     const isRead = failure === '';
+    const { heldInARow: inARow, missingCount: missing } = listed;
+    const held = isSuspect ? { inARow, known: listed.knownCount, missing } : null;
     this.#listings.set(provider, {
       atMs: this.#clock.nowMs(),
       completeAtMs: isRead ? this.#clock.nowMs() : (last?.completeAtMs ?? 0),
-      held:
-        isRead && isFull ? (isSuspect ? (this.#suspect.get(provider) ?? null) : null) : (last?.held ?? null),
+      held: isRead && isFull ? held : (last?.held ?? null),
       machines: isRead ? listed.listedCount : (last?.machines ?? 0),
       foreignIds: isRead && isFull ? listed.foreignCount : (last?.foreignIds ?? 0),
       failure,

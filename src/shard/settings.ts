@@ -21,6 +21,10 @@ export interface ShardSettings {
   readonly fullListEveryCycles: number;
   /** S1: shortest time between two full listings of a provider because its connection was lost; 0 = none. */
   readonly lossRelistMs: number;
+  /** S6: a listing that lacks many machines, more than a tenth of those known, removes none for so long. */
+  readonly removalHoldMs: number;
+  /** S6: the same for one that is empty or lacks more than half. */
+  readonly vanishingHoldMs: number;
   /** C2: no action before every provider has been listed once, except these, by name. */
   readonly optionalProviders: readonly string[];
   /** T10: machine ids with this prefix belong to this provider, and it may have no others. */
@@ -79,6 +83,8 @@ export const SHARD_DEFAULTS: ShardSettings = {
   isIncremental: false,
   fullListEveryCycles: 360,
   lossRelistMs: 60_000,
+  removalHoldMs: 60_000,
+  vanishingHoldMs: 600_000,
   optionalProviders: [],
   providerIdPrefixes: [],
   ignoresUnassignedBindings: false,

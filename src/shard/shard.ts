@@ -18,6 +18,7 @@ import type { AdminCommands } from './controls/admin-commands.ts';
 import type { ControlBook } from './controls/control-book.ts';
 import { createControls } from './controls/controls.ts';
 import type { Pauses } from './controls/pauses.ts';
+import { RemovalConfirmations } from './controls/removal-confirmations.ts';
 import { zeroCounters } from './counters.ts';
 import { Cycle } from './cycle/cycle.ts';
 import { CycleLoop } from './cycle/loop.ts';
@@ -122,7 +123,14 @@ export class Shard {
     this.tenants = new Tenants(clusters, settings.tenants, settings.ceilings);
     this.suspensions = new Suspensions(clusters, needs);
     const withdrawPaused = () => this.executor.withdrawPaused();
-    const { pauses, book, admin } = createControls({ ...options, inventory, withdrawPaused, wake });
+    const removals = new RemovalConfirmations({
+      providerNames: providers.names,
+      holdOf: (provider) => this.reconciler.holdOf(provider),
+      list: (provider) => this.reconciler.listChanges(provider),
+      clock,
+      observer,
+    });
+    const { pauses, book, admin } = createControls({ ...options, inventory, removals, withdrawPaused, wake });
     this.pauses = pauses;
     this.controls = book;
     this.admin = admin;
@@ -385,6 +393,7 @@ export class Shard {
       disputedMachines: this.disputes.count,
       suspendedClusters: this.suspensions.count,
       pauses: this.admin.counts(),
+      heldListings: this.reconciler.heldListings(),
       isPaused: this.#rails.isPaused,
       isDryRun: this.#rails.isDryRun,
       isFenced: this.fence.isRaised,

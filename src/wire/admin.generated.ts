@@ -112,6 +112,30 @@ export interface ListControlsReplyInit {
   readonly shardId?: string | undefined;
 }
 
+export interface ConfirmRemovalRequest {
+  readonly provider: string;
+  readonly who: string;
+  readonly why: string;
+}
+
+export interface ConfirmRemovalRequestInit {
+  readonly provider?: string | undefined;
+  readonly who?: string | undefined;
+  readonly why?: string | undefined;
+}
+
+export interface ConfirmRemovalReply {
+  readonly provider: string;
+  readonly known: number;
+  readonly missing: number;
+}
+
+export interface ConfirmRemovalReplyInit {
+  readonly provider?: string | undefined;
+  readonly known?: number | undefined;
+  readonly missing?: number | undefined;
+}
+
 export interface Messages {
   Scope: Scope;
   Control: Control;
@@ -121,6 +145,8 @@ export interface Messages {
   ResumeReply: ResumeReply;
   ListControlsRequest: ListControlsRequest;
   ListControlsReply: ListControlsReply;
+  ConfirmRemovalRequest: ConfirmRemovalRequest;
+  ConfirmRemovalReply: ConfirmRemovalReply;
 }
 
 export interface MessageInits {
@@ -132,10 +158,12 @@ export interface MessageInits {
   ResumeReply: ResumeReplyInit;
   ListControlsRequest: ListControlsRequestInit;
   ListControlsReply: ListControlsReplyInit;
+  ConfirmRemovalRequest: ConfirmRemovalRequestInit;
+  ConfirmRemovalReply: ConfirmRemovalReplyInit;
 }
 
 export const DESCRIPTOR = {
-  Admin: {"methods":{"Pause":{"requestType":"PauseRequest","responseType":"PauseReply"},"Resume":{"requestType":"ResumeRequest","responseType":"ResumeReply"},"ListControls":{"requestType":"ListControlsRequest","responseType":"ListControlsReply"}}},
+  Admin: {"methods":{"Pause":{"requestType":"PauseRequest","responseType":"PauseReply"},"Resume":{"requestType":"ResumeRequest","responseType":"ResumeReply"},"ListControls":{"requestType":"ListControlsRequest","responseType":"ListControlsReply"},"ConfirmRemoval":{"requestType":"ConfirmRemovalRequest","responseType":"ConfirmRemovalReply"}}},
   Scope: {"fields":{"cluster":{"type":"string","id":1},"provider":{"type":"string","id":2},"zone":{"type":"string","id":3},"instanceType":{"type":"string","id":4,"protoName":"instance_type"},"capacityType":{"type":"string","id":5,"protoName":"capacity_type"}}},
   Control: {"fields":{"id":{"type":"string","id":1},"pauses":{"rule":"repeated","type":"string","id":2},"scope":{"type":"Scope","id":3},"who":{"type":"string","id":4},"why":{"type":"string","id":5},"via":{"type":"string","id":6},"sinceUnixMs":{"type":"int64","id":7,"protoName":"since_unix_ms"},"untilUnixMs":{"type":"int64","id":8,"protoName":"until_unix_ms"},"declared":{"type":"bool","id":9},"stopped":{"type":"int64","id":10},"holding":{"type":"int64","id":11}}},
   PauseRequest: {"fields":{"pauses":{"rule":"repeated","type":"string","id":1},"scope":{"type":"Scope","id":2},"forMs":{"type":"int64","id":3,"protoName":"for_ms"},"who":{"type":"string","id":4},"why":{"type":"string","id":5}}},
@@ -144,5 +172,7 @@ export const DESCRIPTOR = {
   ResumeReply: {"fields":{"lifted":{"rule":"repeated","type":"Control","id":1}}},
   ListControlsRequest: {"fields":{}},
   ListControlsReply: {"fields":{"controls":{"rule":"repeated","type":"Control","id":1},"shardId":{"type":"string","id":2,"protoName":"shard_id"}}},
+  ConfirmRemovalRequest: {"fields":{"provider":{"type":"string","id":1},"who":{"type":"string","id":2},"why":{"type":"string","id":3}}},
+  ConfirmRemovalReply: {"fields":{"provider":{"type":"string","id":1},"known":{"type":"int64","id":2},"missing":{"type":"int64","id":3}}},
 };
 

@@ -4,6 +4,10 @@ import { MessageCodec } from './message-codec.ts';
 import type { Method } from './services.ts';
 
 export type {
+  ConfirmRemovalReply,
+  ConfirmRemovalReplyInit,
+  ConfirmRemovalRequest,
+  ConfirmRemovalRequestInit,
   ControlInit,
   ListControlsReply,
   ListControlsReplyInit,
@@ -25,6 +29,7 @@ export const adminService = {
   Pause: unary('Pause', 'PauseRequest', 'PauseReply'),
   Resume: unary('Resume', 'ResumeRequest', 'ResumeReply'),
   ListControls: unary('ListControls', 'ListControlsRequest', 'ListControlsReply'),
+  ConfirmRemoval: unary('ConfirmRemoval', 'ConfirmRemovalRequest', 'ConfirmRemovalReply'),
 };
 
 function unary<Request extends keyof Messages & string, Response extends keyof Messages & string>(

@@ -32,6 +32,8 @@ describe('the settings of a shard', () => {
       cycleIntervalMs: 10_000,
       fullListEvery: 360,
       relistAfterLossMs: 60_000,
+      removalHoldMs: 60_000,
+      vanishingHoldMs: 600_000,
       maxMachines: 1_048_576,
       idleHoldOnDemandMs: 600_000,
       idleHoldSpotMs: 60_000,

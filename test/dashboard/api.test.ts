@@ -271,9 +271,8 @@ describe('the API', () => {
 
   it('S6, X15: tells that a listing of a provider is held, and that the whole provider is in back-off', async () => {
     const { world } = live;
-    const counts = { knownCount: 2_000, missingCount: 900, inARow: 1 };
-    world.refusals.happened({ kind: 'listing_suspect', level: 'warn', provider: 'other', ...counts });
-    world.refusals.listingEnded(listingReport({ provider: 'other', isFull: true, isSuspect: true }));
+    const held = { isSuspect: true, knownCount: 2_000, missingCount: 900, heldInARow: 1 };
+    world.refusals.listingEnded(listingReport({ provider: 'other', isFull: true, ...held }));
     const fault = { instanceType: '', zone: '', capacityType: CapacityType.Spot, sinceMs: 0, needs: 4 };
     const untilMs = world.clock.nowMs() + 60_000;
     world.sharedFaults = [{ kind: 'bootstrap', provider: 'other', isProvider: true, ...fault, untilMs }];
@@ -281,6 +280,7 @@ describe('the API', () => {
       const { provider, sentences } = await get<ApiProviderInFull>('providers/other');
       expect(provider.heldListing).toEqual({ inARow: 1, known: 2_000, missing: 900 });
       expect(sentences[0]).toContain('it lacks 900 of 2,000 known machines');
+      expect(sentences[0]).toContain('flotilla confirm-removal other');
       expect(sentences.join(' ')).toContain('in back-off for 1 min more: bootstraps of 4 needs failed');
     } finally {
       world.sharedFaults = [];

@@ -66,7 +66,7 @@ function codeOf(text: string): string {
     .join('\n');
 }
 
-const COMMANDS = [...helpText().matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!);
+const COMMANDS = [...helpText().matchAll(/^ {2}([a-z-]+) /gm)].map(([, name]) => name!);
 const SCRIPTS = Object.keys(
   (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object }).scripts,
 );
@@ -81,7 +81,9 @@ describe('the pages', () => {
   it('name only commands of flotilla that exist', () => {
     const named = pages.flatMap(({ path, text }) =>
       [
-        ...codeOf(text).matchAll(/(?:^|[\s(/])(?:flotilla|npm run flotilla --|cli\/main\.js) ([a-z]+)\b/gm),
+        ...codeOf(text).matchAll(
+          /(?:^|[\s(/])(?:flotilla|npm run flotilla --|cli\/main\.js) ([a-z]+(?:-[a-z]+)*)\b/gm,
+        ),
       ].map(([, command]) => ({ path, command: command! })),
     );
     expect(named.length).toBeGreaterThan(20);
@@ -120,7 +122,7 @@ describe('the pages', () => {
     const readme = pages.find(({ path }) => path === 'README.md')!.text;
     const cells = [...readme.matchAll(/^\| (`flotilla [^|]*) \|/gm)].map(([, cell]) => cell!);
     const rows = cells.flatMap((cell) =>
-      [...cell.matchAll(/`(?:flotilla )?([a-z]+)`/g)].map(([, name]) => name),
+      [...cell.matchAll(/`(?:flotilla )?([a-z-]+)`/g)].map(([, name]) => name),
     );
     expect(rows.sort()).toEqual(COMMANDS.filter((name) => name !== 'version').sort());
   });
@@ -178,7 +180,7 @@ describe('flags', () => {
     for (const { path, text } of pages) {
       const code = codeOf(text).replaceAll(/\\\n\s*/g, '');
       for (const [, command, words] of code.matchAll(
-        /(?:^|[\s(/])(?:flotilla|npm run flotilla --|cli\/main\.js) ([a-z]+)\b([^|#\n]*)/gm,
+        /(?:^|[\s(/])(?:flotilla|npm run flotilla --|cli\/main\.js) ([a-z]+(?:-[a-z]+)*)\b([^|#\n]*)/gm,
       )) {
         const own = words!.split(' -- ')[0]!;
         const flags = [...own.matchAll(/(?:^|\s)(--[a-z][a-z-]*)/g)].map(([, flag]) => flag!);

@@ -72,7 +72,7 @@ const NOT_DECODERS: Readonly<Record<string, string>> = {
 };
 /** Settings of the administrator, each a short text of the command line, the environment or the file. */
 const SETTINGS =
-  /^src\/(?:config\/(?:addresses|cap-fraction|sources|setting|units)|provider\/client\/endpoint|cli\/up-flags)\.ts: /;
+  /^src\/(?:config\/(?:addresses|cap-fraction|ceilings|sources|setting|units)|provider\/client\/endpoint|cli\/up-flags)\.ts: /;
 
 it('every function that is named like a decoder is in the table, or has a reason not to be', async () => {
   const covered = new Set((await reports).flatMap(({ covers }) => covers));

@@ -12,6 +12,7 @@ const read = (path: string) => readFileSync(join(docs, path), 'utf8');
 interface Alert {
   readonly alert: string;
   readonly expr: string;
+  readonly for?: string;
   readonly labels: { readonly severity: string };
   readonly annotations: { readonly summary: string };
 }
@@ -88,6 +89,14 @@ describe('the alert rules', () => {
         expect(expr.split(pair[0]!).length, `${alert}: ${pair}`).toBe(expr.split(pair[1]!).length);
       }
     }
+  });
+
+  it('S6: fire at once when a listing is held, and for an hour after the shard believed it', () => {
+    const { for: pending, expr } = alerts.find(({ alert }) => alert === 'FlotillaListingSuspect')!;
+    expect(pending).toBeUndefined();
+    expect(expr.replace(/\s+/g, ' ').trim()).toBe(
+      'flotilla_listing_suspect == 1 or time() - max_over_time(flotilla_removal_believed_timestamp_seconds[1h]) < 3600',
+    );
   });
 
   it('have one paragraph each in docs/operating.md', () => {

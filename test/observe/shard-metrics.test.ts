@@ -205,6 +205,19 @@ describe('listings', () => {
     expect(samples.get('flotilla_listing_suspect{provider="rack-c"}')).toBe(1);
     expect(samples.get('flotilla_listing_suspect{provider="rack-a"}')).toBe(0);
   });
+
+  it('S6: keep a held listing over a failed one, and the time at which it was believed', async () => {
+    const metrics = metricsUnderTest();
+    const name = 'flotilla_removal_believed_timestamp_seconds{provider="rack-a"}';
+    metrics.listingEnded(listingReport({ isSuspect: true }));
+    metrics.listingEnded(listingReport({ failure: 'gone' }));
+    const held = await samplesOf(metrics);
+    expect([held.get('flotilla_listing_suspect{provider="rack-a"}'), held.has(name)]).toEqual([1, false]);
+    metrics.listingEnded(listingReport({ isRemovalBelieved: true }));
+    const believed = await samplesOf(metrics);
+    expect(believed.get('flotilla_listing_suspect{provider="rack-a"}')).toBe(0);
+    expect(believed.get(name)).toBeGreaterThan(1e9);
+  });
 });
 
 describe('T10: records of machines that another provider owns', () => {

@@ -13,6 +13,7 @@ import { type Authority, issue, makeAuthority } from '../tls/certificates.ts';
 import { metric, Processes, ProviderTruth, until } from './processes.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const FORGETFUL = fileURLToPath(new URL('./forgetful-provider.mjs', import.meta.url));
 const FAST = [
   '--cycle-interval',
   '200ms',
@@ -131,6 +132,53 @@ describe('controls of a real shard', { timeout: 600_000 }, () => {
         (await fetch(`${shard.http}${path}`, { method: 'POST', body: '{}' })).status,
       ).toBeGreaterThanOrEqual(400);
     expect((await flotilla('controls', '--data-dir', dataDir)).out).toBe('No control is in force.\n');
+  });
+
+  it('S6: a fleet that vanishes is kept until an admin confirms its removal', async () => {
+    const ids = ['a', 'b', 'c'];
+    const full = processes.script(FORGETFUL, '127.0.0.1:0', ...ids);
+    const address = (await full.firstLine).slice('listening on '.length);
+    const dataDir = processes.folder();
+    const audit = join(dataDir, 'audit.log');
+    const shard = await processes.shard(address, ...FAST, '--data-dir', dataDir, '--audit-log', audit);
+    const known = async () =>
+      ((await (await fetch(`${shard.http}api/v1/status`)).json()) as { machines: number }).machines;
+    await until('the fleet is known', known, (count) => count === ids.length, PATIENCE_MS);
+    const confirm = (provider: string) =>
+      flotilla('confirm-removal', provider, '--data-dir', dataDir, '--why', 'a drill', '--who', 'ann');
+    expect(await confirm('sim')).toMatchObject({ code: 1, out: expect.stringContaining('sim is held') });
+    expect(await confirm('rack')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('no provider "rack". Nothing was changed. Its providers are sim.'),
+    });
+
+    full.child.kill('SIGKILL');
+    await full.exited;
+    await processes.script(FORGETFUL, address).firstLine;
+    const suspect = async () => (await metric(shard.http, 'flotilla_suspect_listings_total'))[''] ?? 0;
+    await until('listings are held', suspect, (count) => count >= 5, PATIENCE_MS);
+    expect(await known()).toBe(ids.length);
+    expect(await metric(shard.http, 'flotilla_listing_suspect')).toEqual({ 'provider="sim"': 1 });
+    const top = await flotilla('top', '--once', '--api', shard.http);
+    expect(top.out).toContain('provider sim lists 3 of 3 machines no longer');
+
+    expect(await confirm('sim')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('lacks 3 of 3 machines'),
+    });
+    await until('the machines are removed', known, (count) => count === 0, PATIENCE_MS);
+    expect(await confirm('sim')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('ann confirmed it (a drill)'),
+    });
+    const believed = await metric(shard.http, 'flotilla_removal_believed_timestamp_seconds');
+    expect(believed['provider="sim"']).toBeGreaterThan(1e9);
+    const lines = readFileSync(audit, 'utf8')
+      .split('\n')
+      .filter((line) => line.includes('"confirm-removal"'))
+      .map((line) => JSON.parse(line));
+    expect(lines.map(({ outcome }) => outcome)).toEqual(['refused', 'refused', 'done', 'refused']);
+    expect(lines[2]).toMatchObject({ kind: 'Control', who: 'ann', why: 'a drill', via: 'socket' });
   });
 
   it('H1: without its socket the shard runs and says so; a foreign file is not followed', async () => {

@@ -25,6 +25,8 @@ import { Processes, type ShardProgram, until as untilSoon } from './processes.ts
 const FAST = [
   ...['--cycle-interval', '100ms', '--reclaim-cap-fraction', '0', '--empty-rollup-guard=false'],
   ...['--workers', '1', '--from-scratch-check-every', '0'],
+  // S6: a provider replaces its whole fleet in most tests.
+  ...['--removal-hold', '100ms', '--vanishing-hold', '100ms'],
 ];
 
 /** Busy machines read 40 MB of roll-ups in half a minute. */

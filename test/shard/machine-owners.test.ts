@@ -374,14 +374,14 @@ describe('T5: malformed rows of a listing', () => {
     // Field 1 is a machine whose first field has an unknown wire type.
     world.tail = new Uint8Array([0x0a, 0x02, 0x26, 0x00]);
     world.machines[0] = fleet.slice(1);
-    await world.run(20);
+    await world.run(60);
     expect(world.shard.inventory.find('m-00')).not.toBe(0);
     expect(world.listings.at(-1)).toMatchObject({
       failure: '',
       isSuspect: true,
       rejected: { structural: 1 },
     });
-    await world.run(10);
+    await world.run(20);
     expect(world.shard.inventory.find('m-00')).toBe(0);
   });
 });

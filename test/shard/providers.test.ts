@@ -94,7 +94,8 @@ class TwoProviders {
 describe('two providers', () => {
   it('S1: an id of another provider is rejected, and accepted once that provider drops it', async () => {
     const world = new TwoProviders();
-    world.east.add(machine('m', { state: S.Idle }));
+    // S6: without the other two the listing would be empty, and held.
+    for (const id of ['m', 'e1', 'e2']) world.east.add(machine(id, { state: S.Idle }));
     world.shard.start();
     await world.run(5);
     world.west.add(machine('m'));
@@ -194,9 +195,10 @@ describe('two providers', () => {
     world.shard.start();
     await world.run(5);
     for (let index = 0; index < 5; index++) world.west.world.remove(`w${index}`);
-    await world.run(15);
+    await world.run(590);
     expect(world.shard.inventory.count).toBe(10);
-    await world.run(20);
+    expect(world.shard.gauges().heldListings).toMatchObject([{ provider: 'west', missingCount: 5 }]);
+    await world.run(40);
     expect(world.shard.inventory.count).toBe(5);
     expect(world.known('e4')).toBe('Idle of east');
   });

@@ -226,41 +226,6 @@ describe('S4: deferred rows', () => {
   });
 });
 
-describe('S6: suspect listings', () => {
-  for (const [what, known, missing, isSuspect] of [
-    ['an empty listing', 20, 20, true],
-    ['15 of 100 missing', 100, 15, true],
-    ['10 of 100 missing', 100, 10, false],
-    ['50 of 99 missing', 99, 50, false],
-  ] as const) {
-    it(`S6: ${what} is ${isSuspect ? 'applied the third time' : 'applied at once'}`, async () => {
-      const fixture = new Fixture({ machines: machines(known, 'm') });
-      await fixture.run(5);
-      for (let index = 0; index < missing; index++) {
-        fixture.world.provider.world.remove(`m-${String(index).padStart(4, '0')}`);
-      }
-      await fixture.run(10);
-      expect(fixture.shard.inventory.count).toBe(isSuspect ? known : known - missing);
-      await fixture.run(10);
-      expect(fixture.shard.inventory.count).toBe(isSuspect ? known : known - missing);
-      await fixture.run(10);
-      expect(fixture.shard.inventory.count).toBe(known - missing);
-      expect(fixture.shard.counters.suspectListings).toBe(isSuspect ? 2 : 0);
-    });
-  }
-
-  it('S6: an empty first listing is followed by a full one, with cursors too', async () => {
-    const fixture = new Fixture({ machines: machines(5, 'm'), settings: INCREMENTAL, isStopped: true });
-    let left = 1;
-    fixture.world.link.bend = (listing) => (left-- > 0 ? { ...listing, machines: [] } : listing);
-    fixture.world.startShard();
-    await fixture.run(5);
-    expect(fixture.shard.inventory.count).toBe(0);
-    await fixture.run(10);
-    expect(fixture.shard.inventory.count).toBe(5);
-  });
-});
-
 describe('V1: invalid records', () => {
   it('V1: are counted by reason, keep the last good record, and do not count as removed', async () => {
     const fixture = new Fixture({ machines: machines(3, 'm', { state: S.Idle }) });

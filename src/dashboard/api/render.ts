@@ -161,6 +161,7 @@ export function queue(view: ShardReader): ApiQueue {
     machinesInBackoff: gauges.machinesInBackoff,
     suspendedClusters: gauges.suspendedClusters,
     pauses: gauges.pauses,
+    heldListings: gauges.heldListings,
     offeringsInBackoff: gauges.offeringsInBackoff,
     needsInBackoff: gauges.needsInBackoff,
     sharedFaults: gauges.sharedFaults,

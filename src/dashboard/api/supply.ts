@@ -189,7 +189,7 @@ function providerSentences(of: ApiProvider, nowMs: number): string[] {
       : `The shard refuses every machine of provider ${name}: ${of.refusedWholly}.`,
     held === null
       ? ''
-      : `The shard holds the last listing of provider ${name}: it lacks ${count(held.missing)} of ${counted(held.known, 'known machine')}. The shard removes none of them until three listings in a row agree (${held.inARow} so far).`,
+      : `The shard holds the last listing of provider ${name}: it lacks ${count(held.missing)} of ${counted(held.known, 'known machine')}. The shard removes none of them until listings have agreed for long enough (${held.inARow} so far). If the machines are gone: flotilla confirm-removal ${name} --why TEXT`,
     of.listingFailure === '' ? '' : `The last listing of provider ${name} failed: ${of.listingFailure}.`,
     complete,
     backoff === null

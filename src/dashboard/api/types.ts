@@ -102,6 +102,18 @@ export interface ApiQueue {
   readonly suspendedClusters: number;
   /** H2: controls in force, by what they pause. */
   readonly pauses: Readonly<Record<string, number>>;
+  /** S6: providers whose last listing lacks so many machines that the shard removes none. */
+  readonly heldListings: readonly ApiHeldListing[];
+}
+
+export interface ApiHeldListing {
+  readonly provider: string;
+  readonly knownCount: number;
+  readonly missingCount: number;
+  readonly forMs: number;
+  readonly leftMs: number;
+  /** Who confirmed it; ''. */
+  readonly confirmedBy: string;
 }
 
 export interface ApiOverview extends ApiStatus {

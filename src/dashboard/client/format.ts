@@ -127,3 +127,17 @@ export function pausedWords(pauses: Readonly<Record<string, number>>): string {
     .map(([paused, controls]) => (controls === 1 ? paused : `${paused} (${controls})`))
     .join(', ');
 }
+
+/** S6: what a held listing lacks, how long the shard waits, and the command that ends it. */
+export function heldWords(held: {
+  readonly provider: string;
+  readonly knownCount: number;
+  readonly missingCount: number;
+  readonly leftMs: number;
+  readonly confirmedBy: string;
+}): string {
+  const { provider, knownCount, missingCount, leftMs, confirmedBy } = held;
+  const lacks = `provider ${provider} lists ${count(missingCount)} of ${counted(knownCount, 'machine')} no longer, and the shard removes none`;
+  if (confirmedBy !== '') return `${lacks} until its next listing; ${confirmedBy} confirmed it.`;
+  return `${lacks} while that may be wrong (${age(leftMs)} more). If they are gone: flotilla confirm-removal ${provider} --why TEXT`;
+}

@@ -13,6 +13,7 @@ import {
   count,
   counted,
   duration,
+  heldWords,
   pausedWords,
   percent,
   quantities,
@@ -229,6 +230,7 @@ export function overviewPage(page: HTMLElement): void {
         pausedWords(gauges.pauses) || 'nothing',
         pausedWords(gauges.pauses) === '' ? '' : 'warn',
       ),
+      ...gauges.heldListings.flatMap((held) => line('Held listing', heldWords(held), 'bad')),
       ...line(
         'Suspended clusters',
         count(gauges.suspendedClusters),

@@ -1,6 +1,8 @@
 /** What admins may do to a running shard (H1), for the edge that lets them in. */
 import {
   type AdminPort,
+  type ConfirmedRemoval,
+  type ConfirmRemovalCommand,
   type Control,
   type ControlView,
   PAUSABLE,
@@ -10,14 +12,17 @@ import {
 } from '../ports/controls.ts';
 import type { ControlBook } from './control-book.ts';
 import type { Pauses } from './pauses.ts';
+import type { RemovalConfirmations } from './removal-confirmations.ts';
 
 export class AdminCommands implements AdminPort {
   readonly #book: ControlBook;
   readonly #pauses: Pauses;
+  readonly #removals: RemovalConfirmations;
 
-  constructor(book: ControlBook, pauses: Pauses) {
+  constructor(book: ControlBook, pauses: Pauses, removals: RemovalConfirmations) {
     this.#book = book;
     this.#pauses = pauses;
+    this.#removals = removals;
   }
 
   async pause(command: PauseCommand): Promise<ControlView> {
@@ -31,6 +36,10 @@ export class AdminCommands implements AdminPort {
 
   controls(): readonly ControlView[] {
     return this.#book.inForce.map((control) => this.#viewOf(control));
+  }
+
+  async confirmRemoval(command: ConfirmRemovalCommand): Promise<ConfirmedRemoval> {
+    return this.#removals.confirm(command);
   }
 
   /** Controls in force, by what they pause. */

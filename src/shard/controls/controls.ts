@@ -8,11 +8,13 @@ import type { ControlStore } from '../ports/controls.ts';
 import { AdminCommands } from './admin-commands.ts';
 import { ControlBook } from './control-book.ts';
 import { Pauses } from './pauses.ts';
+import type { RemovalConfirmations } from './removal-confirmations.ts';
 
 export interface ControlsOptions
   extends Pick<ShardOptions, 'settings' | 'providers' | 'observer' | 'clock' | 'scheduler' | 'controls'> {
   readonly inventory: Inventory;
   /** H3: ends actions that wait and are paused now. */
+  readonly removals: RemovalConfirmations;
   readonly withdrawPaused: () => void;
   /** Asks for a cycle, which decides with the new controls. */
   readonly wake: () => void;
@@ -42,5 +44,5 @@ export function createControls(options: ControlsOptions): Controls {
       wake();
     },
   });
-  return { pauses, book, admin: new AdminCommands(book, pauses) };
+  return { pauses, book, admin: new AdminCommands(book, pauses, options.removals) };
 }

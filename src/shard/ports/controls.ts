@@ -55,6 +55,18 @@ export interface ResumeCommand extends Commander {
   readonly isEvery: boolean;
 }
 
+/** S6: the machines that the held listing of this provider lacks are gone. */
+export interface ConfirmRemovalCommand extends Commander {
+  readonly provider: string;
+}
+
+/** What was confirmed: how many of the known machines the held listing lacks. */
+export interface ConfirmedRemoval {
+  readonly provider: string;
+  readonly knownCount: number;
+  readonly missingCount: number;
+}
+
 export interface ControlView extends Control {
   readonly isDeclared: boolean;
   /** Actions that were queued when it came into force, and that it stopped. */
@@ -91,4 +103,5 @@ export interface AdminPort {
   /** The controls that were lifted. */
   resume(command: ResumeCommand): Promise<readonly ControlView[]>;
   controls(): readonly ControlView[];
+  confirmRemoval(command: ConfirmRemovalCommand): Promise<ConfirmedRemoval>;
 }

@@ -150,6 +150,13 @@ export interface ListingReport {
   readonly rejected: Readonly<Record<InvalidReason, number>>;
   /** S6: the listing lacked so many machines that none was removed. */
   readonly isSuspect: boolean;
+  /** S6: of the provider, before the listing or, if it is held, before the hold; and how many of them it lacks. */
+  readonly knownCount: number;
+  readonly missingCount: number;
+  /** S6: listings that agree, this one included, if it is held; else 0. */
+  readonly heldInARow: number;
+  /** S6: earlier listings were held, and this one was believed. */
+  readonly isRemovalBelieved: boolean;
   /** Longest slice of the main thread, ms. */
   readonly sliceMsMax: number;
   readonly applyMs: number;
@@ -202,6 +209,30 @@ export type ShardEvent =
       readonly knownCount: number;
       readonly missingCount: number;
       readonly inARow: number;
+      /** Listings must go on to agree for so long. */
+      readonly leftMs: number;
+      /** What a person can do. */
+      readonly next: string;
+    }
+  | {
+      /** S6: held listings agreed or were confirmed, and the shard removes the machines. */
+      readonly kind: 'removal_believed';
+      readonly level: 'warn';
+      readonly provider: string;
+      readonly knownCount: number;
+      readonly missingCount: number;
+      readonly because: 'agreed' | 'confirmed';
+      /** Of the confirmation; ''. */
+      readonly who: string;
+      readonly why: string;
+    }
+  | {
+      /** S6: after held listings the provider lists its machines again. */
+      readonly kind: 'listing_suspect_ended';
+      readonly level: 'info';
+      readonly provider: string;
+      readonly knownCount: number;
+      readonly missingCount: number;
     }
   | {
       /** T10: two providers list the same machine, and neither is known to own it. */
@@ -344,6 +375,18 @@ export interface ShardCounters {
   decisionsFailed: number;
 }
 
+/** S6: a provider whose last listing lacks so many machines that the shard removes none. */
+export interface HeldListingView {
+  readonly provider: string;
+  readonly knownCount: number;
+  readonly missingCount: number;
+  readonly forMs: number;
+  /** The shard believes it if listings go on to agree for so long. */
+  readonly leftMs: number;
+  /** Who confirmed it; ''. */
+  readonly confirmedBy: string;
+}
+
 /** Read at scrape time. */
 export interface ShardGauges {
   readonly queueDepth: number;
@@ -369,6 +412,7 @@ export interface ShardGauges {
   readonly suspendedClusters: number;
   /** H2: controls in force, by what they pause. */
   readonly pauses: Readonly<Record<Pausable, number>>;
+  readonly heldListings: readonly HeldListingView[];
   readonly isPaused: boolean;
   readonly isDryRun: boolean;
   readonly isFenced: boolean;

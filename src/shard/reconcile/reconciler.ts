@@ -11,16 +11,14 @@ import { RefusedMachines } from '../../listing/apply/refused-machines.ts';
 import type { MachineChanges } from '../machines/changes.ts';
 import type { Disputes } from '../machines/disputes.ts';
 import type { FollowUpReads } from '../machines/reads.ts';
-import type { ListingReport, ShardCounters, ShardObserver } from '../ports/observer.ts';
+import type { HeldListingView, ListingReport, ShardCounters, ShardObserver } from '../ports/observer.ts';
 import type { ListAnswer, Listing, ProviderPort } from '../ports/providers.ts';
+import { type HoldVerdict, RemovalHold } from './removal-hold.ts';
 
 /** S2: a doubted row needs a second observation; beyond this number the next listing gives it, not single reads. */
 const DOUBTS_READ_MAX = 256;
-/** S6: a listing that lacks more than this is suspect until three in a row agree. */
-const SUSPECT_MISSING_SHARE = 0.1;
-const SUSPECT_MISSING_MIN = 10;
-const SUSPECT_KNOWN_MIN = 100;
-const AGREEING_LISTINGS = 3;
+/** S6: a hold is logged when it begins or changes, and then as often as this. */
+const HOLD_SAID_MS = 60_000;
 /**
  * A slice ends at the first look at the watch after this long. Where threads outnumber cores, the system may suspend a slice
  * for 4 ms per other thread: the shorter the slice, the rarer that is.
@@ -48,6 +46,8 @@ export interface ReconcilerOptions {
   readonly isIncremental: boolean;
   readonly fullListEveryCycles: number;
   readonly lossRelistMs: number;
+  readonly removalHoldMs: number;
+  readonly vanishingHoldMs: number;
   readonly listTimeoutMs: number;
   readonly optionalProviders: readonly string[];
   readonly providerIdPrefixes: readonly ProviderIdPrefix[];
@@ -75,7 +75,10 @@ interface ProviderState {
   relistedMs: number;
   /** Doubted machines of the last listing, too many to read one by one: the next listing decides. */
   doubted: readonly number[];
-  suspectInARow: number;
+  /** S6: holds removals while listings lack many machines. */
+  readonly hold: RemovalHold;
+  /** When the log last named the held listing; by the stopwatch. */
+  saidMs: number;
   readonly refused: RefusedMachines;
   /** The listing under way. */
   running: Promise<void> | null;
@@ -99,7 +102,6 @@ export interface ProviderListingView {
   readonly isOptional: boolean;
   readonly hasListed: boolean;
   readonly isListing: boolean;
-  readonly suspectInARow: number;
   /** Of the last listing; '' if it succeeded. */
   readonly lastFailure: string;
   /** T6: the first error if the shard refused every row of the last full listing; ''. */
@@ -128,7 +130,8 @@ export class Reconciler {
       wantsFull: false,
       relistedMs: Number.NEGATIVE_INFINITY,
       doubted: NONE_DOUBTED,
-      suspectInARow: 0,
+      hold: new RemovalHold(options),
+      saidMs: 0,
       refused: new RefusedMachines(),
       running: null,
       lastFailure: '',
@@ -170,10 +173,27 @@ export class Reconciler {
       isOptional: known.isOptional,
       hasListed: known.listings > 0,
       isListing: known.running !== null,
-      suspectInARow: known.suspectInARow,
       lastFailure: known.lastFailure,
       refusal: known.refusal,
     }));
+  }
+
+  holdOf(provider: number): RemovalHold {
+    return this.#providers[provider]!.hold;
+  }
+
+  /** S6: providers whose listings remove nothing now. */
+  heldListings(): HeldListingView[] {
+    const nowMs = this.#options.stopwatch();
+    return this.#providers.flatMap(({ name: provider, hold }) => {
+      const { held } = hold;
+      if (held === null) return [];
+      const { knownCount, missing, sinceMs, confirmation } = held;
+      const missingCount = missing.length;
+      const confirmedBy = confirmation?.who ?? '';
+      const leftMs = hold.leftMs(held, nowMs);
+      return [{ provider, knownCount, missingCount, forMs: nowMs - sinceMs, leftMs, confirmedBy }];
+    });
   }
 
   /** F4: for a shard that begins with this inventory. None where only a full listing could show everything. */
@@ -252,7 +272,9 @@ export class Reconciler {
       return;
     }
     const number = provider.listings + 1;
-    const isSuspect = this.#isSuspect(provider, first);
+    const verdict = this.#judge(provider, first);
+    const isSuspect = verdict === 'held';
+    const heldInARow = provider.hold.held?.inARow ?? 0;
     if (first.isFull) provider.refused.clear(); // a full listing names all of them
     const application = new ListingApplication(this.#context, first, {
       provider: provider.index,
@@ -290,6 +312,10 @@ export class Reconciler {
     if (isSuspect) counters.suspectListings++;
     this.#report({
       ...reportOf(provider, listing, isSuspect),
+      knownCount: provider.hold.held?.knownCount ?? first.knownCount,
+      missingCount: first.removed.count,
+      heldInARow,
+      isRemovalBelieved: verdict === 'agreed' || verdict === 'confirmed',
       newCount: counts.new,
       changedCount: counts.changed,
       removedCount: counts.removed,
@@ -342,32 +368,35 @@ export class Reconciler {
     return this.#options.changes.inventory.columns.state[slot] !== 0;
   }
 
-  /** A suspect listing counts as true when three in a row agree. */
-  #isSuspect(provider: ProviderState, listing: Listing): boolean {
-    const { knownCount, removed } = listing;
-    const isEmpty = listing.listedCount === 0 && removed.count > 0;
-    // T5: a record without a readable id may be that of a machine that the listing seems to lack.
-    const isUnsure = listing.unnamedCount > 0 && removed.count > 0;
-    const lacksMuch =
-      knownCount >= SUSPECT_KNOWN_MIN &&
-      removed.count >= SUSPECT_MISSING_MIN &&
-      removed.count > knownCount * SUSPECT_MISSING_SHARE;
-    if (!listing.isFull || !(isEmpty || isUnsure || lacksMuch)) {
-      if (listing.isFull) provider.suspectInARow = 0;
-      return false;
+  /** S6: whether the machines that the listing lacks may be removed, and how long they have to wait. */
+  #judge(provider: ProviderState, listing: Listing): HoldVerdict {
+    if (!listing.isFull) return 'usual';
+    const { observer, stopwatch } = this.#options;
+    const { hold, name } = provider;
+    const nowMs = stopwatch();
+    const before = hold.held;
+    const { listedCount, knownCount, unnamedCount } = listing;
+    const missing = listing.removed.slot;
+    const missingCount = missing.length;
+    const verdict = hold.judge({ listedCount, knownCount, missing, unnamedCount }, nowMs);
+    if (verdict === 'usual') return verdict;
+    const facts = { provider: name, knownCount: hold.held?.knownCount ?? knownCount, missingCount };
+    if (verdict === 'ended') observer.happened({ kind: 'listing_suspect_ended', level: 'info', ...facts });
+    else if (verdict !== 'held') {
+      const { who = '', why = '' } = hold.believed?.confirmation ?? {};
+      observer.happened({ kind: 'removal_believed', level: 'warn', ...facts, because: verdict, who, why });
+    } else {
+      const held = hold.held!;
+      const { inARow, isVanishing, confirmation } = held;
+      const isNews =
+        inARow === 1 || before?.isVanishing !== isVanishing || before.confirmation !== confirmation;
+      if (!isNews && nowMs - provider.saidMs < HOLD_SAID_MS) return verdict;
+      provider.saidMs = nowMs;
+      const leftMs = hold.leftMs(held, nowMs);
+      const next = `the shard removes none until listings agree for that long, or: flotilla confirm-removal ${name} --why TEXT`;
+      observer.happened({ kind: 'listing_suspect', level: 'warn', ...facts, inARow, leftMs, next });
     }
-    provider.suspectInARow++;
-    const inARow = provider.suspectInARow;
-    const counts = { knownCount, missingCount: removed.count, inARow };
-    this.#options.observer.happened({
-      kind: 'listing_suspect',
-      level: 'warn',
-      provider: provider.name,
-      ...counts,
-    });
-    if (inARow < AGREEING_LISTINGS) return true;
-    provider.suspectInARow = 0;
-    return false;
+    return verdict;
   }
 
   #countRejected(provider: ProviderState, { rejected, rejectionTexts }: Listing): void {
@@ -428,6 +457,10 @@ export class Reconciler {
       foreignCount: 0,
       rejected: NONE_REJECTED,
       isSuspect: false,
+      knownCount: 0,
+      missingCount: 0,
+      heldInARow: 0,
+      isRemovalBelieved: false,
       sliceMsMax: 0,
       applyMs: 0,
     });

@@ -10,8 +10,10 @@ import type { Lie, SimulatedLink } from './provider-port.ts';
 import type { SimulatedWorld } from './world.ts';
 
 const S = MachineState;
-/** Listings in a row that a lie changes. S6: after three empty ones in a row the shard believes them. */
+/** Listings in a row that a lie changes. */
 const TIMES_MAX = 2;
+/** S6: the shard believes empty ones after ten minutes, so it must not believe these. */
+const EMPTY_TIMES_MAX = 8;
 const REPEATED_MS = 300_000;
 
 type Bend = NonNullable<SimulatedLink['bend']>;
@@ -73,7 +75,7 @@ function inState(machine: Machine, state: MachineState): Machine {
 
 export const LIES = {
   'listing empty': (world: SimulatedWorld, random: Random) => {
-    const times = random.between(1, TIMES_MAX);
+    const times = random.between(1, EMPTY_TIMES_MAX);
     const link = bendNext(world, random, times, (listing, isFull) =>
       isFull ? { ...listing, machines: [], deletedIds: [] } : listing,
     );

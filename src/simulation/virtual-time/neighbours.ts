@@ -31,8 +31,9 @@ export interface NeighboursResult {
 const CALM_CYCLES = 20;
 /** Turns of virtual time within one moment: to resume, to receive, to decide. */
 const TURNS = 4;
-/** N7 and S6: the shard believes an empty roll-up and an empty listing after three in a row. */
-const LEAVING_CYCLES = 6;
+/** N7 and S6: the shard believes an empty roll-up after three in a row, and empty listings after a minute. */
+const LEAVING_CYCLES = 12;
+const VANISHING_HOLD_MS = 60_000;
 
 /** The calls of a process have one sequence for all tenants, and a fenced answer shows it. */
 const SEQUENCE = / of shard .* is not newer than \(\d+, \d+\)|, sequence \d+/g;
@@ -100,6 +101,7 @@ async function run(options: HistoryOptions, wakes: readonly Wake[] | null): Prom
     isNetworkByMachine: true,
     settings: {
       ...NEIGHBOUR_SETTINGS,
+      vanishingHoldMs: VANISHING_HOLD_MS,
       providerIdPrefixes: hasPrefix ? [{ name: HOSTILE, prefix: HOSTILE_PREFIX }] : [],
     },
     probe: (stage, clusterId) => watch.tenant?.probe(stage, clusterId),

@@ -48,8 +48,8 @@ export interface Memory {
   readonly changedAt: Map<string, number>;
   /** By provider index: the step at which the process requested the last listing. */
   readonly listedAt: Map<number, number>;
-  /** By provider: full listings in a row that are empty or that the shard doubts. */
-  readonly suspectInARow: Map<string, number>;
+  /** By provider: full listings in a row that are empty or lack more than half of the known machines, and since when. */
+  readonly vanishing: Map<string, { readonly inARow: number; readonly sinceMs: number }>;
   /** Accepted actions, by kind, that have not ended. */
   readonly accepted: Map<string, number>;
   readonly burns: BurnChecks;
@@ -109,7 +109,7 @@ export class Watch implements Watcher {
       mustReadByMs: new Map(),
       changedAt: new Map(),
       listedAt: new Map(),
-      suspectInARow: new Map(),
+      vanishing: new Map(),
       accepted: new Map(),
       burns: new BurnChecks(),
       told: new ToldBindings(),
@@ -201,19 +201,24 @@ export class Watch implements Watcher {
     }
   }
 
-  /** S6: the shard believes an empty listing only if it is the third suspect one in a row. */
+  /** S6: the shard believes that most of a fleet is gone only if three listings or more have agreed for the hold. */
   listingEnded(process: Process, report: ListingReport): void {
-    const { suspectInARow } = this.#memory(process);
-    const { provider, isFull, failure, listedCount, removedCount, isSuspect } = report;
-    if (failure === '' && !suspectInARow.has(provider))
-      this.note(() => checkFoundDraining(process, provider));
+    const { vanishing } = this.#memory(process);
+    const { provider, isFull, failure, listedCount, knownCount, missingCount, removedCount } = report;
+    if (failure === '' && !vanishing.has(provider)) this.note(() => checkFoundDraining(process, provider));
     if (!isFull || failure !== '') return;
-    const inARow = isSuspect || listedCount === 0 ? (suspectInARow.get(provider) ?? 0) + 1 : 0;
-    suspectInARow.set(provider, inARow);
-    if (listedCount > 0 || removedCount === 0 || inARow >= 3) return;
+    const nowMs = this.world.time.nowMs();
+    const { inARow, sinceMs } = vanishing.get(provider) ?? { inARow: 0, sinceMs: nowMs };
+    const lacksMost = missingCount > 0 && (listedCount === 0 || 2 * missingCount > knownCount);
+    const isFirst = !lacksMost || inARow === 0;
+    const now = { inARow: lacksMost ? inARow + 1 : 0, sinceMs: isFirst ? nowMs : sinceMs };
+    vanishing.set(provider, now);
+    const forMs = nowMs - now.sinceMs;
+    const isAgreed = now.inARow >= 3 && forMs >= process.shard.settings.vanishingHoldMs;
+    if (!lacksMost || removedCount === 0 || isAgreed) return;
     this.note(() => {
       throw new Violation(
-        `S6: the shard removes ${removedCount} machines after ${inARow} suspect listings in a row`,
+        `S6: the shard removes ${removedCount} of ${knownCount} machines after ${now.inARow} such listings in ${forMs} ms`,
       );
     });
   }

@@ -200,6 +200,7 @@ export class ViewWorld {
         clustersOverBurnBudget: 0,
         disputedMachines: 0,
         pauses: { create: 0, bind: 0, reclaim: 0, preempt: 0, release: 0 },
+        heldListings: [],
         suspendedClusters: this.suspensions.size,
         isPaused: this.rails.isPaused,
         isDryRun: this.rails.isDryRun,

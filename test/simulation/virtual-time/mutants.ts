@@ -40,6 +40,7 @@ const CONFIRMATION = 'base/confirmation.js';
 const CONTROLS = 'replica/controls.js';
 const APPLY = 'listing/apply/apply.js';
 const RECONCILER = 'shard/reconcile/reconciler.js';
+const REMOVAL_HOLD = 'shard/reconcile/removal-hold.js';
 const INTENT = 'inventory/intent.js';
 const CHANGES = 'shard/machines/changes.js';
 const BACKOFF = 'shard/machines/backoff.js';
@@ -402,9 +403,16 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     why: 'S6: one empty listing removes all machines',
-    file: RECONCILER,
-    find: 'const AGREEING_LISTINGS = 3;',
-    replace: 'const AGREEING_LISTINGS = 1;',
+    file: REMOVAL_HOLD,
+    find: 'const hasAgreed = inARow >= AGREEING_LISTINGS &&',
+    replace: 'const hasAgreed = true ||',
+    profile: 'liar',
+  },
+  {
+    why: 'S6: three empty listings remove all machines at once',
+    file: REMOVAL_HOLD,
+    find: 'isVanishing ? vanishingHoldMs : removalHoldMs',
+    replace: '0',
     profile: 'liar',
     isQuick: true,
   },
