@@ -391,7 +391,7 @@ const RAILS = {
     mappingKey: TENANT_KEY,
     read: readTenant,
     write: writeTenant,
-    help: 'Limits on the clusters that an id or pattern names (team-a-*; max-machines=100): max-priority, max-machines, max-resources.NAME, max-dollars-per-hour, max-offering-share. The first entry that matches a cluster counts. Clusters keep what they have.',
+    help: 'Limits on the clusters that an id or pattern names (team-a-*; max-machines=100): max-priority, max-machines, max-resources.NAME, max-dollars-per-hour, max-offering-share, min-non-spot-share. The first entry that matches a cluster counts. Clusters keep what they have.',
   }),
   ceilings: text({
     reload: true,

@@ -17,11 +17,18 @@ export interface TenantEntry {
   readonly maxResources: Readonly<Record<string, number>>;
   readonly maxDollarsPerHour: number | null;
   readonly maxOfferingShare: number | null;
+  readonly minNonSpotShare: number | null;
 }
 
 export const TENANT_KEY = 'cluster';
 const RESOURCES = 'max-resources.';
-const LIMITS = ['max-priority', 'max-machines', 'max-dollars-per-hour', 'max-offering-share'] as const;
+const LIMITS = [
+  'max-priority',
+  'max-machines',
+  'max-dollars-per-hour',
+  'max-offering-share',
+  'min-non-spot-share',
+] as const;
 type LimitKey = (typeof LIMITS)[number];
 
 /** As O1 bounds a cluster id: 1 to 253 printable ASCII bytes, here without the separator. */
@@ -65,6 +72,7 @@ export function readTenant(text: string): TenantEntry {
     maxResources: Object.fromEntries(resources),
     maxDollarsPerHour: limits.get('max-dollars-per-hour') ?? null,
     maxOfferingShare: limits.get('max-offering-share') ?? null,
+    minNonSpotShare: limits.get('min-non-spot-share') ?? null,
   };
 }
 
@@ -114,6 +122,7 @@ function readNumber(limit: LimitKey, value: string, refuse: Refuse): number {
     'max-machines': [0, MACHINES_MAX, true] as const,
     'max-dollars-per-hour': [0, DOLLARS_MAX, false] as const,
     'max-offering-share': [0, 1, false] as const,
+    'min-non-spot-share': [0, 1, false] as const,
   }[limit];
   if (number >= min && number <= max && (!isWhole || Number.isInteger(number))) return number;
   const kind = isWhole ? 'a whole number' : 'a number';
@@ -126,6 +135,7 @@ export function writeTenant(entry: TenantEntry): string {
     ['max-machines', entry.maxMachines],
     ['max-dollars-per-hour', entry.maxDollarsPerHour],
     ['max-offering-share', entry.maxOfferingShare],
+    ['min-non-spot-share', entry.minNonSpotShare],
   ] as const;
   const resources = Object.entries(entry.maxResources).map(
     ([name, units]) => `${RESOURCES}${name}=${formatQuantity(name, units)}`,

@@ -1,5 +1,5 @@
 /**
- * Limits on what a cluster may have (T8), and ceilings on what the fleet costs (E7, ceilings.ts). They bar acquisition and preemption, never credit. A cluster without limits costs
+ * Limits on what a cluster may have (T8, E8), and ceilings on what the fleet costs (E7, ceilings.ts). They bar acquisition and preemption, never credit. A cluster without limits costs
  * one look into an array per unmet need. If a cluster with limits lacks something, its own machines are counted in that cycle,
  * and the machines of an offering when one of them is looked at; the rest of the fleet is not read.
  *
@@ -21,6 +21,8 @@ export interface ClusterLimits {
   readonly maxDollarsPerHour: number;
   /** Of the machines of an offering, in any state; at least one machine. */
   readonly maxOfferingShare: number;
+  /** E8: of the cluster's machines, the share that is not spot. 0: any. */
+  readonly minNonSpotShare: number;
 }
 
 /** Where the engine reads limits from. `of` must answer the same while `version` stays. */
@@ -39,11 +41,12 @@ export const Limit = {
   Resources: 2,
   Dollars: 3,
   OfferingShare: 4,
-  FleetCost: 5,
-  BareMetalCost: 6,
-  ReservedCost: 7,
-  OnDemandCost: 8,
-  SpotCost: 9,
+  NonSpotShare: 5,
+  FleetCost: 6,
+  BareMetalCost: 7,
+  ReservedCost: 8,
+  OnDemandCost: 9,
+  SpotCost: 10,
 } as const;
 export type Limit = (typeof Limit)[keyof typeof Limit];
 
@@ -54,6 +57,7 @@ export type LimitName =
   | 'max-resources'
   | 'max-dollars-per-hour'
   | 'max-offering-share'
+  | 'min-non-spot-share'
   | `ceilings.${'' | 'bare-metal-' | 'reserved-' | 'on-demand-' | 'spot-'}usd-per-hour`;
 
 export const LIMIT_NAMES: Readonly<Record<Limit, LimitName>> = {
@@ -62,6 +66,7 @@ export const LIMIT_NAMES: Readonly<Record<Limit, LimitName>> = {
   [Limit.Resources]: 'max-resources',
   [Limit.Dollars]: 'max-dollars-per-hour',
   [Limit.OfferingShare]: 'max-offering-share',
+  [Limit.NonSpotShare]: 'min-non-spot-share',
   [Limit.FleetCost]: 'ceilings.usd-per-hour',
   [Limit.BareMetalCost]: 'ceilings.bare-metal-usd-per-hour',
   [Limit.ReservedCost]: 'ceilings.reserved-usd-per-hour',
@@ -84,9 +89,13 @@ export function ceilingOf(ceilings: Ceilings, name: string): number {
   return type === undefined ? Number.NaN : ceilings.maxByCapacityType[Number(type)]!;
 }
 
-/** Whether the limit is one of its cluster (T8), not a ceiling of the fleet. */
+/** Whether the limit is one of its cluster (T8, E8), not a ceiling of the fleet. */
 export function isOfCluster(limit: number): boolean {
-  return limit !== Limit.None && limit < Limit.FleetCost;
+  return limit !== Limit.None && !isCeiling(limit as Limit);
+}
+
+function isCeiling(limit: Limit): boolean {
+  return limit >= Limit.FleetCost;
 }
 
 const UNLIMITED: ClusterLimits = {
@@ -95,6 +104,7 @@ const UNLIMITED: ClusterLimits = {
   maxResources: {},
   maxDollarsPerHour: Number.POSITIVE_INFINITY,
   maxOfferingShare: Number.POSITIVE_INFINITY,
+  minNonSpotShare: 0,
 };
 
 const MILLIONTHS = 1_000_000;
@@ -103,6 +113,8 @@ const PROVIDERS = 256;
 
 interface Counts {
   machines: number;
+  /** Of `machines`, those that are spot. */
+  spot: number;
   millionths: number;
   /** By limited dimension. */
   readonly units: Float64Array;
@@ -124,6 +136,10 @@ export class ClusterUsage {
   readonly #dims: number[];
   readonly #most: number[];
   readonly #millionthsMax: number;
+  /** E8: in millionths, so that it is exact. */
+  readonly #nonSpotShare: number;
+  /** E8: in phase 2, what the cluster had of machines that are not spot after phase 1. */
+  #nonSpotMost = Number.POSITIVE_INFINITY;
   /** E7: of all clusters together; null: no ceilings. */
   readonly #fleetCost: FleetCost | null;
   #counts: Counts;
@@ -145,8 +161,10 @@ export class ClusterUsage {
     this.#dims = names.map((name) => dimensions.find(name));
     this.#most = names.map((name) => limits.maxResources[name]!);
     this.#millionthsMax = Math.round(limits.maxDollarsPerHour * MILLIONTHS);
+    this.#nonSpotShare = Math.round(limits.minNonSpotShare * MILLIONTHS);
     this.#counts = {
       machines: 0,
+      spot: 0,
       millionths: 0,
       units: new Float64Array(names.length),
       byOffering: new Map(),
@@ -155,8 +173,8 @@ export class ClusterUsage {
 
   /** The counts as they are now, for `restore`. */
   save(): Saved {
-    const { machines, millionths, units, byOffering } = this.#counts;
-    const counts = { machines, millionths, units: units.slice(), byOffering: new Map(byOffering) };
+    const { machines, spot, millionths, units, byOffering } = this.#counts;
+    const counts = { machines, spot, millionths, units: units.slice(), byOffering: new Map(byOffering) };
     return { counts, fleetCost: this.#fleetCost?.save() ?? null };
   }
 
@@ -172,6 +190,70 @@ export class ClusterUsage {
 
   /** The first limit that one more machine would exceed, the cluster's before the fleet's; none if the machine counts already. */
   barredBy(slot: number): Limit {
+    const limit = this.#barredApartFromShare(slot);
+    if (limit !== Limit.None && !isCeiling(limit)) return limit;
+    return this.#exceedsShare(slot, 1) ? Limit.NonSpotShare : limit;
+  }
+
+  /** The same in phase 1. E8: an unassigned Creating machine is bound later, and the share is checked then. */
+  barsAcquiring(slot: number): Limit {
+    const isOrphan = this.#fleet.role[slot] === Role.Creating;
+    return isOrphan ? this.#barredApartFromShare(slot) : this.barredBy(slot);
+  }
+
+  /** The same for a machine of a gang, whose machines the share judges together (`barsGang`). */
+  barsOfGang(slot: number): Limit {
+    return this.#barredApartFromShare(slot);
+  }
+
+  /** E8: whether the cluster has too few machines that are not spot, once all of these that were taken count. */
+  barsGang(slots: readonly number[]): Limit {
+    const isBound = (slot: number) => this.#fleet.role[slot] !== Role.Creating;
+    return slots.some((slot) => isBound(slot) && this.#exceedsShare(slot, 0))
+      ? Limit.NonSpotShare
+      : Limit.None;
+  }
+
+  /** E8: whether the machine is spot, and with so many more the others would be too small a share of all. */
+  #exceedsShare(slot: number, more: number): boolean {
+    if (this.#nonSpotShare === 0 || !this.isSpot(slot) || this.#isCounted(slot)) return false;
+    const { machines, spot } = this.#counts;
+    const nonSpot = Math.min(machines - spot, this.#nonSpotMost);
+    return !this.#isShareOf(nonSpot, nonSpot + spot + more);
+  }
+
+  #isShareOf(nonSpot: number, machines: number): boolean {
+    return nonSpot * MILLIONTHS >= this.#nonSpotShare * machines;
+  }
+
+  isSpot(slot: number): boolean {
+    return this.#fleet.inventory.columns.capacityType[slot] === CapacityType.Spot;
+  }
+
+  /** E8: whether the share holds with the machine, and no longer without it. */
+  isNeededForShare(slot: number): boolean {
+    if (this.#nonSpotShare === 0 || this.isSpot(slot)) return false;
+    const { machines, spot } = this.#counts;
+    const nonSpot = machines - spot;
+    return this.#isShareOf(nonSpot, machines) && !this.#isShareOf(nonSpot - 1, machines - 1);
+  }
+
+  /** E8: counts machines of a plan in the share alone, or no longer. */
+  countInShare(slots: readonly number[], sign: 1 | -1): void {
+    if (this.#nonSpotShare === 0) return;
+    for (const slot of slots) {
+      if (this.#isCounted(slot)) continue;
+      this.#counts.machines += sign;
+      if (this.isSpot(slot)) this.#counts.spot += sign;
+    }
+  }
+
+  /** E8: machines that are not spot and that phase 2 frees count for the share when they are bound. */
+  beginPhase2(): void {
+    this.#nonSpotMost = Math.min(this.#nonSpotMost, this.#counts.machines - this.#counts.spot);
+  }
+
+  #barredApartFromShare(slot: number): Limit {
     if (this.#isCounted(slot)) return Limit.None;
     const limit = this.limits === UNLIMITED ? Limit.None : this.#barredByOwn(slot);
     if (limit !== Limit.None || this.#fleetCost === null) return limit;
@@ -206,6 +288,7 @@ export class ClusterUsage {
   add(slot: number): void {
     const counts = this.#counts;
     counts.machines++;
+    if (this.isSpot(slot)) counts.spot++;
     counts.millionths += this.#millionthsOf(slot);
     for (let index = 0; index < counts.units.length; index++)
       counts.units[index]! += this.#unitsOf(slot, index);
@@ -382,7 +465,10 @@ export class Limits {
 
   /** The same for phase 2, in which ceilings bar nothing: null if the cluster has no limits of its own. */
   ownUsageOf(cluster: number): ClusterUsage | null {
-    return this.isLimited(cluster) ? this.usageOf(cluster) : null;
+    if (!this.isLimited(cluster)) return null;
+    const usage = this.usageOf(cluster);
+    usage?.beginPhase2();
+    return usage;
   }
 
   /** The machines that count for a cluster. */

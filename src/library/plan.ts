@@ -64,6 +64,8 @@ export interface ClusterLimit {
   readonly maxDollarsPerHour?: number;
   /** Of the machines of a provider, instance type, zone and capacity type; 0 to 1. */
   readonly maxOfferingShare?: number;
+  /** Of the cluster's machines, the share that is not spot; 0 to 1. */
+  readonly minNonSpotShare?: number;
 }
 
 export interface PlannerOptions {

@@ -240,8 +240,14 @@ export class Planner {
 /** Throws if an amount is no Kubernetes quantity, or a number is negative or not a number. */
 function limitsOf({ maxResources = {}, ...limit }: ClusterLimit): TenantLimits {
   const { cluster, maxMachines = 0, maxDollarsPerHour = 0, maxOfferingShare = 0, maxPriority = 0 } = limit;
+  const { minNonSpotShare = 0 } = limit;
   const isValid =
-    maxMachines >= 0 && maxDollarsPerHour >= 0 && maxOfferingShare >= 0 && !Number.isNaN(maxPriority);
+    maxMachines >= 0 &&
+    maxDollarsPerHour >= 0 &&
+    maxOfferingShare >= 0 &&
+    minNonSpotShare >= 0 &&
+    minNonSpotShare <= 1 &&
+    !Number.isNaN(maxPriority);
   if (!isValid) throw new InvalidLimitError(cluster);
   const resources = Object.entries(maxResources).map(([name, text]) => [name, parseSupply(name, text)]);
   return tenantLimits({ ...limit, maxResources: Object.fromEntries(resources) });

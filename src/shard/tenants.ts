@@ -21,6 +21,7 @@ export interface TenantEntry {
   readonly maxResources?: Readonly<Record<string, number>> | undefined;
   readonly maxDollarsPerHour?: number | null | undefined;
   readonly maxOfferingShare?: number | null | undefined;
+  readonly minNonSpotShare?: number | null | undefined;
 }
 
 export function tenantLimits(entry: TenantEntry): TenantLimits {
@@ -32,6 +33,7 @@ export function tenantLimits(entry: TenantEntry): TenantLimits {
     maxResources: entry.maxResources ?? {},
     maxDollarsPerHour: entry.maxDollarsPerHour ?? none,
     maxOfferingShare: entry.maxOfferingShare ?? none,
+    minNonSpotShare: entry.minNonSpotShare ?? 0,
   };
 }
 

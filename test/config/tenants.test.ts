@@ -14,6 +14,7 @@ tenants:
       nvidia.com/gpu: "8"
     max-dollars-per-hour: 41.5
     max-offering-share: 0.25
+    min-non-spot-share: 0.3
   - cluster: "*"
     max-machines: 1000
 `;
@@ -26,6 +27,7 @@ const ENTRIES = [
     maxResources: { cpu: 500_000, memory: 2 ** 31, 'nvidia.com/gpu': 8_000 },
     maxDollarsPerHour: 41.5,
     maxOfferingShare: 0.25,
+    minNonSpotShare: 0.3,
   },
   {
     cluster: '*',
@@ -34,6 +36,7 @@ const ENTRIES = [
     maxResources: {},
     maxDollarsPerHour: null,
     maxOfferingShare: null,
+    minNonSpotShare: null,
   },
 ];
 
@@ -85,6 +88,7 @@ describe('the limits of clusters', () => {
     ['a; max-machines=-1', 'max-machines is "-1", not a whole number. Choose 0 to'],
     ['a; max-machines=1.5', 'max-machines is "1.5"'],
     ['a; max-priority=2147483648', 'max-priority is "2147483648"'],
+    ['a; min-non-spot-share=30', 'min-non-spot-share is "30", not a number. Choose 0 to 1'],
     ['a; max-offering-share=1.1', 'max-offering-share is "1.1", not a number. Choose 0 to 1'],
     ['a; max-dollars-per-hour=cheap', 'max-dollars-per-hour is "cheap"'],
     ['a; max-resources.cpu=many', '"many" is not an amount of cpu'],

@@ -304,6 +304,7 @@ describe('the API', () => {
         maxResources: {},
         maxDollarsPerHour: Number.POSITIVE_INFINITY,
         maxOfferingShare: Number.POSITIVE_INFINITY,
+        minNonSpotShare: 0,
       },
     ]);
     try {

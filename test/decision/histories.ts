@@ -101,6 +101,7 @@ function describeSeeds(what: string, first: number, end: number, placement: Plac
       for (let seed = first; seed < end; seed++) runHistory(seed, counts, placement);
       const actions = ['Bootstrap', 'Provision', 'Preempt', 'Reclaim', 'Delete'];
       const limits = ['max-machines', 'max-resources', 'max-dollars-per-hour', 'max-offering-share'];
+      limits.push('min-non-spot-share'); // E8
       limits.push('ceilings.usd-per-hour', BY_TYPE); // E7
       for (const seen of [...actions, 'parked', 'satisfied', ...limits.map((name) => `limited ${name}`)]) {
         expect(counts.get(seen) ?? 0, seen).toBeGreaterThan(0);

@@ -32,6 +32,7 @@ const NO_LIMITS: WorldLimits = {
   maxResources: {},
   maxDollarsPerHour: Number.POSITIVE_INFINITY,
   maxOfferingShare: Number.POSITIVE_INFINITY,
+  minNonSpotShare: 0,
 };
 /** Every label is fine, as racks are in a large fleet. */
 const FINE = { coarseValuesMax: 0 };

@@ -4,7 +4,7 @@ import { MachineState } from '../../src/machine/state.ts';
 import { isNothing, subtract } from './amounts.ts';
 import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
 import { acquireWalk, isInDomain, planGang, reservedByOthers } from './credit.ts';
-import { barredBy, countTaken, exhausted, gangBarredBy } from './limits.ts';
+import { barredBy, countTaken, exhausted, gangBarredBy, isNeededForShare } from './limits.ts';
 import { attributeOf, sortedSpread } from './profile.ts';
 import { planByValue } from './value.ts';
 import {
@@ -42,10 +42,14 @@ export function acquire(cycle: Cycle): void {
 
 function acquireInOrder(cycle: Cycle, turn: Turn): void {
   const { need } = turn;
-  for (const machine of acquireWalk(cycle, need)) {
-    if (isNothing(turn.remaining)) return;
-    if (!canTake(cycle, machine, need, turn.remaining)) continue;
-    if (barredBy(cycle, need.cluster, machine) === '') take(cycle, turn, machine);
+  while (!isNothing(turn.remaining)) {
+    // E8: a machine that is not spot may allow a spot machine that was skipped before it.
+    const next = acquireWalk(cycle, need).find(
+      (machine) =>
+        canTake(cycle, machine, need, turn.remaining) && barredBy(cycle, need.cluster, machine) === '',
+    );
+    if (next === undefined) return;
+    take(cycle, turn, next);
   }
 }
 
@@ -81,7 +85,9 @@ function acquireByValue(
     isAllowed: (machine, so) =>
       (constraint === null || isSpreadAllowed({ ...turn, acquired: [...so] }, constraint, machine)) &&
       barredBy(cycle, need.cluster, machine, so) === '',
-    mayLose: (machine, so) => constraint === null || mayLose(turn, constraint, machine, so),
+    mayLose: (machine, so) =>
+      (constraint === null || mayLose(turn, constraint, machine, so)) &&
+      !isNeededForShare(cycle, need.cluster, machine, so),
   });
   for (const machine of planned) take(cycle, turn, machine);
 }

@@ -15,6 +15,7 @@ export function randomLimits(cluster: WorldCluster, random: Random): void {
     maxResources: random.chance(0.3) ? randomResources(random) : {},
     maxDollarsPerHour: random.chance(0.3) ? random.pick([0, 0.5, 2, 3.5, 6, 12]) : NONE,
     maxOfferingShare: random.chance(0.3) ? random.pick([0.1, 0.34, 0.5, 0.75]) : NONE,
+    minNonSpotShare: random.chance(0.4) ? random.pick([0.2, 0.34, 0.5, 1]) : 0,
   };
 }
 

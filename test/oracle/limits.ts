@@ -1,5 +1,5 @@
 /** What the limits of a cluster (T8) and the ceilings of the fleet (E7) bar. Counted each time from the world and from what the cycle took so far. */
-import { CAPACITY_TYPE_NAMES } from '../../src/machine/capacity-type.ts';
+import { CAPACITY_TYPE_NAMES, CapacityType } from '../../src/machine/capacity-type.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { amountOf } from './amounts.ts';
 import { type Cycle, stateOf } from './view.ts';
@@ -99,7 +99,55 @@ function barredByOwn(
   if (machine.price > 0 && dollars > millionths(limits.maxDollarsPerHour)) return 'max-dollars-per-hour';
   const isSame = (one: WorldMachine) => offeringOf(one) === offeringOf(machine);
   const most = Math.max(1, Math.floor(limits.maxOfferingShare * cycle.world.machines.filter(isSame).length));
-  return after.filter(isSame).length > most ? 'max-offering-share' : '';
+  if (after.filter(isSame).length > most) return 'max-offering-share';
+  return isShareExceeded(cycle, cluster, machine, after) ? 'min-non-spot-share' : '';
+}
+
+/**
+ * E8: "a spot machine that would leave too small a share of others is skipped". READING: not an unassigned Creating machine in
+ * phase 1, which is bound later; in phase 2 the others are those after phase 1.
+ */
+function isShareExceeded(
+  cycle: Cycle,
+  cluster: WorldCluster,
+  machine: WorldMachine,
+  after: readonly WorldMachine[],
+): boolean {
+  const share = cluster.limits?.minNonSpotShare ?? 0;
+  if (share === 0 || !isSpot(machine)) return false;
+  if (cycle.afterPhase1 === undefined && stateOf(machine) === MachineState.Creating) return false;
+  const others = (cycle.afterPhase1?.get(cluster.id) ?? after).filter((one) => !isSpot(one)).length;
+  return !isShareOf(share, others, others + after.filter(isSpot).length);
+}
+
+/** "Shares count in millionths." */
+function isShareOf(share: number, others: number, all: number): boolean {
+  return others * 1_000_000 >= Math.round(share * 1_000_000) * all;
+}
+
+function isSpot({ capacityType }: WorldMachine): boolean {
+  return capacityType === CapacityType.Spot;
+}
+
+/** E8: the trim keeps a machine without which the share would no longer hold, if it keeps a spot machine too. */
+export function isNeededForShare(
+  cycle: Cycle,
+  cluster: WorldCluster,
+  machine: WorldMachine,
+  planned: readonly WorldMachine[],
+): boolean {
+  const share = cluster.limits?.minNonSpotShare ?? 0;
+  if (share === 0 || isSpot(machine) || !planned.some(isSpot)) return false;
+  const all = [...machinesOf(cycle, cluster, planned)];
+  const others = all.filter((one) => !isSpot(one)).length;
+  return isShareOf(share, others, all.length) && !isShareOf(share, others - 1, all.length - 1);
+}
+
+/** E8: begins phase 2, in which machines that are not spot do not add to the share before they are bound. */
+export function beginPhase2(cycle: Cycle): void {
+  cycle.afterPhase1 = new Map(
+    cycle.world.clusters.map((cluster) => [cluster.id, [...machinesOf(cycle, cluster, [])]]),
+  );
 }
 
 /** The limit that leaves no room for what a need still lacks, whatever machine would bring it. */
@@ -128,9 +176,14 @@ export function gangBarredBy(
 ): LimitName {
   const { limits } = cluster;
   for (const [place, machine] of machines.entries()) {
-    const limit = barredBy(cycle, cluster, machine, machines.slice(0, place));
+    const limit = barredBy(cycle, withoutShare(cluster), machine, machines.slice(0, place));
     if (limit !== '') return limit;
   }
+  // E8: "the share judges the machines of a gang together".
+  const held = machinesOf(cycle, cluster, []);
+  const withGang = [...machinesOf(cycle, cluster, machines)];
+  if (machines.some((one) => !held.has(one) && isShareExceeded(cycle, cluster, one, withGang)))
+    return 'min-non-spot-share';
   if (limits === undefined || Object.values(lacking).every((amount) => amount === 0)) return '';
   const after = [...machinesOf(cycle, cluster, machines)];
   if (after.length + 1 > limits.maxMachines) return 'max-machines';
@@ -140,6 +193,12 @@ export function gangBarredBy(
       return 'max-resources';
   }
   return '';
+}
+
+function withoutShare(cluster: WorldCluster): WorldCluster {
+  return cluster.limits === undefined
+    ? cluster
+    : { ...cluster, limits: { ...cluster.limits, minNonSpotShare: 0 } };
 }
 
 /** The machine counts for the cluster from now on. */

@@ -4,7 +4,7 @@ import { isSpreadAllowed, spreadConstraintOf } from './acquire.ts';
 import { hasSomeOf, isNothing, subtract } from './amounts.ts';
 import { compareNumbers, firstDifference } from './bytes.ts';
 import { isInDomain } from './credit.ts';
-import { barredBy, countTaken, exhausted, isOfCluster } from './limits.ts';
+import { barredBy, beginPhase2, countTaken, exhausted, isOfCluster } from './limits.ts';
 import { attributeOf } from './profile.ts';
 import {
   byId,
@@ -28,6 +28,7 @@ import type { OracleAction, World, WorldMachine } from './world.ts';
  */
 export function preempt(cycle: Cycle): void {
   const victims = new Set<string>();
+  beginPhase2(cycle);
   const turns = cycle.needs.toSorted(compareA3).map((need) => cycle.turns.get(need.key)!);
   for (const turn of turns) turn.missing = turn.remaining;
   // P1: "Never for parked needs (A7) or those of A9"; P6: they "count nothing".

@@ -91,6 +91,8 @@ export interface Cycle {
   actions: OracleAction[];
   /** T8: by cluster id, what its needs took in this cycle. */
   limitTaken: Map<string, WorldMachine[]>;
+  /** E8: by cluster, what it had after phase 1; absent in phase 1. */
+  afterPhase1?: Map<string, WorldMachine[]>;
 }
 
 /**

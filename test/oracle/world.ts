@@ -105,6 +105,8 @@ export interface WorldLimits {
   maxResources: Amounts;
   maxDollarsPerHour: number;
   maxOfferingShare: number;
+  /** E8; 0: any. */
+  minNonSpotShare: number;
 }
 
 /** '' = none. */
@@ -114,6 +116,7 @@ export type LimitName =
   | 'max-resources'
   | 'max-dollars-per-hour'
   | 'max-offering-share'
+  | 'min-non-spot-share'
   | CeilingName;
 export type CeilingName = `ceilings.${'' | 'bare-metal-' | 'reserved-' | 'on-demand-' | 'spot-'}usd-per-hour`;
 

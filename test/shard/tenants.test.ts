@@ -13,6 +13,7 @@ const entry = (cluster: string, maxMachines: number): TenantLimits => ({
   maxResources: {},
   maxDollarsPerHour: none,
   maxOfferingShare: none,
+  minNonSpotShare: 0,
 });
 
 describe('the limits of a cluster', () => {

@@ -41,6 +41,8 @@ export class Acquisition {
   /** E1: by value, of plain needs and of gangs; null unless needs acquire so. */
   readonly #value: ValuePlan | null;
   readonly #gangValue: ValuePlan | null;
+  /** E8: whether the need's turn skipped a spot machine of which the cluster may have no more now. */
+  #hasSkippedSpot = false;
   /** By filter: the cycle in which it admits no machine that is left. */
   #emptyIn = columnU32(256);
   /** By filter: when a machine that it may admit became open, as read in the cycle that … */
@@ -167,6 +169,7 @@ export class Acquisition {
     if (needs.kind[need] === NeedKind.Gang && needs.domain[need] === 0) return;
     const scan = this.#openScan(need);
     const served = actionNeed(needs, this.#fleet.assignments, need);
+    this.#hasSkippedSpot = false;
     for (let slot = scan.peek(); slot !== 0; slot = scan.peek()) {
       if (usage !== null && this.#skipIfBarred(scan, slot, usage)) continue;
       const left = this.#subtract(unmet, entry, slot);
@@ -177,7 +180,8 @@ export class Acquisition {
       this.#take(unmet, entry, slot, actions, served);
       usage?.take(slot);
       if (left === 0) return;
-      scan.skip();
+      if (this.#mayLookAgain(slot, usage)) this.#openScan(need);
+      else scan.skip();
     }
   }
 
@@ -195,10 +199,18 @@ export class Acquisition {
    * exceeds a limit on machines, resources or dollars too. Orphans are in order of id, and some count already.
    */
   #skipIfBarred(scan: Scan, slot: number, usage: ClusterUsage): boolean {
-    const limit = usage.barredBy(slot);
+    const limit = usage.barsAcquiring(slot);
     if (limit === Limit.None) return false;
+    if (limit === Limit.NonSpotShare) this.#hasSkippedSpot = true;
     if (limit === Limit.OfferingShare || this.#fleet.role[slot] === Role.Creating) scan.skip();
     else scan.skipFamily();
+    return true;
+  }
+
+  /** E8: whether the need took a machine that is not spot, so that it may have spot machines that it skipped. */
+  #mayLookAgain(slot: number, usage: ClusterUsage | null): boolean {
+    if (usage === null || !this.#hasSkippedSpot || usage.isSpot(slot)) return false;
+    this.#hasSkippedSpot = false;
     return true;
   }
 
@@ -314,7 +326,7 @@ export class Acquisition {
     while (scan !== null && limit === Limit.None) {
       const slot = this.#usefulHead(unmet, entry, scan, null);
       if (slot === 0) break;
-      limit = usage.barredBy(slot);
+      limit = usage.barsAcquiring(slot);
       scan.skip();
     }
     if (limit === Limit.None) this.#noteExhausted(unmet, entry, usage);
@@ -340,8 +352,10 @@ export class Acquisition {
     const filter = this.#filters.get(this.#needs.filter[need]!);
     const spreading = this.#beginSpread(need, filter, spread);
     unmet.spreading.set(entry, spreading);
-    const scans = this.#scansByDomain(filter, this.#needs.interruptionPenalty[need]!, spreading);
+    const penalty = this.#needs.interruptionPenalty[need]!;
+    let scans = this.#scansByDomain(filter, penalty, spreading);
     const served = actionNeed(this.#needs, this.#fleet.assignments, need);
+    this.#hasSkippedSpot = false;
     let left = 1;
     while (left > 0) {
       const best = this.#bestHead(unmet, entry, scans, spreading, usage);
@@ -352,7 +366,8 @@ export class Acquisition {
       this.#take(unmet, entry, slot, actions, served);
       usage?.take(slot);
       spreading.count(best);
-      scan.skip();
+      if (this.#mayLookAgain(slot, usage)) scans = this.#scansByDomain(filter, penalty, spreading);
+      else scan.skip();
     }
   }
 

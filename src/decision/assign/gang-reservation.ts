@@ -110,10 +110,11 @@ export function planGang(
   aggregate: number,
 ): Limit {
   for (const slot of planned) {
-    const limit = usage.barredBy(slot);
+    const limit = usage.barsOfGang(slot);
     if (limit !== Limit.None) return limit;
     usage.take(slot);
   }
-  if (left === null) return Limit.None;
+  const limit = usage.barsGang(planned);
+  if (left === null || limit !== Limit.None) return limit;
   return usage.barsRestOfGang((dim) => UnmetNeeds.unitsOf(left, row, vectors, aggregate, dim));
 }

@@ -32,6 +32,17 @@ export interface Source {
   costUsd: number;
 }
 
+/** What a limit (T8, E8) says of a source. */
+export const Within = {
+  /** The walk may take its head. */
+  Yes: 0,
+  /** Not now: the head is spot, and the share of the other machines may grow. */
+  NotNow: 1,
+  /** The source ended. */
+  Ended: 2,
+} as const;
+export type Within = (typeof Within)[keyof typeof Within];
+
 /** What a walk may take. */
 export interface ValueRequest {
   readonly filter: Filter;
@@ -92,21 +103,22 @@ export class ValueHeads {
   }
 
   /**
-   * T8: moves past heads that would exceed a limit; false if the source ended. A source is in order of price, so the rest of it
-   * exceeds a limit on machines, resources or dollars too. Orphans are in order of id, and some count already.
+   * T8: moves past heads that would exceed a limit. A source is in order of price, so the rest of it exceeds a limit on machines,
+   * resources or dollars too. Orphans are in order of id, and some count already.
    */
-  isWithin(index: number): boolean {
+  within(index: number): Within {
     const { usage } = this.#request;
     const source = this.sources[index]!;
-    if (usage === null) return true;
+    if (usage === null) return Within.Yes;
     for (;;) {
-      const limit = usage.barredBy(source.slot);
-      if (limit === Limit.None) return true;
+      const limit = usage.barsAcquiring(source.slot);
+      if (limit === Limit.None) return Within.Yes;
+      if (limit === Limit.NonSpotShare) return Within.NotNow;
       if (limit !== Limit.OfferingShare && source.role !== Role.Creating) {
         this.drop(index);
-        return false;
+        return Within.Ended;
       }
-      if (!this.advance(index)) return false;
+      if (!this.advance(index)) return Within.Ended;
     }
   }
 

@@ -13,7 +13,7 @@ import type { EngineTables } from '../engine-tables.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Contention } from './contention.ts';
 import type { Spreading } from './spread.ts';
-import { type Source, ValueHeads, type ValueRequest } from './value-heads.ts';
+import { type Source, ValueHeads, type ValueRequest, Within } from './value-heads.ts';
 
 export class ValuePlan {
   readonly #fleet: Fleet;
@@ -118,7 +118,9 @@ export class ValuePlan {
         heads.drop(index); // what remains only shrinks
         continue;
       }
-      if (!heads.isWithin(index)) continue;
+      const within = heads.within(index);
+      if (within === Within.NotNow) index++;
+      if (within !== Within.Yes) continue;
       if (source.role === Role.Creating) {
         if (orphan < 0 || idRank[source.slot]! < idRank[sources[orphan]!.slot]!) orphan = index;
       } else if (source.role === Role.Idle) {
@@ -217,6 +219,8 @@ export class ValuePlan {
   }
 
   #recount(before: readonly number[], after: readonly number[]): void {
+    this.#request.usage?.countInShare(before, -1);
+    this.#request.usage?.countInShare(after, 1);
     if (this.#spreading === null) return;
     for (const slot of before) this.#spreading.uncount(this.#spreading.domains.ofSlot(slot));
     for (const slot of after) this.#spreading.count(this.#spreading.domains.ofSlot(slot));
@@ -239,7 +243,9 @@ export class ValuePlan {
       if (this.#isNeeded(slot)) continue;
       const domain = this.#spreading?.domains.ofSlot(slot) ?? 0;
       if (this.#spreading !== null && !this.#spreading.mayLose(domain)) continue;
+      if (this.#isNeededForShare(slot, slots, dropped)) continue;
       this.#spreading?.uncount(domain);
+      this.#request.usage?.countInShare([slot], -1);
       this.#addUnits(slot, -1);
       dropped.add(slot);
     }
@@ -255,6 +261,13 @@ export class ValuePlan {
       if (Math.min(wanted, has - this.#unitsOf(slot, index)) < Math.min(wanted, has)) return true;
     }
     return false;
+  }
+
+  /** E8: whether the plan keeps a spot machine that it may have only with this one, which is not spot. */
+  #isNeededForShare(slot: number, slots: readonly number[], dropped: ReadonlySet<number>): boolean {
+    const { usage } = this.#request;
+    if (usage === null || !usage.isNeededForShare(slot)) return false;
+    return slots.some((one) => usage.isSpot(one) && !dropped.has(one));
   }
 
   #addUnits(slot: number, sign: 1 | -1): void {

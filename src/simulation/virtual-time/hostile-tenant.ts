@@ -51,6 +51,7 @@ export const NEIGHBOUR_SETTINGS: Partial<ShardSettings> = {
       maxResources: {},
       maxDollarsPerHour: Number.POSITIVE_INFINITY,
       maxOfferingShare: 1,
+      minNonSpotShare: 0,
     },
   ],
 };

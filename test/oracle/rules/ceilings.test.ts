@@ -132,6 +132,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       maxResources: {},
       maxDollarsPerHour: NONE,
       maxOfferingShare: NONE,
+      minNonSpotShare: 0,
     };
     const result = decideWith(
       world(offers(3), [cluster('alpha', [web], { limits })], { ceilings: ceilings(1) }),

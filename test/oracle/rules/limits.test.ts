@@ -34,6 +34,7 @@ describe.each(subjects)('$name', ({ decideWith }) => {
         maxResources: {},
         maxDollarsPerHour: NONE,
         maxOfferingShare: NONE,
+        minNonSpotShare: 0,
         ...limits,
       },
     });

@@ -196,6 +196,7 @@ describe('a decision derived from a copy', () => {
       maxResources: {},
       maxDollarsPerHour: Number.POSITIVE_INFINITY,
       maxOfferingShare: Number.POSITIVE_INFINITY,
+      minNonSpotShare: 0,
     };
     const limited: EngineOptions = {
       ...options,

@@ -208,6 +208,7 @@ describe('T8: a limit', () => {
     maxResources: {},
     maxDollarsPerHour: none,
     maxOfferingShare: none,
+    minNonSpotShare: 0,
   };
   const web = need({ group: 'web', aggregate: cpus(20) });
   const fleet = ['m-1', 'm-2', 'm-3'].map((id) => idle(id));

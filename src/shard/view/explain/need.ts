@@ -111,6 +111,8 @@ function mostOf(limits: TenantLimits, limit: string): string {
       return amounts(limits.maxResources);
     case 'max-dollars-per-hour':
       return `$${limits.maxDollarsPerHour}`;
+    case 'min-non-spot-share':
+      return `${limits.minNonSpotShare}`;
     default:
       return `${limits.maxOfferingShare}`;
   }
