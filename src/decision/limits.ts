@@ -6,10 +6,10 @@
  * Prices count in millionths of a dollar and resources in their units: sums of integers are the same in any order, so an
  * engine that decides from scratch counts the same.
  */
-import type { Inventory } from '../inventory/inventory.ts';
 import { CapacityType } from '../machine/capacity-type.ts';
 import { ALL_STATES } from '../machine/state.ts';
 import { type Ceilings, FleetCost, WHOLE_FLEET, WITHIN } from './ceilings.ts';
+import { Offerings } from './offerings.ts';
 import { type Fleet, Role } from './supply/fleet.ts';
 
 /** An amount that is not limited is infinite. */
@@ -108,8 +108,6 @@ const UNLIMITED: ClusterLimits = {
 };
 
 const MILLIONTHS = 1_000_000;
-/** Providers are u8 in the machine columns. */
-const PROVIDERS = 256;
 
 interface Counts {
   machines: number;
@@ -331,72 +329,6 @@ export class ClusterUsage {
     const dim = this.#dims[index]!;
     const { families, shape } = this.#fleet;
     return dim < 0 ? 0 : families.unitsOf(families.familyOf[shape[slot]!]!, dim);
-  }
-}
-
-/** Machines by offering: provider, instance type, zone and capacity type. Each is counted at most once per cycle. */
-class Offerings {
-  readonly #inventory: Inventory;
-  #shapesVersion = Number.NaN;
-  /** By shape: its kind, which is its offering without the provider; 0: no machine has the shape. */
-  #kindOf = new Uint32Array(0);
-  /** By kind. */
-  #shapesOf: number[][] = [];
-  readonly #counts = new Map<number, number>();
-  readonly #byProvider = new Uint32Array(PROVIDERS);
-
-  constructor(inventory: Inventory) {
-    this.#inventory = inventory;
-  }
-
-  beginCycle(): void {
-    this.#counts.clear();
-  }
-
-  of(slot: number): number {
-    const { shapes, columns } = this.#inventory;
-    if (this.#shapesVersion !== shapes.version) this.#sortShapes();
-    return this.#kindOf[columns.shape[slot]!]! * PROVIDERS + columns.provider[slot]!;
-  }
-
-  countOf(offering: number): number {
-    if (!this.#counts.has(offering)) this.#count(Math.floor(offering / PROVIDERS));
-    return this.#counts.get(offering)!;
-  }
-
-  /** Counts the machines of all offerings of a kind. */
-  #count(kind: number): void {
-    const { indexes, columns } = this.#inventory;
-    const byProvider = this.#byProvider.fill(0);
-    for (const shape of this.#shapesOf[kind]!) {
-      for (const state of ALL_STATES) {
-        const start = indexes.startOfShape(state, shape);
-        const end = start + indexes.countOfShape(state, shape);
-        for (let position = start; position < end; position++)
-          byProvider[columns.provider[indexes.shapeSlots[position]!]!]!++;
-      }
-    }
-    for (let provider = 0; provider < PROVIDERS; provider++)
-      if (byProvider[provider]! > 0) this.#counts.set(kind * PROVIDERS + provider, byProvider[provider]!);
-  }
-
-  #sortShapes(): void {
-    const { shapes } = this.#inventory;
-    const kinds = new Map<string, number>();
-    this.#shapesVersion = shapes.version;
-    this.#kindOf = new Uint32Array(shapes.refLimit);
-    this.#shapesOf = [[]];
-    for (let shape = 1; shape < shapes.refLimit; shape++) {
-      if (!shapes.isHeld(shape)) continue;
-      const name = `${shapes.instanceTypeOf[shape]}|${shapes.zoneOf[shape]}|${shapes.capacityTypeOf[shape]}`;
-      let kind = kinds.get(name);
-      if (kind === undefined) {
-        kind = this.#shapesOf.push([]) - 1;
-        kinds.set(name, kind);
-      }
-      this.#kindOf[shape] = kind;
-      this.#shapesOf[kind]!.push(shape);
-    }
   }
 }
 

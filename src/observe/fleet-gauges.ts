@@ -8,6 +8,7 @@
 import { CAPACITY_TYPE_COUNT, type CapacityType } from '../machine/capacity-type.ts';
 import { PENALTY_BUCKET_COUNT } from '../machine/penalty.ts';
 import { ALL_STATES, MachineState, STATE_COUNT, STATE_NAMES } from '../machine/state.ts';
+import { CLUSTER_LABELS_MAX } from './cluster-labels.ts';
 import type { Sample } from './families.ts';
 import { ALL_CAPACITY_TYPES, BUCKET_LABELS, CAPACITY_TYPE_LABELS } from './label-values.ts';
 
@@ -29,6 +30,25 @@ export interface CeilingFacts {
   readonly capacityType: CapacityType | null;
   readonly maxDollarsPerHour: number;
   readonly dollarsPerHour: number;
+}
+
+/** E8: a cluster with a minimum share of machines that are not spot, and its share. */
+export interface SpotShareFacts {
+  readonly clusterId: string;
+  readonly minNonSpotShare: number;
+  readonly nonSpotShare: number;
+}
+
+export function spotShareSamples(
+  shares: readonly SpotShareFacts[] | null,
+  read: (share: SpotShareFacts) => number,
+): Sample[] | null {
+  // Shares do not add, so clusters beyond the bound are left out.
+  return (
+    shares
+      ?.slice(0, CLUSTER_LABELS_MAX)
+      .map((share) => ({ labels: { cluster: share.clusterId }, value: read(share) })) ?? null
+  );
 }
 
 export function ceilingSamples(

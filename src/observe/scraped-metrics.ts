@@ -7,7 +7,14 @@ import type { ShardCounters, ShardGauges } from '../shard/ports/observer.ts';
 import { boundedByCluster } from './cluster-labels.ts';
 import type { DemandTally } from './demand-tally.ts';
 import { counterFrom, gaugeFrom } from './families.ts';
-import { type CeilingFacts, ceilingSamples, type FleetColumns, FleetTally } from './fleet-gauges.ts';
+import {
+  type CeilingFacts,
+  ceilingSamples,
+  type FleetColumns,
+  FleetTally,
+  type SpotShareFacts,
+  spotShareSamples,
+} from './fleet-gauges.ts';
 import { type HistoryCounts, historyMetrics } from './history-metrics.ts';
 import type { HttpRefusal } from './http-limits.ts';
 import { type ReplicaFacts, replicaMetrics } from './replica-metrics.ts';
@@ -43,6 +50,8 @@ export interface MetricSources {
   fleet(): FleetColumns;
   /** E7: the ceilings, and what counts for each. */
   ceilings(): readonly CeilingFacts[];
+  /** E8: the clusters with a minimum share of machines that are not spot. */
+  spotShares(): readonly SpotShareFacts[];
   /** Every shortfall, not only the reported ones. */
   shortfalls(): readonly ShortfallFacts[];
   /** N7: a roll-up that drops most rows is quarantined. Clusters with such roll-ups, and how many in a row. */
@@ -67,6 +76,7 @@ export interface MetricSources {
 export class ScrapedMetrics {
   readonly #fleet = new FleetTally();
   #ceilings: readonly CeilingFacts[] | null = null;
+  #spotShares: readonly SpotShareFacts[] | null = null;
   #sources: Partial<MetricSources> = {};
 
   constructor(registry: Registry) {
@@ -82,9 +92,10 @@ export class ScrapedMetrics {
     this.#sources = { ...this.#sources, ...sources };
   }
 
-  /** One pass over the fleet for all metrics that need it, and one more if there are ceilings. */
+  /** One pass over the fleet for all metrics that need it, and one more each if there are ceilings or shares. */
   beforeScrape(): void {
     this.#ceilings = this.#sources.ceilings?.() ?? null;
+    this.#spotShares = this.#sources.spotShares?.() ?? null;
     const columns = this.#sources.fleet?.();
     if (columns !== undefined) this.#fleet.update(columns);
   }
@@ -377,6 +388,24 @@ export class ScrapedMetrics {
           maxDollarsPerHour === 0 ? 1 : dollarsPerHour / maxDollarsPerHour,
         ),
       ['capacity_type'],
+    );
+    gaugeFrom(
+      registry,
+      {
+        name: 'flotilla_non_spot_share_ratio',
+        help: 'Share of the machines of a cluster that are not spot, of clusters for which min-non-spot-share is set.',
+      },
+      () => spotShareSamples(this.#spotShares, ({ nonSpotShare }) => nonSpotShare),
+      ['cluster'],
+    );
+    gaugeFrom(
+      registry,
+      {
+        name: 'flotilla_non_spot_share_min_ratio',
+        help: 'The min-non-spot-share of a cluster: the shard binds no spot machine that would leave the others a smaller share.',
+      },
+      () => spotShareSamples(this.#spotShares, ({ minNonSpotShare }) => minNonSpotShare),
+      ['cluster'],
     );
     gaugeFrom(
       registry,

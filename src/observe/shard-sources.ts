@@ -3,7 +3,7 @@ import type { StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import type { ShardCounters, ShardGauges } from '../shard/ports/observer.ts';
 import { type DemandColumns, DemandTally } from './demand-tally.ts';
-import type { CeilingFacts, FleetColumns } from './fleet-gauges.ts';
+import type { CeilingFacts, FleetColumns, SpotShareFacts } from './fleet-gauges.ts';
 import type { MetricSources } from './scraped-metrics.ts';
 import type { ShortfallFacts } from './shortfall-gauges.ts';
 
@@ -11,6 +11,7 @@ export interface WatchedShard {
   readonly counters: ShardCounters;
   gauges(): ShardGauges;
   ceilingUses(): readonly CeilingFacts[];
+  spotShareUses(): readonly SpotShareFacts[];
   readonly inventory: {
     readonly columns: FleetColumns;
     readonly tables: { readonly clusters: StringTable };
@@ -28,6 +29,7 @@ export function sourcesOf(shard: WatchedShard): Partial<MetricSources> {
     gauges: () => shard.gauges(),
     fleet: () => inventory.columns,
     ceilings: () => shard.ceilingUses(),
+    spotShares: () => shard.spotShareUses(),
     shortfalls: () => engine.shortfalls,
     heldRollups: () => heldRollups(needs, inventory.tables.clusters),
     demand: () => demand,

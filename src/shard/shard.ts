@@ -9,6 +9,7 @@
 import type { Timer } from '../base/clock.ts';
 import { type CeilingUse, ceilingUses } from '../decision/ceilings.ts';
 import { Engine, type EngineOptions } from '../decision/engine.ts';
+import { type SpotShareUse, spotShareUses } from '../decision/spot-share.ts';
 import type { Inventory } from '../inventory/inventory.ts';
 import { ProviderNames } from '../listing/apply/provider-names.ts';
 import type { NeedTable } from '../needs/need-table.ts';
@@ -372,6 +373,11 @@ export class Shard {
   ceilingUses(): readonly CeilingUse[] {
     const { ceilings } = this.tenants;
     return ceilings === null ? [] : ceilingUses(ceilings, this.inventory);
+  }
+
+  /** E8: the clusters with a minimum share of machines that are not spot, and their shares. */
+  spotShareUses(): readonly SpotShareUse[] {
+    return this.tenants.haveSpotShares ? spotShareUses(this.tenants, this.inventory) : [];
   }
 
   gauges(): ShardGauges {

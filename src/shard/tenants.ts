@@ -50,6 +50,11 @@ export class Tenants implements LimitSource {
     this.ceilings = ceilings;
   }
 
+  /** E8: whether an entry sets a minimum share. */
+  get haveSpotShares(): boolean {
+    return this.#entries.some(({ minNonSpotShare }) => minNonSpotShare > 0);
+  }
+
   /** Replaces the entries. The next cycle decides with them. */
   set(entries: readonly TenantLimits[]): void {
     if (entries === this.#entries) return;

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ceilingUses } from '../../src/decision/ceilings.ts';
+import { spotShareUses } from '../../src/decision/spot-share.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import type { Machine } from '../../src/machine/machine.ts';
 import { MachineState } from '../../src/machine/state.ts';
@@ -13,6 +14,7 @@ import { ShardMetrics } from '../../src/observe/shard-metrics.ts';
 import { sourcesOf } from '../../src/observe/shard-sources.ts';
 import type { Shard } from '../../src/shard/shard.ts';
 import { createTables } from '../../src/shard/tables.ts';
+import { Tenants, tenantLimits } from '../../src/shard/tenants.ts';
 import { shardCounters, shardGauges } from './records.ts';
 
 const S = MachineState;
@@ -209,7 +211,17 @@ describe('a shard', () => {
     const engine = { shortfalls: [] };
     const counters = shardCounters();
     const uses = () => ceilingUses(ceilings, inventory);
-    metrics.watch(sourcesOf({ counters, gauges: shardGauges, ceilingUses: uses, inventory, needs, engine }));
+    metrics.watch(
+      sourcesOf({
+        counters,
+        gauges: shardGauges,
+        ceilingUses: uses,
+        spotShareUses: () => [],
+        inventory,
+        needs,
+        engine,
+      }),
+    );
     const shown = async () =>
       (await metrics.scrape()).body.split('\n').filter((line) => line.startsWith('flotilla_ceiling_'));
     expect(await shown()).toEqual([
@@ -224,6 +236,35 @@ describe('a shard', () => {
     expect(await shown()).toEqual([]);
   });
 
+  it('E8: shows the share of machines that are not spot, of each cluster with a minimum and machines', async () => {
+    const { inventory, needs } = tables();
+    const spot = { state: S.Configured, capacityType: CapacityType.Spot };
+    inventory.insert(machine(1, { ...spot, cluster: 'batch' }), 0, 0);
+    inventory.insert(machine(2, { ...spot, cluster: 'batch', state: S.Draining }), 0, 0);
+    inventory.insert(machine(3, { state: S.Configured, cluster: 'batch' }), 0, 0);
+    inventory.insert(machine(4, { ...spot, cluster: 'web' }), 0, 0);
+    const tenants = new Tenants(inventory.tables.clusters, [
+      tenantLimits({ cluster: 'batch', minNonSpotShare: 0.3 }),
+    ]);
+    const metrics = new ShardMetrics({ hasProcessMetrics: false });
+    onTestFinished(() => metrics.close());
+    const spotShareUsesNow = () => spotShareUses(tenants, inventory);
+    const counters = shardCounters();
+    const engine = { shortfalls: [] };
+    metrics.watch(
+      sourcesOf({
+        ...{ counters, gauges: shardGauges, inventory, needs, engine },
+        ceilingUses: () => [],
+        spotShareUses: spotShareUsesNow,
+      }),
+    );
+    const lines = (await metrics.scrape()).body.split('\n');
+    expect(lines.filter((line) => line.startsWith('flotilla_non_spot_share_'))).toEqual([
+      'flotilla_non_spot_share_ratio{cluster="batch"} 0.5',
+      'flotilla_non_spot_share_min_ratio{cluster="batch"} 0.3',
+    ]);
+  });
+
   it('N7: shows quarantined roll-ups, also of a cluster that never reported', async () => {
     const { inventory, needs } = tables();
     for (let index = 0; index < 12; index++) {
@@ -235,7 +276,17 @@ describe('a shard', () => {
     const counters = shardCounters();
     const ceilingUses = () => [];
     const engine = { shortfalls: [] };
-    metrics.watch(sourcesOf({ counters, gauges: shardGauges, ceilingUses, inventory, needs, engine }));
+    metrics.watch(
+      sourcesOf({
+        counters,
+        gauges: shardGauges,
+        ceilingUses,
+        spotShareUses: () => [],
+        inventory,
+        needs,
+        engine,
+      }),
+    );
     const { body } = await metrics.scrape();
     expect(body).toContain('bigfleet_shard_rollup_quarantined{cluster="restarted"} 1');
     expect(body).toContain(

@@ -3,7 +3,9 @@
  * that the fleet can give it and no more than it asks for.
  */
 import { BARRED, Flag, Intent } from '../../inventory/intent.ts';
+import { CapacityType } from '../../machine/capacity-type.ts';
 import { canBeBound, isTransitional, MachineState, STATE_NAMES } from '../../machine/state.ts';
+import type { Shard } from '../../shard/shard.ts';
 import { isMatch, type ServedNeed, servedNeeds } from './served-needs.ts';
 import type { SimulatedWorld } from './world.ts';
 
@@ -127,6 +129,10 @@ function wants(world: SimulatedWorld): string[] {
   return found;
 }
 
+function hasSpotShare({ tenants }: Shard, cluster: number): boolean {
+  return (tenants.of(cluster)?.minNonSpotShare ?? 0) > 0;
+}
+
 /** A machine that a plain need could get: unassigned, or serving a need of lower priority. */
 function supplyFor(world: SimulatedWorld, need: ServedNeed, needs: ReadonlyMap<string, ServedNeed>): string {
   const { shard } = world.process!;
@@ -137,13 +143,20 @@ function supplyFor(world: SimulatedWorld, need: ServedNeed, needs: ReadonlyMap<s
     const state = columns.state[slot];
     if (state === 0 || !isMatch(shard, slot, need)) continue;
     const id = shard.inventory.idOf(slot);
+    // E8: with a minimum share of others the shard may bind no spot machine.
+    if (hasSpotShare(shard, need.cluster) && columns.capacityType[slot] === CapacityType.Spot) continue;
     // E7: with a ceiling the shard may create no machine.
     const isOffered = state === MachineState.Speculative && shard.rails.ceilings === null;
     if (state === MachineState.Idle || isOffered) return `${id} is unassigned`;
   }
   for (const other of needs.values()) {
     if (other.priority >= need.priority) continue;
-    const slot = other.claimed.find((machine) => isMatch(shard, machine, need));
+    const isSpotBarred = hasSpotShare(shard, need.cluster);
+    const slot = other.claimed.find(
+      (machine) =>
+        isMatch(shard, machine, need) &&
+        !(isSpotBarred && columns.capacityType[machine] === CapacityType.Spot),
+    );
     if (slot !== undefined) return `${shard.inventory.idOf(slot)} serves a need of lower priority`;
   }
   return '';

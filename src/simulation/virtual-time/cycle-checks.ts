@@ -49,6 +49,7 @@ export function checkCycle(
   const served = servedNeeds(shard);
   checkAcquisitions(shard, served, begunSlots);
   checkCeiling(shard, begunSlots);
+  if (report.withdrawn === 0) checkSpotShare(shard, begunSlots);
   checkPreemptions(shard, memory, served, begunSlots);
   checkPreemptionCap(process, memory, report, served, begunSlots);
 }
@@ -67,6 +68,36 @@ function checkCeiling({ rails, inventory }: Shard, begunSlots: readonly number[]
     throw new Violation(
       `E7: the cycle creates machines, and the fleet costs $${cost} an hour, more than $${most}`,
     );
+}
+
+/**
+ * E8: no cycle binds spot machines beyond the share. Machines that a cycle drains still count; withdrawn actions and a cap on
+ * actions (C3) can leave out machines that are not spot.
+ */
+function checkSpotShare({ rails, inventory, tenants }: Shard, begunSlots: readonly number[]): void {
+  const { state, intent, cluster, capacityType, slotLimit } = inventory.columns;
+  if (rails.actionsPerCycleMax > 0) return;
+  const isSpot = (slot: number) => capacityType[slot] === CapacityType.Spot;
+  const binders = begunSlots.filter((slot) => isBinding(intent[slot]!) && isSpot(slot));
+  for (const ref of new Set(binders.map((slot) => cluster[slot]!))) {
+    const share = tenants.of(ref)?.minNonSpotShare ?? 0;
+    let machines = 0;
+    let spot = 0;
+    for (let slot = 1; slot < slotLimit; slot++) {
+      const isHeld =
+        isBinding(intent[slot]!) ||
+        state[slot] === S.Creating ||
+        state[slot] === S.Configuring ||
+        state[slot] === S.Configured;
+      if (state[slot] === 0 || cluster[slot] !== ref || !isHeld) continue;
+      machines++;
+      if (isSpot(slot)) spot++;
+    }
+    if (machines - spot < share * machines - CENT)
+      throw new Violation(
+        `E8: the cycle binds spot machines, and ${spot} of ${machines} machines of the cluster are spot; at least ${share} must not be`,
+      );
+  }
 }
 
 /** C2: cycles advance no count before every provider has been listed once, so none has begun. */

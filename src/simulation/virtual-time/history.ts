@@ -7,6 +7,7 @@ import { Random } from '../../base/random.ts';
 import { BARRED } from '../../inventory/intent.ts';
 import { SHARD_DEFAULTS, type ShardSettings } from '../../shard/settings.ts';
 import type { Shard } from '../../shard/shard.ts';
+import { tenantLimits } from '../../shard/tenants.ts';
 import { ACCIDENTS, calm, changeDemand } from './accidents.ts';
 import { differences } from './convergence.ts';
 import { Faults } from './faults.ts';
@@ -188,6 +189,9 @@ function callsOf(world: SimulatedWorld): string {
 
 /** E7: in one history of so many the fleet may cost only part of what its machines would. */
 const CEILING_EVERY = 6;
+/** E8: one history in five has a minimum share of machines that are not spot. */
+const SPOT_SHARE_EVERY = 5;
+const SPOT_SHARE = { cluster: '*', minNonSpotShare: 0.5 };
 const CEILING = {
   maxDollarsPerHour: 6,
   maxByCapacityType: new Array<number>(5).fill(Number.POSITIVE_INFINITY),
@@ -237,6 +241,7 @@ export function drawWorld(
       readsListedMin: seed % 4 < 2 ? 1 : 32,
       placement: { ...SHARD_DEFAULTS.placement, kind: placement },
       ceilings: seed % CEILING_EVERY === 1 ? CEILING : null,
+      tenants: seed % SPOT_SHARE_EVERY === 2 ? [tenantLimits(SPOT_SHARE)] : [],
       stuckAfterMs: random.pick([120_000, 900_000]),
       actionsPerCycleMax: random.pick([0, 0, 0, 3]),
       ...change.settings,

@@ -4,6 +4,7 @@ import { UnmetReason } from '../../../src/decision/verdicts/verdicts.ts';
 import { CapacityType } from '../../../src/machine/capacity-type.ts';
 import { MachineState } from '../../../src/machine/state.ts';
 import type { NeedExplanation } from '../../../src/shard/ports/explain.ts';
+import { tenantLimits } from '../../../src/shard/tenants.ts';
 import { needSentences } from '../../../src/shard/view/explain/need-sentences.ts';
 import { acceptAsArrived } from '../../decision/world-tables.ts';
 import {
@@ -232,6 +233,25 @@ describe('T8: a limit', () => {
       expect(textOf(explained)).not.toContain('PRIORITY_STARVED');
     });
   }
+});
+
+describe('E8: the minimum share', () => {
+  it('E8: the explanation says that the cluster may have no more spot machines, and what it is', async () => {
+    const limits = tenantLimits({ cluster: 'alpha', minNonSpotShare: 0.5 });
+    const web = need({ group: 'web', aggregate: cpus(4) });
+    const fleet = [idle('m-1', { capacityType: CapacityType.Spot })];
+    const of = world(fleet, [cluster('alpha', [web], { limits })]);
+    const explained = await explain(of, 'alpha', web);
+    expect(explained.need).toMatchObject({
+      limitedBy: 'min-non-spot-share',
+      reason: UnmetReason.PriorityStarved,
+    });
+    expect(explained.sentences[1]).toBe(
+      'Cluster alpha may have no more spot machines now: min-non-spot-share is 0.5 (tenants entry “alpha”). The shard binds ' +
+        'machines of other capacity types for this need if there are any. Lower the share and reload with SIGHUP, or add ' +
+        'machines that are not spot.',
+    );
+  });
 });
 
 describe('E7: a ceiling', () => {

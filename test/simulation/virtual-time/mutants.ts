@@ -582,6 +582,20 @@ export const MUTANTS: readonly Mutant[] = [
     profile: 'calm',
   },
   {
+    why: 'E8: spot machines that the cluster has count for no share',
+    file: 'decision/limits.js',
+    find: 'counts.spot++;',
+    replace: ';',
+    profile: 'calm',
+  },
+  {
+    why: 'E8: a spot machine may leave the others one less than their share',
+    file: 'decision/limits.js',
+    find: 'this.#exceedsShare(slot, 1)',
+    replace: 'this.#exceedsShare(slot, 0)',
+    profile: 'calm',
+  },
+  {
     why: 'T12: the groups of withdrawn needs stay in the table',
     file: 'needs/need-columns.js',
     find: 'refs.groups.releaseWhole(columns.group[row]);',

@@ -116,6 +116,12 @@ function barSentence(bar: NeedBar, need: NeedView, { nowMs }: Moment): string {
         'the shard tries again every 32 cycles.'
       );
     case 'limited':
+      if (bar.limit === 'min-non-spot-share')
+        return (
+          `Cluster ${need.clusterId} may have no more spot machines now: ${bar.limit} is ${bar.most} (tenants entry ${quoted(bar.pattern)}). ` +
+          'The shard binds machines of other capacity types for this need if there are any. ' +
+          'Lower the share and reload with SIGHUP, or add machines that are not spot.'
+        );
       return (
         `Cluster ${need.clusterId} has reached its limit: ${bar.limit} is ${bar.most} (tenants entry ${quoted(bar.pattern)}). ` +
         'The shard acquires and preempts for this need only what the limit allows. ' +
