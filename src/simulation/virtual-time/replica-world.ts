@@ -283,6 +283,8 @@ export class ReplicaWorld {
     if (kind !== 'drain') return;
     const listed = this.link.provider.get({ id: machineId });
     const clusterId = listed.kind === 'ok' ? listed.value.cluster : '';
+    // The former replica drained it in its last moments: the provider refuses this one.
+    if (clusterId === '') return;
     const history = this.#demand.get(clusterId) ?? [];
     const least = Math.min(
       ...history
