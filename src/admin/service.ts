@@ -43,20 +43,23 @@ export interface ServedService {
 
 export function adminServiceOf(options: AdminServiceOptions): ServedService {
   const { admin, shardId } = options;
+  const warning = () => admin.warning?.() ?? '';
   const pause = serve<PauseRequest, PauseReplyInit>(
     options,
     async ({ pauses, scope, forMs, who, why }, via) => ({
       control: controlOf(await admin.pause({ pauses, scope: scopeOf(scope), forMs, who, why, via })),
+      warning: warning(),
     }),
   );
   const resume = serve<ResumeRequest, ResumeReplyInit>(options, async (request, via) => {
     const { id, pauses, scope, every: isEvery, who, why } = request;
     const lifted = await admin.resume({ id, pauses, scope: scopeOf(scope), isEvery, who, why, via });
-    return { lifted: lifted.map(controlOf) };
+    return { lifted: lifted.map(controlOf), warning: warning() };
   });
   const list = serve<object, ListControlsReplyInit>(options, async () => ({
     controls: admin.controls().map(controlOf),
     shardId,
+    warning: warning(),
   }));
   const confirmRemoval = serve<ConfirmRemovalRequest, ConfirmRemovalReplyInit>(
     options,

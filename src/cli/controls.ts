@@ -1,5 +1,5 @@
 /** `flotilla controls`: what people told a running shard, and what that holds back. */
-import { type AdminCommand, REACH_HELP, runAdminCommand } from './admin/command.ts';
+import { type AdminCommand, REACH_HELP, runAdminCommand, warn } from './admin/command.ts';
 import { CONTROL_COLUMNS, controlRow } from './admin/control-texts.ts';
 import { tableText } from './inspect/terminal.ts';
 
@@ -20,8 +20,9 @@ const CONTROLS: AdminCommand = {
   name: 'controls',
   help: HELP,
   options: {},
-  run: async ({ client, output, isJson }) => {
-    const { controls } = await client.controls();
+  run: async (context) => {
+    const { client, output, isJson } = context;
+    const { controls, warning } = await client.controls();
     if (isJson) output.out(`${JSON.stringify(controls)}\n`);
     else if (controls.length === 0) output.out('No control is in force.\n');
     else
@@ -32,6 +33,7 @@ const CONTROLS: AdminCommand = {
           controls.map((control) => controlRow(control, Date.now())),
         ),
       );
+    warn(context, warning);
   },
 };
 

@@ -10,6 +10,7 @@ import {
   SCOPE_HELP,
   SCOPE_OPTIONS,
   scopeIn,
+  warn,
 } from './admin/command.ts';
 import { controlSentence } from './admin/control-texts.ts';
 import { UsageError } from './inspect/command.ts';
@@ -17,7 +18,7 @@ import { UsageError } from './inspect/command.ts';
 const HELP = `Usage: flotilla pause WHAT... [where] --for TIME --why TEXT [options]
 
 Tells a running shard what it must not do, and where, until the time is over or flotilla resume lifts it. It takes effect at
-once, for queued actions too, and survives restarts. Machines and bindings stay as they are.
+once, for queued actions too, and survives restarts and takeovers. Machines and bindings stay as they are.
 
 WHAT is one or more of
   create                 no new machines are created; for a cluster: it gets no machines at all
@@ -44,16 +45,23 @@ const PAUSE: AdminCommand = {
   help: HELP,
   positionals: true,
   options: { ...SCOPE_OPTIONS, ...COMMANDER_OPTIONS, for: { type: 'string' } },
-  run: async ({ client, flags, output, isJson }) => {
+  run: async (context) => {
+    const { client, flags, output, isJson } = context;
     const pauses = flags.positionals;
     if (pauses.length === 0) throw new UsageError('Say what to pause, such as reclaim. See --help.');
     const forMs = durationMs('for', flags.text('for'));
-    const { control } = await client.pause({ pauses, scope: scopeIn(flags), forMs, ...commanderIn(flags) });
+    const { control, warning } = await client.pause({
+      pauses,
+      scope: scopeIn(flags),
+      forMs,
+      ...commanderIn(flags),
+    });
     output.out(
       isJson
         ? `${JSON.stringify(control)}\n`
         : `${controlSentence(control!)} It holds ${counted(control!.holding, 'machine')}. Lift it with: flotilla resume ${control!.id} --why TEXT\n`,
     );
+    warn(context, warning);
   },
 };
 

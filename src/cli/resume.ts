@@ -10,6 +10,7 @@ import {
   SCOPE_HELP,
   SCOPE_OPTIONS,
   scopeIn,
+  warn,
 } from './admin/command.ts';
 import { UsageError } from './inspect/command.ts';
 
@@ -36,7 +37,8 @@ const RESUME: AdminCommand = {
   help: HELP,
   positionals: true,
   options: { ...SCOPE_OPTIONS, ...COMMANDER_OPTIONS, every: { type: 'boolean' } },
-  run: async ({ client, flags, output, isJson }) => {
+  run: async (context) => {
+    const { client, flags, output, isJson } = context;
     const { positionals } = flags;
     const every = flags.has('every');
     if (every === positionals.length > 0)
@@ -44,7 +46,7 @@ const RESUME: AdminCommand = {
         'Name a control by its id, or by what it pauses and where, or give --every. See --help.',
       );
     const id = positionals.length === 1 && ID.test(positionals[0]!) ? positionals[0]! : '';
-    const { lifted } = await client.resume({
+    const { lifted, warning } = await client.resume({
       id,
       pauses: id === '' ? positionals : [],
       scope: scopeIn(flags),
@@ -57,6 +59,7 @@ const RESUME: AdminCommand = {
         output.out(
           `${liftedId}: ${pauses.join(', ')} ${placeOf(scope!)} ${pauses.length === 1 ? 'is' : 'are'} resumed (paused by ${who}: ${why}).\n`,
         );
+    warn(context, warning);
   },
 };
 

@@ -8,19 +8,28 @@ import type { AdminPort } from '../shard/ports/controls.ts';
 import { whyNotAdmin } from '../tls/identity.ts';
 import type { Closer, ServiceOptions } from './shard-parts.ts';
 
-/** What the data directory keeps for people: the controls, and the folder of their socket. */
-export interface ControlsHome {
-  readControls(): string | null;
-  writeControls(text: string): void;
+/** Of a data directory: where the socket of admins is. */
+export interface AdminHome {
   openAdminFolder(): AdminFolder;
 }
+
+const IS_STANDBY = 'This replica is a standby and decides nothing.';
+const ASK_ACTIVE = 'flotilla top shows which one it is.';
 
 /** The admin of the present term. A standby decides nothing, so there is nothing to command. */
 export class PresentAdmin implements AdminPort {
   #admin: AdminPort | null = null;
+  #warning: () => string = () => '';
 
-  begin(admin: AdminPort): void {
+  begin(admin: AdminPort, warning = () => ''): void {
     this.#admin = admin;
+    this.#warning = warning;
+  }
+
+  warning(): string {
+    return this.#admin === null
+      ? `${IS_STANDBY} The controls of the active replica are in force; ${ASK_ACTIVE}`
+      : this.#warning();
   }
 
   async pause(command: Parameters<AdminPort['pause']>[0]) {
@@ -41,17 +50,14 @@ export class PresentAdmin implements AdminPort {
 
   #active(): AdminPort {
     if (this.#admin !== null) return this.#admin;
-    throw new ControlRefusedError(
-      'This replica is a standby and decides nothing.',
-      'Give the command to the active replica: flotilla top shows which one it is.',
-    );
+    throw new ControlRefusedError(IS_STANDBY, `Give the command to the active replica: ${ASK_ACTIVE}`);
   }
 }
 
 /** H1: a shard without this socket runs all the same; its admins must use another way in, or its configuration. */
 export async function startAdminSocket(
   { config, log }: ServiceOptions,
-  home: ControlsHome,
+  home: AdminHome,
   admin: AdminPort,
 ): Promise<Closer | null> {
   try {

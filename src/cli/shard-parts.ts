@@ -22,7 +22,7 @@ import type { ShardSettings } from '../shard/settings.ts';
 import { createTables, type ShardTables } from '../shard/tables.ts';
 import { CheckThreads } from './check-thread.ts';
 import { SessionBook } from './session-book.ts';
-import { adminOverTls, type ControlsHome, PresentAdmin } from './shard-admin.ts';
+import { type AdminHome, adminOverTls, PresentAdmin } from './shard-admin.ts';
 import { openEventLog } from './shard-events.ts';
 import { settingsOf } from './shard-rails.ts';
 
@@ -58,7 +58,7 @@ export interface ProcessParts extends ServiceOptions {
   readonly checker: CheckThreads;
   readonly operators: OperatorServer;
   readonly book: SessionBook;
-  readonly data: ControlsHome;
+  readonly data: AdminHome;
   readonly admin: PresentAdmin;
 }
 
@@ -66,7 +66,7 @@ export interface ProcessParts extends ServiceOptions {
 export async function startParts(
   options: ServiceOptions,
   fencing: FencingTokens,
-  data: ControlsHome,
+  data: AdminHome,
   closers: Closer[],
   moreObservers: readonly Partial<ShardObserver>[] = [],
 ): Promise<ProcessParts> {

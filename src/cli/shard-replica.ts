@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { systemClock, systemScheduler, systemUptime } from '../base/clock.ts';
 import { Confirmation } from '../base/confirmation.ts';
+import { ShardError } from '../base/errors.ts';
 import { Pulse } from '../base/pulse.ts';
 import { Random } from '../base/random.ts';
 import type { ShardConfig } from '../config/shard-config.ts';
@@ -19,8 +20,10 @@ import { HOLD_BEYOND_LEASE_MS } from '../relay/limits.ts';
 import { Relay } from '../relay/relay.ts';
 import { type LifeEnd, type LifeEvent, ReplicaLife, type Term } from '../replica/life.ts';
 import type { Controls } from '../replica/records.ts';
+import { readControls } from '../shard/controls/control.ts';
+import type { Control } from '../shard/ports/controls.ts';
 import type { ShardObserver } from '../shard/ports/observer.ts';
-import type { ControlsHome } from './shard-admin.ts';
+import type { AdminHome } from './shard-admin.ts';
 import type { Closer, ProcessParts, ServiceOptions } from './shard-parts.ts';
 import { railsOf } from './shard-rails.ts';
 import { createTerm, type ShardTerm } from './shard-term.ts';
@@ -33,6 +36,10 @@ const CYCLES_MAX = 2;
 /** One line a minute about a directory that does not answer; the others are for --log-level debug. */
 const FAILURE_LOG_MS = 60_000;
 
+const CONTROLS_NOT_SHARED =
+  'The directory does not have the present controls yet, because it has not answered. This replica goes on writing them. ' +
+  'If another one takes over first, it does not know of the last change: give the command again there.';
+
 const LEVELS: { readonly [Kind in LifeEvent['kind']]?: 'warn' | 'error' } = {
   adrift: 'warn',
   stuck: 'error',
@@ -40,13 +47,14 @@ const LEVELS: { readonly [Kind in LifeEvent['kind']]?: 'warn' | 'error' } = {
   restored: 'error',
   'directory-failed': 'warn',
   'controls-taken': 'warn',
+  'controls-not-kept': 'error',
   'name-taken': 'error',
 };
 
 export class ReplicaProcess {
   readonly fencing: FencingTokens;
   /** Its data directory. */
-  readonly data: ControlsHome;
+  readonly data: AdminHome;
   readonly life: ReplicaLife;
   /** F6: takes the operators' streams until this replica is active. */
   readonly relay: Relay;
@@ -109,6 +117,7 @@ export class ReplicaProcess {
       cycleMsMax: CYCLES_MAX * config.cycleIntervalMs,
       version,
       providers: config.providers,
+      controlsHome: marks,
       work: {
         controls: () => controlsOf(this.#config),
         readiness: () => ({ isReady: this.readiness().isReady, lagMs: this.#lagMs() }),
@@ -138,6 +147,11 @@ export class ReplicaProcess {
     const { counters, relayedCount, heldCount } = this.relay;
     const relay = { relayed: relayedCount, held: heldCount, ended: counters.ended };
     return { ...this.life.gauges(), relay };
+  }
+
+  /** For admins; '' = nothing. */
+  controlsWarning(): string {
+    return this.life.areControlsShared ? '' : CONTROLS_NOT_SHARED;
   }
 
   get ended(): Promise<LifeEnd> {
@@ -186,15 +200,35 @@ export class ReplicaProcess {
       this.#readyUntilMs = systemUptime() + this.#config.leaseMs + HOLD_BEYOND_LEASE_MS;
     const inherited = await this.#term!.shard.retire(this.#config.cycleIntervalMs);
     this.fencing.setEpoch(epoch);
+    const { stored, isUnreadable } = this.#pausesIn(controls.pauses);
+    const rails = railsOf(this.#config);
     const term = createTerm(parts, {
       epoch,
       replica: this.life.port(false),
       inherited,
-      settings: { ...railsOf(this.#config), ...controls },
+      settings: {
+        ...rails,
+        // The settings may have been reloaded while the standby's shard ended.
+        isPaused: controls.isPaused || rails.isPaused || isUnreadable,
+        isDryRun: controls.isDryRun || rails.isDryRun,
+      },
+      controls: { stored, store: { write: (text) => this.life.pausesChanged(text) } },
     });
     this.#term = term;
     this.#onActive(term);
     term.shard.start();
+  }
+
+  /** H2: what nobody can read may have stopped anything, so it stops everything. */
+  #pausesIn(text: string): { stored: readonly Control[]; isUnreadable: boolean } {
+    try {
+      return { stored: text === '' ? [] : readControls(text), isUnreadable: false };
+    } catch (error) {
+      if (!(error instanceof ShardError)) throw error;
+      const next = 'the kill switch is on: look at the key controls in the directory, then send SIGHUP';
+      this.#options.log.error('replica_controls_unreadable', { detail: error.message, next });
+      return { stored: [], isUnreadable: true };
+    }
   }
 
   #lagMs(): number {

@@ -10,6 +10,7 @@ import type { HttpServer, Readiness } from '../observe/http.ts';
 import { FencingTokens } from '../provider/client/fencing.ts';
 import type { LifeEnd } from '../replica/life.ts';
 import type { OperatorServer } from '../session/server.ts';
+import { readControls } from '../shard/controls/control.ts';
 import type { Shard } from '../shard/shard.ts';
 import { startAdminSocket } from './shard-admin.ts';
 import { type HttpServers, startHttp } from './shard-http.ts';
@@ -147,7 +148,7 @@ export class ShardService {
     this.#term = term;
     this.#parts.operators.replaceShard({ shard: shard.operatorCalls, needs: view });
     watchTerm(this.#parts, term);
-    this.#parts.admin.begin(shard.admin);
+    this.#parts.admin.begin(shard.admin, () => this.#replica!.controlsWarning());
     this.#report();
   }
 
@@ -170,7 +171,12 @@ async function alone(options: ServiceOptions, closers: Closer[]): Promise<ShardS
   closers.push(() => data.close());
   const fencing = FencingTokens.create(config.id, data.epoch, Pulse.create(config.stallAfterMs));
   const parts = await startParts(options, fencing, data, closers);
-  return new ShardService(parts, createTerm(parts, { epoch: data.epoch }), closers, null);
+  const stored = data.readControls();
+  const controls = {
+    stored: stored === null ? [] : readControls(stored),
+    store: { write: async (text: string) => data.writeControls(text) },
+  };
+  return new ShardService(parts, createTerm(parts, { epoch: data.epoch, controls }), closers, null);
 }
 
 async function asReplica(

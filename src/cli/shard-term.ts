@@ -8,7 +8,6 @@ import { logEvent } from '../observe/observers.ts';
 import { sourcesOf } from '../observe/shard-sources.ts';
 import { ROLLUP_ROWS_MAX, ROW_BYTES_MAX } from '../session/limits.ts';
 import type { OperatorServer } from '../session/server.ts';
-import { readControls } from '../shard/controls/control.ts';
 import type { ShardOptions } from '../shard/options.ts';
 import type { ShardSettings } from '../shard/settings.ts';
 import { Shard } from '../shard/shard.ts';
@@ -21,15 +20,14 @@ export interface ShardTerm {
   readonly view: ShardView;
 }
 
-export interface TermOptions extends Pick<ShardOptions, 'epoch' | 'replica' | 'inherited'> {
+export interface TermOptions extends Pick<ShardOptions, 'epoch' | 'replica' | 'inherited' | 'controls'> {
   /** What differs from the settings of the process. */
   readonly settings?: Partial<ShardSettings>;
 }
 
 /** Its cycles and sessions begin with `shard.start()` and the operators' server. */
 export function createTerm(parts: ProcessParts, { settings = {}, ...role }: TermOptions): ShardTerm {
-  const { tables, checker, pool, pulse, operators, observer, clock, book, tenants, data } = parts;
-  const stored = data.readControls();
+  const { tables, checker, pool, pulse, operators, observer, clock, book, tenants } = parts;
   const shard = new Shard({
     ...role,
     settings: { ...parts.settings, ...settings },
@@ -42,10 +40,6 @@ export function createTerm(parts: ProcessParts, { settings = {}, ...role }: Term
     clock,
     scheduler: systemScheduler,
     stopwatch: systemStopwatch,
-    controls: {
-      stored: stored === null ? [] : readControls(stored),
-      store: { write: async (text) => data.writeControls(text) },
-    },
   });
   const view = new ShardView(
     shardSources({

@@ -9,6 +9,7 @@
  * It knows neither shards nor sockets nor clocks. What it does in each role is `ReplicaWork`, which a process implements with real
  * shards, and the simulator with the same shards on virtual time.
  */
+import { assert } from '../base/assert.ts';
 import type { Confirmation } from '../base/confirmation.ts';
 import { ShardError } from '../base/errors.ts';
 import { Candidacy, type CandidacyOptions } from '../directory/election/candidacy.ts';
@@ -18,17 +19,17 @@ import { readActive } from '../directory/election/records.ts';
 import type { Mirror } from '../directory/mirror.ts';
 import type { ReplicaPort, ReplicaView } from '../shard/ports/replica.ts';
 import { type ActiveReplica, ActiveReplicaCopy } from './active-replica.ts';
-import { ControlsKeeper } from './controls.ts';
+import { type ControlsEvent, type ControlsHome, ControlsKeeper } from './controls.ts';
 import { claimPartitions, type PartitionProvider } from './partitions.ts';
-import { type Controls, type ReplicaRecord, readReplica } from './records.ts';
+import { type Controls, type ReplicaRecord, readReplica, type SharedControls } from './records.ts';
 import { Registration } from './registration.ts';
 
 /** How a replica begins its work as the active one. */
 export interface Term {
   /** On the disk already. */
   readonly epoch: number;
-  /** The stricter of this process's settings and the directory. */
-  readonly controls: Controls;
+  /** The switches are the stricter of this process's settings and the directory. */
+  readonly controls: SharedControls;
 }
 
 export interface ReplicaWork {
@@ -44,9 +45,8 @@ export interface ReplicaWork {
 
 export type LifeEvent =
   | ReplicaEvent
-  /** The directory holds the shard back, although this process's settings do not. */
-  | { readonly kind: 'controls-taken'; readonly isPaused: boolean; readonly isDryRun: boolean }
-  | { readonly kind: 'controls-written'; readonly isPaused: boolean; readonly isDryRun: boolean }
+  /** `controls-taken`: the directory holds the shard back, although this process's settings do not. */
+  | ControlsEvent
   | { readonly kind: 'name-taken' };
 
 export type LifeEnd =
@@ -60,6 +60,7 @@ export interface ReplicaLifeOptions
   readonly version: string;
   readonly providers: readonly PartitionProvider[];
   readonly work: ReplicaWork;
+  readonly controlsHome: ControlsHome;
   readonly onEvent: (event: LifeEvent) => void;
 }
 
@@ -131,7 +132,21 @@ export class ReplicaLife {
 
   /** C4: this process's settings changed. If it is active, they count from now on, for every replica. */
   controlsChanged(): void {
-    if (this.#leadership !== null) this.#controls.write(this.#leadership, this.#options.work.controls());
+    if (this.#leadership !== null) this.#controls.switched(this.#leadership, this.#options.work.controls());
+  }
+
+  /**
+   * H2: a command changed the pauses of the active shard. Rejects, and changes nothing, if this replica cannot keep them. The directory gets
+   * them as soon as it answers: `areControlsShared`.
+   */
+  async pausesChanged(pauses: string): Promise<void> {
+    assert(this.#leadership !== null, 'only the active replica takes commands');
+    await this.#controls.pausesChanged(this.#leadership, pauses);
+  }
+
+  /** Whether the replica that takes over next would begin with the controls that are in force here. */
+  get areControlsShared(): boolean {
+    return this.#controls.areShared;
   }
 
   /** The readiness changed, so others should see it soon. */
@@ -256,7 +271,7 @@ export class ReplicaLife {
       if (end.kind !== 'released') this.#end(end);
     });
     // C4: before the first cycle, whatever time the directory takes to answer.
-    const controls = await this.#controls.takeOver(leadership, work.controls());
+    const controls = await this.#controls.takeOver(leadership, () => work.controls());
     if (controls === null || this.#isClosing) return;
     await work.activate({ epoch: leadership.epoch, controls });
     this.#isActivated = true;
@@ -271,6 +286,8 @@ export class ReplicaLife {
       .filter(({ key }) => key.startsWith(prefix))
       .map(({ value }) => readReplica(value))
       .filter((record) => record !== null);
+    const controls = copy.get(keys.controls(shard));
+    if (controls !== null && this.#leadership === null) this.#controls.follow(controls.value);
     const entry = copy.get(keys.active(shard));
     this.active.note(entry === null ? null : readActive(entry.value));
   }
@@ -312,6 +329,8 @@ export class ReplicaLife {
       this.#directoryFailures++;
       this.#lastFailure = event.detail;
     } else if (event.kind === 'confirmed' || event.kind === 'standby') this.#lastFailure = '';
+    if ((event.kind === 'restored' || event.kind === 'resumed') && this.#leadership !== null)
+      this.#controls.writeAgain(this.#leadership);
     this.#noteAdrift();
     this.#options.onEvent(event);
   }

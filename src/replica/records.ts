@@ -7,6 +7,28 @@ export interface Controls {
   readonly isDryRun: boolean;
 }
 
+/** H2: with the pauses that commands set, as the shard writes them; '' = none. */
+export interface SharedControls extends Controls {
+  readonly pauses: string;
+}
+
+/** Which of two is newer: the epoch of the replica that wrote it, and how often that one wrote. */
+export interface ControlsRecord extends SharedControls {
+  readonly epoch: number;
+  readonly number: number;
+}
+
+export const NO_CONTROLS: ControlsRecord = {
+  isPaused: false,
+  isDryRun: false,
+  pauses: '',
+  epoch: 0,
+  number: 0,
+};
+
+/** Half of what etcd takes in one request. 256 pauses with usual texts take 60 KB, and the longest ones would take more than this. */
+export const CONTROLS_BYTES_MAX = 512 * 1_024;
+
 /** A running replica. */
 export interface ReplicaRecord {
   readonly replica: string;
@@ -27,10 +49,30 @@ export interface PartitionRecord {
 
 export { writeRecord };
 
-/** What cannot be read counts as on: a lost kill switch would be worse than a needless one. */
-export function readControls(value: string): Controls {
-  const { isPaused, isDryRun } = recordFields(value);
-  return { isPaused: isPaused !== false, isDryRun: isDryRun !== false };
+export function writeControls({ pauses, isPaused, isDryRun, epoch, number }: ControlsRecord): string {
+  // The fields of the pauses first: without the others, this is what a shard without replicas keeps.
+  const list = pauses === '' ? { controls: [] } : (JSON.parse(pauses) as object);
+  return writeRecord({ ...list, isPaused, isDryRun, epoch, number });
+}
+
+/** null if it is not what a replica writes, nor a shard without replicas. */
+export function readControls(value: string): ControlsRecord | null {
+  const fields = recordFields(value, CONTROLS_BYTES_MAX);
+  const { version, controls = [], isPaused = false, isDryRun = false, epoch = 0, number = 0 } = fields;
+  const isWhole =
+    version === 1 &&
+    Array.isArray(controls) &&
+    typeof isPaused === 'boolean' &&
+    typeof isDryRun === 'boolean' &&
+    typeof epoch === 'number' &&
+    typeof number === 'number';
+  if (!isWhole) return null;
+  const pauses = controls.length === 0 ? '' : JSON.stringify({ version, controls });
+  return { isPaused, isDryRun, pauses, epoch, number };
+}
+
+export function isNewer(a: ControlsRecord, b: ControlsRecord): boolean {
+  return a.epoch > b.epoch || (a.epoch === b.epoch && a.number > b.number);
 }
 
 export function stricterOf(a: Controls, b: Controls): Controls {

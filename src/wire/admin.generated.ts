@@ -62,10 +62,12 @@ export interface PauseRequestInit {
 
 export interface PauseReply {
   readonly control: Control | null;
+  readonly warning: string;
 }
 
 export interface PauseReplyInit {
   readonly control?: ControlInit | null | undefined;
+  readonly warning?: string | undefined;
 }
 
 export interface ResumeRequest {
@@ -88,10 +90,12 @@ export interface ResumeRequestInit {
 
 export interface ResumeReply {
   readonly lifted: readonly Control[];
+  readonly warning: string;
 }
 
 export interface ResumeReplyInit {
   readonly lifted?: readonly ControlInit[] | undefined;
+  readonly warning?: string | undefined;
 }
 
 export interface ListControlsRequest {
@@ -105,11 +109,13 @@ export interface ListControlsRequestInit {
 export interface ListControlsReply {
   readonly controls: readonly Control[];
   readonly shardId: string;
+  readonly warning: string;
 }
 
 export interface ListControlsReplyInit {
   readonly controls?: readonly ControlInit[] | undefined;
   readonly shardId?: string | undefined;
+  readonly warning?: string | undefined;
 }
 
 export interface ConfirmRemovalRequest {
@@ -167,11 +173,11 @@ export const DESCRIPTOR = {
   Scope: {"fields":{"cluster":{"type":"string","id":1},"provider":{"type":"string","id":2},"zone":{"type":"string","id":3},"instanceType":{"type":"string","id":4,"protoName":"instance_type"},"capacityType":{"type":"string","id":5,"protoName":"capacity_type"}}},
   Control: {"fields":{"id":{"type":"string","id":1},"pauses":{"rule":"repeated","type":"string","id":2},"scope":{"type":"Scope","id":3},"who":{"type":"string","id":4},"why":{"type":"string","id":5},"via":{"type":"string","id":6},"sinceUnixMs":{"type":"int64","id":7,"protoName":"since_unix_ms"},"untilUnixMs":{"type":"int64","id":8,"protoName":"until_unix_ms"},"declared":{"type":"bool","id":9},"stopped":{"type":"int64","id":10},"holding":{"type":"int64","id":11}}},
   PauseRequest: {"fields":{"pauses":{"rule":"repeated","type":"string","id":1},"scope":{"type":"Scope","id":2},"forMs":{"type":"int64","id":3,"protoName":"for_ms"},"who":{"type":"string","id":4},"why":{"type":"string","id":5}}},
-  PauseReply: {"fields":{"control":{"type":"Control","id":1}}},
+  PauseReply: {"fields":{"control":{"type":"Control","id":1},"warning":{"type":"string","id":2}}},
   ResumeRequest: {"fields":{"id":{"type":"string","id":1},"pauses":{"rule":"repeated","type":"string","id":2},"scope":{"type":"Scope","id":3},"every":{"type":"bool","id":4},"who":{"type":"string","id":5},"why":{"type":"string","id":6}}},
-  ResumeReply: {"fields":{"lifted":{"rule":"repeated","type":"Control","id":1}}},
+  ResumeReply: {"fields":{"lifted":{"rule":"repeated","type":"Control","id":1},"warning":{"type":"string","id":2}}},
   ListControlsRequest: {"fields":{}},
-  ListControlsReply: {"fields":{"controls":{"rule":"repeated","type":"Control","id":1},"shardId":{"type":"string","id":2,"protoName":"shard_id"}}},
+  ListControlsReply: {"fields":{"controls":{"rule":"repeated","type":"Control","id":1},"shardId":{"type":"string","id":2,"protoName":"shard_id"},"warning":{"type":"string","id":3}}},
   ConfirmRemovalRequest: {"fields":{"provider":{"type":"string","id":1},"who":{"type":"string","id":2},"why":{"type":"string","id":3}}},
   ConfirmRemovalReply: {"fields":{"provider":{"type":"string","id":1},"known":{"type":"int64","id":2},"missing":{"type":"int64","id":3}}},
 };

@@ -10,6 +10,7 @@ import { MemoryStore } from '../../src/directory/memory/store.ts';
 import { FencingTokens } from '../../src/provider/client/fencing.ts';
 import { type LifeEnd, type LifeEvent, ReplicaLife, type Term } from '../../src/replica/life.ts';
 import type { Controls } from '../../src/replica/records.ts';
+import { readControls } from '../../src/shard/controls/control.ts';
 import type { ActionRecord } from '../../src/shard/ports/observer.ts';
 import type { ListRequest, ProviderCall, ProviderPort } from '../../src/shard/ports/providers.ts';
 import { SHARD_DEFAULTS, type ShardSettings } from '../../src/shard/settings.ts';
@@ -71,7 +72,16 @@ export class RigReplica {
   readonly #providers: ProviderPort;
   readonly #tokens: FencingTokens;
 
-  constructor(rig: Rig, name: string, change: Partial<ShardSettings> = {}) {
+  /** In its data directory. */
+  keptControls: string | null;
+
+  constructor(
+    rig: Rig,
+    name: string,
+    change: Partial<ShardSettings> = {},
+    keptControls: string | null = null,
+  ) {
+    this.keptControls = keptControls;
     this.#rig = rig;
     this.#life = rig.time.life();
     const life = this.#life;
@@ -113,6 +123,12 @@ export class RigReplica {
       cycleMsMax: 2 * CYCLE_MS,
       version: 'test',
       providers: [{ name: 'p', address: 'p:1' }],
+      controlsHome: {
+        readControls: () => this.keptControls,
+        writeControls: (text) => {
+          this.keptControls = text;
+        },
+      },
       work: {
         controls: () => this.controls,
         readiness: () => ({ isReady: this.shard.readiness.notReady() === '', lagMs: 0 }),
@@ -157,7 +173,14 @@ export class RigReplica {
     this.epoch = epoch;
     this.activatedMs = this.#life.nowMs();
     this.standbyRequests = this.requests.length;
-    this.shard = this.#shardOf(epoch, false, { inherited, settings: { ...this.settings, ...controls } });
+    this.shard = this.#shardOf(epoch, false, {
+      inherited,
+      settings: { ...this.settings, isPaused: controls.isPaused, isDryRun: controls.isDryRun },
+      controls: {
+        stored: controls.pauses === '' ? [] : readControls(controls.pauses),
+        store: { write: (text: string) => this.life.pausesChanged(text) },
+      },
+    });
     this.shard.start();
   }
 

@@ -101,6 +101,11 @@ export async function runAdminCommand(
   }
 }
 
+/** What the shard adds to its answer, if anything. */
+export function warn({ output }: Pick<AdminContext, 'output'>, warning: string): void {
+  if (warning !== '') output.error(`Warning: ${warning}\n`);
+}
+
 export function scopeIn(flags: Flags): Scope {
   return {
     cluster: flags.text('cluster') ?? '',

@@ -60,8 +60,8 @@ export function readEpoch(key: string, value: string): EpochRecord {
 }
 
 /** None if the value is no JSON object, or too long to be a record. */
-export function recordFields(value: string): Record<string, unknown> {
-  if (value.length > RECORD_CHARS_MAX) return {};
+export function recordFields(value: string, charsMax = RECORD_CHARS_MAX): Record<string, unknown> {
+  if (value.length > charsMax) return {};
   try {
     const parsed: unknown = JSON.parse(value);
     return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : {};

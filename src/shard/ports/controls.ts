@@ -104,4 +104,6 @@ export interface AdminPort {
   resume(command: ResumeCommand): Promise<readonly ControlView[]>;
   controls(): readonly ControlView[];
   confirmRemoval(command: ConfirmRemovalCommand): Promise<ConfirmedRemoval>;
+  /** What an admin should know about the controls besides; '' = nothing. Asked after each command. */
+  warning?(): string;
 }

@@ -72,15 +72,20 @@ async function replaceAndWake(stage: Stage): Promise<string> {
 async function replaceAndWakeWithCalls(stage: Stage): Promise<string> {
   await creatingAndWaiting(stage);
   stage.shardFlags = []; // the second process need not be slow
+  const stoppedMs = performance.now();
   const { wake, http, auditLog } = await replaceStopped(stage);
   stage.providerProxy.be({ kind: 'pass' });
   await stage.settle();
   const before = stage.audited(auditLog).length;
+  const stoodMs = Math.round(performance.now() - stoppedMs);
   wake();
   await pause(2 * FAULT_MS);
-  const metrics = await (await fetch(`${http}metrics`)).text();
-  if (!/^flotilla_stalls_total [1-9]/m.test(metrics))
-    throw new Error('the old process did not notice that it had stood still');
+  const response = await fetch(`${http}metrics`);
+  const stalls = /^flotilla_stalls_total.*/m.exec(await response.text())?.[0];
+  if (!/ [1-9]/.test(stalls ?? ''))
+    throw new Error(
+      `the old process did not notice that it had stood still for ${stoodMs} ms: /metrics ${response.status}, ${stalls}`,
+    );
   const ended = stage.audited(auditLog).slice(before);
   const dropped = ended.filter(({ outcome }) => DROPPED.has(outcome)).length;
   if (dropped === 0) throw new Error('the old process dropped no action');

@@ -4,6 +4,7 @@
  */
 import { Random } from '../../base/random.ts';
 import type { StoreSnapshot } from '../../directory/memory/store.ts';
+import { WHOLE_FLEET } from '../../shard/controls/control.ts';
 import { Violation } from './invariants.ts';
 import { CYCLE_MS, LEASE_MS } from './replica-process.ts';
 import { type Host, PROMPT, ReplicaWorld } from './replica-world.ts';
@@ -31,6 +32,7 @@ const CALM_CYCLES_MAX = 60;
 const NO_STALLS_MS = 86_400_000;
 const STALL_MS = 2_000;
 const SUPERVISOR_MS = 60_000;
+const COMMANDER = { who: 'simulated', why: 'drawn from the seed', via: 'simulation' };
 
 type Accident = (world: ReplicaWorld, random: Random, state: { backup: StoreSnapshot | null }) => string;
 
@@ -158,6 +160,18 @@ const ACCIDENTS: Readonly<Record<string, Accident>> = {
     world.time.after(random.below(120_000), () => setControls(world, false));
     return active.instance;
   },
+  'bindings paused': (world, random) => {
+    const { active } = world;
+    if (active === null || active.epoch === 0 || active.life.isStopped()) return 'none is active';
+    const command = {
+      pauses: ['create', 'bind'],
+      scope: WHOLE_FLEET,
+      forMs: random.between(20, 120) * 1_000,
+    };
+    void active.shard.admin.pause({ ...command, ...COMMANDER }).catch(() => {});
+    world.time.after(random.below(120_000), () => liftPauses(world));
+    return `${active.instance} for ${command.forMs} ms`;
+  },
   'clock jumps': (world, random) => {
     const host = anyHost(world, random);
     const byMs = random.pick([-3_600_000, -5_000, 5_000, 3_600_000]);
@@ -165,6 +179,16 @@ const ACCIDENTS: Readonly<Record<string, Accident>> = {
     return `${host.name} by ${byMs} ms`;
   },
 };
+
+/** By a person who asks the active replica. One that dies meanwhile has not answered. */
+function liftPauses(world: ReplicaWorld): void {
+  const { active } = world;
+  if (active === null || active.epoch === 0 || active.life.isStopped()) return;
+  if (active.shard.controls.inForce.length === 0) return;
+  world.unpaused();
+  const every = { id: '', pauses: [], scope: WHOLE_FLEET, isEvery: true };
+  void active.shard.admin.resume({ ...every, ...COMMANDER }).catch(() => {}); // it expired meanwhile
+}
 
 /** By a person, who changes the settings of the active replica and reloads it. */
 function setControls(world: ReplicaWorld, isPaused: boolean): void {
@@ -218,6 +242,7 @@ async function settle(world: ReplicaWorld): Promise<void> {
     await world.time.advance(CYCLE_MS, world.look);
     const { active } = world;
     if (active?.shard.rails.isPaused === true) setControls(world, false);
+    liftPauses(world);
     wrong = differences(world);
     if (wrong === '') return;
   }
@@ -228,6 +253,8 @@ function differences(world: ReplicaWorld): string {
   const { active } = world;
   if (active === null) return 'no replica is active';
   if (!active.isConfirmed) return `${active.instance} is active and not confirmed`;
+  const { isPaused = true, pauses = '?' } = world.controlsInDirectory ?? {};
+  if (isPaused || pauses !== '') return `the directory says that the shard is paused: ${isPaused} ${pauses}`;
   for (const clusterId of world.clusters.keys()) {
     const [has, wants] = [world.bound(clusterId), world.wanted(clusterId)];
     if (has !== wants) return `${clusterId} has ${has} of ${wants} machines`;

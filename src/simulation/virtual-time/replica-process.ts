@@ -11,8 +11,10 @@ import type { Position } from '../../directory/port.ts';
 import { Flag } from '../../inventory/intent.ts';
 import { MachineState } from '../../machine/state.ts';
 import { FencingTokens } from '../../provider/client/fencing.ts';
+import type { ControlsHome } from '../../replica/controls.ts';
 import { type LifeEnd, ReplicaLife, type Term } from '../../replica/life.ts';
 import type { Controls } from '../../replica/records.ts';
+import { readControls } from '../../shard/controls/control.ts';
 import type { ProviderCall, ProviderPort } from '../../shard/ports/providers.ts';
 import { SHARD_DEFAULTS, type ShardSettings } from '../../shard/settings.ts';
 import { Shard } from '../../shard/shard.ts';
@@ -31,9 +33,18 @@ const MACHINES_MAX = 256;
 const HAND_OVER_MS = 20;
 
 /** What outlives a process on its host: the data directory. */
-export class HostMarks implements SeenMarks {
+export class HostMarks implements SeenMarks, ControlsHome {
   epoch = 0;
   position: Position | null = null;
+  controls: string | null = null;
+
+  readControls(): string | null {
+    return this.controls;
+  }
+
+  writeControls(text: string): void {
+    this.controls = text;
+  }
 
   raiseEpoch(epoch: number): void {
     this.epoch = Math.max(this.epoch, epoch);
@@ -47,7 +58,7 @@ export class HostMarks implements SeenMarks {
 export interface ProcessOptions {
   readonly host: string;
   readonly instance: string;
-  readonly marks: SeenMarks;
+  readonly marks: HostMarks;
   readonly settings: Partial<ShardSettings>;
   readonly controls: () => Controls;
   readonly fate: (call: DirectoryCall) => Fate;
@@ -120,6 +131,7 @@ export class ReplicaProcess {
       cycleMsMax: 2 * CYCLE_MS,
       version: 'simulated',
       providers: [{ name: world.link.name, address: `${world.link.name}:1` }],
+      controlsHome: marks,
       work: {
         controls,
         readiness: () => ({ isReady: this.shard.readiness.notReady() === '', lagMs: 0 }),
@@ -157,7 +169,11 @@ export class ReplicaProcess {
     this.#world.activated(this, epoch);
     this.shard = this.#shardOf(epoch, {
       inherited,
-      settings: { ...this.settings, ...controls },
+      settings: { ...this.settings, isPaused: controls.isPaused, isDryRun: controls.isDryRun },
+      controls: {
+        stored: controls.pauses === '' ? [] : readControls(controls.pauses),
+        store: { write: (text: string) => this.replica.pausesChanged(text) },
+      },
       operators: {
         requestBlob: (request: Parameters<SimulatedOperatorsPort['requestBlob']>[0]) =>
           this.life.observe(this.operators.requestBlob(request)),

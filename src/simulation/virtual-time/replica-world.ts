@@ -14,7 +14,14 @@ import { MemoryStore } from '../../directory/memory/store.ts';
 import { MachineState } from '../../machine/state.ts';
 import { Operator } from '../../needs/requirements.ts';
 import type { RollupRow } from '../../needs/rollup.ts';
-import { type Controls, readControls } from '../../replica/records.ts';
+import {
+  type Controls,
+  type ControlsRecord,
+  isNewer,
+  NO_CONTROLS,
+  readControls,
+} from '../../replica/records.ts';
+import { readControls as readPauses } from '../../shard/controls/control.ts';
 import type { ProviderCall } from '../../shard/ports/providers.ts';
 import type { ShardSettings } from '../../shard/settings.ts';
 import { SimulatedProvider } from '../provider/provider.ts';
@@ -75,9 +82,13 @@ export class ReplicaWorld {
   /** By instance: when `active` was last seen to be its own, in true time. */
   readonly #activeMs = new Map<string, number>();
   #lastActive = '';
+  /** The newest controls that the directory ever had. */
+  #newest = NO_CONTROLS;
+  #followed = '';
   /** When the kill switch reached the directory; null once a person turned it off. */
   #pausedMs: number | null = null;
-  #wasPaused = false;
+  /** H2: the same of a pause of bindings, and when it ends. */
+  #bindingsPaused: { readonly sinceMs: number; readonly untilMs: number } | null = null;
 
   constructor(
     random: Random,
@@ -167,6 +178,10 @@ export class ReplicaWorld {
     ).length;
   }
 
+  get controlsInDirectory(): ControlsRecord | null {
+    return readControls(this.store.read(this.keys.controls(SHARD_ID))?.value ?? '');
+  }
+
   get activeInstance(): string {
     const entry = this.store.read(this.keys.active(SHARD_ID));
     return entry === null ? '' : (readActive(entry.value)?.instance ?? '');
@@ -208,10 +223,7 @@ export class ReplicaWorld {
   readonly look = (): void => {
     this.note(() => {
       const nowMs = this.time.nowMs();
-      const controls = this.store.read(this.keys.controls(SHARD_ID));
-      const isPaused = controls !== null && readControls(controls.value).isPaused;
-      if (isPaused && !this.#wasPaused) this.#pausedMs = nowMs;
-      this.#wasPaused = isPaused;
+      this.#followControls(nowMs);
       const confirmed = [...this.processes].filter(({ isConfirmed }) => isConfirmed);
       if (confirmed.length > 1)
         throw new Violation(
@@ -238,13 +250,15 @@ export class ReplicaWorld {
     this.#lastActive = '';
     // A replica that was cut off has not seen the epochs after the backup, and its clock may be behind another's: it can give one again.
     this.#epochs.clear();
-    this.#pausedMs = null;
+    const isKnown = (text: string | null) => text !== null && !isNewer(this.#newest, readControls(text)!);
+    if (!this.hosts.every(({ marks }) => isKnown(marks.controls))) this.unpaused();
     for (const host of this.hosts) if (host.hangingSinceMs !== null) host.hangingSinceMs = this.time.nowMs();
   }
 
-  /** A person turns the kill switch off. */
+  /** A person turns the kill switch off, and lifts the pauses. */
   unpaused(): void {
     this.#pausedMs = null;
+    this.#bindingsPaused = null;
   }
 
   note(check: () => void): void {
@@ -261,13 +275,31 @@ export class ReplicaWorld {
     this.#trace(`${at} ${process === null ? '' : `${process.instance} `}${line()}`);
   }
 
-  /** C4: a kill switch in the directory holds every process that became active after it was written. */
+  /** An older record, of a restored directory, changes nothing: every replica that knows the newer one obeys that. */
+  #followControls(nowMs: number): void {
+    const value = this.store.read(this.keys.controls(SHARD_ID))?.value ?? '';
+    if (value === this.#followed) return;
+    this.#followed = value;
+    const [before, record] = [this.#newest, readControls(value)];
+    if (record === null || !isNewer(record, before)) return;
+    this.#newest = record;
+    if (record.isPaused && !before.isPaused) this.#pausedMs = nowMs;
+    if (record.pauses === '' || before.pauses !== '') return;
+    const untilMs = Math.max(...readPauses(record.pauses).map((control) => control.untilMs ?? 0));
+    this.#bindingsPaused = { sinceMs: nowMs, untilMs };
+  }
+
+  /** C4, H2: controls in the directory hold every process that became active after they were written. */
   #checkControls(process: ReplicaProcess, kind: string): void {
-    if (this.#pausedMs === null) return;
-    if (process.activatedMs > this.#pausedMs + LEASE_MS)
-      throw new Violation(
-        `C4, F4: ${process.instance} sends ${kind}, although the directory says that it is paused`,
-      );
+    const isLater = (sinceMs: number) => process.activatedMs > sinceMs + LEASE_MS;
+    const what = `${process.instance} sends ${kind}, although the directory says that`;
+    if (this.#pausedMs !== null && isLater(this.#pausedMs))
+      throw new Violation(`C4, F4: ${what} it is paused`);
+    const isBinding = kind === 'create' || kind === 'configure';
+    const paused = this.#bindingsPaused;
+    if (!isBinding || paused === null || paused.untilMs <= this.time.nowMs() || !isLater(paused.sinceMs))
+      return;
+    throw new Violation(`H2, F4: ${what} bindings are paused`);
   }
 
   #checkRemoval(process: ReplicaProcess, kind: string, machineId: string): void {

@@ -808,8 +808,22 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'C4, F4: a takeover loses the kill switch',
     file: CONTROLS,
-    find: 'const controls = stricterOf(own, held);',
-    replace: 'const controls = own;',
+    find: '{ ...stricterOf(own, held), pauses: held.pauses }',
+    replace: '{ ...own, pauses: held.pauses }',
+    profile: 'replicas',
+  },
+  {
+    why: 'H2, F4: a takeover loses the pauses',
+    file: CONTROLS,
+    find: '{ ...stricterOf(own, held), pauses: held.pauses }',
+    replace: "{ ...stricterOf(own, held), pauses: '' }",
+    profile: 'replicas',
+  },
+  {
+    why: 'H2, F4: a replica believes the older controls of a restored directory',
+    file: CONTROLS,
+    find: 'return isNewer(read, this.#current) ? read : this.#current;',
+    replace: 'return read;',
     profile: 'replicas',
   },
 ];
