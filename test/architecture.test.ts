@@ -72,6 +72,8 @@ const RULES: Readonly<Record<string, FolderRule>> = {
   },
   // The life of a replica: standby, active, ended. Pure, over ports, so that the simulator runs it on virtual time.
   replica: { folders: ['base', 'directory', 'directory/election'], ports: true, ...INNER },
+  // Which shard each cluster belongs to. Pure, over the directory's port.
+  fleet: { folders: ['base', 'directory', 'directory/election', 'replica'], ...INNER },
   observe: { folders: ['base', 'machine'], packages: ['prom-client', 'pino'], ...EDGE },
   // The history of the shard on disk, and the thread that writes it.
   events: { folders: ['base', 'machine'], packages: [], ...EDGE },
@@ -260,6 +262,7 @@ const DETERMINISTIC = [
   'directory/election',
   'directory/memory',
   'replica',
+  'fleet',
   'simulation/catalogue',
 ];
 const CLOCK = 'src/base/clock.ts';
@@ -305,7 +308,7 @@ describe('the tree', () => {
     };
     load('src/cli/shard.ts');
     expect(loaded.has('src/cli/shard-term.ts')).toBe(true);
-    const ofReplicas = /^src\/(?:directory|replica|relay)\/|etcd/;
+    const ofReplicas = /^src\/(?:directory|replica|relay|fleet)\/|etcd/;
     expect([...loaded].filter((path) => ofReplicas.test(path))).toEqual([]);
   });
 

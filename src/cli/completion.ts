@@ -34,6 +34,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   history: ['machine', 'cluster', 'need', 'offering', 'provider'],
   pause: ['create', 'bind', 'reclaim', 'preempt', 'release', 'all'],
   resume: ['create', 'bind', 'reclaim', 'preempt', 'release', 'all'],
+  fleet: ['shards', 'clusters'],
   completion: SHELLS,
 };
 /** Values of flags that take one of a few. */

@@ -93,6 +93,11 @@ const COMMANDS: readonly Command[] = [
     run: async (argv) => (await import('./confirm-removal.ts')).run(argv),
   },
   {
+    name: 'fleet',
+    summary: 'list the shards of a fleet, and the shard of each cluster',
+    run: async (argv) => (await import('./fleet.ts')).run(argv),
+  },
+  {
     name: 'provider',
     summary: 'run a simulated provider as a gRPC server',
     run: async (argv) => (await import('./provider.ts')).run(argv),

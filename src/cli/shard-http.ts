@@ -2,6 +2,7 @@
 import { createDashboard } from '../dashboard/dashboard.ts';
 import { HttpServer, type Readiness } from '../observe/http.ts';
 import { HEALTH_LIMITS, HTTP_REFUSALS, type HttpRefusal } from '../observe/http-limits.ts';
+import type { FleetReader } from '../shard/ports/fleet.ts';
 import type { ShardReader } from '../shard/ports/reader.ts';
 import type { SpendingStore } from '../spending/store.ts';
 import type { Closer, ProcessParts } from './shard-parts.ts';
@@ -17,11 +18,13 @@ export interface Shown {
   readonly view: () => ShardReader;
   readonly readiness: () => Readiness;
   readonly spending: SpendingStore | null;
+  /** F7: null without --directory. */
+  readonly fleet: FleetReader | null;
 }
 
 export async function startHttp(
   parts: ProcessParts,
-  { view, readiness, spending }: Shown,
+  { view, readiness, spending, fleet }: Shown,
   closers: Closer[],
 ): Promise<HttpServers> {
   const { config, log, metrics, history, version, clock } = parts;
@@ -58,6 +61,7 @@ export async function startHttp(
     history,
     events: parts.events,
     spending,
+    fleet,
     version,
     nowMs: clock.nowMs,
   });

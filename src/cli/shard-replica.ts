@@ -23,7 +23,9 @@ import type { Controls } from '../replica/records.ts';
 import { readControls } from '../shard/controls/control.ts';
 import type { Control } from '../shard/ports/controls.ts';
 import type { ShardObserver } from '../shard/ports/observer.ts';
+import type { ShardTables } from '../shard/tables.ts';
 import type { AdminHome } from './shard-admin.ts';
+import { FleetMember } from './shard-fleet.ts';
 import type { Closer, ProcessParts, ServiceOptions } from './shard-parts.ts';
 import { railsOf } from './shard-rails.ts';
 import { createTerm, type ShardTerm } from './shard-term.ts';
@@ -58,6 +60,8 @@ export class ReplicaProcess {
   readonly life: ReplicaLife;
   /** F6: takes the operators' streams until this replica is active. */
   readonly relay: Relay;
+  /** F7: takes part in the fleet of several shards. */
+  readonly fleet: FleetMember;
   /** Listens to every shard of the process. */
   readonly observer: Partial<ShardObserver>;
   readonly #options: ServiceOptions;
@@ -96,7 +100,8 @@ export class ReplicaProcess {
     directory: EtcdDirectory,
     marks: Awaited<ReturnType<typeof openReplicaDirectory>>,
   ) {
-    const { config, version } = options;
+    const { config, version, log } = options;
+    const keys = new FleetKeys(config.fleet);
     const confirmation = Confirmation.create();
     this.#options = options;
     this.#config = config;
@@ -104,7 +109,7 @@ export class ReplicaProcess {
     this.fencing = FencingTokens.createStandby(config.id, confirmation, Pulse.create(config.stallAfterMs));
     this.life = new ReplicaLife({
       directory,
-      keys: new FleetKeys(config.fleet),
+      keys,
       shard: config.id,
       replica: replicaNameOf(config),
       instance: randomBytes(16).toString('hex'),
@@ -133,20 +138,37 @@ export class ReplicaProcess {
       deadPeerMs: config.keepaliveTimeoutMs,
       onEvent: (event) => logEvent(options.log, event.kind === 'relay_holds' ? 'warn' : 'info', event),
     });
+    this.fleet = new FleetMember({
+      ...{ config, directory, keys, log },
+      tables: () => this.#listedTables(),
+      guard: () => this.life.guard,
+    });
     this.observer = {
       cycleEnded: ({ isOrdinary }) => {
         if (isOrdinary) this.life.cycleEnded();
+        if (isOrdinary) this.fleet.look();
       },
       listingEnded: ({ provider, failure }) => {
-        if (failure === '') this.#listedMs.set(provider, systemUptime());
+        if (failure !== '') return;
+        this.#listedMs.set(provider, systemUptime());
+        this.fleet.look();
       },
     };
   }
 
   gauges() {
     const { counters, relayedCount, heldCount } = this.relay;
-    const relay = { relayed: relayedCount, held: heldCount, ended: counters.ended };
-    return { ...this.life.gauges(), relay };
+    const others = this.fleet.gauges();
+    const ended: Record<string, number> = { ...counters.ended };
+    for (const [end, count] of Object.entries(others.ended)) ended[end] = (ended[end] ?? 0) + count;
+    const relay = { relayed: relayedCount + others.relayed, held: heldCount + others.held, ended };
+    return { ...this.life.gauges(), relay, shardsNotAdopted: others.shardsNotAdopted };
+  }
+
+  /** Ends everything that relays. */
+  close(): void {
+    this.fleet.close();
+    this.relay.close();
   }
 
   /** For admins; '' = nothing. */
@@ -229,6 +251,13 @@ export class ReplicaProcess {
       this.#options.log.error('replica_controls_unreadable', { detail: error.message, next });
       return { stored: [], isUnreadable: true };
     }
+  }
+
+  /** F7: an active shard knows its clusters once its providers are listed. */
+  #listedTables(): ShardTables | null {
+    const shard = this.#term?.shard;
+    const isListed = shard !== undefined && !shard.isStandby && shard.reconciler.notListedYet().length === 0;
+    return isListed ? this.#parts!.tables : null;
   }
 
   #lagMs(): number {

@@ -123,12 +123,14 @@ export class ShardService {
     const { shard, view: needs } = this.#term;
     const replica = this.#replica;
     if (replica !== null) operators.standBy(replica.relay);
+    if (replica !== null) operators.route(replica.fleet.router);
     await operators.listen({ shard: shard.operatorCalls, needs });
     watchTerm(this.#parts, this.#term);
     if (replica !== null) this.#parts.metrics.watch({ replica: () => replica.gauges() });
     const view = () => this.#term.view;
     const spending = await openSpending(this.#parts, view, this.#closers);
-    const shown = { view, readiness: () => this.#readiness(), spending };
+    const fleet = replica?.fleet.reader() ?? null;
+    const shown = { view, readiness: () => this.#readiness(), spending, fleet };
     this.#servers = await startHttp(this.#parts, shown, this.#closers);
     const closeSocket = await startAdminSocket(this.#parts, this.#parts.data, this.#parts.admin);
     if (closeSocket !== null) this.#closers.push(closeSocket);
@@ -185,7 +187,7 @@ async function asReplica(
   closers: Closer[],
 ): Promise<ShardService> {
   const parts = await startParts(options, replica.fencing, replica.data, closers, [replica.observer]);
-  closers.push(() => replica.relay.close());
+  closers.push(() => replica.close());
   return new ShardService(parts, replica.standbyTerm(parts), closers, replica);
 }
 

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ShardError } from '../base/errors.ts';
 import type { EventReader } from '../shard/ports/events.ts';
+import type { FleetReader } from '../shard/ports/fleet.ts';
 import type { ShardReader } from '../shard/ports/reader.ts';
 import type { SpendingPast } from '../shard/ports/spending.ts';
 import { ApiRefusal, Query } from './api/query.ts';
@@ -25,6 +26,8 @@ export interface DashboardOptions {
   readonly spending?: SpendingPast | null;
   /** Null or left out: the shard keeps no history of events. */
   readonly events?: EventReader | null;
+  /** Null or left out: the shard is in no fleet. */
+  readonly fleet?: FleetReader | null;
   readonly version: string;
   readonly nowMs: () => number;
   /** False: serve only the API. */

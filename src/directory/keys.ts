@@ -8,9 +8,39 @@ export class FleetKeys {
     this.#root = `/flotilla/${part(fleet)}/`;
   }
 
+  /** All keys of the fleet. */
+  get fleet(): string {
+    return this.#root;
+  }
+
+  /** All keys of all shards. */
+  get shards(): string {
+    return `${this.#root}shards/`;
+  }
+
+  /** All routes of clusters. */
+  get clusters(): string {
+    return `${this.#root}clusters/`;
+  }
+
+  /** The shard that a cluster belongs to. Without a lease. */
+  cluster(cluster: string): string {
+    return `${this.clusters}${part(cluster)}`;
+  }
+
+  /** The clusters of a shard have their routes. Without a lease. */
+  adopted(shard: string): string {
+    return `${this.#root}adopted/${part(shard)}`;
+  }
+
+  /** All shards of all providers. */
+  get partitions(): string {
+    return `${this.#root}partitions/`;
+  }
+
   /** All keys of a shard. */
   shard(shard: string): string {
-    return `${this.#root}shards/${part(shard)}/`;
+    return `${this.shards}${part(shard)}/`;
   }
 
   /** The active replica of a shard. Its lease is the replica's. */
@@ -35,7 +65,17 @@ export class FleetKeys {
 
   /** Which shard uses a provider. Without a lease. */
   partition(provider: string): string {
-    return `${this.#root}partitions/${part(provider)}`;
+    return `${this.partitions}${part(provider)}`;
+  }
+}
+
+/** What stands behind a prefix, up to the next `/`. */
+export function idIn(key: string, prefix: string): string {
+  const text = key.slice(prefix.length).split('/', 1)[0]!;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // no replica wrote it
   }
 }
 

@@ -143,6 +143,7 @@ const REASONS: Readonly<Record<string, LabelDomain>> = {
     'relayed_twice',
     'identity',
     'client_connection',
+    'unplaced',
     'shutdown',
   ],
   flotilla_connections_ended_total: ['age', 'expired', 'untrusted', 'denied'],

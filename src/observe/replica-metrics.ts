@@ -21,6 +21,8 @@ export interface ReplicaFacts {
     readonly held: number;
     readonly ended: Readonly<Record<string, number>>;
   };
+  /** F7: shards of the fleet whose clusters have no routes yet. */
+  readonly shardsNotAdopted: number;
 }
 
 export function replicaMetrics(registry: Registry, replica: () => ReplicaFacts | null): void {
@@ -70,22 +72,27 @@ export function replicaMetrics(registry: Registry, replica: () => ReplicaFacts |
   );
   gauge(
     'flotilla_relayed_streams',
-    'Streams of operators that this standby relays to the active replica.',
+    'Streams of operators that this replica relays to the active replica of a shard.',
     (facts) => facts.relay.relayed,
   );
   gauge(
     'flotilla_relay_held_streams',
-    'Streams of operators that this standby holds until a replica is active and answers them.',
+    'Streams of operators that this replica holds until their cluster has a shard, and until a replica is active and answers them.',
     (facts) => facts.relay.held,
   );
   counterFrom(
     registry,
     {
       name: 'flotilla_relay_ended_total',
-      help: 'Streams that a standby relayed or held and that ended, by reason.',
+      help: 'Streams that a replica relayed or held and that ended, by reason.',
     },
     () => replica()?.relay.ended ?? null,
     'reason',
+  );
+  gauge(
+    'flotilla_shards_not_adopted',
+    'Shards of the fleet that have not listed their providers since the directory knows them. Until they have, clusters that no shard knows wait.',
+    (facts) => facts.shardsNotAdopted,
   );
   counter(
     'flotilla_directory_failures_total',

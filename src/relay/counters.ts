@@ -12,6 +12,7 @@ export const RELAY_ENDS = [
   'relayed_twice',
   'identity',
   'client_connection', // T14: age or certificate of the client's connection
+  'unplaced', // F7: the cluster had no shard in time
   'shutdown',
 ] as const;
 export type RelayEnd = (typeof RELAY_ENDS)[number];

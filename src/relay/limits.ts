@@ -22,3 +22,8 @@ export const REFUSED_RETRY_MS = 2_000;
 export const QUIET_MS = 1_000;
 /** T14: a stream that is never quiet ends this long after its connection reached its age: twice the wait for a blob. */
 export const RETIRED_STREAM_MS = 60_000;
+
+/** F7: the session's first frame has this many bytes at most (session/limits). */
+export const FIRST_MESSAGE_BYTES_MAX = 8_192;
+/** F7: as long as the server itself waits for a Hello. */
+export const FIRST_MESSAGE_MS_MAX = 5_000;

@@ -1,5 +1,6 @@
 /** What the relay stands between: the operators' server, which admits streams, and the replica that serves them. */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import type { status } from '@grpc/grpc-js';
 
 /** A client's stream that the operators' server admitted, unread. */
 export interface AdmittedStream {
@@ -29,4 +30,23 @@ export interface ActiveReplicaSource {
   current(): ActiveReplica | null;
   /** Calls the listener after every change. Returns a function that ends that. */
   onChange(listener: () => void): () => void;
+}
+
+/** F7: which shard each cluster belongs to. */
+export interface ClusterRoutes {
+  /** '' if the cluster has none, as far as this replica knows. */
+  shardOf(cluster: string): string;
+  /** Calls back once with the cluster's shard, unless the returned function is called before. null: too many clusters wait. */
+  place(cluster: string, whenPlaced: (shard: string) => void): (() => void) | null;
+  /** Why clusters wait for a shard; '' if nothing is known. */
+  readonly why: string;
+}
+
+/** What a stream became: a relay has it, or null: this server does. */
+export type TakeStream = (admitted: AdmittedStream) => RelayedCall | null;
+
+/** A call that ends with its client's connection. */
+export interface RelayedCall {
+  retire(): boolean;
+  end(code: status, details: string): void;
 }

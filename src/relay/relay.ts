@@ -15,10 +15,12 @@ import { respondWithStatus } from '../wire/http2-status.ts';
 import { ActiveConnections } from './connections.ts';
 import { newRelayCounters, type RelayCounters, type RelayEnd } from './counters.ts';
 import { REFUSED_RETRY_MS } from './limits.ts';
-import type { ActiveReplica, ActiveReplicaSource, AdmittedStream } from './ports.ts';
+import type { ActiveReplica, ActiveReplicaSource, AdmittedStream, RelayedCall } from './ports.ts';
 import { RelayedStream, type StreamOwner } from './relayed-stream.ts';
 
 export interface RelayOptions {
+  /** For people. Absent: the shard of this replica. */
+  readonly shard?: string;
   readonly active: ActiveReplicaSource;
   /** A stream is held for this long: a lease, and HOLD_BEYOND_LEASE_MS. */
   readonly holdMs: number;
@@ -39,12 +41,6 @@ export type RelayEvent =
       readonly addresses: readonly string[];
     }
   | { readonly kind: 'relay_holds'; readonly reason: string };
-
-/** A call that ends with its client's connection. */
-export interface RelayedCall {
-  retire(): boolean;
-  end(code: status, details: string): void;
-}
 
 /** The library answers health checks: whether a standby can relay is its own affair. */
 const HEALTH_PATH = '/grpc.health.v1.Health/';
@@ -92,7 +88,7 @@ export class Relay implements StreamOwner {
     if (this.#sweep === null) return '';
     if (this.#absentSinceMs === null) return this.#connections?.failure ?? '';
     const absentMs = performance.now() - this.#absentSinceMs;
-    return absentMs < this.#options.holdMs ? '' : 'no replica of this shard is active';
+    return absentMs < this.#options.holdMs ? '' : `no replica of ${this.#shardName} is active`;
   }
 
   /** Null: the server answers this one itself. */
@@ -221,10 +217,15 @@ export class Relay implements StreamOwner {
     const beforeMs = performance.now() - this.#options.holdMs;
     for (const stream of [...this.#waiting]) {
       if (stream.sinceMs > beforeMs) continue;
-      const why = stream.why || this.#connections?.failure || 'No replica of this shard is active.';
-      const details = `${why} The standby held the call for ${this.#options.holdMs} ms. Connect again.`;
+      const why = stream.why || this.#connections?.failure || `No replica of ${this.#shardName} is active.`;
+      const details = `${why} The ${this.#options.shard === undefined ? 'standby' : 'replica'} held the call for ${this.#options.holdMs} ms. Connect again.`;
       stream.end(status.UNAVAILABLE, details, 'held_too_long');
     }
+  }
+
+  get #shardName(): string {
+    const { shard } = this.#options;
+    return shard === undefined ? 'this shard' : `shard ${JSON.stringify(shard)}`;
   }
 
   #stop(): void {
@@ -241,7 +242,7 @@ export class Relay implements StreamOwner {
 }
 
 /** The names in the client's certificate. */
-function namesOf(stream: ServerHttp2Stream): string {
+export function namesOf(stream: ServerHttp2Stream): string {
   return (stream.session?.socket as TLSSocket | undefined)?.getPeerCertificate().subjectaltname ?? '';
 }
 

@@ -17,6 +17,7 @@ import type { Leadership, LeadershipEnd } from '../directory/election/leadership
 import { type ReplicaEvent, retryMsOf } from '../directory/election/options.ts';
 import { readActive } from '../directory/election/records.ts';
 import type { Mirror } from '../directory/mirror.ts';
+import type { Comparison } from '../directory/port.ts';
 import type { ReplicaPort, ReplicaView } from '../shard/ports/replica.ts';
 import { type ActiveReplica, ActiveReplicaCopy } from './active-replica.ts';
 import { type ControlsEvent, type ControlsHome, ControlsKeeper } from './controls.ts';
@@ -112,6 +113,11 @@ export class ReplicaLife {
 
   get isConfirmed(): boolean {
     return this.#leadership?.isConfirmed ?? false;
+  }
+
+  /** What a transaction compares that must fail once another replica is active; null while this one is not. */
+  get guard(): Comparison | null {
+    return this.#leadership?.guard() ?? null;
   }
 
   /** For the shard of one of the two roles. */

@@ -6,7 +6,7 @@ import { ShardError } from '../base/errors.ts';
 import { isUnavailable } from '../directory/errors.ts';
 import type { FleetKeys } from '../directory/keys.ts';
 import type { Directory } from '../directory/port.ts';
-import { readPartitionShard, writeRecord } from './records.ts';
+import { readShardOf, writeRecord } from './records.ts';
 
 export interface PartitionProvider {
   readonly name: string;
@@ -49,11 +49,11 @@ async function ownerOf(directory: Directory, key: string, value: string): Promis
       change: [{ kind: 'put', key, value }],
       elseRead: [key],
     });
-    return succeeded || read[0] == null ? null : readPartitionShard(read[0].value);
+    return succeeded || read[0] == null ? null : readShardOf(read[0].value);
   } catch (error) {
     if (!isUnavailable(error) || !error.mayHaveHappened) throw error;
     const { entry } = await directory.get(key);
     if (entry === null) throw error;
-    return readPartitionShard(entry.value);
+    return readShardOf(entry.value);
   }
 }

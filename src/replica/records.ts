@@ -1,4 +1,4 @@
-/** The values of `controls`, `replicas/<replica>` and `partitions/<provider>` in the directory. */
+/** The values of `controls`, `replicas/<replica>`, `partitions/<provider>` and `clusters/<cluster>` in the directory. */
 import { recordFields, writeRecord } from '../directory/election/records.ts';
 
 /** C4: what every replica of the shard must obey, whichever is active. */
@@ -39,6 +39,11 @@ export interface ReplicaRecord {
   readonly version: string;
   /** How old the inventory was when the record was written. */
   readonly lagSeconds: number;
+}
+
+/** The value of `clusters/<cluster>`. */
+export interface RouteRecord {
+  readonly shard: string;
 }
 
 export interface PartitionRecord {
@@ -94,8 +99,8 @@ export function readReplica(value: string): ReplicaRecord | null {
   };
 }
 
-/** '' if it is not what a shard writes. */
-export function readPartitionShard(value: string): string {
+/** The shard of a provider or of a cluster; '' if it is not what a shard writes. */
+export function readShardOf(value: string): string {
   const { shard } = recordFields(value);
   return typeof shard === 'string' ? shard : '';
 }

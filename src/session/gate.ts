@@ -49,6 +49,11 @@ export interface StreamRelay {
   take(admitted: AdmittedStream): ServedCall | null;
 }
 
+/** F7: takes streams of sessions of other shards; `local` is how this replica takes those of its own. Null: the library answers. */
+export interface StreamRouter {
+  take(admitted: AdmittedStream, local: (admitted: AdmittedStream) => ServedCall | null): ServedCall | null;
+}
+
 export interface GateOptions {
   readonly handshakeTimeoutMs: number;
   /** Of a connection with TLS; '' if it has none. */
@@ -68,6 +73,8 @@ export class Gate {
   readonly #openings = new WeakMap<object, Holder>();
   /** Null: the library serves all streams. */
   relay: StreamRelay | null = null;
+  /** Null: the shard is the only one. */
+  router: StreamRouter | null = null;
 
   constructor(admission: Admission, options: GateOptions) {
     this.#admission = admission;
@@ -204,9 +211,14 @@ export class Gate {
       return;
     }
     this.#openings.set(stream, holder);
-    const relayed = this.relay?.take({ stream, headers, pass, opened: () => this.opened(stream) }) ?? null;
-    if (relayed === null) pass();
-    else this.#options.lifetimes.serve(stream, relayed);
+    const taken = this.#take({ stream, headers, pass, opened: () => this.opened(stream) });
+    if (taken === null) pass();
+    else this.#options.lifetimes.serve(stream, taken);
+  }
+
+  #take(admitted: AdmittedStream): ServedCall | null {
+    const local = (own: AdmittedStream) => this.relay?.take(own) ?? null;
+    return this.router === null ? local(admitted) : this.router.take(admitted, local);
   }
 }
 

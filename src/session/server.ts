@@ -24,7 +24,7 @@ import { receiveMessagesInPlace } from '../wire/messages-in-place.ts';
 import { rawShardService, shardReadService } from '../wire/services.ts';
 import { type AdmissionOptions, addressKey, type Holder } from './admission.ts';
 import { CannotListenError } from './errors.ts';
-import { Gate, type StreamRelay } from './gate.ts';
+import { Gate, type StreamRelay, type StreamRouter } from './gate.ts';
 import { type InspectStream, inspectNeeds, ReaderTooSlowError } from './inspect.ts';
 import { Lifetimes, type ServedCall } from './lifetimes.ts';
 import {
@@ -184,6 +184,11 @@ export class OperatorServer extends Operators {
     this.#relay = relay;
     this.#gate.relay = relay;
     relay.resume();
+  }
+
+  /** F7: the router sees every stream first, whether this replica is a standby or not. */
+  route(router: StreamRouter): void {
+    this.#gate.router = router;
   }
 
   /** F6: this replica is about to leave. Operators go on, and connect elsewhere when their session ends. */

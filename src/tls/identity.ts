@@ -68,6 +68,17 @@ function identityOfUri(uri: string): Identity | string {
   return `The client certificate carries ${JSON.stringify(uri)}, which is not a known identity.`;
 }
 
+/**
+ * F7: the cluster that a stream is for, by the client's certificate, or by the header of a shard that relays it. '' if it is for none:
+ * the server that gets the stream says why.
+ */
+export function certifiedCluster(names: string, relayedFor: string | undefined): string {
+  const peer = identityIn(names);
+  if (typeof peer === 'string') return '';
+  const client = peer.kind === 'shard' && relayedFor !== undefined ? relayedIdentity(relayedFor) : peer;
+  return typeof client !== 'string' && client.kind === 'cluster' ? client.clusterId : '';
+}
+
 /** T11: whose share a connection uses; '' without a certificate. All certificates without an identity share one. */
 export function identityKey(certificate: PeerCertificate | undefined): string {
   return certificate === undefined ? '' : identityNameOf(certificate.subjectaltname ?? '');

@@ -79,7 +79,7 @@ export class Processes {
       'shard',
       ...[
         '--provider-addr',
-        `sim=${providerAddress}`,
+        providerAddress.includes('=') ? providerAddress : `sim=${providerAddress}`,
         '--listen',
         '127.0.0.1:0',
         '--metrics-addr',

@@ -1,11 +1,13 @@
 /** The paths of /api/v1 and their answers. All are read-only. */
 import type { EventReader } from '../../shard/ports/events.ts';
+import type { FleetReader } from '../../shard/ports/fleet.ts';
 import type { ShardReader } from '../../shard/ports/reader.ts';
 import type { SpendingPast } from '../../shard/ports/spending.ts';
 import type { ShardHistory } from '../history.ts';
 import { cluster, clusters } from './clusters.ts';
 import { events } from './events.ts';
 import { machineInFull, needFacts } from './explanations.ts';
+import { fleetClusters, fleetShards } from './fleet.ts';
 import { ApiRefusal, Query } from './query.ts';
 import {
   byCapacityType,
@@ -42,6 +44,8 @@ export interface ApiContext {
   readonly spending: SpendingPast | null;
   /** Null or left out: the shard keeps no history of events. */
   readonly events?: EventReader | null;
+  /** Null or left out: the shard is in no fleet. */
+  readonly fleet?: FleetReader | null;
   readonly version: string;
   readonly nowMs: () => number;
 }
@@ -72,6 +76,8 @@ const ROUTES: Readonly<Record<string, Route>> = {
   providers: ({ view }, query) => providers(view, query, ROWS_USUAL),
   offerings: ({ view }, query) => offerings(view, query, ROWS_USUAL),
   tenants: ({ view }, query) => tenants(view, query, ROWS_USUAL),
+  'fleet/shards': ({ fleet, nowMs }, query) => fleetShards(fleet ?? null, query, ROWS_USUAL, nowMs()),
+  'fleet/clusters': ({ fleet, nowMs }, query) => fleetClusters(fleet ?? null, query, ROWS_USUAL, nowMs()),
   spending: ({ view, spending: past, nowMs }, query) => spending({ view, past, nowMs: nowMs() }, query),
 };
 

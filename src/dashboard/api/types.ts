@@ -622,3 +622,42 @@ export interface ApiHistory {
   readonly cycleIntervalMs: number;
   readonly samples: readonly ApiCycleSample[];
 }
+
+/** F7: a shard of the fleet, as the directory shows it. */
+export interface ApiFleetShard {
+  readonly shard: string;
+  /** null: no replica is active. */
+  readonly active: { readonly replica: string; readonly epoch: number; readonly address: string } | null;
+  readonly replicas: readonly ApiFleetReplica[];
+  readonly providers: readonly string[];
+  readonly clusterCount: number;
+  /** Its clusters have their routes. Until then no shard of the fleet takes an unknown cluster. */
+  readonly hasAdopted: boolean;
+}
+
+export interface ApiFleetReplica {
+  readonly replica: string;
+  readonly address: string;
+  readonly role: 'standby' | 'active';
+  readonly isReady: boolean;
+  readonly version: string;
+  readonly lagSeconds: number;
+}
+
+interface ApiFleetPage {
+  readonly nowMs: number;
+  readonly fleet: string;
+  /** false: the directory does not answer, and this is what it said last. */
+  readonly isCurrent: boolean;
+  readonly total: number;
+  readonly matching: number;
+  readonly next: string;
+}
+
+export interface ApiFleetShards extends ApiFleetPage {
+  readonly shards: readonly ApiFleetShard[];
+}
+
+export interface ApiFleetClusters extends ApiFleetPage {
+  readonly clusters: readonly { readonly cluster: string; readonly shard: string }[];
+}

@@ -19,8 +19,8 @@ import { MachineDecoder } from '../../../src/listing/decode/decoder.ts';
 import { machineAt } from '../../../src/listing/decode/rows.ts';
 import {
   readControls as readControlsRecord,
-  readPartitionShard,
   readReplica,
+  readShardOf,
 } from '../../../src/replica/records.ts';
 import { readFrame } from '../../../src/session/frame.ts';
 import { BLOB_BYTES_MAX, FIRST_FRAME_BYTES_MAX, HELLO_BYTES_MAX } from '../../../src/session/limits.ts';
@@ -376,12 +376,12 @@ export const DECODERS: readonly Decoder[] = [
     covers: [
       'src/replica/records.ts: readControls',
       'src/replica/records.ts: readReplica',
-      'src/replica/records.ts: readPartitionShard',
+      'src/replica/records.ts: readShardOf',
     ],
     decode: (bytes) => [
       readControlsRecord(textOf(bytes)),
       readReplica(textOf(bytes)),
-      readPartitionShard(textOf(bytes)),
+      readShardOf(textOf(bytes)),
     ],
     isNamed: isShardError,
     valid: [

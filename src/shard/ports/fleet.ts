@@ -1,0 +1,37 @@
+/** F7: the shards of a fleet, as the directory shows them. */
+export interface FleetReplica {
+  readonly replica: string;
+  readonly addresses: readonly string[];
+  readonly role: 'standby' | 'active';
+  readonly isReady: boolean;
+  readonly version: string;
+  readonly lagSeconds: number;
+}
+
+export interface FleetShardView {
+  readonly shard: string;
+  /** null: no replica is active. */
+  readonly active: {
+    readonly replica: string;
+    readonly epoch: number;
+    readonly addresses: readonly string[];
+  } | null;
+  readonly replicas: readonly FleetReplica[];
+  readonly providers: readonly string[];
+  readonly clusterCount: number;
+  /** The clusters of the shard have their routes. */
+  readonly hasAdopted: boolean;
+}
+
+export interface FleetRouteView {
+  readonly cluster: string;
+  readonly shard: string;
+}
+
+export interface FleetReader {
+  readonly fleet: string;
+  /** false: the directory does not answer, and this is what it said last. */
+  isCurrent(): boolean;
+  shards(): readonly FleetShardView[];
+  routes(): readonly FleetRouteView[];
+}
