@@ -53,6 +53,9 @@ export class ClusterState {
   configuredCount = 0;
   configuringCount = 0;
   claimedConfiguredCount = 0;
+  leavingCount = 0;
+  /** Slots of its leaving machines (H5), and of its Configured ones that are cordoned (H6). */
+  readonly apart = new Set<number>();
   /** Position in the bytewise order of cluster ids, valid while `rankedId` is its id (refs are reused). */
   rank = 0;
   rankedId = '';

@@ -13,6 +13,7 @@ import { ActionList } from './actions.ts';
 import { Acquisition } from './assign/acquire.ts';
 import { Credit } from './assign/credit.ts';
 import { Gangs } from './assign/gangs.ts';
+import { LeavingMachines } from './assign/leaving.ts';
 import type { Placement } from './assign/placement.ts';
 import { createTables, type EngineTables } from './engine-tables.ts';
 import { Inspection, type NeedRefs } from './inspection.ts';
@@ -88,6 +89,7 @@ export class Engine extends Inspection {
   #tables: EngineTables;
   #sync!: Sync;
   #credit!: Credit;
+  #leaving!: LeavingMachines;
   #acquisition!: Acquisition;
   #preemption!: Preemption;
   #reclamation!: Reclamation;
@@ -112,7 +114,8 @@ export class Engine extends Inspection {
     const tables = this.#tables;
     this.#credit = new Credit(tables, new Gangs(tables));
     this.#acquisition = new Acquisition(tables);
-    this.#preemption = new Preemption(tables, this.#options.weights);
+    this.#leaving = new LeavingMachines(tables);
+    this.#preemption = new Preemption(tables, this.#leaving, this.#options.weights);
     this.#reclamation = new Reclamation(tables, this.#preemption);
     this.#sync = new Sync(tables, this.#credit, this.#preemption);
   }
@@ -153,6 +156,7 @@ export class Engine extends Inspection {
     onPhase('sync');
     this.#credit.run(this.#sync.touched);
     this.#sync.touched.clear();
+    this.#leaving.run();
     this.#preemption.beginCycle(isLargePart(changedMachines, inventory.count));
     onPhase('credit');
     cycle.need = -1;

@@ -144,9 +144,7 @@ export class Inspection {
   /** The need that claims a machine in this cycle; null if none does. */
   claimOf(slot: number): NeedRefs | null {
     let need = this.#supply.takenBy[slot]! - 1;
-    const claim = this.#fleet.claim[slot]!;
-    if (need < 0 && claim !== 0)
-      need = this.#fleet.clusterState(this.#fleet.cluster[slot]!).needStart + claim - 1;
+    if (need < 0) need = this.#fleet.claimant(slot);
     return need < 0 ? null : this.#nameOf(this.#needs.assignment[need]!);
   }
 

@@ -51,8 +51,22 @@ export const Flag = {
   NotPreempted: 256,
   /** … and from releasing it. */
   NotReleased: 512,
+  /**
+   * H5: the machine is to go: no need is credited it, and the shard reclaims it once Configured machines cover its need without
+   * it. Whoever sets it need not clear it: a change of the state does.
+   */
+  Leaving: 1024,
+  /** H5, beside Leaving: it goes without waiting for a replacement. */
+  LeavingNow: 2048,
+  /** H6: only the need that it is assigned to is credited it, and the shard neither binds, preempts nor releases it. */
+  Cordoned: 4096,
 } as const;
 export type Flag = (typeof Flag)[keyof typeof Flag];
 
 /** Machines with one of these flags are credited, but the shard does not act on them. */
 export const BARRED = Flag.Backoff | Flag.Disputed;
+
+/** H3, H6: what keeps the shard from letting needs acquire a machine, from taking it as a victim, and from releasing it. */
+export const NOT_ACQUIRED = Flag.NotAcquired | Flag.Cordoned;
+export const NOT_PREEMPTED = Flag.NotPreempted | Flag.Cordoned;
+export const NOT_RELEASED = Flag.NotReleased | Flag.Cordoned;

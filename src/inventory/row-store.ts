@@ -37,7 +37,7 @@ import { type InventoryOptions, InventoryTables } from './tables.ts';
 
 const S = MachineState;
 /** Flags about the current state; they end with it. */
-const STATE_FLAGS = Flag.Stuck | Flag.FoundDraining;
+const STATE_FLAGS = Flag.Stuck | Flag.FoundDraining | Flag.Leaving | Flag.LeavingNow;
 const UNBOUND = emptyBinding();
 
 export class RowStore {

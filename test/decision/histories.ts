@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { CHEAPEST, type Placement } from '../../src/decision/assign/placement.ts';
+import { MachineState } from '../../src/machine/state.ts';
 import { randomWorld, step } from '../oracle/generator.ts';
 import { decide } from '../oracle/oracle.ts';
 import type { OracleResult, World } from '../oracle/world.ts';
@@ -56,6 +57,7 @@ function runHistory(seed: number, counts: Map<string, number>, placement: Placem
     }
     expectSame(live.decide(world), right, `${where}: incremental against the oracle`);
     for (const { kind } of expected.actions) count(kind);
+    countLeaving(world, expected, count);
     for (const { reason, parked, satisfied, limitedBy } of expected.verdicts) {
       count(`limited ${limitedBy}`);
       if (/^ceilings\..+-usd-per-hour$/.test(limitedBy)) count(`limited ${BY_TYPE}`);
@@ -71,6 +73,24 @@ function runHistory(seed: number, counts: Map<string, number>, placement: Placem
     world = next;
   }
 }
+
+/** H5, H6: how often a leaving machine was held, reclaimed, preempted, or held by a gang, and a cordoned one credited. */
+function countLeaving({ machines }: World, result: OracleResult, count: (what: string) => void): void {
+  const kindOf = new Map(result.actions.map(({ machine, kind }) => [machine, kind]));
+  for (const { id, state, intent, leaving, cordoned } of machines) {
+    if (state !== MachineState.Configured || intent !== 'none') continue;
+    const claim = result.claims.get(id);
+    if (leaving !== undefined) {
+      if (claim !== undefined) count(/:5:/.test(claim) ? 'leaving held by a gang' : 'leaving held');
+      count(`leaving ${kindOf.get(id) ?? 'stays'}`);
+    } else if (cordoned === true) count(claim === undefined ? 'cordoned unclaimed' : 'cordoned credited');
+  }
+}
+
+const LEAVING_SEEN = [
+  ...['leaving held', 'leaving held by a gang', 'leaving Reclaim', 'leaving Preempt', 'leaving stays'],
+  ...['cordoned credited', 'cordoned unclaimed'],
+];
 
 /** A structural comparison first: only a difference is worth a readable report. */
 function expectSame(actual: OracleResult, right: ReturnType<typeof comparable>, message: string): void {
@@ -103,7 +123,13 @@ function describeSeeds(what: string, first: number, end: number, placement: Plac
       const limits = ['max-machines', 'max-resources', 'max-dollars-per-hour', 'max-offering-share'];
       limits.push('min-non-spot-share'); // E8
       limits.push('ceilings.usd-per-hour', BY_TYPE); // E7
-      for (const seen of [...actions, 'parked', 'satisfied', ...limits.map((name) => `limited ${name}`)]) {
+      for (const seen of [
+        ...actions,
+        ...LEAVING_SEEN,
+        'parked',
+        'satisfied',
+        ...limits.map((name) => `limited ${name}`),
+      ]) {
         expect(counts.get(seen) ?? 0, seen).toBeGreaterThan(0);
       }
     }, 900_000);

@@ -99,6 +99,9 @@ export function setFlags(inventory: Inventory, slot: number, machine: WorldMachi
     [Flag.NotAcquired, machine.pauses?.includes('acquire') === true],
     [Flag.NotReclaimed, machine.pauses?.includes('reclaim') === true],
     [Flag.NotPreempted, machine.pauses?.includes('preempt') === true && machine.state === S.Configured],
+    [Flag.Leaving, machine.leaving !== undefined],
+    [Flag.LeavingNow, machine.leaving === 'now'],
+    [Flag.Cordoned, machine.cordoned === true],
     [Flag.NotReleased, machine.pauses?.includes('release') === true],
   ] as const) {
     if (inventory.hasFlag(slot, flag) !== on) inventory.setFlag(slot, flag, on);

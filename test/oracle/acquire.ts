@@ -172,7 +172,8 @@ function domainsAtTurn(cycle: Cycle, turn: Turn, { key }: Spread): Set<string> {
   const free = cycle.world.machines.filter((machine) => {
     const state = stateOf(machine);
     const isFree =
-      state === MachineState.Idle || state === MachineState.Speculative || isOrphan(machine, cycle.needs);
+      machine.cordoned !== true &&
+      (state === MachineState.Idle || state === MachineState.Speculative || isOrphan(machine, cycle.needs));
     return isFree && !cycle.claims.has(machine.id) && fits(machine, turn.need);
   });
   return valuesOf([...turn.credited, ...free], key);

@@ -18,6 +18,7 @@ import {
   isAssignedTo,
   isDrainingFor,
   isKept,
+  isLeaving,
   isOrphan,
   type LiveNeed,
   stateOf,
@@ -34,7 +35,7 @@ export function credit(cycle: Cycle): void {
       takeInOrder(cycle, turn, machines);
       continue;
     }
-    chooseDomain(cycle, turn, machines);
+    chooseDomain(cycle, turn, [...machines, ...leavingOf(cycle, need)]);
     takeInOrder(cycle, turn, inDomain(machines, turn));
     keepOwnOutside(cycle, turn);
   }
@@ -48,11 +49,12 @@ export function credit(cycle: Cycle): void {
  */
 function creditWalk(world: World, need: LiveNeed): WorldMachine[] {
   const ofCluster = world.machines.filter(
-    (machine) => machine.assignment?.cluster === need.cluster.id && !machine.stuck,
+    (machine) => machine.assignment?.cluster === need.cluster.id && !machine.stuck && !isLeaving(machine),
   );
   const part = (isOwn: boolean, state: MachineState) =>
     ofCluster
       .filter((machine) => isAssignedTo(machine.assignment, need) === isOwn && stateOf(machine) === state)
+      .filter((machine) => isOwn || machine.cordoned !== true) // H6: "credited only to the need that it is assigned to"
       .sort(compareKeep);
   return [
     ...part(true, MachineState.Configured),
@@ -75,6 +77,17 @@ function creditableMachines(cycle: Cycle, need: LiveNeed): WorldMachine[] {
   if (need.sameKeys.length === 0) return machines;
   const otherGangs = cycle.needs.filter((other) => other.sameKeys.length > 0 && other.key !== need.key);
   return machines.filter((machine) => !otherGangs.some((other) => isAssignedTo(machine.assignment, other)));
+}
+
+/** H5: "a gang's replacement comes from its domain": the gang's own leaving machines count for the choice as if they stayed. */
+function leavingOf(cycle: Cycle, need: LiveNeed): WorldMachine[] {
+  return cycle.world.machines.filter(
+    (machine) =>
+      isLeaving(machine) &&
+      machine.leaving !== 'now' &&
+      isAssignedTo(machine.assignment, need) &&
+      canTake(cycle, machine, need, need.aggregate),
+  );
 }
 
 /** OURS: a fold is credited no machine that is assigned to another live need (docs/adr/0039). */
@@ -155,6 +168,7 @@ function chooseDomain(cycle: Cycle, turn: Turn, creditable: readonly WorldMachin
     (machine) =>
       isDrainingFor(machine, need) &&
       !machine.stuck &&
+      machine.cordoned !== true &&
       fits(machine, need) &&
       hasSomeOf(machine.capacity, need.aggregate),
   );
@@ -231,7 +245,7 @@ function domainsOf(
       byTotalUncapped: uncappedCoverage(total, need.aggregate),
       byCreditable: coverage(capacityOf(credits), need.aggregate),
       byOwn: coverage(capacityOf(own), need.aggregate),
-      creditable: capacityOf(credits),
+      creditable: capacityOf(credits.filter((machine) => !isLeaving(machine))),
     };
   });
 }

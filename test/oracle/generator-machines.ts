@@ -65,11 +65,17 @@ export function randomMachine(
     stateSinceMs: world.nowMs,
     drainFor: null,
     foundDraining: false,
+    ...(random.chance(0.08) ? { cordoned: true } : {}),
+    ...(random.chance(0.12) ? { leaving: randomLeaving(random) } : {}),
     ...(random.chance(0.1) ? { pauses: randomPauses(random) } : {}),
   };
   setState(world, machine, randomState(random), random);
   if (random.chance(0.12)) setIntent(world, machine, random);
   return machine;
+}
+
+export function randomLeaving(random: Random): 'replaced' | 'now' {
+  return random.chance(0.8) ? 'replaced' : 'now';
 }
 
 export function randomPauses(random: Random): Paused[] {

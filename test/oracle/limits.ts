@@ -2,7 +2,7 @@
 import { CAPACITY_TYPE_NAMES, CapacityType } from '../../src/machine/capacity-type.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import { amountOf } from './amounts.ts';
-import { type Cycle, stateOf } from './view.ts';
+import { type Cycle, isLeaving, stateOf } from './view.ts';
 import type { Amounts, CeilingName, LimitName, WorldCluster, WorldMachine } from './world.ts';
 
 /** "a higher priority is decided and assigned at the maximum". */
@@ -16,7 +16,7 @@ function isCounted(machine: WorldMachine, { id }: WorldCluster): boolean {
   const isHeld =
     state === MachineState.Creating ||
     state === MachineState.Configuring ||
-    state === MachineState.Configured;
+    (state === MachineState.Configured && !isLeaving(machine)); // H5: "it counts in no quota"
   return isHeld && machine.assignment?.cluster === id;
 }
 

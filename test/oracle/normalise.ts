@@ -7,6 +7,7 @@ import {
   compareN4,
   isAssignedTo,
   isDrainingFor,
+  isLeaving,
   isOrphan,
   type LiveNeed,
   type OriginalNeed,
@@ -116,6 +117,7 @@ function isNameTaken(fold: LiveNeed): boolean {
 }
 
 function isHeld(machine: WorldMachine): boolean {
+  if (isLeaving(machine) && machine.leaving === 'now') return false;
   const state = stateOf(machine);
   return (
     state === MachineState.Creating || state === MachineState.Configuring || state === MachineState.Configured
@@ -143,6 +145,7 @@ function gangsThatFit(
     const isFree = state === MachineState.Idle || state === MachineState.Speculative;
     const isOwn = isHeld(machine) && isAssignedTo(machine.assignment, fold);
     if (!isFree && !isOwn && !isOrphan(machine, possible)) continue;
+    if (!isOwn && machine.cordoned === true) continue; // H6
     const { requirements } = isOwn ? fold : need;
     if (!matches(requirements, machine) || !covers(machine.capacity, need.minUnit)) continue;
     gangCount += wholeGangs(machine.capacity, need.aggregate);

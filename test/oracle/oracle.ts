@@ -6,6 +6,7 @@
  */
 import { acquire } from './acquire.ts';
 import { credit } from './credit.ts';
+import { holdLeaving } from './leaving.ts';
 import { normalise, originalNeeds } from './normalise.ts';
 import { preempt } from './preempt.ts';
 import { reclaim, release, withdraw } from './reclaim.ts';
@@ -21,6 +22,7 @@ export function decide(world: World): OracleResult {
 
   // R4: "Actions of a cycle are ordered: phase 1, phase 2, phase 3."
   credit(cycle);
+  holdLeaving(cycle);
   acquire(cycle);
   preempt(cycle);
   withdraw(cycle);
@@ -55,6 +57,8 @@ function beginTurn(world: World, need: LiveNeed): Turn {
     isSatisfiable: true,
     reserved: new Set(),
     credited: [],
+    held: [],
+    heldOutside: [],
     acquired: [],
     bootstrapCount: 0,
     provisionCount: 0,

@@ -4,6 +4,7 @@ import { isSpreadAllowed, spreadConstraintOf } from './acquire.ts';
 import { hasSomeOf, isNothing, subtract } from './amounts.ts';
 import { compareNumbers, firstDifference } from './bytes.ts';
 import { isInDomain } from './credit.ts';
+import { missingBesideHeld } from './leaving.ts';
 import { barredBy, beginPhase2, countTaken, exhausted, isOfCluster } from './limits.ts';
 import { attributeOf } from './profile.ts';
 import {
@@ -30,12 +31,13 @@ export function preempt(cycle: Cycle): void {
   const victims = new Set<string>();
   beginPhase2(cycle);
   const turns = cycle.needs.toSorted(compareA3).map((need) => cycle.turns.get(need.key)!);
-  for (const turn of turns) turn.missing = turn.remaining;
+  for (const turn of turns) turn.missing = missingBesideHeld(turn);
   // P1: "Never for parked needs (A7) or those of A9"; P6: they "count nothing".
   const served = turns.filter((turn) => !isNothing(turn.missing) && !turn.isParked && !turn.isBarred);
   // X11: a stuck machine is "no longer counted in […] P6".
   const draining = inState(cycle.world, MachineState.Draining)
-    .filter((machine) => !machine.stuck && (machine.drainFor !== null || machine.foundDraining))
+    .filter((machine) => !machine.stuck && machine.cordoned !== true)
+    .filter((machine) => machine.drainFor !== null || machine.foundDraining)
     .sort(byId);
   for (const turn of served) countOwn(cycle, turn, draining);
   const counted = new Set(served.flatMap((turn) => turn.draining));
@@ -151,7 +153,9 @@ function candidates(cycle: Cycle, { need }: Turn): WorldMachine[] {
   // H3: a pause of preemption protects Configured machines; nothing is drained for one whose action waits.
   const acted = (state: MachineState) =>
     inState(cycle.world, state).filter((machine) =>
-      state === MachineState.Configured ? !isKept(machine, 'preempt') : !machine.backoff,
+      state === MachineState.Configured
+        ? !isKept(machine, 'preempt') && machine.leaving !== 'now'
+        : !machine.backoff && machine.cordoned !== true,
     );
   const configured = acted(MachineState.Configured);
   const waiting = acted(MachineState.Creating).filter(

@@ -9,6 +9,7 @@ import { randomCeilings, randomLimits } from './generator-limits.ts';
 import {
   MACHINES_MAX,
   randomLabels,
+  randomLeaving,
   randomMachine,
   randomMenu,
   randomPauses,
@@ -140,6 +141,7 @@ function moveTo(world: World, machine: WorldMachine, state: MachineState): void 
   machine.intent = 'none';
   machine.waiting = false;
   machine.stuck = false;
+  machine.leaving = undefined;
   machine.stateSinceMs = world.nowMs;
   if (state === S.Idle || state === S.Speculative || state === S.Deleting) machine.assignment = null;
   if (state === S.Draining) return;
@@ -247,6 +249,19 @@ const EVENTS: readonly ((world: World, random: Random) => void)[] = [
       for (const other of world.machines)
         if (other === machine || (isWhole && other.instanceType === machine.instanceType))
           other.pauses = pauses;
+    }),
+  // H5, H6: a machine, or all machines of a type, are to leave, or to stay; they are cordoned, or no longer.
+  (world, random) =>
+    anyMachine(world, random, (machine) => {
+      const isWhole = random.chance(0.3);
+      const leaving = random.chance(0.6) ? randomLeaving(random) : undefined;
+      const cordoned = random.chance(0.4);
+      const isCordon = random.chance(0.5);
+      for (const other of world.machines) {
+        if (other !== machine && !(isWhole && other.instanceType === machine.instanceType)) continue;
+        if (isCordon) other.cordoned = cordoned;
+        else other.leaving = leaving;
+      }
     }),
   (world, random) => {
     if (world.clusters.length === 0) return;

@@ -20,9 +20,15 @@ import type {
   WorldMachine,
 } from './world.ts';
 
-/** X12: in back-off; H3: or under a pause of this. The shard does not do it with the machine. */
+/** X12: in back-off; H3: or under a pause of this; H6: or cordoned. The shard does not do it with the machine. */
 export function isKept(machine: WorldMachine, from: Paused): boolean {
+  if (machine.cordoned === true && from !== 'reclaim') return true;
   return machine.backoff || (machine.pauses ?? []).includes(from);
+}
+
+/** H5: it counts while the machine is Configured. */
+export function isLeaving(machine: WorldMachine): boolean {
+  return stateOf(machine) === MachineState.Configured && machine.leaving !== undefined;
 }
 
 /** A need as a cluster sent it. */
@@ -64,6 +70,9 @@ export interface Turn {
   /** A5: reserved machines, which no other Same need acquires. */
   reserved: Set<string>;
   credited: WorldMachine[];
+  /** H5: leaving machines that stay for it; and those of a gang outside its domain. */
+  held: WorldMachine[];
+  heldOutside: WorldMachine[];
   /** Orphan Creating, Idle and Speculative machines, in the order in which they were taken. */
   acquired: WorldMachine[];
   bootstrapCount: number;

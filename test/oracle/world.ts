@@ -75,6 +75,10 @@ export interface WorldMachine {
   backoff: boolean;
   /** H3: what a pause keeps the shard from doing with it; absent: nothing. */
   pauses?: readonly Paused[];
+  /** H5: it is to go, once its need is covered without it, or now; counts while it is Configured. Absent: it stays. */
+  leaving?: 'replaced' | 'now' | undefined;
+  /** H6; absent: false. */
+  cordoned?: boolean;
   stateSinceMs: number;
   /** P6: the need that it was preempted for, and that counts it. */
   drainFor: { cluster: string; fingerprint: string; group: string } | null;

@@ -329,6 +329,7 @@ export class Credit {
       const slot = assigned.slotAt(fromB ? atB : atA);
       if (fromB) atB = assigned.next(atB);
       else atA = assigned.next(atA);
+      if (role[slot] === Role.Leaving) continue; // H5: no need is credited it
       const heldCount = this.#claims.heldCount;
       left = this.#offer(cluster, index, filter, slot, Role.Configured - role[slot]!, left);
       if (this.#claims.heldCount === heldCount) continue;

@@ -76,6 +76,7 @@ export class GangCredit {
     if (list === 0) return left;
     for (let at = assigned.first(list); at !== 0 && left > 0; at = assigned.next(at)) {
       const slot = assigned.slotAt(at);
+      if (role[slot] === Role.Leaving) break; // H5: no need is credited those, and they are last
       left = this.#offer(turn, slot, Role.Configured - role[slot]!, left);
     }
     return left;
@@ -156,6 +157,7 @@ export class GangCredit {
     if (list === 0) return;
     for (let at = assigned.first(list); at !== 0; at = assigned.next(at)) {
       const slot = assigned.slotAt(at);
+      if (role[slot] === Role.Leaving) break; // leaving.ts keeps those
       if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) continue;
       if (domains.ofSlot(slot) === domain || this.#claims.isHeld(slot)) continue;
       if (this.#claims.isAvailable(slot, index)) this.#claims.hold(cluster, index, slot);

@@ -4,7 +4,7 @@ import type { EngineTables } from '../engine-tables.ts';
 import type { Drains } from '../supply/drains.ts';
 import type { Families } from '../supply/families.ts';
 import { type Filters, MatchLevel } from '../supply/filters.ts';
-import type { Fleet } from '../supply/fleet.ts';
+import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Supply } from '../supply/supply.ts';
 import type { DomainTally } from './domain-tally.ts';
 import type { GangCredit } from './gang-credit.ts';
@@ -29,6 +29,17 @@ export class GangMachines {
     this.#credit = credit;
   }
 
+  /** H5: whether a machine of the gang is leaving, so that the gang needs a replacement. */
+  hasLeaving({ cluster, need }: GangTurn): boolean {
+    if (cluster.leavingCount === 0) return false;
+    const { assigned, assignments, role } = this.#fleet;
+    const list = assignments.list[this.#needs.assignment[need]!]!;
+    for (let at = list === 0 ? 0 : assigned.first(list); at !== 0; at = assigned.next(at))
+      if (role[assigned.slotAt(at)] === Role.Leaving) return true;
+    return false;
+  }
+
+  /** Leaving ones (H5) count too: the gang's replacement comes from its domain. */
   tallyOwn({ index, need, filter, domains }: GangTurn, tally: DomainTally): void {
     const { assigned, assignments, shape } = this.#fleet;
     const list = assignments.list[this.#needs.assignment[need]!]!;
@@ -83,7 +94,8 @@ export class GangMachines {
     const { shape } = this.#fleet;
     for (const slot of this.#drains.slotsFor(this.#needs.assignment[need]!)) {
       const family = this.#families.familyOf[shape[slot]!]!;
-      if (this.#fleet.isStuck(slot) || filter.eligible[family] !== 1) continue;
+      if (this.#fleet.isStuck(slot) || this.#fleet.cordoned[slot] === 1 || filter.eligible[family] !== 1)
+        continue;
       if (filter.matchLevel !== MatchLevel.Family && !this.#filters.admitsSlot(filter, slot)) continue;
       tally.addUnassigned(domains.ofSlot(slot), family, 1);
     }

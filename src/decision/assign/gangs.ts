@@ -121,6 +121,7 @@ export class Gangs {
       this.#credit.creditNothing(turn);
       return true;
     }
+    if (this.#machines.hasLeaving(turn)) return false;
     const tally = this.#tally.begin(aggregate, turn.domains);
     this.#machines.tallyOwn(turn, tally);
     const domain = tally.onlyDomainCoveredByOwn();
@@ -137,7 +138,8 @@ export class Gangs {
     const tally = this.#tally;
     this.#machines.tallyOwn(turn, tally);
     this.#machines.tallyOthers(turn, tally);
-    const local = tally.bestCoveredByCreditable();
+    // H5: leaving machines keep the gang in its domain and cover nothing, so it must look for others there.
+    const local = this.#machines.hasLeaving(turn) ? 0 : tally.bestCoveredByCreditable();
     if (local === 0) {
       this.#counts.keep(need, tally);
       return false;

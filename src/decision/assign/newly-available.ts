@@ -72,7 +72,7 @@ export class NewlyAvailable {
    * few; after a price change of a whole offering every machine is newly available, and then `out` stays empty.
    */
   collectOwn(cluster: ClusterState, index: number, out: number[]): boolean {
-    const { assignment, claim } = this.#fleet;
+    const { assignment, claim, role } = this.#fleet;
     const need = cluster.needStart + index;
     out.length = 0;
     const own = this.#needs.assignment[need]!;
@@ -80,7 +80,7 @@ export class NewlyAvailable {
     this.#needs.set(need, Mark.OwnNewlyAvailable, false);
     for (const slot of cluster.newlyAvailable) {
       if (assignment[slot] !== own && (plain === 0 || assignment[slot] !== plain)) continue;
-      if (claim[slot] !== 0 && claim[slot]! <= index + 1) continue;
+      if ((claim[slot] !== 0 && claim[slot]! <= index + 1) || role[slot] === Role.Leaving) continue;
       if (!out.includes(slot)) out.push(slot);
       if (cluster.newlyAvailable.length <= NEWLY_AVAILABLE_FEW && out.length <= FEW_OWN) continue;
       out.length = 0;
@@ -143,11 +143,12 @@ export class NewlyAvailable {
   }
 
   #file(cluster: ClusterState): void {
-    const { role, shape, families } = this.#fleet;
+    const { role, shape, families, cordoned } = this.#fleet;
     const { newlyAvailable } = cluster;
     for (; this.#filedCount < newlyAvailable.length; this.#filedCount++) {
       const slot = newlyAvailable[this.#filedCount]!;
       if (role[slot] !== Role.Configured && role[slot] !== Role.Configuring) continue;
+      if (cordoned[slot] === 1) continue; // H6: only its own need is credited it, and that one finds it by `collectOwn`
       const family = families.familyOf[shape[slot]!]!;
       let known = this.#byFamily[family];
       if (known === undefined) {

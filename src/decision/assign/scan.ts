@@ -10,7 +10,7 @@
  * with a probability above zero is infinite, and the id alone decides.
  */
 
-import { Flag } from '../../inventory/intent.ts';
+import { NOT_ACQUIRED } from '../../inventory/intent.ts';
 import type { OrderedLists } from '../../inventory/ordered-lists.ts';
 import { effectiveCostUsd } from '../../machine/cost.ts';
 import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
@@ -143,7 +143,7 @@ export class ScanContext {
       for (const shape of families.openShapesOf(family)) {
         if (filter.matchLevel !== MatchLevel.Family && !filters.admitsShape(filter, shape)) continue;
         fleet.forEachUnassigned(shape, (slot) => {
-          if (!fleet.isBarred(slot, Flag.NotAcquired)) visit(slot);
+          if (!fleet.isBarred(slot, NOT_ACQUIRED)) visit(slot);
         });
       }
       const orphans = orphanList[family] ?? 0;
@@ -372,7 +372,7 @@ export class Scan {
       const reservedBy = supply.reservedBy[slot]!;
       if (reservedBy !== 0 && reservedBy !== this.#gang) return false;
     }
-    if (this.#stage === Stage.Orphans && fleet.isBarred(slot, Flag.NotAcquired)) return false;
+    if (this.#stage === Stage.Orphans && fleet.isBarred(slot, NOT_ACQUIRED)) return false;
     return this.#filter.matchLevel === MatchLevel.Family || filters.admitsSlot(this.#filter, slot);
   }
 

@@ -6,7 +6,7 @@
  * Taken machines at the head of a list are skipped once per cycle (scan.ts). Where a domain is finer than a family (one rack),
  * its few machines are collected and sorted instead.
  */
-import { Flag } from '../../inventory/intent.ts';
+import { NOT_ACQUIRED } from '../../inventory/intent.ts';
 import type { OrderedLists } from '../../inventory/ordered-lists.ts';
 import { marginalUsd, riskUsd } from '../../machine/cost.ts';
 import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
@@ -219,7 +219,7 @@ export class ValueHeads {
     const { filter, gang } = this.#request;
     if (supply.takenBy[slot] !== 0) return false;
     if (gang !== 0 && supply.reservedBy[slot] !== 0 && supply.reservedBy[slot] !== gang) return false;
-    if (role === Role.Creating && fleet.isBarred(slot, Flag.NotAcquired)) return false;
+    if (role === Role.Creating && fleet.isBarred(slot, NOT_ACQUIRED)) return false;
     return filter.matchLevel === MatchLevel.Family || filters.admitsSlot(filter, slot);
   }
 }

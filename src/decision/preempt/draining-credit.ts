@@ -7,6 +7,7 @@
  */
 
 import type { VectorTable } from '../../base/vectors.ts';
+import type { LeavingMachines } from '../assign/leaving.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
 import { columnU32, widerU32 } from '../columns/columns.ts';
 import { sortFew } from '../columns/sort-few.ts';
@@ -23,6 +24,7 @@ export class DrainingCredit {
   readonly #vectors: VectorTable;
   readonly #needs: EngineNeeds;
   readonly #matching: Matching;
+  readonly #leaving: LeavingMachines;
   readonly #drains: Drains;
   readonly #restrictions: Restrictions;
   readonly #limits: Limits;
@@ -34,11 +36,16 @@ export class DrainingCredit {
   #poolIn = columnU32(64);
   #isPoolMade = false;
 
-  constructor({ fleet, vectors, needs, drains, restrictions, limits }: EngineTables, matching: Matching) {
+  constructor(
+    { fleet, vectors, needs, drains, restrictions, limits }: EngineTables,
+    matching: Matching,
+    leaving: LeavingMachines,
+  ) {
     this.#fleet = fleet;
     this.#vectors = vectors;
     this.#needs = needs;
     this.#matching = matching;
+    this.#leaving = leaving;
     this.#drains = drains;
     this.#restrictions = restrictions;
     this.#limits = limits;
@@ -49,10 +56,11 @@ export class DrainingCredit {
     return this.#needs.has(need, Mark.Parked) || this.#restrictions.isBarred(need);
   }
 
-  /** Begins phase 2: `missing` is what phase 1 left open, less what drains for the need itself. */
+  /** Begins phase 2: `missing` is what phase 1 left open, less what leaving machines cover (H5) and what drains for the need itself. */
   countOwn(unmet: UnmetNeeds): void {
     const { width, missing, rest } = unmet;
     missing.set(rest.subarray(0, unmet.count * width));
+    this.#leaving.subtractHeld(unmet);
     this.#counted.clear();
     this.#pool.length = 0;
     this.#poolIn.fill(0);
@@ -151,9 +159,10 @@ export class DrainingCredit {
     return this.#fleet.families.familyOf[this.#fleet.shape[slot]!]!;
   }
 
-  /** X11: a stuck machine counts no longer. */
+  /** X11: a stuck machine counts no longer. H6: nor does a cordoned one, which no need gets once it is Idle. */
   #isDraining(slot: number): boolean {
-    return this.#fleet.role[slot] === Role.Draining && !this.#fleet.isStuck(slot);
+    const { role, cordoned } = this.#fleet;
+    return role[slot] === Role.Draining && !this.#fleet.isStuck(slot) && cordoned[slot] === 0;
   }
 
   #left(unmet: UnmetNeeds, entry: number): number {

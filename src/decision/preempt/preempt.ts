@@ -6,6 +6,7 @@
 
 import type { VectorTable } from '../../base/vectors.ts';
 import { ActionKind, type ActionList, actionNeed, Victim } from '../actions.ts';
+import type { LeavingMachines } from '../assign/leaving.ts';
 import type { Spreading } from '../assign/spread.ts';
 import { UnmetNeeds } from '../assign/unmet.ts';
 import { columnU8 } from '../columns/columns.ts';
@@ -38,7 +39,7 @@ export class Preemption {
   /** Whether a search left out a machine that suits its need for a reason that may pass while the lists stay. */
   #hasLeftOut = false;
 
-  constructor(tables: EngineTables, weights: PreemptionWeights = DEFAULT_WEIGHTS) {
+  constructor(tables: EngineTables, leaving: LeavingMachines, weights: PreemptionWeights = DEFAULT_WEIGHTS) {
     this.#cycle = tables.cycle;
     this.#fleet = tables.fleet;
     this.#vectors = tables.vectors;
@@ -46,7 +47,7 @@ export class Preemption {
     this.#restrictions = tables.restrictions;
     this.#limits = tables.limits;
     this.#matching = new Matching(tables);
-    this.#drainingCredit = new DrainingCredit(tables, this.#matching);
+    this.#drainingCredit = new DrainingCredit(tables, this.#matching, leaving);
     this.#lists = new VictimLists(tables, weights);
     this.#vainSearches = new VainSearches(tables, this.#lists, this.#matching);
     this.#isVictim = columnU8(tables.fleet.role.length);
@@ -150,7 +151,7 @@ export class Preemption {
   }
 
   #emit(need: number, first: number, actions: ActionList): void {
-    const { cluster, claim } = this.#fleet;
+    const { cluster } = this.#fleet;
     const served = actionNeed(this.#needs, this.#fleet.assignments, need);
     const ofGang = this.#needs.kind[need] === NeedKind.Gang ? Victim.OfGang : 0;
     for (let index = first; index < this.#victims.length; index++) {
@@ -160,7 +161,7 @@ export class Preemption {
         continue;
       }
       const gap = this.#needs.priority[need]! - this.#lists.priorityOf(slot);
-      const victim = (claim[slot] === 0 ? 0 : Victim.Claimed) | ofGang;
+      const victim = (this.#fleet.claimant(slot) < 0 ? 0 : Victim.Claimed) | ofGang;
       actions.add(ActionKind.Preempt, slot, cluster[slot]!, graceSeconds(gap), served, victim);
     }
   }

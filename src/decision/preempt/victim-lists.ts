@@ -8,7 +8,7 @@
  * most cycles preempt nothing. They are up to date once `settle` has run.
  */
 
-import { Flag } from '../../inventory/intent.ts';
+import { NOT_PREEMPTED } from '../../inventory/intent.ts';
 import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
 import type { EngineNeeds } from '../demand/engine-needs.ts';
 import type { EngineTables } from '../engine-tables.ts';
@@ -142,14 +142,13 @@ export class VictimLists {
 
   /** P1: whether a need of this priority may take the machine, which is on a list. */
   mayTake(slot: number, priority: number): boolean {
-    return this.#fleet.claim[slot] === 0 || this.priorityOf(slot) < priority;
+    return this.#fleet.claimant(slot) < 0 || this.priorityOf(slot) < priority;
   }
 
   /** Priority of the need that claims the machine, else of its assignment. */
   priorityOf(slot: number): number {
-    const claim = this.#fleet.claim[slot]!;
-    if (claim === 0) return this.#fleet.inventory.columns.priority[slot]!;
-    return this.#needs.priority[this.#fleet.clusterState(this.#fleet.cluster[slot]!).needStart + claim - 1]!;
+    const need = this.#fleet.claimant(slot);
+    return need < 0 ? this.#fleet.inventory.columns.priority[slot]! : this.#needs.priority[need]!;
   }
 
   /** Begins a scan over the machines that a need of this priority may take, the best first, without those that `isTaken` says at the heads of lists. */
@@ -250,8 +249,10 @@ export class VictimLists {
   readonly #place = (slot: number, wasRead: boolean): void => {
     const { byId, role, shape, families } = this.#fleet;
     if (role[slot] === Role.Creating && this.#fleet.isOrphan(slot)) return; // it is on the orphans' list
-    const mayGo = (role[slot] === Role.Configured && this.#mayLose(slot)) || this.#fleet.isWaiting(slot);
-    if (!mayGo || this.#fleet.isBarred(slot, Flag.NotPreempted)) {
+    const isConfigured =
+      role[slot] === Role.Configured || (role[slot] === Role.Leaving && !this.#fleet.goesNow(slot));
+    const mayGo = (isConfigured && this.#mayLose(slot)) || this.#fleet.isWaiting(slot);
+    if (!mayGo || this.#fleet.isBarred(slot, NOT_PREEMPTED)) {
       byId.remove(slot);
       return;
     }
@@ -266,7 +267,7 @@ export class VictimLists {
 
   /** N6: an unclaimed machine stays until its cluster has reported. */
   #mayLose(slot: number): boolean {
-    return this.#fleet.claim[slot] !== 0 || this.#fleet.clusterState(this.#fleet.cluster[slot]!).isPastGate;
+    return this.#fleet.claimant(slot) >= 0 || this.#fleet.clusterState(this.#fleet.cluster[slot]!).isPastGate;
   }
 
   #gain(family: number, slot: number): void {
@@ -283,7 +284,7 @@ export class VictimLists {
   /** The list on which the machine belongs, as its id in fleet.byId. */
   #listFor(family: number, slot: number): number {
     const { columns } = this.#fleet.inventory;
-    const isOfNeed = this.#fleet.claim[slot] !== 0;
+    const isOfNeed = this.#fleet.claimant(slot) >= 0;
     let tier: Tier = isOfNeed ? Tier.Claimed : Tier.Unclaimed;
     if (this.#fleet.isWaiting(slot)) tier = isOfNeed ? Tier.ClaimedWaiting : Tier.UnclaimedWaiting;
     const priority = this.priorityOf(slot);

@@ -3,7 +3,7 @@
  * their hold (R3). Idle machines wait in a heap, the longest Idle first, so that a quiet cycle reads one entry.
  */
 import { TimeHeap } from '../../base/time-heap.ts';
-import { Flag } from '../../inventory/intent.ts';
+import { Flag, NOT_RELEASED } from '../../inventory/intent.ts';
 import { CapacityType, isReleasable } from '../../machine/capacity-type.ts';
 import { ActionKind, type ActionList } from '../actions.ts';
 import type { ClusterState } from '../cluster-state.ts';
@@ -54,7 +54,7 @@ export class Reclamation {
   /** R1: emits Reclaims by cluster id, then in keep order. The rails cap them after the decision (R2). */
   reclaim(clusters: readonly ClusterState[], actions: ActionList): void {
     for (const cluster of clusters) {
-      if (cluster.configuredCount === cluster.claimedConfiguredCount) continue;
+      if (cluster.configuredCount === cluster.claimedConfiguredCount) continue; // leaving ones count as unclaimed here
       if (!this.#restrictions.isPastGate(cluster.ref) || this.#restrictions.isSuspended(cluster.ref))
         continue;
       const found = this.#found;
@@ -74,10 +74,15 @@ export class Reclamation {
       let at = keep.seekUnclaimed(keep.first(configured));
       for (; at !== 0; at = keep.seekUnclaimed(keep.next(at))) {
         const slot = keep.slotAt(at);
-        if (this.#preemption.isVictim(slot) || this.#fleet.isBarred(slot, Flag.NotReclaimed)) continue;
-        found.push(slot);
+        if (this.#mayReclaim(slot)) found.push(slot);
       }
     }
+    for (const slot of cluster.apart)
+      if (this.#fleet.claimant(slot) < 0 && this.#mayReclaim(slot)) found.push(slot);
+  }
+
+  #mayReclaim(slot: number): boolean {
+    return !this.#preemption.isVictim(slot) && !this.#fleet.isBarred(slot, Flag.NotReclaimed);
   }
 
   /** R3: emits Deletes by id. */
@@ -96,7 +101,7 @@ export class Reclamation {
       else if (nowMs - columns.stateSinceMsOf(slot) <= holdMs) {
         this.#overdue.delete(slot);
         this.#waiting.get(capacityType[slot]!)!.push(slot, columns.stateSinceMsOf(slot));
-      } else if (this.#supply.takenBy[slot] === 0 && !this.#fleet.isBarred(slot, Flag.NotReleased))
+      } else if (this.#supply.takenBy[slot] === 0 && !this.#fleet.isBarred(slot, NOT_RELEASED))
         found.push(slot);
     }
     found.sort((a, b) => idRank[a]! - idRank[b]!);

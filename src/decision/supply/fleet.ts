@@ -7,17 +7,20 @@
  *             shape         u32   as last attached
  *             assignment    u32   the need that it was bound or created for (assignments.ts); 0 = unknown
  *             cluster       u16   the cluster that it is bound to or created for; 0 = none
+ *             cordoned      u8    1 = as last attached: only the need that it is assigned to is credited it (H6)
  *             claim         u32   the need that credit gave it to, as index in its cluster + 1; 0 = unclaimed
+ *             heldFor       u32   of a leaving machine: the need that it stays for (leaving.ts), + 1; 0 = none
  *             nextClaim,    u32   the claim list of one need, linked through its slots; 0 = end
  *             previousClaim
  *
  *   lists     byPrice       Idle, and Speculative, machines per family and probability (price, id)
  *             keep          Configured, and Configuring, per cluster and family (price, penalty desc, id)
- *             assigned      machines per assignment: Configured, Configuring, Creating, each in keep order
+ *             assigned      machines per assignment: Configured, Configuring, Creating, leaving, each in keep order
+ *             apart         per cluster: leaving and cordoned Configured machines, which keep does not have
  *             byId          orphaned Creating machines per family; victims (preempt/victim-lists.ts)
  */
 
-import { BARRED, Flag, Intent } from '../../inventory/intent.ts';
+import { BARRED, Flag, Intent, NOT_ACQUIRED } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { OrderedLists } from '../../inventory/ordered-lists.ts';
 import { isReleasable } from '../../machine/capacity-type.ts';
@@ -35,11 +38,13 @@ export const Role = {
   None: 0,
   Idle: 1,
   Speculative: 2,
-  Creating: 3,
-  Configuring: 4,
-  Configured: 5,
-  Draining: 6,
-  Other: 7, // Deleting, Failed: exists, and satisfies no need
+  /** H5: Configured, and satisfies no need. Before Creating, so that a need's own machines have it last. */
+  Leaving: 3,
+  Creating: 4,
+  Configuring: 5,
+  Configured: 6,
+  Draining: 7,
+  Other: 8, // Deleting, Failed: exists, and satisfies no need
 } as const;
 export type Role = (typeof Role)[keyof typeof Role];
 
@@ -68,7 +73,9 @@ export class Fleet {
   readonly shape: Uint32Array;
   readonly assignment: Uint32Array;
   readonly cluster: Uint16Array;
+  readonly cordoned: Uint8Array;
   readonly claim: Uint32Array;
+  readonly heldFor: Uint32Array;
   readonly nextClaim: Uint32Array;
   readonly previousClaim: Uint32Array;
   readonly byPrice: OrderedLists;
@@ -89,6 +96,8 @@ export class Fleet {
   stockList = columnU32(64);
   #stockCount = 0;
   readonly clusters: (ClusterState | undefined)[] = [];
+  /** H5: clusters with leaving machines. */
+  readonly withLeaving = new Set<ClusterState>();
   /** Assignments that are new with their machines: rows without an assignment may have these (cluster-rows.ts). */
   readonly newAssignments = new SlotList();
   /** Idle machines that R3 may release once their hold is over, in the order of their arrival: reclaim.ts reads them. */
@@ -111,7 +120,9 @@ export class Fleet {
     this.shape = columnU32(slots);
     this.assignment = columnU32(slots);
     this.cluster = columnU16(slots);
+    this.cordoned = columnU8(slots);
     this.claim = columnU32(slots);
+    this.heldFor = columnU32(slots);
     this.nextClaim = columnU32(slots);
     this.previousClaim = columnU32(slots);
     this.victims = new VictimQueue(inventory);
@@ -151,14 +162,27 @@ export class Fleet {
     return (this.inventory.columns.flags[slot]! & Flag.Stuck) !== 0;
   }
 
-  /** In back-off (X12) or in dispute (T10), or a pause keeps the shard from doing this with it (H3). */
-  isBarred(slot: number, pause: Flag): boolean {
+  /** In back-off (X12) or in dispute (T10), or a control keeps the shard from doing this with it (H3, H6). */
+  isBarred(slot: number, pause: number): boolean {
     return (this.inventory.columns.flags[slot]! & (BARRED | pause)) !== 0;
   }
 
   /** X3: its Bootstrap or Provision waits for its turn; nothing was sent. */
   isWaiting(slot: number): boolean {
     return this.role[slot] === Role.Creating && (this.inventory.columns.flags[slot]! & Flag.Waiting) !== 0;
+  }
+
+  /** H5: a leaving machine that waits for no replacement. No need has it any more, not even as a victim. */
+  goesNow(slot: number): boolean {
+    return (this.inventory.columns.flags[slot]! & Flag.LeavingNow) !== 0;
+  }
+
+  /** The need that claims the machine, or for which it stays although it is leaving; -1: none. */
+  claimant(slot: number): number {
+    const claim = this.claim[slot]!;
+    return claim === 0
+      ? this.heldFor[slot]! - 1
+      : this.clusterState(this.cluster[slot]!).needStart + claim - 1;
   }
 
   /** Assigned to a gang of its cluster: only that one may be credited it (A5). */
@@ -189,14 +213,13 @@ export class Fleet {
     const state = columns.state[slot]!;
     if (state === 0) return;
     const intent = columns.intent[slot]!;
-    const isIgnored = (columns.flags[slot]! & Flag.Ignored) !== 0;
-    const role = isIgnored
-      ? Role.Other
-      : intent === Intent.None
-        ? ROLE_OF_STATE[state]!
-        : ROLE_OF_INTENT[intent]!;
+    const flags = columns.flags[slot]!;
+    let role = intent === Intent.None ? ROLE_OF_STATE[state]! : ROLE_OF_INTENT[intent]!;
+    if ((flags & Flag.Ignored) !== 0) role = Role.Other;
+    else if (role === Role.Configured && (flags & Flag.Leaving) !== 0) role = Role.Leaving;
     const shape = columns.shape[slot]!;
     this.role[slot] = role;
+    this.cordoned[slot] = (flags & Flag.Cordoned) === 0 ? 0 : 1;
     this.#generation[slot] = this.inventory.generationOf(slot);
     this.shape[slot] = shape;
     this.families.changeMachines(shape, 1);
@@ -210,7 +233,7 @@ export class Fleet {
     if (role === Role.None) return;
     const shape = this.shape[slot]!;
     if (role === Role.Idle || role === Role.Speculative) {
-      this.families.changeUnassigned(shape, -1);
+      if (this.cordoned[slot] === 0) this.families.changeUnassigned(shape, -1);
       if (this.byPrice.listOf(slot) !== 0) {
         this.byPrice.remove(slot);
         this.families.changeOpen(shape, -1);
@@ -221,6 +244,7 @@ export class Fleet {
       this.byId.remove(slot);
     this.families.changeMachines(shape, -1);
     this.role[slot] = Role.None;
+    this.cordoned[slot] = 0;
     this.assignment[slot] = 0;
     this.cluster[slot] = 0;
   }
@@ -257,6 +281,7 @@ export class Fleet {
       for (let at = this.keep.first(list); at !== 0; at = this.keep.next(at))
         this.victims.mark(this.keep.slotAt(at));
     }
+    for (const slot of cluster.apart) this.victims.mark(slot);
   }
 
   /** An assignment lost its last live need or got its first: its Creating machines become orphans or stop being so. */
@@ -276,7 +301,7 @@ export class Fleet {
     }
   }
 
-  /** Visits the Idle and Speculative machines of a shape. */
+  /** Visits the Idle and Speculative machines of a shape, without cordoned ones (H6). */
   forEachUnassigned(shape: number, visit: (slot: number) => void): void {
     const { indexes } = this.inventory;
     for (const state of [MachineState.Idle, MachineState.Speculative] as const) {
@@ -285,7 +310,7 @@ export class Fleet {
       for (let position = start; position < end; position++) {
         const slot = indexes.shapeSlots[position]!;
         const role = this.role[slot]!;
-        if (role === Role.Idle || role === Role.Speculative) visit(slot);
+        if ((role === Role.Idle || role === Role.Speculative) && this.cordoned[slot] === 0) visit(slot);
       }
     }
   }
@@ -293,13 +318,13 @@ export class Fleet {
   /** Visits the machines of a shape that needs may acquire. */
   forEachOpen(shape: number, visit: (slot: number) => void): void {
     this.forEachUnassigned(shape, (slot) => {
-      if (!this.isBarred(slot, Flag.NotAcquired)) visit(slot);
+      if (!this.isBarred(slot, NOT_ACQUIRED)) visit(slot);
     });
     const orphans = this.orphanList[this.families.familyOf[shape]!] ?? 0;
     if (orphans === 0) return;
     for (let at = this.byId.first(orphans); at !== 0; at = this.byId.next(at)) {
       const slot = this.byId.slotAt(at);
-      if (this.shape[slot] === shape && !this.isBarred(slot, Flag.NotAcquired)) visit(slot);
+      if (this.shape[slot] === shape && !this.isBarred(slot, NOT_ACQUIRED)) visit(slot);
     }
   }
 
@@ -321,10 +346,11 @@ export class Fleet {
 
   #attachUnassigned(slot: number, role: number): void {
     const shape = this.shape[slot]!;
-    this.families.changeUnassigned(shape, 1);
     if (role === Role.Idle && isReleasable(this.inventory.columns.capacityType[slot]!))
       this.newlyIdle.push(slot);
-    if (this.isBarred(slot, Flag.NotAcquired)) return;
+    if (this.cordoned[slot] === 1) return;
+    this.families.changeUnassigned(shape, 1);
+    if (this.isBarred(slot, NOT_ACQUIRED)) return;
     this.families.changeOpen(shape, 1);
     const family = this.families.familyOf[shape]!;
     const byFamily = role === Role.Idle ? this.idleOf : this.offersOf;
@@ -338,7 +364,8 @@ export class Fleet {
     this.cluster[slot] = cluster;
     if (role === Role.Draining) return;
     let assignment = 0;
-    if (cluster !== 0 && columns.need[slot] !== 0) {
+    const goesNow = role === Role.Leaving && this.goesNow(slot);
+    if (cluster !== 0 && columns.need[slot] !== 0 && !goesNow) {
       assignment = this.assignments.intern(cluster, columns.need[slot]!, columns.group[slot]!);
       if (this.assignments.references[assignment] === 1) this.newAssignments.push(assignment);
       this.assignment[slot] = assignment;
@@ -353,22 +380,32 @@ export class Fleet {
         this.victims.markRead(slot);
       }
     } else if (cluster !== 0) {
-      const { familyLists } = this.clusterState(cluster);
-      const familyList = familyLists.of(this.families.familyOf[this.shape[slot]!]!);
-      if (role === Role.Configured) {
-        if (familyLists.configured(familyList) === 0)
-          familyLists.setConfigured(familyList, this.keep.create());
-        this.keep.add(familyLists.configured(familyList), slot);
-        this.clusterState(cluster).configuredCount++;
+      const state = this.clusterState(cluster);
+      if (role === Role.Configuring) state.configuringCount++;
+      else {
+        state.configuredCount++;
         this.victims.markRead(slot);
-      } else {
-        if (familyLists.configuring(familyList) === 0)
-          familyLists.setConfiguring(familyList, this.keep.create());
-        this.keep.add(familyLists.configuring(familyList), slot);
-        this.clusterState(cluster).configuringCount++;
       }
+      if (role === Role.Leaving) {
+        state.leavingCount++;
+        this.withLeaving.add(state);
+      }
+      // H6: no other need is credited a cordoned machine, so it is not on the lists on which those look.
+      if (role !== Role.Leaving && this.cordoned[slot] === 0) this.#joinKeep(slot, role, state);
+      else if (role !== Role.Configuring) state.apart.add(slot);
     }
     if (cluster !== 0) this.#announce(slot, this.clusterState(cluster), assignment);
+  }
+
+  #joinKeep(slot: number, role: number, { familyLists }: ClusterState): void {
+    const familyList = familyLists.of(this.families.familyOf[this.shape[slot]!]!);
+    if (role === Role.Configured) {
+      if (familyLists.configured(familyList) === 0) familyLists.setConfigured(familyList, this.keep.create());
+      this.keep.add(familyLists.configured(familyList), slot);
+      return;
+    }
+    if (familyLists.configuring(familyList) === 0) familyLists.setConfiguring(familyList, this.keep.create());
+    this.keep.add(familyLists.configuring(familyList), slot);
   }
 
   #detachBound(slot: number, role: number): void {
@@ -380,8 +417,12 @@ export class Fleet {
       this.unclaimedWaiting.delete(slot);
     }
     this.keep.remove(slot);
-    if (role === Role.Configured) {
-      this.clusterState(cluster).configuredCount--;
+    if (role === Role.Configured || role === Role.Leaving) {
+      const state = this.clusterState(cluster);
+      state.configuredCount--;
+      state.apart.delete(slot);
+      if (role === Role.Leaving && --state.leavingCount === 0) this.withLeaving.delete(state);
+      this.heldFor[slot] = 0;
       this.victims.mark(slot);
     } else if (role === Role.Configuring && cluster !== 0) this.clusterState(cluster).configuringCount--;
     if (assignment !== 0) {
@@ -422,9 +463,10 @@ export class Fleet {
     this.orphanList = widerU32(this.orphanList, family);
     if (this.orphanList[family] === 0) this.orphanList[family] = this.byId.create();
     this.byId.remove(slot); // it may still be on a victims' list
+    if (this.cordoned[slot] === 1) return;
     this.byId.add(this.orphanList[family]!, slot);
     this.families.unassignedVersion++;
-    if (this.isBarred(slot, Flag.NotAcquired)) return;
+    if (this.isBarred(slot, NOT_ACQUIRED)) return;
     this.#openOrphans[slot] = 1;
     this.families.changeOpen(shape, 1);
   }
