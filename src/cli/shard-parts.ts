@@ -20,6 +20,7 @@ import { OperatorServer } from '../session/server.ts';
 import type { ShardObserver } from '../shard/ports/observer.ts';
 import type { ShardSettings } from '../shard/settings.ts';
 import { createTables, type ShardTables } from '../shard/tables.ts';
+import { InterruptionCounts } from '../spending/interruptions.ts';
 import { CheckThreads } from './check-thread.ts';
 import { SessionBook } from './session-book.ts';
 import { type AdminHome, adminOverTls, PresentAdmin } from './shard-admin.ts';
@@ -54,6 +55,7 @@ export interface ProcessParts extends ServiceOptions {
   readonly metrics: ShardMetrics;
   readonly history: ShardHistory;
   readonly tenants: TenantBook;
+  readonly interruptions: InterruptionCounts;
   readonly observer: ShardObserver;
   readonly checker: CheckThreads;
   readonly operators: OperatorServer;
@@ -95,11 +97,13 @@ export async function startParts(
   closers.push(() => metrics.close());
   const history = new ShardHistory();
   const tenants = new TenantBook(clock);
+  const interruptions = new InterruptionCounts();
   const observers: Partial<ShardObserver>[] = [
     metrics,
     new LogObserver(log),
     history,
     tenants,
+    ...(config.spendingHistory ? [interruptions.observer] : []),
     ...moreObservers,
   ];
   if (audit !== null) observers.push(auditObserver(audit, epoch));
@@ -134,6 +138,7 @@ export async function startParts(
     metrics,
     history,
     tenants,
+    interruptions,
     observer: observeAll(observers, log),
     checker,
     operators,

@@ -7,7 +7,7 @@ import type { Closer, ProcessParts } from './shard-parts.ts';
 
 /** E5: samples what the fleet costs once a minute. A sample that cannot be written is logged, and the next is tried. */
 export async function openSpending(
-  { config, log, clock }: ProcessParts,
+  { config, log, clock, interruptions }: ProcessParts,
   view: () => ShardReader,
   closers: Closer[],
 ): Promise<SpendingStore | null> {
@@ -17,6 +17,7 @@ export async function openSpending(
   const sampler = new SpendingSampler({
     store,
     read: () => view().spending(),
+    interruptions,
     onProblem: (detail) => log.error('spending_not_kept', { detail }),
   });
   closers.push(() => sampler.close());

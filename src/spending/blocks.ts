@@ -3,13 +3,14 @@
  * else. A process that ends in the middle of a block leaves a part of it; reading ends there, and the next process cuts it off.
  *
  *   4 bytes        length of the block, little-endian
- *   length bytes   gzip of JSON: { atMs, rows: [clusterId, instanceType, capacityType, machines, configured, usdPerHour][] }
+ *   length bytes   gzip of JSON: { atMs, rows: [clusterId, instanceType, capacityType, machines, configured, usdPerHour][],
+ *                  interruptions: [provider, offering, configured, declaredPerHour, observed][] }
  */
 import { appendFile, readFile, truncate } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { CapacityType } from '../machine/capacity-type.ts';
-import type { SpendingSample } from '../shard/ports/spending.ts';
+import type { InterruptionRow, SpendingSample } from '../shard/ports/spending.ts';
 
 const LENGTH_BYTES = 4;
 /** A sample of 65,535 clusters with twenty kinds of machines each has some megabytes. */
@@ -19,8 +20,18 @@ const compress = promisify(gzip);
 const expand = promisify(gunzip);
 
 type Row = readonly [string, string, number, number, number, number];
+type Interruption = readonly [string, string, number, number, number];
 
-export async function appendSample(file: string, { atMs, rows }: SpendingSample): Promise<number> {
+interface Block {
+  readonly atMs: number;
+  readonly rows: readonly Row[];
+  readonly interruptions?: readonly Interruption[];
+}
+
+export async function appendSample(
+  file: string,
+  { atMs, rows, interruptions = [] }: SpendingSample,
+): Promise<number> {
   const packed = rows.map(
     (row): Row => [
       row.clusterId,
@@ -31,7 +42,11 @@ export async function appendSample(file: string, { atMs, rows }: SpendingSample)
       row.usdPerHour,
     ],
   );
-  const block = await compress(JSON.stringify({ atMs, rows: packed }));
+  const packedInterruptions = interruptions.map(
+    (one): Interruption => [one.provider, one.offering, one.configured, one.declaredPerHour, one.observed],
+  );
+  const whole: Block = { atMs, rows: packed, interruptions: packedInterruptions };
+  const block = await compress(JSON.stringify(whole));
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32LE(block.length);
   await appendFile(file, Buffer.concat([length, block]));
@@ -42,7 +57,7 @@ export async function appendSample(file: string, { atMs, rows }: SpendingSample)
 export async function* readSamples(file: string): AsyncGenerator<SpendingSample> {
   const bytes = await readFile(file);
   for (const { from, end } of blocksOf(bytes)) {
-    let parsed: { readonly atMs: number; readonly rows: readonly Row[] };
+    let parsed: Block;
     try {
       parsed = JSON.parse((await expand(bytes.subarray(from, end))).toString());
     } catch {
@@ -58,8 +73,18 @@ export async function* readSamples(file: string): AsyncGenerator<SpendingSample>
         usdPerHour,
       }),
     );
-    yield { atMs: parsed.atMs, rows };
+    yield { atMs: parsed.atMs, rows, interruptions: (parsed.interruptions ?? []).map(interruptionOf) };
   }
+}
+
+function interruptionOf([
+  provider,
+  offering,
+  configured,
+  declaredPerHour,
+  observed,
+]: Interruption): InterruptionRow {
+  return { provider, offering, configured, declaredPerHour, observed };
 }
 
 /** Cuts off the part of a block that a crash left at the end of the file. */

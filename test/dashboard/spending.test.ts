@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiClusters, ApiSpending } from '../../src/dashboard/api/types.ts';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
+import { MachineState } from '../../src/machine/state.ts';
 import { DAY_MS, HOUR_MS, SpendingStore } from '../../src/spending/store.ts';
 import { Browser, LOOKS } from './chromium.ts';
 import { LiveWorld } from './live-world.ts';
@@ -12,6 +13,8 @@ import { LiveWorld } from './live-world.ts';
 const START_MS_MAX = 360_000;
 const WEEK_HOURS = 7 * 24;
 const { OnDemand, Spot } = CapacityType;
+
+const SPOT_OFFERING = { provider: 'aws', offering: 'cpu-32/zone-a/spot' };
 
 let folder = '';
 let live: LiveWorld;
@@ -36,6 +39,14 @@ beforeAll(async () => {
         { ...of, capacityType: OnDemand, machines, usdPerHour: machines },
         { ...of, capacityType: Spot, machines: 10, usdPerHour: isSecond ? 5.5 : 5 },
         { ...of, clusterId: 'dev, "old"', capacityType: Spot, machines: 1, usdPerHour: 0.5 },
+      ],
+      interruptions: [
+        {
+          ...SPOT_OFFERING,
+          configured: 10,
+          declaredPerHour: 0.02,
+          observed: isSecond && hour % 24 === 0 ? 2 : 0,
+        },
       ],
     });
   }
@@ -66,6 +77,8 @@ describe('the API of spending', () => {
     expect(onDemand!.machineHours / onDemand!.machineHoursBefore).toBeCloseTo(2, 1);
     expect(spot!.usd / spot!.usdBefore).toBeCloseTo(1.1, 1);
     expect(found.points.length).toBeGreaterThan(100);
+    expect(found.usdPerDay).toBeCloseTo((24 * found.usd) / found.hours, 6);
+    expect(found.idleUsd).toBe(0);
   });
 
   it('E6: sums by cluster, team, type and purchase option are all of the same total', async () => {
@@ -87,6 +100,20 @@ describe('the API of spending', () => {
     expect(commitmentUse).toBeGreaterThan(0.5);
     expect(spotShare).toBeGreaterThan(0);
     expect(byCapacityType.length).toBeGreaterThan(0);
+    const { interruptions } = await live.world.view.spending();
+    const { columns } = live.world.inventory;
+    let declared = 0;
+    for (let slot = 1; slot < columns.slotLimit; slot++)
+      if (columns.state[slot] === MachineState.Configured) declared += columns.interruptionProbability[slot]!;
+    expect(declared).toBeGreaterThan(0);
+    expect(interruptions!.reduce((sum, { declaredPerHour }) => sum + declaredPerHour, 0)).toBeCloseTo(
+      declared,
+      6,
+    );
+    for (const { offering, observed } of interruptions!) {
+      expect(offering).toMatch(/^[^/]+\/[^/]+\/[^/]+$/);
+      expect(observed).toBe(0);
+    }
   });
 
   it('E6: as CSV, one line for each hour and row; texts are quoted', async () => {
@@ -98,6 +125,19 @@ describe('the API of spending', () => {
     expect(
       lines.filter((line) => line.includes('prod-eu-1,web,cpu-32,on-demand,20,20,20')).length,
     ).toBeGreaterThan(150);
+  });
+
+  it('E6: compares the interruptions of each offering with those that its provider declares', async () => {
+    const { interruptions } = await get<ApiSpending>('spending?days=7');
+    expect(interruptions).toHaveLength(1);
+    const [of] = interruptions!;
+    expect(of).toMatchObject(SPOT_OFFERING);
+    expect(of!.declared).toBeCloseTo(0.02 * WEEK_HOURS, 0);
+    expect(of!.machineHours / WEEK_HOURS).toBeCloseTo(10, 0);
+    expect(of!.observed).toBeGreaterThanOrEqual(12);
+    expect(of!.observed).toBeLessThanOrEqual(14);
+    // They are the fleet's: a cluster has too few machines to say anything of an offering.
+    expect((await get<ApiSpending>('spending?cluster=prod-eu-1')).interruptions).toBeNull();
   });
 
   it('clusters have their cost', async () => {
@@ -134,6 +174,13 @@ describe('the page of spending', () => {
       const overflow = await page.evaluate('document.documentElement.scrollWidth - window.innerWidth');
       expect(overflow).toBeLessThanOrEqual(0);
       expect(await page.locator('main a[download]').getAttribute('href')).toContain('cluster=prod-eu-1');
+      await page.goto(`${url}/spending`);
+      const offering = page.locator('main tbody tr').filter({ hasText: SPOT_OFFERING.offering });
+      await offering.waitFor();
+      expect(await offering.textContent()).toMatch(/3\.[34].*1[234]$/);
+      expect(
+        await page.evaluate('document.documentElement.scrollWidth - window.innerWidth'),
+      ).toBeLessThanOrEqual(0);
       expect(troubles).toEqual([]);
       await page.close();
     });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CapacityType } from '../../src/machine/capacity-type.ts';
 import type { SpendingGrain, SpendingSample } from '../../src/shard/ports/spending.ts';
+import { InterruptionCounts } from '../../src/spending/interruptions.ts';
 import { SpendingSampler } from '../../src/spending/sampler.ts';
 import { DAY_MS, HOUR_MS, HOURS_KEPT_MS, SpendingStore } from '../../src/spending/store.ts';
 
@@ -44,6 +45,61 @@ async function read(store: SpendingStore, grain: SpendingGrain): Promise<[number
 }
 
 describe('the history of spending', () => {
+  it('E6: keeps the declared and the observed interruptions of each minute, and of each hour in all', async () => {
+    const store = await open(START_MS);
+    const of = { provider: 'aws', offering: 'large/a/spot', configured: 4 };
+    for (const [minute, observed] of [
+      [0, 2],
+      [30, 1],
+    ] as const)
+      await store.add({
+        ...sample(START_MS + minute * MINUTE_MS, 10),
+        interruptions: [{ ...of, declaredPerHour: minute === 0 ? 0.4 : 0.2, observed }],
+      });
+    await store.add(sample(START_MS + HOUR_MS, 10));
+    const [hour] = await collect(store, 'hour');
+    expect(hour!.interruptions).toEqual([{ ...of, declaredPerHour: 0.3, observed: 3 }]);
+    const minutes = await collect(store, 'minute');
+    expect(minutes.map(({ interruptions }) => interruptions!.map(({ observed }) => observed))).toEqual([
+      [2],
+      [1],
+      [],
+    ]);
+  });
+
+  it('E6: an interruption counts once, and in the next sample if one cannot be written', async () => {
+    const store = await open(START_MS);
+    const counts = new InterruptionCounts();
+    const offering = { provider: 'aws', offering: 'large/a/spot' };
+    counts.observer.noted!({ kind: 'interrupted', ...offering });
+    counts.observer.noted!({ kind: 'bound', ...offering });
+    let failing = true;
+    const add = store.add.bind(store);
+    store.add = async (one) => {
+      if (failing) throw new Error('no space');
+      await add(one);
+    };
+    const declared = { ...offering, configured: 3, declaredPerHour: 0.3, observed: 0 };
+    let minute = 0;
+    const read = async () => ({ ...sample(START_MS + minute++ * MINUTE_MS, 10), interruptions: [declared] });
+    const sampler = new SpendingSampler({
+      store,
+      read,
+      onProblem: () => {},
+      interruptions: counts,
+      everyMs: 1e9,
+    });
+    for (failing of [true, false, false]) {
+      sampler.sample();
+      await sampler.close();
+    }
+    const samples = await collect(store, 'minute');
+    expect(samples.map(({ interruptions }) => interruptions)).toEqual([
+      [{ ...declared, observed: 1 }],
+      [declared],
+    ]);
+  });
+
   it('E5: keeps each minute, and of each hour the average over its samples', async () => {
     const store = await open(START_MS);
     await store.add(sample(START_MS, 10));

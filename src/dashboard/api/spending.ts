@@ -3,9 +3,14 @@
 import { CAPACITY_TYPE_NAMES, CapacityType } from '../../machine/capacity-type.ts';
 import { isCommitted } from '../../machine/cost.ts';
 import type { ShardReader } from '../../shard/ports/reader.ts';
-import type { SpendingPast, SpendingRow, SpendingSample } from '../../shard/ports/spending.ts';
+import type {
+  InterruptionRow,
+  SpendingPast,
+  SpendingRow,
+  SpendingSample,
+} from '../../shard/ports/spending.ts';
 import { ApiRefusal, type Query } from './query.ts';
-import type { ApiSpending, ApiSpendingPart, SpendingBy } from './types.ts';
+import type { ApiInterruptions, ApiSpending, ApiSpendingPart, SpendingBy } from './types.ts';
 
 /** Below /api/v1. */
 export const CSV_NAME = 'spending.csv';
@@ -52,10 +57,14 @@ export async function spending({ view, past, nowMs }: SpendingContext, query: Qu
     usdPerHour: sumOf(now.rows.filter(isAsked), ({ usdPerHour }) => usdPerHour),
     usd: span.usd,
     usdBefore: before.usd,
+    usdPerDay: span.hours === 0 ? null : (24 * span.usd) / span.hours,
+    idleUsd: span.idleUsd,
     hours: span.hours,
     hoursBefore: before.hours,
     ...shares(now.rows.filter(isAsked)),
     parts: partsOf(span, before).slice(0, PARTS_MAX),
+    interruptions:
+      asked.clusterId === '' && asked.team === '' ? span.interruptions().slice(0, PARTS_MAX) : null,
     points: await pointsOf(store, asked, fromMs, nowMs, isAsked),
   };
 }
@@ -128,7 +137,13 @@ class Span {
   readonly #isAsked: (row: SpendingRow) => boolean;
   readonly #nameOf: (row: SpendingRow) => string;
   readonly parts = new Map<string, { usd: number; machineHours: number }>();
+  readonly #interruptions = new Map<
+    string,
+    { -readonly [field in keyof ApiInterruptions]: ApiInterruptions[field] }
+  >();
   usd = 0;
+  /** Of machines of no cluster. */
+  idleUsd = 0;
   hours = 0;
 
   constructor(isAsked: (row: SpendingRow) => boolean, nameOf: (row: SpendingRow) => string) {
@@ -136,8 +151,9 @@ class Span {
     this.#nameOf = nameOf;
   }
 
-  add({ rows }: SpendingSample, hours: number): void {
+  add({ rows, interruptions = [] }: SpendingSample, hours: number): void {
     this.hours += hours;
+    for (const row of interruptions) this.#addInterruptions(row, hours);
     for (const row of rows) {
       if (!this.#isAsked(row)) continue;
       const name = this.#nameOf(row);
@@ -146,7 +162,28 @@ class Span {
       part.machineHours += row.machines * hours;
       this.parts.set(name, part);
       this.usd += row.usdPerHour * hours;
+      if (row.clusterId === '') this.idleUsd += row.usdPerHour * hours;
     }
+  }
+
+  #addInterruptions({ provider, offering, ...row }: InterruptionRow, hours: number): void {
+    const key = `${provider.length} ${provider} ${offering}`;
+    let sums = this.#interruptions.get(key);
+    if (sums === undefined) {
+      sums = { provider, offering, machineHours: 0, declared: 0, observed: 0 };
+      this.#interruptions.set(key, sums);
+    }
+    sums.machineHours += row.configured * hours;
+    sums.declared += row.declaredPerHour * hours;
+    sums.observed += row.observed;
+  }
+
+  /** E6: what differs most from what its provider declares comes first. */
+  interruptions(): ApiInterruptions[] {
+    const difference = ({ declared, observed }: ApiInterruptions) => Math.abs(observed - declared);
+    return [...this.#interruptions.values()].sort(
+      (a, b) => difference(b) - difference(a) || (a.offering < b.offering ? -1 : 1),
+    );
   }
 }
 

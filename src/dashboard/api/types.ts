@@ -465,6 +465,16 @@ export interface ApiSpendingPart {
   readonly machineHoursBefore: number;
 }
 
+/** An offering's interruptions in the span: as many as it declares, and as many as clusters saw. */
+export interface ApiInterruptions {
+  readonly provider: string;
+  readonly offering: string;
+  /** Of its Configured machines, while it declared interruptions. */
+  readonly machineHours: number;
+  readonly declared: number;
+  readonly observed: number;
+}
+
 export interface ApiSpending {
   readonly nowMs: number;
   readonly fromMs: number;
@@ -477,6 +487,10 @@ export interface ApiSpending {
   readonly usdPerHour: number;
   readonly usd: number;
   readonly usdBefore: number;
+  /** Over the hours of the span that have samples; null without any. */
+  readonly usdPerDay: number | null;
+  /** Of `usd`, for machines of no cluster. */
+  readonly idleUsd: number;
   /** Hours of which there are samples. */
   readonly hours: number;
   readonly hoursBefore: number;
@@ -485,6 +499,8 @@ export interface ApiSpending {
   readonly spotShare: number | null;
   /** The largest change first. */
   readonly parts: readonly ApiSpendingPart[];
+  /** Of the whole fleet, the largest difference first; null for a cluster or a team. */
+  readonly interruptions: readonly ApiInterruptions[] | null;
   /** Oldest first. */
   readonly points: readonly { readonly atMs: number; readonly usdPerHour: number }[];
 }

@@ -1,5 +1,5 @@
 /** Spending: what machines cost in a span of days, for what, and why that is more or less than in the span before. */
-import type { ApiSpending, ApiSpendingPart, ApiStatus } from '../api/types.ts';
+import type { ApiInterruptions, ApiSpending, ApiSpendingPart, ApiStatus } from '../api/types.ts';
 import { Chart } from './chart.ts';
 import { fill, h, replaceRows, setText } from './dom.ts';
 import { count, percent, usd } from './format.ts';
@@ -17,6 +17,14 @@ const COLUMNS = [
   { name: 'Change', class: 'number' },
   { name: 'Machine-hours', class: 'number' },
   { name: 'Before, machine-hours', class: 'number' },
+] as const;
+
+const INTERRUPTION_COLUMNS = [
+  { name: 'Offering' },
+  { name: 'Provider' },
+  { name: 'Machine-hours', class: 'number' },
+  { name: 'Declared', class: 'number' },
+  { name: 'Observed', class: 'number' },
 ] as const;
 
 export function spendingPage(page: HTMLElement): void {
@@ -57,6 +65,19 @@ export function spendingPage(page: HTMLElement): void {
     'There are no samples of this span yet. One is taken each minute.',
   );
   const rows = table(COLUMNS, 'Parts of the cost, the largest change first');
+  const interrupted = table(
+    INTERRUPTION_COLUMNS,
+    'Interruptions by offering, the largest difference from what its provider declares first',
+  );
+  const interruptions = [
+    h('h2', {}, 'Interruptions'),
+    h(
+      'p',
+      {},
+      'Machines that clusters lost without a decision of the shard, and as many as the interruption probabilities of the offerings let expect.',
+    ),
+    interrupted.element,
+  ];
   const asked = () => ({
     by: by.value,
     days: days.value,
@@ -87,6 +108,7 @@ export function spendingPage(page: HTMLElement): void {
     rows.element,
     empty,
     h('p', {}, csv),
+    ...interruptions,
   );
   const poller = new Poller(EVERY_MS, async (signal) => {
     const query = asked();
@@ -104,6 +126,14 @@ export function spendingPage(page: HTMLElement): void {
     );
     empty.hidden = found.parts.length > 0;
     replaceRows(rows.body, found.parts, ({ name }) => name, makeRow);
+    const offerings = found.interruptions ?? [];
+    for (const element of interruptions) element.hidden = offerings.length === 0;
+    replaceRows(
+      interrupted.body,
+      offerings,
+      ({ provider, offering }) => `${provider} ${offering}`,
+      interruptionRow,
+    );
   });
   poller.now();
 }
@@ -143,8 +173,11 @@ function why({ usd: cost, usdBefore, machineHours, machineHoursBefore }: ApiSpen
   return texts.join(', ');
 }
 
-function factsOf({ usdPerHour, commitmentUse, spotShare, hours }: ApiSpending): string {
+function factsOf(found: ApiSpending): string {
+  const { usdPerHour, usdPerDay, idleUsd, commitmentUse, spotShare, hours } = found;
   const texts = [`${usd(usdPerHour)} per hour now`];
+  if (usdPerDay !== null) texts.push(`${usd(usdPerDay)} per day`);
+  if (idleUsd > 0) texts.push(`${usd(idleUsd)} for machines of no cluster`);
   if (commitmentUse !== null)
     texts.push(`${percent(commitmentUse, 1)} of reserved and bare-metal machines are in use`);
   if (spotShare !== null) texts.push(`${percent(spotShare, 1)} of machines are spot`);
@@ -173,4 +206,23 @@ function makeRow(part: ApiSpendingPart): Element {
     h('td', { class: 'number' }, count(Math.round(part.machineHoursBefore))),
   );
   return labelled(row, COLUMNS);
+}
+
+function interruptionRow({
+  provider,
+  offering,
+  machineHours,
+  declared,
+  observed,
+}: ApiInterruptions): Element {
+  const row = h(
+    'tr',
+    {},
+    h('th', { scope: 'row' }, offering),
+    h('td', {}, provider),
+    h('td', { class: 'number' }, count(Math.round(machineHours))),
+    h('td', { class: 'number' }, declared.toFixed(1)),
+    h('td', { class: 'number' }, count(observed)),
+  );
+  return labelled(row, INTERRUPTION_COLUMNS);
 }

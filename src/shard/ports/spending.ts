@@ -13,9 +13,24 @@ export interface SpendingRow {
   readonly usdPerHour: number;
 }
 
+/** Interruptions of an offering's Configured machines: those that it declares, and those that came. */
+export interface InterruptionRow {
+  readonly provider: string;
+  /** `general-16/zone-a/spot` */
+  readonly offering: string;
+  /** Of an hour: the average, as the next. */
+  readonly configured: number;
+  /** The sum of their interruption probabilities, which are per hour. */
+  readonly declaredPerHour: number;
+  /** Since the sample before. Of an hour: in all. */
+  readonly observed: number;
+}
+
 export interface SpendingSample {
   readonly atMs: number;
   readonly rows: readonly SpendingRow[];
+  /** Offerings with interruptions, declared or observed. Absent in files of older versions. */
+  readonly interruptions?: readonly InterruptionRow[];
 }
 
 export type SpendingGrain = 'minute' | 'hour';
