@@ -22,7 +22,7 @@ Exit code: 0 shown, 3 nothing matches, 1 the shard did not answer, 2 invalid usa
 `;
 
 const COLUMNS: readonly Column[] = [
-  { name: 'CLUSTER' },
+  { name: 'CLUSTER', isName: true },
   { name: 'SESSION', colour: (text) => (text.startsWith('connected') ? 'green' : 'red') },
   { name: 'NEEDS', align: 'right' },
   { name: 'UNMET', align: 'right', colour: (text) => (text === '0' ? undefined : 'yellow') },

@@ -24,14 +24,14 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
 /** Things whose ids the shard completes, after these commands. */
-const NOUNS = ['machine', 'cluster', 'provider', 'offering'] as const;
+const NOUNS = ['machine', 'cluster', 'provider', 'offering', 'gang', 'shard'] as const;
 const NAMING = ['explain', 'history'] as const;
 const ASK = '--limit 50 -o name 2>/dev/null';
 
 /** Words that can follow a command. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
-  explain: ['need', 'machine', 'cluster', 'provider', 'offering'],
-  history: ['machine', 'cluster', 'need', 'offering', 'provider'],
+  explain: ['need', ...NOUNS],
+  history: ['need', ...NOUNS],
   pause: ['create', 'bind', 'reclaim', 'preempt', 'release', 'all'],
   resume: ['create', 'bind', 'reclaim', 'preempt', 'release', 'all'],
   fleet: ['shards', 'clusters'],

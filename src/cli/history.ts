@@ -1,8 +1,10 @@
 /** `flotilla history`: what happened to a machine, a need, a cluster, an offering, a provider or the shard. */
 import { parseDurationMs } from '../config/units.ts';
+import type { ApiGangInFull } from '../dashboard/api/gang-types.ts';
 import type { ApiEvent, ApiEvents } from '../dashboard/api/types.ts';
 import { count, moment } from '../dashboard/client/format.ts';
 import { EXIT_NONE } from './exit.ts';
+import { type ApiClient, AskError } from './inspect/api-client.ts';
 import {
   COMMON_HELP,
   type CommandContext,
@@ -14,10 +16,12 @@ import {
 } from './inspect/command.ts';
 import { type Colour, painter } from './inspect/terminal.ts';
 
-const HELP = `Usage: flotilla history [machine ID | cluster ID | need CLUSTER [FINGERPRINT] | offering NAME | provider NAME] [options]
+const HELP = `Usage: flotilla history [machine ID | cluster ID | need CLUSTER [FINGERPRINT] |
+                         gang CLUSTER/GROUP | offering NAME | provider NAME | shard] [options]
 
 Prints what happened, oldest first, with the cause: every beginning and end of a binding, failures, interruptions,
-preemptions with the need that they served, and starts of the shard. Without a name: everything.
+preemptions with the need that they served, and starts of the shard. Without a name: everything; shard: only what
+concerns the shard itself.
 An offering is TYPE/ZONE/CAPACITY, such as general-16/eu-north-1b/spot.
 
   --since TIME      only events of the last TIME, such as 10m, 1h or 2d, or after a time such as 2026-11-18T10:00:00Z
@@ -32,6 +36,7 @@ Examples:
   flotilla history machine m-0042
   flotilla history offering general-16/eu-north-1b/spot --kind create_failed
   flotilla history need prod-eu-1 --group training/job-7
+  flotilla history shard --since 2d
 
 Exit code: 0 events found, 3 no event found, 1 the shard did not answer, 2 invalid usage.
 `;
@@ -40,6 +45,8 @@ Exit code: 0 events found, 3 no event found, 1 the shard did not answer, 2 inval
 const PAGE = 500;
 const ROWS_DEFAULT = 50;
 const ROWS_MAX = 10_000_000;
+/** What concerns the shard itself. */
+export const SHARD_KINDS = 'shard_started,shard_stopped,fenced,takeover,control,events_lost';
 
 export const HISTORY: InspectCommand = {
   name: 'history',
@@ -69,10 +76,11 @@ export function run(argv: readonly string[]): Promise<number> {
 async function read({ api, flags }: CommandContext): Promise<ApiEvents> {
   const wanted = flags.has('all') ? Number.POSITIVE_INFINITY : flags.integer('limit', ROWS_DEFAULT, ROWS_MAX);
   const nowMs = Date.now();
+  const subject = await subjectOf(api, flags);
   const asked = {
-    ...subjectOf(flags),
-    group: flags.text('group'),
-    kind: flags.text('kind'),
+    ...subject,
+    group: flags.text('group') ?? subject.group,
+    kind: flags.text('kind') ?? subject.kind,
     since: timeOf(flags, 'since', nowMs),
     until: timeOf(flags, 'until', nowMs),
   };
@@ -90,16 +98,33 @@ async function read({ api, flags }: CommandContext): Promise<ApiEvents> {
   }
 }
 
-function subjectOf({ positionals }: Flags): Readonly<Record<string, string | undefined>> {
+type Subject = Readonly<Record<string, string | undefined>>;
+
+async function subjectOf(api: ApiClient, { positionals }: Flags): Promise<Subject> {
   const [what, name, fingerprint, ...rest] = positionals;
   if (what === undefined) return {};
   if (rest.length > 0) throw new UsageError(`Unexpected argument "${rest[0]}". See --help.`);
   if (what === 'need' && name !== undefined) return { cluster: name, fingerprint };
   const isOne = ['machine', 'cluster', 'offering', 'provider'].includes(what);
   if (isOne && name !== undefined && fingerprint === undefined) return { [what]: name };
+  if (what === 'gang' && name?.includes('/') === true && fingerprint === undefined) return gangOf(api, name);
+  if (what === 'shard' && fingerprint === undefined) return { kind: SHARD_KINDS };
   throw new UsageError(
-    'Write `machine ID`, `cluster ID`, `need CLUSTER [FINGERPRINT]`, `offering NAME` or `provider NAME`. See --help.',
+    'Write `machine ID`, `cluster ID`, `need CLUSTER [FINGERPRINT]`, `gang CLUSTER/GROUP`, `offering NAME`, `provider NAME` or `shard`. See --help.',
   );
+}
+
+/** A folded gang has the events of its fold. One that is gone is named by what stands before the first slash. */
+async function gangOf(api: ApiClient, name: string): Promise<Subject> {
+  try {
+    const { clusterId, gangs } = await api.get<ApiGangInFull>(`gangs/${encodeURIComponent(name)}`);
+    const { foldedAs, need } = gangs[0]!;
+    return { cluster: clusterId, group: foldedAs || need.group };
+  } catch (error) {
+    if (!(error instanceof AskError) || error.isPassing) throw error;
+    const at = name.indexOf('/');
+    return { cluster: name.slice(0, at), group: name.slice(at + 1) };
+  }
 }
 
 function timeOf(flags: Flags, name: 'since' | 'until', nowMs: number): number | undefined {

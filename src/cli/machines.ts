@@ -28,11 +28,11 @@ Exit code: 0 shown, 3 nothing matches, 1 the shard did not answer, 2 invalid usa
 `;
 
 const COLUMNS: readonly Column[] = [
-  { name: 'ID' },
+  { name: 'ID', isName: true },
   { name: 'STATE', colour: stateColour },
   { name: 'FOR', align: 'right' },
   { name: 'TYPE' },
-  { name: 'ZONE' },
+  { name: 'ZONE', isWide: true },
   { name: 'PURCHASE', isWide: true },
   { name: '$/H', isWide: true, align: 'right' },
   { name: 'CLUSTER' },

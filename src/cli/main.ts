@@ -53,6 +53,16 @@ const COMMANDS: readonly Command[] = [
     run: async (argv) => (await import('./offerings.ts')).run(argv),
   },
   {
+    name: 'gangs',
+    summary: 'list gangs: needs whose machines must share a domain',
+    run: async (argv) => (await import('./gangs.ts')).run(argv),
+  },
+  {
+    name: 'shards',
+    summary: 'list shards and their replicas, and what keeps them from their work',
+    run: async (argv) => (await import('./shards.ts')).run(argv),
+  },
+  {
     name: 'actions',
     summary: 'follow the actions of a shard',
     run: async (argv) => (await import('./actions.ts')).run(argv),
@@ -69,7 +79,7 @@ const COMMANDS: readonly Command[] = [
   },
   {
     name: 'explain',
-    summary: 'explain a need, a machine, a cluster, a provider or an offering',
+    summary: 'explain a need, a gang, a machine, a cluster, a provider, an offering or the shard',
     run: async (argv) => (await import('./explain.ts')).run(argv),
   },
   {

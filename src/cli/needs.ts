@@ -28,7 +28,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'GROUP' },
   { name: 'REQUESTED', isWide: true },
   { name: 'MISSING' },
-  { name: 'MACHINES', align: 'right' },
+  { name: 'MACHINES', align: 'right', isWide: true },
   { name: 'UNMET FOR', align: 'right' },
   { name: 'REQUIREMENTS', isWide: true },
 ];
@@ -60,15 +60,20 @@ export const NEEDS = listCommand<ApiNeeds, ApiNeed>({
 
 export const run = runList(NEEDS);
 
-function verdictOf({ satisfied, parked, reason, limitedBy }: ApiNeed): string {
+export function verdictOf({ satisfied, parked, reason, limitedBy }: ApiNeed): string {
   if (satisfied) return 'satisfied';
   const verdict = parked ? 'PARKED' : (reason ?? 'UNMET');
   return limitedBy === null ? verdict : `${verdict} (${limitedBy})`;
 }
 
-function rowOf(need: ApiNeed): string[] {
+/** Machines that serve it, and how many of them are on their way. */
+export function machinesOf(need: ApiNeed): string {
   const coming = need.bootstraps + need.provisions;
   const machines = need.shared > 0 ? `shares ${count(need.shared)}` : count(need.claimed);
+  return coming > 0 ? `${machines} (${count(coming)} coming)` : machines;
+}
+
+function rowOf(need: ApiNeed): string[] {
   return [
     verdictOf(need),
     count(need.priority),
@@ -76,7 +81,7 @@ function rowOf(need: ApiNeed): string[] {
     need.group || '-',
     quantities(need.aggregate),
     need.satisfied ? '-' : quantities(need.missing),
-    coming > 0 ? `${machines} (${count(coming)} coming)` : machines,
+    machinesOf(need),
     need.satisfied ? '-' : age(need.unmetForMs),
     need.requirements.map(requirement).join(', ') || 'any machine',
   ];

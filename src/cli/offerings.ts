@@ -1,6 +1,6 @@
 /** `flotilla offerings`: machines, prices and back-offs of each offering. */
 import type { ApiOfferingLine, ApiOfferings } from '../dashboard/api/types.ts';
-import { age, count, price } from '../dashboard/client/format.ts';
+import { age, count, price, usd } from '../dashboard/client/format.ts';
 import { COMMON_HELP } from './inspect/command.ts';
 import { LIST_HELP, listCommand, runList } from './inspect/list.ts';
 import type { Column } from './inspect/terminal.ts';
@@ -82,7 +82,7 @@ function rowOf(offering: ApiOfferingLine, { nowMs }: ApiOfferings): string[] {
     count(byState.Speculative),
     price(offering.pricePerHourUsd),
     `${(100 * offering.interruptionProbability).toFixed(1)} %`,
-    price(offering.usdPerHour),
+    usd(offering.usdPerHour),
     untilMs === 0 ? '' : `${age(untilMs - nowMs)} more: ${offering.why}`,
   ];
 }

@@ -1,6 +1,6 @@
 /** `flotilla providers`: machines, listings, calls and back-offs of each provider. */
 import type { ApiProvider, ApiProviders } from '../dashboard/api/types.ts';
-import { age, count, price } from '../dashboard/client/format.ts';
+import { age, count, usd } from '../dashboard/client/format.ts';
 import { COMMON_HELP } from './inspect/command.ts';
 import { LIST_HELP, listCommand, runList } from './inspect/list.ts';
 import type { Column } from './inspect/terminal.ts';
@@ -20,7 +20,7 @@ Exit code: 0 shown, 3 nothing matches, 1 the shard did not answer, 2 invalid usa
 `;
 
 const COLUMNS: readonly Column[] = [
-  { name: 'PROVIDER' },
+  { name: 'PROVIDER', isName: true },
   { name: 'MACHINES', align: 'right' },
   { name: 'CONFIGURED', align: 'right', isWide: true },
   { name: 'IDLE', align: 'right', isWide: true },
@@ -63,7 +63,7 @@ function rowOf(provider: ApiProvider, { nowMs }: ApiProviders): string[] {
     count(byState.Configured),
     count(byState.Idle),
     count(byState.Failed),
-    price(provider.usdPerHour),
+    usd(provider.usdPerHour),
     provider.listedAtMs === 0 ? '-' : `${age(nowMs - provider.listedAtMs)} ago`,
     count(provider.callsInFlight + provider.readsInFlight),
     count(provider.refused),

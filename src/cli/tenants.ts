@@ -1,6 +1,6 @@
 /** `flotilla tenants`: what each cluster and provider uses, and what the shard refused from it and why. */
 import type { ApiTenant, ApiTenants } from '../dashboard/api/types.ts';
-import { age, count, price } from '../dashboard/client/format.ts';
+import { age, count, usd } from '../dashboard/client/format.ts';
 import { COMMON_HELP } from './inspect/command.ts';
 import { LIST_HELP, listCommand, runList } from './inspect/list.ts';
 import type { Column } from './inspect/terminal.ts';
@@ -89,7 +89,7 @@ function rowOf({ cluster, provider, ...tenant }: ApiTenant, nowMs: number): stri
     tenant.kind,
     count(tenant.refused),
     count(tenant.machines),
-    price(tenant.costUsd),
+    usd(tenant.costUsd),
     cluster === null ? '-' : count(cluster.rollupRows),
     cluster === null ? '-' : count(cluster.needs),
     cluster === null ? '-' : count(cluster.profiles),

@@ -4,12 +4,14 @@
 export const PAGES = [
   { path: '/', name: 'Overview' },
   { path: '/needs', name: 'Needs' },
+  { path: '/gangs', name: 'Gangs' },
   { path: '/machines', name: 'Machines' },
   { path: '/actions', name: 'Actions' },
   { path: '/events', name: 'History' },
   { path: '/clusters', name: 'Clusters' },
   { path: '/providers', name: 'Providers' },
   { path: '/offerings', name: 'Offerings' },
+  { path: '/shards', name: 'Shards' },
   { path: '/tenants', name: 'Tenants' },
   { path: '/spending', name: 'Spending' },
 ] as const;
@@ -17,7 +19,7 @@ export const PAGES = [
 export function isPage(path: string): boolean {
   return (
     PAGES.some((page) => page.path === path) ||
-    /^\/(?:machines|clusters|providers|offerings)\/[^/]+$/.test(path)
+    /^\/(?:machines|clusters|providers|offerings|gangs|shards)\/[^/]+$/.test(path)
   );
 }
 
@@ -35,7 +37,7 @@ export const DOCUMENT = `<!doctype html>
 <body>
 <a class="skip" href="#page">Skip to content</a>
 <header class="top">
-<a class="brand" href="/"><img src="/assets/icon.svg" alt="" width="22" height="22"><span>Flotilla</span><span class="shard" id="shard"></span></a>
+<a class="brand" href="/"><img src="/assets/icon.svg" alt="" width="22" height="22"><span>Flotilla</span></a><a class="shard" id="shard" href="/shards"></a>
 <nav aria-label="Pages"><ul>${PAGES.map(({ path, name }) => `<li><a href="${path}">${name}</a></li>`).join('')}</ul></nav>
 <p class="live" id="live" role="status"><span class="dot" aria-hidden="true"></span><span id="live-text">connecting</span></p>
 </header>

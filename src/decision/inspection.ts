@@ -155,6 +155,12 @@ export class Inspection {
     return this.#nameOf(this.#needs.assignment[state.rowNeed[row]!]!);
   }
 
+  /** A1: whether the row is served as a member of a fold. */
+  isFolded(cluster: number, row: number): boolean {
+    const need = this.#fleet.clusters[cluster]?.rowNeed[row];
+    return need !== undefined && this.#needs.kind[need] === NeedKind.Fold;
+  }
+
   /** A1: machines that serve the row together with others, as a member of a fold; 0 if it has its own. */
   sharedMachines(cluster: number, row: number): number {
     const need = this.#fleet.clusters[cluster]?.rowNeed[row];

@@ -15,13 +15,13 @@ const TOLD: Readonly<Record<EventKind, Tell>> = {
   bind_failed: (event) => `${machine(event)} did not join ${need(event)}: ${why(event)}.`,
   bind_cancelled: (event) => `${machine(event)} is not bound to ${need(event)} after all: ${why(event)}.`,
   reclaim_started: (event) =>
-    `${cluster(event)} gives up ${machine(event)}: no need of it claims the machine. The drain began.`,
+    `${capital(cluster(event))} gives up ${machine(event)}: no need of it claims the machine. The drain began.`,
   preempted: (event) =>
-    `${cluster(event)} loses ${machine(event)}: preempted for ${preemptor(event)}. The drain began.`,
+    `${capital(cluster(event))} loses ${machine(event)}: preempted for ${preemptor(event)}. The drain began.`,
   drain_failed: (event) => `${machine(event)} was not drained from ${cluster(event)}: ${why(event)}.`,
   unbound: (event) => `${machine(event)} left ${cluster(event)}: its drain ended${thenFor(event)}.`,
   interrupted: (event) =>
-    `${cluster(event)} lost ${machine(event)} without a decision of the shard: ${why(event)}.`,
+    `${capital(cluster(event))} lost ${machine(event)} without a decision of the shard: ${why(event)}.`,
   failed: (event) => `${machine(event)} failed: ${why(event)}.`,
   recovered: (event) => `${machine(event)} is ${state(event.to)} again after its failure.`,
   release_started: (event) =>

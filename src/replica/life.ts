@@ -170,6 +170,16 @@ export class ReplicaLife {
       text: isStandby ? this.#standbyText(current) : this.#activeText(),
       activeReplica: current?.replica ?? '',
       activeAddress: current?.addresses[0] ?? '',
+      replicas: this.#replicas
+        .map((record) => ({
+          name: record.replica,
+          role: record.role,
+          address: record.addresses[0] ?? '',
+          isReady: record.isReady,
+          version: record.version,
+          lagMs: 1_000 * record.lagSeconds,
+        }))
+        .sort((a, b) => (a.name < b.name ? -1 : 1)),
     };
   }
 

@@ -7,12 +7,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CLUSTERS } from '../../src/cli/clusters.ts';
 import { flagsIn } from '../../src/cli/completion.ts';
+import { GANGS } from '../../src/cli/gangs.ts';
 import { runCommand } from '../../src/cli/inspect/command.ts';
 import type { Output } from '../../src/cli/inspect/terminal.ts';
+import { MACHINES } from '../../src/cli/machines.ts';
 import { NEEDS } from '../../src/cli/needs.ts';
 import { OFFERINGS } from '../../src/cli/offerings.ts';
+import { PROVIDERS } from '../../src/cli/providers.ts';
+import { SHARDS } from '../../src/cli/shards.ts';
 import { spark } from '../../src/cli/top.ts';
+import type { ApiGangs } from '../../src/dashboard/api/gang-types.ts';
 import type {
   ApiClusters,
   ApiMachines,
@@ -391,20 +397,68 @@ describe('flotilla providers and offerings', () => {
     expect((await flotilla('explain', 'provider', 'nobody')).code).toBe(1);
     expect((await flotilla('offerings', '--backoff')).code).toBe(3);
   });
+});
 
-  it('fit a terminal of 80 characters', async () => {
-    let text = '';
-    const output: Output = {
-      out: (part) => {
-        text += part;
-      },
-      error: () => {},
-      ...{ isTerminal: true, hasColour: false, width: 80 },
-    };
-    expect(await runCommand(OFFERINGS, ['--all', '--api', url], output)).toBe(0);
-    expect(text.split('\n')[1]).toMatch(/BACK-OFF$/);
-    for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+describe('flotilla gangs and shards', () => {
+  it('list and explain them with the machines that serve a gang, and its history', async () => {
+    const { code, out } = await flotilla('gangs', '--spanning', '--limit', '3');
+    expect(code).toBe(0);
+    expect(out).toMatch(/ gangs are unmet, \d+ span machines, cycle \d+; showing the first 3\n/);
+    const { gangs } = await json<ApiGangs>('gangs', '--all');
+    const folded = gangs.find(({ shared }) => shared > 0)!;
+    const told = await flotilla('explain', 'gang', `${folded.clusterId}/${folded.group}`);
+    expect(told).toMatchObject({ code: 0, error: '' });
+    expect(told.out).toContain('They serve it in one fold with similar needs');
+    expect(told.out).toMatch(/Its machines? (is|are) /);
+    expect((await flotilla('explain', 'gang', 'cluster-0000/no-such-job')).code).toBe(1);
+    expect((await flotilla('gangs', '--cluster', 'nowhere')).code).toBe(3);
+    const past = await flotilla('history', 'gang', `${folded.clusterId}/${folded.group}`);
+    expect([0, 3]).toContain(past.code);
+    expect(past.error).toBe('');
   });
+
+  it('list the shards at several addresses, and exit with 1 if one does not answer', async () => {
+    const one = await flotilla('shards', '-o', 'name');
+    expect(one.code).toBe(0);
+    const two = await flotilla('shards', url, 'http://127.0.0.1:1');
+    expect(two.code).toBe(1);
+    expect(two.out).toMatch(/^1 of 2 shards answered\nCannot reach the shard at http:\/\/127\.0\.0\.1:1/);
+    const told = await flotilla('explain', 'shard');
+    expect(told.out).toContain(`Shard ${one.out.trim()} is ready, and nothing keeps it from its work.`);
+    expect((await flotilla('explain', 'shard', 'other')).code).toBe(1);
+  });
+});
+
+/** The last heading at either width: nothing that is shown is cut. */
+const LAST_HEADINGS = new Map([
+  ['needs', /UNMET FOR( +REQUIREMENTS)?$/],
+  ['gangs', /UNMET FOR( +MISSING( +REQUIREMENTS)?)?$/],
+  ['machines', /(CLUSTER|PRIORITY|NOTES)$/],
+  ['clusters', /(LAST ROLL-UP|NOTES)$/],
+  ['providers', /NOTES$/],
+  ['offerings', /BACK-OFF$/],
+  ['shards', /TROUBLES$/],
+]);
+
+describe('every list', () => {
+  for (const width of [80, 120])
+    it(`fits a terminal of ${width} characters without a cut heading`, async () => {
+      for (const command of [NEEDS, GANGS, MACHINES, CLUSTERS, PROVIDERS, OFFERINGS, SHARDS]) {
+        let text = '';
+        const output: Output = {
+          out: (part) => {
+            text += part;
+          },
+          error: () => {},
+          ...{ isTerminal: true, hasColour: false, width },
+        };
+        expect(await runCommand(command, ['--all', '--api', url], output), command.name).toBe(0);
+        const [title = '', head = '', ...lines] = text.trimEnd().split('\n');
+        for (const line of [title, head, ...lines])
+          expect(line.length, `${command.name}: ${line}`).toBeLessThanOrEqual(width);
+        expect(head, command.name).toMatch(LAST_HEADINGS.get(command.name)!);
+      }
+    });
 });
 
 describe('on a terminal', () => {

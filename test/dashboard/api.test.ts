@@ -1,6 +1,8 @@
 /** /api/v1 over real HTTP: its answers and its errors. */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ApiGangInFull, ApiGangs } from '../../src/dashboard/api/gang-types.ts';
+import type { ApiShardInFull, ApiShards } from '../../src/dashboard/api/shard-types.ts';
 import type {
   ApiActions,
   ApiClusterInFull,
@@ -42,6 +44,18 @@ async function get<T>(path: string): Promise<T> {
   expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
   expect(response.headers.get('cache-control')).toBe('no-store');
   return body;
+}
+
+/** Page by page. */
+async function allNeeds(): Promise<ApiNeeds['needs']> {
+  const found: ApiNeeds['needs'][number][] = [];
+  let after = '';
+  do {
+    const page = await get<ApiNeeds>(`needs?limit=500&after=${after}`);
+    found.push(...page.needs);
+    after = page.next;
+  } while (after !== '');
+  return found;
 }
 
 async function refused(path: string, status: number): Promise<ApiError['error']> {
@@ -113,6 +127,58 @@ describe('the API', () => {
     for (const { facts, sentences } of explanations) {
       expect(facts.bars).toContainEqual({ kind: 'no_session' });
       expect(sentences[1]).toContain('is not connected');
+    }
+  });
+
+  it('A1: lists gangs and names the machines that serve each, of a folded one those of its fold', async () => {
+    const all = await get<ApiGangs>('gangs?limit=500');
+    expect(
+      all.gangs.every(({ requirements }) => requirements.some(({ operator }) => operator === 'Same')),
+    ).toBe(true);
+    const needs = [...(await allNeeds())].filter(({ requirements }) =>
+      requirements.some(({ operator }) => operator === 'Same'),
+    );
+    expect(all.total).toBe(needs.length);
+    expect(all.unmet).toBe(needs.filter(({ satisfied }) => !satisfied).length);
+    const spanning = await get<ApiGangs>('gangs?limit=500&spanning=1');
+    expect(spanning.gangs).toHaveLength(all.spanning);
+    expect(spanning.gangs.every(({ shared }) => shared === 0)).toBe(true);
+    const folded = all.gangs.find(({ shared }) => shared > 1)!;
+    const held = spanning.gangs.find(({ claimed, satisfied }) => satisfied && claimed > 1)!;
+    for (const one of [folded, held]) {
+      const name = encodeURIComponent(`${one.clusterId}/${one.group}`);
+      const { gangs: found } = await get<ApiGangInFull>(`gangs/${name}`);
+      const { need, machines, foldedAs, sentences } = found.find(
+        ({ need: of }) => of.fingerprint === one.fingerprint,
+      )!;
+      expect(need).toMatchObject({ clusterId: one.clusterId, group: one.group });
+      expect(machines).toHaveLength(one.shared || one.claimed);
+      expect(foldedAs).toMatch(one === folded ? /^fold:/ : /^$/);
+      expect(sentences.join(' ')).toContain(machines[0]!.id);
+      expect(new Set(machines.map(({ domain }) => domain)).size).toBe(1);
+      if (one === held) expect(machines[0]!.domain).toBe(one.domain);
+    }
+    const byName = await get<ApiGangs>(`gangs?prefix=${held.clusterId}/${held.group.slice(0, -1)}`);
+    expect(byName.gangs.map(({ group }) => group)).toContain(held.group);
+    expect(byName.gangs.every(({ clusterId }) => clusterId === held.clusterId)).toBe(true);
+  });
+
+  it('tells whether anything keeps the shard from its work', async () => {
+    const { shards } = await get<ApiShards>('shards');
+    expect(shards).toMatchObject([{ role: 'single', isReady: true, troubles: [], replicas: [] }]);
+    const { shardId } = shards[0]!;
+    expect((await get<ApiShards>('shards?prefix=nothing-begins-so')).shards).toEqual([]);
+    expect((await get<ApiShardInFull>(`shards/${shardId}`)).sentences[0]).toContain(
+      'nothing keeps it from its work',
+    );
+    const { rails } = live.world;
+    live.world.rails = { ...rails, isPaused: true };
+    try {
+      const { sentences, shard } = await get<ApiShardInFull>(`shards/${shardId}`);
+      expect(shard.troubles).toEqual(['The kill switch is on: it decides, but executes no actions.']);
+      expect(sentences[0]).toContain('The kill switch is on');
+    } finally {
+      live.world.rails = rails;
     }
   });
 
@@ -334,7 +400,7 @@ describe('the API', () => {
     expect(all.events[0]).toMatchObject({
       epoch: 1,
       kind: 'interrupted',
-      sentence: `cluster ${clusterId} lost ${machineId} without a decision of the shard: instance lost: host power failure.`,
+      sentence: `Cluster ${clusterId} lost ${machineId} without a decision of the shard: instance lost: host power failure.`,
     });
     const ofCluster = all.events.filter((event) => event.clusterId === clusterId);
     expect((await get<ApiEvents>(`events?cluster=${clusterId}`)).events).toEqual(ofCluster);
@@ -362,6 +428,9 @@ describe('the API refuses', () => {
     ['/api/v1/machines/no-such-machine', 404, 'no_such_machine', 'no-such-machine'],
     ['/api/v1/providers/nobody', 404, 'no_such_provider', 'nobody'],
     ['/api/v1/offerings/a%2Fb%2Fspot', 404, 'no_such_offering', 'a/b/spot'],
+    ['/api/v1/gangs/cluster-0000%2Fno-such-job', 404, 'no_such_gang', 'CLUSTER/GROUP'],
+    ['/api/v1/gangs/x', 404, 'no_such_gang', 'CLUSTER/GROUP'],
+    ['/api/v1/shards/other', 404, 'no_such_shard', 'This process runs shard'],
     ['/api/v1/offerings?capacity=free', 400, 'bad_parameter', 'on-demand'],
     ['/api/v1/machines/%ff', 400, 'bad_parameter', 'UTF-8'],
     ['/api/v1/machines?state=Broken', 400, 'bad_parameter', 'Configured'],
@@ -410,6 +479,9 @@ describe('the pages', () => {
       '/tenants',
       '/providers/a',
       '/offerings/a%2Fb',
+      '/gangs',
+      '/gangs/a%2Fb',
+      '/shards',
     ]) {
       const response = await fetch(`${url}${path}`);
       expect(response.status, path).toBe(200);

@@ -52,6 +52,13 @@ const someMachine = () => {
   return inventory.idOf(inventory.indexes.slotsInState(5)[7]!);
 };
 
+/** One that a fold serves. */
+const someGang = async () => {
+  const { needs } = await live.world.view.needsPage({ gangs: 'all' }, '');
+  const { clusterId, group } = needs.find(({ shared = 0 }) => shared > 0)!;
+  return `${clusterId}/${group}`;
+};
+
 describe('every page', () => {
   for (const look of LOOKS) {
     for (const [path, shown] of [
@@ -64,6 +71,10 @@ describe('every page', () => {
       ['/events', 'instance lost: host power failure'],
       ['/clusters', 'connected for'],
       ['/clusters/cluster-0002', 'Its operator has been connected for'],
+      ['/gangs', 'need several machines'],
+      ['/gang', 'Machines that serve it'],
+      ['/shards', 'without replicas'],
+      ['/shard', 'nothing keeps it from its work'],
       ['/providers', 'test'],
       ['/providers/test', 'The last complete listing of provider test ended'],
       ['/offerings', 'on-demand'],
@@ -76,7 +87,11 @@ describe('every page', () => {
             ? `/machines/${encodeURIComponent(someMachine())}`
             : path === '/offering'
               ? `/offerings/${encodeURIComponent((await live.world.view.offerings()).offerings[0]!.name)}`
-              : path;
+              : path === '/gang'
+                ? `/gangs/${encodeURIComponent(await someGang())}`
+                : path === '/shard'
+                  ? `/shards/${live.world.view.status().shardId}`
+                  : path;
         await visit(at, look, async ({ page }) => {
           await page.locator('main', { hasText: shown }).waitFor();
           await isLive(page);
@@ -119,6 +134,24 @@ describe('the overview', () => {
       await page.locator('.frame').first().focus();
       await page.keyboard.press('ArrowLeft');
       expect(await page.locator('.tip:not([hidden])').textContent()).toMatch(/cycle \d+.*assign/);
+    });
+  });
+
+  it('has each chart as a table too, opened by keyboard, which a refresh leaves open', async () => {
+    await visit('/', DESKTOP, async ({ page }) => {
+      await isLive(page);
+      const charts = page.locator('.chart');
+      expect(await charts.count()).toBe(4);
+      expect(await page.locator('.chart details summary').count()).toBe(4);
+      await charts.last().locator('summary').focus();
+      await page.keyboard.press('Enter');
+      const first = charts.last().locator('tbody tr').first();
+      await first.waitFor();
+      const before = await first.textContent();
+      live.step();
+      await expect.poll(() => first.textContent()).not.toBe(before);
+      const unmet = live.world.view.unmetCount();
+      expect(await first.locator('td').textContent()).toBe(unmet.toLocaleString('en-US'));
     });
   });
 

@@ -72,7 +72,7 @@ it('Y1: one command tells why a cluster lost a node, also after a kill and a res
   const asked = await history(shard, 'cluster', 'low', '--since', '1h');
   expect(asked.code).toBe(0);
   const reason =
-    /cluster low loses (\S+) .*: preempted for need live-0 of cluster high, priority 1000000\..*\(epoch 1, cycle \d+\)/;
+    /Cluster low loses (\S+) .*: preempted for need live-0 of cluster high, priority 1000000\..*\(epoch 1, cycle \d+\)/;
   const told = asked.lines.flatMap((line) => reason.exec(line)?.[1] ?? []);
   expect(told, asked.lines.join('\n')).toHaveLength(1);
   await until(

@@ -80,14 +80,18 @@ export async function runCommand(
       return EXIT_OK;
     }
     const isJson = flags.has('json');
-    const address = addressOf(flags.text('api') ?? process.env.FLOTILLA_API ?? API_DEFAULT);
-    const api = new ApiClient(address, !isJson, waitingLine(output));
+    const api = apiAt(flags.text('api') ?? process.env.FLOTILLA_API ?? API_DEFAULT, output, isJson);
     return await command.run({ api, flags, output, isJson });
   } catch (error) {
     if (!(error instanceof ShardError)) throw error;
     output.error(`flotilla ${command.name}: ${error.message}\n`);
     return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
   }
+}
+
+/** Throws UsageError if it is no URL. */
+export function apiAt(address: string, output: Output, isJson: boolean): ApiClient {
+  return new ApiClient(addressOf(address), !isJson, waitingLine(output));
 }
 
 /** Throws UsageError. */

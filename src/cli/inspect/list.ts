@@ -34,8 +34,8 @@ export const LIST_HELP = `  --limit N         maximum number of rows (default 50
   --every TIME      time between two refreshes (default 2s)
 `;
 
-/** A terminal narrower than this does not show the columns that are marked as wide. */
-const WIDE_CHARS = 120;
+/** A text column is worth showing with this many characters. */
+const READABLE_CHARS = 16;
 const FORMS = ['table', 'wide', 'name', 'json', 'yaml'] as const;
 type Form = (typeof FORMS)[number];
 
@@ -48,8 +48,11 @@ export interface ListCommand<Answer extends Page, Row> {
   readonly help: string;
   /** Its filters, besides LIST_OPTIONS. */
   readonly options: InspectCommand['options'];
+  readonly positionals?: true;
   /** Path and parameters of the request. */
   readonly ask: (flags: CommandContext['flags']) => readonly [path: string, parameters: Parameters];
+  /** Left out: asks for pages of `ask` until there are enough rows. */
+  readonly read?: (context: CommandContext) => Promise<Answer>;
   readonly rowsOf: (answer: Answer) => readonly Row[];
   /** The answer with these rows, of several pages, in place of its own. */
   readonly withRows: (answer: Answer, rows: readonly Row[]) => Answer;
@@ -61,6 +64,8 @@ export interface ListCommand<Answer extends Page, Row> {
   readonly nameOf: (row: Row) => string;
   /** Shown instead of an empty table. */
   readonly none: string;
+  /** Left out: 3 if nothing was found, else 0. */
+  readonly exitOf?: (answer: Answer) => number;
 }
 
 type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -70,18 +75,18 @@ export function listCommand<Answer extends Page, Row>(list: ListCommand<Answer, 
     name: list.name,
     help: list.help,
     options: { ...list.options, ...LIST_OPTIONS },
+    ...(list.positionals === undefined ? {} : { positionals: list.positionals }),
     run: async (context) => {
       const everyMs = watchMs(context.flags);
       formOf(context); // an unknown one is refused before the shard is asked
-      let found = 0;
-      const drawn = async () => {
-        const { text, rows } = await draw(list, context);
-        found = rows;
-        return text;
-      };
-      if (everyMs !== undefined) await drawRepeatedly(context.output, everyMs, drawn);
-      else context.output.out(await drawn());
-      return found === 0 && everyMs === undefined ? EXIT_NONE : EXIT_OK;
+      if (everyMs !== undefined) {
+        await drawRepeatedly(context.output, everyMs, async () => (await draw(list, context)).text);
+        return EXIT_OK;
+      }
+      const { text, answer } = await draw(list, context);
+      context.output.out(text);
+      if (list.exitOf !== undefined) return list.exitOf(answer);
+      return list.rowsOf(answer).length === 0 ? EXIT_NONE : EXIT_OK;
     },
   };
 }
@@ -94,10 +99,10 @@ export function runList(command: InspectCommand): (argv: readonly string[]) => P
 async function draw<Answer extends Page, Row>(
   list: ListCommand<Answer, Row>,
   context: CommandContext,
-): Promise<{ readonly text: string; readonly rows: number }> {
-  const answer = sorted(list, context, await read(list, context));
-  const rows = list.rowsOf(answer);
-  return { text: textOf(list, context, answer, rows), rows: rows.length };
+): Promise<{ readonly text: string; readonly answer: Answer }> {
+  const found = list.read === undefined ? await read(list, context) : await list.read(context);
+  const answer = sorted(list, context, found);
+  return { text: textOf(list, context, answer, list.rowsOf(answer)), answer };
 }
 
 function textOf<Answer extends Page, Row>(
@@ -116,20 +121,38 @@ function textOf<Answer extends Page, Row>(
   const shown = answer.next === '' ? '' : `; showing the first ${count(rows.length)}`;
   const title = `${list.title(answer, paint)}${paint('dim', shown)}\n`;
   if (rows.length === 0) return `${title}${list.none}\n`;
-  const isNarrow = output.width > 0 && output.width < WIDE_CHARS;
-  const shownAt = list.columns.flatMap((column, at) => (isNarrow && column.isWide === true ? [] : [at]));
-  const cells = rows.map((row) => {
-    const all = list.cells(row, answer);
-    return shownAt.map((at) => all[at]!);
-  });
+  const cells = rows.map((row) => list.cells(row, answer));
+  const shownAt = shownColumns(list.columns, cells, output.width);
   return (
     title +
     tableText(
       output,
       shownAt.map((at) => list.columns[at]!),
-      cells,
+      cells.map((all) => shownAt.map((at) => all[at]!)),
     )
   );
+}
+
+/** Without as many of the wide columns, the last first, as leave the others room to be read. */
+function shownColumns(
+  columns: readonly Column[],
+  cells: readonly (readonly string[])[],
+  lineWidth: number,
+): number[] {
+  const widths = columns.map(({ name, align, isName }, at) => {
+    let widest = name.length;
+    for (const row of cells) widest = Math.max(widest, row[at]!.length);
+    const readable = isName === true ? 2 * READABLE_CHARS : READABLE_CHARS;
+    return align === 'right' ? widest : Math.min(widest, Math.max(name.length, readable));
+  });
+  const shown = columns.map((_, at) => at);
+  const width = () => shown.reduce((sum, at) => sum + widths[at]! + 2, -2);
+  while (lineWidth > 0 && width() > lineWidth) {
+    const last = shown.findLastIndex((at) => columns[at]!.isWide === true);
+    if (last < 0) break;
+    shown.splice(last, 1);
+  }
+  return shown;
 }
 
 function formOf({ flags, isJson }: CommandContext): Form {

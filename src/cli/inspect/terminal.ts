@@ -53,24 +53,38 @@ export function stateColour(state: string): Colour {
 export interface Column {
   readonly name: string;
   readonly align?: 'right';
-  /** Left out on a terminal of less than 120 characters. */
+  /** Left out of a list on a terminal that has no room for it. */
   readonly isWide?: true;
+  /** It names the row, so other texts are cut before it. */
+  readonly isName?: true;
   readonly colour?: (text: string) => Colour | undefined;
 }
 
-/** Each column is as wide as its widest cell; lines are cut at the terminal's width. */
+/** Characters that a text column keeps at least, if its heading is shorter. */
+const TEXT_CHARS_MIN = 8;
+
+/**
+ * Each column is as wide as its widest cell. Where that is too wide for the terminal, the widest texts are cut, names last, and
+ * numbers never.
+ */
 export function tableText(
   output: Output,
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
 ): string {
   const paint = painter(output);
-  const widths = columns.map(({ name }, at) => Math.max(name.length, ...rows.map((row) => row[at]!.length)));
+  const widths = columns.map(({ name }, at) => {
+    let widest = name.length;
+    for (const row of rows) widest = Math.max(widest, row[at]!.length);
+    return widest;
+  });
+  if (output.width > 0) fitWidths(columns, widths, output.width);
   const line = (cells: readonly string[], isHead: boolean): string => {
     let left = output.width === 0 ? Number.POSITIVE_INFINITY : output.width;
     const parts: string[] = [];
-    for (const [at, cell] of cells.entries()) {
+    for (const [at, whole] of cells.entries()) {
       if (left <= 0) break;
+      const cell = whole.length > widths[at]! ? `${whole.slice(0, widths[at]! - 1)}…` : whole;
       const { align, colour } = columns[at]!;
       const isLast = at === cells.length - 1;
       const padded =
@@ -81,7 +95,7 @@ export function tableText(
             : cell.padEnd(widths[at]!);
       const text = padded.slice(0, left);
       left -= text.length + 2;
-      const chosen = isHead ? 'dim' : colour?.(cell);
+      const chosen = isHead ? 'dim' : colour?.(whole);
       parts.push(chosen === undefined ? text : paint(chosen, text));
     }
     return parts.join('  ').trimEnd();
@@ -91,6 +105,24 @@ export function tableText(
     true,
   );
   return `${[head, ...rows.map((row) => line(row, false))].join('\n')}\n`;
+}
+
+function fitWidths(columns: readonly Column[], widths: number[], lineWidth: number): void {
+  for (const namesToo of [false, true]) {
+    for (;;) {
+      const over = widths.reduce((sum, width) => sum + width + 2, -2) - lineWidth;
+      if (over <= 0) return;
+      const room = columns.map(({ name, align, isName }, at) =>
+        align === 'right' || (isName === true && !namesToo)
+          ? 0
+          : widths[at]! - Math.max(name.length, TEXT_CHARS_MIN),
+      );
+      const cuttable = room.flatMap((left, at) => (left > 0 ? [at] : []));
+      if (cuttable.length === 0) break;
+      const widest = cuttable.reduce((a, b) => (widths[b]! > widths[a]! ? b : a));
+      widths[widest]!--;
+    }
+  }
 }
 
 /**

@@ -1,10 +1,10 @@
 /** Renders explanations for the API. */
 import { formatQuantity } from '../../base/quantity.ts';
-import type { MachineExplanation, Miss, NeedFacts } from '../../shard/ports/explain.ts';
-import { byState, capacityTypeName, penalty, quantities, requirement, stateName } from './render.ts';
-import type { ApiMachineInFull } from './types.ts';
+import type { MachineExplanation, Miss, NeedExplanation, NeedFacts } from '../../shard/ports/explain.ts';
+import { byState, capacityTypeName, need, penalty, quantities, requirement, stateName } from './render.ts';
+import type { ApiMachineInFull, ApiNeedExplanation } from './types.ts';
 
-export function needFacts(facts: NeedFacts): Record<string, unknown> {
+function needFacts(facts: NeedFacts): Record<string, unknown> {
   return {
     bars: facts.bars,
     matching: byState(facts.matching),
@@ -35,6 +35,19 @@ function miss(of: Miss): Record<string, unknown> {
     dimension,
     wanted: formatQuantity(dimension, wanted),
     has: formatQuantity(dimension, has),
+  };
+}
+
+export function needExplanation(
+  { need: one, facts, sentences }: NeedExplanation,
+  cycleIntervalMs: number,
+): ApiNeedExplanation {
+  return {
+    need: need(one, cycleIntervalMs),
+    sentences,
+    machines: facts.machines.map(({ state, ...machine }) => ({ ...machine, state: stateName(state) })),
+    foldedAs: facts.foldedAs,
+    facts: needFacts(facts),
   };
 }
 

@@ -6,8 +6,9 @@ import type { SpendingPast } from '../../shard/ports/spending.ts';
 import type { ShardHistory } from '../history.ts';
 import { cluster, clusters } from './clusters.ts';
 import { events } from './events.ts';
-import { machineInFull, needFacts } from './explanations.ts';
+import { machineInFull, needExplanation } from './explanations.ts';
 import { fleetClusters, fleetShards } from './fleet.ts';
+import { gang, gangs } from './gangs.ts';
 import { ApiRefusal, Query } from './query.ts';
 import {
   byCapacityType,
@@ -21,6 +22,7 @@ import {
   stateName,
   sum,
 } from './render.ts';
+import { shard, shards } from './shards.ts';
 import { spending } from './spending.ts';
 import { offering as offeringInFull, offerings, provider, providers } from './supply.ts';
 import { tenants } from './tenants.ts';
@@ -75,13 +77,22 @@ const ROUTES: Readonly<Record<string, Route>> = {
   shortfalls,
   providers: ({ view }, query) => providers(view, query, ROWS_USUAL),
   offerings: ({ view }, query) => offerings(view, query, ROWS_USUAL),
+  gangs: ({ view }, query) => gangs(view, query, ROWS_USUAL),
+  shards: (context, query) => shards(context, query),
   tenants: ({ view }, query) => tenants(view, query, ROWS_USUAL),
   'fleet/shards': ({ fleet, nowMs }, query) => fleetShards(fleet ?? null, query, ROWS_USUAL, nowMs()),
   'fleet/clusters': ({ fleet, nowMs }, query) => fleetClusters(fleet ?? null, query, ROWS_USUAL, nowMs()),
   spending: ({ view, spending: past, nowMs }, query) => spending({ view, past, nowMs: nowMs() }, query),
 };
 
-const NAMED_PATHS = ['machines/{id}', 'clusters/{id}', 'providers/{name}', 'offerings/{name}'] as const;
+const NAMED_PATHS = [
+  'machines/{id}',
+  'clusters/{id}',
+  'providers/{name}',
+  'offerings/{name}',
+  'gangs/{name}',
+  'shards/{id}',
+] as const;
 
 /** Answers the path after the prefix. Throws a ShardError for a request that it refuses. */
 export async function answerApi(
@@ -106,6 +117,11 @@ export async function answerApi(
   if (name.startsWith('offerings/')) {
     query.end();
     return offeringInFull(context.view, decodeId(name.slice('offerings/'.length)), context.nowMs());
+  }
+  if (name.startsWith('gangs/')) return gang(context.view, query, decodeId(name.slice('gangs/'.length)));
+  if (name.startsWith('shards/')) {
+    query.end();
+    return shard(context, decodeId(name.slice('shards/'.length)));
   }
   if (name.startsWith('machines/')) return machine(context, query, decodeId(name.slice('machines/'.length)));
   throw new ApiRefusal(
@@ -243,11 +259,7 @@ async function explainNeeds({ view }: ApiContext, query: Query): Promise<ApiNeed
   });
   return {
     cycle: explained[0]?.cycle ?? view.status().cycle,
-    explanations: explained.map(({ need: one, facts, sentences }) => ({
-      need: need(one, view.rails().cycleIntervalMs),
-      sentences,
-      facts: needFacts(facts),
-    })),
+    explanations: explained.map((one) => needExplanation(one, view.rails().cycleIntervalMs)),
   };
 }
 

@@ -66,6 +66,18 @@ export interface ApiReplica {
   /** '' if no replica is active. */
   readonly activeReplica: string;
   readonly activeAddress: string;
+  /** The running replicas of the shard, this one included, by name, as far as it knows them. */
+  readonly replicas: readonly ApiReplicaLine[];
+}
+
+export interface ApiReplicaLine {
+  readonly name: string;
+  readonly role: 'standby' | 'active';
+  readonly address: string;
+  readonly isReady: boolean;
+  readonly version: string;
+  /** How old its inventory was when it last said so. */
+  readonly lagMs: number;
 }
 
 export interface ApiRails {
@@ -226,7 +238,18 @@ export interface ApiNeeds {
 export interface ApiNeedExplanation {
   readonly need: ApiNeed;
   readonly sentences: readonly string[];
+  /** The machines that serve it, by id, at most 64; of a folded gang those of its fold. */
+  readonly machines: readonly ApiServingMachine[];
+  /** The group of the fold that serves it; ''. */
+  readonly foldedAs: string;
   readonly facts: Readonly<Record<string, unknown>>;
+}
+
+export interface ApiServingMachine {
+  readonly id: string;
+  readonly state: StateName;
+  /** Of a gang that several machines serve: the domain that they share; ''. */
+  readonly domain: string;
 }
 
 export interface ApiNeedExplanations {

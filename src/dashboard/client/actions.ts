@@ -1,6 +1,7 @@
 /** Actions in the order in which they settle, newest first. */
 import type { ApiAction, ApiActions, ApiStatus } from '../api/types.ts';
 import { fill, h, replaceRows } from './dom.ts';
+import { clusterHref } from './events.ts';
 import { clock, count, duration } from './format.ts';
 import { machineHref } from './machines.ts';
 import { field, labelled, select, showStatus, table } from './parts.ts';
@@ -11,7 +12,7 @@ const SHOWN_MAX = 300;
 const KINDS = ['Bootstrap', 'Provision', 'Reclaim', 'Preempt', 'Delete'] as const;
 
 export const ACTION_COLUMNS = [
-  { name: 'Time', class: 'number' },
+  { name: 'Time' },
   { name: 'Action' },
   { name: 'Machine' },
   { name: 'Cluster' },
@@ -122,11 +123,14 @@ export function levelOf(outcome: string): 'good' | 'warn' | 'bad' {
 }
 
 export function actionRow(action: ApiAction, isNew = false): Element {
-  const forWhom = action.forClusterId === '' ? '' : ` for ${action.forClusterId}`;
+  const link = (id: string) => h('a', { href: clusterHref(id) }, id);
+  const { clusterId, forClusterId } = action;
+  const whose = clusterId === '' ? '' : link(clusterId);
+  const forWhom = forClusterId === '' ? [] : [' for ', link(forClusterId)];
   const row = h(
     'tr',
     { class: isNew ? 'new' : '' },
-    h('td', { class: 'number' }, clock(action.atMs)),
+    h('td', { class: 'id' }, clock(action.atMs)),
     h(
       'td',
       {},
@@ -139,7 +143,7 @@ export function actionRow(action: ApiAction, isNew = false): Element {
       h('span', { class: 'aside' }, ` ${action.reason}`),
     ),
     h('th', { scope: 'row' }, h('a', { href: machineHref(action.machineId) }, action.machineId)),
-    h('td', {}, `${action.clusterId}${forWhom}`),
+    h('td', {}, whose, ...forWhom),
     h(
       'td',
       {},

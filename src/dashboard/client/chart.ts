@@ -1,10 +1,11 @@
 /**
  * Charts over time as inline SVG: stacked columns for values that add up, lines for others. A chart redraws on new data and
  * when its width changes. Under the pointer, or with the arrow keys, Home and End, it shows the values of one moment as
- * text, which screen readers announce.
+ * text, which screen readers announce. Below it the newest values are a table.
  */
-import { fill, h, s } from './dom.ts';
+import { fill, h, replaceRows, s } from './dom.ts';
 import { clock, niceCeiling } from './format.ts';
+import { labelled, table } from './parts.ts';
 
 export interface Series {
   readonly name: string;
@@ -33,6 +34,8 @@ const TOP = 8;
 const BOTTOM = 20;
 const COLUMN_WIDTH_MIN = 5;
 const WINDOW_MS_MIN = 120_000;
+/** Rows of the table: at one cycle in ten seconds ten minutes. */
+const ROWS_MAX = 60;
 
 export class Chart {
   readonly element: HTMLElement;
@@ -40,6 +43,8 @@ export class Chart {
   readonly #svg = s('svg', { height: HEIGHT, 'aria-hidden': 'true' });
   readonly #tip = h('div', { class: 'tip', hidden: true, role: 'status' });
   readonly #frame: HTMLElement;
+  readonly #table: ReturnType<typeof table>;
+  readonly #data: HTMLDetailsElement;
   #points: readonly Point[] = [];
   #columns: Point[] = [];
   #nowMs = 0;
@@ -66,7 +71,14 @@ export class Chart {
     const keys = options.series.map(({ name, class: colour }) =>
       h('li', {}, h('span', { class: `swatch ${colour}`, 'aria-hidden': 'true' }), name),
     );
-    this.element = h('div', { class: 'chart' }, h('ul', { class: 'keys' }, ...keys), this.#frame);
+    this.#table = table(this.#headings, `${options.label}, newest first`);
+    this.#data = h(
+      'details',
+      { class: 'data', toggle: () => this.#fillTable() },
+      h('summary', { 'aria-label': `${options.label} as a table` }, 'as a table'),
+      this.#table.element,
+    );
+    this.element = h('div', { class: 'chart' }, h('ul', { class: 'keys' }, ...keys), this.#frame, this.#data);
     new ResizeObserver(() => this.#draw()).observe(this.#frame);
   }
 
@@ -74,6 +86,29 @@ export class Chart {
     this.#points = points;
     this.#nowMs = nowMs;
     this.#draw();
+    this.#fillTable();
+  }
+
+  get #headings() {
+    const { series } = this.#options;
+    return [{ name: 'Time' }, ...series.map(({ name }) => ({ name, class: 'number' }))];
+  }
+
+  #fillTable(): void {
+    if (!this.#data.open) return;
+    const { format } = this.#options;
+    replaceRows(
+      this.#table.body,
+      this.#points.slice(-ROWS_MAX).toReversed(),
+      ({ atMs }) => String(atMs),
+      ({ atMs, values, note = '' }) => {
+        const numbers = values.map((value) => h('td', { class: 'number' }, format(value)));
+        return labelled(
+          h('tr', {}, h('th', { scope: 'row', title: note }, clock(atMs)), ...numbers),
+          this.#headings,
+        );
+      },
+    );
   }
 
   get #width(): number {
@@ -178,6 +213,13 @@ export class Chart {
   }
 
   #lines(y: (value: number) => number): SVGElement[] {
+    const [only, second] = this.#columns;
+    if (only !== undefined && second === undefined) {
+      const x = this.#x(only.atMs);
+      return this.#options.series.map(({ class: colour }, index) =>
+        s('circle', { class: colour, cx: x, cy: y(only.values[index]!), r: 3 }),
+      );
+    }
     return this.#options.series.map(({ class: colour }, index) => {
       const points = this.#columns.map(
         ({ atMs, values }) => `${this.#x(atMs).toFixed(1)},${y(values[index]!).toFixed(1)}`,

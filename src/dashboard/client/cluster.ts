@@ -3,6 +3,7 @@ import type { ApiClusterInFull, ApiNeeds, ApiStatus } from '../api/types.ts';
 import { fill, h, replaceRows } from './dom.ts';
 import { eventsPart } from './events.ts';
 import { age, count, quantities, requirement, usd } from './format.ts';
+import { groupLabel } from './gangs.ts';
 import { notFoundPage } from './not-found.ts';
 import { card, labelled, showStatus, stateBar, table, verdictBadge } from './parts.ts';
 import { AskFailed, ask, Poller } from './poll.ts';
@@ -81,6 +82,7 @@ export function clusterPage(page: HTMLElement, id: string): void {
     fill(
       facts,
       ...line('Needs', h('a', { href: `/needs?cluster=${name}` }, count(cluster.needs))),
+      ...line('Gangs', h('a', { href: `/gangs?cluster=${name}` }, 'list')),
       ...line('Machines', h('a', { href: `/machines?cluster=${name}` }, count(cluster.machines))),
       ...line('Cost per hour', tenant === null ? 'unknown' : usd(tenant.costUsd)),
       ...line('Rows of its roll-up', tenant?.cluster == null ? 'none' : count(tenant.cluster.rollupRows)),
@@ -114,7 +116,7 @@ export function clusterPage(page: HTMLElement, id: string): void {
           h(
             'td',
             { class: 'need' },
-            h('span', { class: 'group' }, one.group || '(no group)'),
+            groupLabel(one),
             h('span', { class: 'wish' }, one.requirements.map(requirement).join(', ') || 'any machine'),
           ),
           h('td', { class: 'missing' }, quantities(one.missing)),

@@ -9,7 +9,7 @@ import { ask } from './poll.ts';
 
 const EVERY_MS = 4_000;
 export const EVENT_COLUMNS = [
-  { name: 'Time', class: 'number' },
+  { name: 'Time' },
   { name: 'Event' },
   { name: 'What happened', class: 'wide' },
   { name: 'Machine' },
@@ -152,7 +152,7 @@ function eventRow(event: ApiEvent): Element {
   const row = h(
     'tr',
     {},
-    h('td', { class: 'number' }, moment(event.atMs)),
+    h('td', { class: 'id' }, moment(event.atMs)),
     h('td', {}, h('span', { class: `verdict ${level}` }, event.kind.replaceAll('_', ' '))),
     h('td', {}, event.sentence),
     h('td', {}, machineId === '' ? '' : h('a', { href: machineHref(machineId) }, machineId)),

@@ -23,6 +23,8 @@ export interface List<Answer extends Page> {
   readonly filters: readonly HTMLElement[];
   /** Filters apply while a person types, so the form needs no button. */
   readonly appliesWhileTyping?: boolean;
+  /** The answer has no pages. */
+  readonly isWhole?: true;
   /** What the filters ask for, by parameter. */
   readonly asked: () => Readonly<Record<string, string | number>>;
   /** The same as the API takes it, where it differs from the address of the page. */
@@ -63,11 +65,12 @@ export function listPage<Answer extends Page>(page: HTMLElement, list: List<Answ
     form,
     summary,
     rows.element,
-    h('div', { class: 'pager' }, first, back, next),
+    list.isWhole === true ? '' : h('div', { class: 'pager' }, first, back, next),
   );
   const poller = new Poller(list.everyMs, async (signal) => {
     const asked = list.toApi?.(list.asked()) ?? list.asked();
-    const query = queryOf({ ...asked, limit: ROWS_PER_PAGE, after: trail.at(-1)! });
+    const paging = list.isWhole === true ? {} : { limit: ROWS_PER_PAGE, after: trail.at(-1)! };
+    const query = queryOf({ ...asked, ...paging });
     const [status, answer] = await Promise.all([
       ask<ApiStatus>('/api/v1/status', signal),
       ask<Answer>(`/api/v1${list.path}${query}`, signal),

@@ -3,6 +3,7 @@ import type { ApiNeed, ApiNeedExplanations, ApiNeeds } from '../api/types.ts';
 import { fill, h, replaceRows } from './dom.ts';
 import { clusterHref } from './events.ts';
 import { age, count, quantities, requirement } from './format.ts';
+import { groupLabel, servingList } from './gangs.ts';
 import { checkFilter, listPage, textFilter } from './list.ts';
 import { field, labelled, verdictBadge } from './parts.ts';
 import { ask } from './poll.ts';
@@ -91,7 +92,7 @@ export function needsPage(page: HTMLElement): void {
       h(
         'td',
         { class: 'need' },
-        h('span', { class: 'group', title: need.fingerprint }, need.group || '(no group)'),
+        groupLabel(need),
         h('span', { class: 'wish' }, need.requirements.map(requirement).join(', ') || 'any machine'),
       ),
       h('td', {}, quantities(need.aggregate)),
@@ -144,6 +145,7 @@ function explanation({ explanations, cycle }: ApiNeedExplanations): HTMLElement[
   return [
     h('p', { class: 'answer' }, answer ?? ''),
     h('ul', {}, ...rest.map((sentence) => h('li', {}, sentence))),
+    ...[servingList(found)].filter((part) => part !== ''),
     h('p', { class: 'aside' }, `Cycle ${count(cycle)} · `, h('code', {}, found.need.fingerprint)),
   ];
 }

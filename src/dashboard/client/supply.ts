@@ -1,4 +1,4 @@
-/** Shared by the pages of one provider and of one offering: explanation, properties and history. */
+/** Shared by the pages of one provider, of one offering and of the shard: explanation, properties and history. */
 import type { ApiCounts, ApiStatus } from '../api/types.ts';
 import { fill, h } from './dom.ts';
 import { eventsPart } from './events.ts';
@@ -10,7 +10,7 @@ const EVERY_MS = 4_000;
 
 export interface SupplyPage<Answer> {
   readonly name: string;
-  readonly what: 'provider' | 'offering';
+  readonly what: 'provider' | 'offering' | 'shard';
   /** The list that it is part of: path and title. */
   readonly section: readonly [path: string, title: string];
   /** Of the API. */
@@ -36,7 +36,7 @@ export function supplyPage<Answer>(page: HTMLElement, of: SupplyPage<Answer>): v
     h(
       'div',
       { class: 'grid' },
-      card(of.what === 'provider' ? 'Provider' : 'Offering', { class: 'span-2' }, why, bar),
+      card(`${of.what[0]!.toUpperCase()}${of.what.slice(1)}`, { class: 'span-2' }, why, bar),
       card('Properties', {}, facts),
       card('History', { class: 'span-3' }, past.element),
     ),

@@ -19,7 +19,7 @@ p { margin: 0; }
 .brand { display: flex; align-items: center; gap: 9px; color: var(--text); font-weight: 650; font-size: 15px; white-space: nowrap; }
 .brand:hover { text-decoration: none; }
 .brand img { display: block; }
-.shard { color: var(--muted); font-weight: 450; font-size: 13px; }
+.shard { color: var(--muted); font-size: 13px; white-space: nowrap; }
 nav { flex: 1; min-width: 0; overflow-x: auto; scrollbar-width: none; }
 nav ul { display: flex; gap: 2px; list-style: none; margin: 0; padding: 0; }
 nav a { display: block; padding: 13px 11px 11px; color: var(--muted); border-bottom: 2px solid transparent; white-space: nowrap; }
@@ -64,7 +64,9 @@ dd[data-level="bad"] { color: var(--bad); font-weight: 600; }
 
 .why .answer { font-weight: 600; font-size: 15px; margin-bottom: 6px; }
 .why ul { margin: 0; padding-left: 18px; max-width: 90ch; }
+.why :is(p, li) { overflow-wrap: anywhere; }
 .why li { margin: 3px 0; }
+.why + div > .bar { margin-top: 14px; }
 .why .aside { margin-top: 8px; }
 .aside { color: var(--muted); font-size: 12px; }
 .empty { color: var(--muted); padding: 14px 8px; }
@@ -76,7 +78,7 @@ dd[data-level="bad"] { color: var(--bad); font-weight: 600; }
 }
 @media (max-width: 640px) {
   .top { flex-wrap: wrap; gap: 0 12px; padding: 8px 14px 0; }
-  .brand { flex: 1; }
+  .shard { flex: 1; }
   nav { order: 3; flex-basis: 100%; margin: 0 -14px; padding: 0 6px; }
   nav a { padding: 10px 9px 9px; }
   main { padding: 14px 12px 40px; }

@@ -71,9 +71,12 @@ button.quiet { height: 24px; padding: 0 8px; font-size: 12px; color: var(--link)
 .frame text { fill: var(--muted); font-size: 11px; }
 .frame .grid { display: inline; stroke: var(--line); stroke-width: 1; }
 .frame .cursor { stroke: var(--muted); stroke-width: 1; stroke-dasharray: 2 2; }
-.frame rect { fill: var(--colour); }
+.frame :is(rect, circle) { fill: var(--colour); }
 .frame .cut { fill: var(--muted); }
 .frame .line { fill: none; stroke: var(--colour); stroke-width: 1.75; stroke-linejoin: round; }
+.data { margin-top: 6px; font-size: 12px; }
+.data summary { color: var(--link); cursor: pointer; width: fit-content; }
+.data .scroll { max-height: 260px; overflow-y: auto; margin-top: 6px; }
 .tip { position: absolute; top: 4px; background: var(--surface); border: 1px solid var(--line); border-radius: 6px; box-shadow: 0 4px 14px rgb(0 0 0 / .14); padding: 7px 10px; font-size: 12px; pointer-events: none; z-index: 2; }
 .tip p { color: var(--muted); white-space: nowrap; margin-bottom: 3px; }
 .tip ul { list-style: none; margin: 0; padding: 0; }
@@ -81,6 +84,7 @@ button.quiet { height: 24px; padding: 0 8px; font-size: 12px; color: var(--link)
 .tip .number { flex: 1; padding-left: 14px; }
 
 @media (max-width: 640px) {
+  .data summary { padding: 6px 0; }
   .field { flex: 1 1 42%; }
   input[type="search"], input[name="prefix"], .field select { width: 100%; }
   input, select, button { height: 36px; font-size: 16px; }

@@ -3,6 +3,7 @@
  */
 import type { CapacityType } from '../../machine/capacity-type.ts';
 import type { ResourceAmounts } from '../../machine/machine.ts';
+import type { MachineState } from '../../machine/state.ts';
 import type { Control } from './controls.ts';
 import type { MachineView, NeedBackoffView, StateCounts, SuspensionView } from './fleet-view.ts';
 import type { NeedView } from './view.ts';
@@ -30,8 +31,10 @@ export interface NeedFacts {
   readonly holders: readonly Holder[];
   /** Machines that this need may preempt. */
   readonly preemptible: number;
-  /** Machines that this need claims. */
+  /** Machines that this need claims; of a folded gang, those of its fold. */
   readonly ownMachines: number;
+  /** Some of them, by id. */
+  readonly machines: readonly ServingMachine[];
   /** P6: machines that drain for it, and so count for it already. */
   readonly drainingForIt: number;
   /** A1: gangs that fit one machine are served as one fold; its group, or ''. */
@@ -40,6 +43,13 @@ export interface NeedFacts {
   readonly domains: readonly DomainFacts[];
   /** If no machine matches: the nearest kinds of machine, and what each lacks. */
   readonly nearest: readonly NearMiss[];
+}
+
+export interface ServingMachine {
+  readonly id: string;
+  readonly state: MachineState;
+  /** Of a gang or a need with a spread: the value of its key; ''. */
+  readonly domain: string;
 }
 
 export type NeedBar =

@@ -12,7 +12,7 @@ import type { ShardGauges } from './observer.ts';
 import type { SpendingSample } from './spending.ts';
 import type { OfferingsView, ProvidersView } from './supply.ts';
 import type { TenantsPage, TenantsQuery } from './tenants.ts';
-import type { NeedsReader, ReportFacts, ShardStatus, ShortfallView } from './view.ts';
+import type { GangCounts, NeedsReader, ReportFacts, ShardStatus, ShortfallView } from './view.ts';
 
 export interface ClustersQuery {
   readonly prefix?: string;
@@ -28,6 +28,8 @@ export interface NeedToExplain {
   /** Both left out: the cluster's first unmet needs. */
   readonly fingerprint?: string;
   readonly group?: string;
+  /** Only gangs. */
+  readonly gangs?: 'all';
 }
 
 export interface ShardReader extends NeedsReader {
@@ -42,6 +44,8 @@ export interface ShardReader extends NeedsReader {
   summary(): Promise<FleetSummary>;
   /** E5: what the fleet costs now. */
   spending(): Promise<SpendingSample>;
+  /** Of the cluster, or of all if the id is ''. */
+  gangCounts(clusterId: string): Promise<GangCounts>;
   shortfalls(): readonly ShortfallView[];
   /** X12: offerings in back-off after failed creates, the one that ends first at the head. */
   offeringsInBackoff(): readonly OfferingBackoffView[];

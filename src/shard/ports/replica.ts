@@ -13,6 +13,18 @@ export interface ReplicaView {
   /** The active replica and where it is, as far as this one knows; '' if there is none. */
   readonly activeReplica: string;
   readonly activeAddress: string;
+  /** The running replicas of the shard, this one included, by name, as far as it knows them. */
+  readonly replicas: readonly ReplicaLine[];
+}
+
+export interface ReplicaLine {
+  readonly name: string;
+  readonly role: 'standby' | 'active';
+  readonly address: string;
+  readonly isReady: boolean;
+  readonly version: string;
+  /** How old its inventory was when it last said so. */
+  readonly lagMs: number;
 }
 
 export interface ReplicaPort {

@@ -81,8 +81,19 @@ export interface NeedsQuery {
   readonly group?: string;
   readonly fingerprint?: string;
   readonly unmetOnly?: boolean;
+  /** Only gangs; `spanning`: only those that no single machine can hold, so that no fold serves them (A1). */
+  readonly gangs?: 'all' | 'spanning';
+  /** Only needs whose name, `CLUSTER/GROUP`, begins with this text; '' or left out: all. */
+  readonly namePrefix?: string;
   /** 0 or left out: no limit. */
   readonly limit?: number;
+}
+
+export interface GangCounts {
+  readonly total: number;
+  readonly unmet: number;
+  /** Those that no single machine can hold. */
+  readonly spanning: number;
 }
 
 export interface NeedsHeader {

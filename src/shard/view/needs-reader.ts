@@ -9,23 +9,14 @@ import { ShardError } from '../../base/errors.ts';
 import type { StringTable } from '../../base/string-table.ts';
 import type { NeedsHeader, NeedsPage, NeedsQuery, NeedsReader, NeedView } from '../ports/view.ts';
 import { NeedContexts, type Unmet } from './need-context.ts';
-import {
-  allRows,
-  decodeCursor,
-  encodeCursor,
-  type NeedKey,
-  type RowList,
-  rowsUpTo,
-  someRows,
-} from './need-key.ts';
+import { NeedRows } from './need-filter.ts';
+import { decodeCursor, encodeCursor, type NeedKey, type RowList, rowsUpTo } from './need-key.ts';
 import { readNeed } from './need-row.ts';
 import type { ViewSources } from './sources.ts';
 import { UnmetRows } from './unmet-rows.ts';
 
 /** About two milliseconds of the main thread. */
 export const NEEDS_PER_PAGE = 500;
-/** Rows tested in one turn when a filter accepts few of them. */
-const ROWS_PER_TURN = 20_000;
 
 /** Cycles to wait for: each reads all demand, so a second one is rare, and this many mean that no cycle runs. */
 const ATTEMPTS_MAX = 50;
@@ -108,7 +99,7 @@ export class NeedsView implements NeedsReader {
     }
   }
 
-  /** Without contexts, rows and verdicts are in step at each return, so the caller can read the header right after it. */
+  /** Without contexts, rows and verdicts are in step at the return, so the caller can read the header right after it. */
   async #page(query: NeedsQuery, after: NeedKey | null, limit: number, contexts: NeedContexts | null = null) {
     const needs: NeedView[] = [];
     const unmet: Unmet[] = [];
@@ -117,17 +108,10 @@ export class NeedsView implements NeedsReader {
       if (contexts !== null && !needs[index]!.satisfied)
         unmet.push(contexts.unmet(index, cluster, row, needs[index]!));
     };
-    let last = after;
-    for (;;) {
-      await this.inStep();
-      const found = this.#take(query, last, limit - needs.length, needs, note);
-      last = found.last;
-      if (found.isEnd || needs.length >= limit) {
-        if (unmet.length > 0) await contexts?.fill(needs, unmet);
-        return { needs, last, isEnd: found.isEnd };
-      }
-      await this.#sources.nextTurn();
-    }
+    await this.inStep();
+    const { last, isEnd } = this.#take(query, after, limit, needs, note);
+    if (unmet.length > 0) await contexts?.fill(needs, unmet);
+    return { needs, last, isEnd };
   }
 
   /** Synchronous, so it reads one moment. */
@@ -140,21 +124,15 @@ export class NeedsView implements NeedsReader {
   ) {
     const heap = this.#clusterRows(query, after);
     const { engine } = this.#sources;
-    let looked = 0;
     let taken = 0;
     let last: NeedKey | null = after;
     for (let at = (heap.length >> 1) - 1; at >= 0; at--) this.#sink(heap, at);
-    while (heap.length > 0 && taken < limit && looked < ROWS_PER_TURN) {
+    while (heap.length > 0 && taken < limit) {
       const next = heap[0]!;
       const row = next.rows.at(next.position);
-      looked++;
-      if (this.#fits(query, next.start + row)) {
-        out.push(readNeed(this.#sources, next, row, engine.verdict(next.cluster, row)));
-        note(next.cluster, row);
-        taken++;
-      }
-      const isLast = taken === limit || looked === ROWS_PER_TURN;
-      if (isLast) last = this.#keyOf(next, row);
+      out.push(readNeed(this.#sources, next, row, engine.verdict(next.cluster, row)));
+      note(next.cluster, row);
+      if (++taken === limit) last = this.#keyOf(next, row);
       next.position++;
       if (next.position === next.rows.count) {
         const moved = heap.pop()!;
@@ -165,12 +143,21 @@ export class NeedsView implements NeedsReader {
     return { last, isEnd: heap.length === 0 };
   }
 
-  #clusterRows({ clusterId = '', unmetOnly = false }: NeedsQuery, after: NeedKey | null): ClusterRows[] {
+  #clusterRows(
+    { clusterId = '', unmetOnly = false, group = '', fingerprint = '', gangs, namePrefix }: NeedsQuery,
+    after: NeedKey | null,
+  ): ClusterRows[] {
     const { needs, inventory } = this.#sources;
     const found: ClusterRows[] = [];
+    const wanted = new NeedRows(this.#sources, {
+      group: group === '' ? undefined : group,
+      fingerprint: fingerprint === '' ? undefined : fingerprint,
+      gangs,
+      namePrefix,
+    });
+    if (wanted.isNone) return found;
     for (const cluster of this.#clusterRefs(clusterId, unmetOnly)) {
-      const unmet = unmetOnly ? this.unmet.ofCluster(cluster) : undefined;
-      const rows = unmet === undefined ? allRows(needs.sliceCount(cluster)) : someRows(unmet);
+      const rows = wanted.of(cluster, unmetOnly ? this.unmet.ofCluster(cluster) : undefined);
       const start = needs.sliceStart(cluster);
       const id = inventory.tables.clusters.get(cluster);
       const position = after === null ? 0 : rowsUpTo(needs, this.#groups, start, id, rows, after);
@@ -185,14 +172,6 @@ export class NeedsView implements NeedsReader {
     const cluster = inventory.tables.clusters.find(clusterId);
     if (cluster === 0 || (unmetOnly && this.unmet.ofCluster(cluster) === undefined)) return [];
     return [cluster];
-  }
-
-  #fits({ group = '', fingerprint = '' }: NeedsQuery, tableRow: number): boolean {
-    const { needs, inventory } = this.#sources;
-    if (group !== '' && !this.#groups.isNamed(needs.group[tableRow]!, group)) return false;
-    if (fingerprint === '') return true;
-    const { fingerprintRef } = needs.profiles.get(needs.profile[tableRow]!);
-    return inventory.tables.fingerprints.isNamed(fingerprintRef, fingerprint);
   }
 
   #keyOf(from: ClusterRows, row: number): NeedKey {

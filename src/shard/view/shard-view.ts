@@ -17,12 +17,22 @@ import type { ClustersQuery, NeedToExplain, ShardReader } from '../ports/reader.
 import type { SpendingSample } from '../ports/spending.ts';
 import type { OfferingsView, ProvidersView } from '../ports/supply.ts';
 import type { TenantsPage, TenantsQuery } from '../ports/tenants.ts';
-import type { NeedsPage, NeedsQuery, ReportFacts, ShardStatus, ShortfallView } from '../ports/view.ts';
+import type {
+  GangCounts,
+  NeedsPage,
+  NeedsQuery,
+  ReportFacts,
+  ShardStatus,
+  ShortfallView,
+} from '../ports/view.ts';
 import { CLUSTERS_PER_PAGE, clustersPage } from './clusters.ts';
 import { explainMachine } from './explain/machine.ts';
 import { explainNeed } from './explain/need.ts';
 import { FleetSummaries } from './fleet-summary.ts';
+import { GangSums } from './gangs.ts';
 import { MachinePages } from './machine-pages.ts';
+import { NeedRows } from './need-filter.ts';
+import type { RowList } from './need-key.ts';
 import { NeedsView } from './needs-reader.ts';
 import { OfferingSums } from './offerings.ts';
 import { providersView } from './providers.ts';
@@ -41,6 +51,7 @@ export class ShardView implements ShardReader {
   readonly #machines: MachinePages;
   readonly #summaries: FleetSummaries;
   readonly #offerings: OfferingSums;
+  readonly #gangs: GangSums;
 
   constructor(sources: ViewSources) {
     this.#sources = sources;
@@ -48,6 +59,7 @@ export class ShardView implements ShardReader {
     this.#machines = new MachinePages(sources);
     this.#summaries = new FleetSummaries(sources);
     this.#offerings = new OfferingSums(sources);
+    this.#gangs = new GangSums(sources, this.#needs.unmet);
   }
 
   status(): ShardStatus {
@@ -104,6 +116,10 @@ export class ShardView implements ShardReader {
     return tenantsPage(this.#sources, this.#needs.unmet, summary, query, after);
   }
 
+  gangCounts(clusterId: string): Promise<GangCounts> {
+    return this.#gangs.read(clusterId);
+  }
+
   shortfalls(): readonly ShortfallView[] {
     return shortfallsOf(this.#sources);
   }
@@ -126,7 +142,7 @@ export class ShardView implements ShardReader {
   }
 
   /** Empty if there is no such need; without a name, the cluster's first unmet needs. */
-  async explainNeeds({ clusterId, fingerprint, group }: NeedToExplain): Promise<NeedExplanation[]> {
+  async explainNeeds({ clusterId, fingerprint, group, gangs }: NeedToExplain): Promise<NeedExplanation[]> {
     const { inventory, needs, clock } = this.#sources;
     const cluster = inventory.tables.clusters.find(clusterId);
     if (cluster === 0) return [];
@@ -135,7 +151,7 @@ export class ShardView implements ShardReader {
     const explained: NeedExplanation[] = [];
     const isNamed = fingerprint !== undefined || group !== undefined;
     const rows = isNamed
-      ? this.#rowsNamed(cluster, fingerprint, group)
+      ? rowsOf(new NeedRows(this.#sources, { fingerprint, group, gangs }).of(cluster))
       : [...(this.#needs.unmet.ofCluster(cluster) ?? [])];
     for (const row of rows.slice(0, EXPLAINED_MAX)) {
       if (row >= needs.sliceCount(cluster)) break; // the cluster's demand has shrunk meanwhile
@@ -155,20 +171,11 @@ export class ShardView implements ShardReader {
     const slot = inventory.find(machineId);
     return slot === 0 ? null : explainMachine(this.#sources, this.#needs.unmet, slot);
   }
+}
 
-  #rowsNamed(cluster: number, fingerprint: string | undefined, group: string | undefined): number[] {
-    const { needs, inventory } = this.#sources;
-    const { fingerprints, groups } = inventory.tables;
-    const start = needs.sliceStart(cluster);
-    const rows: number[] = [];
-    for (let row = 0; row < needs.sliceCount(cluster); row++) {
-      const { fingerprintRef } = needs.profiles.get(needs.profile[start + row]!);
-      if (fingerprint !== undefined && !fingerprints.isNamed(fingerprintRef, fingerprint)) continue;
-      if (group !== undefined && !groups.isNamed(needs.group[start + row]!, group)) continue;
-      rows.push(row);
-    }
-    return rows;
-  }
+/** As many as are explained. */
+function rowsOf({ count, at }: RowList): number[] {
+  return Array.from({ length: Math.min(count, EXPLAINED_MAX) }, (_, position) => at(position));
 }
 
 function isFreeState(state: number | undefined): boolean {

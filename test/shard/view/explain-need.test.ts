@@ -335,6 +335,7 @@ describe('a need', () => {
     const explained = await explain(world(fleet, [cluster('alpha', [web])]), 'alpha', web);
     expect(explained.sentences).toEqual([
       'Satisfied: 2 machines count for it, 1 of them to be bootstrapped.',
+      'Its machines are m-1 and m-2.',
     ]);
   });
 

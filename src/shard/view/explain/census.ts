@@ -2,11 +2,12 @@
  * A scan of the machines that match a need: their states, the priorities at which they are held, how many are free, and in
  * which domains. In slices, because a popular kind of machine may be most of the fleet.
  */
+import { compareBytewise } from '../../../base/dimensions.ts';
 import { BARRED, Flag } from '../../../inventory/intent.ts';
 import { attributeOf } from '../../../inventory/shapes.ts';
 import type { ResourceAmounts } from '../../../machine/machine.ts';
 import { ALL_STATES, MachineState } from '../../../machine/state.ts';
-import type { DomainFacts, Holder } from '../../ports/explain.ts';
+import type { DomainFacts, Holder, ServingMachine } from '../../ports/explain.ts';
 import type { ViewSources } from '../sources.ts';
 import type { Matcher } from './matcher.ts';
 
@@ -20,6 +21,8 @@ const MACHINES_PER_TURN = 16_384;
 const HOLDERS_MAX = 8;
 const TOP_CLUSTERS_MAX = 3;
 const DOMAINS_MAX = 5;
+/** Machines that an explanation names: more than a gang of the usual size has. */
+const SERVING_MAX = 64;
 
 /** The need in question, in refs, as its machines' assignment names it. */
 export interface Asked {
@@ -62,6 +65,7 @@ export class Census {
   readonly #holders = new Map<string, Held>();
   readonly #domains = new Map<string, Domain>();
   readonly #priorities = new Map<number, number>();
+  readonly #serving: ServingMachine[] = [];
 
   private constructor(sources: ViewSources, asked: Asked) {
     this.#sources = sources;
@@ -108,6 +112,11 @@ export class Census {
       }));
   }
 
+  /** Machines that count for the need, by id. */
+  serving(): readonly ServingMachine[] {
+    return this.#serving.sort((a, b) => compareBytewise(a.id, b.id));
+  }
+
   /** The domains that cover most of the need, best first. */
   domains(): DomainFacts[] {
     const { aggregate } = this.#asked;
@@ -143,7 +152,11 @@ export class Census {
       claim.cluster === this.#asked.cluster &&
       claim.fingerprint === this.#asked.fingerprint &&
       claim.group === this.#asked.group;
-    if (isOwn) this.ownMachines++;
+    if (isOwn) {
+      this.ownMachines++;
+      const domain = this.#domainOf(slot, shape) ?? '';
+      if (this.#serving.length < SERVING_MAX) this.#serving.push({ id: inventory.idOf(slot), state, domain });
+    }
     const isOffered = state === S.Idle || state === S.Speculative;
     const isFree =
       isOffered &&
@@ -187,11 +200,8 @@ export class Census {
   #addToDomain(slot: number, shape: number, isOwn: boolean): void {
     const { inventory } = this.#sources;
     const known = inventory.shapes.get(shape);
-    const values = this.#asked.domainKeys.map(
-      (key) => attributeOf(known, key) ?? inventory.labelsOf(slot)[key] ?? null,
-    );
-    if (values.includes(null)) return;
-    const name = values.join(',');
+    const name = this.#domainOf(slot, shape);
+    if (name === null) return;
     let domain = this.#domains.get(name);
     if (domain === undefined) {
       domain = { own: 0, free: 0, capacity: new Map() };
@@ -205,6 +215,16 @@ export class Census {
       const units = dim < 0 ? 0 : vectors.unitsOf(known.capacity, dim);
       domain.capacity.set(dimension, (domain.capacity.get(dimension) ?? 0) + units);
     }
+  }
+
+  /** Null: the machine lacks a key. */
+  #domainOf(slot: number, shape: number): string | null {
+    const { inventory } = this.#sources;
+    const known = inventory.shapes.get(shape);
+    const values = this.#asked.domainKeys.map(
+      (key) => attributeOf(known, key) ?? inventory.labelsOf(slot)[key] ?? null,
+    );
+    return values.includes(null) ? null : values.join(',');
   }
 }
 

@@ -30,6 +30,8 @@ import {
 
 /** Types or zones that the first sentence names. */
 const PLACE_VALUES_MAX = 2;
+/** Machines that a sentence names; the facts have more. */
+const MACHINES_NAMED_MAX = 4;
 
 export interface Moment {
   readonly nowMs: number;
@@ -45,7 +47,7 @@ export function needSentences(need: NeedView, facts: NeedFacts, moment: Moment):
       `One machine can hold all of it, so the shard serves it in one fold with similar needs (${quoted(facts.foldedAs)}).`,
     );
   }
-  sentences.push(...reasonSentences(need, facts));
+  sentences.push(...servingSentences(facts), ...reasonSentences(need, facts));
   return sentences;
 }
 
@@ -61,7 +63,16 @@ function satisfiedSentences(need: NeedView, facts: NeedFacts): string[] {
   if (facts.foldedAs !== '') {
     sentences.push(`They serve it in one fold with similar needs (${quoted(facts.foldedAs)}).`);
   }
-  return sentences;
+  return [...sentences, ...servingSentences(facts)];
+}
+
+/** Which machines count for it. */
+function servingSentences({ machines: serving, ownMachines }: NeedFacts): string[] {
+  if (serving.length === 0) return [];
+  const named = serving.slice(0, MACHINES_NAMED_MAX).map(({ id }) => id);
+  const others = ownMachines - named.length;
+  const names = list(others > 0 ? [...named, `${count(others)} more`] : named);
+  return [`${ownMachines === 1 ? 'Its machine is' : 'Its machines are'} ${names}.`];
 }
 
 function unmetSentence(need: NeedView, { cycleIntervalMs }: Moment): string {

@@ -54,6 +54,7 @@ export async function explainNeed(
     holders: census.holders(),
     preemptible: census.preemptible,
     ownMachines: census.ownMachines,
+    machines: census.serving(),
     drainingForIt: draining,
     foldedAs: isFolded ? servedGroup : '',
     domains: census.domains(),
