@@ -43,7 +43,7 @@ export class Chart {
   readonly #svg = s('svg', { height: HEIGHT, 'aria-hidden': 'true' });
   readonly #tip = h('div', { class: 'tip', hidden: true, role: 'status' });
   readonly #frame: HTMLElement;
-  readonly #table: ReturnType<typeof table>;
+  #table: ReturnType<typeof table> | null = null;
   readonly #data: HTMLDetailsElement;
   #points: readonly Point[] = [];
   #columns: Point[] = [];
@@ -71,12 +71,10 @@ export class Chart {
     const keys = options.series.map(({ name, class: colour }) =>
       h('li', {}, h('span', { class: `swatch ${colour}`, 'aria-hidden': 'true' }), name),
     );
-    this.#table = table(this.#headings, `${options.label}, newest first`);
     this.#data = h(
       'details',
       { class: 'data', toggle: () => this.#fillTable() },
       h('summary', { 'aria-label': `${options.label} as a table` }, 'as a table'),
-      this.#table.element,
     );
     this.element = h('div', { class: 'chart' }, h('ul', { class: 'keys' }, ...keys), this.#frame, this.#data);
     new ResizeObserver(() => this.#draw()).observe(this.#frame);
@@ -96,7 +94,11 @@ export class Chart {
 
   #fillTable(): void {
     if (!this.#data.open) return;
-    const { format } = this.#options;
+    const { format, label } = this.#options;
+    if (this.#table === null) {
+      this.#table = table(this.#headings, `${label}, newest first`);
+      this.#data.append(this.#table.element);
+    }
     replaceRows(
       this.#table.body,
       this.#points.slice(-ROWS_MAX).toReversed(),
