@@ -10,7 +10,7 @@ import type { Column } from './inspect/terminal.ts';
 const HELP = `Usage: flotilla shards [URL…] [options]
 
 Lists the shard at --api, or those at the given HTTP addresses: role, machines, needs and what keeps each from its work.
--o wide shows the replicas too. flotilla explain shard tells about one of them.
+-o wide shows the replicas too. flotilla explain shard tells about one of them; flotilla fleet shards lists a whole fleet.
 
   --prefix TEXT     id begins with this text
 ${LIST_HELP}${COMMON_HELP}

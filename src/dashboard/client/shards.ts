@@ -37,7 +37,7 @@ export function shardsPage(page: HTMLElement): void {
     asked: () => ({ prefix: prefix.value.trim() }),
     isWhole: true,
     summary: () =>
-      'A process knows its own shard and the replicas of it. flotilla shards URL… lists several shards.',
+      'A process knows its own shard and the replicas of it. flotilla shards URL… and flotilla fleet shards list several.',
     show: (body, { shards }) => {
       if (shards.length === 0) return 'No shard matches the filters.';
       replaceRows(
