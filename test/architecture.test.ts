@@ -159,9 +159,9 @@ const INDEX = 'src/index.ts';
 const INDEX_RULE: FolderRule = { folders: ['base', 'machine', 'needs', 'library'], ...INNER };
 const ENTRY_POINTS = [INDEX, 'src/wire/index.ts', 'src/operator-kit/index.ts', 'src/provider-kit/index.ts'];
 
-/** The one thread that decides: the same cycle again, on a copy, to compare (docs/adr/0027). */
-const CHECK_PROGRAM = 'workers/check.ts';
-const CHECK_RULE: FolderRule = { folders: ['shard'], packages: [], world: true };
+/** The threads that decide, on a copy: the same cycle again (docs/adr/0027), or what would happen if (docs/adr/0080). */
+const DECIDING_PROGRAMS = ['workers/check.ts', 'workers/what-if.ts'];
+const DECIDING_RULE: FolderRule = { folders: ['base', 'shard'], packages: [], world: true };
 
 const PORTS = 'src/shard/ports/';
 
@@ -217,7 +217,7 @@ function offences(path: string, source: string): string[] {
 
 function ruleOf(path: string, folder: string): FolderRule | undefined {
   if (path === INDEX) return INDEX_RULE;
-  return path === CHECK_PROGRAM ? CHECK_RULE : RULES[folder];
+  return DECIDING_PROGRAMS.includes(path) ? DECIDING_RULE : RULES[folder];
 }
 
 function whyForbidden(path: string, folder: string, rule: FolderRule, found: Import): string | null {

@@ -56,6 +56,8 @@ export interface SharedStringTable {
 /** Room for the few strings that a decision on a restored table interns. */
 const RESTORED_SPARE = 16_384;
 const RESTORED_SPARE_BYTES = 64;
+/** References of each restored string: an image does not have them, and more than any part releases. */
+const PINNED = 2 ** 30;
 
 export class StringTableFullError extends ShardError {
   readonly code = 'string_table_full';
@@ -124,7 +126,7 @@ export class StringTable {
     table.#refLimit = addresses.length;
     for (let ref = 1; ref < addresses.length; ref++) {
       if (addresses[ref] === 0) continue;
-      table.#references![ref] = 1;
+      table.#references![ref] = PINNED;
       table.#count++;
     }
     for (const [index, ref] of image.wholeRefs.entries()) {

@@ -37,6 +37,8 @@ export class TooManyVectorsError extends ShardError {
 
 const REFS_AT_START = 1024;
 const ENTRIES_AT_START = 4096;
+/** References of each restored vector: an image does not have them, and more than any part releases. */
+const PINNED = 2 ** 30;
 
 /** A table's vectors with their refs, for an image (image.ts). */
 export interface VectorImage {
@@ -101,7 +103,7 @@ export class VectorTable {
     let buckets = table.#buckets.length;
     for (let ref = 1; ref < table.#refLimit; ref++) {
       if (table.#length[ref] === 0) continue; // free
-      table.#count[ref] = 1;
+      table.#count[ref] = PINNED;
       table.#liveCount++;
       const end = table.#start[ref]! + table.#length[ref]!;
       for (let entry = table.#start[ref]!; entry < end; entry++) dimensions.use(table.#dims[entry]!);

@@ -83,6 +83,11 @@ const COMMANDS: readonly Command[] = [
     run: async (argv) => (await import('./explain.ts')).run(argv),
   },
   {
+    name: 'what-if',
+    summary: 'tell what would happen without machines, with other demand, prices or settings',
+    run: async (argv) => (await import('./what-if.ts')).run(argv),
+  },
+  {
     name: 'pause',
     summary: 'tell a running shard what it must not do, where and for how long',
     run: async (argv) => (await import('./pause.ts')).run(argv),

@@ -26,6 +26,7 @@ import { SessionBook } from './session-book.ts';
 import { type AdminHome, adminOverTls, PresentAdmin } from './shard-admin.ts';
 import { openEventLog } from './shard-events.ts';
 import { settingsOf } from './shard-rails.ts';
+import { WhatIfThread } from './what-if-thread.ts';
 
 /** Events of the operators' server that are more than information. */
 const LEVELS: { readonly [Kind in OperatorEvent['kind']]?: 'warn' | 'error' } = {
@@ -58,6 +59,7 @@ export interface ProcessParts extends ServiceOptions {
   readonly interruptions: InterruptionCounts;
   readonly observer: ShardObserver;
   readonly checker: CheckThreads;
+  readonly whatIfThreads: WhatIfThread;
   readonly operators: OperatorServer;
   readonly book: SessionBook;
   readonly data: AdminHome;
@@ -110,6 +112,8 @@ export async function startParts(
   if (events !== null) observers.push(historyObserver(events.log));
   const checker = new CheckThreads();
   closers.push(() => checker.close());
+  const whatIfThreads = new WhatIfThread();
+  closers.push(() => whatIfThreads.close());
   const book = new SessionBook();
   const admin = new PresentAdmin();
   const operators = new OperatorServer({
@@ -141,6 +145,7 @@ export async function startParts(
     interruptions,
     observer: observeAll(observers, log),
     checker,
+    whatIfThreads,
     operators,
     book,
     data,

@@ -19,6 +19,7 @@ import { railsOf, warnOfRails } from './shard-rails.ts';
 import type { ReplicaProcess } from './shard-replica.ts';
 import { openSpending } from './shard-spending.ts';
 import { createTerm, type ShardTerm, startReporter, watchTerm } from './shard-term.ts';
+import { presentWhatIf } from './shard-what-if.ts';
 
 /** F6: a takeover after a handover takes less; then the port closes, whatever waits at it. */
 const SETTLE_MS_MAX = 2_000;
@@ -130,7 +131,8 @@ export class ShardService {
     const view = () => this.#term.view;
     const spending = await openSpending(this.#parts, view, this.#closers);
     const fleet = replica?.fleet.reader() ?? null;
-    const shown = { view, readiness: () => this.#readiness(), spending, fleet };
+    const whatIf = presentWhatIf(() => this.shard);
+    const shown = { view, readiness: () => this.#readiness(), spending, fleet, whatIf };
     this.#servers = await startHttp(this.#parts, shown, this.#closers);
     const closeSocket = await startAdminSocket(this.#parts, this.#parts.data, this.#parts.admin);
     if (closeSocket !== null) this.#closers.push(closeSocket);

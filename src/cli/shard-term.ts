@@ -27,12 +27,13 @@ export interface TermOptions extends Pick<ShardOptions, 'epoch' | 'replica' | 'i
 
 /** Its cycles and sessions begin with `shard.start()` and the operators' server. */
 export function createTerm(parts: ProcessParts, { settings = {}, ...role }: TermOptions): ShardTerm {
-  const { tables, checker, pool, pulse, operators, observer, clock, book, tenants } = parts;
+  const { tables, checker, whatIfThreads, pool, pulse, operators, observer, clock, book, tenants } = parts;
   const shard = new Shard({
     ...role,
     settings: { ...parts.settings, ...settings },
     tables,
     checker,
+    whatIfThreads,
     providers: pool,
     pulse,
     ...(role.replica?.isStandby === true ? {} : { operators }), // F4: a standby has no sessions of its own

@@ -10,10 +10,12 @@ import type { EventReader } from '../shard/ports/events.ts';
 import type { FleetReader } from '../shard/ports/fleet.ts';
 import type { ShardReader } from '../shard/ports/reader.ts';
 import type { SpendingPast } from '../shard/ports/spending.ts';
+import type { WhatIfPort } from '../shard/ports/what-if.ts';
 import { ApiRefusal, Query } from './api/query.ts';
 import { API_PREFIX, type ApiContext, answerApi } from './api/routes.ts';
 import { CSV_NAME, spendingCsv } from './api/spending.ts';
 import type { ApiError } from './api/types.ts';
+import { WHAT_IF_BUSY, WHAT_IF_NAME, whatIfLines } from './api/what-if.ts';
 import { type Asset, loadAssets } from './assets.ts';
 import type { ShardHistory } from './history.ts';
 import { DOCUMENT, isPage } from './page.ts';
@@ -28,6 +30,8 @@ export interface DashboardOptions {
   readonly events?: EventReader | null;
   /** Null or left out: the shard is in no fleet. */
   readonly fleet?: FleetReader | null;
+  /** Y4; null or left out: the shard answers no what-if questions. */
+  readonly whatIf?: WhatIfPort | null;
   readonly version: string;
   readonly nowMs: () => number;
   /** False: serve only the API. */
@@ -73,6 +77,8 @@ export function createDashboard(options: DashboardOptions): RequestHandler {
       sendJson(response, 405, refusalOf('read_only', 'The API is read-only.', 'It accepts GET and HEAD.'));
     } else if (path === `${API_PREFIX}/${CSV_NAME}`) {
       await sendCsv(contextNow(), response, url);
+    } else if (path === `${API_PREFIX}/${WHAT_IF_NAME}`) {
+      await sendWhatIf(options.whatIf ?? null, request, response, url);
     } else if (path === API_PREFIX || path.startsWith(`${API_PREFIX}/`)) {
       await sendApi(contextNow(), response, url);
     } else if (assets.has(path)) {
@@ -117,12 +123,39 @@ async function sendCsv({ spending, nowMs }: ApiContext, response: ServerResponse
   }
 }
 
+/** One line of progress after the other, and then the answer. A client that goes away ends the calculation. */
+async function sendWhatIf(
+  whatIf: WhatIfPort | null,
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  try {
+    const isForeign = request.headers['sec-fetch-site'] === 'cross-site';
+    const lines = whatIfLines(whatIf, new Query(url.searchParams), isForeign, request.method!, gone.signal);
+    for await (const line of lines) {
+      if (!response.headersSent) {
+        response.setHeader('Cache-Control', 'no-store');
+        response.writeHead(200, { 'Content-Type': 'application/x-ndjson; charset=utf-8' });
+      }
+      response.write(`${JSON.stringify(line)}\n`);
+    }
+    response.end();
+  } catch (error) {
+    if (gone.signal.aborted) return;
+    if (!response.headersSent) sendRefusal(response, error);
+    else response.end(`${JSON.stringify(refusalOf('what_if_failed', (error as Error).message, ''))}\n`);
+  }
+}
+
 function sendRefusal(response: ServerResponse, error: unknown): void {
   if (error instanceof ApiRefusal) {
     const { status, code, what, why, advice: next } = error;
     sendJson(response, status, { error: { code, what, why, next } });
   } else if (error instanceof ShardError) {
-    const status = error.next === 'reject-input' ? 400 : 503;
+    const status = error.next === 'reject-input' ? 400 : error.code === WHAT_IF_BUSY ? 409 : 503;
     sendJson(response, status, refusalOf(error.code, error.message, ''));
   } else throw error;
 }

@@ -110,6 +110,17 @@ export class Inspection {
     this.#verdicts.unmetRows(visit);
   }
 
+  /** The rows that the last cycle did not satisfy, counted by priority. */
+  unmetByPriority(): Map<number, number> {
+    const counts = new Map<number, number>();
+    this.#verdicts.unmetRows((cluster, row) => {
+      const need = this.#fleet.clusterState(cluster).rowNeed[row]!;
+      const priority = this.#needs.priority[need]!;
+      counts.set(priority, (counts.get(priority) ?? 0) + 1);
+    });
+    return counts;
+  }
+
   /**
    * X2 (an action starts only while its need exists): whether the last cycle had a need, a row or a fold, of this name.
    * A row that folds counts as itself while a machine carries its assignment, as the machine of a queued action does.

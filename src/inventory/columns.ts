@@ -63,7 +63,7 @@ export const CORE_WORDS = 4;
 const CLUSTER_SHIFT = 16;
 const SINCE_HIGH_MASK = 2 ** CLUSTER_SHIFT - 1;
 
-/** The columns that a decision reads, 61 of the 84 bytes. */
+/** The columns that a decision reads, 66 of the 84 bytes. */
 export interface ColumnsImage {
   readonly pricePerHourUsd: Float64Array;
   readonly interruptionProbability: Float64Array;
@@ -79,6 +79,7 @@ export interface ColumnsImage {
   readonly reclamationPenalty: Uint8Array;
   readonly idRank: Uint32Array;
   readonly ownLabels: Uint32Array;
+  readonly provider: Uint8Array;
   readonly intent: Uint8Array;
   readonly flags: Uint16Array;
 }
@@ -232,6 +233,7 @@ export class InventoryColumns {
       reclamationPenalty: this.reclamationPenalty.subarray(0, rows),
       idRank: this.idRank.subarray(0, rows),
       ownLabels: this.ownLabels.subarray(0, rows),
+      provider: this.provider.subarray(0, rows),
       intent: this.intent.subarray(0, rows),
       flags: this.flags.subarray(0, rows),
     };
@@ -253,6 +255,7 @@ export class InventoryColumns {
     this.reclamationPenalty.set(image.reclamationPenalty);
     this.idRank.set(image.idRank);
     this.ownLabels.set(image.ownLabels);
+    this.provider.set(image.provider);
     this.intent.set(image.intent);
     this.flags.set(image.flags);
     this.slotLimit = image.state.length;

@@ -35,16 +35,22 @@ export function imageOf(inventory: Inventory, withOwnLabels: boolean): Inventory
   };
 }
 
+/** Room that a copy needs beyond its image. */
+export interface ImageRoom {
+  readonly clusters: number;
+  readonly groups: number;
+}
+
 /** An inventory with the same machines in the same slots, under the same refs. */
-export function restoreInventory(image: InventoryImage): Inventory {
+export function restoreInventory(image: InventoryImage, room?: ImageRoom): Inventory {
   const inventory = new Inventory({
     vectors: VectorTable.restore(image.vectors),
     machinesMax: Math.max(1, image.columns.state.length - 1),
     ownLabelKeys: image.ownLabelKeys,
     shapeKeys: StringTable.restore(image.shapeKeys, 0),
-    clusters: StringTable.restore(image.clusters, 0), // refs of clusters are u16
+    clusters: StringTable.restore(image.clusters, room?.clusters ?? 0), // refs of clusters are u16
     fingerprints: StringTable.restore(image.fingerprints),
-    groups: StringTable.restore(image.groups),
+    groups: StringTable.restore(image.groups, room?.groups),
     ...(image.texts === null ? {} : { texts: StringTable.restore(image.texts, 0) }),
   });
   inventory.restore(image.columns);

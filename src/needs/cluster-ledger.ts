@@ -68,7 +68,9 @@ export class ClusterLedger {
 
   restore(image: LedgerImage): void {
     this.#reserve(image.flags.length);
-    this.#flags.set(image.flags);
+    // Without the sums no roll-up is a repeat.
+    for (let cluster = 0; cluster < image.flags.length; cluster++)
+      this.#flags[cluster] = image.flags[cluster]! & ~SUMMED;
     this.sliceStart.set(image.sliceStart);
     this.needCount.set(image.needCount);
   }

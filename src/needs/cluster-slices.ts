@@ -28,6 +28,12 @@ export class ClusterSlices {
     return this.#allocator.rowLimit;
   }
 
+  /** All rows below the limit are in use, by slices that the ledger knows. */
+  restore(rowLimit: number, count: number): void {
+    this.#allocator.restore(rowLimit);
+    this.count = count;
+  }
+
   of(cluster: number): Slice {
     const start = this.#ledger.sliceStart[cluster] ?? 0;
     return { columns: this.columns, start, count: this.#ledger.needCount[cluster] ?? 0 };

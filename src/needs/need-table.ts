@@ -17,10 +17,11 @@ import { Acceptance, type OldSlice, type RollupSource } from './acceptance.ts';
 import { ClusterLedger, type DigestSum, type LedgerImage, sumOf } from './cluster-ledger.ts';
 import { ClusterSlices } from './cluster-slices.ts';
 import { FoldNames } from './fold-names.ts';
-import { releaseRow } from './need-columns.ts';
+import { releaseRow, retainRow } from './need-columns.ts';
 import { type ProfileImage, ProfileTable } from './profiles.ts';
 import type { RollupRow } from './rollup.ts';
 import type { DraftTables, RollupDraft } from './rollup-draft.ts';
+import { roomFor } from './slice-allocator.ts';
 import { type Backlog, inOrder } from './take-up.ts';
 import { TakeUps } from './take-ups.ts';
 import { AcceptanceLimits, TABLE_SHARE_DEFAULT } from './tenant-limits.ts';
@@ -115,7 +116,10 @@ export class NeedTable {
     };
   }
 
-  /** The demand of an image, over restored tables. Read-only: a decision may run on it, no roll-up may be accepted. */
+  /**
+   * The demand of an image, over restored tables, for decisions on a copy. Before a roll-up of a cluster is accepted, `ownSlice`
+   * takes the references that its rows do not have.
+   */
   static restore(image: NeedImage, options: NeedTableOptions): NeedTable {
     const table = new NeedTable(options);
     const profiles = table.profiles.restore(image.profiles);
@@ -128,8 +132,15 @@ export class NeedTable {
     columns.minUnit.set(image.minUnit);
     columns.arrivalMs.set(image.arrivalMs);
     table.#ledger.restore(image.ledger);
-    table.#slices.count = image.count;
+    table.#slices.restore(image.profile.length, image.count);
     return table;
+  }
+
+  /** Of a restored table: from now on the cluster's rows hold their references, so a roll-up may replace them. */
+  ownSlice(cluster: number): void {
+    const { columns, start, count } = this.#slices.of(cluster);
+    for (let row = start; row < start + count; row++) retainRow(columns, row, this.#tables);
+    this.#ledger.sliceRoom[cluster] = roomFor(count);
   }
 
   /** Needs of all clusters. */

@@ -25,6 +25,11 @@ export class SliceAllocator {
     return this.#rowLimit;
   }
 
+  /** Of a copy: every row below the limit is in use. */
+  restore(rowLimit: number): void {
+    this.#rowLimit = rowLimit;
+  }
+
   /** Replaces a slice by one of this many rows. Returns its start; -1, and no change, if there is no room. */
   replace(oldStart: number, oldRoom: number, rowCount: number): number {
     const room = roomFor(rowCount);

@@ -9,6 +9,7 @@ import type { ShardObserver } from './ports/observer.ts';
 import type { OperatorsPort } from './ports/operators.ts';
 import type { ProviderPort } from './ports/providers.ts';
 import type { ReplicaPort } from './ports/replica.ts';
+import type { WhatIfThreads } from './ports/what-if.ts';
 import type { ListingCursors } from './reconcile/reconciler.ts';
 import type { ShardSettings } from './settings.ts';
 import type { ShardTables } from './tables.ts';
@@ -35,6 +36,8 @@ export interface ShardOptions {
   readonly controls?: { readonly stored: readonly Control[]; readonly store: ControlStore };
   /** Derives cycles again from scratch. Default: no checks. */
   readonly checker?: CheckPort;
+  /** Y4: threads for what-if questions. Default: the shard answers none. */
+  readonly whatIfThreads?: WhatIfThreads;
   /** For tests: lets decisions throw. */
   readonly probe?: NonNullable<EngineOptions['probe']>;
 }

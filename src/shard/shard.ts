@@ -53,6 +53,7 @@ import type { ReplicaPort } from './ports/replica.ts';
 import { Reconciler } from './reconcile/reconciler.ts';
 import type { Rails, ShardSettings } from './settings.ts';
 import { Tenants } from './tenants.ts';
+import { WhatIfs } from './what-if/what-ifs.ts';
 
 export class Shard {
   readonly settings: ShardSettings;
@@ -78,6 +79,8 @@ export class Shard {
   readonly away: AwayClusters;
   readonly operatorCalls: OperatorCalls;
   readonly tenants: Tenants;
+  /** Y4: answers what would happen if. */
+  readonly whatIf: WhatIfs;
   readonly pauses: Pauses;
   readonly controls: ControlBook;
   /** H1: what admins may do. */
@@ -255,10 +258,9 @@ export class Shard {
       intervalMs: settings.hintIntervalMs,
     });
     this.#hintRuns = new HintRuns({ ...options, hints, isStopping });
+    const subject = { engine, options: engineOptions, barredNeeds: () => this.needBackoffs.barredRefs() };
     this.#checks = new ScratchChecks({
-      engine,
-      options: engineOptions,
-      barredNeeds: () => this.needBackoffs.barredRefs(),
+      ...subject,
       port: options.checker ?? null,
       everyCycles: settings.checkEveryCycles,
       counters,
@@ -307,6 +309,17 @@ export class Shard {
       refusal: () => this.readiness.refusal(),
       wake,
     });
+    this.whatIf = new WhatIfs({
+      ...options,
+      ...subject,
+      threads: this.isStandby ? null : (options.whatIfThreads ?? null),
+      shardId: settings.shardId,
+      rails: () => this.#rails,
+      providerNames: providers.names,
+      neverDelete: () => neverDelete,
+      areCountsHeld: () => pauses.areCountsHeld,
+      refusal: () => (reconciler.isFirstListingUnderWay() ? 'it has not read its providers yet' : ''),
+    });
     this.loop = new CycleLoop({
       ...options,
       intervalMs: settings.cycleIntervalMs,
@@ -340,6 +353,7 @@ export class Shard {
     this.controls.stop();
     this.#stalls.stop();
     this.#checks.stop();
+    this.whatIf.stop();
     await this.executor.stop(graceMs);
   }
 

@@ -16,6 +16,7 @@ import type {
   MachineBound,
   ShardEvent,
 } from '../../src/shard/ports/observer.ts';
+import type { WhatIfThreads } from '../../src/shard/ports/what-if.ts';
 import type { ShardSettings } from '../../src/shard/settings.ts';
 import type { MachineKind } from '../../src/simulation/provider/kinds.ts';
 import type { LedgerEntry, LedgerEvent } from '../../src/simulation/provider/ledger.ts';
@@ -101,6 +102,7 @@ export interface FixtureOptions {
   readonly settings?: Partial<ShardSettings>;
   readonly provider?: ProviderSettingsChange;
   readonly checker?: CheckPort;
+  readonly whatIfThreads?: WhatIfThreads;
   /** T7: rows of a roll-up that one cycle takes up. */
   readonly takeUpRows?: number;
   /** T2: lets decisions throw. Without it, a throw fails the test. */
@@ -139,6 +141,7 @@ export class Fixture {
       ...(options.settings === undefined ? {} : { settings: options.settings }),
       ...(options.provider === undefined ? {} : { providers: [options.provider] }),
       ...(options.checker === undefined ? {} : { checker: options.checker }),
+      ...(options.whatIfThreads === undefined ? {} : { whatIfThreads: options.whatIfThreads }),
       ...(options.takeUpRows === undefined ? {} : { takeUpRows: options.takeUpRows }),
       ...(options.probe === undefined ? {} : { probe: options.probe }),
       watcher: {

@@ -6,6 +6,8 @@ import type { ApiError } from '../../dashboard/api/types.ts';
 export const API_DEFAULT = 'http://127.0.0.1:8780';
 /** A shard of 500,000 machines on a busy host answers within seconds; one that works never takes this long. */
 const TIMEOUT_MS = 120_000;
+/** A long answer with progress. */
+const LINES_TIMEOUT_MS = 600_000;
 /** After this a person wants to know that the command waits. */
 const SILENT_MS = 2_000;
 const PROGRESS_MS = 1_000;
@@ -49,6 +51,38 @@ export class ApiClient {
     throw refusal(this.#base, response.status, body);
   }
 
+  /** The lines of a long answer as they come; each is JSON. */
+  async *lines<T extends object>(
+    path: string,
+    parameters: readonly (readonly [name: string, value: string])[],
+  ): AsyncGenerator<T> {
+    const query = new URLSearchParams(parameters.map(([name, value]): [string, string] => [name, value]));
+    const response = await this.#fetch(`${this.#base}/api/v1/${path}?${query}`, LINES_TIMEOUT_MS);
+    if (!response.ok || response.body === null)
+      throw refusal(this.#base, response.status, this.read(await response.text().catch(() => '')));
+    let rest = '';
+    try {
+      for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+        const whole = (rest + chunk).split('\n');
+        rest = whole.pop()!;
+        for (const text of whole) yield this.#line<T>(text, response.status);
+      }
+    } catch (error) {
+      throw error instanceof AskError ? error : unreachable(this.#base, error as Error);
+    }
+  }
+
+  /** An answer that ended before its end. */
+  broken(): AskError {
+    return new AskError(`The shard at ${this.#base} ended before it had answered. Ask again.`, true);
+  }
+
+  #line<T extends object>(text: string, status: number): T {
+    const line = this.read(text) as T | ApiError | null;
+    if (line === null || 'error' in line) throw refusal(this.#base, status, line);
+    return line;
+  }
+
   /** The content of an answer; null if it is not JSON. */
   read(text: string): unknown {
     try {
@@ -58,7 +92,7 @@ export class ApiClient {
     }
   }
 
-  async #fetch(url: string): Promise<Response> {
+  async #fetch(url: string, timeoutMs = TIMEOUT_MS): Promise<Response> {
     const beganMs = Date.now();
     const tell = () => {
       const waitedMs = Date.now() - beganMs;
@@ -66,7 +100,7 @@ export class ApiClient {
     };
     const progress = setInterval(tell, PROGRESS_MS);
     try {
-      return await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+      return await fetch(url, { signal: AbortSignal.timeout(timeoutMs) });
     } catch (error) {
       throw unreachable(this.#base, error as Error);
     } finally {

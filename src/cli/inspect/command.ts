@@ -39,6 +39,11 @@ export class Flags {
     return this.#values[name] as string | undefined;
   }
 
+  /** Every value of a flag that may be given several times. */
+  texts(name: string): readonly string[] {
+    return (this.#values[name] ?? []) as readonly string[];
+  }
+
   has(name: string): boolean {
     return this.#values[name] === true;
   }

@@ -37,6 +37,12 @@ export class Query {
     return this.#parameters.get(name) ?? '';
   }
 
+  /** Every value of a parameter that may be given several times. */
+  texts(name: string): string[] {
+    this.#known.add(name);
+    return this.#parameters.getAll(name).filter((text) => text !== '');
+  }
+
   optionalText(name: string): string | undefined {
     this.#known.add(name);
     return this.#parameters.get(name) ?? undefined;

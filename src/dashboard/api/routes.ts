@@ -38,6 +38,7 @@ import type {
   ApiShortfall,
   ApiStatus,
 } from './types.ts';
+import { WHAT_IF_NAME } from './what-if.ts';
 
 export interface ApiContext {
   readonly view: ShardReader;
@@ -86,6 +87,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
 };
 
 const NAMED_PATHS = [
+  WHAT_IF_NAME,
   'machines/{id}',
   'clusters/{id}',
   'providers/{name}',

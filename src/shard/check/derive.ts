@@ -38,13 +38,14 @@ export function deriveAndCompare(image: CheckImage): CheckResult {
   return new ResultComparison(result, engine.result(), inventory, needs).compare();
 }
 
-function barredSet(triples: Uint32Array): ReadonlySet<string> {
+/** Needs in back-off, for `keyOf`. */
+export function barredSet(triples: Uint32Array): ReadonlySet<string> {
   const barred = new Set<string>();
   for (let at = 0; at < triples.length; at += 3)
     barred.add(keyOf(triples[at]!, triples[at + 1]!, triples[at + 2]!));
   return barred;
 }
 
-function keyOf(cluster: number, fingerprint: number, group: number): string {
+export function keyOf(cluster: number, fingerprint: number, group: number): string {
   return `${cluster}|${fingerprint}|${group}`;
 }

@@ -14,12 +14,16 @@ import type { EngineMemory, EngineResult } from '../../decision/verdicts/result.
 import { type InventoryImage, imageOf } from '../../inventory/image.ts';
 import type { NeedImage } from '../../needs/need-table.ts';
 
-export interface CheckImage {
+/** What a decision reads. */
+export interface DecisionImage {
   readonly inventory: InventoryImage;
   readonly needs: NeedImage;
   readonly memory: EngineMemory;
-  readonly result: EngineResult;
   readonly inputs: CheckInputs;
+}
+
+export interface CheckImage extends DecisionImage {
+  readonly result: EngineResult;
 }
 
 export interface CheckInputs extends CycleInput {
@@ -49,11 +53,16 @@ export interface CheckSubject {
 }
 
 /** Views of the live tables, valid until the next write. */
-export function imageOfCycle(
-  { engine, options, barredNeeds }: CheckSubject,
+export function imageOfCycle(subject: CheckSubject, memory: EngineMemory, input: CycleInput): CheckImage {
+  return { ...imageOfInputs(subject, memory, input), result: subject.engine.result() };
+}
+
+/** The same without the result, for an engine that decides on. */
+export function imageOfInputs(
+  { options, barredNeeds }: Omit<CheckSubject, 'engine'>,
   memory: EngineMemory,
   input: CycleInput,
-): CheckImage {
+): DecisionImage {
   const { inventory, needs, holds } = options;
   const { clusters, ownLabelKeys } = inventory.tables;
   return {
@@ -63,7 +72,6 @@ export function imageOfCycle(
     ),
     needs: needs.image(),
     memory,
-    result: engine.result(),
     inputs: {
       ...input,
       holds,

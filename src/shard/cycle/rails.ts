@@ -24,7 +24,7 @@ export interface Admission {
 }
 
 /** C4: the kill switch wins over a dry run. */
-export function restraintOf(rails: Rails): Restraint {
+export function restraintOf(rails: Pick<Rails, 'isPaused' | 'isDryRun'>): Restraint {
   if (rails.isPaused) return 'suppressed';
   return rails.isDryRun ? 'dryrun' : 'none';
 }
@@ -36,7 +36,7 @@ export function restraintOf(rails: Rails): Restraint {
  */
 export function applyRails(
   actions: ActionList,
-  rails: Rails,
+  rails: Pick<Rails, 'reclaimCapFraction' | 'actionsPerCycleMax'>,
   inventory: Inventory,
   configuredOf: (cluster: number) => number,
   neverDelete: ReadonlySet<number>,

@@ -25,6 +25,7 @@ import type {
   ShardObserver,
 } from '../../shard/ports/observer.ts';
 import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
+import type { WhatIfThreads } from '../../shard/ports/what-if.ts';
 import { SHARD_DEFAULTS, type ShardSettings } from '../../shard/settings.ts';
 import { Shard } from '../../shard/shard.ts';
 import { createTables } from '../../shard/tables.ts';
@@ -69,6 +70,8 @@ export interface WorldOptions {
   readonly rollupIntervalMs?: number;
   /** Runs from-scratch checks (settings.checkEveryCycles); default: this thread. */
   readonly checker?: CheckPort;
+  /** Y4: threads for what-if questions. Default: the shard answers none. */
+  readonly whatIfThreads?: WhatIfThreads;
   /** T2: lets decisions throw. `clusterId` is '' if the stage is not about one cluster. */
   readonly probe?: (stage: ProbedStage, clusterId: string) => void;
   /** T1: rows of a cluster that always fit in the shared tables. Default: as in production. */
@@ -209,7 +212,7 @@ export class SimulatedWorld {
   /** Starts a new process with a new epoch and empty tables. */
   startShard(): Process {
     const life = this.time.life();
-    const { watcher = {}, probe, shareRowsMin, takeUpRows } = this.#options;
+    const { watcher = {}, probe, shareRowsMin, takeUpRows, whatIfThreads } = this.#options;
     const tables = createTables({
       ...this.settings,
       guards: true,
@@ -281,6 +284,7 @@ export class SimulatedWorld {
       scheduler: life,
       stopwatch: () => this.time.nowMs(),
       checker: this.#options.checker ?? checkInPlace,
+      ...(whatIfThreads === undefined ? {} : { whatIfThreads }),
       controls: {
         stored: this.#storedControls === null ? [] : readControls(this.#storedControls),
         store: {
