@@ -34,7 +34,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   history: ['need', ...NOUNS],
   pause: ['create', 'bind', 'reclaim', 'preempt', 'release', 'all'],
   resume: ['create', 'bind', 'reclaim', 'preempt', 'release', 'all'],
-  fleet: ['shards', 'clusters'],
+  fleet: ['shards', 'clusters', 'domains'],
   completion: SHELLS,
 };
 /** Values of flags that take one of a few. */

@@ -1,22 +1,26 @@
-/** `flotilla fleet`: the shards of a fleet, and which cluster belongs to which. */
-import type { ApiFleetClusters, ApiFleetShard, ApiFleetShards } from '../dashboard/api/types.ts';
+/** `flotilla fleet`: the shards of a fleet, and which clusters and topology domains belong to which. */
+import type {
+  ApiFleetClusters,
+  ApiFleetDomains,
+  ApiFleetShard,
+  ApiFleetShards,
+} from '../dashboard/api/types.ts';
 import { count } from '../dashboard/client/format.ts';
 import { EXIT_OK, EXIT_USAGE } from './exit.ts';
 import { COMMON_HELP } from './inspect/command.ts';
 import { LIST_HELP, listCommand, runList } from './inspect/list.ts';
 import type { Column } from './inspect/terminal.ts';
 
-const HELP = `Usage: flotilla fleet shards|clusters [options]
+const HELP = `Usage: flotilla fleet shards|clusters|domains [options]
 
 Shows the fleet as its directory does. Ask any replica of any shard.
 
   shards     shards with their replicas, providers and clusters
   clusters   which shard each cluster belongs to
+  domains    topology domains that people assigned to shards through the coordinator
 
-Options of both:
   --prefix TEXT     id begins with this text
-Options of clusters:
-  --shard ID        clusters of this shard
+  --shard ID        clusters or domains of this shard
 ${LIST_HELP}${COMMON_HELP}
 Examples:
   flotilla fleet shards
@@ -44,8 +48,11 @@ const SHARDS = listCommand<ApiFleetShards, ApiFleetShard>({
   ask: (flags) => ['fleet/shards', { prefix: flags.text('prefix') }],
   rowsOf: ({ shards }) => shards,
   withRows: (answer, shards) => ({ ...answer, shards }),
-  title: ({ fleet, matching, total, isCurrent }) =>
-    `${count(matching)} of ${count(total)} shards of fleet ${fleet}${ageOf(isCurrent)}`,
+  title: ({ fleet, matching, total, isCurrent, coordinator }) => {
+    const shards = `${count(matching)} of ${count(total)} shards of fleet ${fleet}${ageOf(isCurrent)}`;
+    if (coordinator === null) return `${shards}; no replica is the coordinator`;
+    return `${shards}; coordinator: replica ${coordinator.replica} of ${coordinator.shard}, at ${coordinator.address}`;
+  },
   columns: SHARD_COLUMNS,
   cells: cellsOf,
   nameOf: ({ shard }) => shard,
@@ -67,14 +74,29 @@ const CLUSTERS = listCommand<ApiFleetClusters, ApiFleetClusters['clusters'][numb
   none: 'No cluster matches the filters.',
 });
 
-const LISTS = { shards: runList(SHARDS), clusters: runList(CLUSTERS) } as const;
+const DOMAINS = listCommand<ApiFleetDomains, ApiFleetDomains['domains'][number]>({
+  name: 'fleet domains',
+  help: HELP,
+  options: { prefix: { type: 'string' }, shard: { type: 'string' } },
+  ask: (flags) => ['fleet/domains', { prefix: flags.text('prefix'), shard: flags.text('shard') }],
+  rowsOf: ({ domains }) => domains,
+  withRows: (answer, domains) => ({ ...answer, domains }),
+  title: ({ fleet, matching, total, isCurrent }) =>
+    `${count(matching)} of ${count(total)} domains of fleet ${fleet}${ageOf(isCurrent)}`,
+  columns: [{ name: 'DOMAIN' }, { name: 'SHARD' }],
+  cells: ({ domain, shard }) => [domain, shard],
+  nameOf: ({ domain }) => domain,
+  none: 'No domain matches the filters.',
+});
+
+const LISTS = { shards: runList(SHARDS), clusters: runList(CLUSTERS), domains: runList(DOMAINS) } as const;
 
 export function run(argv: readonly string[]): Promise<number> {
   const [what = '', ...rest] = argv;
-  if (what === 'shards' || what === 'clusters') return LISTS[what](rest);
+  if (what === 'shards' || what === 'clusters' || what === 'domains') return LISTS[what](rest);
   const isHelp = what === '--help' || what === '-h';
   if (isHelp) process.stdout.write(HELP);
-  else process.stderr.write('flotilla fleet: Write shards or clusters. See --help.\n');
+  else process.stderr.write('flotilla fleet: Write shards, clusters or domains. See --help.\n');
   return Promise.resolve(isHelp ? EXIT_OK : EXIT_USAGE);
 }
 

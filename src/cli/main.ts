@@ -109,7 +109,7 @@ const COMMANDS: readonly Command[] = [
   },
   {
     name: 'fleet',
-    summary: 'list the shards of a fleet, and the shard of each cluster',
+    summary: 'list the shards of a fleet, their clusters and their domains',
     run: async (argv) => (await import('./fleet.ts')).run(argv),
   },
   {

@@ -1,19 +1,27 @@
-/** F7: what a replica knows of the other shards of its fleet, and how it takes part: routes, adoption, relays to other shards. */
+/**
+ * F7, F8: what a replica knows of the other shards of its fleet, and how it takes part: routes, adoption, relays to other shards, and the
+ * coordinator, if this replica is elected.
+ */
 import { systemClock, systemScheduler } from '../base/clock.ts';
 import type { ShardConfig } from '../config/shard-config.ts';
+import { Coordinator } from '../coordination/coordinator.ts';
+import { coordinatorServiceOf } from '../coordination/service.ts';
 import type { FleetKeys } from '../directory/keys.ts';
 import type { Comparison, Directory } from '../directory/port.ts';
 import { Adoption } from '../fleet/adoption.ts';
 import { FleetCopy } from '../fleet/copy.ts';
 import { Placement } from '../fleet/placement.ts';
+import { FleetRegistry } from '../fleet/registry.ts';
+import { CoordinatorSeat } from '../fleet/seat.ts';
 import { ALL_STATES } from '../machine/state.ts';
 import type { RootLogger } from '../observe/log.ts';
 import { logEvent } from '../observe/observers.ts';
 import type { RelayEnd } from '../relay/counters.ts';
 import { HOLD_BEYOND_LEASE_MS } from '../relay/limits.ts';
-import type { ActiveReplicaSource } from '../relay/ports.ts';
+import type { ActiveReplicaSource, ClusterRoutes } from '../relay/ports.ts';
 import { Relay } from '../relay/relay.ts';
 import { Router } from '../relay/router.ts';
+import type { FurtherService } from '../session/server.ts';
 import type { FleetReader } from '../shard/ports/fleet.ts';
 import type { ShardTables } from '../shard/tables.ts';
 
@@ -25,6 +33,10 @@ export interface FleetMemberOptions {
   /** Of the active shard once its providers are listed; null before, and on a standby. */
   readonly tables: () => ShardTables | null;
   readonly guard: () => Comparison | null;
+  readonly replica: string;
+  readonly instance: string;
+  /** Where others reach the operators' port of this replica; empty before it listens. */
+  readonly addresses: () => readonly string[];
 }
 
 export class FleetMember {
@@ -33,6 +45,9 @@ export class FleetMember {
   readonly #options: FleetMemberOptions;
   readonly #placement: Placement;
   readonly #adoption: Adoption;
+  readonly #seat: CoordinatorSeat;
+  readonly #coordinator: Coordinator;
+  readonly #toCoordinator: Relay;
   /** By shard. */
   readonly #relays = new Map<string, Relay>();
 
@@ -52,20 +67,49 @@ export class FleetMember {
       onAdopted: (clusters) => log.info('clusters_adopted', { clusters }),
     });
     const { copy } = this;
-    const placement = this.#placement;
+    this.#seat = new CoordinatorSeat({
+      ...{ directory, keys, copy, leaseMs },
+      scheduler: systemScheduler,
+      wall: systemClock,
+      self: () => ({
+        shard: config.id,
+        replica: options.replica,
+        instance: options.instance,
+        addresses: options.addresses(),
+      }),
+      isCandidate: () => options.guard() !== null && options.addresses().length > 0,
+      onEvent: (event) => {
+        logEvent(log, 'info', event);
+        if (event.kind === 'coordinator_elected') this.#serveHeldCalls();
+      },
+    });
+    this.#coordinator = new Coordinator(
+      new FleetRegistry({ directory, keys, copy, seat: this.#seat }),
+      systemClock,
+    );
+    this.#toCoordinator = this.#relay('no replica of the fleet is the coordinator', {
+      current: () => {
+        const coordinator = copy.coordinator();
+        if (coordinator === null) return null;
+        const { term: epoch, ...record } = coordinator;
+        return { ...record, epoch, isSelf: record.instance === options.instance };
+      },
+      onChange: (listener) => copy.onChange(listener),
+    });
     this.router = new Router({
       shard: config.id,
-      routes: {
-        shardOf: (cluster) => copy.shardOf(cluster),
-        place: (cluster, whenPlaced) => placement.place(cluster, whenPlaced),
-        get why() {
-          return placement.why;
-        },
-      },
+      routes: this.#routes(),
       relayTo: (shard) => this.#relayTo(shard),
+      coordinator: { isHere: () => this.#seat.term !== null, relay: this.#toCoordinator },
       hasTls: config.tls !== null,
-      holdMs: config.leaseMs + HOLD_BEYOND_LEASE_MS,
+      holdMs: leaseMs + HOLD_BEYOND_LEASE_MS,
     });
+  }
+
+  /** F8: for the operators' port. */
+  service(onRefused: (peer: string, why: string) => void): FurtherService {
+    const hasTls = this.#options.config.tls !== null;
+    return coordinatorServiceOf({ coordinator: this.#coordinator, hasTls, onRefused });
   }
 
   /** The shard's clusters may have changed, or its providers may be listed now. */
@@ -75,7 +119,7 @@ export class FleetMember {
 
   gauges() {
     const { router } = this;
-    const relays = [...this.#relays.values()];
+    const relays = [...this.#relays.values(), this.#toCoordinator];
     const ended: Partial<Record<RelayEnd, number>> = {
       unplaced: router.counters.unplaced,
       relayed_twice: router.counters.misrouted,
@@ -88,6 +132,7 @@ export class FleetMember {
       held: relays.reduce((sum, { heldCount }) => sum + heldCount, router.waitingCount),
       ended,
       shardsNotAdopted: this.copy.notAdopted.length,
+      coordinatorTerm: this.#seat.term ?? 0,
     };
   }
 
@@ -98,35 +143,61 @@ export class FleetMember {
       isCurrent: () => this.copy.isWhole,
       shards: () => this.copy.shards(),
       routes: () => this.copy.routes(),
+      domains: () => this.copy.domains(),
+      coordinator: () => this.copy.coordinator(),
     };
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.router.close();
-    for (const relay of this.#relays.values()) relay.close();
+    for (const relay of [...this.#relays.values(), this.#toCoordinator]) relay.close();
     this.#placement.close();
     this.#adoption.close();
+    await this.#seat.close();
     this.copy.close();
+  }
+
+  #routes(): ClusterRoutes {
+    const { copy } = this;
+    const placement = this.#placement;
+    return {
+      shardOf: (cluster) => copy.shardOf(cluster),
+      place: (cluster, whenPlaced) => placement.place(cluster, whenPlaced),
+      get why() {
+        return placement.why;
+      },
+    };
+  }
+
+  /** Calls that waited for a coordinator: it is this replica now. */
+  #serveHeldCalls(): void {
+    this.#toCoordinator.handOver();
+    this.#toCoordinator.resume();
   }
 
   #relayTo(shard: string): Relay {
     const known = this.#relays.get(shard);
     if (known !== undefined) return known;
+    const relay = this.#relay(
+      `no replica of shard ${JSON.stringify(shard)} is active`,
+      this.#activeOf(shard),
+    );
+    this.#relays.set(shard, relay);
+    return relay;
+  }
+
+  #relay(absence: string, active: ActiveReplicaSource): Relay {
     const { config, log } = this.#options;
     const relay = new Relay({
-      shard,
-      active: this.#activeOf(shard),
+      absence,
+      active,
       holdMs: config.leaseMs + HOLD_BEYOND_LEASE_MS,
       tls: config.tls ?? undefined,
       deadPeerMs: config.keepaliveTimeoutMs,
       clock: systemClock,
-      onEvent: (event) => {
-        const facts = { ...event, ofShard: shard };
-        logEvent(log, event.kind === 'relay_holds' ? 'warn' : 'info', facts);
-      },
+      onEvent: (event) => logEvent(log, event.kind === 'relay_holds' ? 'warn' : 'info', event),
     });
     relay.resume();
-    this.#relays.set(shard, relay);
     return relay;
   }
 

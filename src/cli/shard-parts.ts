@@ -16,7 +16,7 @@ import { TenantBook } from '../observe/tenant-book.ts';
 import type { FencingTokens } from '../provider/client/fencing.ts';
 import { ProviderPool } from '../provider/pool/pool.ts';
 import type { OperatorEvent } from '../session/operators.ts';
-import { OperatorServer } from '../session/server.ts';
+import { type FurtherService, OperatorServer } from '../session/server.ts';
 import type { ShardObserver } from '../shard/ports/observer.ts';
 import type { ShardSettings } from '../shard/settings.ts';
 import { createTables, type ShardTables } from '../shard/tables.ts';
@@ -66,13 +66,20 @@ export interface ProcessParts extends ServiceOptions {
   readonly admin: PresentAdmin;
 }
 
+/** What a replica adds to the parts of every shard process. */
+export interface RoleParts {
+  readonly observers: readonly Partial<ShardObserver>[];
+  /** On the operators' port. */
+  readonly services: readonly FurtherService[];
+}
+
 /** Each part that was started has its closer in `closers`, also if a later one fails to start. */
 export async function startParts(
   options: ServiceOptions,
   fencing: FencingTokens,
   data: AdminHome,
   closers: Closer[],
-  moreObservers: readonly Partial<ShardObserver>[] = [],
+  { observers: moreObservers, services }: RoleParts = { observers: [], services: [] },
 ): Promise<ProcessParts> {
   const { config, log, version } = options;
   const clock = steadyClock();
@@ -123,7 +130,7 @@ export async function startParts(
     tlsDeniedPath: config.tlsDenied,
     connectionAgeMs: config.maxConnectionAgeMs,
     deadPeerMs: config.keepaliveTimeoutMs,
-    services: config.adminOverTls ? [adminOverTls(options, admin)] : [],
+    services: [...services, ...(config.adminOverTls ? [adminOverTls(options, admin)] : [])],
     onEvent: (event) => {
       book.note(event, clock.nowMs());
       logEvent(log, LEVELS[event.kind] ?? 'info', event);

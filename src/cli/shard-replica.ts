@@ -71,6 +71,7 @@ export class ReplicaProcess {
   #config: ShardConfig;
   #parts: ProcessParts | null = null;
   #term: ShardTerm | null = null;
+  #addresses: readonly string[] = [];
   #onActive: (term: ShardTerm) => void = () => {};
   /** F6: a standby that was ready stays ready while it takes over, at most until this time, of uptime. */
   #readyUntilMs = 0;
@@ -102,6 +103,8 @@ export class ReplicaProcess {
   ) {
     const { config, version, log } = options;
     const keys = new FleetKeys(config.fleet);
+    const replica = replicaNameOf(config);
+    const instance = randomBytes(16).toString('hex');
     const confirmation = Confirmation.create();
     this.#options = options;
     this.#config = config;
@@ -111,8 +114,8 @@ export class ReplicaProcess {
       directory,
       keys,
       shard: config.id,
-      replica: replicaNameOf(config),
-      instance: randomBytes(16).toString('hex'),
+      replica,
+      instance,
       leaseMs: config.leaseMs,
       marginMs: MARGIN_MS,
       marks,
@@ -142,6 +145,8 @@ export class ReplicaProcess {
       ...{ config, directory, keys, log },
       tables: () => this.#listedTables(),
       guard: () => this.life.guard,
+      ...{ replica, instance },
+      addresses: () => this.#addresses,
     });
     this.observer = {
       cycleEnded: ({ isOrdinary }) => {
@@ -162,13 +167,14 @@ export class ReplicaProcess {
     const ended: Record<string, number> = { ...counters.ended };
     for (const [end, count] of Object.entries(others.ended)) ended[end] = (ended[end] ?? 0) + count;
     const relay = { relayed: relayedCount + others.relayed, held: heldCount + others.held, ended };
-    return { ...this.life.gauges(), relay, shardsNotAdopted: others.shardsNotAdopted };
+    const { shardsNotAdopted, coordinatorTerm } = others;
+    return { ...this.life.gauges(), relay, shardsNotAdopted, coordinatorTerm };
   }
 
   /** Ends everything that relays. */
-  close(): void {
-    this.fleet.close();
+  async close(): Promise<void> {
     this.relay.close();
+    await this.fleet.close();
   }
 
   /** For admins; '' = nothing. */
@@ -192,7 +198,8 @@ export class ReplicaProcess {
   async begin(onActive: (term: ShardTerm) => void): Promise<void> {
     const { config, operators } = this.#parts!;
     this.#onActive = onActive;
-    await this.life.start([config.advertiseAddr || operators.address]);
+    this.#addresses = [config.advertiseAddr || operators.address];
+    await this.life.start(this.#addresses);
     const { shard } = this.#term!;
     if (config.standby === 'warm' && shard.isStandby) shard.start();
   }

@@ -12,6 +12,7 @@ import type { LifeEnd } from '../replica/life.ts';
 import type { OperatorServer } from '../session/server.ts';
 import { readControls } from '../shard/controls/control.ts';
 import type { Shard } from '../shard/shard.ts';
+import { reportToFleet } from './fleet-reports.ts';
 import { startAdminSocket } from './shard-admin.ts';
 import { type HttpServers, startHttp } from './shard-http.ts';
 import { type Closer, closeAll, type ProcessParts, type ServiceOptions, startParts } from './shard-parts.ts';
@@ -157,8 +158,12 @@ export class ShardService {
   }
 
   #report(): void {
-    const reporter = startReporter(this.#parts, this.#term);
-    if (reporter !== null) this.#closers.push(() => reporter.close());
+    const { config } = this.#parts;
+    const start = (address: string) => startReporter(this.#parts, this.#term, address);
+    if (config.coordinatorAddr !== '') {
+      const reporter = start(config.coordinatorAddr);
+      this.#closers.push(() => reporter.close());
+    } else if (this.#replica !== null) this.#closers.push(reportToFleet(this.#replica.fleet.copy, start));
   }
 
   #readiness(): Readiness {
@@ -188,7 +193,12 @@ async function asReplica(
   replica: ReplicaProcess,
   closers: Closer[],
 ): Promise<ShardService> {
-  const parts = await startParts(options, replica.fencing, replica.data, closers, [replica.observer]);
+  const { log } = options;
+  const service = replica.fleet.service((peer, detail) =>
+    log.warn('coordinator_call_refused', { peer, detail }),
+  );
+  const role = { observers: [replica.observer], services: [service] };
+  const parts = await startParts(options, replica.fencing, replica.data, closers, role);
   closers.push(() => replica.close());
   return new ShardService(parts, replica.standbyTerm(parts), closers, replica);
 }

@@ -72,14 +72,14 @@ export function watchTerm(parts: ProcessParts, { shard, view }: ShardTerm): void
   history.watch(view);
 }
 
-/** Reports to the coordinator, if there is one. null: there is none. */
+/** Reports to the coordinator at this address. */
 export function startReporter(
   { config, operators, log }: ProcessParts,
   { view }: ShardTerm,
-): CoordinatorReporter | null {
-  if (config.coordinatorAddr === '') return null;
+  coordinatorAddress: string,
+): CoordinatorReporter {
   const reporter = new CoordinatorReporter({
-    coordinatorAddress: config.coordinatorAddr,
+    coordinatorAddress,
     shardAddress: config.advertiseAddr || operators.address,
     providerAddress: config.providers.map(({ address }) => address).join(','),
     source: view,

@@ -33,6 +33,36 @@ export class FleetKeys {
     return `${this.#root}adopted/${part(shard)}`;
   }
 
+  /** F8: the replica that is the coordinator. Its lease is the coordinator's own. */
+  get coordinator(): string {
+    return `${this.#root}coordinator`;
+  }
+
+  /** F8: the highest term of a coordinator. Without a lease. */
+  get term(): string {
+    return `${this.#root}term`;
+  }
+
+  /** F8: shards that have reported. */
+  get registered(): string {
+    return `${this.#root}registered/`;
+  }
+
+  /** F8: where a shard that has reported is. Without a lease. */
+  registration(shard: string): string {
+    return `${this.registered}${part(shard)}`;
+  }
+
+  /** F8: all topology domains that are assigned. */
+  get domains(): string {
+    return `${this.#root}domains/`;
+  }
+
+  /** F8: the shard of a topology domain. Without a lease. */
+  domain(topologyKey: string, topologyValue: string): string {
+    return `${this.domains}${part(topologyKey)}/${part(topologyValue)}`;
+  }
+
   /** All shards of all providers. */
   get partitions(): string {
     return `${this.#root}partitions/`;

@@ -7,8 +7,16 @@ import type { Scheduler, Timer } from '../base/clock.ts';
 import { type ActiveRecord, readActive } from '../directory/election/records.ts';
 import { type FleetKeys, idIn } from '../directory/keys.ts';
 import { Mirror } from '../directory/mirror.ts';
-import type { Directory } from '../directory/port.ts';
-import { type ReplicaRecord, readReplica, readShardOf } from '../replica/records.ts';
+import type { Directory, DirectoryEntry } from '../directory/port.ts';
+import {
+  type CoordinatorRecord,
+  type RegistrationRecord,
+  type ReplicaRecord,
+  readCoordinator,
+  readRegistration,
+  readReplica,
+  readShardOf,
+} from '../replica/records.ts';
 
 export interface FleetCopyOptions {
   readonly directory: Directory;
@@ -38,6 +46,15 @@ export interface FleetShard {
   readonly clusterCount: number;
   /** F7: its clusters have their routes. */
   readonly hasAdopted: boolean;
+}
+
+/** F8: a topology domain that people assigned to a shard. */
+export interface FleetDomain {
+  readonly topologyKey: string;
+  readonly topologyValue: string;
+  readonly shard: string;
+  /** Of the directory: another assignment of the same domain has another one. */
+  readonly revision: number;
 }
 
 export interface FleetRoute {
@@ -100,6 +117,36 @@ export class FleetCopy {
     return entry === null ? null : readActive(entry.value);
   }
 
+  /** F8: null if no replica is the coordinator. */
+  coordinator(): CoordinatorRecord | null {
+    const entry = this.#mirror.get(this.#keys.coordinator);
+    return entry === null ? null : readCoordinator(entry.value);
+  }
+
+  /** F8: shards that have reported to a coordinator. */
+  registrations(): (RegistrationRecord & { readonly shard: string })[] {
+    const { registered } = this.#keys;
+    return this.#below(registered).map(({ key, value }) => ({
+      shard: idIn(key, registered),
+      ...readRegistration(value),
+    }));
+  }
+
+  /** F8: topology domains and their shards. */
+  domains(): FleetDomain[] {
+    const { domains } = this.#keys;
+    return this.#below(domains).map(({ key, value, modRevision }) => {
+      const topologyKey = idIn(key, domains);
+      const rest = key.slice(domains.length);
+      return {
+        topologyKey,
+        topologyValue: idIn(rest, rest.slice(0, rest.indexOf('/') + 1)),
+        shard: readShardOf(value),
+        revision: modRevision,
+      };
+    });
+  }
+
   /** Whether a shard uses this provider. */
   hasProvider(name: string): boolean {
     return this.#mirror.get(this.#keys.partition(name)) !== null;
@@ -117,9 +164,10 @@ export class FleetCopy {
 
   routes(): FleetRoute[] {
     const { clusters } = this.#keys;
-    return this.#mirror.entries
-      .filter(({ key }) => key.startsWith(clusters))
-      .map(({ key, value }) => ({ cluster: idIn(key, clusters), shard: readShardOf(value) }));
+    return this.#below(clusters).map(({ key, value }) => ({
+      cluster: idIn(key, clusters),
+      shard: readShardOf(value),
+    }));
   }
 
   /** By id. */
@@ -150,11 +198,16 @@ export class FleetCopy {
     for (const timer of this.#departed.values()) timer.cancel();
   }
 
+  #below(prefix: string): DirectoryEntry[] {
+    return this.#mirror.entries.filter(({ key }) => key.startsWith(prefix));
+  }
+
   #providers(): FleetProvider[] {
     const { partitions } = this.#keys;
-    return this.#mirror.entries
-      .filter(({ key }) => key.startsWith(partitions))
-      .map(({ key, value }) => ({ name: idIn(key, partitions), shard: readShardOf(value) }));
+    return this.#below(partitions).map(({ key, value }) => ({
+      name: idIn(key, partitions),
+      shard: readShardOf(value),
+    }));
   }
 
   #replicas(): Map<string, ReplicaRecord[]> {

@@ -23,6 +23,8 @@ export interface ReplicaFacts {
   };
   /** F7: shards of the fleet whose clusters have no routes yet. */
   readonly shardsNotAdopted: number;
+  /** F8: 0 if this replica is not the coordinator. */
+  readonly coordinatorTerm: number;
 }
 
 export function replicaMetrics(registry: Registry, replica: () => ReplicaFacts | null): void {
@@ -93,6 +95,11 @@ export function replicaMetrics(registry: Registry, replica: () => ReplicaFacts |
     'flotilla_shards_not_adopted',
     'Shards of the fleet that have not listed their providers since the directory knows them. Until they have, clusters that no shard knows wait.',
     (facts) => facts.shardsNotAdopted,
+  );
+  gauge(
+    'flotilla_coordinator_term',
+    'Term of this replica as the coordinator of the fleet. 0 if it is not.',
+    (facts) => facts.coordinatorTerm,
   );
   counter(
     'flotilla_directory_failures_total',

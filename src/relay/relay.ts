@@ -19,8 +19,8 @@ import type { ActiveReplica, ActiveReplicaSource, AdmittedStream, RelayedCall } 
 import { RelayedStream, type StreamOwner } from './relayed-stream.ts';
 
 export interface RelayOptions {
-  /** For people. Absent: the shard of this replica. */
-  readonly shard?: string;
+  /** What is missing while `active` shows nothing, for people. Default: a replica of this shard. */
+  readonly absence?: string;
   readonly active: ActiveReplicaSource;
   /** A stream is held for this long: a lease, and HOLD_BEYOND_LEASE_MS. */
   readonly holdMs: number;
@@ -88,7 +88,7 @@ export class Relay implements StreamOwner {
     if (this.#sweep === null) return '';
     if (this.#absentSinceMs === null) return this.#connections?.failure ?? '';
     const absentMs = performance.now() - this.#absentSinceMs;
-    return absentMs < this.#options.holdMs ? '' : `no replica of ${this.#shardName} is active`;
+    return absentMs < this.#options.holdMs ? '' : this.#absence;
   }
 
   /** Null: the server answers this one itself. */
@@ -217,15 +217,17 @@ export class Relay implements StreamOwner {
     const beforeMs = performance.now() - this.#options.holdMs;
     for (const stream of [...this.#waiting]) {
       if (stream.sinceMs > beforeMs) continue;
-      const why = stream.why || this.#connections?.failure || `No replica of ${this.#shardName} is active.`;
-      const details = `${why} The ${this.#options.shard === undefined ? 'standby' : 'replica'} held the call for ${this.#options.holdMs} ms. Connect again.`;
+      const why =
+        stream.why ||
+        this.#connections?.failure ||
+        `${this.#absence[0]!.toUpperCase()}${this.#absence.slice(1)}.`;
+      const details = `${why} The ${this.#options.absence === undefined ? 'standby' : 'replica'} held the call for ${this.#options.holdMs} ms. Connect again.`;
       stream.end(status.UNAVAILABLE, details, 'held_too_long');
     }
   }
 
-  get #shardName(): string {
-    const { shard } = this.#options;
-    return shard === undefined ? 'this shard' : `shard ${JSON.stringify(shard)}`;
+  get #absence(): string {
+    return this.#options.absence ?? 'no replica of this shard is active';
   }
 
   #stop(): void {

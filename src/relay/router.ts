@@ -16,6 +16,9 @@ import type { AdmittedStream, ClusterRoutes, RelayedCall, TakeStream } from './p
 import { namesOf, type Relay } from './relay.ts';
 import { UnroutedStream } from './unrouted-stream.ts';
 
+/** All calls of the service. */
+const COORDINATOR_PATH = '/bigfleet.v1alpha1.Coordinator/';
+
 export interface RouterOptions {
   /** The shard of this replica. */
   readonly shard: string;
@@ -23,8 +26,16 @@ export interface RouterOptions {
   /** To the active replica of another shard. */
   readonly relayTo: (shard: string) => Relay;
   readonly hasTls: boolean;
+  readonly coordinator: CoordinatorCalls;
   /** A session waits for a shard for this long: a lease, and HOLD_BEYOND_LEASE_MS. */
   readonly holdMs: number;
+}
+
+/** F8: calls of the coordinator's service. */
+export interface CoordinatorCalls {
+  /** This replica is the coordinator: its server answers. */
+  isHere(): boolean;
+  readonly relay: Pick<Relay, 'take'>;
 }
 
 export interface RouterCounters {
@@ -32,7 +43,7 @@ export interface RouterCounters {
   routed: number;
   /** Sessions that ended because their cluster had no shard in time. */
   unplaced: number;
-  /** Relayed here, although the cluster belongs to another shard. */
+  /** Relayed here, although another replica serves them. */
   misrouted: number;
 }
 
@@ -52,7 +63,9 @@ export class Router {
 
   /** `local`: how this replica takes streams of its own shard. Null: the server takes this one itself. */
   take(admitted: AdmittedStream, local: TakeStream): RelayedCall | null {
-    if (admitted.headers[':path'] !== rawShardService.Session.path) return local(admitted);
+    const path = String(admitted.headers[':path']);
+    if (path.startsWith(COORDINATOR_PATH)) return this.#takeForCoordinator(admitted);
+    if (path !== rawShardService.Session.path) return local(admitted);
     if (!this.#options.hasTls) return this.#takeByHello(admitted, local);
     const cluster = certifiedCluster(namesOf(admitted.stream), relayedFor(admitted));
     return cluster === '' ? local(admitted) : this.#takeOf(cluster, admitted, local);
@@ -62,6 +75,13 @@ export class Router {
   close(): void {
     for (const waiting of [...this.#waiting])
       waiting.refuse(status.UNAVAILABLE, 'The replica is shutting down. Connect again.');
+  }
+
+  #takeForCoordinator(admitted: AdmittedStream): RelayedCall | null {
+    const { isHere, relay } = this.#options.coordinator;
+    if (isHere()) return null;
+    if (relayedFor(admitted) === undefined) return relay.take(admitted);
+    return this.#refuseRelayed(admitted, 'This replica is not the coordinator.');
   }
 
   #takeByHello(admitted: AdmittedStream, local: TakeStream): RelayedCall {
@@ -116,17 +136,20 @@ export class Router {
   #takerOf(shard: string, local: TakeStream): TakeStream {
     if (shard === this.#options.shard) return local;
     return (admitted) => {
-      if (relayedFor(admitted) !== undefined) return this.#misrouted(admitted, shard);
+      if (relayedFor(admitted) !== undefined)
+        return this.#refuseRelayed(
+          admitted,
+          `The cluster belongs to shard ${JSON.stringify(shard)}, not to this one.`,
+        );
       this.counters.routed++;
       return this.#options.relayTo(shard).take(admitted);
     };
   }
 
   /** A relayed stream is never relayed again: two replicas with different copies would send it in a circle. */
-  #misrouted({ stream }: AdmittedStream, shard: string): RelayedCall {
+  #refuseRelayed({ stream }: AdmittedStream, why: string): RelayedCall {
     this.counters.misrouted++;
-    const owner = `The cluster belongs to shard ${JSON.stringify(shard)}, not to this one.`;
-    respondWithStatus(stream, status.UNAVAILABLE, `${owner} Look it up again and connect again.`);
+    respondWithStatus(stream, status.UNAVAILABLE, `${why} Look it up again and connect again.`);
     return { retire: () => true, end: () => {} };
   }
 

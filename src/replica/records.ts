@@ -104,3 +104,45 @@ export function readShardOf(value: string): string {
   const { shard } = recordFields(value);
   return typeof shard === 'string' ? shard : '';
 }
+
+/** F8: the value of `coordinator`. */
+export interface CoordinatorRecord {
+  readonly shard: string;
+  readonly replica: string;
+  /** Each process draws its own. */
+  readonly instance: string;
+  readonly addresses: readonly string[];
+  /** It never goes back. */
+  readonly term: number;
+}
+
+/** null if it is not what a coordinator writes. */
+export function readCoordinator(value: string): CoordinatorRecord | null {
+  const { shard, replica, instance, addresses, term } = recordFields(value);
+  if (typeof shard !== 'string' || typeof replica !== 'string' || typeof instance !== 'string') return null;
+  const list = Array.isArray(addresses) ? addresses.filter((address) => typeof address === 'string') : [];
+  return { shard, replica, instance, addresses: list, term: termOf(term) };
+}
+
+/** F8: 0 if it is not what a coordinator writes: the clock then gives a term that is higher than all before. */
+export function readTerm(value: string): number {
+  return termOf(recordFields(value).term);
+}
+
+function termOf(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0;
+}
+
+/** F8: the value of `registered/<shard>`. */
+export interface RegistrationRecord {
+  readonly address: string;
+  readonly registeredAtMs: number;
+}
+
+export function readRegistration(value: string): RegistrationRecord {
+  const { address, registeredAtMs } = recordFields(value);
+  return {
+    address: typeof address === 'string' ? address : '',
+    registeredAtMs: typeof registeredAtMs === 'number' ? registeredAtMs : 0,
+  };
+}

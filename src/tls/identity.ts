@@ -141,6 +141,30 @@ export function whyNotReader(call: RelayableCall): string | null {
   return `The client certificate is for ${nameOf(identity)}; reading a shard requires role readonly or admin.`;
 }
 
+/** F8: why the caller may not report for this shard; null if it may. */
+export function whyNotShard(call: RelayableCall, shardId: string): string | null {
+  const identity = callerOf(call);
+  if (typeof identity === 'string') return identity;
+  if (identity.kind === 'shard' && identity.shardId === shardId) return null;
+  return `The client certificate is for ${nameOf(identity)}, but the report is of shard ${JSON.stringify(shardId)}.`;
+}
+
+/** F8: why the caller may not read the fleet; null if it may. */
+export function whyNotFleetReader(call: RelayableCall): string | null {
+  const identity = callerOf(call);
+  if (typeof identity === 'string') return identity;
+  if (identity.kind !== 'cluster') return null;
+  return `The client certificate is for ${nameOf(identity)}; reading the fleet requires role readonly or admin, or a shard.`;
+}
+
+/** F8: why the caller may not change the fleet; null if it may. */
+export function whyNotFleetAdmin(call: RelayableCall): string | null {
+  const identity = callerOf(call);
+  if (typeof identity === 'string') return identity;
+  if (identity.kind === 'admin') return null;
+  return `The client certificate is for ${nameOf(identity)}; changing the fleet requires role admin.`;
+}
+
 /** H1: why the caller may not command the shard; null if it may. */
 export function whyNotAdmin(call: AuthenticatedCall): string | null {
   const identity = identityOf(call);

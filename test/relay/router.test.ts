@@ -1,7 +1,7 @@
 /** F7: sessions of several shards at one address, with real servers and connections. */
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
-import type { ClusterRoutes } from '../../src/relay/ports.ts';
+import type { AdmittedStream, ClusterRoutes } from '../../src/relay/ports.ts';
 import { Relay } from '../../src/relay/relay.ts';
 import { Router } from '../../src/relay/router.ts';
 import type { OperatorServerOptions } from '../../src/session/server.ts';
@@ -63,13 +63,18 @@ async function shardOf(
     const known = relays.get(other);
     if (known !== undefined) return known;
     boards[other] ??= new ActiveBoard();
-    const relay = new Relay({ shard: other, active: boards[other], holdMs, deadPeerMs: 30_000, tls });
+    const absence = `no replica of shard ${other} is active`;
+    const relay = new Relay({ absence, active: boards[other], holdMs, deadPeerMs: 30_000, tls });
     relays.set(other, relay);
     relay.resume();
     closeAfterwards(() => relay.close());
     return relay;
   };
-  const router = new Router({ shard, routes, relayTo, hasTls: tls !== undefined, holdMs });
+  const coordinator = {
+    isHere: () => shard === 'a',
+    relay: { take: (call: AdmittedStream) => relayTo('a').take(call) },
+  };
+  const router = new Router({ shard, routes, relayTo, coordinator, hasTls: tls !== undefined, holdMs });
   rig.server.route(router);
   closeAfterwards(() => router.close());
   return { ...rig, router, boards };

@@ -1,6 +1,7 @@
-/** F7: several shards as one, as users run them: separate processes, a real etcd, and providers that record every call. */
+/** F7, F8: several shards as one, as users run them: separate processes, a real etcd, and providers that record every call. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { MachineState as S } from '../../src/machine/state.ts';
 import { Operator } from '../../src/needs/requirements.ts';
@@ -8,13 +9,23 @@ import type { RollupRow } from '../../src/needs/rollup.ts';
 import { SimulatedOperator } from '../../src/simulation/operators/operator.ts';
 import { SimulatedProvider } from '../../src/simulation/provider/provider.ts';
 import { serveProvider } from '../../src/simulation/provider/server.ts';
+import type { ListShardReportsResponse, ListShardsResponse } from '../../src/wire/protocol.generated.ts';
+import { coordinatorService } from '../../src/wire/services.ts';
 import { EtcdServer } from '../directory/etcd-server.ts';
 import { machines } from '../shard/fixture.ts';
 import { metric, Processes, type ShardProgram, until } from './processes.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
 const TIMEOUT_MS = 240_000;
-const FAST = ['--cycle-interval', '300ms', '--reclaim-cap-fraction', '0', '--empty-rollup-guard=false'];
+const FAST = [
+  '--cycle-interval',
+  '300ms',
+  '--reclaim-cap-fraction',
+  '0',
+  '--empty-rollup-guard=false',
+  '--coordinator-heartbeat-interval',
+  '300ms',
+];
 
 let processes = new Processes();
 let etcd: EtcdServer;
@@ -93,6 +104,31 @@ function hasRole({ http }: ShardProgram, role: string): Promise<unknown> {
   );
 }
 
+/** A call of the Coordinator service, at any replica. */
+function coordinator<Reply>(
+  { address }: { address: string },
+  name: keyof typeof coordinatorService,
+  request: object,
+): Promise<Reply> {
+  const { path, requestSerialize, responseDeserialize } = coordinatorService[name];
+  const client = new Client(address, credentials.createInsecure());
+  return new Promise<Reply>((resolve, reject) => {
+    client.makeUnaryRequest(
+      path,
+      requestSerialize as (value: object) => Buffer,
+      responseDeserialize as (bytes: Buffer) => Reply,
+      request,
+      { deadline: Date.now() + 60_000 },
+      (error, reply) => (error === null ? resolve(reply!) : reject(error)),
+    );
+  }).finally(() => client.close());
+}
+
+const shardsAt = (shard: ShardProgram) =>
+  coordinator<ListShardsResponse>(shard, 'ListShards', {}).then(({ shards }) =>
+    shards.map(({ shardId, address }) => `${shardId} ${address}`).sort(),
+  );
+
 function flotilla(...argv: string[]): Promise<{ code: number; out: string }> {
   return new Promise((resolve) => {
     execFile(process.execPath, [MAIN, ...argv], (failure, out, error) =>
@@ -147,6 +183,31 @@ it(
       'east\n',
     );
     expect(await metric(a.http, 'flotilla_shards_not_adopted')).toEqual({ '': 0 });
+
+    // F8: one of the two is the coordinator; both answer for it, and both report to it.
+    const both = [`empty ${b.address}`, `full ${a.address}`];
+    for (const asked of [a, b])
+      await until(
+        'the registered shards',
+        () => shardsAt(asked),
+        (shards) => JSON.stringify(shards) === JSON.stringify(both),
+      );
+    for (const [at, asked] of [a, b].entries())
+      await coordinator(asked, 'AssignDomain', {
+        topologyKey: 'rack',
+        topologyValue: `r${at}`,
+        shardId: 'empty',
+      });
+    const domains = () => flotilla('fleet', 'domains', '--api', a.http, '-o', 'name');
+    await until('both domains', domains, ({ out }) => out === 'rack=r0\nrack=r1\n');
+    const reported = () => coordinator<ListShardReportsResponse>(a, 'ListShardReports', { shardId: 'empty' });
+    await until(
+      'a report with machines',
+      reported,
+      ({ reports }) => reports[0]?.summary?.totalMachines === 30,
+    );
+    const unknown = coordinator(b, 'AssignDomain', { topologyKey: 'r', topologyValue: 'x', shardId: 'none' });
+    await expect(unknown).rejects.toThrow('No shard "none" has reported');
   },
   TIMEOUT_MS,
 );

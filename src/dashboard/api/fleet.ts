@@ -1,8 +1,8 @@
-/** `/api/v1/fleet/shards` and `/api/v1/fleet/clusters`: the shards of the fleet, and which cluster belongs to which, by the directory. */
+/** `/api/v1/fleet/…`: the shards of the fleet, and which clusters and topology domains belong to which, by the directory. */
 import { compareBytewise } from '../../base/dimensions.ts';
 import type { FleetReader, FleetShardView } from '../../shard/ports/fleet.ts';
 import { ApiRefusal, type Query } from './query.ts';
-import type { ApiFleetClusters, ApiFleetShard, ApiFleetShards } from './types.ts';
+import type { ApiFleetClusters, ApiFleetDomains, ApiFleetShard, ApiFleetShards } from './types.ts';
 
 export function fleetShards(
   reader: FleetReader | null,
@@ -14,7 +14,19 @@ export function fleetShards(
   query.end();
   const fleet = required(reader);
   const { rows, ...page } = pageOf(fleet.shards(), ({ shard }) => shard, asked);
-  return { nowMs, fleet: fleet.fleet, isCurrent: fleet.isCurrent(), ...page, shards: rows.map(shardOf) };
+  const coordinator = fleet.coordinator();
+  return {
+    ...{ nowMs, fleet: fleet.fleet, isCurrent: fleet.isCurrent() },
+    coordinator:
+      coordinator === null
+        ? null
+        : {
+            ...{ shard: coordinator.shard, replica: coordinator.replica, term: coordinator.term },
+            address: coordinator.addresses[0] ?? '',
+          },
+    ...page,
+    shards: rows.map(shardOf),
+  };
 }
 
 export function fleetClusters(
@@ -30,6 +42,30 @@ export function fleetClusters(
   const routes = fleet.routes().filter((route) => shard === '' || route.shard === shard);
   const { rows, ...page } = pageOf(routes, ({ cluster }) => cluster, asked);
   return { nowMs, fleet: fleet.fleet, isCurrent: fleet.isCurrent(), ...page, clusters: rows };
+}
+
+/** The id of a domain is its key and value. */
+export function fleetDomains(
+  reader: FleetReader | null,
+  query: Query,
+  rowsUsual: number,
+  nowMs: number,
+): ApiFleetDomains {
+  const shard = query.text('shard');
+  const asked = { prefix: query.text('prefix'), after: query.text('after'), limit: query.limit(rowsUsual) };
+  query.end();
+  const fleet = required(reader);
+  const domains = fleet
+    .domains()
+    .filter((domain) => shard === '' || domain.shard === shard)
+    .map((domain) => ({
+      domain: `${domain.topologyKey}=${domain.topologyValue}`,
+      topologyKey: domain.topologyKey,
+      topologyValue: domain.topologyValue,
+      shard: domain.shard,
+    }));
+  const { rows, ...page } = pageOf(domains, ({ domain }) => domain, asked);
+  return { nowMs, fleet: fleet.fleet, isCurrent: fleet.isCurrent(), ...page, domains: rows };
 }
 
 function shardOf({ active, replicas, ...shard }: FleetShardView): ApiFleetShard {

@@ -7,7 +7,7 @@ import type { ShardHistory } from '../history.ts';
 import { cluster, clusters } from './clusters.ts';
 import { events } from './events.ts';
 import { machineInFull, needExplanation } from './explanations.ts';
-import { fleetClusters, fleetShards } from './fleet.ts';
+import { fleetClusters, fleetDomains, fleetShards } from './fleet.ts';
 import { gang, gangs } from './gangs.ts';
 import { ApiRefusal, Query } from './query.ts';
 import {
@@ -82,6 +82,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   shards: (context, query) => shards(context, query),
   tenants: ({ view }, query) => tenants(view, query, ROWS_USUAL),
   'fleet/shards': ({ fleet, nowMs }, query) => fleetShards(fleet ?? null, query, ROWS_USUAL, nowMs()),
+  'fleet/domains': ({ fleet, nowMs }, query) => fleetDomains(fleet ?? null, query, ROWS_USUAL, nowMs()),
   'fleet/clusters': ({ fleet, nowMs }, query) => fleetClusters(fleet ?? null, query, ROWS_USUAL, nowMs()),
   spending: ({ view, spending: past, nowMs }, query) => spending({ view, past, nowMs: nowMs() }, query),
 };

@@ -694,9 +694,26 @@ interface ApiFleetPage {
 }
 
 export interface ApiFleetShards extends ApiFleetPage {
+  /** F8: null if no replica is the coordinator. */
+  readonly coordinator: {
+    readonly shard: string;
+    readonly replica: string;
+    readonly address: string;
+    readonly term: number;
+  } | null;
   readonly shards: readonly ApiFleetShard[];
 }
 
 export interface ApiFleetClusters extends ApiFleetPage {
   readonly clusters: readonly { readonly cluster: string; readonly shard: string }[];
+}
+
+export interface ApiFleetDomains extends ApiFleetPage {
+  readonly domains: readonly {
+    /** The key and the value. */
+    readonly domain: string;
+    readonly topologyKey: string;
+    readonly topologyValue: string;
+    readonly shard: string;
+  }[];
 }

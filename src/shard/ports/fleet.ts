@@ -1,4 +1,4 @@
-/** F7: the shards of a fleet, as the directory shows them. */
+/** F7, F8: the shards of a fleet, as the directory shows them. */
 export interface FleetReplica {
   readonly replica: string;
   readonly addresses: readonly string[];
@@ -28,10 +28,28 @@ export interface FleetRouteView {
   readonly shard: string;
 }
 
+/** F8 */
+export interface FleetDomainView {
+  readonly topologyKey: string;
+  readonly topologyValue: string;
+  readonly shard: string;
+}
+
+/** F8 */
+export interface FleetCoordinatorView {
+  readonly shard: string;
+  readonly replica: string;
+  readonly addresses: readonly string[];
+  readonly term: number;
+}
+
 export interface FleetReader {
   readonly fleet: string;
   /** false: the directory does not answer, and this is what it said last. */
   isCurrent(): boolean;
   shards(): readonly FleetShardView[];
   routes(): readonly FleetRouteView[];
+  domains(): readonly FleetDomainView[];
+  /** null: no replica is the coordinator. */
+  coordinator(): FleetCoordinatorView | null;
 }
