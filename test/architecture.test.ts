@@ -77,7 +77,7 @@ const RULES: Readonly<Record<string, FolderRule>> = {
   observe: { folders: ['base', 'machine'], packages: ['prom-client', 'pino'], ...EDGE },
   // The history of the shard on disk, and the thread that writes it.
   events: { folders: ['base', 'machine'], packages: [], ...EDGE },
-  config: { folders: ['base'], packages: ['yaml'], world: true },
+  config: { folders: ['base'], packages: ['yaml', 'croner'], world: true },
   dashboard: { folders: ['base', 'machine'], packages: [], ...EDGE },
   // What machines cost, sampled and kept on disk.
   spending: { folders: ['base', 'machine'], packages: [], ...EDGE },

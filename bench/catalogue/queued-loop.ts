@@ -31,6 +31,7 @@ interface Queued extends Pick<Action, 'slot' | 'clusterId' | 'provider' | 'assig
 }
 
 /** No provider fails here. */
+const NO_BUDGETS = { take: () => true, giveBack: () => {} };
 const NO_PROBATION = { begin: () => {}, admits: () => true };
 
 export class QueuedLoop {
@@ -88,7 +89,7 @@ export class QueuedLoop {
     this.#cap.begin(nowMs, SHARD_DEFAULTS.preemptionCapFraction);
     const configuredOf = (cluster: number) => engine.configuredCount(cluster);
     const rails = [SHARD_DEFAULTS, inventory, configuredOf, new Set<number>(), this.#cap] as const;
-    const { admitted } = applyRails(actions, ...rails, NO_PROBATION);
+    const { admitted } = applyRails(actions, ...rails, NO_PROBATION, NO_BUDGETS);
     const before = this.queuedCount;
     for (const index of admitted) {
       const kind = actions.kind[index]! as ActionKind;

@@ -105,6 +105,8 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     needs,
     engine,
     clock: { nowMs: () => watcher.nowMs },
+    budgets: () => [],
+    machineBudget: () => null,
     providerNames: ['bench'],
     refusals: { of: () => null, all: () => [], listing: () => null },
     rollupLimits: { rollupRowsMax: 131_072, rowBytesMax: 65_536 },

@@ -10,7 +10,7 @@ const CAPS: ReadonlySet<string> = new Set([
   'burn-fraction',
 ]);
 /** Entries that each forbid something. */
-const LISTS: ReadonlySet<string> = new Set(['tenants', 'controls']);
+const LISTS: ReadonlySet<string> = new Set(['tenants', 'controls', 'disruption-budgets']);
 
 export function isLoosened(flag: string, from: string, to: string): boolean {
   if (FORBIDDING.has(flag)) return from === 'true' && to === 'false';

@@ -103,6 +103,11 @@ const COMMANDS: readonly Command[] = [
     run: async (argv) => (await import('./controls.ts')).run(argv),
   },
   {
+    name: 'budgets',
+    summary: 'list disruption budgets: what is used, and when they open',
+    run: async (argv) => (await import('./budgets.ts')).run(argv),
+  },
+  {
     name: 'confirm-removal',
     summary: 'confirm that machines which a held listing lacks are gone',
     run: async (argv) => (await import('./confirm-removal.ts')).run(argv),

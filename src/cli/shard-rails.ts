@@ -1,10 +1,12 @@
 /** From settings as people write them to those of a shard. */
 import type { CeilingName, CeilingValues } from '../config/ceilings.ts';
+import { CronSchedule } from '../config/schedule.ts';
 import type { ShardConfig } from '../config/shard-config.ts';
 import type { Ceilings } from '../decision/ceilings.ts';
 import { CAPACITY_TYPE_COUNT, CAPACITY_TYPE_NAMES, type CapacityType } from '../machine/capacity-type.ts';
 import type { Logger } from '../observe/log.ts';
 import { checkScope, readPauses, WHOLE_FLEET } from '../shard/controls/control.ts';
+import type { DisruptionBudget } from '../shard/ports/budgets.ts';
 import type { DeclaredControl } from '../shard/ports/controls.ts';
 import { type Rails, SHARD_DEFAULTS, type ShardSettings } from '../shard/settings.ts';
 import { tenantLimits } from '../shard/tenants.ts';
@@ -24,6 +26,7 @@ export function railsOf(config: ShardConfig): Rails {
     hasRollupGuard: config.emptyRollupGuard,
     tenants: config.tenants.map(tenantLimits),
     ceilings: ceilingsOf(config.ceilings),
+    budgets: config.disruptionBudgets.map((entry) => budgetOf(entry, config)),
     controls: [
       ...config.controls.map((entry) => declaredControl(entry, config)),
       ...(config.reclaimCapFraction === 'none' ? [NO_RECLAIMS] : []),
@@ -70,6 +73,20 @@ function declaredControl(entry: ShardConfig['controls'][number], config: ShardCo
   const names = config.providers.map(({ name }) => name);
   checkScope(scope, names);
   return { pauses: readPauses(pauses, scope), scope, who, why, untilMs };
+}
+
+function budgetOf(entry: ShardConfig['disruptionBudgets'][number], config: ShardConfig): DisruptionBudget {
+  const { name, cluster, provider, zone, instanceType, capacityType, max, windowMs, atATime } = entry;
+  const scope = { cluster, provider, zone, instanceType, capacityType };
+  const names = config.providers.map((one) => one.name);
+  checkScope(scope, names);
+  return {
+    name,
+    scope,
+    perWindow: max === null ? null : { most: max, windowMs },
+    atATime,
+    schedule: entry.open === '' ? null : new CronSchedule(entry.open, entry.forMs, entry.timeZone),
+  };
 }
 
 export function settingsOf(config: ShardConfig): ShardSettings {

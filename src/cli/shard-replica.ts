@@ -223,7 +223,7 @@ export class ReplicaProcess {
   }
 
   /** F4: becoming active is a start, over the inventory that the standby has read. */
-  async #activate({ epoch, controls }: Term): Promise<void> {
+  async #activate({ epoch, controls, usage }: Term): Promise<void> {
     const parts = this.#parts!;
     if (this.readiness().isReady)
       this.#readyUntilMs = systemUptime() + this.#config.leaseMs + HOLD_BEYOND_LEASE_MS;
@@ -242,6 +242,7 @@ export class ReplicaProcess {
         isDryRun: controls.isDryRun || rails.isDryRun,
       },
       controls: { stored, store: { write: (text) => this.life.pausesChanged(text) } },
+      usage: { read: () => usage, store: { write: (text) => this.life.writeUsage(text) } },
     });
     this.#term = term;
     this.#onActive(term);

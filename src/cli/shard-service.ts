@@ -185,7 +185,11 @@ async function alone(options: ServiceOptions, closers: Closer[]): Promise<ShardS
     stored: stored === null ? [] : readControls(stored),
     store: { write: async (text: string) => data.writeControls(text) },
   };
-  return new ShardService(parts, createTerm(parts, { epoch: data.epoch, controls }), closers, null);
+  const usage = {
+    read: () => data.readUsage(),
+    store: { write: async (text: string) => data.writeUsage(text) },
+  };
+  return new ShardService(parts, createTerm(parts, { epoch: data.epoch, controls, usage }), closers, null);
 }
 
 async function asReplica(

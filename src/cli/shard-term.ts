@@ -20,7 +20,8 @@ export interface ShardTerm {
   readonly view: ShardView;
 }
 
-export interface TermOptions extends Pick<ShardOptions, 'epoch' | 'replica' | 'inherited' | 'controls'> {
+export interface TermOptions
+  extends Pick<ShardOptions, 'epoch' | 'replica' | 'inherited' | 'controls' | 'usage'> {
   /** What differs from the settings of the process. */
   readonly settings?: Partial<ShardSettings>;
 }

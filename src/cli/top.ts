@@ -2,6 +2,7 @@
 import type { ApiHistory, ApiOverview } from '../dashboard/api/types.ts';
 import {
   age,
+  budgetHolds,
   count,
   counted,
   duration,
@@ -146,7 +147,10 @@ function head(now: ApiOverview, paint: Paint): string {
   return `${paint('bold', now.shardId)}  ${count(now.machines)} machines  ${count(now.clusters)} clusters  ${paint('dim', `cycle ${count(now.cycle)}, ${up}`)}`;
 }
 
-function railLines({ rails, queue, isReady, notReadyReason, replica }: ApiOverview, paint: Paint): string[] {
+function railLines(
+  { rails, queue, isReady, notReadyReason, replica, budgets, nowMs }: ApiOverview,
+  paint: Paint,
+): string[] {
   const lines = [
     replica === null
       ? ''
@@ -158,6 +162,9 @@ function railLines({ rails, queue, isReady, notReadyReason, replica }: ApiOvervi
     pausedWords(queue.pauses) === ''
       ? ''
       : paint('yellow', `Paused: ${pausedWords(queue.pauses)}; flotilla controls says where and why.`),
+    ...budgets
+      .filter(({ holds }) => holds !== '')
+      .map((budget) => paint('yellow', `Budget ${budget.name}: ${budgetHolds(budget, nowMs)}`)),
     ...queue.heldListings.map((held) => paint('red', `Held listing: ${heldWords(held)}`)),
     queue.suspendedClusters === 0
       ? ''

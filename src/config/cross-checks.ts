@@ -41,6 +41,7 @@ export function crossCheck(values: Values, origins: Origins): Problem[] {
     ...checkProviders(values, origins),
     ...checkIdPrefixes(values, origins),
     ...checkHistory(values, origins),
+    ...checkBudgets(values, origins),
   ];
 }
 
@@ -51,6 +52,15 @@ function checkHistory({ maxHistoryBytes }: Values, { maxHistoryBytes: origin }: 
   if (maxHistoryBytes === 0 || maxHistoryBytes >= HISTORY_BYTES_MIN) return [];
   const what = `${maxHistoryBytes} bytes hold less than a minute of events`;
   return [{ key: '--max-history-bytes', origin, what, remedy: 'Set 1MiB or more, or 0 for no history' }];
+}
+
+/** H9: what a budget has used is stored by its name. */
+function checkBudgets({ disruptionBudgets }: Values, { disruptionBudgets: origin }: Origins): Problem[] {
+  const names = disruptionBudgets.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice === undefined) return [];
+  const remedy = 'Give each budget its own name';
+  return [{ key: '--disruption-budgets', origin, what: `two budgets are named ${twice}`, remedy }];
 }
 
 function checkTls(values: Values, origins: Origins): Problem[] {

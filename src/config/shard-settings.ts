@@ -24,6 +24,7 @@ import {
   writeProviderIdPrefix,
   writeTeam,
 } from './addresses.ts';
+import { BUDGET_KEY, readBudget, writeBudget } from './budgets.ts';
 import { readCapFraction } from './cap-fraction.ts';
 import { readCeilings, writeCeilings } from './ceilings.ts';
 import { CONTROL_KEY, readControlEntry, writeControlEntry } from './controls.ts';
@@ -402,6 +403,16 @@ const RAILS = {
     read: readCeilings,
     write: writeCeilings,
     help: 'The most that the fleet may cost per hour (usd-per-hour=5000; spot-usd-per-hour=800): usd-per-hour, and bare-metal-, reserved-, on-demand- or spot-usd-per-hour. The shard creates no machine beyond a ceiling, and takes none away because of one.',
+  }),
+  disruptionBudgets: list({
+    reload: true,
+    flag: 'disruption-budgets',
+    type: 'list of budgets',
+    placeholder: 'BUDGET',
+    mappingKey: BUDGET_KEY,
+    read: readBudget,
+    write: writeBudget,
+    help: 'How many machines of a place the shard reclaims, and when (nights; cluster=prod-eu-1; max=5%; window=1h; at-a-time=3; open=0 22 * * 1-5; for=6h; time-zone=Europe/Berlin): at most max (machines, or a share) in any window, at-a-time at the same time, and only for this long after open, a cron pattern. The place: cluster, provider, zone, instance-type, capacity-type. flotilla budgets shows what is used.',
   }),
   controls: list({
     reload: true,

@@ -93,6 +93,11 @@ export class FleetKeys {
     return `${this.shard(shard)}controls`;
   }
 
+  /** What the disruption budgets of a shard used. Without a lease. */
+  usage(shard: string): string {
+    return `${this.shard(shard)}usage`;
+  }
+
   /** Which shard uses a provider. Without a lease. */
   partition(provider: string): string {
     return `${this.partitions}${part(provider)}`;

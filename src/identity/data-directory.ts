@@ -8,6 +8,7 @@ import { readControlsFile, writeControlsFile } from './controls-file.ts';
 import { OpenDirectory } from './directory.ts';
 import { DirectoryLock } from './directory-lock.ts';
 import { advanceEpoch } from './epoch-file.ts';
+import { readUsageFile, writeUsageFile } from './usage-file.ts';
 
 export interface DataDirectoryOptions {
   /** Created for its owner alone if it is missing. */
@@ -43,6 +44,16 @@ export class DataDirectory {
   /** Returns once they are on the disk. Throws DataDirectoryUnusableError. */
   writeControls(text: string): void {
     writeControlsFile(this.#directory, text);
+  }
+
+  /** H9: what the disruption budgets used; null if none was stored. Throws UsageFileCorruptError. */
+  readUsage(): string | null {
+    return readUsageFile(this.#directory);
+  }
+
+  /** Returns once it is on the disk. Throws DataDirectoryUnusableError. */
+  writeUsage(text: string): void {
+    writeUsageFile(this.#directory, text);
   }
 
   /** H1: the folder of the admins' socket, for the owner alone. Throws DataDirectoryUnusableError. */

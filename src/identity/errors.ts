@@ -53,6 +53,16 @@ export class ControlsFileCorruptError extends ShardError {
   }
 }
 
+/** The shard starts all the same. */
+export class UsageFileCorruptError extends ShardError {
+  readonly code = 'usage_file_corrupt';
+  readonly next = 'reject-input';
+
+  constructor(path: string, why: string) {
+    super(`The shard cannot trust ${path}: ${why}.`);
+  }
+}
+
 const WHY_BY_CODE: Readonly<Record<string, string>> = {
   EACCES: 'this user is not allowed to',
   EPERM: 'this user is not allowed to, or the file system does not support it',

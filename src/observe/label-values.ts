@@ -124,6 +124,7 @@ const COMMON: Readonly<Record<string, LabelDomain>> = {
   role: REPLICA_ROLES,
   cluster: 'the ids of clusters, at most 2,048; all further clusters share one value',
   provider: 'the names of providers in the settings',
+  budget: 'the names of disruption budgets in the settings',
   version: 'the version of Flotilla',
   node: 'the version of Node.js',
 };

@@ -4,6 +4,7 @@
  */
 import type { Registry } from 'prom-client';
 import type { ShardCounters, ShardGauges } from '../shard/ports/observer.ts';
+import { type BudgetFacts, budgetMetrics } from './budget-metrics.ts';
 import { boundedByCluster } from './cluster-labels.ts';
 import type { DemandTally } from './demand-tally.ts';
 import { counterFrom, gaugeFrom } from './families.ts';
@@ -52,6 +53,8 @@ export interface MetricSources {
   ceilings(): readonly CeilingFacts[];
   /** E8: the clusters with a minimum share of machines that are not spot. */
   spotShares(): readonly SpotShareFacts[];
+  /** H9: the disruption budgets and what each has used. */
+  budgets(): readonly BudgetFacts[];
   /** Every shortfall, not only the reported ones. */
   shortfalls(): readonly ShortfallFacts[];
   /** N7: a roll-up that drops most rows is quarantined. Clusters with such roll-ups, and how many in a row. */
@@ -77,6 +80,7 @@ export class ScrapedMetrics {
   readonly #fleet = new FleetTally();
   #ceilings: readonly CeilingFacts[] | null = null;
   #spotShares: readonly SpotShareFacts[] | null = null;
+  #budgets: readonly BudgetFacts[] | null = null;
   #sources: Partial<MetricSources> = {};
 
   constructor(registry: Registry) {
@@ -96,6 +100,7 @@ export class ScrapedMetrics {
   beforeScrape(): void {
     this.#ceilings = this.#sources.ceilings?.() ?? null;
     this.#spotShares = this.#sources.spotShares?.() ?? null;
+    this.#budgets = this.#sources.budgets?.() ?? null;
     const columns = this.#sources.fleet?.();
     if (columns !== undefined) this.#fleet.update(columns);
   }
@@ -147,6 +152,11 @@ export class ScrapedMetrics {
       'flotilla_actions_outdated_total',
       'Actions dropped because the shard stood still after it had decided them; the next cycle decides them again.',
       (counters) => counters.actionsOutdated,
+    );
+    from(
+      'flotilla_reclaims_held_by_budgets_total',
+      'Reclaims that a disruption budget left for later; each cycle counts them again.',
+      (counters) => counters.reclaimsHeldByBudgets,
     );
     from(
       'bigfleet_shard_reclaims_capped_total',
@@ -368,6 +378,7 @@ export class ScrapedMetrics {
       () => whenFleet(() => this.#fleet.idleUsd()),
       ['capacity_type'],
     );
+    budgetMetrics(registry, () => this.#budgets);
     gaugeFrom(
       registry,
       {

@@ -2,6 +2,7 @@
 import type { StringTable } from '../base/string-table.ts';
 import type { VectorTable } from '../base/vectors.ts';
 import type { ShardCounters, ShardGauges } from '../shard/ports/observer.ts';
+import type { BudgetFacts } from './budget-metrics.ts';
 import { type DemandColumns, DemandTally } from './demand-tally.ts';
 import type { CeilingFacts, FleetColumns, SpotShareFacts } from './fleet-gauges.ts';
 import type { MetricSources } from './scraped-metrics.ts';
@@ -12,6 +13,7 @@ export interface WatchedShard {
   gauges(): ShardGauges;
   ceilingUses(): readonly CeilingFacts[];
   spotShareUses(): readonly SpotShareFacts[];
+  readonly budgets: { views(): readonly BudgetFacts[] };
   readonly inventory: {
     readonly columns: FleetColumns;
     readonly tables: { readonly clusters: StringTable };
@@ -30,6 +32,7 @@ export function sourcesOf(shard: WatchedShard): Partial<MetricSources> {
     fleet: () => inventory.columns,
     ceilings: () => shard.ceilingUses(),
     spotShares: () => shard.spotShareUses(),
+    budgets: () => shard.budgets.views(),
     shortfalls: () => engine.shortfalls,
     heldRollups: () => heldRollups(needs, inventory.tables.clusters),
     demand: () => demand,

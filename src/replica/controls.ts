@@ -21,6 +21,7 @@ import {
   stricterOf,
   writeControls,
 } from './records.ts';
+import { untilAnswered } from './until-answered.ts';
 
 export type ControlsEvent =
   | ({ readonly kind: 'controls-taken' | 'controls-written' } & Controls)
@@ -109,28 +110,18 @@ export class ControlsKeeper {
 
   /** The controls to begin with. It waits for the directory; null: the replica ended meanwhile. */
   async takeOver(leadership: Leadership, settings: () => Controls): Promise<SharedControls | null> {
-    const { directory, keys, shard, leaseMs, scheduler } = this.#options;
-    let hasEnded = false;
-    void leadership.ended.then(() => {
-      hasEnded = true;
+    const { directory, keys, shard } = this.#options;
+    return untilAnswered(leadership, { ...this.#options, isClosed: () => this.#isClosed }, async () => {
+      const { entry } = await directory.get(keys.controls(shard));
+      const own = settings(); // a reload may have changed them meanwhile
+      const held = this.#heldBy(entry?.value ?? null);
+      const controls = { ...stricterOf(own, held), pauses: held.pauses };
+      if (isOther(controls, own)) this.#onEvent({ kind: 'controls-taken', ...switchesOf(controls) });
+      // With this epoch, so that no record of a former replica is newer.
+      this.#isTaken = true;
+      this.#become(leadership, controls);
+      return controls;
     });
-    while (!hasEnded && !this.#isClosed) {
-      try {
-        const { entry } = await directory.get(keys.controls(shard));
-        const own = settings(); // a reload may have changed them meanwhile
-        const held = this.#heldBy(entry?.value ?? null);
-        const controls = { ...stricterOf(own, held), pauses: held.pauses };
-        if (isOther(controls, own)) this.#onEvent({ kind: 'controls-taken', ...switchesOf(controls) });
-        // With this epoch, so that no record of a former replica is newer.
-        this.#isTaken = true;
-        this.#become(leadership, controls);
-        return controls;
-      } catch (error) {
-        if (!(error instanceof ShardError)) throw error;
-        await new Promise<void>((resolve) => scheduler.after(retryMsOf(leaseMs), resolve));
-      }
-    }
-    return null;
   }
 
   /** C4: settings of the active replica were reloaded. One that is just taking over will read them. */

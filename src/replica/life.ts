@@ -24,6 +24,7 @@ import { type ControlsEvent, type ControlsHome, ControlsKeeper } from './control
 import { claimPartitions, type PartitionProvider } from './partitions.ts';
 import { type Controls, type ReplicaRecord, readReplica, type SharedControls } from './records.ts';
 import { Registration } from './registration.ts';
+import { UsageKeeper } from './usage.ts';
 
 /** How a replica begins its work as the active one. */
 export interface Term {
@@ -31,6 +32,8 @@ export interface Term {
   readonly epoch: number;
   /** The switches are the stricter of this process's settings and the directory. */
   readonly controls: SharedControls;
+  /** H9: what the disruption budgets used, as the last active replica wrote it; null: none did. */
+  readonly usage: string | null;
 }
 
 export interface ReplicaWork {
@@ -71,6 +74,7 @@ export class ReplicaLife {
   readonly ended: Promise<LifeEnd>;
   readonly #options: ReplicaLifeOptions;
   readonly #controls: ControlsKeeper;
+  readonly #usage: UsageKeeper;
   #addresses: readonly string[] = [];
   #candidacy: Candidacy | null = null;
   #registration: Registration | null = null;
@@ -91,6 +95,7 @@ export class ReplicaLife {
     this.#options = options;
     this.active = new ActiveReplicaCopy(options.instance);
     this.#controls = new ControlsKeeper(options, (event) => options.onEvent(event));
+    this.#usage = new UsageKeeper(options);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -153,6 +158,11 @@ export class ReplicaLife {
   /** Whether the replica that takes over next would begin with the controls that are in force here. */
   get areControlsShared(): boolean {
     return this.#controls.areShared;
+  }
+
+  /** H9: rejects with a ShardError if the directory does not have it. */
+  writeUsage(text: string): Promise<void> {
+    return this.#usage.write(this.#leadership, text);
   }
 
   /** The readiness changed, so others should see it soon. */
@@ -289,7 +299,9 @@ export class ReplicaLife {
     // C4: before the first cycle, whatever time the directory takes to answer.
     const controls = await this.#controls.takeOver(leadership, () => work.controls());
     if (controls === null || this.#isClosing) return;
-    await work.activate({ epoch: leadership.epoch, controls });
+    const usage = await this.#usage.takeOver(leadership, { isClosed: () => this.#isClosing });
+    if (usage === null || this.#isClosing) return;
+    await work.activate({ epoch: leadership.epoch, controls, usage: usage.text });
     this.#isActivated = true;
     this.#registration?.update();
   }

@@ -14,6 +14,7 @@ export function zeroCounters(): ShardCounters {
     failedListings: 0,
     followUpReads: 0,
     reclaimsCapped: 0,
+    reclaimsHeldByBudgets: 0,
     preemptionsCapped: 0,
     actionsDeferred: 0,
     actionsHeldForProbes: 0,

@@ -3,6 +3,7 @@ import type { Clock, Scheduler, Stopwatch } from '../base/clock.ts';
 import type { Pulse } from '../base/pulse.ts';
 import type { EngineOptions } from '../decision/engine.ts';
 import type { ProviderNames } from '../listing/apply/provider-names.ts';
+import type { DisruptionBudgetsOptions } from './disruption/budgets.ts';
 import type { CheckPort } from './ports/check.ts';
 import type { Control, ControlStore } from './ports/controls.ts';
 import type { ShardObserver } from './ports/observer.ts';
@@ -34,6 +35,8 @@ export interface ShardOptions {
   readonly inherited?: Inheritance;
   /** H2: the controls that the last process stored, and where this one stores them. Default: they end with the process. */
   readonly controls?: { readonly stored: readonly Control[]; readonly store: ControlStore };
+  /** H9: what the last process used of the disruption budgets, and where this one writes what it uses. Default: it ends with the process. */
+  readonly usage?: NonNullable<DisruptionBudgetsOptions['usage']>;
   /** Derives cycles again from scratch. Default: no checks. */
   readonly checker?: CheckPort;
   /** Y4: threads for what-if questions. Default: the shard answers none. */

@@ -4,6 +4,7 @@ import type { Ceilings } from '../decision/ceilings.ts';
 import type { PreemptionWeights } from '../decision/preempt/victim-lists.ts';
 import type { ProviderIdPrefix } from '../listing/apply/id-prefixes.ts';
 import { TABLE_SHARE_DEFAULT } from '../needs/tenant-limits.ts';
+import type { DisruptionBudget } from './ports/budgets.ts';
 import type { DeclaredControl } from './ports/controls.ts';
 import type { TenantLimits } from './tenants.ts';
 
@@ -70,6 +71,8 @@ export interface ShardSettings {
   readonly tenants: readonly TenantLimits[];
   /** E7: what the fleet may cost; null: no ceilings. */
   readonly ceilings: Ceilings | null;
+  /** H9: how many machines of a place may be reclaimed, and when. */
+  readonly budgets: readonly DisruptionBudget[];
   /** H2: pauses that the configuration declares. */
   readonly controls: readonly DeclaredControl[];
 }
@@ -111,6 +114,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   placement: CHEAPEST,
   tenants: [],
   ceilings: null,
+  budgets: [],
   controls: [],
 };
 
@@ -126,5 +130,6 @@ export type Rails = Pick<
   | 'hasRollupGuard'
   | 'tenants'
   | 'ceilings'
+  | 'budgets'
   | 'controls'
 >;

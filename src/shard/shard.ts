@@ -27,6 +27,7 @@ import { tellNeeds } from './cycle/need-events.ts';
 import { Readiness } from './cycle/readiness.ts';
 import { Suspensions } from './cycle/suspensions.ts';
 import { bringUpToDate } from './cycle/upkeep.ts';
+import { DisruptionBudgets } from './disruption/budgets.ts';
 import { createExecution } from './execute/execution.ts';
 import type { Executor } from './execute/executor.ts';
 import { FailedAttempts } from './execute/failed-attempts.ts';
@@ -83,6 +84,7 @@ export class Shard {
   readonly whatIf: WhatIfs;
   readonly pauses: Pauses;
   readonly controls: ControlBook;
+  readonly budgets: DisruptionBudgets;
   /** H1: what admins may do. */
   readonly admin: AdminCommands;
   readonly startedAtMs: number;
@@ -138,6 +140,13 @@ export class Shard {
     this.pauses = pauses;
     this.controls = book;
     this.admin = admin;
+    this.budgets = new DisruptionBudgets({
+      ...options,
+      inventory,
+      providerNames: providers.names,
+      declared: settings.budgets,
+      isPreempted: (slot) => this.engine.drainOf(slot) !== null,
+    });
     this.backoffs = new Backoffs(inventory, observer);
     this.failures = new FailedAttempts({
       inventory,
@@ -192,7 +201,7 @@ export class Shard {
     });
     this.disputes = new Disputes(inventory, providers.names.length);
     this.stuck = new StuckMachines(inventory, this.reads, observer, clock, settings.stuckAfterMs);
-    const { backoffs, failures, stuck, reads, sessions, disputes, engine } = this;
+    const { backoffs, failures, stuck, reads, sessions, disputes, engine, budgets } = this;
     const effects = new ChangeEffects({
       ...options,
       ...settings,
@@ -201,6 +210,7 @@ export class Shard {
       engine,
       backoffs,
       pauses,
+      budgets,
       failures,
       stuck,
       announcer: new Announcer(inventory, operators, (cluster) => sessions.has(cluster)),
@@ -239,6 +249,7 @@ export class Shard {
       reads,
       pauses,
       book,
+      budgets,
       sessions,
       operators,
       rails: () => this.#rails,
@@ -281,6 +292,7 @@ export class Shard {
       neverDelete,
       checks: this.#checks,
       suspensions: this.suspensions,
+      budgets,
       probation: failures.probation,
       prepare: (isOrdinary, nowMs) => bringUpToDate(this, observer, isOrdinary, nowMs),
       hint: (nowMs) => this.#hintRuns.run(nowMs),
@@ -339,7 +351,10 @@ export class Shard {
   start(): void {
     this.#stalls.start();
     this.#isStarted = true;
-    if (!this.isStandby) this.controls.begin();
+    if (!this.isStandby) {
+      this.budgets.begin();
+      this.controls.begin();
+    }
     this.loop.start();
   }
 
@@ -379,6 +394,7 @@ export class Shard {
     this.needs.isGuarded = rails.hasRollupGuard;
     this.tenants.set(rails.tenants);
     this.tenants.ceilings = rails.ceilings;
+    this.budgets.declare(rails.budgets);
     this.controls.declare(rails.controls);
     this.#wake();
   }

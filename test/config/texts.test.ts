@@ -18,7 +18,7 @@ const PROMISED_FLAGS =
   tls-cert tls-key tls-ca tls-denied admin-over-tls controls max-connection-age cycle-interval full-list-every relist-after-loss removal-hold vanishing-hold max-machines idle-hold-on-demand idle-hold-spot bootstrap-timeout
   execute-timeout stall-after stuck-after shutdown-grace min-epoch max-list-bytes keepalive-timeout log-level log-format workers
   from-scratch-check-every placement placement-offer-margin team spending-history preemption-weight-gap preemption-weight-drain preemption-weight-interruption
-  preemption-weight-reclamation metrics-host tenants ceilings directory directory-tls-cert directory-tls-key directory-tls-ca
+  preemption-weight-reclamation metrics-host tenants ceilings disruption-budgets directory directory-tls-cert directory-tls-key directory-tls-ca
   fleet replica lease standby`.split(/\s+/);
 
 describe('the table of settings', () => {
@@ -48,6 +48,7 @@ describe('the table of settings', () => {
       'emptyRollupGuard',
       'tenants',
       'ceilings',
+      'disruptionBudgets',
       'controls',
       'logLevel',
     ]);

@@ -217,6 +217,7 @@ describe('a shard', () => {
         gauges: shardGauges,
         ceilingUses: uses,
         spotShareUses: () => [],
+        budgets: { views: () => [] },
         inventory,
         needs,
         engine,
@@ -256,6 +257,7 @@ describe('a shard', () => {
         ...{ counters, gauges: shardGauges, inventory, needs, engine },
         ceilingUses: () => [],
         spotShareUses: spotShareUsesNow,
+        budgets: { views: () => [] },
       }),
     );
     const lines = (await metrics.scrape()).body.split('\n');
@@ -282,6 +284,7 @@ describe('a shard', () => {
         gauges: shardGauges,
         ceilingUses,
         spotShareUses: () => [],
+        budgets: { views: () => [] },
         inventory,
         needs,
         engine,

@@ -167,7 +167,7 @@ export class RigReplica {
     return inventory.get(inventory.find(machineId));
   }
 
-  async #activate({ epoch, controls }: Term): Promise<void> {
+  async #activate({ epoch, controls, usage }: Term): Promise<void> {
     const inherited = await this.shard.retire(CYCLE_MS);
     this.#tokens.setEpoch(epoch);
     this.epoch = epoch;
@@ -180,6 +180,7 @@ export class RigReplica {
         stored: controls.pauses === '' ? [] : readControls(controls.pauses),
         store: { write: (text: string) => this.life.pausesChanged(text) },
       },
+      usage: { read: () => usage, store: { write: (text: string) => this.life.writeUsage(text) } },
     });
     this.shard.start();
   }

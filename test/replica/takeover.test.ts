@@ -144,6 +144,33 @@ describe('an active replica', () => {
     expect(b.events).toContainEqual({ kind: 'controls-written', isPaused: false, isDryRun: false });
   });
 
+  it('H9: begins with what the disruption budgets of the shard have used', async () => {
+    const rig = new Rig(machines(6, 'm', { state: S.Idle }));
+    const scope = { cluster: '', provider: '', zone: '', instanceType: '', capacityType: '' };
+    const perWindow = { most: { count: 2 }, windowMs: 600_000 };
+    const budgets = [{ name: 'slow', scope, perWindow, atATime: null, schedule: null }];
+    const settings = { budgets, reclaimCapFraction: 0, hasRollupGuard: false };
+    const a = new RigReplica(rig, 'a', settings);
+    a.start();
+    await rig.run(15);
+    a.demand('c1', 6);
+    await rig.run(20);
+    a.demand('c1', 1);
+    await rig.run(30);
+    expect(rig.provider.ledger.count('drain')).toBe(2);
+    a.kill();
+    const b = new RigReplica(rig, 'b', settings);
+    b.start();
+    await rig.run(40);
+    b.demand('c1', 1);
+    await rig.run(60);
+    expect(b.life.view().role).toBe('active');
+    expect(rig.provider.ledger.count('drain')).toBe(2);
+    expect(b.shard.budgets.views()).toMatchObject([{ used: 2, holds: 'used_up' }]);
+    await rig.run(600);
+    expect(rig.provider.ledger.count('drain')).toBe(4);
+  });
+
   it('F1: of another shard does not start with a provider that belongs to this one', async () => {
     const rig = new Rig([]);
     const a = new RigReplica(rig, 'a');

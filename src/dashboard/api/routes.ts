@@ -4,6 +4,7 @@ import type { FleetReader } from '../../shard/ports/fleet.ts';
 import type { ShardReader } from '../../shard/ports/reader.ts';
 import type { SpendingPast } from '../../shard/ports/spending.ts';
 import type { ShardHistory } from '../history.ts';
+import { budget, budgets } from './budgets.ts';
 import { cluster, clusters } from './clusters.ts';
 import { events } from './events.ts';
 import { machineInFull, needExplanation } from './explanations.ts';
@@ -60,6 +61,7 @@ const NAMES_SHOWN_MAX = 24;
 const CLUSTERS_SHOWN_MAX = 20;
 const SHORTFALLS_SHOWN_MAX = 20;
 const OFFERINGS_SHOWN_MAX = 8;
+const BUDGETS_SHOWN_MAX = 12;
 const ROWS_USUAL = 100;
 const ACTION_KINDS: readonly ActionName[] = ['Bootstrap', 'Provision', 'Reclaim', 'Preempt', 'Delete'];
 
@@ -84,6 +86,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   'fleet/shards': ({ fleet, nowMs }, query) => fleetShards(fleet ?? null, query, ROWS_USUAL, nowMs()),
   'fleet/domains': ({ fleet, nowMs }, query) => fleetDomains(fleet ?? null, query, ROWS_USUAL, nowMs()),
   'fleet/clusters': ({ fleet, nowMs }, query) => fleetClusters(fleet ?? null, query, ROWS_USUAL, nowMs()),
+  budgets: ({ view, nowMs }, query) => budgets(view, query, nowMs()),
   spending: ({ view, spending: past, nowMs }, query) => spending({ view, past, nowMs: nowMs() }, query),
 };
 
@@ -191,6 +194,7 @@ async function overview(context: ApiContext, query: Query): Promise<ApiOverview>
       clusters: cost.byCluster.length,
     },
     shortfalls: shortfallsOf(view).slice(0, SHORTFALLS_SHOWN_MAX),
+    budgets: view.budgets().slice(0, BUDGETS_SHOWN_MAX).map(budget),
     offerings: view.offeringsInBackoff().slice(0, OFFERINGS_SHOWN_MAX).map(offering),
   };
 }

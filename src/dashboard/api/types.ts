@@ -128,6 +128,37 @@ export interface ApiHeldListing {
   readonly confirmedBy: string;
 }
 
+export interface ApiBudgets {
+  readonly nowMs: number;
+  readonly total: number;
+  readonly matching: number;
+  readonly budgets: readonly ApiBudget[];
+  /** Always '': all are on one page. */
+  readonly next: string;
+}
+
+/** H9: a disruption budget and what it has used. */
+export interface ApiBudget {
+  readonly name: string;
+  readonly place: string;
+  /** Bound machines of the place. */
+  readonly machines: number;
+  /** null: no limit over time. */
+  readonly windowMs: number | null;
+  readonly used: number;
+  readonly max: number | null;
+  /** When the first machine that counts stops to count; null: none counts. */
+  readonly givenBackAtMs: number | null;
+  readonly draining: number;
+  readonly drainingMax: number | null;
+  readonly preempted: number;
+  readonly open: boolean;
+  readonly closesAtMs: number | null;
+  readonly opensAtMs: number | null;
+  /** Why the shard reclaims no further machine of the place now; ''. */
+  readonly holds: 'closed' | 'used_up' | 'draining' | 'unread' | '';
+}
+
 export interface ApiOverview extends ApiStatus {
   readonly byState: ApiCounts;
   readonly byCapacityType: Readonly<Record<CapacityTypeName, ApiCounts>>;
@@ -138,6 +169,8 @@ export interface ApiOverview extends ApiStatus {
   readonly zones: number;
   readonly cost: ApiCost;
   readonly shortfalls: readonly ApiShortfall[];
+  /** Disruption budgets, up to a limit. */
+  readonly budgets: readonly ApiBudget[];
   /** Offerings in back-off, up to a limit. */
   readonly offerings: readonly ApiOffering[];
 }

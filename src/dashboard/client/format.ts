@@ -129,6 +129,30 @@ export function pausedWords(pauses: Readonly<Record<string, number>>): string {
 }
 
 /** S6: what a held listing lacks, how long the shard waits, and the command that ends it. */
+/** Why a disruption budget lets no further machine go, and for how long; ''. */
+export function budgetHolds(
+  budget: {
+    readonly holds: string;
+    readonly opensAtMs: number | null;
+    readonly givenBackAtMs: number | null;
+  },
+  nowMs: number,
+): string {
+  const within = (atMs: number | null) => (atMs === null ? '' : ` for ${age(Math.max(0, atMs - nowMs))}`);
+  switch (budget.holds) {
+    case 'closed':
+      return `closed${within(budget.opensAtMs)}`;
+    case 'used_up':
+      return `used up${within(budget.givenBackAtMs)}`;
+    case 'draining':
+      return 'as many drain as may';
+    case 'unread':
+      return 'used up: its use could not be read';
+    default:
+      return '';
+  }
+}
+
 export function heldWords(held: {
   readonly provider: string;
   readonly knownCount: number;

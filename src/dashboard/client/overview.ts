@@ -10,6 +10,7 @@ import { Chart } from './chart.ts';
 import { fill, h, replaceRows } from './dom.ts';
 import {
   age,
+  budgetHolds,
   count,
   counted,
   duration,
@@ -186,6 +187,7 @@ export function overviewPage(page: HTMLElement): void {
   function showRails({
     rails: set,
     queue: gauges,
+    budgets,
     offerings,
     isReady,
     notReadyReason,
@@ -231,6 +233,19 @@ export function overviewPage(page: HTMLElement): void {
         pausedWords(gauges.pauses) === '' ? '' : 'warn',
       ),
       ...gauges.heldListings.flatMap((held) => line('Held listing', heldWords(held), 'bad')),
+      ...budgets.flatMap((budget) =>
+        line(
+          `Disruption budget ${budget.name}`,
+          [
+            budget.max === null ? '' : `${count(budget.used)} of ${count(budget.max)} used`,
+            `${count(budget.draining)} draining`,
+            budgetHolds(budget, nowMs),
+          ]
+            .filter((text) => text !== '')
+            .join(', '),
+          budget.holds === '' ? '' : 'warn',
+        ),
+      ),
       ...line(
         'Suspended clusters',
         count(gauges.suspendedClusters),

@@ -7,8 +7,8 @@
 import { ActionKind } from '../../decision/actions.ts';
 import { Flag } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
-import { CAPACITY_TYPE_NAMES } from '../../machine/capacity-type.ts';
 import { MachineState } from '../../machine/state.ts';
+import { isInScope, type ScopeRefs, scopeRefs } from '../disruption/machine-scope.ts';
 import type { Control, ControlScope, Pausable } from '../ports/controls.ts';
 
 const S = MachineState;
@@ -41,15 +41,6 @@ export interface PausedStep {
   readonly slot: number;
   /** The cluster that gets the machine, or for which it is preempted; ''. */
   readonly needClusterId: string;
-}
-
-/** Refs of a scope; -1 = any. A text that no table has matches nothing. */
-interface ScopeRefs {
-  readonly cluster: number;
-  readonly provider: number;
-  readonly zone: number;
-  readonly instanceType: number;
-  readonly capacityType: number;
 }
 
 export class Pauses {
@@ -179,28 +170,11 @@ export class Pauses {
   }
 
   #refsOf(scope: ControlScope): ScopeRefs {
-    const { tables, shapes } = this.#inventory;
-    const known = (ref: number) => (ref === 0 ? Number.NaN : ref);
-    const capacityType = Object.values(CAPACITY_TYPE_NAMES).indexOf(scope.capacityType);
-    return {
-      cluster: scope.cluster === '' ? -1 : known(tables.clusters.find(scope.cluster)),
-      provider: scope.provider === '' ? -1 : known(this.#providerNames.indexOf(scope.provider) + 1) - 1,
-      zone: scope.zone === '' ? -1 : known(shapes.zones.find(scope.zone)),
-      instanceType: scope.instanceType === '' ? -1 : known(shapes.instanceTypes.find(scope.instanceType)),
-      capacityType: scope.capacityType === '' ? -1 : capacityType,
-    };
+    return scopeRefs(this.#inventory, this.#providerNames, scope);
   }
 
   #matches(refs: ScopeRefs, slot: number): boolean {
-    const { columns, shapes } = this.#inventory;
-    const shape = columns.shape[slot]!;
-    return (
-      (refs.cluster === -1 || refs.cluster === columns.cluster[slot]) &&
-      (refs.provider === -1 || refs.provider === columns.provider[slot]) &&
-      (refs.zone === -1 || refs.zone === shapes.zoneOf[shape]) &&
-      (refs.instanceType === -1 || refs.instanceType === shapes.instanceTypeOf[shape]) &&
-      (refs.capacityType === -1 || refs.capacityType === columns.capacityType[slot])
-    );
+    return isInScope(this.#inventory, refs, slot);
   }
 }
 

@@ -10,6 +10,7 @@ import type { Inventory } from '../../inventory/inventory.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
 import type { Backlog } from '../../needs/take-up.ts';
 import type { ScratchChecks } from '../check/checks.ts';
+import type { DisruptionBudgets } from '../disruption/budgets.ts';
 import type { Executor, Offered } from '../execute/executor.ts';
 import type {
   ActionName,
@@ -50,6 +51,8 @@ export interface CycleContext {
   /** From-scratch checks, around the decision, with the snapshot open. */
   readonly checks: Pick<ScratchChecks, 'beforeDecision' | 'afterDecision' | 'abandon'>;
   readonly suspensions: Suspensions;
+  /** H9: a rail on reclaims, and what it used is written before they begin. */
+  readonly budgets: Pick<DisruptionBudgets, 'beginCycle' | 'take' | 'giveBack' | 'commit'>;
   readonly probation: Probation;
   /** H4: whether a pause hides machines from needs, so that no count advances. */
   readonly areCountsHeld: () => boolean;
@@ -81,6 +84,7 @@ const NOTHING_ADMITTED: Admission = {
   admitted: [],
   capped: 0,
   preemptionsCapped: 0,
+  heldByBudgets: 0,
   deferred: 0,
   heldForProbes: 0,
   removalsHeld: 0,
@@ -158,6 +162,8 @@ export class Cycle {
     const configuredOf = (cluster: number) => engine.configuredCount(cluster);
     const cap = this.#preemptionCap;
     cap.begin(nowMs, rails().preemptionCapFraction);
+    const { budgets } = this.#context;
+    budgets.beginCycle(nowMs);
     const admission = mayExecute
       ? applyRails(
           actions,
@@ -167,10 +173,12 @@ export class Cycle {
           this.#context.neverDelete,
           cap,
           this.#context.probation,
+          budgets,
           this.#context.mayRemove(),
         )
       : NOTHING_ADMITTED;
     counters.reclaimsCapped += admission.capped;
+    counters.reclaimsHeldByBudgets += admission.heldByBudgets;
     counters.preemptionsCapped += admission.preemptionsCapped;
     counters.actionsDeferred += admission.deferred;
     counters.actionsHeldForProbes += admission.heldForProbes;
@@ -182,6 +190,7 @@ export class Cycle {
     if (!mayExecute) executor.withdrawAll();
     const offered = executor.offer(actions, admission.admitted, cycle, stretch);
     if (offered.dropped > 0) this.#giveBack(actions, admission.admitted);
+    budgets.commit();
     mark('execute');
     const decided = decidedCounts(actions);
     const isCounted = heldBack === '';
@@ -207,13 +216,14 @@ export class Cycle {
     };
   }
 
-  /** T9: a preemption that found no room in the queue costs no token. */
+  /** T9, H9: a preemption or a reclaim that found no room in the queue uses nothing. */
   #giveBack(actions: ActionList, admitted: readonly number[]): void {
-    const { intent } = this.#context.inventory.columns;
+    const { inventory, budgets } = this.#context;
     for (const index of admitted) {
-      const isDropped =
-        actions.kind[index] === ActionKind.Preempt && intent[actions.slot[index]!] === Intent.None;
-      if (isDropped) this.#preemptionCap.giveBack(actions, index);
+      const slot = actions.slot[index]!;
+      if (inventory.columns.intent[slot] !== Intent.None) continue;
+      if (actions.kind[index] === ActionKind.Preempt) this.#preemptionCap.giveBack(actions, index);
+      else if (actions.kind[index] === ActionKind.Reclaim) budgets.giveBack(slot);
     }
   }
 

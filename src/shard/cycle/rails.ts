@@ -4,6 +4,7 @@
  */
 import { ActionKind, type ActionList } from '../../decision/actions.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
+import type { DisruptionBudgets } from '../disruption/budgets.ts';
 import type { Rails } from '../settings.ts';
 import { capOf, type PreemptionCap } from './preemption-cap.ts';
 import type { Probation } from './probation.ts';
@@ -16,6 +17,8 @@ export interface Admission {
   /** Reclaims, and preemptions, that their cap left for a later cycle. */
   readonly capped: number;
   readonly preemptionsCapped: number;
+  /** H9: reclaims that a disruption budget left for later. */
+  readonly heldByBudgets: number;
   readonly deferred: number;
   /** X5, X15: actions for what failed before, beyond its one probe. */
   readonly heldForProbes: number;
@@ -30,7 +33,7 @@ export function restraintOf(rails: Pick<Rails, 'isPaused' | 'isDryRun'>): Restra
 }
 
 /**
- * R2 and T9, the caps on reclaims and on preemptions per cluster, then C3, the cap on actions per cycle. X7: releases to providers that never delete
+ * R2 and T9, the caps on reclaims and on preemptions per cluster, then H9, the disruption budgets, then C3, the cap on actions per cycle. X7: releases to providers that never delete
  * are left out, and so is all but one machine of what failed before (probation.ts). F3: without `mayRemove`, so is all that removes
  * machines. `configuredOf` counts a cluster's Configured machines without an enqueued action.
  */
@@ -42,15 +45,21 @@ export function applyRails(
   neverDelete: ReadonlySet<number>,
   preemptionCap: PreemptionCap,
   probation: Pick<Probation, 'begin' | 'admits'>,
+  budgets: Pick<DisruptionBudgets, 'take' | 'giveBack'>,
   mayRemove = true,
 ): Admission {
   const admitted: number[] = [];
   const reclaims = new Map<number, number>();
   let capped = 0;
   let preemptionsCapped = 0;
+  let heldByBudgets = 0;
   let deferred = 0;
   let heldForProbes = 0;
   let removalsHeld = 0;
+  const giveBack = (index: number) => {
+    if (actions.kind[index] === ActionKind.Preempt) preemptionCap.giveBack(actions, index);
+    else if (actions.kind[index] === ActionKind.Reclaim) budgets.giveBack(actions.slot[index]!);
+  };
   probation.begin(actions);
   for (let index = 0; index < actions.count; index++) {
     const kind = actions.kind[index];
@@ -61,11 +70,17 @@ export function applyRails(
       removalsHeld++;
       continue;
     }
-    if (kind === ActionKind.Reclaim && rails.reclaimCapFraction > 0) {
+    if (kind === ActionKind.Reclaim) {
       const cluster = actions.cluster[index]!;
       const taken = reclaims.get(cluster) ?? 0;
-      if (taken >= capOf(configuredOf(cluster), rails.reclaimCapFraction)) {
+      const { reclaimCapFraction } = rails;
+      if (reclaimCapFraction > 0 && taken >= capOf(configuredOf(cluster), reclaimCapFraction)) {
         capped++;
+        continue;
+      }
+      // One that a budget holds uses nothing of the cap: another machine of the cluster may go.
+      if (!budgets.take(actions.slot[index]!)) {
+        heldByBudgets++;
         continue;
       }
       reclaims.set(cluster, taken + 1);
@@ -76,7 +91,7 @@ export function applyRails(
     }
     if (!probation.admits(actions, index)) {
       heldForProbes++;
-      if (kind === ActionKind.Preempt) preemptionCap.giveBack(actions, index);
+      giveBack(index);
       continue;
     }
     if (kind === ActionKind.Withdraw) {
@@ -85,10 +100,10 @@ export function applyRails(
     }
     if (rails.actionsPerCycleMax > 0 && admitted.length >= rails.actionsPerCycleMax) {
       deferred++;
-      if (kind === ActionKind.Preempt) preemptionCap.giveBack(actions, index);
+      giveBack(index);
     } else admitted.push(index);
   }
-  return { admitted, capped, preemptionsCapped, deferred, heldForProbes, removalsHeld };
+  return { admitted, capped, preemptionsCapped, heldByBudgets, deferred, heldForProbes, removalsHeld };
 }
 
 /** F2: actions that take a machine from a cluster or delete it. */

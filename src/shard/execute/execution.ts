@@ -9,6 +9,7 @@ import { requirementsOf } from '../../needs/requirements-of.ts';
 import type { ControlBook } from '../controls/control-book.ts';
 import type { Pauses } from '../controls/pauses.ts';
 import { restraintOf } from '../cycle/rails.ts';
+import type { DisruptionBudgets } from '../disruption/budgets.ts';
 import type { Backoffs } from '../machines/backoff.ts';
 import type { ChangeEffects } from '../machines/change-effects.ts';
 import type { MachineChanges } from '../machines/changes.ts';
@@ -44,6 +45,7 @@ export interface ExecutionParts
   readonly reads: FollowUpReads;
   readonly pauses: Pauses;
   readonly book: ControlBook;
+  readonly budgets: DisruptionBudgets;
   readonly sessions: SessionBits;
   readonly operators: OperatorsPort;
   readonly rails: () => Rails;
@@ -65,7 +67,7 @@ export interface Execution {
 
 export function createExecution(parts: ExecutionParts): Execution {
   const { settings, providers, clock, pulse, needs, engine, changes, effects, counters, wake } = parts;
-  const { stuck, pauses, book, rails } = parts;
+  const { stuck, pauses, book, budgets, rails } = parts;
   const { bindingTimes, accepted, events } = effects;
   const slots = new FairSlots(settings.executeConcurrency, providers.names.length);
   const lone = new LoneCall();
@@ -81,6 +83,7 @@ export function createExecution(parts: ExecutionParts): Execution {
       counters.actionsPaused++;
       book.noteStopped(control);
     },
+    whenUsageWritten: (slot) => budgets.whenWritten(slot),
     isLiveNeed: (cluster, fingerprint, group) => engine.isLiveNeed(cluster, fingerprint, group),
     requirementsOf: (cluster, fingerprint) => requirementsOf(needs, cluster, fingerprint),
     onFenced: (machineId, detail) => fence.raise(machineId, detail, runner.acceptedCount > 0),
@@ -92,8 +95,10 @@ export function createExecution(parts: ExecutionParts): Execution {
     slots,
     lone,
     stretch: () => pulse?.stretch ?? 0,
-    onPreempt: (slot, cluster, fingerprint, group) =>
-      engine.preemptionBegan(slot, cluster, fingerprint, group),
+    onPreempt: (slot, cluster, fingerprint, group) => {
+      engine.preemptionBegan(slot, cluster, fingerprint, group);
+      budgets.preempted(slot);
+    },
     onBind: (slot, cluster, fingerprint, group) =>
       bindingTimes.begun(slot, cluster, fingerprint, group, clock.nowMs()),
     onSettled: (action, settled) => events?.settled(action, settled),

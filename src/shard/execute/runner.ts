@@ -51,6 +51,8 @@ export interface RunnerOptions {
   readonly pausedBy: (step: PausedStep) => Control | null;
   /** A control stopped an action. */
   readonly onPaused: (control: Control) => void;
+  /** H9: whether the reclaim may begin, once what it uses of a disruption budget is written; null: no budget is about it. */
+  readonly whenUsageWritten: (slot: number) => Promise<boolean> | null;
   /** X2: an action begins only if its need still exists. */
   readonly isLiveNeed: (cluster: number, fingerprint: number, group: number) => boolean;
   /** The requirements of the need. */
@@ -75,6 +77,7 @@ const FAILED_BEFORE = 'an earlier attempt failed meanwhile, and one machine at a
 /** Of actions that were queued when the kill switch or the dry run was turned on. */
 const RESTRAINED = 'the shard was paused or put into a dry run before it called the provider';
 const STOOD_STILL = 'the shard stood still after it decided this';
+const USAGE_UNWRITTEN = 'what it uses of a disruption budget could not be written';
 const ADRIFT = 'the replica is not confirmed as the active one';
 /** Outcomes when the operator gave no blob. */
 const BLOB_OUTCOMES: Readonly<Record<Exclude<BlobAnswer['kind'], 'blob'>, ActionOutcome>> = {
@@ -124,9 +127,18 @@ export class ActionRunner {
         return this.#bootstrap(action);
       case ActionKind.Delete:
         return this.#delete(action);
+      case ActionKind.Reclaim:
+        return this.#reclaim(action);
       default:
         return this.#drain(action);
     }
+  }
+
+  /** H9: a process that dies after this has used no more of a budget than is written. */
+  async #reclaim(action: Action): Promise<Settlement> {
+    const written = this.#options.whenUsageWritten(action.slot);
+    if (written !== null && !(await written)) return settlement('suppressed', USAGE_UNWRITTEN);
+    return this.#drain(action);
   }
 
   /** X4: create the machine, and go on as a bootstrap if it is Idle already. */

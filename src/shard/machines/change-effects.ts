@@ -9,6 +9,7 @@ import { Flag } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { isTransitional, MachineState } from '../../machine/state.ts';
 import type { Pauses } from '../controls/pauses.ts';
+import type { DisruptionBudgets } from '../disruption/budgets.ts';
 import type { Action } from '../execute/action.ts';
 import type { FailedAttempts } from '../execute/failed-attempts.ts';
 import type { NotedEvent } from '../ports/events.ts';
@@ -36,6 +37,7 @@ export interface ChangeEffectsOptions {
   readonly clock: Clock;
   readonly backoffs: Backoffs;
   readonly pauses: Pauses;
+  readonly budgets: Pick<DisruptionBudgets, 'changed'>;
   readonly failures: FailedAttempts;
   readonly stuck: StuckMachines;
   readonly announcer: Announcer;
@@ -95,6 +97,7 @@ export class ChangeEffects {
     const nowMs = clock.nowMs();
     backoffs.changed(change, nowMs);
     if (to !== 0) pauses.changed(slot);
+    this.#options.budgets.changed(change);
     failures.outcomes.changed(change);
     if (this.#options.ignoresUnassignedBindings && to !== 0) this.#flagUnassigned(slot, to);
     this.bindingTimes.changed(change, nowMs);

@@ -4,6 +4,7 @@
 import type { CapacityType } from '../../machine/capacity-type.ts';
 import type { ResourceAmounts } from '../../machine/machine.ts';
 import type { MachineState } from '../../machine/state.ts';
+import type { BudgetView } from './budgets.ts';
 import type { Control } from './controls.ts';
 import type { MachineView, NeedBackoffView, StateCounts, SuspensionView } from './fleet-view.ts';
 import type { NeedView } from './view.ts';
@@ -162,6 +163,7 @@ export type MachineStay =
       readonly place: number;
       readonly perInterval: number;
     }
+  | { readonly kind: 'budget'; readonly budget: BudgetView } // H9: a disruption budget has no room for its reclaim
   | { readonly kind: 'hold'; readonly leftMs: number; readonly holdMs: number }
   | { readonly kind: 'hold_over' } // released by the next cycle
   | { readonly kind: 'kept_forever' } // bare metal, reserved, unspecified

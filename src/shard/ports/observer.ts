@@ -279,6 +279,14 @@ export type ShardEvent =
       readonly clusterId: string;
       readonly inARow: number;
     }
+  | {
+      /** H9: what a budget used counts as used up, or the reclaims that would use it are not begun. */
+      readonly kind: 'budget_usage_unread' | 'budget_usage_not_written';
+      readonly level: 'error';
+      readonly detail: string;
+      /** What a person can do. */
+      readonly next: string;
+    }
   | { readonly kind: 'inventory_full'; readonly level: 'error'; readonly detail: string }
   | {
       readonly kind: 'check_differs';
@@ -345,6 +353,8 @@ export interface ShardCounters {
   failedListings: number;
   followUpReads: number;
   reclaimsCapped: number;
+  /** H9: reclaims that a disruption budget left for later. Each cycle counts. */
+  reclaimsHeldByBudgets: number;
   preemptionsCapped: number;
   actionsDeferred: number;
   /** X5, X15: actions for what failed before, beyond its one probe. */

@@ -1,4 +1,5 @@
 /** Read access to the shard, for the dashboard, the HTTP API and reports. */
+import type { BudgetView } from './budgets.ts';
 import type { MachineExplanation, NeedExplanation } from './explain.ts';
 import type {
   ClustersPage,
@@ -46,6 +47,8 @@ export interface ShardReader extends NeedsReader {
   spending(): Promise<SpendingSample>;
   /** Of the cluster, or of all if the id is ''. */
   gangCounts(clusterId: string): Promise<GangCounts>;
+  /** H9: the disruption budgets, as the configuration lists them, and what each has used. */
+  budgets(): readonly BudgetView[];
   shortfalls(): readonly ShortfallView[];
   /** X12: offerings in back-off after failed creates, the one that ends first at the head. */
   offeringsInBackoff(): readonly OfferingBackoffView[];

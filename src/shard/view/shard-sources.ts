@@ -78,6 +78,8 @@ export function shardSources({
     rollupLimits,
     clusterPause: (cluster) => shard.pauses.ofCluster(inventory.tables.clusters.get(cluster)),
     machinePause: (slot, flag) => shard.pauses.keeping(slot, flag),
+    budgets: () => shard.budgets.views(),
+    machineBudget: (slot) => shard.budgets.keeping(slot),
     suspension: (cluster) => shard.suspensions.of(cluster),
     needBackoff: (cluster, fingerprint, group) => {
       const backoff = shard.needBackoffs.viewOf(cluster, fingerprint, group);

@@ -3,6 +3,7 @@
  * verdicts; long ones are made in slices. Nothing here writes, and no cycle waits for it.
  */
 import { MachineState } from '../../machine/state.ts';
+import type { BudgetView } from '../ports/budgets.ts';
 import type { MachineExplanation, NeedExplanation } from '../ports/explain.ts';
 import type {
   ClustersPage,
@@ -118,6 +119,10 @@ export class ShardView implements ShardReader {
 
   gangCounts(clusterId: string): Promise<GangCounts> {
     return this.#gangs.read(clusterId);
+  }
+
+  budgets(): readonly BudgetView[] {
+    return this.#sources.budgets();
   }
 
   shortfalls(): readonly ShortfallView[] {

@@ -8,6 +8,7 @@ import type { Engine } from '../../decision/engine.ts';
 import type { Flag } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
+import type { BudgetView } from '../ports/budgets.ts';
 import type { Control } from '../ports/controls.ts';
 import type {
   ActionView,
@@ -55,6 +56,10 @@ export interface ViewSources {
   clusterPause(cluster: number): Control | null;
   /** H3: the control that keeps the shard from this with the machine; null if there is none. */
   machinePause(slot: number, flag: Flag): Control | null;
+  /** H9: the disruption budgets and what each has used. */
+  budgets(): readonly BudgetView[];
+  /** H9: the budget that keeps the machine with its cluster now; null if none does. */
+  machineBudget(slot: number): BudgetView | null;
   /** Every cluster that has or had a session since the start, in no order. */
   sessions(): readonly SessionView[];
 

@@ -35,6 +35,8 @@ const MACHINES_PER_REST_MS = 500;
 const REST_MS_MAX = 1_000;
 
 /** Nothing fails, so nothing is on probation. */
+/** H9: a copy does not know what the disruption budgets have used, so they hold nothing in it. */
+const NO_BUDGETS = { take: () => true, giveBack: () => {} };
 const NO_PROBATION = { begin: () => {}, admits: () => true };
 
 export interface RunState {
@@ -202,6 +204,7 @@ class CopiedWorld {
       this.#neverDelete,
       this.#cap,
       NO_PROBATION,
+      NO_BUDGETS,
     );
     const isWithdrawn = this.#effects.offer(engine.actions, admitted);
     if (isWithdrawn || deferred > 0) this.#wake();

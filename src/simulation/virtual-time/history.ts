@@ -9,6 +9,7 @@ import { SHARD_DEFAULTS, type ShardSettings } from '../../shard/settings.ts';
 import type { Shard } from '../../shard/shard.ts';
 import { tenantLimits } from '../../shard/tenants.ts';
 import { ACCIDENTS, calm, changeDemand } from './accidents.ts';
+import { SIMULATED_BUDGETS } from './budget-checks.ts';
 import { differences } from './convergence.ts';
 import { Faults } from './faults.ts';
 import { Violation } from './invariants.ts';
@@ -197,6 +198,9 @@ const CEILING = {
   maxByCapacityType: new Array<number>(5).fill(Number.POSITIVE_INFINITY),
 };
 
+/** H9: in one history of so many. */
+const BUDGETS_EVERY = 5;
+
 /** Not drawn: one more number would change every history that a seed names. */
 function placementOf(seed: number): PlacementKind {
   return seed % VALUE_EVERY === VALUE_EVERY - 1 ? 'value' : 'cheapest';
@@ -240,6 +244,7 @@ export function drawWorld(
       preemptionCapFraction: PREEMPTION_CAPS[seed % PREEMPTION_CAPS.length]!,
       readsListedMin: seed % 4 < 2 ? 1 : 32,
       placement: { ...SHARD_DEFAULTS.placement, kind: placement },
+      budgets: seed % BUDGETS_EVERY === 2 ? SIMULATED_BUDGETS : [],
       ceilings: seed % CEILING_EVERY === 1 ? CEILING : null,
       tenants: seed % SPOT_SHARE_EVERY === 2 ? [tenantLimits(SPOT_SHARE)] : [],
       stuckAfterMs: random.pick([120_000, 900_000]),

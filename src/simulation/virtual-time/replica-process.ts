@@ -161,7 +161,7 @@ export class ReplicaProcess {
     }
   }
 
-  async #activate({ epoch, controls }: Term): Promise<void> {
+  async #activate({ epoch, controls, usage }: Term): Promise<void> {
     const inherited = await this.shard.retire(CYCLE_MS);
     this.#tokens.setEpoch(epoch);
     this.epoch = epoch;
@@ -174,6 +174,7 @@ export class ReplicaProcess {
         stored: controls.pauses === '' ? [] : readControls(controls.pauses),
         store: { write: (text: string) => this.replica.pausesChanged(text) },
       },
+      usage: { read: () => usage, store: { write: (text: string) => this.replica.writeUsage(text) } },
       operators: {
         requestBlob: (request: Parameters<SimulatedOperatorsPort['requestBlob']>[0]) =>
           this.life.observe(this.operators.requestBlob(request)),

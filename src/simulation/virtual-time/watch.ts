@@ -17,6 +17,7 @@ import type {
 } from '../../shard/ports/observer.ts';
 import type { ProviderAnswer, ProviderCall } from '../../shard/ports/providers.ts';
 import { checkAssignment, checkFoundDraining, checkOutcome } from './action-checks.ts';
+import { BudgetChecks } from './budget-checks.ts';
 import { BurnChecks } from './burn-checks.ts';
 import { checkCycle, checkRoom } from './cycle-checks.ts';
 import { INJECTED } from './faults.ts';
@@ -91,6 +92,7 @@ export class Watch implements Watcher {
   /** null: no trace. */
   readonly #write: ((line: string) => void) | null;
   readonly #memories = new Map<Process, Memory>();
+  readonly #budgets = new BudgetChecks();
 
   constructor(trace: ((line: string) => void) | null) {
     this.#write = trace;
@@ -141,9 +143,10 @@ export class Watch implements Watcher {
     );
     this.note(() => {
       if (process.life.isOver()) throw new Violation('a shard process that was killed runs a cycle');
-      checkCycle(process, this.#memory(process), report, this.#hasListedAll(process), (slot) =>
-        checkPausedAction(this.world, process, slot),
-      );
+      checkCycle(process, this.#memory(process), report, this.#hasListedAll(process), (slot) => {
+        checkPausedAction(this.world, process, slot);
+        this.#budgets.checkAction(process, slot);
+      });
       this.#checkReads(process);
       this.#memory(process).told.check(process.shard);
       this.#checkUnmetCount(process);
@@ -280,6 +283,7 @@ export class Watch implements Watcher {
         );
       this.#checkCall(process, call);
       checkPausedCall(this.world, process, call);
+      this.#budgets.called(this.world, process, call);
       checkAssignment(process, call);
     });
     memory.inCall.add(machineId);

@@ -146,6 +146,8 @@ export class SimulatedWorld {
   readonly #options: WorldOptions;
   /** As a process stored its controls last. */
   #storedControls: string | null = null;
+  /** H9: as a process wrote last what its budgets used. */
+  storedUsage: string | null = null;
   #epoch = 0;
 
   constructor(options: WorldOptions) {
@@ -291,6 +293,16 @@ export class SimulatedWorld {
           write: async (text) => {
             if (this.storeFailure !== '') throw new Error(this.storeFailure);
             if (!life.isOver() && this.process === process) this.#storedControls = text;
+          },
+        },
+      },
+      usage: {
+        read: () => this.storedUsage,
+        store: {
+          write: async (text) => {
+            if (this.storeFailure !== '' || this.process !== process)
+              throw new Error(this.storeFailure || 'another process has the data directory');
+            if (!life.isOver()) this.storedUsage = text;
           },
         },
       },

@@ -158,6 +158,8 @@ export class ViewWorld {
       needs: this.needs,
       engine: this.engine,
       clock: this.clock,
+      budgets: () => [],
+      machineBudget: () => null,
       providerNames: ['test', 'other'],
       refusals: this.refusals,
       rollupLimits: { rollupRowsMax: 131_072, rowBytesMax: 65_536 },

@@ -58,6 +58,7 @@ const RAILS = 'shard/cycle/rails.js';
 const PREEMPTION_CAP = 'shard/cycle/preemption-cap.js';
 const TENANT_LIMITS = 'needs/tenant-limits.js';
 const EXECUTION = 'shard/execute/execution.js';
+const BUDGETS = 'shard/disruption/budgets.js';
 const FENCE = 'shard/execute/fence.js';
 const STALLS = 'shard/execute/stalls.js';
 const CHANGE_EFFECTS = 'shard/machines/change-effects.js';
@@ -698,6 +699,35 @@ export const MUTANTS: readonly Mutant[] = [
     file: CONTROL_BOOK,
     find: 'untilMs !== null && untilMs <= nowMs);',
     replace: 'false);',
+    profile: 'steered',
+  },
+  {
+    why: 'H9: a disruption budget restarts with the process',
+    file: BUDGETS,
+    find: 'this.#usage.read(stored))',
+    replace: 'true)',
+    profile: 'steered',
+    isQuick: true,
+  },
+  {
+    why: 'H9: machines that drain already do not count for a disruption budget',
+    file: BUDGETS,
+    find: 'if (isDisrupted)',
+    replace: 'if (false)',
+    profile: 'steered',
+  },
+  {
+    why: 'H9: a closed disruption budget lets machines go',
+    file: BUDGETS,
+    find: 'schedule !== null && !schedule.isOpenAt(nowMs)',
+    replace: 'false',
+    profile: 'steered',
+  },
+  {
+    why: 'H9: only the first disruption budget of a machine counts',
+    file: BUDGETS,
+    find: 'own.some((counted)',
+    replace: 'own.slice(0, 1).some((counted)',
     profile: 'steered',
   },
   {

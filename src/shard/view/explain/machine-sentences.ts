@@ -7,7 +7,7 @@ import { CAPACITY_TYPE_NAMES } from '../../../machine/capacity-type.ts';
 import { isTransitional, STATE_NAMES } from '../../../machine/state.ts';
 import type { MachineFacts, MachineStay, NeedName } from '../../ports/explain.ts';
 import type { ActionView, BackoffView, MachineView, RailsView } from '../../ports/fleet-view.ts';
-import { count, duration, failuresWords, list, pauseWords, quoted } from './words.ts';
+import { budgetWords, count, duration, failuresWords, list, pauseWords, quoted } from './words.ts';
 
 export function machineSentences(
   machine: MachineView,
@@ -122,6 +122,8 @@ function staySentence(stay: MachineStay, machine: MachineView, nowMs: number, ra
     }
     case 'reclaim_queue':
       return reclaimSentence(stay.excess, stay.place, stay.perInterval, machine, rails);
+    case 'budget':
+      return `Unclaimed. ${budgetWords(stay.budget, nowMs)}`;
     case 'hold':
       return (
         `Unclaimed. The shard holds it for ${duration(stay.holdMs)} in case a need asks for it, and releases it in ` +

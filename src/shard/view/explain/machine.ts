@@ -104,6 +104,8 @@ function boundStay(sources: ViewSources, slot: number): MachineStay {
   if (needs.isTakingUp(cluster)) return { kind: 'taking_up', ...needs.takenUp(cluster) };
   const why = whyNothingExecutes(sources);
   if (why !== '') return { kind: 'nothing_executes', why };
+  const budget = sources.machineBudget(slot);
+  if (budget !== null) return { kind: 'budget', budget };
   const excess = excessOf(sources, cluster);
   const { reclaimFraction } = sources.rails();
   const configured = inventory.indexes.countOfCluster(cluster, S.Configured);

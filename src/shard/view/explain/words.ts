@@ -6,6 +6,7 @@ import type { ResourceAmounts } from '../../../machine/machine.ts';
 import { ALL_STATES, STATE_NAMES } from '../../../machine/state.ts';
 import { Operator, type Requirement } from '../../../needs/requirements.ts';
 import { subjectOf } from '../../controls/control.ts';
+import type { BudgetView } from '../../ports/budgets.ts';
 import type { Control } from '../../ports/controls.ts';
 import type { StateCounts } from '../../ports/fleet-view.ts';
 
@@ -121,6 +122,31 @@ export function failuresWords(failures: number, text: string): string {
   const times = failures === 1 ? 'once' : `${count(failures)} times in a row`;
   if (text === '') return times;
   return `${times}, ${failures === 1 ? '' : 'last '}with ${quoted(text)}`;
+}
+
+/** `The shard keeps it: budget nights is used up (5 of 5 in 1 h), and gives the first back in 12 min.` */
+export function budgetWords(budget: BudgetView, nowMs: number): string {
+  const { name, holds, used, most, windowMs, givenBackMs, draining, drainingMost, opensMs } = budget;
+  const inTime = (atMs: number) => duration(Math.max(0, atMs - nowMs));
+  const keeps = 'The shard keeps it with its cluster:';
+  switch (holds) {
+    case 'closed':
+      return `${keeps} disruption budget ${name} is closed${opensMs === null ? '' : `, and opens in ${inTime(opensMs)}`}.`;
+    case 'used_up':
+      return (
+        `${keeps} disruption budget ${name} is used up (${count(used)} of ${count(most ?? 0)} machines in ${duration(windowMs ?? 0)})` +
+        `${givenBackMs === null ? '' : `. The first of them counts for another ${inTime(givenBackMs)}`}.`
+      );
+    case 'draining':
+      return `${keeps} ${count(draining)} machines of disruption budget ${name} drain now, and it allows ${count(drainingMost ?? 0)} at a time.`;
+    case 'unread':
+      return (
+        `${keeps} the shard could not read what disruption budget ${name} had used when it started, so it counts as used up for ` +
+        `${duration(windowMs ?? 0)} from then on.`
+      );
+    case '':
+      return '';
+  }
 }
 
 /** `control c7 of ann pauses bind of zone a for another 2 h (reason).` */
