@@ -34,6 +34,7 @@ export class ShardService {
   #term: ShardTerm;
   #servers: HttpServers = { http: null, health: null };
   #isStopping = false;
+  #shutdownGraceMs: number;
 
   /** Rejects with a ShardError if a part fails to start; then no part runs. */
   static async start(options: ServiceOptions): Promise<ShardService> {
@@ -54,6 +55,7 @@ export class ShardService {
   /** Only for `ShardService.start`. */
   constructor(parts: ProcessParts, term: ShardTerm, closers: Closer[], replica: ReplicaProcess | null) {
     this.#parts = parts;
+    this.#shutdownGraceMs = parts.config.shutdownGraceMs;
     this.#term = term;
     this.#closers = closers;
     this.#replica = replica;
@@ -78,10 +80,12 @@ export class ShardService {
     return this.#servers.health;
   }
 
-  /** Applies rails, limits of clusters, ceilings and log level, reads changed TLS files, and reopens the audit log. */
+  /** H11: applies the settings that a reload changes, reads changed TLS files, and reopens the audit log. */
   reload(config: ShardConfig): void {
     const { log, operators, audit } = this.#parts;
     log.setLevel(config.logLevel);
+    log.setFormat(config.logFormat);
+    this.#shutdownGraceMs = config.shutdownGraceMs;
     warnOfRails(config, log);
     this.shard.setRails(railsOf(config));
     this.#replica?.reload(config);
@@ -95,8 +99,7 @@ export class ShardService {
    */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    const { shutdownGraceMs } = this.#parts.config;
-    const stopActions = () => this.shard.stop(shutdownGraceMs);
+    const stopActions = () => this.shard.stop(this.#shutdownGraceMs);
     await (this.#replica === null ? stopActions() : this.#handOver(this.#replica, stopActions));
     await closeAll(this.#closers);
   }

@@ -64,7 +64,7 @@ async function serve(loaded: LoadedConfig, sources: ConfigSources): Promise<numb
       current = reload(service, current, sources, log);
     });
     const end = await Promise.race([signals.first, service.ended]);
-    setTimeout(() => process.exit(EXIT_FORCED), config.shutdownGraceMs + CLOSE_MS_MAX).unref();
+    setTimeout(() => process.exit(EXIT_FORCED), current.config.shutdownGraceMs + CLOSE_MS_MAX).unref();
     if (typeof end !== 'string') return await abandon(service, end, log);
     log.info('stopping', { signal: end });
     await service.stop();
@@ -102,8 +102,17 @@ function reload(
       if (isLoosened(flag, from, to)) log.warn('rail_loosened', { flag, from, to });
       else log.info('setting_reloaded', { flag, from, to });
     }
-    for (const { flag, from, to } of needRestart) log.warn('setting_needs_restart', { flag, from, to });
-    log.info('reloaded', { changed: applied.length });
+    for (const { flag, from, to } of needRestart)
+      log.warn('setting_needs_restart', {
+        flag,
+        from,
+        to,
+        next: 'it stays as it was until the shard starts again',
+      });
+    log.info('reloaded', {
+      changed: applied.length,
+      ...(needRestart.length === 0 ? {} : { needRestart: needRestart.map(({ flag }) => flag).join(',') }),
+    });
     return loaded;
   } catch (error) {
     if (!(error instanceof ShardError)) throw error;

@@ -1,7 +1,7 @@
 /**
  * Resolves the settings of a shard: flags override the environment, the environment overrides the file, the file
- * overrides defaults. Each value is checked alone, then all together. A reload on SIGHUP applies the rails, the
- * limits of clusters, the ceilings of the fleet, declared pauses and the log level only, and names the other settings that changed.
+ * overrides defaults. Each value is checked alone, then all together. A reload on SIGHUP applies those settings
+ * whose declaration says `reload` (H11), and names the others that changed.
  */
 import { availableParallelism } from 'node:os';
 import { checkThereIsAProvider, crossCheck, directoryTlsOf, type TlsPaths, tlsOf } from './cross-checks.ts';

@@ -163,23 +163,27 @@ const PROVIDERS = {
     help: 'Ask providers only for machines that changed since the last listing.',
   }),
   fullListEvery: count({
+    reload: true,
     default: 360,
     max: 1_000_000,
     placeholder: 'CYCLES',
     help: 'With --incremental-reconcile: number of cycles between two full listings. 0: no further full listings.',
   }),
   relistAfterLossMs: duration({
+    reload: true,
     flag: 'relist-after-loss',
     default: '1m',
     max: '24h',
     help: 'With --incremental-reconcile: after a lost connection the next listing of the provider is full, at most once in this time. 0: never because of a lost connection.',
   }),
   removalHoldMs: duration({
+    reload: true,
     default: '1m',
     max: '24h',
     help: 'A full listing that lacks at least 10 machines and more than 10 % of those known removes none until listings have agreed for this long (at least three).',
   }),
   vanishingHoldMs: duration({
+    reload: true,
     default: '10m',
     max: '24h',
     help: 'A full listing that is empty or lacks more than half of the known machines removes none until listings have agreed for this long (at least three), or flotilla confirm-removal confirms it.',
@@ -283,10 +287,12 @@ const DECIDING = {
     help: 'Time between two ordinary cycles. A change, such as a new roll-up, starts a cycle earlier.',
   }),
   idleHoldOnDemandMs: duration({
+    reload: true,
     default: '10m',
     help: 'After this long in Idle the shard releases an on-demand machine.',
   }),
   idleHoldSpotMs: duration({
+    reload: true,
     default: '1m',
     help: 'After this long in Idle the shard releases a spot machine.',
   }),
@@ -337,6 +343,7 @@ const DECIDING = {
     help: 'Keep what machines cost in the data directory: minutes for a day, hours for 90 days, at most 256 MiB.',
   }),
   fromScratchCheckEvery: count({
+    reload: true,
     default: 360,
     max: 1_000_000,
     placeholder: 'CYCLES',
@@ -433,12 +440,14 @@ const EXECUTING = {
     help: 'Maximum number of actions in flight. The queue behind them holds twice as many; further bindings wait.',
   }),
   executeTimeoutMs: duration({
+    reload: true,
     default: '30s',
     min: '100ms',
     max: '1h',
     help: 'Deadline of one call to a provider.',
   }),
   bootstrapTimeoutMs: duration({
+    reload: true,
     default: '30s',
     min: '100ms',
     max: '1h',
@@ -451,6 +460,7 @@ const EXECUTING = {
     help: 'After the main loop stood still for longer, the shard drops what it decided before, pings its sessions, and sends one call alone to learn whether another process took over.',
   }),
   stuckAfterMs: duration({
+    reload: true,
     default: '15m',
     min: '1s',
     help: 'After this long in a transitional state a machine is reported as stuck and no longer satisfies any need.',
@@ -470,6 +480,7 @@ const EXECUTING = {
     help: 'Number of threads that call providers.',
   }),
   shutdownGraceMs: duration({
+    reload: true,
     default: '10s',
     max: '1h',
     help: 'Maximum time that a shutdown waits for actions in flight.',
@@ -493,6 +504,7 @@ const REPORTING = {
   }),
   logFormat: choice(['json', 'pretty'], {
     default: 'json',
+    reload: true,
     help: 'Format of the log: one JSON object per line, or readable text.',
   }),
 } as const satisfies Settings;

@@ -42,9 +42,10 @@ export interface LogOptions {
   readonly sink?: LogSink;
 }
 
-/** The root of a log: its owner changes the level and closes it. */
+/** The root of a log: its owner changes level and format, and closes it. */
 export interface RootLogger extends Logger {
   setLevel(level: LogLevel): void;
+  setFormat(format: LogOptions['format']): void;
   /** Writes pending summaries and the buffer before it returns, for a process that exits at once. */
   flush(): void;
   /** Writes pending summaries and waits until all lines are out. The log can still be used afterwards. */
@@ -52,8 +53,9 @@ export interface RootLogger extends Logger {
 }
 
 export function createLogger(options: LogOptions): RootLogger {
-  const { clock = systemClock, format, level, sink = standardError() } = options;
-  const write = format === 'pretty' ? (line: string) => sink.write(prettyLine(line)) : sink.write.bind(sink);
+  const { clock = systemClock, level, sink = standardError() } = options;
+  let { format } = options;
+  const write = (line: string) => sink.write(format === 'pretty' ? prettyLine(line) : line);
   const root = pino(
     {
       level,
@@ -74,6 +76,9 @@ export function createLogger(options: LogOptions): RootLogger {
     ...loggerOf(root, limit),
     setLevel: (wanted) => {
       root.level = wanted;
+    },
+    setFormat: (wanted) => {
+      format = wanted;
     },
     flush: () => {
       limit.flush();

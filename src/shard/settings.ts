@@ -118,7 +118,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   controls: [],
 };
 
-/** Settings that may change while the shard runs. */
+/** H11: settings that may change while the shard runs. Its parts read them whenever they use them. */
 export type Rails = Pick<
   ShardSettings,
   | 'actionsPerCycleMax'
@@ -132,4 +132,14 @@ export type Rails = Pick<
   | 'ceilings'
   | 'budgets'
   | 'controls'
+  | 'idleHoldOnDemandMs'
+  | 'idleHoldSpotMs'
+  | 'removalHoldMs'
+  | 'vanishingHoldMs'
+  | 'lossRelistMs'
+  | 'fullListEveryCycles'
+  | 'stuckAfterMs'
+  | 'executeTimeoutMs'
+  | 'bootstrapTimeoutMs'
+  | 'checkEveryCycles'
 >;

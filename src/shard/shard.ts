@@ -110,6 +110,7 @@ export class Shard {
     const wake = () => this.#wake();
     const isStopping = () => this.#isStopping;
     const isConfirmed = () => this.replica?.isConfirmed() ?? true;
+    const rails = () => this.#rails;
     const hasSession = (cluster: number) =>
       settings.localBootstrapBlob !== null || this.sessions.isAlive(cluster);
     this.#options = options;
@@ -168,7 +169,14 @@ export class Shard {
       limits: this.tenants,
       isPaused: (cluster) => pauses.isCreditOnly(cluster),
       isSuspended: (cluster) => this.suspensions.has(cluster),
-      holds: { onDemandMs: settings.idleHoldOnDemandMs, spotMs: settings.idleHoldSpotMs },
+      holds: {
+        get onDemandMs() {
+          return rails().idleHoldOnDemandMs;
+        },
+        get spotMs() {
+          return rails().idleHoldSpotMs;
+        },
+      },
       ...(options.probe === undefined ? {} : { probe: options.probe }),
       ...(settings.preemptionWeights === null ? {} : { weights: settings.preemptionWeights }),
       placement: settings.placement,
@@ -191,7 +199,9 @@ export class Shard {
       changes,
       counters,
       delayMsMax: settings.cycleIntervalMs,
-      timeoutMs: settings.executeTimeoutMs,
+      get timeoutMs() {
+        return rails().executeTimeoutMs;
+      },
       readsMax: Math.max(READS_MIN, settings.executeConcurrency),
       changeLists: {
         mayList: (provider) => this.reconciler.mayListChanges(provider),
@@ -200,7 +210,7 @@ export class Shard {
       listedMin: settings.readsListedMin,
     });
     this.disputes = new Disputes(inventory, providers.names.length);
-    this.stuck = new StuckMachines(inventory, this.reads, observer, clock, settings.stuckAfterMs);
+    this.stuck = new StuckMachines(inventory, this.reads, observer, clock, () => rails().stuckAfterMs);
     const { backoffs, failures, stuck, reads, sessions, disputes, engine, budgets } = this;
     const effects = new ChangeEffects({
       ...options,
@@ -233,6 +243,18 @@ export class Shard {
       disputes,
       resourceNames,
       onFirstListing: wake,
+      get removalHoldMs() {
+        return rails().removalHoldMs;
+      },
+      get vanishingHoldMs() {
+        return rails().vanishingHoldMs;
+      },
+      get lossRelistMs() {
+        return rails().lossRelistMs;
+      },
+      get fullListEveryCycles() {
+        return rails().fullListEveryCycles;
+      },
       ...(inherited === undefined ? {} : { cursors: inherited.cursors }),
     });
     const { executor, stalls, fence, neverDelete } = createExecution({
@@ -252,7 +274,7 @@ export class Shard {
       budgets,
       sessions,
       operators,
-      rails: () => this.#rails,
+      rails,
       isConfirmed,
       hasSession,
       isStopping,
@@ -273,7 +295,9 @@ export class Shard {
     this.#checks = new ScratchChecks({
       ...subject,
       port: options.checker ?? null,
-      everyCycles: settings.checkEveryCycles,
+      get everyCycles() {
+        return rails().checkEveryCycles;
+      },
       counters,
       observer,
     });
@@ -284,7 +308,7 @@ export class Shard {
       counters,
       engine,
       executor,
-      rails: () => this.#rails,
+      rails,
       stretch: () => stalls.stretch(),
       beat: () => stalls.beat(),
       mayRemove: isConfirmed,

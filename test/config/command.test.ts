@@ -80,6 +80,10 @@ class RunningShard {
     return / http (\S+)\/$/m.exec(this.#stdout)![1]!;
   }
 
+  get log(): string {
+    return this.#stderr;
+  }
+
   events(name: string): Record<string, unknown>[] {
     return this.#stderr
       .split('\n')
@@ -127,6 +131,20 @@ describe('SIGHUP', () => {
       flag: 'tenants',
       from: '',
       to: 'team-*; max-machines=5',
+    });
+
+    writeFileSync(path, 'actuation-paused: true\nidle-hold-spot: 5s\nvanishing-hold: 1h\n');
+    await shard.hangUp('reloaded');
+    expect(shard.events('rail_loosened'), 'H11').toContainEqual(
+      expect.objectContaining({ flag: 'idle-hold-spot', to: '5s' }),
+    );
+    writeFileSync(path, 'actuation-paused: true\nlog-format: pretty\n');
+    shard.child.kill('SIGHUP');
+    await expect.poll(() => shard.log, { message: 'H11' }).toMatch(/INFO {2}reloaded shard=/);
+    writeFileSync(path, 'actuation-paused: true\nworkers: 2\n');
+    await shard.hangUp('reloaded');
+    expect(shard.events('reloaded').at(-1), 'H11').toMatchObject({
+      needRestart: expect.stringContaining('workers'),
     });
 
     writeFileSync(path, 'actuation-paused: perhaps\n');

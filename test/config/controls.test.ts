@@ -58,8 +58,10 @@ describe('the reclaim cap', () => {
     ['controls', 'all; why=x', '', true],
     ['controls', '', 'all; why=x', false],
     ['log-level', 'info', 'debug', false],
+    ['idle-hold-spot', '1m', '30s', true],
+    ['vanishing-hold', '10m', '1h', false],
   ] as const) {
-    it(`R2: ${flag} from ${from || 'nothing'} to ${to || 'nothing'} ${loosened ? 'loosens' : 'does not loosen'} a rail`, () =>
+    it(`R2, H11: ${flag} from ${from || 'nothing'} to ${to || 'nothing'} ${loosened ? 'loosens' : 'does not loosen'} a rail`, () =>
       expect(isLoosened(flag, from, to)).toBe(loosened));
   }
 });

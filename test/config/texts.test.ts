@@ -36,9 +36,16 @@ describe('the table of settings', () => {
     expect(grouped.sort()).toEqual(Object.keys(SHARD_SETTINGS).sort());
   });
 
-  it('reloads the rails, the limits of clusters, the ceilings, the declared pauses and the log level, and nothing else', () => {
+  it('H11: reloads rails, limits, holds, timeouts of calls, self-checks and the log, and nothing else', () => {
     const reloadable = Object.entries(SHARD_SETTINGS).filter(([, setting]) => setting.isReloadable);
     expect(reloadable.map(([field]) => field)).toEqual([
+      'fullListEvery',
+      'relistAfterLossMs',
+      'removalHoldMs',
+      'vanishingHoldMs',
+      'idleHoldOnDemandMs',
+      'idleHoldSpotMs',
+      'fromScratchCheckEvery',
       'actuationPaused',
       'dryRun',
       'maxActionsPerCycle',
@@ -50,7 +57,12 @@ describe('the table of settings', () => {
       'ceilings',
       'disruptionBudgets',
       'controls',
+      'executeTimeoutMs',
+      'bootstrapTimeoutMs',
+      'stuckAfterMs',
+      'shutdownGraceMs',
       'logLevel',
+      'logFormat',
     ]);
   });
 

@@ -74,7 +74,7 @@ export function imageOfInputs(
     memory,
     inputs: {
       ...input,
-      holds,
+      holds: { onDemandMs: holds.onDemandMs, spotMs: holds.spotMs }, // they may change while the copy waits
       weights: options.weights ?? null,
       placement: options.placement ?? null,
       coarseValuesMax: options.coarseValuesMax ?? null,

@@ -78,6 +78,12 @@ export function createExecution(parts: ExecutionParts): Execution {
     lone,
     stretch: () => stalls.stretch(),
     restraint: () => restraintOf(rails()),
+    get executeTimeoutMs() {
+      return rails().executeTimeoutMs;
+    },
+    get bootstrapTimeoutMs() {
+      return rails().bootstrapTimeoutMs;
+    },
     pausedBy: (step) => pauses.stopping(step),
     onPaused: (control) => {
       counters.actionsPaused++;

@@ -17,7 +17,7 @@ export class StuckMachines {
   readonly #reads: FollowUpReads;
   readonly #observer: ShardObserver;
   readonly #clock: Clock;
-  readonly #stuckAfterMs: number;
+  readonly #stuckAfterMs: () => number;
   /** By slot: the grace of our drain. */
   readonly #graceMs = new Map<number, number>();
   #count = 0;
@@ -27,7 +27,7 @@ export class StuckMachines {
     reads: FollowUpReads,
     observer: ShardObserver,
     clock: Clock,
-    stuckAfterMs: number,
+    stuckAfterMs: () => number,
   ) {
     this.#inventory = inventory;
     this.#reads = reads;
@@ -53,6 +53,7 @@ export class StuckMachines {
   scan(): void {
     const { columns, indexes } = this.#inventory;
     const nowMs = this.#clock.nowMs();
+    const stuckAfterMs = this.#stuckAfterMs();
     this.#count = 0;
     for (const state of TRANSITIONAL) {
       const slots = indexes.slotsInState(state);
@@ -60,7 +61,7 @@ export class StuckMachines {
         const slot = slots[index]!;
         const graceMs = state === MachineState.Draining ? (this.#graceMs.get(slot) ?? 0) : 0;
         const forMs = nowMs - columns.stateSinceMsOf(slot);
-        if (forMs <= this.#stuckAfterMs + graceMs) continue;
+        if (forMs <= stuckAfterMs + graceMs) continue;
         this.#count++;
         if (!this.#inventory.hasFlag(slot, Flag.Stuck)) this.#mark(slot, state, forMs);
       }

@@ -155,7 +155,8 @@ export class WhatIfs {
   #settingsNow(): WhatIfSettings {
     const { settings, rails } = this.#options;
     const { isPaused, isDryRun, actionsPerCycleMax, reclaimCapFraction, preemptionCapFraction } = rails();
-    const { cycleIntervalMs, idleHoldOnDemandMs, idleHoldSpotMs, executeConcurrency } = settings;
+    const { idleHoldOnDemandMs, idleHoldSpotMs } = rails();
+    const { cycleIntervalMs, executeConcurrency } = settings;
     return {
       ...{ isPaused, isDryRun, actionsPerCycleMax, reclaimCapFraction, preemptionCapFraction },
       ...{ cycleIntervalMs, idleHoldOnDemandMs, idleHoldSpotMs, executeConcurrency },
