@@ -7,6 +7,7 @@ import { type EngineNeeds, NeedKind } from './demand/engine-needs.ts';
 import type { EngineTables } from './engine-tables.ts';
 import type { AssignmentTable } from './supply/assignments.ts';
 import type { Drains } from './supply/drains.ts';
+import type { Filters } from './supply/filters.ts';
 import type { Fleet } from './supply/fleet.ts';
 import type { Supply } from './supply/supply.ts';
 import type { Lack } from './verdicts/lacks.ts';
@@ -42,6 +43,7 @@ export class Inspection {
   #supply!: Supply;
   #needs!: EngineNeeds;
   #drains!: Drains;
+  #filters!: Filters;
   #verdicts!: Verdicts;
   /** T2: rebuilt after a throw, and has decided nothing since. */
   protected isUndecided = false;
@@ -50,12 +52,16 @@ export class Inspection {
     this.inspect(tables, verdicts);
   }
 
-  protected inspect({ assignments, fleet, supply, needs, drains }: EngineTables, verdicts: Verdicts): void {
+  protected inspect(
+    { assignments, fleet, supply, needs, drains, filters }: EngineTables,
+    verdicts: Verdicts,
+  ): void {
     this.#assignments = assignments;
     this.#fleet = fleet;
     this.#supply = supply;
     this.#needs = needs;
     this.#drains = drains;
+    this.#filters = filters;
     this.#verdicts = verdicts;
   }
 
@@ -73,6 +79,11 @@ export class Inspection {
       for (let before = 0; before < row; before++) if (state.rowNeed[before] === need) member++;
     }
     return this.#verdicts.verdictOf(state, row, member);
+  }
+
+  /** T7: whether needs of this profile are compared with each shape of machines: they name a rack, for example, or a host. */
+  comparesShapes(profile: number): boolean {
+    return this.#filters.looksBeyondFamilies(profile);
   }
 
   /** T7: the rows of a cluster that the last cycle left unmet; null if it did not read this version of them. */

@@ -22,7 +22,7 @@ import { type ProfileImage, ProfileTable } from './profiles.ts';
 import type { RollupRow } from './rollup.ts';
 import type { DraftTables, RollupDraft } from './rollup-draft.ts';
 import { roomFor } from './slice-allocator.ts';
-import { type Backlog, inOrder } from './take-up.ts';
+import { type Backlog, type ComparesShapes, inOrder } from './take-up.ts';
 import { TakeUps } from './take-ups.ts';
 import { AcceptanceLimits, TABLE_SHARE_DEFAULT } from './tenant-limits.ts';
 
@@ -314,10 +314,14 @@ export class NeedTable {
 
   /**
    * T7: takes up the next part of each large roll-up, before a decision. `backlogOf`: what the last decision said about a
-   * cluster's rows; null if it has not read them. Returns whether another part would change something at once.
+   * cluster's rows; null if it has not read them. `comparesShapes`: of which profiles it takes up few unmet needs. Returns whether another part would change something at once.
    */
-  takeUp(isOrdinary: boolean, backlogOf: (cluster: number) => Backlog | null): boolean {
-    return this.#takeUps.advance(isOrdinary, backlogOf);
+  takeUp(
+    isOrdinary: boolean,
+    backlogOf: (cluster: number) => Backlog | null,
+    comparesShapes: ComparesShapes = () => false,
+  ): boolean {
+    return this.#takeUps.advance(isOrdinary, backlogOf, comparesShapes);
   }
 
   /** Withdraws all demand of a cluster and forgets that it ever reported. */

@@ -16,7 +16,7 @@ import { LabelUses } from './label-uses.ts';
 import { ProfileColumns } from './profile-columns.ts';
 import { ProfileMemo } from './profile-memo.ts';
 import {
-  fingerprintOf,
+  fingerprintOfNormal,
   normalRequirements,
   normalSpread,
   type ProfileParts,
@@ -196,7 +196,7 @@ export class ProfileTable {
     try {
       const ref = this.#profiles.add(key, (newRef) => {
         const normal = { requirements, spread, priority, interruptionPenalty, reclamationPenalty };
-        const fingerprint = fingerprintOf(normal);
+        const fingerprint = fingerprintOfNormal(normal);
         const fingerprintRef = this.#fingerprints.internWhole(fingerprint);
         const sameKeys = sameKeysOf(requirements);
         return { ref: newRef, requirementSet, ...normal, fingerprint, fingerprintRef, sameKeys };

@@ -53,20 +53,34 @@ export function isWhenUnsatisfiable(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= WhenUnsatisfiable.ScheduleAnyway;
 }
 
+/** A row may list twenty thousand values, and a decision asks each of them of hundreds of families. */
+const FEW_VALUES = 32;
+const longLists = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+function isListed(values: readonly string[], value: string): boolean {
+  if (values.length <= FEW_VALUES) return values.includes(value);
+  let known = longLists.get(values);
+  if (known === undefined) {
+    known = new Set(values);
+    longLists.set(values, known);
+  }
+  return known.has(value);
+}
+
 /** Whether a machine whose attribute has this value (undefined: lacks it) meets the requirement. */
 export function matches(requirement: Requirement, attribute: string | undefined): boolean {
   const { operator, values } = requirement;
   switch (operator) {
     case Operator.In:
-      return attribute !== undefined && values.includes(attribute);
+      return attribute !== undefined && isListed(values, attribute);
     case Operator.NotIn:
-      return attribute === undefined || !values.includes(attribute);
+      return attribute === undefined || !isListed(values, attribute);
     case Operator.Exists:
       return attribute !== undefined;
     case Operator.DoesNotExist:
       return attribute === undefined;
     case Operator.Same:
-      return attribute !== undefined && (values.length === 0 || values.includes(attribute));
+      return attribute !== undefined && (values.length === 0 || isListed(values, attribute));
     default:
       return false; // unspecified: no machine can meet it
   }
@@ -99,12 +113,18 @@ export function normalSpread(spread: readonly Spread[]): readonly Spread[] {
 
 /** The profile as one line of text. Takes the parts in any order. */
 export function fingerprintOf(parts: ProfileParts): string {
+  const requirements = normalRequirements(parts.requirements);
+  return fingerprintOfNormal({ ...parts, requirements, spread: normalSpread(parts.spread) });
+}
+
+/** The same of parts in normal form: to sort those of a long row takes milliseconds. */
+export function fingerprintOfNormal(parts: ProfileParts): string {
   let text = `p=${parts.priority}|ipb=${parts.interruptionPenalty}|rpb=${parts.reclamationPenalty}|reqs=`;
-  for (const { key, operator, values } of normalRequirements(parts.requirements)) {
+  for (const { key, operator, values } of parts.requirements) {
     text += `${key}:${operator}:${values.join(',')};`;
   }
   text += '|spr=';
-  for (const { topologyKey, maxSkew, whenUnsatisfiable } of normalSpread(parts.spread)) {
+  for (const { topologyKey, maxSkew, whenUnsatisfiable } of parts.spread) {
     text += `${topologyKey}:${maxSkew}:${whenUnsatisfiable};`;
   }
   return text;

@@ -16,6 +16,7 @@
  *   target                   the accepted roll-up: its needs in order, with references of its own
  *   by row of the target     #state      u8    Waiting, Live, or Differs: live, and the slice asks for something else
  *                            #isTried    u8    1 = it had its turn: it was live, in this roll-up or in one before
+ *                            #weight     u8    what it weighs while it is unmet; 0 = not asked yet
  *   by row of the slice      #targetRow  u32   1 + its row in the target; 0 = withdrawn
  */
 import { assert } from '../base/assert.ts';
@@ -30,7 +31,9 @@ import type { RollupDraft } from './rollup-draft.ts';
 export const TAKE_UP_ROWS = 1_024;
 /** A row with a longer fingerprint counts as several rows of this size: its texts are hashed when it comes and when it goes. */
 const ROW_BYTES = 1_024;
-/** … and 20 to 400 µs on a gang or a need with a spread, because these compare racks. */
+/** A decision asks each requirement of each family of machines: 2 µs. Usual rows have five; each more counts as half a row. */
+const USUAL_REQUIREMENTS = 16;
+/** … and 20 to 400 µs on a need that compares racks: a gang, a need with a spread, or one that asks for a rack by name. */
 export const GANG_WEIGHT = 64;
 /** A cycle reads all rows of a cluster that changed. So a large slice grows by this share: all parts cost as much as eight readings. */
 const TAKE_UP_SHARE = 1 / 8;
@@ -68,8 +71,13 @@ export interface Part {
 
 /** How many rows one of this profile counts as. */
 export function rowsOfProfile(profiles: ProfileTable, profile: number): number {
-  return Math.max(1, Math.floor(profiles.get(profile).fingerprint.length / ROW_BYTES));
+  const { fingerprint, requirements } = profiles.get(profile);
+  const texts = Math.floor(fingerprint.length / ROW_BYTES);
+  return Math.max(1, texts, Math.floor((requirements.length - USUAL_REQUIREMENTS) / 2));
 }
+
+/** Whether a decision compares each shape of machines, and not only each family, with the needs of a profile. */
+export type ComparesShapes = (profile: number) => boolean;
 
 export class TakeUp {
   readonly target: NeedColumns;
@@ -79,6 +87,7 @@ export class TakeUp {
   readonly #profiles: ProfileTable;
   readonly #state: Uint8Array;
   readonly #isTried: Uint8Array;
+  readonly #weight: Uint8Array;
   #untriedCount: number;
   #targetRow: Uint32Array;
   #withdrawnCount = 0;
@@ -91,6 +100,7 @@ export class TakeUp {
   /** How many times the maximum the next added rows may weigh. */
   #trust = 1;
   #hasAdded = false;
+  #comparesShapes: ComparesShapes = () => false;
   /** Rows that the current part takes from the slice. */
   #goneCount = 0;
   #releasedCount = 0;
@@ -109,6 +119,7 @@ export class TakeUp {
     this.#profiles = profiles;
     this.#state = new Uint8Array(targetCount);
     this.#isTried = new Uint8Array(targetCount);
+    this.#weight = new Uint8Array(targetCount);
     this.#untriedCount = targetCount;
     this.#targetRow = new Uint32Array(0);
     this.#waitingCount = targetCount;
@@ -182,18 +193,20 @@ export class TakeUp {
     isOrdinary: boolean,
     version: number,
     scratch: NeedColumns,
+    comparesShapes: ComparesShapes,
   ): Part {
     assert(this.#targetRow.length === slice.count, 'the slice is as the last part left it');
+    this.#comparesShapes = comparesShapes;
     let rowsLeft = Math.max(this.#rowsMax, Math.floor(slice.count * TAKE_UP_SHARE));
     const isGone = new Uint8Array(slice.count);
     this.#goneCount = 0;
     rowsLeft -= this.#withdraw(slice, isGone, rowsLeft);
-    const unmetWeight = this.#weigh(slice, backlog.unmet);
+    const unmetWeight = this.#weigh(backlog.unmet);
     if (unmetWeight > this.#rowsMax * TRUSTED_UNMET_SHARE) this.#trust = 1;
     else if (this.#hasAdded) this.#trust = Math.min(TRUST_MAX, 2 * this.#trust);
     let weightLeft = this.#rowsMax * this.#trust - unmetWeight;
     const isSettled = this.#withdrawnCount === 0 && this.#waitingCount > 0;
-    if (isOrdinary && isSettled && weightLeft <= 0) weightLeft = this.#putBack(slice, backlog.idle, isGone);
+    if (isOrdinary && isSettled && weightLeft <= 0) weightLeft = this.#putBack(backlog.idle, isGone);
     const added = isSettled ? this.#chooseWaiting(rowsLeft, weightLeft) : [];
     this.#hasAdded = added.length > 0;
     for (const row of added) rowsLeft -= rowsOfProfile(this.#profiles, this.target.profile[row]!);
@@ -215,16 +228,23 @@ export class TakeUp {
     return rows;
   }
 
-  #weightOf(profile: number): number {
+  /** Of a row of the target, as it was when it was asked first: labels turn fine rarely, and a row may have 1,024 requirements. */
+  #weightOf(row: number): number {
+    if (this.#weight[row] !== 0) return this.#weight[row]!;
+    const profile = this.target.profile[row]!;
     const comparesDomains =
       this.#profiles.columns.hasSame[profile] === 1 || this.#profiles.get(profile).spread.length > 0;
-    return comparesDomains ? GANG_WEIGHT : 1;
+    const weight = comparesDomains || this.#comparesShapes(profile) ? GANG_WEIGHT : 1;
+    this.#weight[row] = weight;
+    return weight;
   }
 
-  #weigh({ columns, start }: LiveSlice, positions: readonly number[]): number {
+  #weigh(positions: readonly number[]): number {
     let weight = 0;
-    for (const position of positions)
-      if (this.#targetRow[position] !== 0) weight += this.#weightOf(columns.profile[start + position]!);
+    for (const position of positions) {
+      const row = this.#targetRow[position]! - 1;
+      if (row >= 0) weight += this.#weightOf(row);
+    }
     return weight;
   }
 
@@ -232,13 +252,13 @@ export class TakeUp {
    * The idle rows wait again, except the first ones in order, which weigh half of the maximum. Returns what the next ones may
    * weigh: at least the other half, because unmet rows that have machines stay.
    */
-  #putBack({ columns, start }: LiveSlice, idle: readonly number[], isGone: Uint8Array): number {
+  #putBack(idle: readonly number[], isGone: Uint8Array): number {
     let kept = this.#rowsMax / 2;
     let free = 0;
     for (const position of idle) {
       const row = this.#targetRow[position]! - 1;
       if (row < 0) continue;
-      const weight = this.#weightOf(columns.profile[start + position]!);
+      const weight = this.#weightOf(row);
       kept -= weight;
       if (kept >= 0) continue;
       if (this.#state[row] === Differs) this.#differingCount--;
@@ -259,7 +279,7 @@ export class TakeUp {
     for (let looked = 0; looked < this.targetCount && rows < rowsMax; looked++) {
       const row = this.#next;
       if (this.#state[row] === Waiting) {
-        weight += this.#weightOf(this.target.profile[row]!);
+        weight += this.#weightOf(row);
         if (weight > weightMax && (chosen.length > 0 || weightMax <= 0)) break;
         this.#state[row] = Live;
         this.#try(row);

@@ -3,7 +3,7 @@ import type { ClusterLedger } from './cluster-ledger.ts';
 import type { ClusterSlices } from './cluster-slices.ts';
 import { NeedColumns } from './need-columns.ts';
 import type { DraftTables, RollupDraft } from './rollup-draft.ts';
-import { type Backlog, rowsOfProfile, TakeUp } from './take-up.ts';
+import { type Backlog, type ComparesShapes, rowsOfProfile, TakeUp } from './take-up.ts';
 
 const SCRATCH_ROWS = 4_096;
 /** Scratch for more rows is not kept. */
@@ -59,12 +59,16 @@ export class TakeUps {
   }
 
   /** Takes up the next part of each; see `NeedTable.takeUp`. */
-  advance(isOrdinary: boolean, backlogOf: (cluster: number) => Backlog | null): boolean {
+  advance(
+    isOrdinary: boolean,
+    backlogOf: (cluster: number) => Backlog | null,
+    comparesShapes: ComparesShapes,
+  ): boolean {
     let canGoOn = false;
     for (const [cluster, takeUp] of this.#byCluster) {
       if (takeUp.isComplete) continue;
       const backlog = backlogOf(cluster);
-      if (backlog !== null) this.#takePart(cluster, takeUp, isOrdinary, backlog);
+      if (backlog !== null) this.#takePart(cluster, takeUp, isOrdinary, backlog, comparesShapes);
       if (takeUp.canGoOn) canGoOn = true;
     }
     return canGoOn;
@@ -80,10 +84,23 @@ export class TakeUps {
     this.#slices.resize(cluster, this.#slices.of(cluster).count);
   }
 
-  #takePart(cluster: number, takeUp: TakeUp, isOrdinary: boolean, backlog: Backlog): void {
+  #takePart(
+    cluster: number,
+    takeUp: TakeUp,
+    isOrdinary: boolean,
+    backlog: Backlog,
+    comparesShapes: ComparesShapes,
+  ): void {
     const version = this.#ledger.version[cluster]! + 1;
     const slice = this.#slices.of(cluster);
-    const { count, hasChanged } = takeUp.advance(slice, backlog, isOrdinary, version, this.#scratch);
+    const { count, hasChanged } = takeUp.advance(
+      slice,
+      backlog,
+      isOrdinary,
+      version,
+      this.#scratch,
+      comparesShapes,
+    );
     if (this.#scratch.profile.length > SCRATCH_ROWS_KEPT) this.#scratch = new NeedColumns(SCRATCH_ROWS);
     this.#ledger.setTakingUp(cluster, !takeUp.isTried);
     if (hasChanged) {

@@ -14,6 +14,11 @@ import { ROLLUP_DIMENSIONS_MAX, RollupOverLimitError } from './rollup.ts';
 
 /** A decision matches each profile with each family. Real clusters have tens; the largest fleets have 10,000 in all. */
 export const PROFILES_PER_CLUSTER_MAX = 8_192;
+/**
+ * Requirements, and values in them, of all distinct profiles: 32 for each of 8,192; usual ones have ten. Each is an object or a
+ * text, 200 bytes with its copies, and a decision asks each requirement of each family. A roll-up of 32 MiB could have millions.
+ */
+export const PROFILE_PARTS_PER_CLUSTER_MAX = 262_144;
 /** Three clusters that do their worst leave a quarter to the others. */
 export const TABLE_SHARE_DEFAULT = 0.25;
 /** Any cluster may have this many rows, whatever the size of the tables: 388 are usual. */
@@ -63,6 +68,7 @@ export class TenantCounter {
   readonly #groups = new SeenRefs();
   readonly #vectors = new SeenRefs();
   #profileCount = 0;
+  #partCount = 0;
   #fingerprintCount = 0;
   #fingerprintBytes = 0;
   #groupCount = 0;
@@ -79,6 +85,7 @@ export class TenantCounter {
     const { groups } = this.#limits;
     this.#clusterId = clusterId;
     this.#profileCount = this.#fingerprintCount = this.#fingerprintBytes = 0;
+    this.#partCount = 0;
     this.#groupCount = this.#groupBytes = 0;
     this.#profiles.clear();
     this.#fingerprints.clear();
@@ -118,6 +125,12 @@ export class TenantCounter {
     this.#profileCount++;
     if (this.#profileCount > PROFILES_PER_CLUSTER_MAX) {
       this.#refuse(at, 'distinct profiles', this.#profileCount, PROFILES_PER_CLUSTER_MAX);
+    }
+    for (const { values } of this.#tables.profiles.get(profile).requirements)
+      this.#partCount += 1 + values.length;
+    if (this.#partCount > PROFILE_PARTS_PER_CLUSTER_MAX) {
+      const what = 'requirements and values of distinct profiles';
+      this.#refuse(at, what, this.#partCount, PROFILE_PARTS_PER_CLUSTER_MAX);
     }
     this.#countFingerprint(profile);
     this.#countFingerprint(this.#tables.profiles.withoutSame(profile));

@@ -1,8 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
-import type { Backlog } from '../../src/needs/take-up.ts';
-import { type Demand, demand, isSame, leftovers, NOTHING_LEFT, needsOf, row, rowsOf } from './support.ts';
+import { type Backlog, GANG_WEIGHT } from '../../src/needs/take-up.ts';
+import {
+  type Demand,
+  demand,
+  isIn,
+  isSame,
+  leftovers,
+  NOTHING_LEFT,
+  needsOf,
+  row,
+  rowsOf,
+} from './support.ts';
 
 const PART = 8;
 const ALL_MET = (): Backlog => ({ unmet: [], idle: [] });
@@ -94,6 +104,30 @@ describe('T7: a large roll-up is taken up in parts', () => {
     takeUpAll(world);
     expect(isLarger()).toHaveLength(20);
     expect(isLarger().every(({ arrivalMs }) => arrivalMs === 1_000)).toBe(true);
+  });
+
+  it('T7: a row with many requirements counts as several', () => {
+    const world = inParts();
+    const requirements = Array.from({ length: 24 }, (_, index) => isIn(`key-${index}`, 'a'));
+    send(
+      world,
+      rowsOf(6).map((one) => ({ ...one, requirements })),
+      1_000,
+    );
+    expect(groupsOf(world)).toEqual([]); // 24 are 8 more than usual, so each row counts as 4
+    for (const count of [2, 4, 6]) {
+      world.table.takeUp(false, ALL_MET);
+      expect(groupsOf(world)).toHaveLength(count);
+    }
+  });
+
+  it('T7: a need that the decision compares with each shape weighs as much as a gang', () => {
+    const world = demand({ takeUpRows: 2 * GANG_WEIGHT, quarantine: false });
+    send(world, rowsOf(200), 1_000);
+    world.table.takeUp(false, ALL_MET, () => true);
+    expect(groupsOf(world)).toHaveLength(2);
+    world.table.takeUp(false, allUnmet(world), () => true);
+    expect(groupsOf(world)).toHaveLength(2);
   });
 
   it('T7: adds no rows while many needs of the cluster are unmet, and gives others a turn in ordinary cycles', () => {

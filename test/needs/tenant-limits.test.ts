@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { GROUP_BYTES_MAX, KEY_BYTES_MAX, VALUE_BYTES_MAX } from '../../src/base/text-limits.ts';
 import { Engine } from '../../src/decision/engine.ts';
 import { RollupOverLimitError, RollupRejectedError, type RollupRow } from '../../src/needs/rollup.ts';
-import { PROFILES_PER_CLUSTER_MAX } from '../../src/needs/tenant-limits.ts';
+import { PROFILE_PARTS_PER_CLUSTER_MAX, PROFILES_PER_CLUSTER_MAX } from '../../src/needs/tenant-limits.ts';
 import { createTables, type ShardTables } from '../../src/shard/tables.ts';
 import { makeTables } from '../decision/world-tables.ts';
 import { demand, isIn, isSame, leftovers, NOTHING_LEFT, row, rowsOf } from './support.ts';
@@ -83,6 +83,18 @@ describe('T1: limits at acceptance', () => {
       (tables) => accept(tables, 'east', plainProfiles(PROFILES_PER_CLUSTER_MAX + 1)),
       'distinct profiles',
       8_192,
+    ],
+    [
+      'requirements and values of its profiles',
+      (tables) => {
+        const values = Array.from({ length: 5_000 }, (_, index) => index.toString(36));
+        const wide = plainProfiles(53).map(({ requirements }) =>
+          row({ requirements: [...requirements, isIn('host', ...values)] }),
+        );
+        accept(tables, 'east', wide);
+      },
+      'requirements and values of distinct profiles',
+      PROFILE_PARTS_PER_CLUSTER_MAX,
     ],
     [
       'fingerprints',

@@ -48,6 +48,12 @@ function world(options: Partial<CapacityHintsOptions> = {}) {
   return { inventory, needs, hints, put, take, sent, clusters };
 }
 
+const isNotIn = (key: string, value: string): Requirement => ({
+  key,
+  operator: Operator.NotIn,
+  values: [value],
+});
+
 function wants(...requirements: Requirement[]): RollupRow {
   return row({ requirements, group: JSON.stringify(requirements) });
 }
@@ -160,6 +166,39 @@ describe('hints of available capacity', () => {
     hints.run(9_000);
     expect(hints.run(15_000)).toBe(false);
     expect(sent).toHaveLength(40);
+  });
+
+  it('O5 T7: a long hint counts as several in the limit per second', () => {
+    const { hints, needs, put, sent } = world({ perSecondMax: 10 });
+    put(inState(S.Idle, { id: 'a', zone: 'a' }));
+    const wide = Array.from({ length: 4 }, (_, index) =>
+      wants(isIn(ZONE, 'a', `${index}`.padEnd(1_000, 'x'))),
+    );
+    const usual = Array.from({ length: 4 }, (_, index) => wants(isIn(ZONE, 'a', `${index}`)));
+    needs.accept('east', [...wide, ...usual], 1_000, 0);
+    hints.sessionOpened('east');
+    let nowMs = 1_000;
+    const perSecond: number[] = [];
+    for (let more = true; more; nowMs += 1_000) {
+      more = hints.run(nowMs);
+      perSecond.push(sent.splice(0).length);
+    }
+    expect(perSecond.reduce((sum, count) => sum + count, 0)).toBe(8);
+    // Two thousand characters are four times the usual size: ten pay for three of the long ones.
+    expect(perSecond[0]).toBeLessThan(8);
+  });
+
+  it('O5: the answer for a requirement set is exact when the reading of the shapes had to stop in between', () => {
+    const { hints, needs, put, take } = world();
+    for (let index = 0; index < 200; index++)
+      put(inState(S.Idle, { id: `m-${index}`, zone: `z-${index}`, pricePerHourUsd: 1 + index }));
+    const many = Array.from({ length: 100 }, (_, index) => isNotIn(`key-${index}`, 'none'));
+    needs.accept('east', [row({ requirements: many })], 1_000, 0);
+    hints.sessionOpened('east');
+    let runs = 1;
+    for (let nowMs = 1_000; hints.run(nowMs); nowMs += 1_000) runs++;
+    expect(runs).toBeGreaterThan(1);
+    expect(take().map(([, , count, confidence, cost]) => [count, confidence, cost])).toEqual([[200, 4, 1]]);
   });
 
   it('O5: agree with a count over all machines while machines and shapes come and go', () => {

@@ -162,7 +162,27 @@ export class EngineNeeds {
 
   /** Moves a need to an empty place. */
   move(from: number, to: number): void {
-    for (const column of this.#columns()) column[to] = column[from]!;
+    this.cluster[to] = this.cluster[from]!;
+    this.kind[to] = this.kind[from]!;
+    this.profile[to] = this.profile[from]!;
+    this.filter[to] = this.filter[from]!;
+    this.aggregate[to] = this.aggregate[from]!;
+    this.multiplier[to] = this.multiplier[from]!;
+    this.firstRow[to] = this.firstRow[from]!;
+    this.assignment[to] = this.assignment[from]!;
+    this.plainAssignment[to] = this.plainAssignment[from]!;
+    this.priority[to] = this.priority[from]!;
+    this.interruptionPenalty[to] = this.interruptionPenalty[from]!;
+    this.reclamationPenalty[to] = this.reclamationPenalty[from]!;
+    this.arrivalMs[to] = this.arrivalMs[from]!;
+    this.firstClaim[to] = this.firstClaim[from]!;
+    this.claimCount[to] = this.claimCount[from]!;
+    this.creditCount[to] = this.creditCount[from]!;
+    this.ownCount[to] = this.ownCount[from]!;
+    this.ownFamily[to] = this.ownFamily[from]!;
+    this.lastTaken[to] = this.lastTaken[from]!;
+    this.lastPart[to] = this.lastPart[from]!;
+    this.domain[to] = this.domain[from]!;
     this.setMarks(to, this.marks[from]!);
     const { width, remaining, afterOwn } = this;
     for (let index = 0; index < width; index++) {
@@ -335,32 +355,6 @@ export class EngineNeeds {
       remaining[row + index] = after > 0 ? after : 0;
     }
     return remaining[row]! > 0 ? count : 0; // all dimensions end together
-  }
-
-  #columns(): { [need: number]: number }[] {
-    return [
-      this.cluster,
-      this.kind,
-      this.profile,
-      this.filter,
-      this.aggregate,
-      this.multiplier,
-      this.firstRow,
-      this.assignment,
-      this.plainAssignment,
-      this.priority,
-      this.interruptionPenalty,
-      this.reclamationPenalty,
-      this.arrivalMs,
-      this.firstClaim,
-      this.claimCount,
-      this.creditCount,
-      this.ownCount,
-      this.ownFamily,
-      this.lastTaken,
-      this.lastPart,
-      this.domain,
-    ];
   }
 
   #widen(last: number): void {

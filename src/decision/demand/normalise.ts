@@ -210,11 +210,28 @@ export class Normaliser {
       this.#layOut(cluster, count);
       return;
     }
-    for (let at = 0; at < count; at++) {
-      this.#want(cluster, this.#missing[at]!, WANTED);
-      this.#write(cluster, this.#places.take(cluster, WANTED), WANTED);
+    const entries = this.#missing.subarray(0, count);
+    if (count > 1) this.#sortInOrder(cluster, entries);
+    for (let at = 0; at < count; ) at += this.#insertRun(cluster, entries.subarray(at));
+  }
+
+  /** Inserts the first of these entries, and all that belong between the same neighbours; returns how many. */
+  #insertRun(cluster: ClusterState, entries: Int32Array): number {
+    const next = this.#places.after(cluster, this.#keyOf(cluster, entries[0]!, KEY_A));
+    const isLast = next === cluster.needStart + cluster.needSpan;
+    let length = isLast ? entries.length : 1;
+    while (
+      length < entries.length &&
+      this.#order.compareToKey(next, this.#keyOf(cluster, entries[length]!, KEY_A)) > 0
+    )
+      length++;
+    this.#places.makeRoom(cluster, next, length);
+    for (let at = 0; at < length; at++) {
+      this.#want(cluster, entries[at]!, WANTED);
+      this.#write(cluster, this.#places.placeInRun(at), WANTED);
       if (WANTED.kind === NeedKind.Fold) this.#vectors.release(WANTED.minUnit);
     }
+    return length;
   }
 
   /** Moves all needs to a slice for `needCount` needs, evenly. */

@@ -106,6 +106,12 @@ export class Preemption {
       if (unmet.limitedBy[entry] === Limit.None) unmet.limitedBy[entry] = Limit.Machines;
       return;
     }
+    if (usage !== null && !isGang && this.#vainSearches.isStillVain(unmet, entry)) {
+      // T8: no machine suits the need, so a limit can only leave no room. What it leaves depends on the whole cluster.
+      if (unmet.limitedBy[entry] === Limit.None)
+        unmet.limitedBy[entry] = this.#exhausted(unmet, entry, usage);
+      return;
+    }
     this.#lists.settle();
     this.#hasLeftOut = false;
     const row = entry * unmet.width;
@@ -237,9 +243,13 @@ export class Preemption {
       unmet.limitedBy[entry] = limit;
       if (limit !== Limit.None) return;
     }
-    unmet.limitedBy[entry] = usage.exhausted((dim) =>
-      UnmetNeeds.unitsOf(unmet.missing, row, this.#vectors, aggregate, dim),
-    );
+    unmet.limitedBy[entry] = this.#exhausted(unmet, entry, usage);
+  }
+
+  #exhausted(unmet: UnmetNeeds, entry: number, usage: ClusterUsage): Limit {
+    const aggregate = this.#needs.aggregate[unmet.need[entry]!]!;
+    const row = entry * unmet.width;
+    return usage.exhausted((dim) => UnmetNeeds.unitsOf(unmet.missing, row, this.#vectors, aggregate, dim));
   }
 
   #isOfUse(unmet: UnmetNeeds, row: number, aggregate: number, slot: number): boolean {

@@ -186,6 +186,11 @@ export class Filters {
     return filter.competes[family] === 1;
   }
 
+  /** Whether a filter of this profile looks at each shape, or each machine. */
+  looksBeyondFamilies(profile: number): boolean {
+    return this.#matchLevelOf(this.#profiles.get(profile).requirements) !== MatchLevel.Family;
+  }
+
   /** Families were rebuilt: every filter checks them again. */
   regroup(): void {
     this.#beyondFamily.clear();

@@ -233,6 +233,8 @@ export class Cycle {
     return engine.backlogOf(cluster, needs.versionOf(cluster));
   };
 
+  readonly #comparesShapes = (profile: number): boolean => this.#context.engine.comparesShapes(profile);
+
   /** T7: the last cycle left rows of a large roll-up that the next one can take up. */
   get hasMoreToTakeUp(): boolean {
     return this.#hasMoreToTakeUp;
@@ -240,7 +242,7 @@ export class Cycle {
 
   #decide(isOrdinary: boolean, nowMs: number, mark: PhaseListener): CycleCost {
     const { inventory, needs, checks, hint } = this.#context;
-    const hasMoreToTakeUp = needs.takeUp(isOrdinary, this.#backlogOf);
+    const hasMoreToTakeUp = needs.takeUp(isOrdinary, this.#backlogOf, this.#comparesShapes);
     const snapshot = inventory.snapshot();
     try {
       const areCountsHeld = this.#context.areCountsHeld();

@@ -31,7 +31,9 @@ const FEW_ENTRIES = 64;
 /** To read 32 matching entries costs as much as to match one. A set may match every rack of the fleet, and a cluster may have thousands of such sets. */
 const SUMS_PER_MATCH_SHIFT = 5;
 /** Requirements whose answers are kept. A fleet has a few hundred; beyond this limit the cache is cleared. */
-const REQUIREMENTS_MAX = 8_192;
+const REQUIREMENTS_MAX = 2_048;
+/** A requirement with more text than this is asked again for each set: a row may have 64 KiB of it, and no other set repeats that. */
+const KEPT_CHARS_MAX = 256;
 
 /** The entries that a requirement set matches. */
 interface Matching {
@@ -85,6 +87,7 @@ export class HintSupply {
     const { indexes, shapes } = this.#inventory;
     if (indexes.version === this.#seenIndexes && this.#sets.version === this.#seenSets) return false;
     this.#refreshes++;
+    if (this.#sets.version !== this.#seenSets) this.#dropDeadSets();
     this.#seenSets = this.#sets.version; // a ref may mean another set by now, so every answer is checked again
     this.#reserve();
     if (indexes.version === this.#seenIndexes) return false;
@@ -107,11 +110,10 @@ export class HintSupply {
     return this.#rereadPrices() || hasChanged;
   }
 
-  /** Brings a set's columns up to the last refresh. */
-  answer(setRef: number): void {
+  /** Brings a set's columns up to the last refresh; false if it had to stop at so many matches: call it again. */
+  answer(setRef: number, matchesMax: number): boolean {
     const madeAt = this.#madeAt[setRef]!;
-    if (madeAt === this.#refreshes) return;
-    this.#madeAt[setRef] = this.#refreshes;
+    if (madeAt === this.#refreshes) return true;
     const set = this.#sets.get(setRef);
     let matching = this.#matching[setRef];
     const isNew = matching?.set !== set;
@@ -119,9 +121,17 @@ export class HintSupply {
       matching = { set, entries: new Uint32Array(16), count: 0, asked: 0 };
       this.#matching[setRef] = matching;
     }
-    const hasMore = this.#askNew(matching);
+    const before = matching.count;
+    this.#askNew(matching, matchesMax);
+    if (matching.asked < this.#shapes.length) {
+      this.#madeAt[setRef] = -1; // what it found is not summed yet
+      return false;
+    }
+    this.#madeAt[setRef] = this.#refreshes;
+    const hasMore = matching.count > before || madeAt < 0;
     this.matchesAsked += matching.count >>> SUMS_PER_MATCH_SHIFT;
     if (isNew || hasMore || this.#hasChanged(matching, madeAt)) this.#sum(setRef, matching);
+    return true;
   }
 
   #hasChanged({ entries, count }: Matching, since: number): boolean {
@@ -146,22 +156,21 @@ export class HintSupply {
     this.cheapestUsd[setRef] = idle + offers === 0 ? 0 : cheapest;
   }
 
-  /** Tests the entries that are new since the last time. Returns whether one of them matches. */
-  #askNew(matching: Matching): boolean {
-    if (matching.asked === this.#shapes.length) return false;
-    const before = matching.count;
+  /** Tests the entries that are new since the last time, until so many matches were asked. */
+  #askNew(matching: Matching, matchesMax: number): void {
+    if (matching.asked === this.#shapes.length) return;
     const asked = matching.set.requirements
       .filter(({ key }) => !this.#ownKeys.has(key))
       .map((requirement) => this.#answersOf(requirement));
-    for (; matching.asked < this.#shapes.length; matching.asked++) {
+    for (; matching.asked < this.#shapes.length && this.matchesAsked < matchesMax; matching.asked++) {
       const entry = matching.asked;
+      this.matchesAsked += asked.length >>> SUMS_PER_MATCH_SHIFT;
       if (!asked.every((requirement) => this.#isMatch(requirement, entry))) continue;
       if (matching.count === matching.entries.length) {
         matching.entries = wider(matching.entries, 2 * matching.count);
       }
       matching.entries[matching.count++] = entry;
     }
-    return matching.count > before;
   }
 
   #isMatch(asked: RequirementAnswers, entry: number): boolean {
@@ -177,6 +186,7 @@ export class HintSupply {
   }
 
   #answersOf(requirement: Requirement): RequirementAnswers {
+    if (isLong(requirement)) return { requirement, answers: new Uint8Array(this.#shapes.length) };
     const key = JSON.stringify([requirement.key, requirement.operator, ...requirement.values]);
     let known = this.#requirements.get(key);
     if (known === undefined) {
@@ -210,6 +220,16 @@ export class HintSupply {
     this.#shapes.push(this.#inventory.shapes.get(shape));
     this.#entryOf[shape] = entry + 1;
     return entry;
+  }
+
+  /** Their texts may be long. */
+  #dropDeadSets(): void {
+    const sets = this.#sets;
+    for (let ref = 1; ref < this.#matching.length; ref++) {
+      const matching = this.#matching[ref];
+      const isHere = matching !== undefined && sets.isHeld(ref) && sets.get(ref) === matching.set;
+      if (matching !== undefined && !isHere) this.#matching[ref] = undefined;
+    }
   }
 
   /** A ref may mean another shape by now. A dead shape's entry stays, empty, until half of the entries are dead. */
@@ -272,6 +292,12 @@ export class HintSupply {
     }
     return cheapest;
   }
+}
+
+function isLong({ key, values }: Requirement): boolean {
+  let chars = key.length;
+  for (let at = 0; at < values.length && chars <= KEPT_CHARS_MAX; at++) chars += 1 + values[at]!.length;
+  return chars > KEPT_CHARS_MAX;
 }
 
 const UNASSIGNED_STATES = [S.Idle, S.Speculative] as const;

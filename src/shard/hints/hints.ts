@@ -19,6 +19,9 @@ import { HintSupply } from './hint-supply.ts';
 export const HINT_INTERVAL_MS = 5_000;
 export const HINTS_PER_SECOND_MAX = 2_000;
 
+/** A longer hint counts as several of this size: it has the requirements, and the fingerprint that repeats them. Usual ones have 300 bytes. */
+const HINT_CHARS = 512;
+
 /** Keys visited and shapes matched in one run: half a millisecond each. */
 const KEYS_PER_RUN = 32_768;
 const MATCHES_PER_RUN = 8_192;
@@ -187,6 +190,7 @@ export class CapacityHints {
       if (this.#turn >= this.#clusters.length) this.#turn = 0;
       const keys = this.#clusters[this.#turn]!;
       if (this.#nextKey < keys.profile.length) {
+        if (!this.#supply.answer(keys.set[this.#nextKey]!, matchesMax)) return;
         this.#visit(keys, this.#nextKey++, nowMs);
         this.#keysToVisit--;
         keysLeft--;
@@ -200,7 +204,6 @@ export class CapacityHints {
   #visit(keys: ClusterKeys, key: number, nowMs: number): void {
     const supply = this.#supply;
     const set = keys.set[key]!;
-    supply.answer(set);
     const count = supply.availableCount[set]!;
     const confidence = supply.confidence[set]!;
     const costUsd = supply.cheapestUsd[set]!;
@@ -212,12 +215,12 @@ export class CapacityHints {
       if (dueMs < this.#nextDueMs) this.#nextDueMs = dueMs;
       return;
     }
-    this.#allowance--;
     keys.count[key] = count;
     keys.confidence[key] = confidence;
     keys.costUsd[key] = costUsd;
     keys.sentMs[key] = nowMs;
     const { fingerprint, requirements } = this.#options.needs.profiles.get(keys.profile[key]!);
+    this.#allowance -= Math.max(1, (2 * fingerprint.length) / HINT_CHARS);
     this.#options.operators.hintCapacity(keys.clusterId, {
       fingerprint,
       requirements,
