@@ -7,8 +7,11 @@
  *   long    480       480        rows of 60 KB
  *   plain   131,072   8,192      every profile admits every family, and no need can have what it asks for
  *   gangs   131,072   8,192      the same, each need in one rack
+ *   high    131,072   8,192      the same with the highest priority: each may take any machine
+ *   racks   8,000     8,000      needs for racks that do not exist
+ *   wide    260       260        rows of 1,000 requirements, as many as all profiles may have
  */
-import { Operator } from '../../src/needs/requirements.ts';
+import { Operator, type Requirement } from '../../src/needs/requirements.ts';
 import type { RollupRow } from '../../src/needs/rollup.ts';
 import { PROFILES_PER_CLUSTER_MAX } from '../../src/needs/tenant-limits.ts';
 import { ROLLUP_ROWS_MAX } from '../../src/session/limits.ts';
@@ -16,7 +19,7 @@ import { RACK_KEY } from '../../src/simulation/catalogue/hardware.ts';
 import { RollupSession, rollupFrame } from './stream.ts';
 
 export const HOSTILE_CLUSTER = 'cluster-hostile';
-export const HOSTILE_KINDS = ['long', 'plain', 'gangs'] as const;
+export const HOSTILE_KINDS = ['long', 'plain', 'gangs', 'high', 'racks', 'wide'] as const;
 export type HostileKind = (typeof HOSTILE_KINDS)[number];
 
 /** From the parent: what to send from now on; null: nothing. */
@@ -32,13 +35,28 @@ export interface HostileReport {
 
 /** Different frames of a kind; each is sent again when all were, and then differs from the last one too. */
 const FRAMES = 3;
-const LONG_ROWS = 480;
+const ROWS: Readonly<Record<HostileKind, number>> = {
+  long: 480,
+  plain: ROLLUP_ROWS_MAX,
+  gangs: ROLLUP_ROWS_MAX,
+  high: ROLLUP_ROWS_MAX,
+  racks: 8_000,
+  wide: 260,
+};
+const WIDE_REQUIREMENTS = 1_000;
+const PRIORITY_MAX = 2_147_483_647;
 const LONG_VALUES = 60;
 const LONG_VALUE_CHARS = 1_000;
 
+/** Of labels that no machine has. */
+const ABSENT: readonly Requirement[] = Array.from({ length: WIDE_REQUIREMENTS - 1 }, (_, index) => ({
+  key: `k${index}`,
+  operator: Operator.DoesNotExist,
+  values: [],
+}));
+
 function frameOf(kind: HostileKind, round: number): Buffer {
-  const rowCount = kind === 'long' ? LONG_ROWS : ROLLUP_ROWS_MAX;
-  const rows = Array.from({ length: rowCount }, (_, index) => rowOf(kind, round, index));
+  const rows = Array.from({ length: ROWS[kind] }, (_, index) => rowOf(kind, round, index));
   return rollupFrame(HOSTILE_CLUSTER, rows);
 }
 
@@ -51,11 +69,19 @@ function rowOf(kind: HostileKind, round: number, index: number): RollupRow {
   // No machine has the label, so NotIn admits all of them.
   const pool = { key: 'example.com/pool', operator: Operator.NotIn, values };
   const rack = { key: RACK_KEY, operator: Operator.Same, values: [] };
+  const noRack = { key: RACK_KEY, operator: Operator.In, values };
   return {
-    requirements: kind === 'gangs' ? [pool, rack] : [pool],
+    requirements:
+      kind === 'racks'
+        ? [noRack]
+        : kind === 'wide'
+          ? [pool, ...ABSENT]
+          : kind === 'gangs' || kind === 'high'
+            ? [pool, rack]
+            : [pool],
     aggregate: { cpu: '500', memory: `${2_000 + (index % 100)}Gi` },
     minUnit: { cpu: '1' },
-    priority: 10,
+    priority: kind === 'high' ? PRIORITY_MAX : 10,
     spread: [],
     interruptionBucket: 0,
     reclamationBucket: 0,

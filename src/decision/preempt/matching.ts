@@ -29,6 +29,24 @@ export class Matching {
     return this.#needs.kind[need] === NeedKind.Gang ? this.#domains.ofGang(need) : null;
   }
 
+  /**
+   * The families of machines that may suit the need. A gang takes machines of its domain alone, and a rack has machines of a few
+   * families: without this each gang would look at all machines that its filter admits.
+   */
+  familiesOf(need: number, filter: Filter, domains: Domains | null): readonly number[] {
+    if (domains === null || domains.matchLevel === MatchLevel.Machine) return filter.families;
+    const domain = this.#needs.domain[need]!;
+    if (domains.matchLevel === MatchLevel.Family)
+      return filter.families.filter((family) => domains.ofFamily(family) === domain);
+    const { familyOf } = this.#fleet.families;
+    const found: number[] = [];
+    for (const shape of domains.shapesIn(domain)) {
+      const family = familyOf[shape]!;
+      if (filter.eligible[family] === 1 && !found.includes(family)) found.push(family);
+    }
+    return found;
+  }
+
   suits(need: number, filter: Filter, domains: Domains | null, slot: number): boolean {
     const { families, shape } = this.#fleet;
     if (filter.eligible[families.familyOf[shape[slot]!]!] !== 1) return false;

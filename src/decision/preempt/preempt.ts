@@ -185,7 +185,7 @@ export class Preemption {
     const domains = this.#matching.domainsOf(need);
     const lists = this.#lists;
     let left = wanted;
-    lists.open(filter, this.#needs.priority[need]!, this.#isVictim);
+    lists.open(this.#matching.familiesOf(need, filter, domains), this.#needs.priority[need]!, this.#isVictim);
     if (lists.hasLeftOutTaken) this.#hasLeftOut = true;
     for (let slot = lists.next(); slot !== 0; slot = lists.next()) {
       if (!this.#matching.suits(need, filter, domains, slot)) continue;
@@ -231,7 +231,7 @@ export class Preemption {
     const filter = this.#matching.filterOf(need);
     const domains = this.#matching.domainsOf(need);
     const lists = this.#lists;
-    lists.open(filter, this.#needs.priority[need]!, this.#isVictim);
+    lists.open(this.#matching.familiesOf(need, filter, domains), this.#needs.priority[need]!, this.#isVictim);
     for (let slot = lists.next(); slot !== 0; slot = lists.next()) {
       if (this.#isVictim[slot] === 1) continue;
       if (!this.#matching.suits(need, filter, domains, slot)) continue;

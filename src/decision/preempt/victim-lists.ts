@@ -12,7 +12,6 @@ import { NOT_PREEMPTED } from '../../inventory/intent.ts';
 import { BUCKET_DOLLARS } from '../../machine/penalty.ts';
 import type { EngineNeeds } from '../demand/engine-needs.ts';
 import type { EngineTables } from '../engine-tables.ts';
-import type { Filter } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 
 export interface PreemptionWeights {
@@ -151,13 +150,13 @@ export class VictimLists {
     return need < 0 ? this.#fleet.inventory.columns.priority[slot]! : this.#needs.priority[need]!;
   }
 
-  /** Begins a scan over the machines that a need of this priority may take, the best first, without those that `isTaken` says at the heads of lists. */
-  open(filter: Filter, priority: number, isTaken: Uint8Array): void {
+  /** Begins a scan over the machines of these families that a need of this priority may take, the best first, without those that `isTaken` says at the heads of lists. */
+  open(families: readonly number[], priority: number, isTaken: Uint8Array): void {
     const { byId } = this.#fleet;
     this.#heapCount = 0;
     this.#isAtHead = this.#leavesList = this.hasLeftOutTaken = false;
-    for (let index = 0; index < filter.families.length; index++) {
-      const lists = this.#ofFamily[filter.families[index]!]?.lists;
+    for (let index = 0; index < families.length; index++) {
+      const lists = this.#ofFamily[families[index]!]?.lists;
       if (lists === undefined) continue;
       for (let place = 0; place < lists.length; place++) {
         const list = lists[place]!;
