@@ -10,6 +10,7 @@ import {
   gangs,
   hostileRow,
   inventedNames,
+  manyRequirements,
   manyRows,
   wideRow,
 } from '../../src/simulation/chaos/hostile-rows.ts';
@@ -38,6 +39,7 @@ describe('a hostile cluster beside an honest one', { timeout: 300_000 }, () => {
     ['10,005 gangs with a label value each', () => gangs(10_005), 'distinct fingerprints'],
     ['8,193 profiles', () => distinctProfiles(8_193), 'distinct profiles'],
     ['131,072 rows with a group each', () => manyRows(131_072, 131_072), 'distinct groups'],
+    ['263 profiles of 1,000 requirements', () => manyRequirements(263, 1_000), 'requirements and values'],
     ['131,073 rows', () => manyRows(131_073, 0), '131073 rows'],
     ['a row of 70 KB', () => [wideRow(70_000)], 'the limit'],
   ] as const)

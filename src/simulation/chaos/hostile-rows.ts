@@ -36,6 +36,16 @@ export function distinctProfiles(count: number, series = ''): RollupRow[] {
   return indexes(count).map((index) => hostileRow({ requirements: [labelled(`${series}value-${index}`)] }));
 }
 
+/** Rows with a profile each, and so many requirements that machines meet: none has the labels. */
+export function manyRequirements(count: number, requirements: number): RollupRow[] {
+  const absent = indexes(requirements).map((index) => ({
+    key: `k${index}`,
+    operator: Operator.DoesNotExist,
+    values: [],
+  }));
+  return indexes(count).map((priority) => hostileRow({ requirements: absent, priority }));
+}
+
 /** Rows that differ in their group; 0 groups: the same row again and again. */
 export function manyRows(count: number, groups: number): RollupRow[] {
   if (groups === 0) return new Array<RollupRow>(count).fill(hostileRow());
