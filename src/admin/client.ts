@@ -6,6 +6,8 @@ import {
   type ConfirmRemovalReply,
   type ConfirmRemovalRequestInit,
   type ListControlsReply,
+  type OrderReply,
+  type OrderRequestInit,
   type PauseReply,
   type PauseRequestInit,
   type ResumeReply,
@@ -57,6 +59,10 @@ export class AdminClient {
 
   confirmRemoval(request: ConfirmRemovalRequestInit): Promise<ConfirmRemovalReply> {
     return this.#call(adminService.ConfirmRemoval, request);
+  }
+
+  order(request: OrderRequestInit): Promise<OrderReply> {
+    return this.#call(adminService.Order, request);
   }
 
   close(): void {

@@ -18,6 +18,8 @@ import {
   type ConfirmRemovalRequest,
   type ControlInit,
   type ListControlsReplyInit,
+  type OrderReplyInit,
+  type OrderRequest,
   type PauseReplyInit,
   type PauseRequest,
   type ResumeReplyInit,
@@ -68,9 +70,23 @@ export function adminServiceOf(options: AdminServiceOptions): ServedService {
       return { provider, known: knownCount, missing: missingCount };
     },
   );
+  const order = serve<OrderRequest, OrderReplyInit>(
+    options,
+    async ({ order: name, scopes, forMs, preview: isPreview, who, why }, via) => {
+      const command = { order: name, scopes: scopes.map(scopeOf), forMs, isPreview, who, why, via };
+      const { controls, machines, lines } = await admin.order(command);
+      return { controls: controls.map(controlOf), machines, lines: [...lines], warning: warning() };
+    },
+  );
   return {
     definition: adminService as ServiceDefinition,
-    implementation: { Pause: pause, Resume: resume, ListControls: list, ConfirmRemoval: confirmRemoval },
+    implementation: {
+      Pause: pause,
+      Resume: resume,
+      ListControls: list,
+      ConfirmRemoval: confirmRemoval,
+      Order: order,
+    },
   };
 }
 
@@ -98,8 +114,9 @@ function statusOf(error: Error): status {
 }
 
 function scopeOf(scope: Scope | null): ControlScope {
-  const { cluster = '', provider = '', zone = '', instanceType = '', capacityType = '' } = scope ?? {};
-  return { cluster, provider, zone, instanceType, capacityType };
+  const { cluster = '', provider = '', zone = '' } = scope ?? {};
+  const { instanceType = '', capacityType = '', machine = '' } = scope ?? {};
+  return { cluster, provider, zone, instanceType, capacityType, machine };
 }
 
 function controlOf(control: ControlView): ControlInit {

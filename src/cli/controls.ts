@@ -5,7 +5,7 @@ import { tableText } from './inspect/terminal.ts';
 
 const HELP = `Usage: flotilla controls [options]
 
-Lists the controls in force: what each pauses and where, until when, the machines that it holds back now, the queued actions
+Lists the controls in force: what each does and where, until when, the machines that it is about now, the queued actions
 that it stopped, who gave it and why. Controls with an id like file-1 are declared in the configuration.
 
 ${REACH_HELP}

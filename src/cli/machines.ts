@@ -75,6 +75,7 @@ function rowOf(machine: ApiMachine): string[] {
     machine.action === '' ? '' : `${machine.action} in flight`,
     machine.stuck ? 'stuck' : '',
     machine.backoff ? 'in back-off' : '',
+    machine.order,
     machine.lastError,
   ];
   return [

@@ -98,6 +98,36 @@ const COMMANDS: readonly Command[] = [
     run: async (argv) => (await import('./resume.ts')).run(argv),
   },
   {
+    name: 'drain',
+    summary: 'make machines leave once others have replaced them',
+    run: async (argv) => (await import('./drain.ts')).run(argv),
+  },
+  {
+    name: 'cordon',
+    summary: 'keep machines for what they serve, and for nothing else',
+    run: async (argv) => (await import('./cordon.ts')).run(argv),
+  },
+  {
+    name: 'uncordon',
+    summary: 'lift a cordon or a drain',
+    run: async (argv) => (await import('./uncordon.ts')).run(argv),
+  },
+  {
+    name: 'release',
+    summary: 'give Idle machines back to their providers',
+    run: async (argv) => (await import('./release.ts')).run(argv),
+  },
+  {
+    name: 'retry',
+    summary: 'end the back-off of machines that failed',
+    run: async (argv) => (await import('./retry.ts')).run(argv),
+  },
+  {
+    name: 'retire-cluster',
+    summary: 'say that a cluster is gone for good',
+    run: async (argv) => (await import('./retire-cluster.ts')).run(argv),
+  },
+  {
     name: 'controls',
     summary: 'list what people told a running shard, and what that holds back',
     run: async (argv) => (await import('./controls.ts')).run(argv),

@@ -44,6 +44,10 @@ export class PresentAdmin implements AdminPort {
     return this.#active().confirmRemoval(command);
   }
 
+  async order(command: Parameters<AdminPort['order']>[0]) {
+    return this.#active().order(command);
+  }
+
   controls() {
     return this.#admin?.controls() ?? [];
   }

@@ -79,7 +79,7 @@ export function warnOfRails({ reclaimCapFraction }: ShardConfig, log: Logger): v
 
 function declaredControl(entry: ShardConfig['controls'][number], config: ShardConfig): DeclaredControl {
   const { pauses, who, why, untilMs, cluster, provider, zone, instanceType, capacityType } = entry;
-  const scope = { cluster, provider, zone, instanceType, capacityType };
+  const scope = { ...WHOLE_FLEET, cluster, provider, zone, instanceType, capacityType };
   const names = config.providers.map(({ name }) => name);
   checkScope(scope, names);
   return { pauses: readPauses(pauses, scope), scope, who, why, untilMs };
@@ -87,7 +87,7 @@ function declaredControl(entry: ShardConfig['controls'][number], config: ShardCo
 
 function budgetOf(entry: ShardConfig['disruptionBudgets'][number], config: ShardConfig): DisruptionBudget {
   const { name, cluster, provider, zone, instanceType, capacityType, max, windowMs, atATime } = entry;
-  const scope = { cluster, provider, zone, instanceType, capacityType };
+  const scope = { ...WHOLE_FLEET, cluster, provider, zone, instanceType, capacityType };
   const names = config.providers.map((one) => one.name);
   checkScope(scope, names);
   return {
@@ -110,6 +110,7 @@ export function settingsOf(config: ShardConfig): ShardSettings {
     providerTableReserve: config.providerTableReserve,
     isIncremental: config.incrementalReconcile,
     placement: { kind: config.placement, offerMargin: config.placementOfferMargin },
+    foreignDrainHoldMs: config.foreignDrainHoldMs,
     optionalProviders: config.optionalProviders,
     providerIdPrefixes: config.providerIdPrefixes,
     ignoresUnassignedBindings: config.unassignedBindings === 'ignore',

@@ -161,7 +161,10 @@ function railLines(
     rails.dryRun ? paint('yellow', 'Dry run: the shard executes no actions.') : '',
     pausedWords(queue.pauses) === ''
       ? ''
-      : paint('yellow', `Paused: ${pausedWords(queue.pauses)}; flotilla controls says where and why.`),
+      : paint(
+          'yellow',
+          `Controls in force: ${pausedWords(queue.pauses)}; flotilla controls says where and why.`,
+        ),
     ...budgets
       .filter(({ holds }) => holds !== '')
       .map((budget) => paint('yellow', `Budget ${budget.name}: ${budgetHolds(budget, nowMs)}`)),

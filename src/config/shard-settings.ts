@@ -188,6 +188,12 @@ const PROVIDERS = {
     max: '24h',
     help: 'A full listing that is empty or lacks more than half of the known machines removes none until listings have agreed for this long (at least three), or flotilla confirm-removal confirms it.',
   }),
+  foreignDrainHoldMs: duration({
+    flag: 'foreign-drain-hold',
+    default: '10m',
+    max: '24h',
+    help: 'After a machine was seen Draining without a call of the shard, the shard neither binds nor releases it for this long once it is Idle. 0: it may at once.',
+  }),
   maxListBytes: bytes({
     default: '1GiB',
     min: '1MiB',

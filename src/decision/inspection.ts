@@ -3,6 +3,7 @@
  * cycle. Names of needs are refs into the inventory's tables.
  */
 import type { Backlog } from '../needs/take-up.ts';
+import type { GangDomains } from './assign/gang-domains.ts';
 import { type EngineNeeds, NeedKind } from './demand/engine-needs.ts';
 import type { EngineTables } from './engine-tables.ts';
 import type { AssignmentTable } from './supply/assignments.ts';
@@ -19,6 +20,14 @@ export interface NeedRefs {
   readonly cluster: number;
   readonly fingerprint: number;
   readonly group: number;
+}
+
+/** H5: the need that holds a leaving machine. */
+export interface LeavingStay extends NeedRefs {
+  /** Of a gang: where its replacement must be; else ''. */
+  readonly domain: string;
+  /** No machine is on its way to replace it. */
+  readonly isShort: boolean;
 }
 
 /** T2: of an engine that was rebuilt and has not decided yet. */
@@ -44,6 +53,7 @@ export class Inspection {
   #needs!: EngineNeeds;
   #drains!: Drains;
   #filters!: Filters;
+  #domains!: GangDomains;
   #verdicts!: Verdicts;
   /** T2: rebuilt after a throw, and has decided nothing since. */
   protected isUndecided = false;
@@ -52,16 +62,15 @@ export class Inspection {
     this.inspect(tables, verdicts);
   }
 
-  protected inspect(
-    { assignments, fleet, supply, needs, drains, filters }: EngineTables,
-    verdicts: Verdicts,
-  ): void {
+  protected inspect(tables: EngineTables, verdicts: Verdicts): void {
+    const { assignments, fleet, supply, needs, drains, domains, filters } = tables;
     this.#assignments = assignments;
     this.#fleet = fleet;
     this.#supply = supply;
     this.#needs = needs;
     this.#drains = drains;
     this.#filters = filters;
+    this.#domains = domains;
     this.#verdicts = verdicts;
   }
 
@@ -168,6 +177,16 @@ export class Inspection {
     let need = this.#supply.takenBy[slot]! - 1;
     if (need < 0) need = this.#fleet.claimant(slot);
     return need < 0 ? null : this.#nameOf(this.#needs.assignment[need]!);
+  }
+
+  /** H5: the need that a leaving machine stays for, and whether its replacement is still to be found; null: for none. */
+  stayFor(slot: number): LeavingStay | null {
+    const need = this.#fleet.heldFor[slot]! - 1;
+    if (need < 0) return null;
+    const assignment = this.#needs.assignment[need]!;
+    const isGang = this.#needs.kind[need] === NeedKind.Gang;
+    const domain = isGang ? this.#domains.ofGang(need).textOf(this.#needs.domain[need]!) : '';
+    return { ...this.#nameOf(assignment), domain, isShort: this.#verdicts.lacks.of(assignment) !== null };
   }
 
   /** The need that serves a row: its own name, or that of its fold. */

@@ -60,13 +60,16 @@ export const Flag = {
   LeavingNow: 2048,
   /** H6: only the need that it is assigned to is credited it, and the shard neither binds, preempts nor releases it. */
   Cordoned: 4096,
+  /** R3: a person gives the Idle machine back now. It counts as cordoned, and a change of the state ends it. */
+  Releasing: 8192,
 } as const;
 export type Flag = (typeof Flag)[keyof typeof Flag];
 
 /** Machines with one of these flags are credited, but the shard does not act on them. */
 export const BARRED = Flag.Backoff | Flag.Disputed;
 
-/** H3, H6: what keeps the shard from letting needs acquire a machine, from taking it as a victim, and from releasing it. */
-export const NOT_ACQUIRED = Flag.NotAcquired | Flag.Cordoned;
+/** H6: no need but its own has the machine. H3, H6: what keeps needs from acquiring it, and the shard from taking it as a victim or releasing it. */
+export const CORDONED = Flag.Cordoned | Flag.Releasing;
+export const NOT_ACQUIRED = Flag.NotAcquired | CORDONED;
 export const NOT_PREEMPTED = Flag.NotPreempted | Flag.Cordoned;
 export const NOT_RELEASED = Flag.NotReleased | Flag.Cordoned;

@@ -27,7 +27,7 @@ import { DuplicateIdError, InventoryFullError, WrongSlotError } from './errors.t
 import { FleetCounts } from './fleet-counts.ts';
 import { IdRanks } from './id-ranks.ts';
 import { FleetIndexes } from './indexes.ts';
-import { Flag, Intent, isBinding } from './intent.ts';
+import { CORDONED, Flag, Intent, isBinding } from './intent.ts';
 import { MachineRow } from './machine-row.ts';
 import { FleetOrders } from './orders.ts';
 import { findInvalidRow, PLAIN_MOVES, PlainMove } from './row-checks.ts';
@@ -37,7 +37,7 @@ import { type InventoryOptions, InventoryTables } from './tables.ts';
 
 const S = MachineState;
 /** Flags about the current state; they end with it. */
-const STATE_FLAGS = Flag.Stuck | Flag.FoundDraining | Flag.Leaving | Flag.LeavingNow;
+const STATE_FLAGS = Flag.Stuck | Flag.FoundDraining | Flag.Leaving | Flag.LeavingNow | Flag.Releasing;
 const UNBOUND = emptyBinding();
 
 export class RowStore {
@@ -58,6 +58,9 @@ export class RowStore {
   readonly #held = emptyBinding();
   readonly #next = emptyBinding();
   #count = 0;
+  /** H6: slots of cordoned machines, in any state; and a number that changes with them. */
+  readonly cordoned = new Set<number>();
+  cordonVersion = 0;
   /** Rows with one of STATE_FLAGS: usually none, and then a transition skips the flags. */
   #stateFlagged = 0;
 
@@ -316,6 +319,10 @@ export class RowStore {
     if (before === flags) return;
     this.#stateFlagged += Math.sign(flags & STATE_FLAGS) - Math.sign(before & STATE_FLAGS);
     column[slot] = flags;
+    if (((before ^ flags) & CORDONED) === 0) return;
+    this.cordonVersion++;
+    if ((flags & CORDONED) === 0) this.cordoned.delete(slot);
+    else this.cordoned.add(slot);
   }
 
   /** Called before every write; the inventory overrides it to check for open snapshots. */

@@ -6,7 +6,7 @@
 import { CAPACITY_TYPE_COUNT, CapacityType } from '../machine/capacity-type.ts';
 import { BUCKET_DOLLARS, PENALTY_BUCKET_COUNT, PenaltyBucket } from '../machine/penalty.ts';
 import { ALL_STATES, STATE_NAMES } from '../machine/state.ts';
-import type { Pausable } from '../shard/ports/controls.ts';
+import type { Told } from '../shard/ports/controls.ts';
 import type { ActionName, ActionOutcome, BindingPath, CyclePhase } from '../shard/ports/observer.ts';
 import type { ReplicaRole } from '../shard/ports/replica.ts';
 import { HTTP_REFUSALS } from './http-limits.ts';
@@ -48,7 +48,10 @@ export const PATHS = [
 export const REPLICA_ROLES = ['standby', 'active', 'adrift'] as const satisfies readonly ReplicaRole[];
 
 /** H3: what a pause may name. */
-const PAUSED = ['create', 'bind', 'reclaim', 'preempt', 'release'] as const satisfies readonly Pausable[];
+const PAUSED = [
+  ...(['create', 'bind', 'reclaim', 'preempt', 'release'] as const),
+  ...(['cordon', 'drain', 'drain-now', 'retire'] as const),
+] as const satisfies readonly Told[];
 
 const PHASES = [
   'reconcile',

@@ -26,6 +26,8 @@ export interface ShardSettings {
   readonly removalHoldMs: number;
   /** S6: the same for one that is empty or lacks more than half. */
   readonly vanishingHoldMs: number;
+  /** H7: a machine that somebody drained at the provider is left alone for so long once it is Idle; 0: not at all. */
+  readonly foreignDrainHoldMs: number;
   /** C2: no action before every provider has been listed once, except these, by name. */
   readonly optionalProviders: readonly string[];
   /** T10: machine ids with this prefix belong to this provider, and it may have no others. */
@@ -88,6 +90,7 @@ export const SHARD_DEFAULTS: ShardSettings = {
   lossRelistMs: 60_000,
   removalHoldMs: 60_000,
   vanishingHoldMs: 600_000,
+  foreignDrainHoldMs: 600_000,
   optionalProviders: [],
   providerIdPrefixes: [],
   ignoresUnassignedBindings: false,

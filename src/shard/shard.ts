@@ -18,8 +18,10 @@ import { ScratchChecks } from './check/checks.ts';
 import type { AdminCommands } from './controls/admin-commands.ts';
 import type { ControlBook } from './controls/control-book.ts';
 import { createControls } from './controls/controls.ts';
+import type { ForeignDrains } from './controls/foreign-drains.ts';
 import type { Pauses } from './controls/pauses.ts';
 import { RemovalConfirmations } from './controls/removal-confirmations.ts';
+import type { RetiredClusters } from './controls/retired-clusters.ts';
 import { zeroCounters } from './counters.ts';
 import { Cycle } from './cycle/cycle.ts';
 import { CycleLoop } from './cycle/loop.ts';
@@ -85,6 +87,8 @@ export class Shard {
   readonly pauses: Pauses;
   readonly controls: ControlBook;
   readonly budgets: DisruptionBudgets;
+  readonly foreignDrains: ForeignDrains;
+  readonly retired: RetiredClusters;
   /** H1: what admins may do. */
   readonly admin: AdminCommands;
   readonly startedAtMs: number;
@@ -137,7 +141,23 @@ export class Shard {
       clock,
       observer,
     });
-    const { pauses, book, admin } = createControls({ ...options, inventory, removals, withdrawPaused, wake });
+    const { pauses, book, admin, foreignDrains, retired } = createControls({
+      ...options,
+      inventory,
+      needs,
+      removals,
+      withdrawPaused,
+      wake,
+      engine: () => this.engine,
+      backoffs: () => this.backoffs,
+      reads: () => this.reads,
+      hasSession: (cluster) => this.sessions.has(cluster),
+      nextCycle: () => this.loop.nextCycle(),
+      isFleetKnown: () => this.reconciler.notListedYet().length === 0,
+      noteAway: (clusterId) => this.away.note(clusterId),
+    });
+    this.foreignDrains = foreignDrains;
+    this.retired = retired;
     this.pauses = pauses;
     this.controls = book;
     this.admin = admin;
@@ -221,6 +241,7 @@ export class Shard {
       backoffs,
       pauses,
       budgets,
+      foreignDrains,
       failures,
       stuck,
       announcer: new Announcer(inventory, operators, (cluster) => sessions.has(cluster)),

@@ -6,6 +6,7 @@ export interface Scope {
   readonly zone: string;
   readonly instanceType: string;
   readonly capacityType: string;
+  readonly machine: string;
 }
 
 export interface ScopeInit {
@@ -14,6 +15,7 @@ export interface ScopeInit {
   readonly zone?: string | undefined;
   readonly instanceType?: string | undefined;
   readonly capacityType?: string | undefined;
+  readonly machine?: string | undefined;
 }
 
 export interface Control {
@@ -142,6 +144,38 @@ export interface ConfirmRemovalReplyInit {
   readonly missing?: number | undefined;
 }
 
+export interface OrderRequest {
+  readonly order: string;
+  readonly scopes: readonly Scope[];
+  readonly forMs: number;
+  readonly preview: boolean;
+  readonly who: string;
+  readonly why: string;
+}
+
+export interface OrderRequestInit {
+  readonly order?: string | undefined;
+  readonly scopes?: readonly ScopeInit[] | undefined;
+  readonly forMs?: number | undefined;
+  readonly preview?: boolean | undefined;
+  readonly who?: string | undefined;
+  readonly why?: string | undefined;
+}
+
+export interface OrderReply {
+  readonly controls: readonly Control[];
+  readonly machines: number;
+  readonly lines: readonly string[];
+  readonly warning: string;
+}
+
+export interface OrderReplyInit {
+  readonly controls?: readonly ControlInit[] | undefined;
+  readonly machines?: number | undefined;
+  readonly lines?: readonly string[] | undefined;
+  readonly warning?: string | undefined;
+}
+
 export interface Messages {
   Scope: Scope;
   Control: Control;
@@ -153,6 +187,8 @@ export interface Messages {
   ListControlsReply: ListControlsReply;
   ConfirmRemovalRequest: ConfirmRemovalRequest;
   ConfirmRemovalReply: ConfirmRemovalReply;
+  OrderRequest: OrderRequest;
+  OrderReply: OrderReply;
 }
 
 export interface MessageInits {
@@ -166,11 +202,13 @@ export interface MessageInits {
   ListControlsReply: ListControlsReplyInit;
   ConfirmRemovalRequest: ConfirmRemovalRequestInit;
   ConfirmRemovalReply: ConfirmRemovalReplyInit;
+  OrderRequest: OrderRequestInit;
+  OrderReply: OrderReplyInit;
 }
 
 export const DESCRIPTOR = {
-  Admin: {"methods":{"Pause":{"requestType":"PauseRequest","responseType":"PauseReply"},"Resume":{"requestType":"ResumeRequest","responseType":"ResumeReply"},"ListControls":{"requestType":"ListControlsRequest","responseType":"ListControlsReply"},"ConfirmRemoval":{"requestType":"ConfirmRemovalRequest","responseType":"ConfirmRemovalReply"}}},
-  Scope: {"fields":{"cluster":{"type":"string","id":1},"provider":{"type":"string","id":2},"zone":{"type":"string","id":3},"instanceType":{"type":"string","id":4,"protoName":"instance_type"},"capacityType":{"type":"string","id":5,"protoName":"capacity_type"}}},
+  Admin: {"methods":{"Pause":{"requestType":"PauseRequest","responseType":"PauseReply"},"Resume":{"requestType":"ResumeRequest","responseType":"ResumeReply"},"ListControls":{"requestType":"ListControlsRequest","responseType":"ListControlsReply"},"ConfirmRemoval":{"requestType":"ConfirmRemovalRequest","responseType":"ConfirmRemovalReply"},"Order":{"requestType":"OrderRequest","responseType":"OrderReply"}}},
+  Scope: {"fields":{"cluster":{"type":"string","id":1},"provider":{"type":"string","id":2},"zone":{"type":"string","id":3},"instanceType":{"type":"string","id":4,"protoName":"instance_type"},"capacityType":{"type":"string","id":5,"protoName":"capacity_type"},"machine":{"type":"string","id":6}}},
   Control: {"fields":{"id":{"type":"string","id":1},"pauses":{"rule":"repeated","type":"string","id":2},"scope":{"type":"Scope","id":3},"who":{"type":"string","id":4},"why":{"type":"string","id":5},"via":{"type":"string","id":6},"sinceUnixMs":{"type":"int64","id":7,"protoName":"since_unix_ms"},"untilUnixMs":{"type":"int64","id":8,"protoName":"until_unix_ms"},"declared":{"type":"bool","id":9},"stopped":{"type":"int64","id":10},"holding":{"type":"int64","id":11}}},
   PauseRequest: {"fields":{"pauses":{"rule":"repeated","type":"string","id":1},"scope":{"type":"Scope","id":2},"forMs":{"type":"int64","id":3,"protoName":"for_ms"},"who":{"type":"string","id":4},"why":{"type":"string","id":5}}},
   PauseReply: {"fields":{"control":{"type":"Control","id":1},"warning":{"type":"string","id":2}}},
@@ -180,5 +218,7 @@ export const DESCRIPTOR = {
   ListControlsReply: {"fields":{"controls":{"rule":"repeated","type":"Control","id":1},"shardId":{"type":"string","id":2,"protoName":"shard_id"},"warning":{"type":"string","id":3}}},
   ConfirmRemovalRequest: {"fields":{"provider":{"type":"string","id":1},"who":{"type":"string","id":2},"why":{"type":"string","id":3}}},
   ConfirmRemovalReply: {"fields":{"provider":{"type":"string","id":1},"known":{"type":"int64","id":2},"missing":{"type":"int64","id":3}}},
+  OrderRequest: {"fields":{"order":{"type":"string","id":1},"scopes":{"rule":"repeated","type":"Scope","id":2},"forMs":{"type":"int64","id":3,"protoName":"for_ms"},"preview":{"type":"bool","id":4},"who":{"type":"string","id":5},"why":{"type":"string","id":6}}},
+  OrderReply: {"fields":{"controls":{"rule":"repeated","type":"Control","id":1},"machines":{"type":"int64","id":2},"lines":{"rule":"repeated","type":"string","id":3},"warning":{"type":"string","id":4}}},
 };
 

@@ -11,6 +11,10 @@ export type {
   ControlInit,
   ListControlsReply,
   ListControlsReplyInit,
+  OrderReply,
+  OrderReplyInit,
+  OrderRequest,
+  OrderRequestInit,
   PauseReply,
   PauseReplyInit,
   PauseRequest,
@@ -30,6 +34,7 @@ export const adminService = {
   Resume: unary('Resume', 'ResumeRequest', 'ResumeReply'),
   ListControls: unary('ListControls', 'ListControlsRequest', 'ListControlsReply'),
   ConfirmRemoval: unary('ConfirmRemoval', 'ConfirmRemovalRequest', 'ConfirmRemovalReply'),
+  Order: unary('Order', 'OrderRequest', 'OrderReply'),
 };
 
 function unary<Request extends keyof Messages & string, Response extends keyof Messages & string>(

@@ -15,7 +15,7 @@ const PROMISED_FLAGS =
   `listen metrics-addr health-addr insecure id data-dir provider-addr provider-optional provider-id-prefix unassigned-bindings tenant-table-share provider-table-reserve coordinator-addr
   advertise-addr coordinator-heartbeat-interval max-actions-per-cycle execute-concurrency incremental-reconcile
   available-capacity-interval actuation-paused dry-run reclaim-cap-fraction preemption-cap-fraction burn-fraction empty-rollup-guard audit-log max-history-bytes local-bootstrap
-  tls-cert tls-key tls-ca tls-denied admin-over-tls controls max-connection-age cycle-interval full-list-every relist-after-loss removal-hold vanishing-hold max-machines idle-hold-on-demand idle-hold-spot bootstrap-timeout
+  tls-cert tls-key tls-ca tls-denied admin-over-tls controls max-connection-age cycle-interval full-list-every relist-after-loss removal-hold vanishing-hold foreign-drain-hold max-machines idle-hold-on-demand idle-hold-spot bootstrap-timeout
   execute-timeout stall-after stuck-after shutdown-grace min-epoch max-list-bytes keepalive-timeout log-level log-format workers
   from-scratch-check-every placement placement-offer-margin team spending-history preemption-weight-gap preemption-weight-drain preemption-weight-interruption
   preemption-weight-reclamation metrics-host tenants ceilings disruption-budgets directory directory-tls-cert directory-tls-key directory-tls-ca

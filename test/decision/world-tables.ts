@@ -102,6 +102,7 @@ export function setFlags(inventory: Inventory, slot: number, machine: WorldMachi
     [Flag.Leaving, machine.leaving !== undefined],
     [Flag.LeavingNow, machine.leaving === 'now'],
     [Flag.Cordoned, machine.cordoned === true],
+    [Flag.Releasing, machine.releasing === true],
     [Flag.NotReleased, machine.pauses?.includes('release') === true],
   ] as const) {
     if (inventory.hasFlag(slot, flag) !== on) inventory.setFlag(slot, flag, on);

@@ -15,6 +15,7 @@ import {
   countedOf,
   dollars,
   fits,
+  isCordoned,
   isOrphan,
   type LiveNeed,
   stateOf,
@@ -172,7 +173,7 @@ function domainsAtTurn(cycle: Cycle, turn: Turn, { key }: Spread): Set<string> {
   const free = cycle.world.machines.filter((machine) => {
     const state = stateOf(machine);
     const isFree =
-      machine.cordoned !== true &&
+      !isCordoned(machine) &&
       (state === MachineState.Idle || state === MachineState.Speculative || isOrphan(machine, cycle.needs));
     return isFree && !cycle.claims.has(machine.id) && fits(machine, turn.need);
   });

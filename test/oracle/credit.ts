@@ -16,6 +16,7 @@ import {
   fits,
   inState,
   isAssignedTo,
+  isCordoned,
   isDrainingFor,
   isKept,
   isLeaving,
@@ -54,7 +55,7 @@ function creditWalk(world: World, need: LiveNeed): WorldMachine[] {
   const part = (isOwn: boolean, state: MachineState) =>
     ofCluster
       .filter((machine) => isAssignedTo(machine.assignment, need) === isOwn && stateOf(machine) === state)
-      .filter((machine) => isOwn || machine.cordoned !== true) // H6: "credited only to the need that it is assigned to"
+      .filter((machine) => isOwn || !isCordoned(machine)) // H6: "credited only to the need that it is assigned to"
       .sort(compareKeep);
   return [
     ...part(true, MachineState.Configured),
@@ -168,7 +169,7 @@ function chooseDomain(cycle: Cycle, turn: Turn, creditable: readonly WorldMachin
     (machine) =>
       isDrainingFor(machine, need) &&
       !machine.stuck &&
-      machine.cordoned !== true &&
+      !isCordoned(machine) &&
       fits(machine, need) &&
       hasSomeOf(machine.capacity, need.aggregate),
   );

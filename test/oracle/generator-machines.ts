@@ -110,6 +110,7 @@ export function setState(world: World, machine: WorldMachine, state: MachineStat
   machine.state = state;
   machine.intent = 'none';
   machine.waiting = false;
+  machine.releasing = state === S.Idle && random.chance(0.05);
   machine.stuck = isTransitional && random.chance(0.08);
   machine.stateSinceMs =
     world.nowMs - random.pick([0, 10_000, 60_000, 60_001, 120_000, 600_000, 600_001, 900_000]);

@@ -6,6 +6,7 @@ import { fingerprintOf, foldGroupOf, matches, sameKeysOf, withoutSame } from './
 import {
   compareN4,
   isAssignedTo,
+  isCordoned,
   isDrainingFor,
   isLeaving,
   isOrphan,
@@ -145,7 +146,7 @@ function gangsThatFit(
     const isFree = state === MachineState.Idle || state === MachineState.Speculative;
     const isOwn = isHeld(machine) && isAssignedTo(machine.assignment, fold);
     if (!isFree && !isOwn && !isOrphan(machine, possible)) continue;
-    if (!isOwn && machine.cordoned === true) continue; // H6
+    if (!isOwn && isCordoned(machine)) continue; // H6
     const { requirements } = isOwn ? fold : need;
     if (!matches(requirements, machine) || !covers(machine.capacity, need.minUnit)) continue;
     gangCount += wholeGangs(machine.capacity, need.aggregate);

@@ -15,6 +15,7 @@ import {
   dollars,
   fits,
   inState,
+  isCordoned,
   isDrainingFor,
   isKept,
   isOrphan,
@@ -36,7 +37,7 @@ export function preempt(cycle: Cycle): void {
   const served = turns.filter((turn) => !isNothing(turn.missing) && !turn.isParked && !turn.isBarred);
   // X11: a stuck machine is "no longer counted in […] P6".
   const draining = inState(cycle.world, MachineState.Draining)
-    .filter((machine) => !machine.stuck && machine.cordoned !== true)
+    .filter((machine) => !machine.stuck && !isCordoned(machine))
     .filter((machine) => machine.drainFor !== null || machine.foundDraining)
     .sort(byId);
   for (const turn of served) countOwn(cycle, turn, draining);
@@ -155,7 +156,7 @@ function candidates(cycle: Cycle, { need }: Turn): WorldMachine[] {
     inState(cycle.world, state).filter((machine) =>
       state === MachineState.Configured
         ? !isKept(machine, 'preempt') && machine.leaving !== 'now'
-        : !machine.backoff && machine.cordoned !== true,
+        : !machine.backoff && !isCordoned(machine),
     );
   const configured = acted(MachineState.Configured);
   const waiting = acted(MachineState.Creating).filter(

@@ -57,8 +57,12 @@ export function reclaim(cycle: Cycle): void {
 export function release(cycle: Cycle): void {
   const { world } = cycle;
   const overdue = inState(world, MachineState.Idle)
-    .filter((machine) => !cycle.claims.has(machine.id) && !isKept(machine, 'release'))
-    .filter((machine) => world.nowMs - machine.stateSinceMs > holdMsOf(world, machine))
+    .filter((machine) => !cycle.claims.has(machine.id))
+    .filter((machine) =>
+      machine.releasing === true
+        ? !isKept({ ...machine, cordoned: false, releasing: false }, 'release')
+        : !isKept(machine, 'release') && world.nowMs - machine.stateSinceMs > holdMsOf(world, machine),
+    )
     .sort(byId);
   for (const machine of overdue) {
     cycle.actions.push({

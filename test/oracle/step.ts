@@ -142,6 +142,7 @@ function moveTo(world: World, machine: WorldMachine, state: MachineState): void 
   machine.waiting = false;
   machine.stuck = false;
   machine.leaving = undefined;
+  machine.releasing = false;
   machine.stateSinceMs = world.nowMs;
   if (state === S.Idle || state === S.Speculative || state === S.Deleting) machine.assignment = null;
   if (state === S.Draining) return;
@@ -259,8 +260,10 @@ const EVENTS: readonly ((world: World, random: Random) => void)[] = [
       const isCordon = random.chance(0.5);
       for (const other of world.machines) {
         if (other !== machine && !(isWhole && other.instanceType === machine.instanceType)) continue;
-        if (isCordon) other.cordoned = cordoned;
-        else other.leaving = leaving;
+        if (isCordon) {
+          other.cordoned = cordoned;
+          other.releasing = other.state === S.Idle && random.chance(0.3);
+        } else other.leaving = leaving;
       }
     }),
   (world, random) => {

@@ -22,8 +22,13 @@ import type {
 
 /** X12: in back-off; H3: or under a pause of this; H6: or cordoned. The shard does not do it with the machine. */
 export function isKept(machine: WorldMachine, from: Paused): boolean {
-  if (machine.cordoned === true && from !== 'reclaim') return true;
+  if (isCordoned(machine) && from !== 'reclaim') return true;
   return machine.backoff || (machine.pauses ?? []).includes(from);
+}
+
+/** H6; R3: a machine that a person gives back is as good as cordoned. */
+export function isCordoned({ cordoned, releasing }: WorldMachine): boolean {
+  return cordoned === true || releasing === true;
 }
 
 /** H5: it counts while the machine is Configured. */

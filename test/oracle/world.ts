@@ -77,6 +77,8 @@ export interface WorldMachine {
   pauses?: readonly Paused[];
   /** H5: it is to go, once its need is covered without it, or now; counts while it is Configured. Absent: it stays. */
   leaving?: 'replaced' | 'now' | undefined;
+  /** R3: a person gives it back now, if it is Idle; absent: no. */
+  releasing?: boolean;
   /** H6; absent: false. */
   cordoned?: boolean;
   stateSinceMs: number;

@@ -146,7 +146,7 @@ describe('an active replica', () => {
 
   it('H9: begins with what the disruption budgets of the shard have used', async () => {
     const rig = new Rig(machines(6, 'm', { state: S.Idle }));
-    const scope = { cluster: '', provider: '', zone: '', instanceType: '', capacityType: '' };
+    const scope = { cluster: '', provider: '', zone: '', instanceType: '', capacityType: '', machine: '' };
     const perWindow = { most: { count: 2 }, windowMs: 600_000 };
     const budgets = [{ name: 'slow', scope, perWindow, atATime: null, schedule: null }];
     const settings = { budgets, reclaimCapFraction: 0, hasRollupGuard: false };

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { DimensionTable } from '../../src/base/dimensions.ts';
 import { StringTable } from '../../src/base/string-table.ts';
 import { VectorTable } from '../../src/base/vectors.ts';
+import { Flag } from '../../src/inventory/intent.ts';
 import { Inventory } from '../../src/inventory/inventory.ts';
 import type { Machine } from '../../src/machine/machine.ts';
 import { MachineState as S } from '../../src/machine/state.ts';
@@ -61,6 +62,19 @@ function wants(...requirements: Requirement[]): RollupRow {
 const ZONE = 'topology.kubernetes.io/zone';
 
 describe('hints of available capacity', () => {
+  it('H6: leave out cordoned machines, at once', () => {
+    const { inventory, hints, needs, put, take } = world();
+    const slot = put(inState(S.Idle, { id: 'a', zone: 'a', pricePerHourUsd: 1 }));
+    put(inState(S.Idle, { id: 'b', zone: 'a', pricePerHourUsd: 3 }));
+    needs.accept('east', [wants(isIn(ZONE, 'a'))], 0, 0);
+    hints.sessionOpened('east');
+    hints.run(1_000);
+    expect(take()).toEqual([['east', 'a', 2, 4, 1]]);
+    inventory.setFlag(slot, Flag.Cordoned, true);
+    hints.run(60_000);
+    expect(take()).toEqual([['east', 'a', 1, 4, 3]]);
+  });
+
   it('O5: count matching Idle and Speculative machines, with the cheapest price and a confidence', () => {
     const { hints, needs, put, take, sent } = world();
     put(inState(S.Idle, { id: 'a', zone: 'a', pricePerHourUsd: 3 }));

@@ -30,6 +30,7 @@ export const SCOPE_OPTIONS = {
   zone: { type: 'string' },
   'instance-type': { type: 'string' },
   'capacity-type': { type: 'string' },
+  machine: { type: 'string' },
 } as const satisfies Options;
 
 export const COMMANDER_OPTIONS = {
@@ -42,6 +43,7 @@ export const SCOPE_HELP = `  --cluster ID           of this cluster: the one tha
   --zone ZONE            in this zone
   --instance-type TYPE   of this instance type
   --capacity-type TYPE   bare-metal, reserved, on-demand or spot
+  --machine ID           this machine
 `;
 
 /** How to reach a shard. */
@@ -113,6 +115,7 @@ export function scopeIn(flags: Flags): Scope {
     zone: flags.text('zone') ?? '',
     instanceType: flags.text('instance-type') ?? '',
     capacityType: flags.text('capacity-type') ?? '',
+    machine: flags.text('machine') ?? '',
   };
 }
 

@@ -1,14 +1,12 @@
 /** Controls for people: one sentence, and a table. */
 import { age, count } from '../../dashboard/client/format.ts';
-import { placeOf } from '../../shard/controls/control.ts';
+import { placeOf, WHOLE_FLEET } from '../../shard/controls/control.ts';
 import type { AdminControl } from '../../wire/admin.ts';
 import type { Column } from '../inspect/terminal.ts';
 
-const NO_SCOPE = { cluster: '', provider: '', zone: '', instanceType: '', capacityType: '' };
-
 export const CONTROL_COLUMNS: readonly Column[] = [
   { name: 'ID' },
-  { name: 'PAUSES' },
+  { name: 'WHAT' },
   { name: 'WHERE' },
   { name: 'ENDS' },
   { name: 'HOLDS', align: 'right' },
@@ -22,7 +20,7 @@ export function controlRow(control: AdminControl, nowMs: number): string[] {
   return [
     id,
     pauses.join(','),
-    placeOf(scope ?? NO_SCOPE).replace(/^of (?:the )?/, ''),
+    placeOf(scope ?? WHOLE_FLEET).replace(/^of (?:the )?/, ''),
     endOf(control, nowMs),
     count(holding),
     count(stopped),
@@ -39,5 +37,5 @@ function endOf({ untilUnixMs, declared }: AdminControl, nowMs: number): string {
 /** `c7: reclaim of cluster prod-eu-1 is paused for 2h.` */
 export function controlSentence({ id, pauses, scope, sinceUnixMs, untilUnixMs }: AdminControl): string {
   const verb = pauses.length === 1 ? 'is' : 'are';
-  return `${id}: ${pauses.join(', ')} ${placeOf(scope ?? NO_SCOPE)} ${verb} paused for ${age(untilUnixMs - sinceUnixMs)}.`;
+  return `${id}: ${pauses.join(', ')} ${placeOf(scope ?? WHOLE_FLEET)} ${verb} paused for ${age(untilUnixMs - sinceUnixMs)}.`;
 }

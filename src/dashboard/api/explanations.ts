@@ -90,6 +90,7 @@ export function machineInFull({ cycle, machine, facts, sentences }: MachineExpla
     facts: {
       claim: facts.claim,
       drainsFor: facts.drainsFor,
+      order: facts.order,
       stays: facts.stays,
       couldServe: facts.couldServe,
     },

@@ -306,6 +306,7 @@ async function machines({ view }: ApiContext, query: Query): Promise<ApiMachines
       action: line.action,
       stuck: line.isStuck,
       backoff: line.isInBackoff,
+      order: line.order,
       lastError: line.lastError,
     })),
     next: page.next,

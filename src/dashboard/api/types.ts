@@ -304,6 +304,7 @@ export interface ApiMachine {
   readonly action: ActionName | '';
   readonly stuck: boolean;
   readonly backoff: boolean;
+  readonly order: 'leaving' | 'cordoned' | 'releasing' | '';
   readonly lastError: string;
 }
 

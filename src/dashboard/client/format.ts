@@ -120,7 +120,7 @@ export function niceCeiling(value: number): number {
   return 10 * power;
 }
 
-/** H2: `reclaim, create (2)`: what controls in force pause; '' if none is. */
+/** H2: `reclaim, drain (2)`: what controls in force do; '' if none is. */
 export function pausedWords(pauses: Readonly<Record<string, number>>): string {
   return Object.entries(pauses)
     .filter(([, controls]) => controls > 0)

@@ -80,6 +80,7 @@ function makeRow(machine: ApiMachine): Element {
     machine.action === '' ? '' : `${machine.action} in flight`,
     machine.stuck ? 'stuck' : '',
     machine.backoff ? 'in back-off' : '',
+    machine.order,
     machine.lastError,
   ];
   const row = h(

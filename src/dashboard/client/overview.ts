@@ -228,7 +228,7 @@ export function overviewPage(page: HTMLElement): void {
         `${duration(set.holdOnDemandMs)} on-demand, ${duration(set.holdSpotMs)} spot`,
       ),
       ...line(
-        'Paused by controls',
+        'Controls in force',
         pausedWords(gauges.pauses) || 'nothing',
         pausedWords(gauges.pauses) === '' ? '' : 'warn',
       ),

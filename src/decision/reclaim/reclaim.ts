@@ -97,7 +97,9 @@ export class Reclamation {
     found.length = 0;
     for (const slot of this.#overdue) {
       const holdMs = capacityType[slot] === CapacityType.OnDemand ? holds.onDemandMs : holds.spotMs;
-      if (role[slot] !== Role.Idle || !isReleasable(capacityType[slot]!)) this.#overdue.delete(slot);
+      if (this.#isReleasing(slot)) {
+        if (!this.#fleet.isBarred(slot, Flag.NotReleased)) found.push(slot);
+      } else if (role[slot] !== Role.Idle || !isReleasable(capacityType[slot]!)) this.#overdue.delete(slot);
       else if (nowMs - columns.stateSinceMsOf(slot) <= holdMs) {
         this.#overdue.delete(slot);
         this.#waiting.get(capacityType[slot]!)!.push(slot, columns.stateSinceMsOf(slot));
@@ -113,9 +115,16 @@ export class Reclamation {
     const { columns } = inventory;
     for (let index = 0; index < newlyIdle.count; index++) {
       const slot = newlyIdle.slots[index]!;
-      this.#waiting.get(columns.capacityType[slot]!)?.push(slot, columns.stateSinceMsOf(slot));
+      if (this.#isReleasing(slot)) this.#overdue.add(slot);
+      else this.#waiting.get(columns.capacityType[slot]!)?.push(slot, columns.stateSinceMsOf(slot));
     }
     newlyIdle.clear();
+  }
+
+  /** A person gives it back: it has no hold, whatever its capacity type. */
+  #isReleasing(slot: number): boolean {
+    const { role, inventory } = this.#fleet;
+    return role[slot] === Role.Idle && (inventory.columns.flags[slot]! & Flag.Releasing) !== 0;
   }
 
   /** Moves machines that have been Idle since before `untilMs` to the overdue ones; `release` drops stale entries. */

@@ -20,7 +20,7 @@
  *             byId          orphaned Creating machines per family; victims (preempt/victim-lists.ts)
  */
 
-import { BARRED, Flag, Intent, NOT_ACQUIRED } from '../../inventory/intent.ts';
+import { BARRED, CORDONED, Flag, Intent, NOT_ACQUIRED } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { OrderedLists } from '../../inventory/ordered-lists.ts';
 import { isReleasable } from '../../machine/capacity-type.ts';
@@ -219,7 +219,7 @@ export class Fleet {
     else if (role === Role.Configured && (flags & Flag.Leaving) !== 0) role = Role.Leaving;
     const shape = columns.shape[slot]!;
     this.role[slot] = role;
-    this.cordoned[slot] = (flags & Flag.Cordoned) === 0 ? 0 : 1;
+    this.cordoned[slot] = (flags & CORDONED) === 0 ? 0 : 1;
     this.#generation[slot] = this.inventory.generationOf(slot);
     this.shape[slot] = shape;
     this.families.changeMachines(shape, 1);
@@ -346,8 +346,9 @@ export class Fleet {
 
   #attachUnassigned(slot: number, role: number): void {
     const shape = this.shape[slot]!;
-    if (role === Role.Idle && isReleasable(this.inventory.columns.capacityType[slot]!))
-      this.newlyIdle.push(slot);
+    const { flags, capacityType } = this.inventory.columns;
+    const isReleasing = (flags[slot]! & Flag.Releasing) !== 0;
+    if (role === Role.Idle && (isReleasing || isReleasable(capacityType[slot]!))) this.newlyIdle.push(slot);
     if (this.cordoned[slot] === 1) return;
     this.families.changeUnassigned(shape, 1);
     if (this.isBarred(slot, NOT_ACQUIRED)) return;

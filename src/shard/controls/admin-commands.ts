@@ -5,12 +5,16 @@ import {
   type ConfirmRemovalCommand,
   type Control,
   type ControlView,
+  type OrderCommand,
+  type Ordered,
   PAUSABLE,
-  type Pausable,
   type PauseCommand,
   type ResumeCommand,
+  STANDING_ORDERS,
+  type Told,
 } from '../ports/controls.ts';
 import type { ControlBook } from './control-book.ts';
+import type { Orders } from './orders.ts';
 import type { Pauses } from './pauses.ts';
 import type { RemovalConfirmations } from './removal-confirmations.ts';
 
@@ -18,11 +22,13 @@ export class AdminCommands implements AdminPort {
   readonly #book: ControlBook;
   readonly #pauses: Pauses;
   readonly #removals: RemovalConfirmations;
+  readonly #orders: Orders;
 
-  constructor(book: ControlBook, pauses: Pauses, removals: RemovalConfirmations) {
+  constructor(book: ControlBook, pauses: Pauses, removals: RemovalConfirmations, orders: Orders) {
     this.#book = book;
     this.#pauses = pauses;
     this.#removals = removals;
+    this.#orders = orders;
   }
 
   async pause(command: PauseCommand): Promise<ControlView> {
@@ -42,11 +48,17 @@ export class AdminCommands implements AdminPort {
     return this.#removals.confirm(command);
   }
 
-  /** Controls in force, by what they pause. */
-  counts(): Record<Pausable, number> {
+  async order(command: OrderCommand): Promise<Ordered> {
+    const { controls, ...ordered } = await this.#orders.give(command);
+    return { ...ordered, controls: controls.map((control) => this.#viewOf(control)) };
+  }
+
+  /** Controls in force, by what they do. */
+  counts(): Record<Told, number> {
     const { inForce } = this.#book;
-    const counted = (one: Pausable) => inForce.filter(({ pauses }) => pauses.includes(one)).length;
-    return Object.fromEntries(PAUSABLE.map((one) => [one, counted(one)])) as Record<Pausable, number>;
+    const counted = (one: Told) => inForce.filter(({ pauses }) => pauses.includes(one)).length;
+    const all = [...PAUSABLE, ...STANDING_ORDERS];
+    return Object.fromEntries(all.map((one) => [one, counted(one)])) as Record<Told, number>;
   }
 
   #viewOf(control: Control): ControlView {

@@ -9,11 +9,15 @@ import {
   type Commander,
   type Control,
   type ControlRecord,
+  type ControlScope,
   type ControlStore,
   type DeclaredControl,
+  type Order,
   PAUSABLE,
   type PauseCommand,
   type ResumeCommand,
+  type StandingOrder,
+  type Told,
 } from '../ports/controls.ts';
 import type { ShardObserver } from '../ports/observer.ts';
 import {
@@ -22,11 +26,13 @@ import {
   checkCommander,
   checkDuration,
   checkScope,
+  placeOf,
   readPauses,
   sameScope,
   subjectOf,
   writeControls,
 } from './control.ts';
+import { cordons, isPause } from './flags.ts';
 
 const HOUR_MS = 3_600_000;
 /** Of a timer; a later end sets another one. */
@@ -115,25 +121,86 @@ export class ControlBook {
   pause(command: PauseCommand): Promise<Control> {
     const subject = { pauses: PAUSABLE.filter((one) => command.pauses.includes(one)), scope: command.scope };
     return this.#inTurn('pause', command, subjectOf(subject), async () => {
-      const { clock, providerNames } = this.#options;
       checkCommander(command);
       checkDuration(command);
-      checkScope(command.scope, providerNames);
-      const pauses = readPauses(command.pauses, command.scope);
-      if (this.#commanded.length >= CONTROLS_MAX)
-        throw new ControlRefusedError(
-          `${CONTROLS_MAX} controls are in force already.`,
-          'Lift some: flotilla controls lists them.',
-        );
-      const { who, why, via, scope, forMs } = command;
-      const sinceMs = clock.nowMs();
-      const id = `c${this.#lastNumber + 1}`;
-      const control: Control = { id, pauses, scope, who, why, via, sinceMs, untilMs: sinceMs + forMs };
-      await this.#store((commanded) => [...commanded, control]);
-      this.#lastNumber++;
-      this.#changed();
-      return [control];
+      checkScope(command.scope, this.#options.providerNames);
+      return this.#begin(readPauses(command.pauses, command.scope), [command.scope], command, command.forMs);
     }).then(([control]) => control!);
+  }
+
+  /** H5, H6, H8: resolves with the controls, one for each scope. The caller checked them. `forMs` 0: until they are lifted. */
+  tell(
+    name: Order,
+    told: StandingOrder,
+    scopes: readonly ControlScope[],
+    forMs: number,
+    commander: Commander,
+  ): Promise<readonly Control[]> {
+    const subject = scopes.map((scope) => subjectOf({ pauses: [told], scope })).join('; ');
+    return this.#inTurn(name, commander, subject, async () => {
+      // One order for a place: a drain takes the place of a cordon, and the other way round.
+      const isSame = (control: Control) =>
+        !control.pauses.some(isPause) && scopes.some((scope) => sameScope(scope, control.scope));
+      return this.#begin([told], scopes, commander, forMs, isSame);
+    });
+  }
+
+  /** H6: lifts the cordons and drains of exactly these places; resolves with them. */
+  uncordon(scopes: readonly ControlScope[], commander: Commander): Promise<readonly Control[]> {
+    const isMeant = (control: Control) =>
+      cordons(control) && scopes.some((scope) => sameScope(scope, control.scope));
+    const subject = scopes.map((scope) => `cordons ${placeOf(scope)}`).join('; ');
+    return this.#inTurn('uncordon', commander, subject, async () => {
+      const lifted = this.#commanded.filter(isMeant);
+      await this.#store((commanded) => commanded.filter((control) => !isMeant(control)));
+      this.#changed();
+      return lifted;
+    });
+  }
+
+  /** A command that leaves no control behind was carried out, or refused. */
+  note(command: Order, subject: string, commander: Commander, outcome: 'done' | 'refused', detail: string) {
+    const atMs = this.#options.clock.nowMs();
+    this.#record({
+      atMs,
+      command,
+      id: '',
+      ...commanderOf(commander),
+      subject,
+      untilMs: null,
+      outcome,
+      detail,
+    });
+  }
+
+  /** H8: ends a control that has done what it is for. */
+  end(control: Control, detail: string): void {
+    this.#end([control], this.#options.clock.nowMs(), detail);
+  }
+
+  async #begin(
+    pauses: readonly Told[],
+    scopes: readonly ControlScope[],
+    { who, why, via }: Commander,
+    forMs: number,
+    replaces: (control: Control) => boolean = () => false,
+  ): Promise<Control[]> {
+    const kept = this.#commanded.filter((control) => !replaces(control));
+    if (kept.length + scopes.length > CONTROLS_MAX)
+      throw new ControlRefusedError(
+        `At most ${CONTROLS_MAX} controls can be in force, and ${kept.length} are.`,
+        'Lift some, which flotilla controls lists, or name a place instead of machines.',
+      );
+    const sinceMs = this.#options.clock.nowMs();
+    const untilMs = forMs === 0 ? null : sinceMs + forMs;
+    const controls = scopes.map((scope, index): Control => {
+      const id = `c${this.#lastNumber + 1 + index}`;
+      return { id, pauses, scope, who, why, via, sinceMs, untilMs };
+    });
+    await this.#store((commanded) => [...commanded.filter((control) => !replaces(control)), ...controls]);
+    this.#lastNumber += controls.length;
+    this.#changed();
+    return controls;
   }
 
   /** Resolves with the controls that were lifted. */
@@ -155,20 +222,22 @@ export class ControlBook {
   /** Ends what is due, and reminds of the rest once an hour. Before each cycle, and by the timer. */
   expire(nowMs: number): void {
     const due = this.inForce.filter(({ untilMs }) => untilMs !== null && untilMs <= nowMs);
-    if (due.length > 0) {
-      this.#commanded = this.#commanded.filter((control) => !due.includes(control));
-      this.#declared = this.#declared.filter((control) => !due.includes(control));
-      for (const control of due) this.#record(recordOf('expire', control, nowMs));
-      this.#changed();
-      // If it fails, the next start reads them again, and ends them at once.
-      this.#turn = this.#turn.then(() =>
-        this.#options.store.write(writeControls(this.#commanded)).catch(() => {}),
-      );
-    }
+    if (due.length > 0) this.#end(due, nowMs, '');
     if (Math.abs(nowMs - this.#remindedMs) < HOUR_MS) return;
     this.#remindedMs = nowMs;
     for (const control of this.inForce.slice(0, REMINDED_MAX))
       this.#options.observer.happened(reminder(control, nowMs));
+  }
+
+  #end(ended: readonly Control[], nowMs: number, detail: string): void {
+    this.#commanded = this.#commanded.filter((control) => !ended.includes(control));
+    this.#declared = this.#declared.filter((control) => !ended.includes(control));
+    for (const control of ended) this.#record({ ...recordOf('expire', control, nowMs), detail });
+    this.#changed();
+    // If it fails, the next start reads them again, and ends them at once.
+    this.#turn = this.#turn.then(() =>
+      this.#options.store.write(writeControls(this.#commanded)).catch(() => {}),
+    );
   }
 
   stop(): void {
@@ -184,7 +253,8 @@ export class ControlBook {
         ? !this.isDeclared(control)
         : command.id !== ''
           ? control.id === command.id
-          : sameScope(control.scope, command.scope) && control.pauses.every((one) => pauses.includes(one)),
+          : sameScope(control.scope, command.scope) &&
+            control.pauses.every((one) => isPause(one) && pauses.includes(one)),
     );
     const declared = named.find((control) => this.isDeclared(control));
     if (declared !== undefined)
@@ -210,8 +280,8 @@ export class ControlBook {
   }
 
   #inTurn(
-    name: 'pause' | 'resume',
-    command: Commander & { readonly forMs?: number },
+    name: 'pause' | 'resume' | Order,
+    command: Commander,
     subject: string,
     run: () => Promise<Control[]>,
   ): Promise<Control[]> {

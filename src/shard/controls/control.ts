@@ -8,6 +8,8 @@ import {
   PAUSABLE,
   type Pausable,
   type PauseCommand,
+  STANDING_ORDERS,
+  type Told,
 } from '../ports/controls.ts';
 
 /** A command by hand each; a list that a person can still read. */
@@ -27,6 +29,7 @@ export const WHOLE_FLEET: ControlScope = {
   zone: '',
   instanceType: '',
   capacityType: '',
+  machine: '',
 };
 
 /** By part: the flag of a command, and the key of a declared control. */
@@ -36,7 +39,9 @@ export const SCOPE_FLAGS = {
   zone: 'zone',
   instanceType: 'instance-type',
   capacityType: 'capacity-type',
+  machine: 'machine',
 } as const satisfies Readonly<Record<keyof ControlScope, string>>;
+const TOLD: readonly Told[] = [...PAUSABLE, ...STANDING_ORDERS];
 const SCOPE_PARTS = Object.keys(SCOPE_FLAGS) as (keyof ControlScope)[];
 
 /** A command that the shard does not carry out. */
@@ -113,7 +118,7 @@ export function checkCommander({ who, why }: Commander): void {
 }
 
 /** Throws ControlRefusedError. */
-export function checkDuration({ forMs }: PauseCommand): void {
+export function checkDuration({ forMs }: Pick<PauseCommand, 'forMs'>): void {
   if (Number.isInteger(forMs) && forMs >= FOR_MS_MIN && forMs <= FOR_MS_MAX) return;
   throw new ControlRefusedError(
     `A pause of ${forMs} ms is not possible.`,
@@ -184,9 +189,9 @@ function readControl(value: unknown): Control {
   const isScope =
     typeof scope === 'object' &&
     scope !== null &&
-    SCOPE_PARTS.every((part) => isText((scope as ControlScope)[part]));
+    SCOPE_PARTS.every((part) => isText({ ...WHOLE_FLEET, ...scope }[part]));
   const arePauses =
-    Array.isArray(pauses) && pauses.length > 0 && pauses.every((one) => PAUSABLE.includes(one as Pausable));
+    Array.isArray(pauses) && pauses.length > 0 && pauses.every((one) => TOLD.includes(one as Told));
   const isWhole =
     [id, who, why, via].every(isText) &&
     isScope &&
@@ -195,5 +200,6 @@ function readControl(value: unknown): Control {
     (untilMs === null || isTime(untilMs));
   if (!isWhole)
     throw new ControlsCorruptError(`control ${JSON.stringify(id) ?? 'without an id'} is not whole`);
-  return { ...(value as Control), scope: { ...(scope as ControlScope) } };
+  // An older shard knew no controls of one machine.
+  return { ...(value as Control), scope: { ...WHOLE_FLEET, ...(scope as ControlScope) } };
 }

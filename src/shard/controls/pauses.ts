@@ -7,31 +7,14 @@
 import { ActionKind } from '../../decision/actions.ts';
 import { Flag } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
-import { MachineState } from '../../machine/state.ts';
+import type { MachineState } from '../../machine/state.ts';
 import { isInScope, type ScopeRefs, scopeRefs } from '../disruption/machine-scope.ts';
-import type { Control, ControlScope, Pausable } from '../ports/controls.ts';
+import type { Control, ControlScope, Told } from '../ports/controls.ts';
+import { ACQUIRING, CONTROLLED, cordons, flagsOf, isOfMachines } from './flags.ts';
 
-const S = MachineState;
-const FLAGS = [Flag.NotAcquired, Flag.NotReclaimed, Flag.NotPreempted, Flag.NotReleased] as const;
-const ALL_FLAGS = FLAGS.reduce((all, flag) => all | flag, 0);
+const ALL_FLAGS = CONTROLLED.reduce((all, flag) => all | flag, 0);
 /** These take machines away from needs, so the counts of needs stand still (H4). */
-const HIDING: readonly Pausable[] = ['create', 'bind', 'preempt'];
-const ACQUIRING: readonly Pausable[] = ['create', 'bind'];
-
-/** By what is paused and the machine's state: what the shard must not do with it. */
-const FLAG_OF: Readonly<Record<Pausable, Readonly<Partial<Record<MachineState, Flag>>>>> = {
-  create: { [S.Speculative]: Flag.NotAcquired },
-  // A victim is drained to be bound; while that is paused, it would be drained for nothing.
-  bind: {
-    [S.Speculative]: Flag.NotAcquired,
-    [S.Creating]: Flag.NotAcquired,
-    [S.Idle]: Flag.NotAcquired,
-    [S.Configured]: Flag.NotPreempted,
-  },
-  reclaim: { [S.Configured]: Flag.NotReclaimed },
-  preempt: { [S.Configured]: Flag.NotPreempted },
-  release: { [S.Idle]: Flag.NotReleased },
-};
+const HIDING: readonly Told[] = ['create', 'bind', 'preempt'];
 
 /** A step of an action: a Provision creates, and then binds as a Bootstrap does. */
 export interface PausedStep {
@@ -43,6 +26,11 @@ export interface PausedStep {
   readonly needClusterId: string;
 }
 
+/** A part of the shard that marks machines without a control: their flags, besides those of controls. */
+export interface MarkSource {
+  flagsOf(slot: number): number;
+}
+
 export class Pauses {
   readonly #inventory: Inventory;
   readonly #providerNames: readonly string[];
@@ -50,10 +38,20 @@ export class Pauses {
   #areCountsHeld = false;
   /** Clusters that get credit only, by ref; read before each cycle. */
   readonly #creditOnly = new Set<number>();
+  readonly #sources: MarkSource[] = [];
 
   constructor(inventory: Inventory, providerNames: readonly string[]) {
     this.#inventory = inventory;
     this.#providerNames = providerNames;
+  }
+
+  /** The source's flags hold from now on; it calls `refresh` when those of a machine change. */
+  add(source: MarkSource): void {
+    this.#sources.push(source);
+  }
+
+  refresh(slot: number): void {
+    this.#flag(slot, this.#scopes());
   }
 
   /** H4: whether a pause in force hides machines from needs of any cluster. */
@@ -90,7 +88,7 @@ export class Pauses {
 
   /** Listens to every change of a machine: flags depend on its state and its cluster. */
   changed(slot: number): void {
-    if (this.#controls.length > 0) this.#flag(slot, this.#scopes());
+    if (this.#controls.length > 0 || this.#sources.length > 0) this.#flag(slot, this.#scopes());
   }
 
   /** The first control that forbids this step now; null if none does. */
@@ -100,11 +98,11 @@ export class Pauses {
   }
 
   /** The control that keeps the shard from this; null if none does. */
-  keeping(slot: number, flag: Flag): Control | null {
+  keeping(slot: number, flags: number): Control | null {
     const state = this.#inventory.columns.state[slot]! as MachineState;
     for (const control of this.#controls) {
-      const keeps = control.pauses.some((one) => FLAG_OF[one][state] === flag && isOfMachines(control, one));
-      if (keeps && this.#matches(this.#refsOf(control.scope), slot)) return control;
+      if ((flagsOf(control, state) & flags) !== 0 && this.#matches(this.#refsOf(control.scope), slot))
+        return control;
     }
     return null;
   }
@@ -117,6 +115,20 @@ export class Pauses {
           scope.cluster === clusterId && clusterId !== '' && pauses.some((one) => ACQUIRING.includes(one)),
       ) ?? null
     );
+  }
+
+  /** Slots of the machines in this place. Visits the fleet, unless it is one machine. */
+  machinesIn(scope: ControlScope): number[] {
+    const { columns } = this.#inventory;
+    const refs = this.#refsOf(scope);
+    const found: number[] = [];
+    if (refs.machine !== -1) {
+      if (refs.machine > 0 && this.#matches(refs, refs.machine)) found.push(refs.machine);
+      return found;
+    }
+    for (let slot = 1; slot < columns.slotLimit; slot++)
+      if (columns.state[slot] !== 0 && this.#matches(refs, slot)) found.push(slot);
+    return found;
   }
 
   /** Machines that the control keeps from something now. Visits the fleet. */
@@ -144,15 +156,17 @@ export class Pauses {
       const flags = flagsOf(control, state);
       if ((flags & ~wanted) !== 0 && this.#matches(refs, slot)) wanted |= flags;
     }
+    for (const source of this.#sources) wanted |= source.flagsOf(slot);
     const before = columns.flags[slot]! & ALL_FLAGS;
     if (before === wanted) return;
-    for (const flag of FLAGS)
+    for (const flag of CONTROLLED)
       if (((before ^ wanted) & flag) !== 0) this.#inventory.setFlag(slot, flag, (wanted & flag) !== 0);
   }
 
   #stops(control: Control, { kind, isCreated, slot, needClusterId }: PausedStep): boolean {
     const { scope } = control;
-    const isPaused = (one: Pausable) => control.pauses.includes(one);
+    const isPaused = (one: Told) => control.pauses.includes(one);
+    if (cordons(control)) return this.#isCordonedFor(kind, slot) && this.#matches(this.#refsOf(scope), slot);
     const isForNeed =
       kind === ActionKind.Bootstrap || kind === ActionKind.Provision || kind === ActionKind.Preempt;
     if (isForNeed && scope.cluster !== '' && scope.cluster === needClusterId && ACQUIRING.some(isPaused))
@@ -169,6 +183,12 @@ export class Pauses {
     return paused && this.#matches(this.#refsOf(scope), slot);
   }
 
+  /** H6: no need gets a cordoned machine. The shard releases it if a person gives it back. */
+  #isCordonedFor(kind: ActionKind, slot: number): boolean {
+    if (kind === ActionKind.Delete) return !this.#inventory.hasFlag(slot, Flag.Releasing);
+    return kind !== ActionKind.Reclaim;
+  }
+
   #refsOf(scope: ControlScope): ScopeRefs {
     return scopeRefs(this.#inventory, this.#providerNames, scope);
   }
@@ -176,18 +196,6 @@ export class Pauses {
   #matches(refs: ScopeRefs, slot: number): boolean {
     return isInScope(this.#inventory, refs, slot);
   }
-}
-
-/** Of a machine in this state. */
-function flagsOf(control: Control, state: MachineState): number {
-  let flags = 0;
-  for (const one of control.pauses) if (isOfMachines(control, one)) flags |= FLAG_OF[one][state] ?? 0;
-  return flags;
-}
-
-/** Create and bind of a cluster are about the cluster, not about its machines. */
-function isOfMachines({ scope }: Control, paused: Pausable): boolean {
-  return scope.cluster === '' || !ACQUIRING.includes(paused);
 }
 
 function hidesMachines(control: Control): boolean {

@@ -3,7 +3,9 @@
  * stuck, and clusters that are away without needs or machines are forgotten.
  */
 import type { ControlBook } from '../controls/control-book.ts';
+import type { ForeignDrains } from '../controls/foreign-drains.ts';
 import type { Pauses } from '../controls/pauses.ts';
+import type { RetiredClusters } from '../controls/retired-clusters.ts';
 import type { FailedAttempts } from '../execute/failed-attempts.ts';
 import type { Backoffs } from '../machines/backoff.ts';
 import type { StuckMachines } from '../machines/stuck.ts';
@@ -17,6 +19,8 @@ export interface UpkeepParts {
   readonly suspensions: Suspensions;
   readonly controls: ControlBook;
   readonly pauses: Pauses;
+  readonly foreignDrains: ForeignDrains;
+  readonly retired: RetiredClusters;
   readonly stuck: StuckMachines;
   readonly away: AwayClusters;
   readonly isStandby: boolean;
@@ -34,6 +38,8 @@ export function bringUpToDate(
     observer.happened({ kind: 'suspension_ended', level: 'info', clusterId });
   if (parts.isStandby) return;
   parts.controls.expire(nowMs);
+  parts.foreignDrains.expire(nowMs);
+  parts.retired.apply(parts.controls.inForce, nowMs);
   if (isOrdinary) {
     parts.stuck.scan();
     parts.away.forgetIdle();

@@ -10,14 +10,17 @@ export interface ScopeRefs {
   readonly zone: number;
   readonly instanceType: number;
   readonly capacityType: number;
+  /** Its slot. */
+  readonly machine: number;
 }
 
 /** Refs are given back and reused, so they hold until the tables change. */
 export function scopeRefs(
-  { tables, shapes }: Inventory,
+  inventory: Inventory,
   providerNames: readonly string[],
   scope: ControlScope,
 ): ScopeRefs {
+  const { tables, shapes } = inventory;
   const known = (ref: number) => (ref === 0 ? Number.NaN : ref);
   const capacityType = Object.values(CAPACITY_TYPE_NAMES).indexOf(scope.capacityType);
   return {
@@ -26,6 +29,7 @@ export function scopeRefs(
     zone: scope.zone === '' ? -1 : known(shapes.zones.find(scope.zone)),
     instanceType: scope.instanceType === '' ? -1 : known(shapes.instanceTypes.find(scope.instanceType)),
     capacityType: scope.capacityType === '' ? -1 : capacityType,
+    machine: scope.machine === '' ? -1 : known(inventory.find(scope.machine)),
   };
 }
 
@@ -42,6 +46,7 @@ export function isInScope(
     (refs.provider === -1 || refs.provider === columns.provider[slot]) &&
     (refs.zone === -1 || refs.zone === shapes.zoneOf[shape]) &&
     (refs.instanceType === -1 || refs.instanceType === shapes.instanceTypeOf[shape]) &&
-    (refs.capacityType === -1 || refs.capacityType === columns.capacityType[slot])
+    (refs.capacityType === -1 || refs.capacityType === columns.capacityType[slot]) &&
+    (refs.machine === -1 || refs.machine === slot)
   );
 }

@@ -65,6 +65,10 @@ export class HintSupply {
   #priceCursor = 0;
   #refreshes = 0;
   #seenIndexes = -1;
+  #seenCordons = -1;
+  /** H6: by shape, the cordoned ones, which are not available. */
+  readonly #cordonedIdle = new Map<number, number>();
+  readonly #cordonedOffers = new Map<number, number>();
   #seenShapes = -1;
   #seenSets = -1;
   availableCount = new Uint32Array(256);
@@ -85,17 +89,21 @@ export class HintSupply {
   /** Reads the fleet's counts and prices. Returns whether any of them changed. */
   refresh(): boolean {
     const { indexes, shapes } = this.#inventory;
-    if (indexes.version === this.#seenIndexes && this.#sets.version === this.#seenSets) return false;
+    const { cordonVersion } = this.#inventory;
+    const isSame = indexes.version === this.#seenIndexes && cordonVersion === this.#seenCordons;
+    if (isSame && this.#sets.version === this.#seenSets) return false;
     this.#refreshes++;
     if (this.#sets.version !== this.#seenSets) this.#dropDeadSets();
     this.#seenSets = this.#sets.version; // a ref may mean another set by now, so every answer is checked again
     this.#reserve();
-    if (indexes.version === this.#seenIndexes) return false;
+    if (isSame) return false;
     this.#seenIndexes = indexes.version;
+    this.#seenCordons = cordonVersion;
+    this.#countCordoned();
     let hasChanged = this.#dropDeadShapes();
     for (let shape = 1; shape < shapes.refLimit; shape++) {
-      const idle = indexes.countOfShape(S.Idle, shape);
-      const offers = indexes.countOfShape(S.Speculative, shape);
+      const idle = indexes.countOfShape(S.Idle, shape) - (this.#cordonedIdle.get(shape) ?? 0);
+      const offers = indexes.countOfShape(S.Speculative, shape) - (this.#cordonedOffers.get(shape) ?? 0);
       let entry = this.#entryOf[shape]! - 1;
       if (entry < 0) {
         if (idle + offers === 0) continue;
@@ -108,6 +116,19 @@ export class HintSupply {
       hasChanged = true;
     }
     return this.#rereadPrices() || hasChanged;
+  }
+
+  #countCordoned(): void {
+    const { columns, cordoned } = this.#inventory;
+    this.#cordonedIdle.clear();
+    this.#cordonedOffers.clear();
+    for (const slot of cordoned) {
+      const state = columns.state[slot]!;
+      const counts =
+        state === S.Idle ? this.#cordonedIdle : state === S.Speculative ? this.#cordonedOffers : null;
+      const shape = columns.shape[slot]!;
+      counts?.set(shape, (counts.get(shape) ?? 0) + 1);
+    }
   }
 
   /** Brings a set's columns up to the last refresh; false if it had to stop at so many matches: call it again. */
@@ -279,7 +300,7 @@ export class HintSupply {
   }
 
   #cheapestOf(shape: number): number {
-    const { columns, indexes } = this.#inventory;
+    const { columns, indexes, cordoned } = this.#inventory;
     const price = columns.pricePerHourUsd;
     let cheapest = Number.POSITIVE_INFINITY;
     for (const state of UNASSIGNED_STATES) {
@@ -287,7 +308,7 @@ export class HintSupply {
       const end = start + indexes.countOfShape(state, shape);
       const slots = indexes.shapeSlots;
       for (let at = start; at < end; at++) {
-        if (price[slots[at]!]! < cheapest) cheapest = price[slots[at]!]!;
+        if (price[slots[at]!]! < cheapest && !cordoned.has(slots[at]!)) cheapest = price[slots[at]!]!;
       }
     }
     return cheapest;

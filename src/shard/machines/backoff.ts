@@ -93,6 +93,20 @@ export class Backoffs {
     this.#flag(slot, this.#isBarred(slot));
   }
 
+  /** A person ends the machine's own back-off, and that of its offering. Whether it had one. */
+  retry(slot: number): boolean {
+    const offering = this.#offerings.get(offeringKey(this.#inventory, slot));
+    const isOfferingBarred = offering !== undefined && offering.untilMs > 0;
+    const had = this.#until.has(slot) || isOfferingBarred;
+    this.#until.delete(slot);
+    if (isOfferingBarred) {
+      offering.untilMs = 0;
+      this.#flagOffering(offering, false);
+    }
+    this.refresh(slot);
+    return had;
+  }
+
   createSent(slot: number, nowMs: number): void {
     this.#createSentMs.set(slot, nowMs);
   }

@@ -8,6 +8,7 @@ import type { Engine } from '../../decision/engine.ts';
 import { Flag } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import { isTransitional, MachineState } from '../../machine/state.ts';
+import type { ForeignDrains } from '../controls/foreign-drains.ts';
 import type { Pauses } from '../controls/pauses.ts';
 import type { DisruptionBudgets } from '../disruption/budgets.ts';
 import type { Action } from '../execute/action.ts';
@@ -38,6 +39,7 @@ export interface ChangeEffectsOptions {
   readonly backoffs: Backoffs;
   readonly pauses: Pauses;
   readonly budgets: Pick<DisruptionBudgets, 'changed'>;
+  readonly foreignDrains: ForeignDrains;
   readonly failures: FailedAttempts;
   readonly stuck: StuckMachines;
   readonly announcer: Announcer;
@@ -89,13 +91,15 @@ export class ChangeEffects {
 
   changed(change: Readonly<MachineChanged>): void {
     const { slot, from, to } = change;
-    const { clock, backoffs, pauses, failures, stuck, announcer, reads, isStandby, wake } = this.#options;
+    const { clock, backoffs, pauses, foreignDrains, failures, stuck, announcer, reads, isStandby, wake } =
+      this.#options;
     if (isStandby) {
       if (to === 0) this.#forget(slot);
       return;
     }
     const nowMs = clock.nowMs();
     backoffs.changed(change, nowMs);
+    foreignDrains.changed(change, nowMs);
     if (to !== 0) pauses.changed(slot);
     this.#options.budgets.changed(change);
     failures.outcomes.changed(change);

@@ -6,6 +6,12 @@
 export const PAUSABLE = ['create', 'bind', 'reclaim', 'preempt', 'release'] as const;
 export type Pausable = (typeof PAUSABLE)[number];
 
+/** H5, H6, H8: what a control can be besides a pause. `drain-now` waits for no replacement. */
+export const STANDING_ORDERS = ['cordon', 'drain', 'drain-now', 'retire'] as const;
+export type StandingOrder = (typeof STANDING_ORDERS)[number];
+/** What a control does. */
+export type Told = Pausable | StandingOrder;
+
 /** Which machines, or which cluster; '' = any. All parts that are given must fit. */
 export interface ControlScope {
   readonly cluster: string;
@@ -14,13 +20,15 @@ export interface ControlScope {
   readonly instanceType: string;
   /** As the API spells it: `on-demand`, `spot` … */
   readonly capacityType: string;
+  /** The id of one machine. */
+  readonly machine: string;
 }
 
-/** H3: what the shard must not do, and where. */
+/** H3: what the shard must not do, and where; or H5, H6, H8: which machines leave or are cordoned, which cluster is gone. */
 export interface Control {
   /** `c7`, or `file-2` for one of the configuration file. */
   readonly id: string;
-  readonly pauses: readonly Pausable[];
+  readonly pauses: readonly Told[];
   readonly scope: ControlScope;
   readonly who: string;
   readonly why: string;
@@ -55,6 +63,37 @@ export interface ResumeCommand extends Commander {
   readonly isEvery: boolean;
 }
 
+/** What `flotilla drain`, `cordon`, `uncordon`, `release`, `retry` and `retire-cluster` ask for. */
+export const ORDERS = [
+  'cordon',
+  'uncordon',
+  'drain',
+  'drain-now',
+  'release',
+  'retry',
+  'retire-cluster',
+] as const;
+export type Order = (typeof ORDERS)[number];
+
+export interface OrderCommand extends Commander {
+  readonly order: string;
+  /** One for each machine that is named, or one place. */
+  readonly scopes: readonly ControlScope[];
+  /** Of a drain or a cordon; 0: until a command lifts it. */
+  readonly forMs: number;
+  /** Only says what the command would be about. */
+  readonly isPreview: boolean;
+}
+
+export interface Ordered {
+  /** That came into force, or that were lifted. */
+  readonly controls: readonly ControlView[];
+  /** That the command is about. */
+  readonly machines: number;
+  /** What follows, for a person. */
+  readonly lines: readonly string[];
+}
+
 /** S6: the machines that the held listing of this provider lacks are gone. */
 export interface ConfirmRemovalCommand extends Commander {
   readonly provider: string;
@@ -78,7 +117,7 @@ export interface ControlView extends Control {
 /** H1: a command, and what became of it. */
 export interface ControlRecord {
   readonly atMs: number;
-  readonly command: 'pause' | 'resume' | 'expire' | 'confirm-removal';
+  readonly command: 'pause' | 'resume' | 'expire' | 'confirm-removal' | Order;
   /** '' if the command was refused. */
   readonly id: string;
   readonly who: string;
@@ -104,6 +143,7 @@ export interface AdminPort {
   resume(command: ResumeCommand): Promise<readonly ControlView[]>;
   controls(): readonly ControlView[];
   confirmRemoval(command: ConfirmRemovalCommand): Promise<ConfirmedRemoval>;
+  order(command: OrderCommand): Promise<Ordered>;
   /** What an admin should know about the controls besides; '' = nothing. Asked after each command. */
   warning?(): string;
 }

@@ -135,6 +135,8 @@ export interface MachineFacts {
   readonly claim: NeedName | null;
   /** The need that it was preempted for. */
   readonly drainsFor: NeedName | null;
+  /** H5, H6, H7: that it leaves, is cordoned or is given back; null: none of these. */
+  readonly order: MachineOrder | null;
   /** Why the shard keeps the machine, or when it reclaims or releases it. */
   readonly stays: MachineStay;
   /** A few unmet needs that the machine matches, with its min unit covered. */
@@ -145,7 +147,18 @@ export interface MachineFacts {
   }[];
 }
 
+export interface MachineOrder {
+  readonly kind: 'leaving' | 'cordoned' | 'releasing';
+  /** Who told the shard; null: a person at the provider, or another part of the shard. */
+  readonly control: Control | null;
+  /** H7: until when the shard leaves it alone, infinite while it drains; 0: not for this reason. */
+  readonly foreignUntilMs: number;
+  /** What a leaving machine waits for, as a sentence; else ''. */
+  readonly waits: string;
+}
+
 export type MachineStay =
+  | { readonly kind: 'ordered' } // H5, H6, H7: `order` says it
   | { readonly kind: 'claimed' }
   | { readonly kind: 'acting' } // an action is enqueued or running
   | { readonly kind: 'waiting_for_provider' } // transitional

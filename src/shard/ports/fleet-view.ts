@@ -78,6 +78,8 @@ export interface MachineLine {
   readonly action: ActionName | '';
   readonly isStuck: boolean;
   readonly isInBackoff: boolean;
+  /** H5, H6. */
+  readonly order: 'leaving' | 'cordoned' | 'releasing' | '';
   readonly lastError: string;
 }
 

@@ -5,7 +5,7 @@
  */
 import type { InvalidReason } from '../../machine/machine.ts';
 import type { MachineState } from '../../machine/state.ts';
-import type { ControlRecord, Pausable } from './controls.ts';
+import type { ControlRecord, Told } from './controls.ts';
 import type { NotedEvent } from './events.ts';
 
 export interface ShardObserver {
@@ -314,6 +314,14 @@ export type ShardEvent =
       readonly reason: string;
       readonly untilMs: number;
     }
+  | {
+      /** H7: a machine drains, and the shard did not ask for it. */
+      readonly kind: 'foreign_drain';
+      readonly level: 'warn';
+      readonly machineId: string;
+      /** For so long the shard leaves it alone once it is Idle. */
+      readonly forMs: number;
+    }
   | { readonly kind: 'suspension_ended'; readonly level: 'info'; readonly clusterId: string }
   | { readonly kind: 'decision_failed'; readonly level: 'error'; readonly detail: string }
   | {
@@ -421,7 +429,7 @@ export interface ShardGauges {
   /** T2: clusters that are suspended now. */
   readonly suspendedClusters: number;
   /** H2: controls in force, by what they pause. */
-  readonly pauses: Readonly<Record<Pausable, number>>;
+  readonly pauses: Readonly<Record<Told, number>>;
   readonly heldListings: readonly HeldListingView[];
   readonly isPaused: boolean;
   readonly isDryRun: boolean;

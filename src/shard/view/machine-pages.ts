@@ -9,6 +9,7 @@ import type { CapacityType } from '../../machine/capacity-type.ts';
 import { ALL_STATES } from '../../machine/state.ts';
 import type { MachineLine, MachinesPage, MachinesQuery } from '../ports/fleet-view.ts';
 import type { ActionName } from '../ports/observer.ts';
+import { orderOf } from './machine-order.ts';
 import type { ViewSources } from './sources.ts';
 
 export const MACHINES_PER_PAGE = 500;
@@ -181,6 +182,7 @@ export class MachinePages {
         action: INTENT_NAMES[columns.intent[slot] as Intent],
         isStuck: inventory.hasFlag(slot, Flag.Stuck),
         isInBackoff: inventory.hasFlag(slot, Flag.Backoff),
+        order: orderOf(inventory, slot),
         lastError: tables.texts.get(columns.lastError[slot]!),
       },
     ];

@@ -80,6 +80,7 @@ export function shardSources({
     machinePause: (slot, flag) => shard.pauses.keeping(slot, flag),
     budgets: () => shard.budgets.views(),
     machineBudget: (slot) => shard.budgets.keeping(slot),
+    foreignDrainUntil: (slot) => shard.foreignDrains.untilMs(slot),
     suspension: (cluster) => shard.suspensions.of(cluster),
     needBackoff: (cluster, fingerprint, group) => {
       const backoff = shard.needBackoffs.viewOf(cluster, fingerprint, group);

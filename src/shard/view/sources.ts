@@ -5,7 +5,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Ceilings } from '../../decision/ceilings.ts';
 import type { Engine } from '../../decision/engine.ts';
-import type { Flag } from '../../inventory/intent.ts';
 import type { Inventory } from '../../inventory/inventory.ts';
 import type { NeedTable } from '../../needs/need-table.ts';
 import type { BudgetView } from '../ports/budgets.ts';
@@ -55,11 +54,13 @@ export interface ViewSources {
   /** H3: the control by which the cluster gets credit only; null if there is none. */
   clusterPause(cluster: number): Control | null;
   /** H3: the control that keeps the shard from this with the machine; null if there is none. */
-  machinePause(slot: number, flag: Flag): Control | null;
+  machinePause(slot: number, flags: number): Control | null;
   /** H9: the disruption budgets and what each has used. */
   budgets(): readonly BudgetView[];
   /** H9: the budget that keeps the machine with its cluster now; null if none does. */
   machineBudget(slot: number): BudgetView | null;
+  /** H7: until when the shard leaves it alone because somebody drained it; infinite: it drains; 0: it does not. */
+  foreignDrainUntil(slot: number): number;
   /** Every cluster that has or had a session since the start, in no order. */
   sessions(): readonly SessionView[];
 

@@ -5,12 +5,12 @@
 import type { Random } from '../../base/random.ts';
 import { Intent } from '../../inventory/intent.ts';
 import { CAPACITY_TYPE_NAMES, type CapacityType } from '../../machine/capacity-type.ts';
+import { WHOLE_FLEET } from '../../shard/controls/control.ts';
 import { type Control, type ControlScope, PAUSABLE, type Pausable } from '../../shard/ports/controls.ts';
 import type { ProviderCall } from '../../shard/ports/providers.ts';
 import { Violation } from './invariants.ts';
 import type { Process, SimulatedWorld } from './world.ts';
 
-const WHOLE_FLEET: ControlScope = { cluster: '', provider: '', zone: '', instanceType: '', capacityType: '' };
 const COMMANDER = { who: 'simulated', why: 'drawn from the seed', via: 'simulation' };
 
 /** Commands a pause. It is in force when the shard says so. */
@@ -155,6 +155,7 @@ function isIn(scope: ControlScope, { shard }: Process, slot: number): boolean {
     zone: machine.zone,
     instanceType: machine.instanceType,
     capacityType: CAPACITY_TYPE_NAMES[machine.capacityType],
+    machine: machine.id,
   };
   return (Object.keys(scope) as (keyof ControlScope)[]).every(
     (part) => scope[part] === '' || scope[part] === facts[part],

@@ -195,6 +195,13 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       expect(did(decideFor([], [idle('m-1', { ...overdue, ...CORDONED })]))).toEqual([]);
     });
 
+    it('R3: a machine that a person gives back goes at once, whatever its type, cordon and hold, and no need gets it', () => {
+      const releasing = { releasing: true, ...CORDONED };
+      expect(did(decideFor([plain], [idle('m-1', releasing)]))).toEqual(['Delete m-1']);
+      expect(did(decideFor([], [idle('m-1', { ...releasing, pauses: ['release'] })]))).toEqual([]);
+      expect(did(decideFor([], [idle('m-1', { ...releasing, backoff: true })]))).toEqual([]);
+    });
+
     it('H6: no gang folds because of a cordoned machine, and none chooses its domain for one', () => {
       const small = gang('g', 4);
       const folded = decideFor([small], [idle('m-1', { capacity: cpus(4) })]);

@@ -676,15 +676,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'H3: the decision releases machines under a pause',
     file: RECLAIM,
-    find: '!this.#fleet.isBarred(slot, Flag.NotReleased)',
+    find: '!this.#fleet.isBarred(slot, NOT_RELEASED)',
     replace: '!this.#fleet.isBarred(slot, Flag.Backoff)',
     profile: 'steered',
   },
   {
     why: 'H3: the decision takes victims under a pause',
     file: VICTIMS,
-    find: 'this.#fleet.isBarred(slot, Flag.NotPreempted)',
-    replace: 'this.#fleet.isBarred(slot, Flag.Backoff)',
+    find: 'this.#fleet.isBarred(slot, NOT_PREEMPTED)',
+    replace: 'this.#fleet.isBarred(slot, 0)',
     profile: 'steered',
   },
   {

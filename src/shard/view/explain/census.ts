@@ -3,7 +3,7 @@
  * which domains. In slices, because a popular kind of machine may be most of the fleet.
  */
 import { compareBytewise } from '../../../base/dimensions.ts';
-import { BARRED, Flag } from '../../../inventory/intent.ts';
+import { BARRED, CORDONED, Flag, NOT_ACQUIRED } from '../../../inventory/intent.ts';
 import { attributeOf } from '../../../inventory/shapes.ts';
 import type { ResourceAmounts } from '../../../machine/machine.ts';
 import { ALL_STATES, MachineState } from '../../../machine/state.ts';
@@ -145,7 +145,6 @@ export class Census {
     const flags = inventory.columns.flags[slot]!;
     if ((flags & Flag.Backoff) !== 0) this.inBackoff++;
     if ((flags & Flag.Stuck) !== 0) this.stuck++;
-    if ((flags & Flag.NotAcquired) !== 0 && this.paused++ === 0) this.pausedSlot = slot;
     const claim = engine.claimOf(slot);
     const isOwn =
       claim !== null &&
@@ -158,11 +157,13 @@ export class Census {
       if (this.#serving.length < SERVING_MAX) this.#serving.push({ id: inventory.idOf(slot), state, domain });
     }
     const isOffered = state === S.Idle || state === S.Speculative;
+    const isKept = (flags & Flag.NotAcquired) !== 0 || (isOffered && (flags & CORDONED) !== 0);
+    if (isKept && this.paused++ === 0) this.pausedSlot = slot;
     const isFree =
       isOffered &&
       claim === null &&
       inventory.columns.intent[slot] === 0 &&
-      (flags & (BARRED | Flag.NotAcquired)) === 0;
+      (flags & (BARRED | NOT_ACQUIRED)) === 0;
     if (isFree) this.free++;
     if (isOffered && !isOwn && (claim !== null || inventory.columns.intent[slot] !== 0)) this.takenByOthers++;
     if (state === S.Configured && !isOwn) this.#hold(slot, claim);

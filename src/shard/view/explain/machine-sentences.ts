@@ -5,7 +5,7 @@
 import { isDigestText } from '../../../base/digest-text.ts';
 import { CAPACITY_TYPE_NAMES } from '../../../machine/capacity-type.ts';
 import { isTransitional, STATE_NAMES } from '../../../machine/state.ts';
-import type { MachineFacts, MachineStay, NeedName } from '../../ports/explain.ts';
+import type { MachineFacts, MachineOrder, MachineStay, NeedName } from '../../ports/explain.ts';
 import type { ActionView, BackoffView, MachineView, RailsView } from '../../ports/fleet-view.ts';
 import { budgetWords, count, duration, failuresWords, list, pauseWords, quoted } from './words.ts';
 
@@ -23,6 +23,7 @@ export function machineSentences(
       `It was bound at priority ${count(machine.assignment.priority)}; no need of ${machine.cluster} claims it now.`,
     );
   }
+  if (facts.order !== null) sentences.push(...orderSentences(facts.order, nowMs));
   if (facts.drainsFor !== null) sentences.push(`It was preempted for ${needWords(facts.drainsFor)}.`);
   if (machine.action !== null) sentences.push(actionSentence(machine.action, nowMs));
   if (machine.isStuck) {
@@ -80,6 +81,26 @@ function actionSentence({ kind, step, sinceMs }: ActionView, nowMs: number): str
   return `A ${kind} began ${duration(Math.max(0, nowMs - sinceMs))} ago and ${STEPS[step]}.`;
 }
 
+/** H5, H6, H7. */
+function orderSentences({ kind, control, foreignUntilMs, waits }: MachineOrder, nowMs: number): string[] {
+  if (control === null && foreignUntilMs > 0) {
+    const until =
+      foreignUntilMs === Number.POSITIVE_INFINITY
+        ? 'while it drains and for some time after'
+        : `for another ${duration(Math.max(0, foreignUntilMs - nowMs))}`;
+    return [`It was drained at its provider, and not by the shard, which leaves it alone ${until}.`];
+  }
+  const by =
+    control === null ? '' : `, by ${control.who}, because ${quoted(control.why)} (control ${control.id})`;
+  const since = control === null ? '' : ` for ${duration(Math.max(0, nowMs - control.sinceMs))}`;
+  const undo = control === null ? '' : ` To undo it: flotilla resume ${control.id} --why TEXT.`;
+  if (kind === 'leaving') return [`Leaving${since}${by}; ${waits}${undo}`];
+  if (kind === 'releasing') return ['A person gives it back: the next cycle deletes it at its provider.'];
+  return [
+    `Cordoned${since}${by}: no need but the one that it is assigned to has it, and the shard never releases it.${undo}`,
+  ];
+}
+
 function backoffSentence(what: string, { failures, text, untilMs }: BackoffView, nowMs: number): string {
   const comma = text === '' ? '' : ',';
   return `${what} failed ${failuresWords(failures, text)}${comma} and is in back-off for another ${duration(Math.max(0, untilMs - nowMs))}.`;
@@ -105,6 +126,7 @@ function staySentence(stay: MachineStay, machine: MachineView, nowMs: number, ra
         `The shard has taken up ${count(stay.needs)} of the ${count(stay.of)} needs of cluster ${machine.cluster}. It reclaims ` +
         'none of its machines until each of the others had its turn.'
       );
+    case 'ordered':
     case 'disputed':
       return ''; // said above
     case 'ignored':

@@ -7,6 +7,7 @@ import { matches } from '../../../needs/requirements.ts';
 import type { Control } from '../../ports/controls.ts';
 import type { MachineExplanation, MachineFacts, MachineStay } from '../../ports/explain.ts';
 import type { MachineView } from '../../ports/fleet-view.ts';
+import { explainOrder, orderOf } from '../machine-order.ts';
 import { machineView } from '../machine-view.ts';
 import type { ViewSources } from '../sources.ts';
 import type { UnmetRows } from '../unmet-rows.ts';
@@ -30,6 +31,7 @@ export function explainMachine(sources: ViewSources, unmet: UnmetRows, slot: num
   const facts: MachineFacts = {
     claim,
     drainsFor: nameOf(sources, sources.engine.drainOf(slot)),
+    order: explainOrder(sources, slot),
     stays,
     // A machine that became free while it was looked up is compared next time: demand may be ahead of its verdicts.
     couldServe: isFree && sources.needs.dirtyCount === 0 ? couldServe(sources, unmet, slot) : [],
@@ -59,6 +61,9 @@ function stayOf(sources: ViewSources, slot: number, machine: MachineView, isClai
   if (state === S.Failed) return { kind: 'failed' };
   if (machine.action !== null || sources.inventory.columns.intent[slot] !== 0) return { kind: 'acting' };
   if (isTransitional(state)) return { kind: 'waiting_for_provider' };
+  const order = orderOf(sources.inventory, slot);
+  const isIdle = state === S.Idle || state === S.Speculative;
+  if (order !== '' && (isIdle || (order === 'leaving' && isClaimed))) return { kind: 'ordered' };
   if (isClaimed) return { kind: 'claimed' };
   if (sources.inventory.hasFlag(slot, Flag.Disputed)) return { kind: 'disputed' };
   if (sources.inventory.hasFlag(slot, Flag.Ignored)) return { kind: 'ignored' };

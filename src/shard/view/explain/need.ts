@@ -1,7 +1,7 @@
 /** Explains a need: collects the facts, then makes sentences of them. */
 
 import { ceilingOf } from '../../../decision/limits.ts';
-import { Flag } from '../../../inventory/intent.ts';
+import { NOT_ACQUIRED } from '../../../inventory/intent.ts';
 import { WhenUnsatisfiable } from '../../../needs/requirements.ts';
 import type { NeedBar, NeedExplanation, NeedFacts } from '../../ports/explain.ts';
 import type { NeedView } from '../../ports/view.ts';
@@ -42,7 +42,7 @@ export async function explainNeed(
     aggregate: need.aggregate,
     domainKeys: isFolded ? [] : sameKeys.length > 0 ? sameKeys : spreadKey === undefined ? [] : [spreadKey],
   });
-  const control = census.paused === 0 ? null : sources.machinePause(census.pausedSlot, Flag.NotAcquired);
+  const control = census.paused === 0 ? null : sources.machinePause(census.pausedSlot, NOT_ACQUIRED);
   if (control !== null) bars.push({ kind: 'paused', control, machines: census.paused });
   const facts: NeedFacts = {
     bars,

@@ -7,6 +7,7 @@ import { ALL_STATES, STATE_NAMES } from '../../../machine/state.ts';
 import { Operator, type Requirement } from '../../../needs/requirements.ts';
 import { subjectOf } from '../../controls/control.ts';
 import type { BudgetView } from '../../ports/budgets.ts';
+import { isPause } from '../../controls/flags.ts';
 import type { Control } from '../../ports/controls.ts';
 import type { StateCounts } from '../../ports/fleet-view.ts';
 
@@ -151,11 +152,12 @@ export function budgetWords(budget: BudgetView, nowMs: number): string {
 
 /** `control c7 of ann pauses bind of zone a for another 2 h (reason).` */
 export function pauseWords(control: Control, nowMs: number): string {
-  const { id, who, why, untilMs } = control;
+  const { id, who, why, via, untilMs } = control;
+  const does = control.pauses.every(isPause) ? 'pauses' : 'orders';
   const end =
     untilMs === null ? 'until it is lifted' : `for another ${duration(Math.max(0, untilMs - nowMs))}`;
   return (
-    `control ${id} of ${who} pauses ${subjectOf(control)} ${end} (${why}). ` +
-    (untilMs === null ? 'Remove it from the configuration to end it.' : `To end it: flotilla resume ${id}.`)
+    `control ${id} of ${who} ${does} ${subjectOf(control)} ${end} (${why}). ` +
+    (via === 'file' ? 'Remove it from the configuration to end it.' : `To end it: flotilla resume ${id}.`)
   );
 }
