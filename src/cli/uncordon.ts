@@ -1,5 +1,5 @@
 /** `flotilla uncordon`: lifts what flotilla cordon and flotilla drain set. */
-import { CLUSTER_HELP, orderCommand } from './admin/orders.ts';
+import { orderCommand } from './admin/orders.ts';
 
 export const run = orderCommand({
   name: 'uncordon',
@@ -9,7 +9,6 @@ export const run = orderCommand({
 Lifts the cordons and drains of exactly these machines, or of exactly this place. A machine that drains already goes on draining; once it
 is Idle, needs may use it again.
 `,
-  flags: CLUSTER_HELP,
   examples: `  flotilla uncordon m-4711 --why "the disk was replaced"
   flotilla uncordon --zone eu-north-1a --yes --why "the power is back"
 `,

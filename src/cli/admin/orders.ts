@@ -19,20 +19,19 @@ import {
   warn,
 } from './command.ts';
 
-const { machine: _, ...PLACE_OPTIONS } = SCOPE_OPTIONS;
+const { machine: _, cluster: __, ...PLACE_OPTIONS } = SCOPE_OPTIONS;
 
-export const MACHINES_HELP = `Which machines: by id, or all in one place:
+const MACHINES_HELP = `Which machines: by id, or all in one place:
   --provider NAME        of this provider
   --zone ZONE            in this zone
   --instance-type TYPE   of this instance type
   --capacity-type TYPE   bare-metal, reserved, on-demand or spot
 `;
-export const CLUSTER_HELP = '  --cluster ID           bound to this cluster\n';
-export const YES_HELP = '  --yes                  do not ask, also if it is about more than one machine\n';
-export const FOR_HELP = '  --for TIME             how long: 30m, 2h, 7d (default: until flotilla uncordon)\n';
-export const EXIT_HELP = 'Exit code: 0 done, 1 refused, not confirmed or no answer, 2 invalid usage.\n';
+const YES_HELP = '  --yes                  do not ask, also if it is about more than one machine\n';
+const FOR_HELP = '  --for TIME             how long: 30m, 2h, 7d (default: until flotilla uncordon)\n';
+const EXIT_HELP = 'Exit code: 0 done, 1 refused, not confirmed or no answer, 2 invalid usage.\n';
 
-export interface OrderSpec {
+interface OrderSpec {
   readonly name: string;
   /** `Usage: …` up to the flags, and the examples. */
   readonly help: string;

@@ -197,9 +197,9 @@ export class Orders {
         );
       return;
     }
-    if ((order === 'drain' || order === 'drain-now') && scopes.some(({ cluster }) => cluster !== ''))
+    if (scopes.some(({ cluster }) => cluster !== ''))
       throw new ControlRefusedError(
-        'A drain cannot name a cluster: it would drain the replacements too.',
+        'Only retire-cluster names a cluster: a drain of a cluster would drain the replacements too.',
         'Name machines, which flotilla machines --cluster lists, or a zone, instance type, capacity type or provider.',
       );
   }

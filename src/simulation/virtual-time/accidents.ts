@@ -6,7 +6,7 @@ import { LIES } from './lies.ts';
 import { QUIET_NETWORK } from './network.ts';
 import type { SimulatedLink } from './provider-port.ts';
 import { drawGarbage, drawMachine, drawRow } from './scenery.ts';
-import { liftAtRandom, liftEvery, pauseAtRandom } from './steering.ts';
+import { controlAtRandom, liftAtRandom, liftEvery } from './steering.ts';
 import type { SimulatedWorld } from './world.ts';
 
 /** Causes the accident and returns a description for the trace. */
@@ -209,7 +209,7 @@ export const ACCIDENTS = {
     );
     return '';
   },
-  'control appears': pauseAtRandom,
+  'control appears': controlAtRandom,
   'control lifted': liftAtRandom,
 } as const satisfies Readonly<Record<string, Accident>>;
 

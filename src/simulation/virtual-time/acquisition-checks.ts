@@ -2,11 +2,11 @@
  * No need gets more than it lacks, neither unassigned machines nor the machines of other needs. Every need of a
  * simulation asks for machines of one type, so the checks only count.
  */
-import { Flag, Intent, isBinding } from '../../inventory/intent.ts';
+import { CORDONED, Flag, Intent, isBinding } from '../../inventory/intent.ts';
 import { MachineState } from '../../machine/state.ts';
 import type { Shard } from '../../shard/shard.ts';
 import { Violation } from './invariants.ts';
-import { assignmentKey, isMatch, needKey, rackOf, type ServedNeed } from './served-needs.ts';
+import { assignmentKey, isLeaving, isMatch, needKey, rackOf, type ServedNeed } from './served-needs.ts';
 import type { Memory } from './watch.ts';
 
 const S = MachineState;
@@ -62,7 +62,7 @@ function isComing(shard: Shard, slot: number): boolean {
   const { columns } = shard.inventory;
   const state = columns.state[slot];
   const intent = columns.intent[slot]!;
-  if (shard.inventory.hasFlag(slot, Flag.Stuck)) return false;
+  if (shard.inventory.hasFlag(slot, Flag.Stuck) || isLeaving(shard, slot)) return false;
   if (intent !== Intent.None) return isBinding(intent);
   return state === S.Creating || state === S.Configuring || state === S.Configured;
 }
@@ -92,7 +92,8 @@ export function checkPreemptions(
     const slot = inventory.find(id);
     const isDraining =
       slot !== 0 && (columns.state[slot] === S.Draining || columns.intent[slot] === Intent.Preempt);
-    if (!isDraining || inventory.hasFlag(slot, Flag.Stuck)) memory.drainingFor.delete(id);
+    // H6: no need gets a cordoned machine, so it does not count as freed.
+    if (!isDraining || inventory.hasFlag(slot, Flag.Stuck | CORDONED)) memory.drainingFor.delete(id);
   }
   for (const slot of begunSlots) {
     if (columns.intent[slot] !== Intent.Preempt) continue;
@@ -106,9 +107,10 @@ export function checkPreemptions(
     if (need === undefined || need.isGang) continue;
     let draining = 0;
     for (const other of memory.drainingFor.values()) if (other === key) draining++;
-    if (need.claimed.length + draining > need.machinesWanted)
+    // H5: replacements of leaving machines never preempt.
+    if (need.claimed.length + need.held.length + draining > need.machinesWanted)
       throw new Violation(
-        `P6: ${draining} machines drain for a need of ${need.clusterId} that has ${need.claimed.length} of ${need.machinesWanted} machines`,
+        `P6: ${draining} machines drain for a need of ${need.clusterId} that has ${need.claimed.length} and ${need.held.length} leaving ones of ${need.machinesWanted} machines`,
       );
     if (!need.isSpread) checkSurplus(shard, memory, served, need);
   }
@@ -128,9 +130,9 @@ function checkSurplus(shard: Shard, memory: Memory, served: Served, asking: Serv
     ownedBy.set(owner, (ownedBy.get(owner) ?? 0) + 1);
   }
   let lacking = 0;
-  for (const { key, type, priority, machinesWanted, claimedReported } of served.values()) {
+  for (const { key, type, priority, machinesWanted, claimedReported, held } of served.values()) {
     if (type !== asking.type) continue;
-    const lack = Math.max(0, machinesWanted - claimedReported);
+    const lack = Math.max(0, machinesWanted - claimedReported - held.length);
     lacking += priority >= asking.priority ? lack : Math.min(lack, ownedBy.get(key) ?? 0);
   }
   if (draining > lacking)

@@ -6,6 +6,7 @@ import type { CycleReport } from '../../shard/ports/observer.ts';
 import type { Shard } from '../../shard/shard.ts';
 import { checkAcquisitions, checkPreemptions } from './acquisition-checks.ts';
 import { Violation } from './invariants.ts';
+import { checkLeaving } from './leaving-checks.ts';
 import { checkPreemptionCap } from './preemption-checks.ts';
 import { servedNeeds } from './served-needs.ts';
 import type { Memory } from './watch.ts';
@@ -50,6 +51,7 @@ export function checkCycle(
   checkAcquisitions(shard, served, begunSlots);
   checkCeiling(shard, begunSlots);
   if (report.withdrawn === 0) checkSpotShare(shard, begunSlots);
+  checkLeaving(shard, served, begunSlots);
   checkPreemptions(shard, memory, served, begunSlots);
   checkPreemptionCap(process, memory, report, served, begunSlots);
 }

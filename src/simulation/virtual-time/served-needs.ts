@@ -2,7 +2,8 @@
  * Needs as the shard serves them, in plain numbers. Every need of a simulation asks for machines of one type, so a number of
  * machines covers it, and each further machine is one too many.
  */
-import { BARRED } from '../../inventory/intent.ts';
+import { BARRED, Flag } from '../../inventory/intent.ts';
+import { MachineState } from '../../machine/state.ts';
 import { Operator, type Requirement } from '../../needs/requirements.ts';
 import type { Shard } from '../../shard/shard.ts';
 import { isHostile, RACK_KEY, TYPE_KEY, TYPES, ZONE_KEY } from './scenery.ts';
@@ -26,8 +27,10 @@ export interface ServedNeed {
   isSatisfied: boolean;
   isParked: boolean;
   claimedReported: number;
-  /** Slots that the shard claims for it. */
+  /** Slots that the shard claims for it … */
   readonly claimed: number[];
+  /** … and leaving ones that stay for it (H5). */
+  readonly held: number[];
 }
 
 export function needKey(name: { cluster: number; fingerprint: number; group: number }): string {
@@ -65,6 +68,7 @@ export function servedNeeds(shard: Shard): Map<string, ServedNeed> {
         isParked: false,
         claimedReported: 0,
         claimed: [],
+        held: [],
       };
       need.machinesWanted += machinesFor(shard, needs.aggregate[start + row]!, need.type);
       need.isSatisfied &&= verdict.satisfied;
@@ -76,9 +80,15 @@ export function servedNeeds(shard: Shard): Map<string, ServedNeed> {
   for (let slot = 1; slot < inventory.columns.slotLimit; slot++) {
     if (inventory.columns.state[slot] === 0) continue;
     const name = engine.claimOf(slot);
-    if (name !== null) served.get(needKey(name))?.claimed.push(slot);
+    const need = name === null ? undefined : served.get(needKey(name));
+    (isLeaving(shard, slot) ? need?.held : need?.claimed)?.push(slot);
   }
   return served;
+}
+
+/** H5: marked as leaving and Configured, also if the cycle has just begun an action for it. */
+export function isLeaving({ inventory }: Shard, slot: number): boolean {
+  return inventory.columns.state[slot] === MachineState.Configured && inventory.hasFlag(slot, Flag.Leaving);
 }
 
 function listedValue(requirements: readonly Requirement[], wanted: string): string | null {

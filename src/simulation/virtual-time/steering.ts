@@ -1,20 +1,57 @@
 /**
- * Controls of people (H1 to H4) as accidents: they appear, are lifted, and expire, over restarts. The world keeps its own record of
+ * Controls of people (H1 to H6) as accidents: they appear, are lifted, and expire, over restarts. The world keeps its own record of
  * what was commanded, so that a shard which forgets a control is found out.
  */
 import type { Random } from '../../base/random.ts';
 import { Intent } from '../../inventory/intent.ts';
 import { CAPACITY_TYPE_NAMES, type CapacityType } from '../../machine/capacity-type.ts';
-import { WHOLE_FLEET } from '../../shard/controls/control.ts';
-import { type Control, type ControlScope, PAUSABLE, type Pausable } from '../../shard/ports/controls.ts';
+import { sameScope, WHOLE_FLEET } from '../../shard/controls/control.ts';
+import { cordons } from '../../shard/controls/flags.ts';
+import {
+  type Control,
+  type ControlScope,
+  PAUSABLE,
+  type Pausable,
+  type Told,
+} from '../../shard/ports/controls.ts';
 import type { ProviderCall } from '../../shard/ports/providers.ts';
 import { Violation } from './invariants.ts';
 import type { Process, SimulatedWorld } from './world.ts';
 
 const COMMANDER = { who: 'simulated', why: 'drawn from the seed', via: 'simulation' };
 
-/** Commands a pause. It is in force when the shard says so. */
-export function pauseAtRandom(world: SimulatedWorld, random: Random): string {
+/** Commands a pause, a cordon or a drain. It is in force when the shard says so. */
+export function controlAtRandom(world: SimulatedWorld, random: Random): string {
+  return random.chance(0.5) ? pauseAtRandom(world, random) : orderAtRandom(world, random);
+}
+
+/** H5, H6: about one machine or a place. */
+function orderAtRandom(world: SimulatedWorld, random: Random): string {
+  const order = random.pick(['cordon', 'drain', 'drain', 'drain-now']);
+  const drawn = { ...drawScope(world, random), cluster: '' };
+  const machine = random.pick(world.links).provider.list();
+  const ids = machine.kind === 'ok' ? machine.value.machines.map(({ id }) => id) : [];
+  const scope = random.chance(0.5) && ids.length > 0 ? { ...WHOLE_FLEET, machine: random.pick(ids) } : drawn;
+  const forMs = random.between(10, 240) * 1_000;
+  const { process } = world;
+  process?.life.receive(() => {
+    // It takes the place of an order for the same machines.
+    for (const [id, control] of world.commanded)
+      if (cordons(control) && sameScope(control.scope, scope)) world.commanded.delete(id);
+    process.shard.admin.order({ order, scopes: [scope], forMs, isPreview: false, ...COMMANDER }).then(
+      ({ controls }) => {
+        // A cycle ran since it came into force, and it may have been lifted meanwhile.
+        const { inForce } = process.shard.controls;
+        for (const control of controls)
+          if (inForce.some(({ id }) => id === control.id)) world.commanded.set(control.id, control);
+      },
+      () => {}, // the whole fleet, or a machine that the shard does not know
+    );
+  });
+  return `${order} ${JSON.stringify(scope)} for ${forMs} ms`;
+}
+
+function pauseAtRandom(world: SimulatedWorld, random: Random): string {
   const pauses = random.chance(0.1) ? ['all'] : random.shuffle([...PAUSABLE]).slice(0, random.between(1, 2));
   const scope = drawScope(world, random);
   const forMs = random.between(10, 240) * 1_000;
@@ -140,8 +177,11 @@ function pausing(
     // For a cluster, create and bind mean the same: it gets no machines.
     const acquires = steps.some((step) => step === 'create' || step === 'bind');
     const wanted: readonly Pausable[] = acquires && control.scope.cluster !== '' ? ['create', 'bind'] : steps;
-    if (wanted.some((step) => control.pauses.includes(step)) && isIn(control.scope, process, slot))
-      return control;
+    // H6: a cordoned machine gets no need, serves as no victim and is not released.
+    const does: readonly Told[] = cordons(control)
+      ? ['create', 'bind', 'preempt', 'release']
+      : control.pauses;
+    if (wanted.some((step) => does.includes(step)) && isIn(control.scope, process, slot)) return control;
   }
   return null;
 }

@@ -65,6 +65,8 @@ const CHANGE_EFFECTS = 'shard/machines/change-effects.js';
 const ENGINE = 'decision/engine.js';
 const NEED_TABLE = 'needs/need-table.js';
 const TAKE_UP = 'needs/take-up.js';
+const FLEET = 'decision/supply/fleet.js';
+const LEAVING = 'decision/assign/leaving.js';
 const RESTRICTIONS = 'decision/restrictions.js';
 const FREED = 'decision/preempt/draining-credit.js';
 const VAIN = 'decision/preempt/vain-searches.js';
@@ -692,6 +694,42 @@ export const MUTANTS: readonly Mutant[] = [
     file: RESTRICTIONS,
     find: 'if (this.isSuspended(ref) || this.isPaused(ref))',
     replace: 'if (this.isSuspended(ref))',
+    profile: 'steered',
+  },
+  {
+    why: 'H6: the queue forgets cordons',
+    file: PAUSES,
+    find: 'if (cordons(control))',
+    replace: 'if (false)',
+    profile: 'steered',
+  },
+  {
+    why: 'H6: the decision forgets cordons',
+    file: FLEET,
+    find: '(flags & CORDONED) === 0 ? 0 : 1',
+    replace: '0',
+    profile: 'steered',
+  },
+  {
+    why: 'H5: a leaving machine goes before its replacement is Configured',
+    file: LEAVING,
+    find: 'this.#holdIn(cluster);',
+    replace: ';',
+    profile: 'steered',
+    isQuick: true,
+  },
+  {
+    why: 'H5: a replacement that is on its way counts as Configured',
+    file: LEAVING,
+    find: 'if (role[slot] !== Role.Configured)',
+    replace: 'if (role[slot] === Role.None)',
+    profile: 'steered',
+  },
+  {
+    why: 'H5: the replacement of a leaving machine preempts',
+    file: FREED,
+    find: 'this.#leaving.subtractHeld(unmet);',
+    replace: ';',
     profile: 'steered',
   },
   {
