@@ -14,6 +14,7 @@ const WAITING = [
   'session/admission',
   'service/tenants-demand',
   'service/controls',
+  'service/drain',
   'provider/pool/failures',
   'service/history',
 ];
