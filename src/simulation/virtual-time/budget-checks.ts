@@ -9,7 +9,14 @@ import type { ProviderCall } from '../../shard/ports/providers.ts';
 import { Violation } from './invariants.ts';
 import type { Process, SimulatedWorld } from './world.ts';
 
-const SCOPE = { cluster: '', provider: 'simulated', zone: '', instanceType: '', capacityType: '', machine: '' };
+const SCOPE = {
+  cluster: '',
+  provider: 'simulated',
+  zone: '',
+  instanceType: '',
+  capacityType: '',
+  machine: '',
+};
 const WINDOW_MS = 120_000;
 const MOST = 6;
 const AT_A_TIME = 3;

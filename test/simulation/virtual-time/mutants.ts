@@ -65,7 +65,7 @@ const CHANGE_EFFECTS = 'shard/machines/change-effects.js';
 const ENGINE = 'decision/engine.js';
 const NEED_TABLE = 'needs/need-table.js';
 const TAKE_UP = 'needs/take-up.js';
-const FLEET = 'decision/supply/fleet.js';
+const FLAGS = 'shard/controls/flags.js';
 const LEAVING = 'decision/assign/leaving.js';
 const RESTRICTIONS = 'decision/restrictions.js';
 const FREED = 'decision/preempt/draining-credit.js';
@@ -704,10 +704,17 @@ export const MUTANTS: readonly Mutant[] = [
     profile: 'steered',
   },
   {
-    why: 'H6: the decision forgets cordons',
-    file: FLEET,
-    find: '(flags & CORDONED) === 0 ? 0 : 1',
-    replace: '0',
+    why: 'H6: the decision never learns of a cordon',
+    file: FLAGS,
+    find: 'cordon: CORDONED,',
+    replace: 'cordon: {},',
+    profile: 'steered',
+  },
+  {
+    why: 'H6: a cordoned machine is a victim',
+    file: INTENT,
+    find: 'Flag.NotPreempted | Flag.Cordoned',
+    replace: 'Flag.NotPreempted',
     profile: 'steered',
   },
   {

@@ -6,8 +6,8 @@ import type { ResourceAmounts } from '../../../machine/machine.ts';
 import { ALL_STATES, STATE_NAMES } from '../../../machine/state.ts';
 import { Operator, type Requirement } from '../../../needs/requirements.ts';
 import { subjectOf } from '../../controls/control.ts';
-import type { BudgetView } from '../../ports/budgets.ts';
 import { isPause } from '../../controls/flags.ts';
+import type { BudgetView } from '../../ports/budgets.ts';
 import type { Control } from '../../ports/controls.ts';
 import type { StateCounts } from '../../ports/fleet-view.ts';
 
