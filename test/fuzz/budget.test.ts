@@ -62,6 +62,11 @@ const NOT_DECODERS: Readonly<Record<string, string>> = {
   'src/identity/epoch-file.ts: readIfThere': 'the same',
   'src/identity/controls-file.ts: readControlsFile':
     'reads a file of this shard; test/identity/controls-file.test.ts damages it',
+  'src/identity/sealed-file.ts: readSealedFile': 'the same, for the controls and the use of budgets',
+  'src/identity/usage-file.ts: readUsageFile':
+    'reads a file of this shard; test/identity/usage-file.test.ts damages it',
+  'src/shard/disruption/usage.ts: read':
+    'reads what this shard wrote, at most 2 MiB; test/shard/disruption-budgets.test.ts damages it',
   'src/shard/controls/control.ts: readPauses': 'reads a list of words, each of which is one of six',
   'src/shard/view/need-row.ts: readNeed': 'reads the tables',
   'src/needs/profiles.ts: parse': 'reads what this process stored',
@@ -72,7 +77,7 @@ const NOT_DECODERS: Readonly<Record<string, string>> = {
 };
 /** Settings of the administrator, each a short text of the command line, the environment or the file. */
 const SETTINGS =
-  /^src\/(?:config\/(?:addresses|cap-fraction|ceilings|sources|setting|units)|provider\/client\/endpoint|cli\/up-flags)\.ts: /;
+  /^src\/(?:config\/(?:addresses|budgets|cap-fraction|ceilings|sources|setting|units)|provider\/client\/endpoint|cli\/up-flags)\.ts: /;
 
 it('every function that is named like a decoder is in the table, or has a reason not to be', async () => {
   const covered = new Set((await reports).flatMap(({ covers }) => covers));

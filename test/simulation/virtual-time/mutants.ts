@@ -252,8 +252,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'P6: a machine that drains for a need does not count for it',
     file: EXECUTION,
-    find: '=> engine.preemptionBegan(slot, cluster, fingerprint, group),',
-    replace: '=> {},',
+    find: 'engine.preemptionBegan(slot, cluster, fingerprint, group);',
+    replace: ';',
     profile: 'usual',
   },
   {
@@ -273,7 +273,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'R2: reclaims have no cap',
     file: RAILS,
-    find: 'taken >= capOf(configuredOf(cluster), rails.reclaimCapFraction)',
+    find: 'taken >= capOf(configuredOf(cluster), reclaimCapFraction)',
     replace: 'false',
     profile: 'usual',
   },
