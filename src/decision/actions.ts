@@ -131,6 +131,27 @@ export class ActionList {
     this.reclamationPenalty[at] = need.reclamationPenalty;
   }
 
+  /** Adds actions [from, end) of another list. */
+  copyFrom(other: ActionList, from: number, end: number): void {
+    for (let index = from; index < end; index++) {
+      this.add(
+        other.kind[index]! as ActionKind,
+        other.slot[index]!,
+        other.cluster[index]!,
+        other.graceSeconds[index]!,
+        {
+          cluster: other.forCluster[index]!,
+          fingerprint: other.fingerprint[index]!,
+          group: other.group[index]!,
+          priority: other.priority[index]!,
+          interruptionPenalty: other.interruptionPenalty[index]!,
+          reclamationPenalty: other.reclamationPenalty[index]!,
+        },
+        other.victim[index]!,
+      );
+    }
+  }
+
   #widen(at: number): void {
     this.kind = widerU8(this.kind, at);
     this.slot = widerU32(this.slot, at);

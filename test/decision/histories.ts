@@ -93,7 +93,11 @@ const LEAVING_SEEN = [
 ];
 
 /** A structural comparison first: only a difference is worth a readable report. */
-function expectSame(actual: OracleResult, right: ReturnType<typeof comparable>, message: string): void {
+export function expectSame(
+  actual: OracleResult,
+  right: ReturnType<typeof comparable>,
+  message: string,
+): void {
   const left = comparable(actual);
   if (!isDeepStrictEqual(left, right)) expect(left, message).toEqual(right);
 }

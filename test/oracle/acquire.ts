@@ -1,12 +1,12 @@
 /** Acquisition (A3), spread (A4) and barred needs (A9): needs with a deficit take orphan Creating, Idle and Speculative machines. */
 import { effectiveCostUsd } from '../../src/machine/cost.ts';
 import { MachineState } from '../../src/machine/state.ts';
-import { isNothing, subtract } from './amounts.ts';
+import { coverage, isNothing, subtract } from './amounts.ts';
 import { compareBytes, compareNumbers, firstDifference } from './bytes.ts';
 import { acquireWalk, isInDomain, planGang, reservedByOthers } from './credit.ts';
 import { barredBy, countTaken, exhausted, gangBarredBy, isNeededForShare } from './limits.ts';
 import { attributeOf, sortedSpread } from './profile.ts';
-import { planByValue } from './value.ts';
+import { costOfAll, planByValue } from './value.ts';
 import {
   byId,
   type Cycle,
@@ -39,6 +39,90 @@ export function acquire(cycle: Cycle): void {
     else acquireSpread(cycle, turn, constraint);
     noteLimit(cycle, turn);
   }
+  if (cycle.world.value !== undefined) exchange(cycle, deficits);
+}
+
+const EXCHANGE = { needs: 32, machines: 32, plans: 256, rounds: 2, factor: 0.99 };
+
+/**
+ * E9: "for two needs that acquired in this cycle, the second chooses first, from the machines of both and those that are free,
+ * and the first chooses again from the rest. If both are covered and pay less, each keeps what it chose."
+ */
+function exchange(cycle: Cycle, competitors: readonly LiveNeed[]): void {
+  const turns = cycle.needs.toSorted(compareA3).map((need) => cycle.turns.get(need.key)!);
+  const parts = turns.filter((turn) => mayExchange(cycle, turn)).slice(0, EXCHANGE.needs);
+  const wanting = cycle.needs.filter((need) => !isNothing(cycle.turns.get(need.key)!.remaining));
+  let plans = 0;
+  const lackedBy = ({ need, credited }: Turn) =>
+    credited.reduce((left, machine) => subtract(left, countedOf(machine, need)), need.aggregate);
+  // "It costs the taker, by the share of what it lacked, less than 0.99 times what the taker pays for each dimension."
+  const mayGain = (turn: Turn, machine: WorldMachine) => {
+    const lacked = lackedBy(turn);
+    const dimensions = Object.values(lacked).filter((units) => units > 0).length;
+    const paid = costOfAll(turn.acquired, turn.need) / dimensions;
+    const share = coverage(countedOf(machine, turn.need), lacked);
+    return costOfAll([machine], turn.need) / share < EXCHANGE.factor * paid;
+  };
+  const choose = (turn: Turn): WorldMachine[] | null => {
+    const { need } = turn;
+    plans++;
+    const wanted = lackedBy(turn);
+    const free = { competitors, isAllowed: () => true, mayLose: () => true };
+    const chosen = planByValue(cycle, need, acquireWalk(cycle, need), wanted, free);
+    const left = chosen.reduce((rest, machine) => subtract(rest, countedOf(machine, need)), wanted);
+    return isNothing(left) ? chosen : null;
+  };
+  const claim = ({ need }: Turn, machines: readonly WorldMachine[]) => {
+    for (const { id } of machines) cycle.claims.set(id, need);
+  };
+  const exchangeTwo = (giver: Turn, taker: Turn): boolean => {
+    if (plans >= EXCHANGE.plans) return false;
+    if (!giver.acquired.some((machine) => fits(machine, taker.need) && mayGain(taker, machine))) return false;
+    const before = [...giver.acquired, ...taker.acquired];
+    for (const { id } of before) cycle.claims.delete(id);
+    const first = choose(taker);
+    if (first?.some((machine) => giver.acquired.includes(machine))) {
+      claim(taker, first);
+      const second = choose(giver);
+      const after = [...(second ?? []), ...first];
+      const isWanted = (machine: WorldMachine) => wanting.some((need) => fits(machine, need));
+      const isBetter =
+        second !== null &&
+        costOfAll(second, giver.need) + costOfAll(first, taker.need) <
+          EXCHANGE.factor * (costOfAll(giver.acquired, giver.need) + costOfAll(taker.acquired, taker.need)) &&
+        !before.some((machine) => !after.includes(machine) && isWanted(machine));
+      if (isBetter) {
+        giver.acquired = second;
+        taker.acquired = first;
+        claim(giver, second);
+        return true;
+      }
+      for (const { id } of first) cycle.claims.delete(id);
+    }
+    claim(giver, giver.acquired);
+    claim(taker, taker.acquired);
+    return false;
+  };
+  let isChanged = parts.length > 1;
+  for (let round = 0; round < EXCHANGE.rounds && isChanged; round++) {
+    isChanged = false;
+    for (const giver of parts)
+      for (const taker of parts) if (giver !== taker && exchangeTwo(giver, taker)) isChanged = true;
+  }
+  cycle.actions.length = 0;
+  for (const turn of turns) {
+    turn.bootstrapCount = turn.provisionCount = 0;
+    for (const machine of turn.acquired) act(cycle, turn, machine);
+  }
+}
+
+/** "Plain needs without a spread, without limits or ceilings, that are covered by machines that they took, none of them Creating." */
+function mayExchange({ world }: Cycle, { need, acquired, remaining }: Turn): boolean {
+  const isPlain = need.sameKeys.length === 0 && spreadConstraintOf(need) === null;
+  const isFree = need.cluster.limits === undefined && world.ceilings === undefined;
+  const isCreated = acquired.some((machine) => stateOf(machine) === MachineState.Creating);
+  const isFew = acquired.length > 0 && acquired.length <= EXCHANGE.machines;
+  return isPlain && isFree && isFew && !isCreated && isNothing(remaining);
 }
 
 function acquireInOrder(cycle: Cycle, turn: Turn): void {
@@ -133,6 +217,11 @@ function take(cycle: Cycle, turn: Turn, machine: WorldMachine): void {
   turn.acquired.push(machine);
   countTaken(cycle, need.cluster, machine);
   turn.remaining = subtract(turn.remaining, countedOf(machine, need));
+  act(cycle, turn, machine);
+}
+
+function act(cycle: Cycle, turn: Turn, machine: WorldMachine): void {
+  const { need } = turn;
   const action = {
     machine: machine.id,
     cluster: need.cluster.id,

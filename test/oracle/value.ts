@@ -71,7 +71,7 @@ function costOf(machine: WorldMachine, need: LiveNeed): number {
   );
 }
 
-function costOfAll(machines: readonly WorldMachine[], need: LiveNeed): number {
+export function costOfAll(machines: readonly WorldMachine[], need: LiveNeed): number {
   return machines.reduce((sum, machine) => sum + costOf(machine, need), 0);
 }
 

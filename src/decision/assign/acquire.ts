@@ -16,6 +16,7 @@ import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 import type { Supply } from '../supply/supply.ts';
 import { Contention } from './contention.ts';
+import { Exchange } from './exchange.ts';
 import type { GangDomains } from './gang-domains.ts';
 import { planGang } from './gang-reservation.ts';
 import { Scan, type ScanContext } from './scan.ts';
@@ -41,6 +42,7 @@ export class Acquisition {
   /** E1: by value, of plain needs and of gangs; null unless needs acquire so. */
   readonly #value: ValuePlan | null;
   readonly #gangValue: ValuePlan | null;
+  readonly #exchange: Exchange | null;
   /** E8: whether the need's turn skipped a spot machine of which the cluster may have no more now. */
   #hasSkippedSpot = false;
   /** By filter: the cycle in which it admits no machine that is left. */
@@ -67,10 +69,12 @@ export class Acquisition {
     const isByValue = tables.placement.kind === 'value';
     this.#value = isByValue ? new ValuePlan(tables, this.#contention) : null;
     this.#gangValue = isByValue ? new ValuePlan(tables, null) : null;
+    this.#exchange = this.#value === null ? null : new Exchange(tables, this.#value);
   }
 
   run(unmet: UnmetNeeds, actions: ActionList): void {
     this.#contention.beginCycle();
+    this.#exchange?.begin();
     for (let entry = 0; entry < unmet.count; entry++) {
       if (this.#isSettled(unmet, entry)) continue;
       unmet.settledAt[entry] = 0;
@@ -89,6 +93,7 @@ export class Acquisition {
       if (isLimited || unmet.acquired[entry]! > 0) unmet.isChanged[entry] = 1;
       else if (!isGang && spread === null) unmet.settledAt[entry] = this.#fleet.families.openVersion;
     }
+    this.#exchange?.run(unmet, actions);
   }
 
   /**
@@ -289,10 +294,12 @@ export class Acquisition {
     const slots = plan.make(need, request, spreading, unmet.rest, entry * unmet.width);
     if (usageBefore !== undefined) usage!.restore(usageBefore); // it counts what the need gave back, too
     const served = actionNeed(needs, this.#fleet.assignments, need);
+    const firstAction = actions.count;
     for (const slot of slots) {
       this.#take(unmet, entry, slot, actions, served);
       usage?.take(slot);
     }
+    if (!isGang && spread === null && usage === null) this.#exchange!.note(unmet, entry, slots, firstAction);
   }
 
   #request(need: number, spreading: Spreading | null, usage: ClusterUsage | null): ValueRequest {

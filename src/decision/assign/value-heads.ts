@@ -26,6 +26,8 @@ export interface Source {
   at: number;
   /** … an array from an index on. */
   slots: readonly number[];
+  /** E9: its machines are marked as taken. */
+  isHeld: boolean;
   /** The head, and what it costs the need per hour. */
   slot: number;
   priceUsd: number;
@@ -55,6 +57,8 @@ export interface ValueRequest {
   readonly domain: number;
   /** T8: what bars machines; null: nothing. */
   readonly usage: ClusterUsage | null;
+  /** E9: machines that are marked as taken, and that the walk may take. Without domains. */
+  readonly held?: readonly number[];
 }
 
 export class ValueHeads {
@@ -76,6 +80,7 @@ export class ValueHeads {
     else
       for (const [one, arrays] of this.#context.collectByDomain(filter, domains))
         this.#openArrays(arrays, one);
+    if (this.#request.held !== undefined) this.#openHeld(this.#request.held);
   }
 
   /** What a machine costs the need per hour: its marginal price and the risk (E1). */
@@ -145,6 +150,21 @@ export class ValueHeads {
     }
   }
 
+  #openHeld(held: readonly number[]): void {
+    const { role, families, shape, inventory } = this.#context.fleet;
+    const { idRank, pricePerHourUsd: price } = inventory.columns;
+    const byPrice = (a: number, b: number) => price[a]! - price[b]! || idRank[a]! - idRank[b]!;
+    const { eligible } = this.#request.filter;
+    const fitting = held.filter((slot) => eligible[families.familyOf[shape[slot]!]!] === 1).sort(byPrice);
+    for (const one of [Role.Idle, Role.Speculative])
+      this.#openArray(
+        one,
+        fitting.filter((slot) => role[slot] === one),
+        0,
+        true,
+      );
+  }
+
   #openArrays({ orphans, idle, offers }: ScanArrays, domain: number): void {
     const { idRank, pricePerHourUsd: price } = this.#context.fleet.inventory.columns;
     const byId = (a: number, b: number) => idRank[a]! - idRank[b]!;
@@ -155,7 +175,7 @@ export class ValueHeads {
   }
 
   /** The machines of each family and probability, in the order of `slots`. */
-  #openArray(role: number, slots: readonly number[], domain: number): void {
+  #openArray(role: number, slots: readonly number[], domain: number, isHeld = false): void {
     const { fleet } = this.#context;
     const { interruptionProbability } = fleet.inventory.columns;
     const groups: { family: number; probability: number; slots: number[] }[] = [];
@@ -169,7 +189,7 @@ export class ValueHeads {
       }
       group.slots.push(slot);
     }
-    for (const group of groups) this.#add(role, group.family, domain, null, 0, group.slots);
+    for (const group of groups) this.#add(role, group.family, domain, null, 0, group.slots, isHeld);
   }
 
   #add(
@@ -179,10 +199,14 @@ export class ValueHeads {
     lists: OrderedLists | null,
     at: number,
     slots: readonly number[] = NONE,
+    isHeld = false,
   ): void {
     const source = this.sources[this.count];
     if (source === undefined)
-      this.sources[this.count] = { role, family, domain, lists, at, slots, slot: 0, priceUsd: 0, costUsd: 0 };
+      this.sources[this.count] = {
+        ...{ role, family, domain, lists, at, slots, isHeld },
+        ...{ slot: 0, priceUsd: 0, costUsd: 0 },
+      };
     else {
       source.role = role;
       source.family = family;
@@ -190,6 +214,7 @@ export class ValueHeads {
       source.lists = lists;
       source.at = at;
       source.slots = slots;
+      source.isHeld = isHeld;
     }
     this.#settle(this.count++);
   }
@@ -204,7 +229,7 @@ export class ValueHeads {
         this.drop(index);
         return false;
       }
-      if (this.#mayTake(slot, source.role)) {
+      if (this.#mayTake(slot, source)) {
         source.slot = slot;
         source.priceUsd = this.#context.fleet.inventory.columns.pricePerHourUsd[slot]!;
         source.costUsd = this.costOf(slot);
@@ -214,10 +239,10 @@ export class ValueHeads {
     }
   }
 
-  #mayTake(slot: number, role: number): boolean {
+  #mayTake(slot: number, { role, isHeld }: Source): boolean {
     const { supply, filters, fleet } = this.#context;
     const { filter, gang } = this.#request;
-    if (supply.takenBy[slot] !== 0) return false;
+    if (supply.takenBy[slot] !== 0 && !isHeld) return false;
     if (gang !== 0 && supply.reservedBy[slot] !== 0 && supply.reservedBy[slot] !== gang) return false;
     if (role === Role.Creating && fleet.isBarred(slot, NOT_ACQUIRED)) return false;
     return filter.matchLevel === MatchLevel.Family || filters.admitsSlot(filter, slot);

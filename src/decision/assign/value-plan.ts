@@ -113,7 +113,7 @@ export class ValuePlan {
         index++;
         continue;
       }
-      const share = this.#shareOf(source.family, rest, row);
+      const share = this.shareOf(this.#need, source.family, rest, row);
       if (share === 0) {
         heads.drop(index); // what remains only shrinks
         continue;
@@ -149,12 +149,12 @@ export class ValuePlan {
   }
 
   /** The part of what remains that a machine of the family covers: the sum over dimensions, each at most 1. */
-  #shareOf(family: number, rest: Float64Array, row: number): number {
+  shareOf(need: number, family: number, rest: Float64Array, row: number): number {
     const { families } = this.#fleet;
     const { start, length, dims, units } = this.#vectors;
-    const aggregate = this.#needs.aggregate[this.#need]!;
+    const aggregate = this.#needs.aggregate[need]!;
     const first = start[aggregate]!;
-    const isFold = this.#needs.kind[this.#need] === NeedKind.Fold;
+    const isFold = this.#needs.kind[need] === NeedKind.Fold;
     const gangs = isFold ? families.gangsPerMachine(family, aggregate) : 0;
     let share = 0;
     for (let index = 0; index < length[aggregate]!; index++) {

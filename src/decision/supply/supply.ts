@@ -67,6 +67,14 @@ export class Supply {
     this.taken[this.#fleet.families.familyOf[shape]!]!++;
   }
 
+  /** A need that took the machine in this cycle does without it. */
+  giveBack(slot: number): void {
+    const shape = this.#fleet.shape[slot]!;
+    this.takenBy[slot] = 0;
+    this.takenIn[shape]!--;
+    this.taken[this.#fleet.families.familyOf[shape]!]!--;
+  }
+
   reserve(slot: number, need: number): void {
     const shape = this.#fleet.shape[slot]!;
     this.reservedBy[slot] = need + 1;

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { CapacityType } from '../../../src/machine/capacity-type.ts';
+import { tenantLimits } from '../../../src/shard/tenants.ts';
 import { subjects } from '../subjects.ts';
 import { Operator, type WorldMachine, type WorldNeed } from '../world.ts';
 import {
+  claimedBy,
   cluster,
   cpus,
   creating,
@@ -10,6 +12,7 @@ import {
   gang,
   idle,
   inRack,
+  keyOf,
   need,
   RACK,
   speculative,
@@ -148,5 +151,66 @@ describe.each(subjects)('$name', ({ decideWith }) => {
       speculative('m-4', sized(8, { ...inRack('rack-1'), price: 3 })),
     ];
     expect(did(byValue(fleet, gang('job', 12)))).toEqual(['Provision m-3', 'Provision m-1']);
+  });
+
+  describe('E9: the exchange', () => {
+    const tied = need({
+      group: 'tied',
+      priority: 0,
+      requirements: [{ key: ZONE, operator: Operator.In, values: ['zone-1'] }],
+    });
+    const offers = (prices: readonly [number, number, number]) => [
+      speculative('m-1', sized(4, { zone: 'zone-1', price: prices[0] })),
+      speculative('m-2', sized(4, { zone: 'zone-2', price: prices[1] })),
+      speculative('m-3', sized(4, { zone: 'zone-1', price: prices[2] })),
+    ];
+    const kept = ['Provision m-1', 'Provision m-3'];
+    const exchanged = ['Provision m-2', 'Provision m-1'];
+
+    it('E9: a flexible need leaves the cheap machine to one that is tied to its zone, if both together pay less', () => {
+      const result = byValue(offers([1, 1.1, 5]), need(), tied);
+      expect(did(result)).toEqual(exchanged);
+      expect(verdictOf(result, 'alpha', tied)).toMatchObject({ satisfied: true, provisions: 1 });
+      expect(claimedBy(result, keyOf('alpha', tied))).toEqual(['m-1']);
+    });
+
+    it('E9: nothing is exchanged for 1 % or less', () => {
+      expect(did(byValue(offers([1, 2, 2.02]), need(), tied))).toEqual(kept);
+      expect(did(byValue(offers([1, 2, 2.04]), need(), tied))).toEqual(exchanged);
+    });
+
+    it('E9: needs exchange across clusters, and their actions keep the order of the needs', () => {
+      const of = world(offers([1, 1.1, 5]), [cluster('alpha', [need()]), cluster('beta', [tied])], {
+        value: { offerMargin: 0.2 },
+      });
+      expect(decideWith(of).actions.map(({ cluster: id, machine }) => `${id} ${machine}`)).toEqual([
+        'alpha m-2',
+        'beta m-1',
+      ]);
+    });
+
+    it('E9: gives back no machine that fits a need which lacks something', () => {
+      const large = need({
+        group: 'large',
+        priority: -1,
+        aggregate: cpus(8),
+        requirements: tied.requirements,
+      });
+      expect(did(byValue(offers([1, 1.1, 5]), need(), tied, large))).toEqual(kept);
+    });
+
+    it('E9: leaves needs with a spread, clusters with limits, and fleets with ceilings as they are', () => {
+      const value = { value: { offerMargin: 0.2 } };
+      const fleet = offers([1, 1.1, 5]);
+      expect(did(byValue(fleet, need({ spread: [spreadOver(ZONE, 3)] }), tied))).toEqual(kept);
+      const limits = tenantLimits({ cluster: 'alpha', maxMachines: 9 });
+      const limited = cluster('alpha', [need(), tied], { limits });
+      expect(did(decideWith(world(fleet, [limited], value)))).toEqual(kept);
+      const none = Number.POSITIVE_INFINITY;
+      const ceilings = { maxDollarsPerHour: 100, maxByCapacityType: [none, none, none, none, none] };
+      expect(
+        did(decideWith(world(fleet, [cluster('alpha', [need(), tied])], { ...value, ceilings }))),
+      ).toEqual(kept);
+    });
   });
 });
