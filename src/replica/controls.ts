@@ -8,6 +8,7 @@
  */
 import type { Timer } from '../base/clock.ts';
 import { ShardError } from '../base/errors.ts';
+import { unchanged } from '../directory/election/claim.ts';
 import type { Leadership } from '../directory/election/leadership.ts';
 import { type ReplicaOptions, retryMsOf } from '../directory/election/options.ts';
 import {
@@ -210,11 +211,16 @@ export class ControlsKeeper {
   async #attempt(leadership: Leadership): Promise<void> {
     const { directory, keys, shard } = this.#options;
     if (this.#isClosed) return;
-    const record = this.#current;
+    const key = keys.controls(shard);
     try {
+      const { entry } = await directory.get(key);
+      const record = this.#current;
+      const held = entry === null ? null : readControls(entry.value);
+      if (held !== null && isNewer(held, record)) return; // another replica is active, as this one will learn
+      // What was read must still be there: a write whose answer was lost may arrive after a newer one.
       const { succeeded } = await directory.transact({
-        when: [leadership.guard()],
-        change: [{ kind: 'put', key: keys.controls(shard), value: writeControls(record) }],
+        when: [leadership.guard(), unchanged(key, entry)],
+        change: [{ kind: 'put', key, value: writeControls(record) }],
       });
       // Not if another replica is active by now, or this one resumes just now: then it is tried again.
       if (!succeeded) return;

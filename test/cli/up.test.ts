@@ -5,6 +5,7 @@ import { UsageError } from '../../src/base/flag-words.ts';
 import { parseUpFlags } from '../../src/cli/up-flags.ts';
 import { pageLines, progressLine, type UpSample } from '../../src/cli/up-view.ts';
 import type { ApiOverview } from '../../src/dashboard/api/types.ts';
+import { findEtcd } from '../../src/simulation/chaos/etcd-server.ts';
 import { Processes, until } from '../service/processes.ts';
 
 let processes = new Processes();
@@ -50,6 +51,29 @@ describe('flotilla up', { timeout: 180_000 }, () => {
         () => true,
       );
     await until('the dashboard is gone', isGone, (gone) => gone);
+  });
+
+  it('F4: with --standby k kills the active replica, the other one takes over, and the page follows', async () => {
+    processes.environment = { FLOTILLA_TEST_ETCD: await findEtcd() };
+    processes.hasInput = true;
+    const fleet = ['--machines', '100', '--clusters', '1', '--latency', '100ms/300ms'];
+    const up = processes.start('up', '--standby', ...fleet, '--', '--lease', '2s');
+    const printed = (what: string, text: RegExp) =>
+      until(
+        what,
+        () => text.exec(up.output.join('\n')),
+        (found) => found !== null,
+        150_000,
+      );
+    await printed('a line with actions', /Bootstrap \d+/);
+    up.child.stdin!.write('k');
+    const takeover = /killed replica (\w)[^]*replica (\w) is active now: (http:\S+)/;
+    const [, killed, name, page] = (await printed('the takeover', takeover))!;
+    expect(name).not.toBe(killed);
+    expect((await fetch(page!)).status).toBe(200);
+    await printed('the former one as its supervisor sees it', /replica \w ended with a signal/);
+    up.child.kill('SIGINT');
+    expect(await up.exited).toBe(0);
   });
 
   it('says in one line that --standby needs an etcd, and starts nothing', async () => {

@@ -29,6 +29,8 @@ export class Processes {
   environment: Readonly<Record<string, string>> = {};
   /** Files and sockets that each of them may have; null: as many as this process. */
   descriptorsMax: number | null = null;
+  /** Whether a test writes to their standard input. */
+  hasInput = false;
   readonly #children = new Set<ChildProcess>();
   readonly #folders: string[] = [];
 
@@ -41,9 +43,10 @@ export class Processes {
     const limited = ['sh', '-c', `ulimit -n ${this.descriptorsMax} && exec "$@"`, 'sh', ...command];
     const [program, ...rest] = this.descriptorsMax === null ? command : limited;
     const child = spawn(program!, rest, {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...process.env, ...this.environment },
     });
+    if (!this.hasInput) child.stdin.end();
     this.#children.add(child);
     const output: string[] = [];
     const exited = new Promise<number | null>((resolve) => {

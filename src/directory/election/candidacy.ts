@@ -6,8 +6,8 @@
 import type { Timer } from '../../base/clock.ts';
 import { ShardError } from '../../base/errors.ts';
 import { Mirror } from '../mirror.ts';
-import type { Comparison, DirectoryEntry, Position } from '../port.ts';
-import { claim } from './claim.ts';
+import type { Position } from '../port.ts';
+import { claim, unchanged } from './claim.ts';
 import { Leadership } from './leadership.ts';
 import { Lineage, restoredText } from './marks.ts';
 import { type ReplicaOptions, retryMsOf } from './options.ts';
@@ -164,9 +164,4 @@ export class Candidacy {
     this.#isDoubtful = true;
     this.#options.onEvent({ kind: 'restored', detail: restoredText(before, position) });
   }
-}
-
-function unchanged(key: string, entry: DirectoryEntry | null): Comparison {
-  // The value and not its revision: a restored directory gives revisions again.
-  return entry === null ? { kind: 'absent', key } : { kind: 'equals', key, value: entry.value };
 }

@@ -23,10 +23,10 @@ export type ClaimOutcome =
 
 /** Rejects if the directory does not answer, not even the read: then the outcome stays unknown. */
 export async function claim(options: ReplicaOptions, request: ClaimRequest): Promise<ClaimOutcome> {
-  const { directory, keys, shard, replica, instance, addresses } = options;
+  const { directory, keys, shard } = options;
   const { lease, epoch, when, change } = request;
   const key = keys.active(shard);
-  const value = writeRecord({ replica, instance, epoch, addresses });
+  const value = activeValue(options, epoch);
   try {
     const { succeeded, read, position } = await directory.transact({
       when: [{ kind: 'absent', key }, when],
@@ -40,6 +40,11 @@ export async function claim(options: ReplicaOptions, request: ClaimRequest): Pro
     const { entry, position } = await directory.get(key);
     return outcomeOf(options, lease, entry, position);
   }
+}
+
+/** The entry of this process with this epoch. */
+export function activeValue({ replica, instance, addresses }: ReplicaOptions, epoch: number): string {
+  return writeRecord({ replica, instance, epoch, addresses });
 }
 
 /** Whether an entry is the one that this process put with this lease. */
@@ -58,4 +63,10 @@ function outcomeOf(
     return { kind: 'won', createRevision: entry.createRevision, position };
   }
   return { kind: 'lost', active: entry, position };
+}
+
+/** The key has what was read. */
+export function unchanged(key: string, entry: DirectoryEntry | null): Comparison {
+  // The value and not its revision: a restored directory gives revisions again.
+  return entry === null ? { kind: 'absent', key } : { kind: 'equals', key, value: entry.value };
 }

@@ -9,7 +9,7 @@ import { ShardError } from '../../base/errors.ts';
 import { LeaseNotFoundError } from '../errors.ts';
 import type { Comparison, DirectoryEntry, Lease, Position } from '../port.ts';
 import type { CandidacyOptions } from './candidacy.ts';
-import { claim, isOwn } from './claim.ts';
+import { activeValue, claim, isOwn } from './claim.ts';
 import { type Lineage, restoredText } from './marks.ts';
 import { instantOf } from './options.ts';
 import { CycleProgress } from './progress.ts';
@@ -81,9 +81,12 @@ export class Leadership {
     return this.#sightings.ageMs;
   }
 
-  /** Holds for as long as this replica is the active one: for transactions that only the active replica may make. */
+  /**
+   * Holds for as long as this replica is the active one: for transactions that only the active replica may make. It compares the value,
+   * which has the instance, and not the revision: a restored directory gives revisions again, perhaps to another replica's entry.
+   */
   guard(): Comparison {
-    return { kind: 'created-at', key: this.#activeKey, createRevision: this.#createRevision };
+    return { kind: 'equals', key: this.#activeKey, value: activeValue(this.#options, this.epoch) };
   }
 
   /** After every ordinary cycle. */

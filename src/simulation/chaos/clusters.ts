@@ -49,7 +49,7 @@ export function viewsOf(operators: readonly SimulatedOperator[]): ClusterView[] 
 }
 
 /** One row per machine, of any kind; each need fits one machine. */
-function rows(count: number): RollupRow[] {
+export function rows(count: number): RollupRow[] {
   return Array.from({ length: count }, (_, index) => ({
     requirements: [{ key: 'topology.kubernetes.io/zone', operator: Operator.Exists, values: [] }],
     aggregate: { cpu: '1' },

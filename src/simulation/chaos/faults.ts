@@ -27,6 +27,10 @@ export interface Fault {
   readonly inject: (stage: Stage) => Promise<string>;
   /** Called after the recovery. Returns a violation, or ''. */
   readonly check?: (stage: Stage) => Promise<string>;
+  /** Demand changes during the fault, so the shard takes machines from clusters. */
+  readonly removes?: true;
+  /** The same fault with another length (`--outage`). */
+  readonly withOutage?: (outageMs: number) => Fault;
   /** Always called at the end, also after a failure. */
   readonly clean?: (stage: Stage) => void;
 }

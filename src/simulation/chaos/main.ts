@@ -11,12 +11,15 @@ replicas need an etcd.
 
   --only TEXT    run only the faults whose name contains TEXT; may be repeated
   --repeat N     run each fault N times (default: 1)
+  --outage TIME  how long etcd is away in the fault "etcd away under load", such as 10m (default: 20s)
   --json         print the reports as JSON instead of a table
   --list         print the names of the faults and exit
   --help         print this help and exit
 
-Exit code: 0 if every promise held, 1 if one was broken.
+Exit code: 0 if every promise held, 1 if one was broken, 2 for wrong usage.
 `;
+
+const OUTAGE = /^([1-9]\d{0,3})([sm])$/;
 
 async function main(argv: string[]): Promise<number> {
   const { values } = parseArgs({
@@ -24,6 +27,7 @@ async function main(argv: string[]): Promise<number> {
     options: {
       only: { type: 'string', multiple: true, default: [''] },
       repeat: { type: 'string', default: '1' },
+      outage: { type: 'string', default: '20s' },
       json: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -33,7 +37,17 @@ async function main(argv: string[]): Promise<number> {
     process.stdout.write(values.help ? HELP : `${FAULTS.map(({ name }) => name).join('\n')}\n`);
     return 0;
   }
-  const faults = FAULTS.filter(({ name }) => values.only.some((text) => name.includes(text)));
+  const [, amount = '', unit = ''] = OUTAGE.exec(values.outage) ?? [];
+  if (unit === '') {
+    process.stderr.write(
+      `--outage is "${values.outage}", but must be a time such as 20s or 10m. No fault was injected.\n`,
+    );
+    return 2;
+  }
+  const outageMs = Number(amount) * (unit === 'm' ? 60_000 : 1_000);
+  const faults = FAULTS.filter(({ name }) => values.only.some((text) => name.includes(text))).map(
+    (fault) => fault.withOutage?.(outageMs) ?? fault,
+  );
   const reports: FaultReport[] = [];
   if (!values.json) process.stdout.write(HEAD);
   for (let time = 0; time < Number(values.repeat); time++) {

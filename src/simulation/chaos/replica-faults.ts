@@ -3,6 +3,7 @@
  * reads the audit logs of both. A removal by a replica that was not confirmed would be one of these.
  */
 import type { Fault } from './faults.ts';
+import { etcdAwayUnderLoad } from './outage-fault.ts';
 import { FAULT_MS } from './process-faults.ts';
 import { pause } from './programs.ts';
 import { LEASE_MS, type Replica, ReplicaStage } from './replica-stage.ts';
@@ -113,4 +114,5 @@ export const REPLICA_FAULTS: readonly Fault[] = [
   onReplicas('one member of etcd stopped', 'burst', withoutMembers(1, 'stopped')),
   onReplicas('two members of etcd stopped', 'burst', withoutMembers(2, 'stopped')),
   onReplicas('all members of etcd killed', 'burst', withoutMembers(3, 'killed')),
+  etcdAwayUnderLoad(),
 ];

@@ -13,7 +13,8 @@ import { Stage } from './stage.ts';
 export const LEASE_MS = 2_000;
 const MEMBERS = 3;
 const RESTART_MS = 500;
-const ROLE_MS_MAX = 60_000;
+/** On a busy machine an etcd of three members needs a while for its first election. */
+const ROLE_MS_MAX = 180_000;
 
 export class Replica {
   readonly name: string;
@@ -40,11 +41,20 @@ export class Replica {
 
   /** '' while it cannot be asked. */
   async role(): Promise<string> {
+    return (await this.#view()).role;
+  }
+
+  /** The name of the replica that is active, as this one knows. */
+  async activeReplica(): Promise<string> {
+    return (await this.#view()).activeReplica;
+  }
+
+  async #view(): Promise<{ readonly role: string; readonly activeReplica: string }> {
     try {
       const answer = await fetch(`${this.http}api/v1/overview`, { signal: AbortSignal.timeout(1_000) });
-      return ((await answer.json()) as { replica: { role: string } }).replica.role;
+      return ((await answer.json()) as { replica: { role: string; activeReplica: string } }).replica;
     } catch {
-      return '';
+      return { role: '', activeReplica: '' };
     }
   }
 }
@@ -78,6 +88,17 @@ export class ReplicaStage extends Stage {
     return this.#withRole(['active', 'adrift']);
   }
 
+  confirmed(): Promise<Replica> {
+    return this.#withRole(['active']);
+  }
+
+  /** The replica shows that the one with this name is active. */
+  async knows(replica: Replica, name: string): Promise<void> {
+    await this.#until(`replica ${replica.name} knows that ${name} is active`, async () =>
+      (await replica.activeReplica()) === name ? replica : null,
+    );
+  }
+
   standby(): Promise<Replica> {
     return this.#withRole(['standby']);
   }
@@ -90,9 +111,10 @@ export class ReplicaStage extends Stage {
     );
   }
 
-  override async settle(): Promise<number> {
+  /** A replica that starts again has another address, and on a busy machine the active one may change at any time. */
+  protected override async presentHttp(): Promise<string> {
     this.shardHttp = (await this.active()).http;
-    return super.settle();
+    return this.shardHttp;
   }
 
   override async close(): Promise<void> {

@@ -25,10 +25,7 @@ export const MACHINES = 160;
 const POLL_MS = 100;
 const SETTLE_MS_MAX = 90_000;
 const PROVIDER_FLAGS = ['--machines', String(MACHINES), '--latency', '100ms/300ms'];
-const SHARD_FLAGS = [
-  ...['--cycle-interval', '500ms', '--bootstrap-timeout', '3s'],
-  ...['--keepalive-timeout', '3s', '--workers', '1'],
-];
+const SHARD_FLAGS = [...['--bootstrap-timeout', '3s', '--keepalive-timeout', '3s', '--workers', '1']];
 
 /** A running provider. */
 export interface ProviderHandle {
@@ -74,6 +71,7 @@ export class Stage {
   /** Rows that every shard process reserves. */
   machinesMax = 4_096;
   executeTimeout = '3s';
+  cycleInterval = '500ms';
   /** Additional flags of every shard process. */
   shardFlags: readonly string[] = [];
   isTampered = false;
@@ -135,6 +133,7 @@ export class Stage {
       ...['--provider-addr', `sim=${this.providerProxy.address}`, '--listen', '127.0.0.1:0'],
       ...['--metrics-addr', '127.0.0.1:0', '--data-dir', dataDir, '--audit-log', auditLog],
       ...['--max-machines', String(this.machinesMax), '--execute-timeout', this.executeTimeout],
+      ...['--cycle-interval', this.cycleInterval],
       ...[...SHARD_FLAGS, ...this.shardFlags, ...flags],
     ];
     const program = new Program('shard', shardFlags, this.isTampered ? this.#tamperFile : '');
@@ -175,6 +174,11 @@ export class Stage {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** Of the process that decides now. */
+  protected async presentHttp(): Promise<string> {
+    return this.shardHttp;
+  }
+
   /** What differs from the settled state, or ''. */
   async #look(): Promise<string> {
     const truth = await truthOf(this.provider.truthAddress ?? this.provider.address).catch(
@@ -195,7 +199,7 @@ export class Stage {
   }
 
   async #known(): Promise<number> {
-    const response = await fetch(`${this.shardHttp}api/v1/overview`).catch(() => null);
+    const response = await fetch(`${await this.presentHttp()}api/v1/overview`).catch(() => null);
     if (response === null || !response.ok) return 0;
     return ((await response.json()) as { machines: number }).machines;
   }

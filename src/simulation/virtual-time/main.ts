@@ -9,7 +9,7 @@ import { runReplicaHistory } from './replica-history.ts';
 
 const HELP = `Usage: npm run sim -- [options]
        npm run sim -- drift [--cycles N] [--seed S] [--json]
-       npm run sim -- replicas [--seed S] [--histories N] [--cycles N] [--trace]
+       npm run sim -- replicas [--seed S] [--histories N | --minutes M] [--cycles N] [--trace]
 
 Runs the real shard in a simulated world with virtual time. A history is one world, drawn from its seed, with
 accidents and then calm. The simulator checks the shard's rules at every step and prints each violation with
@@ -78,8 +78,16 @@ async function main(argv: string[]): Promise<number> {
   if (command === 'drift')
     return soakDrift(Number(values.seed ?? 1), Number(values.cycles ?? DRIFT_CYCLES), values.json);
   if (command === 'replicas') {
-    const { seed = '1', histories = '20', cycles = '30', trace } = values;
-    return replicas(Number(seed), trace ? 1 : Number(histories), Number(cycles), trace);
+    const { seed = '1', cycles = '30', trace, minutes } = values;
+    const histories = Number(values.histories ?? (minutes === undefined ? 20 : Number.MAX_SAFE_INTEGER));
+    const forMs = minutes === undefined ? Number.POSITIVE_INFINITY : Number(minutes) * 60_000;
+    return replicas({
+      seed: Number(seed),
+      histories: trace ? 1 : histories,
+      cycles: Number(cycles),
+      untilMs: performance.now() + forMs,
+      isTraced: trace,
+    });
   }
   const isSoak = values.minutes !== undefined;
   const seed = Number(values.seed ?? (isSoak ? Date.now() % 1_000_000_000 : 1));
@@ -147,10 +155,23 @@ async function replay(
   }
 }
 
+interface ReplicaCampaign {
+  readonly seed: number;
+  readonly histories: number;
+  readonly cycles: number;
+  readonly untilMs: number;
+  readonly isTraced: boolean;
+}
+
 /** Ends at the first violation. */
-async function replicas(seed: number, histories: number, cycles: number, isTraced: boolean): Promise<number> {
+async function replicas({ seed, histories, cycles, untilMs, isTraced }: ReplicaCampaign): Promise<number> {
   const sums: Record<string, number> = { takeovers: 0, bindings: 0, removals: 0, accidents: 0 };
-  for (let number = seed; number < seed + histories; number++) {
+  let done = 0;
+  let printedMs = performance.now();
+  const line = () =>
+    `from seed ${seed}: ${done} histories of two replicas, ${JSON.stringify(sums)}, 0 violations, ` +
+    `${Math.round(process.cpuUsage().user / 1e6)} CPU seconds\n`;
+  for (let number = seed; done < histories && performance.now() < untilMs; number++) {
     const lines: string[] = [];
     const trace = (line: string) =>
       isTraced ? print(`${line}\n`) : lines.push(line) > TRACE_LINES && lines.shift();
@@ -158,13 +179,18 @@ async function replicas(seed: number, histories: number, cycles: number, isTrace
       const { accidents, ...counts } = await runReplicaHistory({ seed: number, cycles, trace });
       for (const [name, count] of Object.entries(counts)) sums[name]! += count;
       for (const count of Object.values(accidents)) sums.accidents! += count;
+      done++;
+      if (performance.now() - printedMs > PROGRESS_MS) {
+        printedMs = performance.now();
+        process.stderr.write(line());
+      }
     } catch (error) {
       print(`\n=== seed ${number}, profile replicas: ${(error as Error).stack}\n${lines.join('\n')}\n`);
       print(`Replay: npm run sim -- replicas --seed ${number} --cycles ${cycles} --trace\n`);
       return 1;
     }
   }
-  print(`from seed ${seed}: ${histories} histories of two replicas, ${JSON.stringify(sums)}, 0 violations\n`);
+  print(line());
   return 0;
 }
 
