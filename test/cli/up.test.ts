@@ -67,7 +67,7 @@ describe('flotilla up', { timeout: 180_000 }, () => {
       );
     await printed('a line with actions', /Bootstrap \d+/);
     up.child.stdin!.write('k');
-    const takeover = /killed replica (\w)[^]*replica (\w) is active now: (http:\S+)/;
+    const takeover = /killed replica (\w)(?:.|\n)*replica (\w) is active now: (http:\S+)/;
     const [, killed, name, page] = (await printed('the takeover', takeover))!;
     expect(name).not.toBe(killed);
     expect((await fetch(page!)).status).toBe(200);
