@@ -6,6 +6,7 @@
 
 import type { ClusterState } from '../cluster-state.ts';
 import { columnU32 } from '../columns/columns.ts';
+import type { SlotList } from '../columns/slot-list.ts';
 import { type EngineNeeds, Mark, MIXED, NeedKind } from '../demand/engine-needs.ts';
 import { type Fleet, Role } from '../supply/fleet.ts';
 
@@ -121,7 +122,7 @@ export class Claims {
   }
 
   /** Appends the machines of a need that are not assigned to it. */
-  collectForeign(need: number, out: number[]): void {
+  collectForeign(need: number, out: SlotList): void {
     let count = this.#needs.claimCount[need]! - this.#needs.ownCount[need]!;
     for (
       let slot = this.#needs.firstClaim[need]!;

@@ -13,7 +13,7 @@
  */
 
 import type { ClusterState } from '../cluster-state.ts';
-import { sortFew } from '../columns/sort-few.ts';
+import { SlotList } from '../columns/slot-list.ts';
 import { type EngineNeeds, Mark, MIXED, NeedKind, ScanPart } from '../demand/engine-needs.ts';
 import type { CurrentCycle, EngineTables } from '../engine-tables.ts';
 import { type Filter, type Filters, MatchLevel } from '../supply/filters.ts';
@@ -38,9 +38,9 @@ export class Credit {
   readonly #newlyAvailable: NewlyAvailable;
   readonly #foldCredit: FoldCredit;
   /** Machines of other assignments that the current need may take instead of what it has … */
-  readonly #found: number[] = [];
+  readonly #found = new SlotList();
   /** … and machines of its own that became available to it; empty if there are many. */
-  readonly #own: number[] = [];
+  readonly #own = new SlotList();
   /** The scan passed over a machine that it may take but that had none of the remaining dimensions. */
   #hasPassed = false;
   readonly #cursorAt: number[] = [];
@@ -141,9 +141,10 @@ export class Credit {
     if (!this.#needs.has(need, Mark.Local)) return this.#gangs.mayMove(cluster, need);
     if (cluster.newlyAvailable.length === 0) return false;
     const found = this.#found;
-    found.length = 0;
+    found.count = 0;
     this.#newlyAvailable.collect(cluster, index, this.#filters.get(this.#needs.filter[need]!), 0, found);
-    return found.some((slot) => !this.#fleet.isAssignedToGang(slot));
+    for (let at = 0; at < found.count; at++) if (!this.#fleet.isAssignedToGang(found.slots[at]!)) return true;
+    return false;
   }
 
   #finish(cluster: ClusterState): void {
@@ -169,7 +170,7 @@ export class Credit {
     const marks = this.#needs.marks[cluster.needStart + index]!;
     if ((marks & (Mark.Deficit | Mark.Foreign | Mark.Lost)) === 0) return;
     this.#collectNewlyAvailable(cluster, index);
-    if (this.#found.length === 0 && (marks & Mark.Lost) === 0) return;
+    if (this.#found.count === 0 && (marks & Mark.Lost) === 0) return;
     this.#resume(cluster, index);
   }
 
@@ -184,7 +185,7 @@ export class Credit {
     const needs = this.#needs;
     const need = cluster.needStart + index;
     const found = this.#found;
-    found.length = 0;
+    found.count = 0;
     const isShort = needs.has(need, Mark.Deficit);
     if (!isShort && needs.lastPart[need]! < ScanPart.Configured) return; // its own machines sufficed
     const filter = this.#filters.get(needs.filter[need]!);
@@ -212,13 +213,14 @@ export class Credit {
     const stoppedIn = needs.lastPart[need]!;
     this.evaluatedCount++;
     this.#claims.collectForeign(need, found);
-    sortFew(found, this.#fleet.compareAssigned);
+    found.sort(this.#fleet.compareAssigned);
     this.#claims.beginScan();
     this.#hasPassed = false;
     needs.lastTaken[need] = 0;
     needs.lastPart[need] = ScanPart.OwnConfigured;
     let left = needs.resumeAfterOwn(need, families, inventory.shapes.vectors);
-    for (const slot of found) {
+    for (let at = 0; at < found.count; at++) {
+      const slot = found.slots[at]!;
       const family = families.familyOf[shape[slot]!]!;
       const after = left === 0 ? -1 : needs.subtract(need, families, family, inventory.shapes.vectors);
       if (after < 0) {
@@ -249,10 +251,12 @@ export class Credit {
     const need = cluster.needStart + index;
     const { families, shape, role, inventory } = this.#fleet;
     let family = needs.ownFamily[need]!;
-    if (this.#own.length === 0 || family === MIXED || needs.has(need, Mark.Passed)) return false;
+    if (this.#own.count === 0 || family === MIXED || needs.has(need, Mark.Passed)) return false;
     if (this.#hasRetiredFamily(need)) return false;
     const filter = this.#filters.get(needs.filter[need]!);
-    for (const slot of this.#own) {
+    const own = this.#own;
+    for (let at = 0; at < own.count; at++) {
+      const slot = own.slots[at]!;
       if (role[slot] !== Role.Configured && this.#fleet.isStuck(slot)) return false; // X11: a stuck machine satisfies no need
       const ownFamily = families.familyOf[shape[slot]!]!;
       if (filter.eligible[ownFamily] !== 1) return false;
@@ -260,10 +264,10 @@ export class Credit {
       else if (!families.areAlike(family, ownFamily)) return false;
       if (filter.matchLevel !== MatchLevel.Family && !this.#filters.admitsSlot(filter, slot)) return false;
     }
-    const ownCount = needs.ownCount[need]! + this.#own.length;
+    const ownCount = needs.ownCount[need]! + own.count;
     if (!needs.wants(need, ownCount, families, family, inventory.shapes.vectors)) return false;
     this.#claims.beginScan();
-    for (const slot of this.#own) this.#claims.hold(cluster, index, slot);
+    for (let at = 0; at < own.count; at++) this.#claims.hold(cluster, index, own.slots[at]!);
     needs.ownCount[need] = ownCount;
     needs.ownFamily[need] = family;
     return true;
@@ -361,12 +365,17 @@ export class Credit {
     const cursorSlot = this.#cursorSlot;
     let cursorCount = 0;
     const { familyLists } = cluster;
-    for (let familyList = 0; familyList < familyLists.count; familyList++) {
+    const { families, eligible } = filter;
+    const isNarrow = families.length < familyLists.count;
+    const count = isNarrow ? families.length : familyLists.count;
+    for (let place = 0; place < count; place++) {
+      const familyList = isNarrow ? familyLists.find(families[place]!) : place;
+      if (familyList < 0) continue;
       const list =
         part === ScanPart.Configured
           ? familyLists.configured(familyList)
           : familyLists.configuring(familyList);
-      if (list === 0 || filter.eligible[familyLists.family(familyList)] !== 1) continue;
+      if (list === 0 || eligible[familyLists.family(familyList)] !== 1) continue;
       const at = keep.seek(after === 0 ? keep.first(list) : keep.after(list, after), claim);
       if (at === 0) continue;
       cursorAt[cursorCount] = at;

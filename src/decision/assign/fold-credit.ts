@@ -3,6 +3,7 @@
  * with the unassigned machines; a fold that took other needs' machines would make those needs bind more, and then give
  * the machines back.
  */
+import type { SlotList } from '../columns/slot-list.ts';
 import type { EngineNeeds } from '../demand/engine-needs.ts';
 import type { EngineTables } from '../engine-tables.ts';
 import type { Fleet } from '../supply/fleet.ts';
@@ -25,10 +26,13 @@ export class FoldCredit {
     return assignments.live[own]! > 0;
   }
 
-  /** Removes from `slots` the machines that the fold may not be credited. */
-  removeOthers(fold: number, slots: number[]): void {
+  /** Removes from `found` the machines that the fold may not be credited. */
+  removeOthers(fold: number, found: SlotList): void {
+    const { slots } = found;
     let kept = 0;
-    for (const slot of slots) if (!this.isAssignedElsewhere(fold, slot)) slots[kept++] = slot;
-    slots.length = kept;
+    for (let index = 0; index < found.count; index++) {
+      if (!this.isAssignedElsewhere(fold, slots[index]!)) slots[kept++] = slots[index]!;
+    }
+    found.count = kept;
   }
 }

@@ -36,6 +36,11 @@ export class FamilyLists {
     this.#fields[familyList * FIELDS + CONFIGURING] = list;
   }
 
+  /** The family list of a family; -1 = there is none. */
+  find(family: number): number {
+    return family < this.#familyListOf.length ? this.#familyListOf[family]! - 1 : -1;
+  }
+
   /** The family list of a family; created if there is none. */
   of(family: number): number {
     const known = this.#familyListOf[family];
