@@ -7,6 +7,7 @@ import { Flag } from '../inventory/intent.ts';
 import type { Credit } from './assign/credit.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { columnU8, columnU32, widerU8 } from './columns/columns.ts';
+import { SlotList } from './columns/slot-list.ts';
 import { Mark, NeedKind, SLICE_STEP } from './demand/engine-needs.ts';
 import { Folding } from './demand/folding.ts';
 import { Normaliser } from './demand/normalise.ts';
@@ -42,6 +43,8 @@ export class Sync {
   /** By shape: 1 = in #newShapes. */
   #isNewShape = columnU8(256);
   readonly #leftShapes = new Set<number>();
+  /** Changed machines that keep their claims (`#stays`). */
+  readonly #staying = new SlotList();
 
   constructor(tables: EngineTables, credit: Credit, preemption: Preemption) {
     this.#tables = tables;
@@ -128,20 +131,36 @@ export class Sync {
     fleet.detach(slot);
   }
 
+  /** Whether no need and no fold looks at the machine again: at most its place among others changed. */
+  #stays(slot: number): boolean {
+    const { fleet, claims } = this.#tables;
+    return (
+      fleet.isSameConfigured(slot) && claims.countsByNumber(fleet.clusterState(fleet.cluster[slot]!), slot)
+    );
+  }
+
   /** Takes the changed machines off their lists and admits new shapes; takes off all machines if shapes must be regrouped. */
   #admitShapes(changedMachines: number): Uint32Array {
     const { families, inventory } = this.#tables;
     const { state, shape } = inventory.columns;
     const { familyOf } = families; // the loop admits no shape, so the column is not replaced
-    const { role } = this.#tables.fleet;
+    const { fleet, filters } = this.#tables;
+    const { role } = fleet;
+    const mayStay = !filters.readMachines;
+    this.#staying.clear();
     let changed = this.changed.subarray(0, changedMachines);
     // T12: labels, capacities and topology values that drift leave families and domains behind.
     const mustForget = families.areMostlyRetired(inventory.count) || this.#tables.domains.areMostlyDead;
     let mustRegroup = mustForget;
     for (let index = 0; index < changedMachines; index++) {
       const slot = changed[index]!;
+      if (mayStay && this.#stays(slot)) {
+        fleet.takeOutOfOrder(slot);
+        this.#staying.push(slot);
+        continue;
+      }
       if (role[slot] !== Role.None) {
-        this.#leftShapes.add(this.#tables.fleet.shape[slot]!);
+        this.#leftShapes.add(fleet.shape[slot]!);
         this.#detach(slot);
       }
       if (state[slot] === 0 || (familyOf[shape[slot]!] ?? 0) !== 0) continue;
@@ -175,6 +194,7 @@ export class Sync {
   #regroup(changed: Uint32Array): Uint32Array {
     const { state, shape } = this.#tables.inventory.columns;
     let count = changed.length;
+    for (let index = 0; index < this.#staying.count; index++) this.#detach(this.#staying.slots[index]!);
     for (let slot = 1; this.#tables.families.count > 0 && slot < state.length; slot++) {
       if (this.#tables.fleet.role[slot] === Role.None) continue; // empty, or off its lists already
       this.#detach(slot);

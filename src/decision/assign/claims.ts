@@ -107,6 +107,19 @@ export class Claims {
     if (gang > index + 1) needs.mark(cluster.needStart + gang - 1, Mark.Dirty);
   }
 
+  /**
+   * Whether the machine counts by number: it is its need's own, and the need wants all of those, which have one capacity. Then
+   * the place of the machine among them changes nothing.
+   */
+  countsByNumber(cluster: ClusterState, slot: number): boolean {
+    const { claim, assignment, assignments } = this.#fleet;
+    if (claim[slot] === 0) return false;
+    const needs = this.#needs;
+    const need = cluster.needStart + claim[slot]! - 1;
+    if (needs.kind[need] === NeedKind.Gang || needs.ownFamily[need] === MIXED) return false;
+    return this.#isOwn(need, slot) && assignments.carriers[assignment[slot]!]! <= 1; // of two, the earlier may take it
+  }
+
   /** Takes a machine from its need and marks the need: Lost if credit can resume where it stopped, else Dirty. */
   takeAway(cluster: ClusterState, slot: number, isLeaving: boolean): void {
     const needs = this.#needs;

@@ -207,6 +207,12 @@ export class Filters {
     }
   }
 
+  /** Whether any filter reads the labels of single machines, which change without their shape. */
+  get readMachines(): boolean {
+    for (const { matchLevel } of this.#beyondFamily) if (matchLevel === MatchLevel.Machine) return true;
+    return false;
+  }
+
   /** A shape is gone: its number may be reused. */
   forgetShape(shape: number): void {
     for (const filter of this.#beyondFamily) {

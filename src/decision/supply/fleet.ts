@@ -207,8 +207,57 @@ export class Fleet {
     );
   }
 
+  /**
+   * Whether a changed machine is the same one, Configured before and now for the same need, with the same shape: at most its
+   * place in the orders changed, as with a new price.
+   */
+  isSameConfigured(slot: number): boolean {
+    const { assignments, inventory } = this;
+    const { state, intent, flags, shape, cluster, need, group } = inventory.columns;
+    const assignment = this.assignment[slot]!;
+    return (
+      this.role[slot] === Role.Configured &&
+      this.cordoned[slot] === 0 &&
+      assignment !== 0 &&
+      state[slot] === MachineState.Configured &&
+      intent[slot] === Intent.None &&
+      (flags[slot]! & (Flag.Ignored | Flag.Leaving | Flag.Cordoned)) === 0 &&
+      shape[slot] === this.shape[slot] &&
+      cluster[slot] === this.cluster[slot] &&
+      need[slot] === assignments.fingerprint[assignment] &&
+      group[slot] === assignments.group[assignment] &&
+      inventory.isCurrent(slot, this.#generation[slot]!)
+    );
+  }
+
+  /** Takes such a machine out of the orders; `attach` puts it where it belongs now. */
+  takeOutOfOrder(slot: number): void {
+    this.keep.remove(slot);
+    this.assigned.remove(slot);
+  }
+
+  #putInOrder(slot: number): void {
+    const cluster = this.clusterState(this.cluster[slot]!);
+    this.#generation[slot] = this.inventory.generationOf(slot);
+    this.#joinAssigned(slot, this.assignment[slot]!);
+    this.#joinKeep(slot, Role.Configured, cluster);
+    this.victims.markRead(slot);
+    cluster.touched = true;
+    if (cluster.needCount > 0) cluster.newlyAvailable.push(slot);
+  }
+
+  #joinAssigned(slot: number, assignment: number): void {
+    const { list } = this.assignments;
+    if (list[assignment] === 0) list[assignment] = this.assigned.create();
+    this.assigned.add(list[assignment]!, slot);
+  }
+
   /** Reads a machine's row and puts it on the lists of its role. */
   attach(slot: number): void {
+    if (this.role[slot] !== Role.None) {
+      this.#putInOrder(slot);
+      return;
+    }
     const { columns } = this.inventory;
     const state = columns.state[slot]!;
     if (state === 0) return;
@@ -371,8 +420,7 @@ export class Fleet {
       if (this.assignments.references[assignment] === 1) this.newAssignments.push(assignment);
       this.assignment[slot] = assignment;
       this.assignments.held[assignment]!++;
-      if (this.assignments.list[assignment] === 0) this.assignments.list[assignment] = this.assigned.create();
-      this.assigned.add(this.assignments.list[assignment]!, slot);
+      this.#joinAssigned(slot, assignment);
     }
     if (role === Role.Creating) {
       if (this.isOrphan(slot)) this.#joinOrphans(slot);
@@ -431,13 +479,11 @@ export class Fleet {
       this.#touchFolds(state, assignment);
       state.touched = true;
       this.assignments.held[assignment]!--;
-      if (this.assigned.listOf(slot) !== 0) {
-        this.assigned.remove(slot);
-        const list = this.assignments.list[assignment]!;
-        if (this.assigned.length(list) === 0) {
-          this.assigned.drop(list);
-          this.assignments.list[assignment] = 0;
-        }
+      this.assigned.remove(slot);
+      const list = this.assignments.list[assignment]!;
+      if (list !== 0 && this.assigned.length(list) === 0) {
+        this.assigned.drop(list);
+        this.assignments.list[assignment] = 0;
       }
       this.assignments.release(assignment);
     }
