@@ -2,7 +2,7 @@
  * H9: no more reclaims are sent than the disruption budgets of a history allow, over restarts. The world keeps its own record of what
  * was sent, so that a shard which forgets what it used is found out.
  */
-import { Intent } from '../../inventory/intent.ts';
+import { Flag, Intent } from '../../inventory/intent.ts';
 import { MachineState } from '../../machine/state.ts';
 import type { BudgetSchedule, DisruptionBudget } from '../../shard/ports/budgets.ts';
 import type { ProviderCall } from '../../shard/ports/providers.ts';
@@ -53,6 +53,8 @@ export class BudgetChecks {
   readonly #sentMs: number[] = [];
   /** Reclaimed machines of the provider, with their clusters. */
   readonly #sent = new Map<string, string>();
+  /** H5: machines that people drain count, and no budget holds them. */
+  readonly #byHand = new Set<string>();
   /** A clock that jumps moves windows. */
   #hasJumped = false;
 
@@ -67,6 +69,7 @@ export class BudgetChecks {
     const draining = this.#draining(world);
     this.#sentMs.push(nowMs);
     this.#sent.set(machineId, cluster);
+    if (this.#byHand.has(machineId)) return;
     const inWindow = this.#sentMs.filter((sentMs) => sentMs > nowMs - WINDOW_MS).length;
     if (inWindow > MOST)
       throw new Violation(`H9: the shard reclaims ${inWindow} machines in ${WINDOW_MS} ms; ${MOST} may go`);
@@ -84,6 +87,10 @@ export class BudgetChecks {
   checkAction({ shard, life }: Process, slot: number): void {
     const { inventory, rails } = shard;
     const { intent, provider } = inventory.columns;
+    const id = inventory.idOf(slot);
+    if (inventory.hasFlag(slot, Flag.Leaving)) this.#byHand.add(id);
+    else this.#byHand.delete(id);
+    if (this.#byHand.has(id)) return;
     if (rails.budgets.length === 0 || SCHEDULE.isOpenAt(shard.cycle.lastAtMs)) return;
     if (intent[slot] === Intent.Reclaim && provider[slot] === 0 && life.skewMs() === 0)
       throw new Violation(`H9: the cycle reclaims ${inventory.idOf(slot)} while the budget is closed`);
