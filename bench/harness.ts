@@ -95,6 +95,8 @@ export interface BenchContext {
   ratio(name: string, slow: string | number, fast: string | number): number;
   /** Proves that the timed work really happened: a false condition fails the scenario. */
   check(condition: boolean, text: string): void;
+  /** Keeps a sentence with the figures: something that a figure cannot say, such as which case was the worst. */
+  note(text: string): void;
   /** Collects garbage now, so that the next sample does not pay for the last preparation. */
   gc(): void;
 }
@@ -138,6 +140,8 @@ export interface ScenarioResult {
   readonly metrics: Readonly<Record<string, Metric>>;
   readonly ratios: Readonly<Record<string, number>>;
   readonly targets: readonly TargetResult[];
+  /** Absent in records of before. */
+  readonly notes?: readonly string[];
   readonly node: string;
   readonly cpus: number;
 }
@@ -154,7 +158,8 @@ export async function measure(
   const metrics = run.metrics();
   const ratios = Object.fromEntries(run.ratios);
   const targets = scenario.targets.map((target) => judge(scenario.name, target, metrics, ratios));
-  return { scenario: scenario.name, params, metrics, ratios, targets, ...host };
+  const notes = run.notes.length === 0 ? {} : { notes: run.notes };
+  return { scenario: scenario.name, params, metrics, ratios, targets, ...notes, ...host };
 }
 
 function judge(

@@ -24,6 +24,7 @@ const SAMPLES_DEFAULT = 30;
 export class MeasuredRun implements BenchContext {
   readonly params: Params;
   readonly ratios = new Map<string, number>();
+  readonly notes: string[] = [];
   readonly #scenario: string;
   readonly #onProgress: (text: string) => void;
   readonly #values = new Map<string, { unit: string; values: number[] }>();
@@ -34,6 +35,11 @@ export class MeasuredRun implements BenchContext {
     this.#scenario = scenario;
     this.params = params;
     this.#onProgress = onProgress;
+  }
+
+  note(text: string): void {
+    this.notes.push(text);
+    this.progress(text);
   }
 
   progress(text: string): void {

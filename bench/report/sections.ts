@@ -1,11 +1,16 @@
 /** The parts of the page about scenarios: targets, slow spots, comparisons with naive twins, every figure. */
 import type { ScenarioResult, TargetResult } from '../harness.ts';
+import { qualitySummary } from '../quality/section.ts';
 import { NANOSECONDS, type TimeUnit } from '../statistics.ts';
 import { formatFigure } from '../terminal.ts';
 import { figure, table } from './markdown.ts';
 import type { RunRecord } from './record.ts';
 
 const SLOWEST_COUNT = 12;
+/** Tables that say what a scenario's list of figures does not show at a glance. */
+const SUMMARIES: Readonly<Record<string, (result: ScenarioResult) => readonly string[]>> = {
+  quality: qualitySummary,
+};
 /** Shorter times are not listed as slow. */
 const SLOW_MS = 50;
 
@@ -122,7 +127,8 @@ export function scenarioSection(record: RunRecord): string {
   if (record.outcome.kind !== 'measured') {
     return [...head, `**${record.outcome.kind}**: ${record.outcome.message}`].join('\n\n');
   }
-  const metrics = Object.entries(record.outcome.result.metrics);
+  const { result } = record.outcome;
+  const metrics = Object.entries(result.metrics);
   const rows = metrics.map(([name, { unit, median, p99, samples }]) => [
     name,
     figure(median, unit),
@@ -133,6 +139,8 @@ export function scenarioSection(record: RunRecord): string {
   const isLong = metrics.length > 12;
   return [
     ...head,
+    ...(SUMMARIES[record.scenario]?.(result) ?? []),
+    ...(result.notes === undefined ? [] : [result.notes.map((note) => `- ${note}`).join('\n')]),
     ...(isLong
       ? [`<details><summary>${metrics.length} figures</summary>`, figures, '</details>']
       : [figures]),

@@ -12,7 +12,7 @@ import type { BenchContext, Scenario, Target } from '../harness.ts';
 import { decideWorld, type Judged } from '../quality/decision.ts';
 import { isFree, NewDemand } from '../quality/new-demand.ts';
 import { compareUnmet } from '../quality/objective.ts';
-import { drawWorld, KINDS, type Kind } from '../quality/small-worlds.ts';
+import { drawWorld, KINDS, type Kind, type SmallWorld } from '../quality/small-worlds.ts';
 import { loadSolver, type Solution, solveWorld } from '../quality/solver.ts';
 
 const PLACEMENTS: readonly Placement[] = [
@@ -49,6 +49,12 @@ export const scenario: Scenario = {
     ...costTargets('plain', 1.03, 1.1),
     ...costTargets('spread', 1.1, 1.25),
     ...costTargets('bound', 1.1, 1.25),
+    {
+      name: 'kinds in which value meets less in all',
+      metric: 'kinds in which value meets less in all',
+      limit: 0,
+      direction: 'below',
+    },
     { name: 'worlds in which value meets less', metric: 'value meets less', limit: 0.01, direction: 'below' },
     {
       name: 'new demand by value, of the largest fleet',
@@ -105,7 +111,7 @@ async function judgeSmallWorlds(context: BenchContext, seed: number): Promise<vo
         !solved?.isProven || compare(best, solved) >= 0,
         `no decision beats the solver (world ${worldSeed} of kind ${kind})`,
       );
-      tally.add(context, kind, worldSeed, judged, best);
+      tally.add(context, kind, worldSeed, world, judged, best);
       context.sample(`${kind}: proven`, 'share', solved?.isProven ? 1 : 0);
     }
   } while (performance.now() < endsMs);
@@ -131,14 +137,27 @@ class Tally {
   readonly #worlds = new Map<Kind, number>();
   readonly #worse = new Map<Kind, number>();
   readonly #unmet = new Map<string, number>();
+  /** By kind and placement: unmet needs by priority, over all worlds. */
+  readonly #unmetByPriority = new Map<string, Map<number, number>>();
   /** Worlds in which the best known costs nothing, and the decision something: no ratio says how much. */
   readonly #paid = new Map<string, number>();
 
-  add(context: BenchContext, kind: Kind, worldSeed: number, judged: readonly Judged[], best: Result): void {
+  add(
+    context: BenchContext,
+    kind: Kind,
+    worldSeed: number,
+    { needs }: SmallWorld,
+    judged: readonly Judged[],
+    best: Result,
+  ): void {
+    const priorities = [...new Set(needs.map(({ row }) => row.priority))].sort((a, b) => b - a);
     count(this.#worlds, kind, 1);
     for (const [index, one] of judged.entries()) {
       const of = `${kind}: ${PLACEMENTS[index]!.kind}`;
       count(this.#unmet, of, sum(one.unmet));
+      const inAll = this.#unmetByPriority.get(of) ?? new Map<number, number>();
+      this.#unmetByPriority.set(of, inAll);
+      for (const [place, unmet] of one.unmet.entries()) count(inAll, priorities[place]!, unmet);
       // Costs of decisions that meet different numbers of needs do not compare.
       if (compareUnmet(one.unmet, best.unmet) !== 0) continue;
       const isBestFree = best.costUsd < ROUNDING_USD;
@@ -149,9 +168,20 @@ class Tally {
     count(this.#unmet, `${kind}: best known`, sum(best.unmet));
     if (compareUnmet(judged[1]!.unmet, judged[0]!.unmet) <= 0) return;
     count(this.#worse, kind, 1);
-    context.progress(
+    context.note(
       `value meets less in world ${worldSeed} of kind ${kind}: unmet by priority ${judged[1]!.unmet} instead of ${judged[0]!.unmet}`,
     );
+  }
+
+  /** Summed over the worlds of a kind, the highest priority first. */
+  #meetsLessInAll(kind: Kind): boolean {
+    const [cheapest, value] = PLACEMENTS.map(
+      ({ kind: placement }) =>
+        this.#unmetByPriority.get(`${kind}: ${placement}`) ?? new Map<number, number>(),
+    );
+    const priorities = [...new Set([...cheapest!.keys(), ...value!.keys()])].sort((a, b) => b - a);
+    const of = (counts: ReadonlyMap<number, number>) => priorities.map((one) => counts.get(one) ?? 0);
+    return compareUnmet(of(value!), of(cheapest!)) > 0;
   }
 
   report(context: BenchContext): void {
@@ -166,6 +196,10 @@ class Tally {
     for (const [of, unmet] of this.#unmet) context.sample(`${of}: unmet needs, all worlds`, 'needs', unmet);
     for (const [of, paid] of this.#paid) context.sample(`${of}: pays where the best is free`, 'worlds', paid);
     context.sample('value meets less', 'share', worse / worlds);
+    const kinds = [...this.#worlds.keys()].filter((kind) => this.#meetsLessInAll(kind));
+    context.sample('kinds in which value meets less in all', 'kinds', kinds.length);
+    for (const kind of kinds)
+      context.note(`over all worlds of kind ${kind} value meets fewer needs, by priority, than cheapest`);
   }
 }
 

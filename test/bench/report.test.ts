@@ -55,6 +55,20 @@ describe('the page of results', () => {
     expect(markdown).toContain('| [scan](#scan) | gain | 16.6 × |');
   });
 
+  it('has both placements of quality in one table, and the worlds in which value meets less', () => {
+    const metrics = {
+      'plain: cheapest ÷ best known': cost(1.75, '×'),
+      'plain: value ÷ best known': cost(1, '×'),
+      'plain: value: unmet needs, all worlds': cost(37, 'needs'),
+      'large fleet: value ÷ cheapest covers': cost(1.5, '×'),
+    };
+    const notes = ['value meets less in world 7 of kind plain'];
+    const { markdown } = renderPage([recordOf('quality', {}, { metrics, notes })], null);
+    expect(markdown).toContain('| plain |  | 1.75 × | 3.5 × | 1 × | 2 × |  | 37 needs |  |');
+    expect(markdown).toMatch(/\| large fleet \|.*1\.5 × \|/);
+    expect(markdown).toContain('- value meets less in world 7 of kind plain');
+  });
+
   it('warns where the load was above the number of cores, and only there', () => {
     const busy = recordOf('stroll', { load: { lowest: 1, highest: 5.5, otherCores: null } });
     expect(renderPage([whole, busy], null).markdown).toMatch(
