@@ -1,25 +1,38 @@
 /**
  * Question: what does looking at a shard cost it? The main thread makes every answer, between cycles: the polls of an open
  * page, a search through the whole fleet, an explanation; and the longest stretch that any of them blocks the event loop.
- * Then the same while 1 % of the demand changes every ten seconds, a tenth of a second at a time, and cycles decide: how long
- * does a reader wait? Seed 1; 1 % of the machines have failed, so that needs are unmet; fleet built untimed.
+ * Then every path of the API and a scrape while clusters report changed demand, 1 % of the machines come and go every ten seconds,
+ * a tenth of a second at a time, and cycles decide: how long does a reader wait? Seed 1; 1 % of the machines have failed, so
+ * that needs are unmet; fleet built untimed.
  */
 
+import { Random } from '../../src/base/random.ts';
+import type { ApiGangs } from '../../src/dashboard/api/gang-types.ts';
 import { type ApiContext, answerApi } from '../../src/dashboard/api/routes.ts';
-import type { ApiMachines, ApiNeeds } from '../../src/dashboard/api/types.ts';
+import type { ApiMachines, ApiNeeds, ApiOfferings } from '../../src/dashboard/api/types.ts';
 import { ShardHistory } from '../../src/dashboard/history.ts';
+import type { Machine } from '../../src/machine/machine.ts';
 import { MachineState } from '../../src/machine/state.ts';
+import { ShardMetrics } from '../../src/observe/shard-metrics.ts';
+import { sourcesOf as metricSourcesOf, type WatchedShard } from '../../src/observe/shard-sources.ts';
+import { zeroCounters } from '../../src/shard/counters.ts';
 import { ShardView } from '../../src/shard/view/shard-view.ts';
 import type { ViewSources } from '../../src/shard/view/sources.ts';
 import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import { FleetChurn } from '../catalogue/churn.ts';
 import { EngineFleet } from '../catalogue/engine-fleet.ts';
 import type { Scenario } from '../harness.ts';
+import { mainThreadCpuMs } from '../main-thread.ts';
 
 const S = MachineState;
 /** The overview polls every two seconds. */
 const POLL_MS = 2_000;
 const FAILED_EVERY = 100;
+/** 1 % of the machines in ten seconds, in steps of a tenth of a second; each is back after ten steps. */
+const FAILED_A_STEP = 10_000;
+const FAILED_STEPS = 10;
+/** Rows of demand that half a million machines have. */
+const NEEDS_AT_FULL_SIZE = 760_000;
 
 class Watcher {
   readonly context: ApiContext;
@@ -61,6 +74,40 @@ class Watcher {
   }
 }
 
+const GAUGES = {
+  queueDepth: 0,
+  actionsWaiting: 0,
+  inFlight: 0,
+  readsWaiting: 0,
+  readsInFlight: 0,
+  listingsInFlight: 0,
+  deferredRows: 0,
+  stuckMachines: 0,
+  machinesInBackoff: 0,
+  offeringsInBackoff: 0,
+  needsInBackoff: 0,
+  sharedFaults: 0,
+  burnedMachines: 0,
+  clustersOverBurnBudget: 0,
+  disputedMachines: 0,
+  pauses: {
+    create: 0,
+    bind: 0,
+    reclaim: 0,
+    preempt: 0,
+    release: 0,
+    cordon: 0,
+    drain: 0,
+    'drain-now': 0,
+    retire: 0,
+  },
+  heldListings: [],
+  suspendedClusters: 0,
+  isPaused: false,
+  isDryRun: false,
+  isFenced: false,
+};
+
 function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Watcher): ViewSources {
   const rails = {
     isPaused: false,
@@ -76,39 +123,6 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
     stuckAfterMs: 900_000,
     concurrency: 256,
     queueMax: 512,
-  };
-  const gauges = {
-    queueDepth: 0,
-    actionsWaiting: 0,
-    inFlight: 0,
-    readsWaiting: 0,
-    readsInFlight: 0,
-    listingsInFlight: 0,
-    deferredRows: 0,
-    stuckMachines: 0,
-    machinesInBackoff: 0,
-    offeringsInBackoff: 0,
-    needsInBackoff: 0,
-    sharedFaults: 0,
-    burnedMachines: 0,
-    clustersOverBurnBudget: 0,
-    disputedMachines: 0,
-    pauses: {
-      create: 0,
-      bind: 0,
-      reclaim: 0,
-      preempt: 0,
-      release: 0,
-      cordon: 0,
-      drain: 0,
-      'drain-now': 0,
-      retire: 0,
-    },
-    heldListings: [],
-    suspendedClusters: 0,
-    isPaused: false,
-    isDryRun: false,
-    isFenced: false,
   };
   return {
     inventory,
@@ -138,7 +152,7 @@ function sourcesOf({ inventory, needs, engine, nowMs }: EngineFleet, watcher: Wa
       clusters: 0,
     }),
     rails: () => rails,
-    gauges: () => gauges,
+    gauges: () => GAUGES,
     hasSession: () => true,
     limitsOf: () => null,
     ceilings: () => null,
@@ -204,6 +218,10 @@ export const scenario: Scenario = {
     await time('machines, a search that finds none', 'machines?zone=eu-north-1a&stuck=true');
     await time('clusters', 'clusters?limit=100');
     const unmet = JSON.parse(answers.get('unmet needs')!) as ApiNeeds;
+    context.check(
+      machines < 500_000 || fleet.needs.count >= NEEDS_AT_FULL_SIZE,
+      'the demand has its full size',
+    );
     const { clusterId, fingerprint, group } = unmet.needs[0]!;
     const name = new URLSearchParams({ cluster: clusterId, fingerprint, group });
     await time('explain a need', `needs/explain?${name}`);
@@ -220,8 +238,26 @@ export const scenario: Scenario = {
     }
     const { user, system } = process.cpuUsage(beganCpu);
     context.sample('share of a core', '%', (100 * (user + system)) / 1_000 / polls / POLL_MS);
+    const gangs = JSON.parse(await watcher.ask('gangs?limit=1')) as ApiGangs;
+    const offerings = JSON.parse(await watcher.ask('offerings?limit=1')) as ApiOfferings;
+    const { clusterId: gangCluster, group: gangGroup } = gangs.gangs[0]!;
+    context.check(gangs.total > machines / 2 && offerings.total > 50, 'there are gangs and offerings');
     const paths = [
+      ['status', 'status'],
       ['overview', 'overview'],
+      ['history', 'history'],
+      ['all needs', 'needs?limit=100'],
+      ['needs of a group, all clusters', `needs?group=${encodeURIComponent(gangGroup)}`],
+      ['gangs', 'gangs?limit=100'],
+      ['gangs of several machines', 'gangs?limit=100&spanning=1'],
+      ['a gang', `gangs/${encodeURIComponent(`${gangCluster}/${gangGroup}`)}`],
+      ['machines', 'machines?limit=100'],
+      ['providers', 'providers'],
+      ['offerings', 'offerings?limit=100'],
+      ['an offering', `offerings/${encodeURIComponent(offerings.offerings[0]!.name)}`],
+      ['shard', 'shards/bench'],
+      ['shortfalls', 'shortfalls'],
+      ['actions', 'actions?limit=100'],
       ['unmet needs', 'needs?unmet=true&limit=100'],
       ['machines, a search that finds none', 'machines?zone=eu-north-1a&stuck=true'],
       ['clusters', 'clusters?limit=100'],
@@ -231,36 +267,61 @@ export const scenario: Scenario = {
       ['explain a cluster', `needs/explain?cluster=${encodeURIComponent(clusterId)}`],
       ['explain a machine', `machines/${encodeURIComponent(found.machines[50]!.id)}`],
     ] as const;
+    const metrics = new ShardMetrics();
+    metrics.watch(metricSourcesOf(watchedOf(fleet)));
     const churning = new Churning(fleet, new FleetChurn(steady), watcher);
+    const waited = async (what: string, work: () => Promise<unknown>) => {
+      const beganMs = performance.now();
+      const beganCpu = mainThreadCpuMs();
+      await work();
+      const waitedMs = performance.now() - beganMs;
+      context.sample(`${what}, under churn`, 'ms', waitedMs);
+      context.sample('wait for an answer under churn', 'ms', waitedMs);
+      context.sample('main thread while a reader waits', 'ms', mainThreadCpuMs() - beganCpu);
+    };
     try {
+      for (let round = 0; round < 10; round++) await waited('a scrape', () => metrics.registry.metrics());
       for (const [what, path] of paths) {
         context.progress(`under churn: ${what}`);
-        for (let round = 0; round < 10; round++) {
-          const beganMs = performance.now();
-          await watcher.ask(path);
-          const waitedMs = performance.now() - beganMs;
-          context.sample(`${what}, under churn`, 'ms', waitedMs);
-          context.sample('wait for an answer under churn', 'ms', waitedMs);
-        }
+        for (let round = 0; round < 10; round++) await waited(what, () => watcher.ask(path));
       }
       context.check(churning.cycles > 10, 'cycles decided meanwhile');
     } finally {
       churning.stop();
+      metrics.close();
     }
   },
 };
 
-/** Every tenth of a second the roll-ups of 1 % of the clusters change, and every third time a cycle decides. */
+function watchedOf({ inventory, needs, engine }: EngineFleet): WatchedShard {
+  return {
+    counters: zeroCounters(),
+    gauges: () => GAUGES,
+    ceilingUses: () => [],
+    spotShareUses: () => [],
+    ...{ inventory, needs, engine },
+  };
+}
+
+/**
+ * Every tenth of a second the roll-ups of 1 % of the clusters change, one machine in 10,000 fails and those that failed a second
+ * ago are back, and every third time a cycle decides.
+ */
 class Churning {
   cycles = 0;
   readonly #timer: NodeJS.Timeout;
   #waiting: (() => void)[] = [];
+  readonly #fleet: EngineFleet;
+  readonly #random = new Random(1);
+  readonly #failed: (readonly [slot: number, before: Machine])[] = [];
   #steps = 0;
 
   constructor(fleet: EngineFleet, churn: FleetChurn, watcher: Watcher) {
+    this.#fleet = fleet;
     watcher.nextCycle = () => new Promise((resolve) => this.#waiting.push(resolve));
     this.#timer = setInterval(() => {
       for (const { clusterId, rows } of churn.churnRollups(0.01, 0.01)) fleet.rollUp(clusterId, rows);
+      this.#failAndHeal();
       if (++this.#steps % 3 !== 0) return;
       fleet.decide(fleet.engine, false, false);
       this.cycles++;
@@ -270,5 +331,21 @@ class Churning {
 
   stop(): void {
     clearInterval(this.#timer);
+  }
+
+  #failAndHeal(): void {
+    const { inventory, nowMs } = this.#fleet;
+    const bound = inventory.indexes.slotsInState(S.Configured);
+    const count = Math.ceil(bound.length / FAILED_A_STEP);
+    for (let index = 0; index < count; index++) {
+      const slot = bound[this.#random.below(bound.length)]!;
+      if (inventory.stateOf(slot) !== S.Configured) continue;
+      this.#failed.push([slot, inventory.get(slot)]);
+      inventory.apply(slot, { state: S.Failed, lastError: 'lost power' }, nowMs, { force: true });
+    }
+    while (this.#failed.length > FAILED_STEPS * count) {
+      const [slot, before] = this.#failed.shift()!;
+      inventory.apply(slot, before, nowMs, { force: true });
+    }
   }
 }

@@ -2,7 +2,7 @@
 import type { ApiCluster, ApiClusters } from '../dashboard/api/types.ts';
 import { age, count } from '../dashboard/client/format.ts';
 import { COMMON_HELP } from './inspect/command.ts';
-import { LIST_HELP, listCommand, runList } from './inspect/list.ts';
+import { LIST_HELP, type ListCommand, listCommand, runList } from './inspect/list.ts';
 import type { Column } from './inspect/terminal.ts';
 
 const HELP = `Usage: flotilla clusters [options]
@@ -33,7 +33,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'NOTES', colour: () => 'yellow', isWide: true },
 ];
 
-export const CLUSTERS = listCommand<ApiClusters, ApiCluster>({
+export const CLUSTER_LIST: ListCommand<ApiClusters, ApiCluster> = {
   name: 'clusters',
   help: HELP,
   options: { prefix: { type: 'string' }, unmet: { type: 'boolean' }, disconnected: { type: 'boolean' } },
@@ -48,7 +48,9 @@ export const CLUSTERS = listCommand<ApiClusters, ApiCluster>({
   cells: rowOf,
   nameOf: ({ clusterId }) => clusterId,
   none: 'No cluster matches the filters.',
-});
+};
+
+export const CLUSTERS = listCommand(CLUSTER_LIST);
 
 export const run = runList(CLUSTERS);
 

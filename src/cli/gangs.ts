@@ -3,7 +3,7 @@ import type { ApiGangs } from '../dashboard/api/gang-types.ts';
 import type { ApiNeed } from '../dashboard/api/types.ts';
 import { age, count, quantities, requirement } from '../dashboard/client/format.ts';
 import { COMMON_HELP } from './inspect/command.ts';
-import { LIST_HELP, listCommand, runList } from './inspect/list.ts';
+import { LIST_HELP, type ListCommand, listCommand, runList } from './inspect/list.ts';
 import type { Column } from './inspect/terminal.ts';
 import { machinesOf, verdictOf } from './needs.ts';
 
@@ -38,7 +38,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'REQUIREMENTS', isWide: true },
 ];
 
-export const GANGS = listCommand<ApiGangs, ApiNeed>({
+export const GANG_LIST: ListCommand<ApiGangs, ApiNeed> = {
   name: 'gangs',
   help: HELP,
   options: {
@@ -69,7 +69,9 @@ export const GANGS = listCommand<ApiGangs, ApiNeed>({
   cells: rowOf,
   nameOf: ({ clusterId, group }) => `${clusterId}/${group}`,
   none: 'No gang matches the filters.',
-});
+};
+
+export const GANGS = listCommand(GANG_LIST);
 
 export const run = runList(GANGS);
 

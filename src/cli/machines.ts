@@ -2,7 +2,7 @@
 import type { ApiMachine, ApiMachines } from '../dashboard/api/types.ts';
 import { age, count, price } from '../dashboard/client/format.ts';
 import { COMMON_HELP } from './inspect/command.ts';
-import { LIST_HELP, listCommand, runList } from './inspect/list.ts';
+import { LIST_HELP, type ListCommand, listCommand, runList } from './inspect/list.ts';
 import { type Column, stateColour } from './inspect/terminal.ts';
 
 const HELP = `Usage: flotilla machines [options]
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column[] = [
 /** Filters that the API takes as they are. */
 const TEXTS = ['prefix', 'state', 'cluster', 'type', 'zone', 'capacity', 'provider'] as const;
 
-export const MACHINES = listCommand<ApiMachines, ApiMachine>({
+export const MACHINE_LIST: ListCommand<ApiMachines, ApiMachine> = {
   name: 'machines',
   help: HELP,
   options: {
@@ -66,7 +66,9 @@ export const MACHINES = listCommand<ApiMachines, ApiMachine>({
   cells: rowOf,
   nameOf: ({ id }) => id,
   none: 'No machine matches the filters.',
-});
+};
+
+export const MACHINES = listCommand(MACHINE_LIST);
 
 export const run = runList(MACHINES);
 

@@ -2,7 +2,7 @@
 import type { ApiNeed, ApiNeeds } from '../dashboard/api/types.ts';
 import { age, count, quantities, requirement } from '../dashboard/client/format.ts';
 import { COMMON_HELP } from './inspect/command.ts';
-import { LIST_HELP, listCommand, runList } from './inspect/list.ts';
+import { LIST_HELP, type ListCommand, listCommand, runList } from './inspect/list.ts';
 import type { Column } from './inspect/terminal.ts';
 
 const HELP = `Usage: flotilla needs [options]
@@ -33,7 +33,7 @@ const COLUMNS: readonly Column[] = [
   { name: 'REQUIREMENTS', isWide: true },
 ];
 
-export const NEEDS = listCommand<ApiNeeds, ApiNeed>({
+export const NEED_LIST: ListCommand<ApiNeeds, ApiNeed> = {
   name: 'needs',
   help: HELP,
   options: {
@@ -56,7 +56,9 @@ export const NEEDS = listCommand<ApiNeeds, ApiNeed>({
   cells: rowOf,
   nameOf: ({ clusterId, group, fingerprint }) => `${clusterId} ${group || fingerprint}`,
   none: 'No need matches the filters.',
-});
+};
+
+export const NEEDS = listCommand(NEED_LIST);
 
 export const run = runList(NEEDS);
 

@@ -2,7 +2,7 @@
 import type { ApiOfferingLine, ApiOfferings } from '../dashboard/api/types.ts';
 import { age, count, price, usd } from '../dashboard/client/format.ts';
 import { COMMON_HELP } from './inspect/command.ts';
-import { LIST_HELP, listCommand, runList } from './inspect/list.ts';
+import { LIST_HELP, type ListCommand, listCommand, runList } from './inspect/list.ts';
 import type { Column } from './inspect/terminal.ts';
 
 const HELP = `Usage: flotilla offerings [options]
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column[] = [
 
 const TEXTS = ['provider', 'type', 'zone', 'capacity', 'prefix'] as const;
 
-export const OFFERINGS = listCommand<ApiOfferings, ApiOfferingLine>({
+export const OFFERING_LIST: ListCommand<ApiOfferings, ApiOfferingLine> = {
   name: 'offerings',
   help: HELP,
   options: {
@@ -64,7 +64,9 @@ export const OFFERINGS = listCommand<ApiOfferings, ApiOfferingLine>({
   cells: rowOf,
   nameOf: ({ name }) => name,
   none: 'No offering matches the filters.',
-});
+};
+
+export const OFFERINGS = listCommand(OFFERING_LIST);
 
 export const run = runList(OFFERINGS);
 

@@ -12,10 +12,12 @@ import {
   quantities,
   usd,
 } from '../dashboard/client/format.ts';
+import type { ApiClient } from './inspect/api-client.ts';
 import {
   COMMON_HELP,
   type CommandContext,
   EXIT_OK,
+  Flags,
   type InspectCommand,
   runCommand,
   watchMs,
@@ -28,11 +30,18 @@ import {
   stateColour,
   tableText,
 } from './inspect/terminal.ts';
+import { runTop } from './top/interactive.ts';
 
 const HELP = `Usage: flotilla top [options]
 
-Shows the fleet, its cost, the work of the shard and the largest shortfalls. On a terminal the view refreshes until
-Ctrl-C; elsewhere it is printed once.
+Shows the fleet, its cost, the work of the shard and the largest shortfalls. On a terminal the view refreshes, and a list
+below it takes keys; elsewhere the view is printed once.
+
+  up, down, j, k    select a row
+  Enter             explain the selected row; Enter again goes back
+  /                 filter the list while you type; Enter keeps the filter, Esc clears it
+  Tab               next list: clusters, unmet needs, gangs, machines, offerings
+  q                 quit
 
   --once            print it once and exit
   --every TIME      time between two refreshes (default 2s)
@@ -63,9 +72,15 @@ export const TOP: InspectCommand = {
   options: { once: { type: 'boolean' }, every: { type: 'string' }, watch: { type: 'boolean' } },
   run: async (context) => {
     const { flags, output, isJson } = context;
+    const everyMs = everyOf(flags) ?? 2_000;
+    if (!flags.has('once') && !isJson && output.isTerminal && process.stdin.isTTY) {
+      const height = () => process.stdout.rows ?? 24;
+      await runTop(context, { keyboard: process.stdin, everyMs, height, summary: () => summaryOf(context) });
+      return EXIT_OK;
+    }
     const repeats = !flags.has('once') && (output.isTerminal || flags.has('watch')) && !isJson;
     if (!repeats) output.out(await draw(context));
-    else await drawRepeatedly(output, watchMs(flags) ?? 2_000, () => draw(context));
+    else await drawRepeatedly(output, everyMs, () => draw(context));
     return EXIT_OK;
   },
 };
@@ -75,13 +90,26 @@ export function run(argv: readonly string[]): Promise<number> {
   return runCommand(TOP, argv.includes('--every') ? [...argv, '--watch'] : argv);
 }
 
-async function draw({ api, output, isJson }: CommandContext): Promise<string> {
+/** Also without --watch, which `run` adds for outputs that are no terminal. */
+function everyOf(flags: Flags): number | undefined {
+  return flags.text('every') === undefined
+    ? undefined
+    : watchMs(new Flags({ every: flags.text('every'), watch: true }, []));
+}
+
+/** The lines above the list of `runTop`. */
+export async function summaryOf({ api, output }: CommandContext): Promise<string[]> {
+  const { now, past } = await readSummary(api);
+  return summaryLines(now, past, painter(output));
+}
+
+async function readSummary(api: ApiClient) {
   const now = await api.get<ApiOverview>('overview');
-  if (isJson) return `${JSON.stringify(now)}\n`;
   const past = await api.get<ApiHistory>('history', { since: Math.max(0, now.nowMs - 3_600_000) });
-  const paint = painter(output);
-  const clusters = now.cost.byCluster.slice(0, ROWS_SHOWN);
-  const types = now.byInstanceType.slice(0, ROWS_SHOWN);
+  return { now, past };
+}
+
+function summaryLines(now: ApiOverview, past: ApiHistory, paint: Paint): string[] {
   return [
     head(now, paint),
     ...railLines(now, paint),
@@ -93,6 +121,17 @@ async function draw({ api, output, isJson }: CommandContext): Promise<string> {
     `at once at most: ${capsOf(now)}`,
     `cycle ms  ${spark(past.samples.map(({ durationMs }) => durationMs))}  last ${lastCycle(past)}`,
     `unmet     ${spark(past.samples.map(({ unmetNeeds }) => unmetNeeds))}`,
+  ];
+}
+
+async function draw({ api, output, isJson }: CommandContext): Promise<string> {
+  if (isJson) return `${JSON.stringify(await api.get<ApiOverview>('overview'))}\n`;
+  const { now, past } = await readSummary(api);
+  const paint = painter(output);
+  const clusters = now.cost.byCluster.slice(0, ROWS_SHOWN);
+  const types = now.byInstanceType.slice(0, ROWS_SHOWN);
+  return [
+    ...summaryLines(now, past, paint),
     '',
     tableText(
       output,

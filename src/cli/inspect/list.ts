@@ -10,7 +10,7 @@ import {
   UsageError,
   watchMs,
 } from './command.ts';
-import { type Column, drawRepeatedly, painter, tableText } from './terminal.ts';
+import { type Column, drawRepeatedly, type Output, painter, tableText } from './terminal.ts';
 
 /** Rows of one request, as the API allows. */
 const PAGE = 500;
@@ -39,7 +39,7 @@ const READABLE_CHARS = 16;
 const FORMS = ['table', 'wide', 'name', 'json', 'yaml'] as const;
 type Form = (typeof FORMS)[number];
 
-interface Page {
+export interface Page {
   readonly next: string;
 }
 
@@ -121,15 +121,22 @@ function textOf<Answer extends Page, Row>(
   const shown = answer.next === '' ? '' : `; showing the first ${count(rows.length)}`;
   const title = `${list.title(answer, paint)}${paint('dim', shown)}\n`;
   if (rows.length === 0) return `${title}${list.none}\n`;
+  return title + rowsText(list, answer, rows, output);
+}
+
+/** The heading, and a line for each row. */
+export function rowsText<Answer extends Page, Row>(
+  list: ListCommand<Answer, Row>,
+  answer: Answer,
+  rows: readonly Row[],
+  output: Output,
+): string {
   const cells = rows.map((row) => list.cells(row, answer));
   const shownAt = shownColumns(list.columns, cells, output.width);
-  return (
-    title +
-    tableText(
-      output,
-      shownAt.map((at) => list.columns[at]!),
-      cells.map((all) => shownAt.map((at) => all[at]!)),
-    )
+  return tableText(
+    output,
+    shownAt.map((at) => list.columns[at]!),
+    cells.map((all) => shownAt.map((at) => all[at]!)),
   );
 }
 
