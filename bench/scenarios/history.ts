@@ -113,6 +113,7 @@ class Churn {
       actionOn: () => null,
       drainOf: () => null,
       hasListed: () => true,
+      isStandby: false,
     });
     this.#changes.onChange((change) => {
       if (this.#isTold) events.changed(change);

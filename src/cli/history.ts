@@ -163,7 +163,8 @@ function textOf({ output }: CommandContext, answer: ApiEvents): string {
   const paint = painter(output);
   const lines = answer.events.map((event) => {
     const kind = paint(COLOURS[event.kind] ?? 'bold', event.kind.padEnd(15));
-    const cycle = paint('dim', `  (epoch ${event.epoch}, cycle ${count(event.cycle)})`);
+    const of = event.epoch === 0 ? 'standby' : `epoch ${event.epoch}, cycle ${count(event.cycle)}`;
+    const cycle = paint('dim', `  (${of})`);
     return `${paint('dim', moment(event.atMs))} ${kind} ${event.sentence}${cycle}\n`;
   });
   const found = answer.events.length === 0 ? 'No event matches.' : '';

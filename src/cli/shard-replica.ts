@@ -228,7 +228,10 @@ export class ReplicaProcess {
     if (this.readiness().isReady)
       this.#readyUntilMs = systemUptime() + this.#config.leaseMs + HOLD_BEYOND_LEASE_MS;
     const inherited = await this.#term!.shard.retire(this.#config.cycleIntervalMs);
+    parts.events?.flush(); // what happened before has no epoch
     this.fencing.setEpoch(epoch);
+    const detail = `replica ${this.life.view().name} is active with epoch ${epoch}`;
+    parts.events?.note({ kind: 'takeover', detail });
     const { stored, isUnreadable } = this.#pausesIn(controls.pauses);
     const rails = railsOf(this.#config);
     const term = createTerm(parts, {

@@ -34,11 +34,26 @@ function notedOf(event: ShardEvent): NotedEvent | null {
       const detail = `it would take away most of its demand; ${event.inARow} in a row so far`;
       return { kind: 'rollup_quarantined', clusterId: event.clusterId, detail };
     }
+    case 'control':
+      return { kind: 'control', detail: controlWords(event) };
     case 'fenced':
       return { kind: 'fenced', machineId: event.machineId, detail: event.detail };
     default:
       return null;
   }
+}
+
+function controlWords({
+  command,
+  subject,
+  who,
+  why,
+  outcome,
+  detail,
+}: ShardEvent & { kind: 'control' }): string {
+  if (outcome === 'refused') return `the shard refused ${command} ${subject} of ${who}: ${detail}`;
+  if (command === 'expire') return `the pause of ${subject} by ${who} ended`;
+  return `${who} told the shard to ${command.replace('-', ' ')} ${subject}: ${why}`;
 }
 
 function seconds(ms: number): string {

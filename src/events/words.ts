@@ -41,7 +41,10 @@ const TOLD: Readonly<Record<EventKind, Tell>> = {
   rollup_quarantined: (event) => `The shard quarantined a roll-up of ${cluster(event)}: ${why(event)}.`,
   control: (event) => `${capital(why(event))}.`,
   takeover: (event) => `This process took over the shard: ${why(event)}.`,
-  shard_started: (event) => `The shard started with epoch ${event.epoch}${because(event)}.`,
+  shard_started: (event) =>
+    event.epoch === 0
+      ? `This replica started as a standby${because(event)}.`
+      : `The shard started with epoch ${event.epoch}${because(event)}.`,
   shard_stopped: (event) => `The shard stopped${because(event)}.`,
   fenced: (event) => `Another process owns the shard, and this one stopped acting: ${why(event)}.`,
   needs_changed: (event) => `${capital(why(event))}.`,

@@ -5,6 +5,7 @@
 import { ChannelCredentials } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AdminClient } from '../../src/admin/client.ts';
+import type { ApiEvents } from '../../src/dashboard/api/types.ts';
 import { AdminFolder } from '../../src/identity/admin-folder.ts';
 import { MachineState as S } from '../../src/machine/state.ts';
 import { Operator } from '../../src/needs/requirements.ts';
@@ -125,6 +126,10 @@ async function overviewOf({ http }: ShardProgram): Promise<{ epoch: number; cycl
   return (await (await fetch(`${http}api/v1/overview`)).json()) as { epoch: number; cycle: number };
 }
 
+async function eventsOf({ http }: ShardProgram, kinds: string): Promise<ApiEvents> {
+  return (await (await fetch(`${http}api/v1/events?limit=500&kind=${kinds}`)).json()) as ApiEvents;
+}
+
 async function epochOf({ http }: ShardProgram): Promise<number> {
   return (await metric(http, 'flotilla_epoch'))['']!;
 }
@@ -164,6 +169,13 @@ describe('replicas of a shard', { timeout: TIMEOUT_MS }, () => {
     );
     await hasRole(b, 'active'); // on a busy machine it may be adrift for a moment
     expect((await overviewOf(b)).epoch).toBe(await epochOf(b));
+    // Y1: as a standby it recorded what its listings showed.
+    const { events } = await eventsOf(b, 'bound,takeover');
+    const bound = new Set(events.filter(({ kind }) => kind === 'bound').map(({ machineId }) => machineId));
+    expect(bound.size).toBe(12);
+    const took = events.find(({ kind }) => kind === 'takeover')!;
+    expect(took.sentence).toMatch(/^This process took over the shard: replica b is active with epoch \d+\.$/);
+    for (const { atMs, epoch } of events) expect(epoch > 0).toBe(atMs >= took.atMs);
     operator.setDemand(rows(11));
     await until(
       'a drain',

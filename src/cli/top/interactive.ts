@@ -144,7 +144,8 @@ class Top {
     const take = (part: string) => {
       text += part;
     };
-    const output: Output = { ...this.#context.output, out: take, error: take };
+    // Without colours, so that a long word can be cut anywhere.
+    const output: Output = { ...this.#context.output, out: take, error: take, hasColour: false };
     await EXPLAIN.run({ ...this.#context, flags: new Flags({ group }, words), output, isJson: false });
     return wrapped(text.trimEnd().split('\n'), output.width);
   }
@@ -203,7 +204,8 @@ function wrapped(lines: readonly string[], width: number): string[] {
   return lines.flatMap((line) => {
     const parts: string[] = [];
     let part = '';
-    for (const word of line.split(/(?<= )/)) {
+    const words = line.split(/(?<= )/).flatMap((word) => (word.includes('\x1b') ? [word] : cut(word, width)));
+    for (const word of words) {
       if (part !== '' && lengthOf(part) + lengthOf(word.trimEnd()) > width) {
         parts.push(part);
         part = '    ';
@@ -215,6 +217,12 @@ function wrapped(lines: readonly string[], width: number): string[] {
 }
 
 const COLOURS = new RegExp(`${'\x1b'}\\[[0-9;]*m`, 'g');
+
+function cut(word: string, width: number): string[] {
+  const parts: string[] = [];
+  for (let from = 0; from < word.length; from += width) parts.push(word.slice(from, from + width));
+  return parts.length === 0 ? [''] : parts;
+}
 
 function lengthOf(text: string): number {
   return text.replaceAll(COLOURS, '').length;

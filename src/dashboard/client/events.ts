@@ -157,7 +157,11 @@ function eventRow(event: ApiEvent): Element {
     h('td', {}, event.sentence),
     h('td', {}, machineId === '' ? '' : h('a', { href: machineHref(machineId) }, machineId)),
     h('td', {}, clusterId === '' ? '' : h('a', { href: clusterHref(clusterId) }, clusterId)),
-    h('td', { class: 'number', title: `epoch ${event.epoch}` }, count(event.cycle)),
+    h(
+      'td',
+      { class: 'number', title: `epoch ${event.epoch}` },
+      event.epoch === 0 ? 'standby' : count(event.cycle),
+    ),
   );
   return labelled(row, EVENT_COLUMNS);
 }

@@ -94,6 +94,7 @@ export class ChangeEffects {
     const { clock, backoffs, pauses, foreignDrains, failures, stuck, announcer, reads, isStandby, wake } =
       this.#options;
     if (isStandby) {
+      this.events?.changed(change);
       if (to === 0) this.#forget(slot);
       return;
     }

@@ -63,6 +63,8 @@ export interface MachineEventsOptions {
   readonly drainOf: (slot: number) => NeedRefs | null;
   /** C2: by provider; the first listing shows half a million machines to which nothing happened. */
   readonly hasListed: (provider: number) => boolean;
+  /** F4: another replica decides, so a listing shows what happened and not why. */
+  readonly isStandby: boolean;
 }
 
 export class MachineEvents {
@@ -77,6 +79,10 @@ export class MachineEvents {
   /** Listens to every change of a machine. */
   changed(change: Readonly<MachineChanged>): void {
     const { slot, from, to, clusterBefore, clusterAfter } = change;
+    if (this.#options.isStandby && from !== 0 && to !== 0) {
+      this.#seen(change);
+      return;
+    }
     if (from === to) {
       // The provider bound it to another cluster: the one lost it, and the other has it.
       if (to !== S.Configured || clusterBefore === clusterAfter) return;
@@ -116,6 +122,18 @@ export class MachineEvents {
       ...(left === undefined ? {} : { from: left, to: state }),
       detail: words,
     });
+  }
+
+  /** A standby does not know who decided: a machine that goes from Configured to Idle has been drained, as far as it can tell. */
+  #seen(change: Readonly<MachineChanged>): void {
+    const { from, to, clusterBefore, clusterAfter } = change;
+    const wasBound = clusterBefore !== 0 && (from === S.Configured || from === S.Draining);
+    const left = to === S.Failed || from === S.Failed ? false : wasBound && clusterBefore !== clusterAfter;
+    if (from === to && !left && (to !== S.Configured || clusterBefore === clusterAfter)) return;
+    if (left) this.#note('unbound', change);
+    if (to === S.Configured) this.#noteAfter('bound', change);
+    else if (from === S.Configured && to === S.Draining) this.#noteAfter('changed', change);
+    else if (!left) this.#observed(change, null);
   }
 
   /** The shard moved the machine itself. */
