@@ -31,6 +31,8 @@ const FAILED_EVERY = 100;
 /** 1 % of the machines in ten seconds, in steps of a tenth of a second; each is back after ten steps. */
 const FAILED_A_STEP = 10_000;
 const FAILED_STEPS = 10;
+/** Answers of each kind under churn. */
+const ROUNDS = 6;
 /** Rows of demand that half a million machines have. */
 const NEEDS_AT_FULL_SIZE = 760_000;
 
@@ -280,10 +282,10 @@ export const scenario: Scenario = {
       context.sample('main thread while a reader waits', 'ms', mainThreadCpuMs() - beganCpu);
     };
     try {
-      for (let round = 0; round < 10; round++) await waited('a scrape', () => metrics.registry.metrics());
+      for (let round = 0; round < ROUNDS; round++) await waited('a scrape', () => metrics.registry.metrics());
       for (const [what, path] of paths) {
         context.progress(`under churn: ${what}`);
-        for (let round = 0; round < 10; round++) await waited(what, () => watcher.ask(path));
+        for (let round = 0; round < ROUNDS; round++) await waited(what, () => watcher.ask(path));
       }
       context.check(churning.cycles > 10, 'cycles decided meanwhile');
     } finally {
