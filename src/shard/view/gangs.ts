@@ -5,8 +5,8 @@ import type { ViewSources } from './sources.ts';
 import type { UnmetRows } from './unmet-rows.ts';
 
 const KEPT_FOR_MS = 1_000;
-/** About four milliseconds. */
-const NEEDS_PER_TURN = 131_072;
+/** About eight milliseconds. */
+const NEEDS_PER_TURN = 262_144;
 
 export class GangSums {
   readonly #sources: ViewSources;

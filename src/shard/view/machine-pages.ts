@@ -13,8 +13,10 @@ import { orderOf } from './machine-order.ts';
 import type { ViewSources } from './sources.ts';
 
 export const MACHINES_PER_PAGE = 500;
-/** Rows scanned in one turn of the event loop: about a millisecond. */
-const ROWS_PER_TURN = 65_536;
+/** Rows scanned in one turn of the event loop: some milliseconds. On a busy shard each turn waits for a cycle. */
+const ROWS_PER_TURN = 524_288;
+/** Rows of a list that are sorted at once. */
+const LISTED_MAX = 65_536;
 
 export const INTENT_NAMES: Readonly<Record<Intent, ActionName | ''>> = {
   [Intent.None]: '',
@@ -111,7 +113,7 @@ export class MachinePages {
         return indexes.clusterSlots.subarray(start, start + indexes.countOfCluster(cluster, one));
       });
       const count = parts.reduce((sum, part) => sum + part.length, 0);
-      if (count > ROWS_PER_TURN) return null;
+      if (count > LISTED_MAX) return null;
       const slots = new Uint32Array(count);
       let at = 0;
       for (const part of parts) {
@@ -120,7 +122,7 @@ export class MachinePages {
       }
       return slots;
     }
-    if (state === ANY || indexes.countInState(state) > ROWS_PER_TURN) return null;
+    if (state === ANY || indexes.countInState(state) > LISTED_MAX) return null;
     return indexes.slotsInState(state).slice();
   }
 

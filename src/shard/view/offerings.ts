@@ -1,6 +1,6 @@
 /**
  * Machines, prices and back-offs by offering. A fleet has thousands of offerings, so the sums are objects per offering; the
- * machines are read from the columns, in slices of a millisecond or so, at most once a second for all readers together.
+ * machines are read from the columns, in two slices, at most once a second for all readers together.
  */
 import { compareBytewise } from '../../base/dimensions.ts';
 import { CAPACITY_TYPE_NAMES, type CapacityType } from '../../machine/capacity-type.ts';
@@ -9,8 +9,8 @@ import type { OfferingLine, OfferingsView, SharedFaultView, SupplyBackoff } from
 import type { ViewSources } from './sources.ts';
 
 const KEPT_FOR_MS = 1_000;
-/** Slots added up in one turn of the event loop: about a millisecond, with one look-up in a map each. */
-const SLOTS_PER_TURN = 32_768;
+/** Slots added up in one turn of the event loop: about eight milliseconds, with one look-up in a map each. */
+const SLOTS_PER_TURN = 262_144;
 
 type Sums = { -readonly [field in keyof Omit<OfferingLine, 'machines' | 'backoff'>]: OfferingLine[field] } & {
   readonly machines: Uint32Array;
