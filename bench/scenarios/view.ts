@@ -301,6 +301,7 @@ function watchedOf({ inventory, needs, engine }: EngineFleet): WatchedShard {
     gauges: () => GAUGES,
     ceilingUses: () => [],
     spotShareUses: () => [],
+    budgets: { views: () => [] },
     ...{ inventory, needs, engine },
   };
 }
