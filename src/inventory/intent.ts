@@ -71,5 +71,5 @@ export const BARRED = Flag.Backoff | Flag.Disputed;
 /** H6: no need but its own has the machine. H3, H6: what keeps needs from acquiring it, and the shard from taking it as a victim or releasing it. */
 export const CORDONED = Flag.Cordoned | Flag.Releasing;
 export const NOT_ACQUIRED = Flag.NotAcquired | CORDONED;
-export const NOT_PREEMPTED = Flag.NotPreempted | Flag.Cordoned;
+export const NOT_PREEMPTED = Flag.NotPreempted | CORDONED;
 export const NOT_RELEASED = Flag.NotReleased | Flag.Cordoned;

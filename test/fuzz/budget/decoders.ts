@@ -19,8 +19,11 @@ import { MachineDecoder } from '../../../src/listing/decode/decoder.ts';
 import { machineAt } from '../../../src/listing/decode/rows.ts';
 import {
   readControls as readControlsRecord,
+  readCoordinator,
+  readRegistration,
   readReplica,
   readShardOf,
+  readTerm,
 } from '../../../src/replica/records.ts';
 import { readFrame } from '../../../src/session/frame.ts';
 import { BLOB_BYTES_MAX, FIRST_FRAME_BYTES_MAX, HELLO_BYTES_MAX } from '../../../src/session/limits.ts';
@@ -377,16 +380,23 @@ export const DECODERS: readonly Decoder[] = [
       'src/replica/records.ts: readControls',
       'src/replica/records.ts: readReplica',
       'src/replica/records.ts: readShardOf',
+      'src/replica/records.ts: readCoordinator',
+      'src/replica/records.ts: readTerm',
+      'src/replica/records.ts: readRegistration',
     ],
     decode: (bytes) => [
       readControlsRecord(textOf(bytes)),
       readReplica(textOf(bytes)),
       readShardOf(textOf(bytes)),
+      readCoordinator(textOf(bytes)),
+      readTerm(textOf(bytes)),
+      readRegistration(textOf(bytes)),
     ],
     isNamed: isShardError,
     valid: [
       text('{"version":1,"isPaused":false,"isDryRun":true}'),
       text('{"version":1,"shard":"s-1","address":"127.0.0.1:1"}'),
+      text('{"version":1,"shard":"s","replica":"r","instance":"i","addresses":["a:1"],"term":7}'),
     ],
     costly: {
       'empty lists': (bytesMax) => text(`[${'[],'.repeat(bytesMax / 3 - 2)}[]]`),

@@ -365,7 +365,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'T7: rows that cannot be served keep others waiting for ever',
     file: TAKE_UP,
-    find: 'weightLeft = this.#putBack(slice, backlog.idle, isGone);',
+    find: 'weightLeft = this.#putBack(backlog.idle, isGone);',
     replace: ';',
     profile: 'usual',
   },
@@ -713,7 +713,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     why: 'H6: a cordoned machine is a victim',
     file: INTENT,
-    find: 'Flag.NotPreempted | Flag.Cordoned',
+    find: 'Flag.NotPreempted | CORDONED',
     replace: 'Flag.NotPreempted',
     profile: 'steered',
   },
