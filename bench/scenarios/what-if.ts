@@ -2,7 +2,6 @@
  * Question: how soon is "what if zone b disappears" answered, and what does that cost the main thread? A realistic fleet (catalogue),
  * each question in a thread of its own, as in a shard. Seed 1; fleet built untimed.
  */
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { systemScheduler } from '../../src/base/clock.ts';
 import { WhatIfThread } from '../../src/cli/what-if-thread.ts';
 import type { WhatIfAnswer, WhatIfProgress, WhatIfTexts } from '../../src/shard/ports/what-if.ts';
@@ -13,8 +12,9 @@ import { EngineFleet } from '../catalogue/engine-fleet.ts';
 import type { BenchContext, Scenario } from '../harness.ts';
 import { mainThreadCpuMs } from '../main-thread.ts';
 
-const ANSWERS = 3;
-const NS_PER_MS = 1e6;
+const ANSWERS = 2;
+/** How often the main loop is looked at while a question is answered. */
+const LOOK_MS = 2;
 
 export const scenario: Scenario = {
   name: 'what-if',
@@ -25,7 +25,12 @@ export const scenario: Scenario = {
     { name: 'first decision', metric: 'first decision', limit: 6, direction: 'below' },
     { name: 'at rest', metric: 'answer', limit: 30, direction: 'below' },
     { name: 'main thread, the copy', metric: 'main thread: copy', limit: 20, direction: 'below' },
-    { name: 'delay of the main loop', metric: 'main thread: longest delay', limit: 20, direction: 'below' },
+    {
+      name: 'main thread, longest stretch',
+      metric: 'main thread: longest stretch',
+      limit: 20,
+      direction: 'below',
+    },
   ],
   async run(context) {
     const { machines } = context.params;
@@ -75,7 +80,7 @@ async function measure(context: BenchContext, shard: WhatIfs, zone: string): Pro
     without: [`zone=${zone}`],
     ...{ demand: [], add: [], price: [], set: [], latency: [], rollups: [] },
   };
-  const delay = monitorEventLoopDelay({ resolution: 1 });
+  const stretches = new Stretches();
   const cpuBefore = process.cpuUsage();
   const mainBefore = mainThreadCpuMs();
   let firstCpuMs = 0;
@@ -93,13 +98,13 @@ async function measure(context: BenchContext, shard: WhatIfs, zone: string): Pro
       `${phase}: ${(elapsedMs / 1_000).toFixed(1)} s, virtual ${(virtualMs / 1_000).toFixed(0)} s, ${cycles} cycles, ${actions} actions, ${inFlight} in flight, ${unmetNeeds} unmet`,
     );
   };
-  delay.enable();
+  stretches.begin();
   const answer: WhatIfAnswer = await shard.ask(texts, (now) => now, onProgress);
-  delay.disable();
+  const longestMs = stretches.end();
   context.check(answer.isAtRest, 'the copy came to rest');
   context.check(answer.machinesGone > 0 && answer.actions.Bootstrap > 0, 'the question changes something');
   context.sample('main thread: copy', 'ms', answer.copyMs);
-  context.sample('main thread: longest delay', 'ms', delay.max / NS_PER_MS);
+  context.sample('main thread: longest stretch', 'ms', longestMs);
   context.sample('main thread: cpu', 'ms', mainThreadCpuMs() - mainBefore);
   context.sample('first decision', 's', answer.firstDecisionMs / 1_000);
   context.sample('first decision: cpu', 's', firstCpuMs / 1_000);
@@ -112,4 +117,31 @@ async function measure(context: BenchContext, shard: WhatIfs, zone: string): Pro
     'actions',
     Object.values(answer.actions).reduce((sum, count) => sum + count, 0),
   );
+}
+
+/**
+ * The longest CPU time that the main thread spends without a turn of its event loop, and so the delay that a question causes. The wall
+ * clock of a busy machine would show the delay that other programs cause.
+ */
+class Stretches {
+  #timer: NodeJS.Timeout | null = null;
+  #lastMs = 0;
+  #longestMs = 0;
+
+  begin(): void {
+    this.#lastMs = mainThreadCpuMs();
+    this.#timer = setInterval(() => this.#look(), LOOK_MS);
+  }
+
+  end(): number {
+    this.#look();
+    clearInterval(this.#timer!);
+    return this.#longestMs;
+  }
+
+  #look(): void {
+    const nowMs = mainThreadCpuMs();
+    this.#longestMs = Math.max(this.#longestMs, nowMs - this.#lastMs);
+    this.#lastMs = nowMs;
+  }
 }

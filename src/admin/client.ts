@@ -12,11 +12,15 @@ import {
   type PauseRequestInit,
   type ResumeReply,
   type ResumeRequestInit,
+  type WhatIfReply,
+  type WhatIfRequestInit,
 } from '../wire/admin.ts';
 import type { Method } from '../wire/services.ts';
 
 /** A command is stored before it is answered; a disk may be slow. */
 const CALL_MS = 30_000;
+/** A what-if question tells its progress meanwhile. */
+const WHAT_IF_MS = 600_000;
 
 /** The shard refused the command, or did not answer. */
 export class AdminCallError extends ShardError {
@@ -63,6 +67,27 @@ export class AdminClient {
 
   order(request: OrderRequestInit): Promise<OrderReply> {
     return this.#call(adminService.Order, request);
+  }
+
+  /** Y4: the lines of the answer as they come. */
+  async *whatIf(request: WhatIfRequestInit): AsyncGenerator<string> {
+    const { path, requestSerialize, responseDeserialize } = adminService.WhatIf;
+    const deadline = Date.now() + WHAT_IF_MS;
+    const call = this.#client.makeServerStreamRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      request,
+      new Metadata(),
+      { deadline },
+    );
+    try {
+      for await (const reply of call) yield (reply as WhatIfReply).line;
+    } catch (error) {
+      throw new AdminCallError(this.#target, error as ServiceError);
+    } finally {
+      call.cancel();
+    }
   }
 
   close(): void {

@@ -5,6 +5,7 @@
 import {
   type handleUnaryCall,
   type ServerUnaryCall,
+  type ServerWritableStream,
   type ServiceDefinition,
   type sendUnaryData,
   status,
@@ -12,6 +13,7 @@ import {
 } from '@grpc/grpc-js';
 import { ShardError } from '../base/errors.ts';
 import type { AdminPort, ControlScope, ControlView } from '../shard/ports/controls.ts';
+import type { WhatIfPort } from '../shard/ports/what-if.ts';
 import {
   adminService,
   type ConfirmRemovalReplyInit,
@@ -25,15 +27,21 @@ import {
   type ResumeReplyInit,
   type ResumeRequest,
   type Scope,
+  type WhatIfReplyInit,
+  type WhatIfRequest,
 } from '../wire/admin.ts';
 
 /** Who the caller is, as the connection shows it, or why it may not command. */
 export type Admission = { readonly via: string } | { readonly refusal: string };
 
+/** What an admission looks at. */
+export type AdminCall = Pick<ServerUnaryCall<unknown, unknown>, 'getPeer' | 'getAuthContext'>;
+
 export interface AdminServiceOptions {
   readonly shardId: string;
   readonly admin: AdminPort;
-  readonly admit: (call: ServerUnaryCall<unknown, unknown>) => Admission;
+  readonly whatIf: WhatIfPort;
+  readonly admit: (call: AdminCall) => Admission;
   /** A caller was refused. */
   readonly onRefused: (peer: string, why: string) => void;
 }
@@ -86,6 +94,7 @@ export function adminServiceOf(options: AdminServiceOptions): ServedService {
       ListControls: list,
       ConfirmRemoval: confirmRemoval,
       Order: order,
+      WhatIf: serveWhatIf(options),
     },
   };
 }
@@ -95,7 +104,7 @@ function serve<Request, Reply>(
   run: (request: Request, via: string) => Promise<Reply>,
 ): handleUnaryCall<Request, Reply> {
   return (call: ServerUnaryCall<Request, Reply>, answer: sendUnaryData<Reply>) => {
-    const admission = admit(call as ServerUnaryCall<unknown, unknown>);
+    const admission = admit(call);
     if ('refusal' in admission) {
       onRefused(call.getPeer(), admission.refusal);
       answer({ code: status.PERMISSION_DENIED, details: admission.refusal });
@@ -105,6 +114,30 @@ function serve<Request, Reply>(
       (reply) => answer(null, reply),
       (error: Error) => answer({ code: statusOf(error), details: error.message }),
     );
+  };
+}
+
+/** Y4: progress and answer as lines. A caller that goes away ends the calculation. */
+function serveWhatIf({ admit, onRefused, whatIf }: AdminServiceOptions) {
+  return (call: ServerWritableStream<WhatIfRequest, WhatIfReplyInit>) => {
+    const admission = admit(call);
+    if ('refusal' in admission) {
+      onRefused(call.getPeer(), admission.refusal);
+      call.emit('error', { code: status.PERMISSION_DENIED, details: admission.refusal });
+      return;
+    }
+    const gone = new AbortController();
+    call.on('cancelled', () => gone.abort());
+    const write = (line: object) => void call.write({ line: JSON.stringify(line) });
+    whatIf
+      .ask(call.request, (progress) => write({ progress }), gone.signal)
+      .then(
+        (answer) => {
+          write({ answer });
+          call.end();
+        },
+        (error: Error) => call.emit('error', { code: statusOf(error), details: error.message }),
+      );
   };
 }
 

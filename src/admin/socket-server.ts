@@ -3,8 +3,8 @@ import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { ShardError } from '../base/errors.ts';
 import type { ServedService } from './service.ts';
 
-/** The longest command has texts of 5 KB. */
-const MESSAGE_BYTES_MAX = 65_536;
+/** A roll-up file of 131,072 needs, the most that one cluster may have; other commands have texts of 5 KB. */
+const MESSAGE_BYTES_MAX = 32 << 20;
 const CLOSE_GRACE_MS = 500;
 
 export class AdminSocketError extends ShardError {

@@ -5,6 +5,7 @@ import { ShardError } from '../base/errors.ts';
 import type { AdminFolder } from '../identity/admin-folder.ts';
 import { ControlRefusedError } from '../shard/controls/control.ts';
 import type { AdminPort } from '../shard/ports/controls.ts';
+import type { WhatIfPort } from '../shard/ports/what-if.ts';
 import { whyNotAdmin } from '../tls/identity.ts';
 import type { Closer, ServiceOptions } from './shard-parts.ts';
 
@@ -15,6 +16,12 @@ export interface AdminHome {
 
 const IS_STANDBY = 'This replica is a standby and decides nothing.';
 const ASK_ACTIVE = 'flotilla top shows which one it is.';
+
+/** What admins reach. */
+export interface AdminParts {
+  readonly admin: AdminPort;
+  readonly whatIf: WhatIfPort;
+}
 
 /** The admin of the present term. A standby decides nothing, so there is nothing to command. */
 export class PresentAdmin implements AdminPort {
@@ -62,13 +69,14 @@ export class PresentAdmin implements AdminPort {
 export async function startAdminSocket(
   { config, log }: ServiceOptions,
   home: AdminHome,
-  admin: AdminPort,
+  { admin, whatIf }: AdminParts,
 ): Promise<Closer | null> {
   try {
     const folder = home.openAdminFolder();
     const service = adminServiceOf({
       shardId: config.id,
       admin,
+      whatIf,
       admit: () => ({ via: 'socket' }),
       onRefused: () => {},
     });
@@ -88,10 +96,11 @@ export async function startAdminSocket(
 }
 
 /** H1: the operators' port, for certificates of admins. */
-export function adminOverTls({ config, log }: ServiceOptions, admin: AdminPort): ServedService {
+export function adminOverTls({ config, log }: ServiceOptions, { admin, whatIf }: AdminParts): ServedService {
   return adminServiceOf({
     shardId: config.id,
     admin,
+    whatIf,
     admit: (call) => {
       const refusal = whyNotAdmin(call);
       const { fingerprint256 = '' } = call.getAuthContext().sslPeerCertificate ?? {};

@@ -4,7 +4,6 @@ import { HttpServer, type Readiness } from '../observe/http.ts';
 import { HEALTH_LIMITS, HTTP_REFUSALS, type HttpRefusal } from '../observe/http-limits.ts';
 import type { FleetReader } from '../shard/ports/fleet.ts';
 import type { ShardReader } from '../shard/ports/reader.ts';
-import type { WhatIfPort } from '../shard/ports/what-if.ts';
 import type { SpendingStore } from '../spending/store.ts';
 import type { Closer, ProcessParts } from './shard-parts.ts';
 
@@ -21,12 +20,11 @@ export interface Shown {
   readonly spending: SpendingStore | null;
   /** F7: null without --directory. */
   readonly fleet: FleetReader | null;
-  readonly whatIf: WhatIfPort;
 }
 
 export async function startHttp(
   parts: ProcessParts,
-  { view, readiness, spending, fleet, whatIf }: Shown,
+  { view, readiness, spending, fleet }: Shown,
   closers: Closer[],
 ): Promise<HttpServers> {
   const { config, log, metrics, history, version, clock } = parts;
@@ -64,7 +62,7 @@ export async function startHttp(
     events: parts.events,
     spending,
     fleet,
-    whatIf,
+    whatIf: parts.whatIf,
     version,
     nowMs: clock.nowMs,
   });

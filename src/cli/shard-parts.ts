@@ -26,6 +26,7 @@ import { SessionBook } from './session-book.ts';
 import { type AdminHome, adminOverTls, PresentAdmin } from './shard-admin.ts';
 import { openEventLog } from './shard-events.ts';
 import { settingsOf } from './shard-rails.ts';
+import { PresentWhatIf } from './shard-what-if.ts';
 import { WhatIfThread } from './what-if-thread.ts';
 
 /** Events of the operators' server that are more than information. */
@@ -64,6 +65,7 @@ export interface ProcessParts extends ServiceOptions {
   readonly book: SessionBook;
   readonly data: AdminHome;
   readonly admin: PresentAdmin;
+  readonly whatIf: PresentWhatIf;
 }
 
 /** What a replica adds to the parts of every shard process. */
@@ -123,6 +125,7 @@ export async function startParts(
   closers.push(() => whatIfThreads.close());
   const book = new SessionBook();
   const admin = new PresentAdmin();
+  const whatIf = new PresentWhatIf();
   const operators = new OperatorServer({
     listen: config.listen.text,
     clock,
@@ -130,7 +133,7 @@ export async function startParts(
     tlsDeniedPath: config.tlsDenied,
     connectionAgeMs: config.maxConnectionAgeMs,
     deadPeerMs: config.keepaliveTimeoutMs,
-    services: [...services, ...(config.adminOverTls ? [adminOverTls(options, admin)] : [])],
+    services: [...services, ...(config.adminOverTls ? [adminOverTls(options, { admin, whatIf })] : [])],
     onEvent: (event) => {
       book.note(event, clock.nowMs());
       logEvent(log, LEVELS[event.kind] ?? 'info', event);
@@ -157,6 +160,7 @@ export async function startParts(
     book,
     data,
     admin,
+    whatIf,
   };
 }
 

@@ -20,7 +20,6 @@ import { railsOf, warnOfRails } from './shard-rails.ts';
 import type { ReplicaProcess } from './shard-replica.ts';
 import { openSpending } from './shard-spending.ts';
 import { createTerm, type ShardTerm, startReporter, watchTerm } from './shard-term.ts';
-import { presentWhatIf } from './shard-what-if.ts';
 
 /** F6: a takeover after a handover takes less; then the port closes, whatever waits at it. */
 const SETTLE_MS_MAX = 2_000;
@@ -133,12 +132,12 @@ export class ShardService {
     watchTerm(this.#parts, this.#term);
     if (replica !== null) this.#parts.metrics.watch({ replica: () => replica.gauges() });
     const view = () => this.#term.view;
+    this.#parts.whatIf.begin(shard);
     const spending = await openSpending(this.#parts, view, this.#closers);
     const fleet = replica?.fleet.reader() ?? null;
-    const whatIf = presentWhatIf(() => this.shard);
-    const shown = { view, readiness: () => this.#readiness(), spending, fleet, whatIf };
+    const shown = { view, readiness: () => this.#readiness(), spending, fleet };
     this.#servers = await startHttp(this.#parts, shown, this.#closers);
-    const closeSocket = await startAdminSocket(this.#parts, this.#parts.data, this.#parts.admin);
+    const closeSocket = await startAdminSocket(this.#parts, this.#parts.data, this.#parts);
     if (closeSocket !== null) this.#closers.push(closeSocket);
     warnOfRails(this.#parts.config, this.#parts.log);
     if (this.#replica === null) this.#begin();
@@ -154,6 +153,7 @@ export class ShardService {
   #becomeActive(term: ShardTerm): void {
     const { shard, view } = term;
     this.#term = term;
+    this.#parts.whatIf.begin(shard);
     this.#parts.operators.replaceShard({ shard: shard.operatorCalls, needs: view });
     watchTerm(this.#parts, term);
     this.#parts.admin.begin(shard.admin, () => this.#replica!.controlsWarning());

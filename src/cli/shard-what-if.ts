@@ -86,9 +86,16 @@ function byName(texts: readonly string[]): Map<string, string[]> {
 }
 
 /** Asks the shard of the present term: a takeover replaces it. */
-export function presentWhatIf(shard: () => Shard): WhatIfPort {
-  return {
-    ask: (texts, onProgress, signal) =>
-      shard().whatIf.ask(texts, (now) => readWhatIfSettings(texts.set, now), onProgress, signal),
-  };
+export class PresentWhatIf implements WhatIfPort {
+  #shard: Shard | null = null;
+
+  begin(shard: Shard): void {
+    this.#shard = shard;
+  }
+
+  async ask(...[texts, onProgress, signal]: Parameters<WhatIfPort['ask']>): ReturnType<WhatIfPort['ask']> {
+    if (this.#shard === null) refuse('The shard has not started yet', 'Ask again in a moment');
+    const read = (now: WhatIfSettings) => readWhatIfSettings(texts.set, now);
+    return this.#shard!.whatIf.ask(texts, read, onProgress, signal);
+  }
 }

@@ -1,13 +1,15 @@
 /** `flotilla what-if`: what would happen if machines disappeared, demand grew, or prices and settings were others (Y4). */
-
+import { readFileSync } from 'node:fs';
 import { clock, count, counted, duration, usd } from '../dashboard/client/format.ts';
 import type { WhatIfAnswer, WhatIfProgress } from '../shard/ports/what-if.ts';
+import { connect, REACH, WHERE_HELP } from './admin/command.ts';
 import {
   COMMON_HELP,
   type CommandContext,
   EXIT_OK,
   type InspectCommand,
   runCommand,
+  UsageError,
 } from './inspect/command.ts';
 import { type Column, type Output, painter, tableText } from './inspect/terminal.ts';
 
@@ -20,6 +22,7 @@ by priority, dollars per hour, and the time to settle. The shard itself changes 
 CHANGE is one or more of these; each may be given several times:
   --without MACHINES     these machines are gone
   --demand CLUSTER=K     the cluster asks for K times as much; * stands for any characters
+  --rollup FILE          a cluster asks for what the file says; goes over the admin socket, see --data-dir
   --add N:MACHINES       N more machines like these, to be created
   --price MACHINES:PRICE these machines cost PRICE dollars per hour, or xK: K times as much
   --set NAME=VALUE       a setting has another value, such as reclaim-cap-fraction, placement, ceilings, idle-hold-spot
@@ -30,11 +33,15 @@ all of them must fit.
   --latency STEP=TIME    how long providers take: create (default 60s), configure (30s), drain (30s) or delete (10s)
   --limit N              maximum number of rows of each table (default 10)
 ${COMMON_HELP}
+A roll-up file is JSON: {"cluster": "prod-eu-1", "needs": [{"aggregate": {"cpu": "64"}, "minUnit": {"cpu": "4"}, "priority": 100}]}.
+With --rollup the question goes to the admin socket of the shard, and not to --api:
+${WHERE_HELP}
 Examples:
   flotilla what-if --without zone=eu-north-1b
   flotilla what-if --demand prod-eu-1=2 --add 200:zone=eu-north-1a,type=general-16
   flotilla what-if --price capacity-type=spot:x3 --set placement=value --json
   flotilla what-if --without provider=aws --without machine=m-0042
+  flotilla what-if --rollup prod-eu-1.json --data-dir /var/lib/flotilla
 
 Exit code: 0 answered, 1 refused or no answer, 2 invalid usage.
 `;
@@ -50,17 +57,17 @@ export const WHAT_IF: InspectCommand = {
   name: 'what-if',
   help: HELP,
   options: {
-    ...{ without: MANY, demand: MANY, add: MANY, price: MANY, set: MANY, latency: MANY },
+    ...REACH,
+    ...{ without: MANY, demand: MANY, add: MANY, price: MANY, set: MANY, latency: MANY, rollup: MANY },
     limit: { type: 'string' },
   },
   run: async (context) => {
     const { api, flags, output, isJson } = context;
     const rows = flags.integer('limit', ROWS_DEFAULT, ROWS_MAX);
     const progress = progressLine(output);
-    const parameters = CHANGES.flatMap((name) => flags.texts(name).map((text) => [name, text] as const));
     let answer: WhatIfAnswer | null = null;
     try {
-      for await (const line of api.lines<Line>('what-if', parameters)) {
+      for await (const line of flags.texts('rollup').length > 0 ? overSocket(context) : overHttp(context)) {
         if ('progress' in line) progress.show(line.progress);
         else answer = line.answer;
       }
@@ -72,6 +79,34 @@ export const WHAT_IF: InspectCommand = {
     return EXIT_OK;
   },
 };
+
+function overHttp({ api, flags }: CommandContext): AsyncIterable<Line> {
+  const parameters = CHANGES.flatMap((name) => flags.texts(name).map((text) => [name, text] as const));
+  return api.lines<Line>('what-if', parameters);
+}
+
+/** Roll-up files do not fit into a URL. */
+async function* overSocket({ api, flags }: CommandContext): AsyncGenerator<Line> {
+  const texts = Object.fromEntries(CHANGES.map((name) => [name, [...flags.texts(name)]]));
+  const rollups = flags.texts('rollup').map(contentOf);
+  const { client, close } = connect(flags);
+  try {
+    for await (const line of client.whatIf({ ...texts, rollups })) {
+      const read = api.read(line) as Line | null;
+      if (read !== null) yield read;
+    }
+  } finally {
+    close();
+  }
+}
+
+function contentOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`--rollup ${path} cannot be read: ${(error as Error).message}.`);
+  }
+}
 
 export function run(argv: readonly string[]): Promise<number> {
   return runCommand(WHAT_IF, argv);

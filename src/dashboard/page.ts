@@ -14,6 +14,7 @@ export const PAGES = [
   { path: '/shards', name: 'Shards' },
   { path: '/tenants', name: 'Tenants' },
   { path: '/spending', name: 'Spending' },
+  { path: '/what-if', name: 'What if' },
 ] as const;
 
 export function isPage(path: string): boolean {

@@ -176,6 +176,34 @@ export interface OrderReplyInit {
   readonly warning?: string | undefined;
 }
 
+export interface WhatIfRequest {
+  readonly without: readonly string[];
+  readonly demand: readonly string[];
+  readonly add: readonly string[];
+  readonly price: readonly string[];
+  readonly set: readonly string[];
+  readonly latency: readonly string[];
+  readonly rollups: readonly string[];
+}
+
+export interface WhatIfRequestInit {
+  readonly without?: readonly string[] | undefined;
+  readonly demand?: readonly string[] | undefined;
+  readonly add?: readonly string[] | undefined;
+  readonly price?: readonly string[] | undefined;
+  readonly set?: readonly string[] | undefined;
+  readonly latency?: readonly string[] | undefined;
+  readonly rollups?: readonly string[] | undefined;
+}
+
+export interface WhatIfReply {
+  readonly line: string;
+}
+
+export interface WhatIfReplyInit {
+  readonly line?: string | undefined;
+}
+
 export interface Messages {
   Scope: Scope;
   Control: Control;
@@ -189,6 +217,8 @@ export interface Messages {
   ConfirmRemovalReply: ConfirmRemovalReply;
   OrderRequest: OrderRequest;
   OrderReply: OrderReply;
+  WhatIfRequest: WhatIfRequest;
+  WhatIfReply: WhatIfReply;
 }
 
 export interface MessageInits {
@@ -204,10 +234,12 @@ export interface MessageInits {
   ConfirmRemovalReply: ConfirmRemovalReplyInit;
   OrderRequest: OrderRequestInit;
   OrderReply: OrderReplyInit;
+  WhatIfRequest: WhatIfRequestInit;
+  WhatIfReply: WhatIfReplyInit;
 }
 
 export const DESCRIPTOR = {
-  Admin: {"methods":{"Pause":{"requestType":"PauseRequest","responseType":"PauseReply"},"Resume":{"requestType":"ResumeRequest","responseType":"ResumeReply"},"ListControls":{"requestType":"ListControlsRequest","responseType":"ListControlsReply"},"ConfirmRemoval":{"requestType":"ConfirmRemovalRequest","responseType":"ConfirmRemovalReply"},"Order":{"requestType":"OrderRequest","responseType":"OrderReply"}}},
+  Admin: {"methods":{"Pause":{"requestType":"PauseRequest","responseType":"PauseReply"},"Resume":{"requestType":"ResumeRequest","responseType":"ResumeReply"},"ListControls":{"requestType":"ListControlsRequest","responseType":"ListControlsReply"},"ConfirmRemoval":{"requestType":"ConfirmRemovalRequest","responseType":"ConfirmRemovalReply"},"Order":{"requestType":"OrderRequest","responseType":"OrderReply"},"WhatIf":{"requestType":"WhatIfRequest","responseType":"WhatIfReply","responseStream":true}}},
   Scope: {"fields":{"cluster":{"type":"string","id":1},"provider":{"type":"string","id":2},"zone":{"type":"string","id":3},"instanceType":{"type":"string","id":4,"protoName":"instance_type"},"capacityType":{"type":"string","id":5,"protoName":"capacity_type"},"machine":{"type":"string","id":6}}},
   Control: {"fields":{"id":{"type":"string","id":1},"pauses":{"rule":"repeated","type":"string","id":2},"scope":{"type":"Scope","id":3},"who":{"type":"string","id":4},"why":{"type":"string","id":5},"via":{"type":"string","id":6},"sinceUnixMs":{"type":"int64","id":7,"protoName":"since_unix_ms"},"untilUnixMs":{"type":"int64","id":8,"protoName":"until_unix_ms"},"declared":{"type":"bool","id":9},"stopped":{"type":"int64","id":10},"holding":{"type":"int64","id":11}}},
   PauseRequest: {"fields":{"pauses":{"rule":"repeated","type":"string","id":1},"scope":{"type":"Scope","id":2},"forMs":{"type":"int64","id":3,"protoName":"for_ms"},"who":{"type":"string","id":4},"why":{"type":"string","id":5}}},
@@ -220,5 +252,7 @@ export const DESCRIPTOR = {
   ConfirmRemovalReply: {"fields":{"provider":{"type":"string","id":1},"known":{"type":"int64","id":2},"missing":{"type":"int64","id":3}}},
   OrderRequest: {"fields":{"order":{"type":"string","id":1},"scopes":{"rule":"repeated","type":"Scope","id":2},"forMs":{"type":"int64","id":3,"protoName":"for_ms"},"preview":{"type":"bool","id":4},"who":{"type":"string","id":5},"why":{"type":"string","id":6}}},
   OrderReply: {"fields":{"controls":{"rule":"repeated","type":"Control","id":1},"machines":{"type":"int64","id":2},"lines":{"rule":"repeated","type":"string","id":3},"warning":{"type":"string","id":4}}},
+  WhatIfRequest: {"fields":{"without":{"rule":"repeated","type":"string","id":1},"demand":{"rule":"repeated","type":"string","id":2},"add":{"rule":"repeated","type":"string","id":3},"price":{"rule":"repeated","type":"string","id":4},"set":{"rule":"repeated","type":"string","id":5},"latency":{"rule":"repeated","type":"string","id":6},"rollups":{"rule":"repeated","type":"string","id":7}}},
+  WhatIfReply: {"fields":{"line":{"type":"string","id":1}}},
 };
 

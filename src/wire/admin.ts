@@ -24,6 +24,10 @@ export type {
   ResumeRequest,
   ResumeRequestInit,
   Scope,
+  WhatIfReply,
+  WhatIfReplyInit,
+  WhatIfRequest,
+  WhatIfRequestInit,
 } from './admin.generated.ts';
 export type AdminControl = Messages['Control'];
 
@@ -35,6 +39,7 @@ export const adminService = {
   ListControls: unary('ListControls', 'ListControlsRequest', 'ListControlsReply'),
   ConfirmRemoval: unary('ConfirmRemoval', 'ConfirmRemovalRequest', 'ConfirmRemovalReply'),
   Order: unary('Order', 'OrderRequest', 'OrderReply'),
+  WhatIf: { ...unary('WhatIf', 'WhatIfRequest', 'WhatIfReply'), responseStream: true },
 };
 
 function unary<Request extends keyof Messages & string, Response extends keyof Messages & string>(

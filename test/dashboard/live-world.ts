@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FleetChurn } from '../../bench/catalogue/churn.ts';
+import { systemScheduler } from '../../src/base/clock.ts';
 import { Random } from '../../src/base/random.ts';
 import { createDashboard } from '../../src/dashboard/dashboard.ts';
 import { ShardHistory } from '../../src/dashboard/history.ts';
@@ -17,8 +18,12 @@ import { EventLog } from '../../src/events/event-log.ts';
 import { MachineState } from '../../src/machine/state.ts';
 import type { ActionName, ActionOutcome, CyclePhase, KindCounts } from '../../src/shard/ports/observer.ts';
 import type { SpendingPast } from '../../src/shard/ports/spending.ts';
+import type { WhatIfPort } from '../../src/shard/ports/what-if.ts';
+import { SHARD_DEFAULTS } from '../../src/shard/settings.ts';
+import { WhatIfs } from '../../src/shard/what-if/what-ifs.ts';
 import { SteadyFleet } from '../../src/simulation/catalogue/fleet.ts';
 import { ViewWorld } from '../shard/view/view-world.ts';
+import { InPlace } from '../shard/what-if/in-place.ts';
 
 const S = MachineState;
 const CYCLE_MS = 10_000;
@@ -33,6 +38,8 @@ const PHASES: Readonly<Record<string, CyclePhase>> = {
 export const DISCONNECTED = 'cluster-0001';
 
 export class LiveWorld {
+  /** Answer what-if questions. */
+  readonly threads = new InPlace();
   readonly world: ViewWorld;
   readonly history = new ShardHistory();
   readonly events: EventLog;
@@ -112,6 +119,30 @@ export class LiveWorld {
     this.#endActions();
   }
 
+  /** What-if questions, answered on this thread. */
+  #whatIf(): WhatIfPort {
+    const { inventory, needs, engine, clock } = this.world;
+    const whatIfs = new WhatIfs({
+      engine,
+      options: { inventory, needs, hasSession: () => true, holds: { onDemandMs: 600_000, spotMs: 60_000 } },
+      barredNeeds: () => [],
+      providerNames: ['test'],
+      neverDelete: () => [],
+      areCountsHeld: () => false,
+      threads: this.threads,
+      shardId: 'shard-test',
+      settings: SHARD_DEFAULTS,
+      rails: () => SHARD_DEFAULTS,
+      clock,
+      stopwatch: () => performance.now(),
+      scheduler: systemScheduler,
+      refusal: () => '',
+    });
+    return {
+      ask: (texts, onProgress, signal) => whatIfs.ask(texts, (now) => now, onProgress, signal),
+    };
+  }
+
   /** Serves the dashboard and resolves with its address. */
   async serve(spending: SpendingPast | null = null): Promise<string> {
     const handler = createDashboard({
@@ -119,6 +150,7 @@ export class LiveWorld {
       history: this.history,
       spending,
       events: this.events,
+      whatIf: this.#whatIf(),
       version: '0.0.0-test',
       nowMs: () => this.world.clock.nowMs(),
     });

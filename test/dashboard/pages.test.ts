@@ -80,6 +80,7 @@ describe('every page', () => {
       ['/offerings', 'on-demand'],
       ['/offering', 'Not in back-off.'],
       ['/tenants', 'Row 17 has 70,000 bytes'],
+      ['/what-if?demand=*%3D1.5', 'Unmet needs by priority'],
     ] as const) {
       it(`${path} (${look.name}) shows live data, fits the screen and logs no errors`, async () => {
         const at =
@@ -290,6 +291,33 @@ describe('the actions page', () => {
       );
       await expect.poll(() => asked).toBeGreaterThan(0);
     });
+  });
+});
+
+describe('the what-if page', () => {
+  it('asks with the keyboard, tells the progress, and keeps the question in the address', async () => {
+    await visit('/what-if', DESKTOP, async ({ page }) => {
+      let open = () => {};
+      live.threads.gate = new Promise((resolve) => {
+        open = resolve;
+      });
+      await page.getByLabel('Without machines').focus();
+      const zone = live.world.inventory.shapes.zones.get(1);
+      await page.keyboard.type(`zone=${zone}`);
+      await page.keyboard.press('Enter');
+      await page.locator('.summary', { hasText: 'The shard copies its tables' }).waitFor();
+      open();
+      await page.locator('.summary', { hasText: `What if: without zone ${zone}` }).waitFor();
+      await page.getByRole('region', { name: 'Clusters that change' }).waitFor();
+      expect(new URL(page.url()).searchParams.get('without')).toBe(`zone=${zone}`);
+    });
+  });
+
+  it('tells what is wrong with a question, and what there is instead', async () => {
+    const { page } = await browser.open(DESKTOP); // the refusal is a 400 in its console
+    await page.goto(`${url}/what-if?without=zone%3Dnowhere`);
+    await page.locator('.summary', { hasText: 'There is no zone "nowhere"' }).waitFor();
+    await page.close();
   });
 });
 

@@ -1,4 +1,6 @@
 /** "What if zone b disappears?", asked with one command of a real shard, which stays as it is. Real processes throughout. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import type { ApiMachines } from '../../src/dashboard/api/types.ts';
 import { MachineState as S } from '../../src/machine/state.ts';
@@ -32,8 +34,9 @@ async function machinesOf(shard: ShardProgram): Promise<string> {
 it('Y4: one command tells what happens without a zone, and the shard stays as it is', {
   timeout: TIMEOUT_MS,
 }, async () => {
+  const folder = processes.folder();
   const provider = await processes.provider('--machines', '60', '--idle', '0.4');
-  const shard = await processes.shard(provider.address, '--cycle-interval', '500ms');
+  const shard = await processes.shard(provider.address, '--cycle-interval', '500ms', '--data-dir', folder);
   const operator = new SimulatedOperator({ address: shard.address, clusterId: 'prod-eu-1' });
   operators.push(operator);
   await operator.connect();
@@ -69,6 +72,18 @@ it('Y4: one command tells what happens without a zone, and the shard stays as it
   expect(cluster).toMatchObject({ clusterId: 'prod-eu-1' });
   expect(cluster!.machinesAfter).toBeGreaterThan(cluster!.machinesBefore);
   expect(answer.usdPerHourAfter).toBeGreaterThan(answer.usdPerHourBefore);
+
+  const file = join(processes.folder(), 'rollup.json');
+  writeFileSync(file, JSON.stringify({ cluster: 'prod-eu-2', needs: [{ aggregate: { cpu: '100' } }] }));
+  const dataDir = ['--data-dir', folder, '--json'];
+  const other = await ask(shard, '--rollup', file, '--without', `zone=${zone}`, ...dataDir);
+  expect(other.code, other.text).toBe(0);
+  const bound = (JSON.parse(other.text) as WhatIfAnswer).clusters.find(
+    (one) => one.clusterId === 'prod-eu-2',
+  );
+  expect(bound!.machinesAfter).toBeGreaterThan(0);
+  const refused = await ask(shard, '--rollup', file, '--without', 'zone=nowhere', ...dataDir);
+  expect(refused).toMatchObject({ code: 1, text: expect.stringContaining('There is no zone "nowhere".') });
 
   const wrong = await ask(shard, '--without', 'zone=eu-north-9z');
   expect(wrong.code).toBe(1);

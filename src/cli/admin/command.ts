@@ -14,7 +14,7 @@ import { type Output, processOutput } from '../inspect/terminal.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-const REACH = {
+export const REACH = {
   'data-dir': { type: 'string' },
   shard: { type: 'string' },
   'tls-cert': { type: 'string' },
@@ -47,12 +47,15 @@ export const SCOPE_HELP = `  --cluster ID           of this cluster: the one tha
 `;
 
 /** How to reach a shard. */
-export const REACH_HELP = `  --data-dir DIR         data directory of the shard on this host (default FLOTILLA_DATA_DIR, or else ./data)
+export const WHERE_HELP = `  --data-dir DIR         data directory of the shard on this host (default FLOTILLA_DATA_DIR, or else ./data)
   --shard HOST:PORT      a shard elsewhere that runs with --admin-over-tls; needs the three TLS files
   --tls-cert FILE        certificate with the identity bigfleet://admin, PEM
   --tls-key FILE         its private key, PEM
   --tls-ca FILE          CA that signed the certificate of the shard, PEM
-  --json                 print JSON
+`;
+
+/** The same for a command that knows no other way. */
+export const REACH_HELP = `${WHERE_HELP}  --json                 print JSON
   --help                 print this help and exit
 `;
 
@@ -147,7 +150,8 @@ export function durationMs(name: string, text: string | undefined): number {
   );
 }
 
-function connect(flags: Flags): { readonly client: AdminClient; readonly close: () => void } {
+/** By the socket of a data directory, or by TLS. Throws UsageError. */
+export function connect(flags: Flags): { readonly client: AdminClient; readonly close: () => void } {
   const address = flags.text('shard');
   if (address === undefined) return connectBySocket(flags);
   const [certificatePath, privateKeyPath, caPath] = ['tls-cert', 'tls-key', 'tls-ca'].map((name) =>

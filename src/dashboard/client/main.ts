@@ -14,6 +14,7 @@ import { providerPage, providersPage } from './providers.ts';
 import { shardPage, shardsPage } from './shards.ts';
 import { spendingPage } from './spending.ts';
 import { tenantsPage } from './tenants.ts';
+import { whatIfPage } from './what-if.ts';
 
 const PAGES: Readonly<Record<string, (page: HTMLElement) => void>> = {
   '/': overviewPage,
@@ -28,11 +29,12 @@ const PAGES: Readonly<Record<string, (page: HTMLElement) => void>> = {
   '/shards': shardsPage,
   '/tenants': tenantsPage,
   '/spending': spendingPage,
+  '/what-if': whatIfPage,
 };
 
 const page = document.getElementById('page')!;
 const path = location.pathname;
-const [, section = '', name = ''] = /^(\/[a-z]*)(?:\/(.+))?$/.exec(path) ?? [];
+const [, section = '', name = ''] = /^(\/[a-z-]*)(?:\/(.+))?$/.exec(path) ?? [];
 for (const link of document.querySelectorAll('nav a')) {
   if (link.getAttribute('href') !== section) continue;
   link.setAttribute('aria-current', 'page');
