@@ -27,8 +27,8 @@ CHANGE is one or more of these; each may be given several times:
   --price MACHINES:PRICE these machines cost PRICE dollars per hour, or xK: K times as much
   --set NAME=VALUE       a setting has another value, such as reclaim-cap-fraction, placement, ceilings, idle-hold-spot
 
-MACHINES is one or more of provider=NAME, type=TYPE, zone=ZONE, capacity-type=TYPE and machine=ID, separated by commas;
-all of them must fit.
+MACHINES is one or more of provider=NAME, type=TYPE, zone=ZONE, capacity-type=TYPE, offering=TYPE/ZONE/CAPACITY and
+machine=ID, separated by commas; all of them must fit.
 
   --latency STEP=TIME    how long providers take: create (default 60s), configure (30s), drain (30s) or delete (10s)
   --limit N              maximum number of rows of each table (default 10)

@@ -88,7 +88,7 @@ const FACTOR_MAX = 1_000;
 const ADDED_MAX = 1_000_000;
 const LATENCY_MS_MAX = 6 * 3_600_000;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-const SELECTOR_KEYS = 'provider, type, zone, capacity-type or machine';
+const SELECTOR_KEYS = 'provider, type, zone, capacity-type, offering or machine';
 const ANY: MachineSelector = { provider: '', type: '', zone: '', capacityType: null, machine: '' };
 
 /** Throws WhatIfRefusedError. */
@@ -126,9 +126,21 @@ function readSelector(name: string, text: string): MachineSelector {
     else if (key === 'type' || key === 'instance-type') selector = { ...selector, type: value };
     else if (key === 'capacity-type' || key === 'capacity')
       selector = { ...selector, capacityType: readCapacityType(value) };
+    else if (key === 'offering') selector = { ...selector, ...readOffering(value) };
     else refuse(`${name} names ${quoted(key)}`, `It may name ${SELECTOR_KEYS}`);
   }
   return selector;
+}
+
+/** TYPE/ZONE/CAPACITY, as the history names offerings. */
+function readOffering(text: string): Pick<MachineSelector, 'type' | 'zone' | 'capacityType'> {
+  const [type = '', zone = '', capacity = '', ...rest] = text.split('/');
+  if (type === '' || capacity === '' || rest.length > 0)
+    refuse(
+      `There is no offering ${quoted(text)}`,
+      'Write TYPE/ZONE/CAPACITY, such as general-16/eu-north-1b/spot',
+    );
+  return { type, zone, capacityType: readCapacityType(capacity) };
 }
 
 function readCapacityType(text: string): CapacityType {

@@ -30,9 +30,9 @@ const GROUPS_SPARE = 16_384;
 const QUIET_CYCLES = 10;
 const VIRTUAL_MS_MAX = 6 * 3_600_000;
 const CYCLES_MAX = 20_000;
-/** A shard of 500,000 machines rests for about a second after a cycle with much to decide. */
-const MACHINES_PER_REST_MS = 500;
-const REST_MS_MAX = 1_000;
+/** With much to decide, a cycle of a shard with 500,000 machines takes one to two seconds, and a second of rest follows. */
+const MACHINES_PER_REST_MS = 200;
+const REST_MS_MAX = 3_000;
 
 /** Nothing fails, so nothing is on probation. */
 /** H9: a copy does not know what the disruption budgets have used, so they hold nothing in it. */

@@ -63,7 +63,7 @@ describe('a question', () => {
 
   it('Y4: added machines are created for what lacked some', async () => {
     const { fixture } = await settled();
-    const answer = await ask(fixture, { demand: ['*=2'], add: ['4:zone=z2'] });
+    const answer = await ask(fixture, { demand: ['*=2'], add: ['4:offering=a/z2/reserved'] });
     expect(answer).toMatchObject({ machinesAdded: 4, unmetAfter: 0 });
     expect(answer.clusters.map(({ machinesAfter }) => machinesAfter)).toEqual([8, 8]);
   });
@@ -131,6 +131,7 @@ describe('what is refused', () => {
     ],
     [{ without: ['machine=m-1'] }, 'There is no machine "m-1".'],
     [{ without: ['capacity-type=cheap'] }, 'There is no capacity type "cheap".'],
+    [{ without: ['offering=a/z1'] }, 'There is no offering "a/z1".'],
     [{ without: ['region=eu'] }, 'without names "region".'],
     [{ without: ['z1'] }, 'without is "z1".'],
     [{ demand: ['high'] }, 'demand is "high".'],

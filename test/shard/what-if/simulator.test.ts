@@ -1,10 +1,12 @@
 /**
- * Y4: what the copy says must happen. In small worlds without faults the answer to "without zone b" is compared with what the same
- * shard then does in the simulator when the machines of the zone really disappear.
+ * Y4: what the copy says must happen. In small worlds without faults the answer to a question is compared with what the same shard then
+ * does in the simulator: when the machines of zone b really disappear, or when the demand really doubles.
  */
 import { expect, it } from 'vitest';
 import { Random } from '../../../src/base/random.ts';
 import { type MachineState, STATE_NAMES } from '../../../src/machine/state.ts';
+import { Operator } from '../../../src/needs/requirements.ts';
+import type { RollupRow } from '../../../src/needs/rollup.ts';
 import type { Shard } from '../../../src/shard/shard.ts';
 import { drawMachine, drawRow } from '../../../src/simulation/virtual-time/scenery.ts';
 import { SimulatedWorld } from '../../../src/simulation/virtual-time/world.ts';
@@ -55,6 +57,19 @@ function drawWorld(seed: number, threads: InPlace): SimulatedWorld {
   return world;
 }
 
+/** Twice the demand: plain needs ask for twice as much, and there are twice as many gangs. */
+function doubled(rows: readonly RollupRow[]): RollupRow[] {
+  return rows.flatMap((row) => {
+    if (row.requirements.some(({ operator }) => operator === Operator.Same))
+      return [row, { ...row, group: `${row.group}~2` }];
+    const twice = ([name, text]: [string, string]) => [
+      name,
+      text.replace(/\d+/, (digits) => String(2 * Number(digits))),
+    ];
+    return [{ ...row, aggregate: Object.fromEntries(Object.entries(row.aggregate).map(twice)) }];
+  });
+}
+
 /** State and binding of each machine, by id. */
 function bindings(shard: Pick<Shard, 'inventory'>, idOf: (slot: number) => string): Map<string, string> {
   const { columns, tables } = shard.inventory;
@@ -87,8 +102,10 @@ it('Y4: without faults its final bindings are those of the simulator when the zo
     const latency = (['create', 'configure', 'drain', 'delete'] as const).map(
       (name) => `${name}=${world.provider.settings.operations[name].latency!.meanMs}ms`,
     );
+    const isDemand = seed % 3 === 0;
+    const change = isDemand ? { demand: ['*=2'] } : { without: ['zone=b'] };
     const asked = shard.whatIf.ask(
-      { ...NOTHING, without: ['zone=b'], latency },
+      { ...NOTHING, ...change, latency },
       (now) => now,
       () => {},
     );
@@ -102,8 +119,11 @@ it('Y4: without faults its final bindings are those of the simulator when the zo
     const { rested } = threads;
     expect(answer.isAtRest).toBe(true);
     const listed = world.provider.list();
-    for (const { id, zone } of listed.kind === 'ok' ? listed.value.machines : [])
-      if (zone === 'b') world.provider.world.remove(id);
+    if (isDemand)
+      for (const cluster of world.clusters.values()) world.setDemand(cluster, doubled(cluster.rows));
+    else
+      for (const { id, zone } of listed.kind === 'ok' ? listed.value.machines : [])
+        if (zone === 'b') world.provider.world.remove(id);
     await world.time.advance(answer.settleMs + 2 * MINUTE_MS);
     const expected = bindings(shard, (slot) => shard.inventory.idOf(slot));
     const copied = bindings(rested!, (slot) => ids.get(slot)!);
