@@ -70,6 +70,9 @@ const NOT_DECODERS: Readonly<Record<string, string>> = {
   'src/shard/controls/control.ts: readPauses': 'reads a list of words, each of which is one of six',
   'src/shard/view/need-row.ts: readNeed': 'reads the tables',
   'src/needs/profiles.ts: parse': 'reads what this process stored',
+  'src/shard/what-if/question.ts: readQuestion':
+    'reads texts of a URL or of a command of the administrator, which are bounded; test/shard/what-if/questions.test.ts gives wrong ones',
+  'src/cli/shard-what-if.ts: readWhatIfSettings': 'the same, for the settings of a question',
   'src/tls/denied.ts: readDeniedList':
     'reads a file of the administrator; test/fuzz/files.test.ts damages it',
   'src/tls/denied.ts: parseDeniedList': 'the same',
