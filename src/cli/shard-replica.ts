@@ -252,7 +252,7 @@ export class ReplicaProcess {
     term.shard.start();
   }
 
-  /** H2: what nobody can read may have stopped anything, so it stops everything. */
+  /** H2: a record that cannot be read may have stopped anything, so the replica stops everything. */
   #pausesIn(text: string): { stored: readonly Control[]; isUnreadable: boolean } {
     try {
       return { stored: text === '' ? [] : readControls(text), isUnreadable: false };

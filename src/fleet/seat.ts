@@ -119,7 +119,7 @@ export class CoordinatorSeat {
     if (now !== null) await this.#found(now);
   }
 
-  /** Somebody is the coordinator: this replica, if it is the entry of its last claim. */
+  /** A replica is the coordinator: this one, if it is the entry of its last claim. */
   async #found(entry: DirectoryEntry): Promise<void> {
     const record = readCoordinator(entry.value);
     const isOwn = entry.leaseId === this.#leaseId && record?.instance === this.#options.self().instance;

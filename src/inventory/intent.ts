@@ -53,7 +53,7 @@ export const Flag = {
   NotReleased: 512,
   /**
    * H5: the machine is to go: no need is credited it, and the shard reclaims it once Configured machines cover its need without
-   * it. Whoever sets it need not clear it: a change of the state does.
+   * it. A change of the state clears it.
    */
   Leaving: 1024,
   /** H5, beside Leaving: it goes without waiting for a replacement. */

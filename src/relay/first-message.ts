@@ -1,4 +1,4 @@
-/** Looks at the first gRPC message of a stream and puts its bytes back, so that whoever gets the stream finds it unread. */
+/** Looks at the first gRPC message of a stream and puts its bytes back, so that the server or relay that gets the stream finds it unread. */
 import type { ServerHttp2Stream } from 'node:http2';
 
 /** A gRPC message begins with a byte of flags and its length. */

@@ -3,7 +3,7 @@
  * without them, the need *holds* them: they count as claimed by it for R1 (reclaim) and P1 (victims), and it preempts nothing
  * for what they cover. A leaving machine that no need holds is reclaimed.
  *
- * Few machines leave at a time, so this is decided anew in every cycle, for the clusters that have some. First each need holds
+ * Few machines leave at a time, so this is decided again in every cycle, for the clusters that have some. First each need holds
  * its own, in order N4; then each holds others of its cluster, which it was credited (A2) when they were not leaving.
  */
 import type { VectorTable } from '../../base/vectors.ts';
